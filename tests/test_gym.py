@@ -12,6 +12,7 @@ from gymnasium.utils.env_checker import check_env
 
 import sarrus as sr
 from sarrus.base.errors import ArgumentError
+from sarrus.contacts.activity import gaps
 
 FIVE_BAR = Path(__file__).parent.parent / "models" / "five_bar.xml"
 
@@ -229,3 +230,38 @@ def test_contacts_and_systems_without_actuators_are_refused():
     mechanism.add_contact("floor", "ball", active=False)
     with pytest.raises(ArgumentError, match="has contacts"):
         sr.gym.make(sr.System(mechanism))
+
+
+def test_a_foot_that_lands_and_pushes_on_a_floor_with_friction():
+    """Copies that hop: each is what `simulate` makes of it, from action to action; one that is too deep is named."""
+    mechanism = sr.Mechanism("hopper")
+    mechanism.add_body("trunk", 5.0, inertia=(0.1, 0.1, 0.1))
+    mechanism.add_joint("root", "planar", "world", "trunk", axis=(0, -1, 0), axis2=(1, 0, 0))
+    mechanism.add_body("foot", 0.5, inertia=(0.01, 0.01, 0.01))
+    mechanism.add_joint("leg", "prismatic", "trunk", "foot", axis=(0, 0, 1), parent_pose=(0, 0, -0.5))
+    mechanism.add_actuator("leg", "leg")
+    mechanism.add_contact("floor", "foot", friction="coulomb", friction_coefficient=0.6)
+    system = sr.System(mechanism)
+    q = system.neutral().copy()
+    up = int(
+        np.argmax([gaps(system, q + 0.1 * way)["floor"] - gaps(system, q)["floor"] for way in np.eye(4)[:3]])
+    )
+    q[up] -= gaps(system, q)["floor"] - 0.02
+    deep = q.copy()
+    deep[up] -= 0.1
+    actions = np.array([[-60.0], [-40.0], [-90.0], [0.0], [-55.0], [-55.0]])
+    many = sr.gym.make(system, q=q, num_envs=3, sample_time=0.02, dt=1e-3, limits=(-100.0, 100.0))
+    many.reset(seed=0)
+    for action in actions:
+        seen, _, _, _, _ = many.step(np.tile(action, (3, 1)).astype(np.float32))
+    alone, speed = q, np.zeros(4)
+    for action in actions:
+        motion = sr.simulate(
+            system, alone, speed, duration=0.02, dt=1e-3, error_estimate=False, control=lambda *_, u=action: u
+        )
+        alone, speed = motion.q[-1], motion.v[-1]
+    np.testing.assert_allclose(many.task.stepper.q, [alone] * 3, atol=1e-12)
+    np.testing.assert_allclose(seen[:, 4:], [speed] * 3, atol=1e-6)
+    assert gaps(system, alone)["floor"] < 0.02
+    with pytest.raises(ArgumentError, match=r"contact 'floor' begins 0\.08 m below its plane"):
+        sr.gym.make(system, q=deep)

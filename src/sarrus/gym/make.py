@@ -21,6 +21,7 @@ from sarrus.simulation.run_options import (
     check_contacts,
     check_count,
     check_positive,
+    stepping_of,
 )
 
 if TYPE_CHECKING:
@@ -65,9 +66,11 @@ def make(
     q, v : start. Default: the reference pose, its loops closed, at rest.
     duration : of an episode [s]; then it is truncated.
     sample_time : time that an action is held [s], with fixed steps a whole number of them.
-    dt, method, stabilization : as in `sarrus.simulate`: RK4 at 1 ms by default.
+    dt, method, stabilization : as in `sarrus.simulate`: RK4 at 1 ms by default; time stepping at 1 ms where contacts
+        have Coulomb friction.
     limits : (lower, upper) of the actions, numbers or (nu,) each. Default: those of the actuators, if there are any.
-    switching : a system with contacts is refused; False says that they stay as ``system.parameters`` have them.
+    switching : a system with contacts that stick or slide without friction is refused; False says that they stay as
+        ``system.parameters`` have them, and those with friction open.
     threads : default: one per processor, where there are enough copies.
 
     An action is a number per actuator, in the order of ``system.actuator_names``. A step that fails terminates the
@@ -88,7 +91,7 @@ def make(
 
     for name, value in (("duration", duration), ("sample_time", sample_time)):
         check_positive(name, value, " [s]")
-    stepping = Stepping.of(method, dt)
+    stepping = stepping_of(system, Stepping.of(method, dt), switching)
     if stepping.dt is None:
         stepping = replace(stepping, dt=1e-3)
     options = many_options(
@@ -102,8 +105,6 @@ def make(
     if system.nu == 0:
         raise ArgumentError(f"{system.name} has no actuators to act with", element=system.name)
     check_contacts(system, switching, "an environment")
-    if switching:
-        system.without_touches("environments")
     check_count("num_envs", 1 if num_envs is None else num_envs, "")
     start = system.neutral() if q is None else system.normalized(q)
     if q is None and system.nc:

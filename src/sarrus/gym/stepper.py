@@ -67,6 +67,8 @@ class Stepper:
         self.t[rows] = 0.0
         for row in rows:
             worker.do(prepare, int(row), int(row) + 1)
+            if worker.loop.touches is not None:
+                worker.loop.touches.refuse_depth(batch.states[row], f"copy {row}: ")
         outcomes = batch.outcomes[rows]
         return np.asarray(rows[(outcomes[:, bl.PROJECTED] != 1.0) | (outcomes[:, bl.BEYOND] > CLEAR_PIVOT)])
 
