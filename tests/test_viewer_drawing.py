@@ -246,6 +246,20 @@ def test_an_arrow_is_as_long_as_its_force(run: sr.Trajectory) -> None:
     assert along.max() == pytest.approx(0.1 * np.linalg.norm(force), rel=1e-9)
 
 
+def test_arrows_of_friction_begin_where_a_ball_touches() -> None:
+    """On a slope it is held by its weight along the normal and by what it rolls with along the tangent."""
+    mechanism = sr.Mechanism("ball", gravity=(2.0, 0.0, -9.0))
+    mechanism.add_body("ball", 2.0, inertia=(0.008,) * 3)
+    mechanism.add_joint("free", "free", "world", "ball", parent_pose=(0, 0, 0.1))
+    mechanism.add_contact("floor", "ball", radius=0.1, friction="coulomb", friction_coefficient=0.5)
+    system = sr.System(mechanism)
+    motion = sr.simulate(system, system.neutral(), duration=0.1, dt=1e-3, error_estimate=False)
+    forces = forces_of_run(Drawing(system, motion.q), motion, 50)
+    assert forces.names == ("floor",)
+    np.testing.assert_allclose(forces.points, [[motion.q[50, 0], 0.0, 0.0]], atol=1e-12)
+    np.testing.assert_allclose(forces.determined, [[-2.0 * 2.0 * 2.0 / 7.0, 0.0, 18.0]], rtol=1e-9)
+
+
 def test_plots_hold_all_samples_between_their_extremes(run: sr.Trajectory) -> None:
     for quantity in QUANTITIES:
         text = svg(quantity, [run], ["run"], (0.0, 1.0))
