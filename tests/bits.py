@@ -9,6 +9,7 @@ import hashlib
 import json
 import sys
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 
 import numpy as np
 
@@ -16,6 +17,7 @@ import sarrus as sr
 from legged_robots import quadruped
 from linear_precision import SHIPPED, shipped
 from sarrus.base.arrays import Array
+from sarrus.contacts.activity import gaps
 
 # Runs through singular configurations: q, v and duration [s].
 SINGULAR = {
@@ -101,6 +103,8 @@ def digests(name: str) -> Iterator[tuple[str, str]]:
         yield "law", of_motion(motion)
     if name == "quadruped":
         yield "legged law", of_motion(standing())
+        fall = falling()
+        yield "contacts", digest([fall.q, fall.v, fall.a, fall.contact_forces, fall.contact_loss])
     try:
         linear = sr.linearize_at(system, q, v, u)
     except (sr.ArgumentError, sr.SolveError) as error:
@@ -118,6 +122,17 @@ def standing() -> sr.Trajectory:
     ]
     law = sr.control.LeggedController(system, tasks)
     return sr.simulate(system, q, duration=0.02, dt=1e-3, control=law, progress=False)
+
+
+def falling() -> sr.Trajectory:
+    """Return a run of the quadruped that drops on a floor with friction, slides and sags."""
+    mechanism = sr.load(Path(__file__).resolve().parent.parent / "models" / "quadruped.xml")
+    mechanism.add_floor_contacts()
+    system = sr.System(mechanism)
+    q, v = np.array(system.neutral()), np.zeros(system.nv)
+    q[2] += 0.01 - min(gaps(system, q).values())
+    v[:2] = 0.8, -0.3
+    return sr.simulate(system, q, v, duration=0.12, dt=1e-3, error_estimate=False, progress=False)
 
 
 def main() -> None:
