@@ -238,6 +238,23 @@ def test_a_table_on_four_legs_shares_its_weight() -> None:
     assert np.abs(motion.v).max() < 1e-12
 
 
+def test_the_wrench_of_a_patch_that_slides() -> None:
+    """Weight and friction at the foot of a body whose centre of mass is ahead of that of the patch."""
+    mechanism = sr.Mechanism("foot")
+    mechanism.add_body("foot", 2.0, com=(0.03, 0.01, 0.0), inertia=(0.02,) * 3)
+    mechanism.add_joint("free", "free", "world", "foot")
+    mechanism.add_contact_patch(
+        "sole", "foot", extent=(0.12, 0.05), friction="coulomb", friction_coefficient=0.2
+    )
+    system = sr.System(mechanism)
+    motion = run(system, system.neutral(), moving(system, vx=1.0), 0.1, 1e-3)
+    wrench = sr.contact_wrench(system, motion.q[-1], motion.contact_forces[-1], "sole")
+    assert_allclose(wrench.force, [2.0 * G, -0.4 * G, 0.0], atol=1e-9)
+    assert_allclose(wrench.centre_of_pressure, [0.03, 0.01], atol=1e-9)
+    with pytest.raises(sr.ArgumentError, match="multipliers"):
+        sr.contact_wrench(system, motion.q[-1], [1.0], "sole")
+
+
 def test_a_rocking_block_loses_housners_part() -> None:
     """ω⁺/ω⁻ = 1 − 3/2 sin² α for a slender block that rocks from edge to edge without slip or rebound."""
     half_width, half_height, errors = 0.1, 0.4, []
@@ -444,6 +461,8 @@ def test_what_cannot_be_is_named() -> None:
         sr.rollout(system, [system.neutral(), deep], duration=0.1, dt=1e-3)
     with pytest.raises(sr.ArgumentError, match="leave stabilization"):
         sr.rollout(system, [system.neutral()], duration=0.1, dt=1e-3, stabilization="none")
+    with pytest.raises(sr.ArgumentError, match="friction='coulomb' is for plants"):
+        sr.control.LeggedController(system, [])
     with pytest.raises(sr.ArgumentError, match="leave coordinates"):
         sr.simulate(system, system.neutral(), duration=0.1, dt=1e-3, coordinates="partition")
     mixed = body()

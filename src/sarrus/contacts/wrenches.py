@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import accumulate, pairwise
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -35,11 +36,19 @@ class ContactWrench:
     centre_of_pressure: Array | None
 
 
+def _rows_of_friction(system: System) -> dict[str, slice]:
+    """Return where the forces of contacts with Coulomb friction are among those of a run."""
+    touches = system.equations.touches
+    ends = [0, *accumulate(len(touch.row_names) for touch in touches)]
+    return {touch.name: slice(*pair) for touch, pair in zip(touches, pairwise(ends))}
+
+
 def contact_wrench(
     system: System, q: ArrayLike, multipliers: ArrayLike, patch: str, t: float = 0.0
 ) -> ContactWrench:
     """Return the wrench of a contact patch at (q, t) from the multipliers (nc,) of a solve there.
 
+    Those of a patch with Coulomb friction are a row of ``Trajectory.contact_forces``; of others
     `ForwardDynamics.multipliers`, a row of ``Trajectory.multipliers`` or of a law's answer; impulses, such as
     ``Impact.impulse``, give the impulsive wrench [N s, N m s]. How the contacts of a patch share the load is not
     determined, and λ is the share of minimum norm; their wrench is determined, unless the patch is redundant with
@@ -52,11 +61,15 @@ def contact_wrench(
     """
     mechanism = system.current_mechanism()
     check_known("contact patch", patch, mechanism.patches, system.name)
-    given = system.checked(multipliers, system.nc, "multipliers")
     placed = (Pose(p, r) for p, r in zip(*system.body_placements(q, t)))
     poses = dict(zip(mechanism.bodies, placed))
     contacts = [mechanism.contacts[name] for name in mechanism.patches[patch].contacts]
     plane = contacts[0]
+    rows = _rows_of_friction(system) if plane.slides else system.closure_rows
+    count = system.nc
+    if plane.slides:  # behind those of contacts come stops and dry friction
+        count = max(np.size(multipliers), *(own.stop for own in rows.values()))
+    given = system.checked(multipliers, count, "multipliers")
     axes = np.array([plane.normal, plane.tangent1, plane.tangent2])
     if plane.ground in poses:
         axes = axes @ poses[plane.ground].rotation.T
@@ -64,7 +77,7 @@ def contact_wrench(
     arms = (points - points.mean(axis=0)) @ axes.T
     forces = np.zeros((len(contacts), 3))
     for force, contact in zip(forces, contacts):
-        force[: len(contact.row_names)] = given[system.closure_rows[contact.name]]
+        force[: len(contact.row_names)] = given[rows[contact.name]]
     total = forces.sum(axis=0)
     loaded = abs(total[0]) > _ROUNDING * np.abs(forces).max()
     centre = read_only(forces[:, 0] @ arms[:, 1:] / total[0]) if loaded else None

@@ -64,8 +64,11 @@ class ContactTerms:
         """Return those of a system; raises `ArgumentError` where it has none."""
         e = system.equations
         if not e.contacts:
+            plants = (
+                "; friction='coulomb' is for plants, laws need a mechanism of their own" if e.touches else ""
+            )
             raise ArgumentError(
-                f"{system.name}: has no contacts; add them with Mechanism.add_contact or add_contact_patch",
+                f"{system.name}: has no contacts; add them with Mechanism.add_contact or add_contact_patch{plants}",
                 element=system.name,
             )
         rows_of = [[contact.normal, *contact.tangential] for contact in e.contacts]
