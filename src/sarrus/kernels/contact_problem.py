@@ -40,8 +40,8 @@ SWEEPS = 20
 def contact_problem(table: ContactProblem, x: Floats, what: int) -> int:
     """Solve the problem of a table; write the forces there, and the facts to its workspace.
 
-    ``what`` is how often sweeps may lead to another beginning, or −1, −2, …: then
-    the ridge is 1e-9, 1e-10, … at most and there are none. The second argument is not used.
+    ``what`` is how often sweeps may lead to another beginning, or −1, −2, …: then the ridge is 1e-9, 1e-10, … at most
+    and there are none. The second argument is not used.
     """
     m, blocks = table.rows, table.blocks
     work = cp.contact_workspace(table.work, m, blocks)
@@ -147,9 +147,7 @@ def _evaluate(table, work, m, blocks, r, u, F):
     at, total = 0, 0.0
     for k in range(blocks):
         n, cone = table.sizes[k], k < table.contacts
-        fr.shift(cone, work.numbers[k], u + at, n, work.small)
-        for i in range(n):
-            work.small[i] = r[at + i] - work.small[i]
+        fr.beside(cone, work.numbers[k], r + at, u + at, n, work.small)
         fr.project(cone, work.numbers[k], work.small, n, F + at)
         for i in range(at, at + n):
             F[i] = r[i] - F[i]
@@ -201,9 +199,7 @@ def _newton(table, work, m, blocks, least, lowest, most):
             if floor < LIFTED:
                 floor = LIFT * max(floor, ROUNDING)
                 continue
-            if not leads:
-                return found
-            if crossings == 0 or found <= ACCEPTED:
+            if not leads or crossings == 0 or found <= ACCEPTED:
                 return found
             crossings -= 1
             copy(r, work.ahead, m)
@@ -229,9 +225,7 @@ def _direction(table, work, m, blocks, ridge):
     count, at = 0, 0
     for k in range(blocks):
         n, cone, number = table.sizes[k], k < table.contacts, work.numbers[k]
-        fr.shift(cone, number, u + at, n, y)
-        for i in range(n):
-            y[i] = r[at + i] - y[i]
+        fr.beside(cone, number, r + at, u + at, n, y)
         opened = fr.slope(cone, number, y, n, S)
         fr.shifted_slope(cone, number, u + at, n, S, T)
         for i in range(n):
@@ -312,9 +306,7 @@ def _sweep(table, work, m, blocks, count):
         at = 0
         for k in range(blocks):
             n, cone = table.sizes[k], k < table.contacts
-            fr.shift(cone, work.numbers[k], u + at, n, small)
-            for i in range(n):
-                small[i] = r[at + i] - small[i]
+            fr.beside(cone, work.numbers[k], r + at, u + at, n, small)
             fr.project(cone, work.numbers[k], small, n, small + n)
             for i in range(n):
                 change = small[n + i] - r[at + i]

@@ -1,4 +1,4 @@
-"""Blocks of friction forces in kernels: the shift of De Saxcé, projection on what is allowed, and derivatives of both.
+"""Blocks of friction forces in kernels: what is projected, projection on what is allowed, derivatives of both.
 
 A contact is a head, its normal force, and tails, its tangential forces: K = {‖tails‖ ≤ μ head}. Dry friction has tails
 alone: ‖tails‖ ≤ limit. A block has a few rows, the head first; ``number`` is μ, or the limit.
@@ -27,11 +27,14 @@ def length(x, n):
 
 
 @internal
-def shift(cone, number, u, n, out):
-    """Write u + μ ‖u_t‖ n (De Saxcé and Feng 1998) to ``out``; u itself for dry friction."""
+def beside(cone, number, r, u, n, out):
+    """Write r − u − μ ‖u_t‖ n (De Saxcé and Feng 1998) to ``out``, r − u for dry friction: r solves if it is projected
+    there."""
     copy(u, out, n)
     if cone and n > 1:
         out[0] += number * length(u + 1, n - 1)
+    for i in range(n):
+        out[i] = r[i] - out[i]
 
 
 @internal
@@ -90,7 +93,7 @@ def slope(cone, number, x, n, out):
 
 @internal
 def shifted_slope(cone, number, u, n, slope_of_projection, out):
-    """Write to ``out`` (n × n) the derivative of `project` times that of `shift`."""
+    """Write to ``out`` (n × n) the derivative of `project` times that of the shifted u."""
     copy(slope_of_projection, out, n * n)
     if not cone or n == 1:
         return

@@ -22,6 +22,7 @@ from __future__ import annotations
 import numpy as np
 
 from sarrus.kernels import contact_problem_layout as cp
+from sarrus.kernels import factor as fa
 from sarrus.kernels import layout as la
 from sarrus.kernels import touching_layout as tl
 from sarrus.kernels.flat import internal
@@ -40,7 +41,7 @@ from sarrus.kernels.touching_rows import (
     normal_row,
     speed_before,
 )
-from sarrus.kernels.vectors import add, axpy, copy, copy_scaled, dot, fill, is_finite
+from sarrus.kernels.vectors import add, axpy, copy, copy_scaled, fill, is_finite
 
 # What is asked of a step besides: to have its middle on the constraints; the forces at its start, and no step. These
 # are those of such a part of a step of the run.
@@ -138,7 +139,7 @@ def _part(table, x, h, parts, begun, kept, near):
         return -1
     fill(work.known, 0.0, tl.row_count(touching))
     work.assembled[0] = -1.0
-    fill(work.smooth, 0.0, nv)
+    load_gaps(touching, x, work.gap)
     m = _pass(table, x, h, begun, False, 0, work)
     if m < 0:
         return -1
@@ -215,7 +216,7 @@ def _find_smooth(table, x, h, m, work):
     for i in range(m):
         row, k = int(work.which[i]), int(work.owner[i])
         if k != last:
-            good = k < 0 or lasts(table, x, k, row, h, work)
+            good = k < 0 or _lasts(table, x, k, row, h, work)
             last = k
         work.lasts[i] = 1.0 if good else 0.0
         if good:
@@ -223,7 +224,7 @@ def _find_smooth(table, x, h, m, work):
 
 
 @internal
-def lasts(table, x, k, row, h, work):
+def _lasts(table, x, k, row, h, work):
     """Tell whether a unilateral row that takes part was closed before, and neither hits nor rebounds."""
     touching = table.touching
     if work.active[k] != 1.0 or work.gap[k] > touching.settings.closed:
@@ -256,8 +257,6 @@ def _begin(table, x, h, begun, work):
     touching, nq = table.touching, table.nq
     rows, contact_rows = tl.row_count(touching), touching.contact_rows
     unilateral, settings = touching.contacts + touching.stops, touching.settings
-    load_gaps(touching, x, work.after)
-    copy(work.after, work.gap, unilateral)
     if touching.contacts > 0:
         call_native(touching.motion, work.middle, work.native)
     for row in range(rows):
@@ -344,33 +343,14 @@ def _correct(table, m, state, work):
         for j in range(count):
             matrix[i * count + j] = work.operator[int(rows[i]) * m + int(rows[j])]
         matrix[i * (count + 1)] *= 1.0 + RIDGE
-    if not _solve_definite(matrix, count, work.velocity):
+    if not fa.cholesky_ltl(matrix, count):
         return False
+    fa.solve_l_transposed(matrix, count, work.velocity)
+    fa.solve_l(matrix, count, work.velocity)
     fill(work.way, 0.0, nv)
     for i in range(count):
         axpy(work.velocity[i], work.response + int(work.which[int(rows[i])]) * nv, work.way, nv)
     move(table, state, work.way, work.scratch)
-    return True
-
-
-@internal
-def _solve_definite(matrix, n, x):
-    """Replace x by the solution, by Cholesky's factors; False where the matrix is not definite."""
-    for k in range(n):
-        row = matrix + k * n
-        for j in range(k + 1):
-            value = row[j] - dot(row, matrix + j * n, j)
-            if j < k:
-                row[j] = value / matrix[j * (n + 1)]
-            elif not value > 0.0:
-                return False
-            else:
-                row[k] = np.sqrt(value)
-    for k in range(n):
-        x[k] = (x[k] - dot(matrix + k * n, x, k)) / matrix[k * (n + 1)]
-    for k in range(n - 1, -1, -1):
-        x[k] /= matrix[k * (n + 1)]
-        axpy(-x[k], matrix + k * n, x, k)
     return True
 
 

@@ -57,7 +57,6 @@ class Touching(Record, of=int):
     slots: Floats  # see `Slot`: what a step begins with, the end of a whole one, those of parts in turn, and room
     turn: int  # which of these was the last
     problem: Annotated[Any, cp.ContactProblem]
-    problem_sizes: Integers  # rows of each block that takes part
     work: Floats
     failed: int  # 1 where a contact problem was not solved
     given: int  # 1 where forces that solve it are known: those that last in the first slot
@@ -70,6 +69,9 @@ class SlotFacts(Record):
     length: float  # of the step; 0: there is nothing
     loss: float  # energy that contacts, stops and friction took up to then [J]
     residual: float  # largest one of the contact problems up to then
+
+
+N_FACTS = len(SlotFacts.fields)
 
 
 class Slot(NamedTuple):
@@ -89,7 +91,7 @@ def row_count(touching):
 def slot_sizes(touching, nv):
     """Return the lengths of the parts of a slot."""
     rows = row_count(touching)
-    return Slot(facts=4, forces=rows, lasting=rows, applied=nv)
+    return Slot(facts=N_FACTS, forces=rows, lasting=rows, applied=nv)
 
 
 def slot_size(touching, nv):
@@ -149,7 +151,7 @@ def touch_sizes(touching, nq, nv, size):
         solver += part
     return TouchWork(
         middle=size, free=nv, smooth=nv, ahead=nv, first=nv, way=nv, scratch=size + nq + 1,
-        native=touching.contact_rows * (2 + nv) + 1, gap=unilateral, after=unilateral + 1, known=rows,
+        native=touching.contact_rows * (2 + nv) + 1, gap=unilateral, after=unilateral, known=rows,
         active=unilateral, forecast=unilateral, delay=unilateral,
         response=rows * nv, states=LANES * size, slopes=LANES * (nq + nv + N_GAUGE),
         velocity=rows, begin=rows, which=rows, owner=rows, assembled=1, lasts=rows,

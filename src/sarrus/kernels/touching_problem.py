@@ -111,7 +111,7 @@ def find_impulses(table, x, h, begun, again, work):
             continue
         row = normal_row(touching, k)
         n = touching.sizes[k] if k < touching.contacts else 1
-        touching.problem_sizes[blocks] = n
+        problem.sizes[blocks] = n
         work.numbers[blocks] = 0.0
         if k < touching.contacts:
             stands = touching.static[k] > touching.friction[k] and _is_still(table, x, h, row, n, work)
@@ -123,7 +123,7 @@ def find_impulses(table, x, h, begun, again, work):
             m += 1
     problem.contacts = blocks
     for d in range(touching.dry):
-        touching.problem_sizes[blocks] = 1
+        problem.sizes[blocks] = 1
         work.numbers[blocks] = h * touching.limits[d]
         blocks += 1
         work.which[m], work.owner[m] = touching.contact_rows + touching.stops + d, -1

@@ -233,11 +233,6 @@ class _Scaled:
         facts = work.view(cp.ContactFacts)
         return best, facts.residual, int(facts.steps)
 
-    def residual(self, r: Array) -> float:
-        """Return the largest entry of r − P_K(r − u − μ ‖u_t‖ n), relative."""
-        gap = r - self.blocks.project(r - self.blocks.shift(self.W @ r + self.b))
-        return float(np.abs(gap).max(initial=0.0) / max(1.0, np.abs(r).max(initial=0.0)))
-
     # --- what it says --------------------------------------------------------------------------------
 
     def solution(self, r: Array, residual: float, programs: int, steps: int) -> ContactSolution:

@@ -58,8 +58,7 @@ class RunRows(NamedTuple):
     """The records of one run, of which the arrays of a trajectory are cut out when they are asked for.
 
     ``stretches`` are (time, rank of A from then on); ``formulated`` says that a formulation solved for accelerations.
-    Behind the columns of `Quantities` are forces of ``touches`` rows, the energy that they took and their residual,
-    where there are any.
+    Behind the columns of `Quantities` are forces of ``touches`` rows, where there are any, and the energy they took.
     """
 
     records: Array
@@ -78,7 +77,7 @@ class RunRows(NamedTuple):
                 "contact_forces": self.records[:, :0],
                 "contact_loss": read_only(np.zeros(len(self.records))),
             }
-        forces, loss = self.records[:, -self.touches - 2 : -2], self.records[:, -2]
+        forces, loss = self.records[:, -self.touches - 1 : -1], self.records[:, -1]
         return {"contact_forces": read_only(forces), "contact_loss": read_only(loss)}
 
     def arrays(self) -> dict[str, Any]:

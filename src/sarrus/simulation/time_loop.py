@@ -132,7 +132,7 @@ class TimeLoop:
         width = 1 + system.nq + 2 * system.nv + system.nu + system.nc + run.N_FACTS
         self.touches: Touches | None = None
         if options.scheme.method == TIME_STEPPING:
-            width += len(touch_names(system)) + 2
+            width += len(touch_names(system)) + 1
         self.recorder = Recorder(width, options.records, self.scheme.limits.max_bytes)
         self.stretches: list[tuple[float, int, dict[str, float]]] = []
         self.status: Status | None = None

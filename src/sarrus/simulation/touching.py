@@ -32,11 +32,6 @@ TRIES = 5
 _LIFT = 10.0
 
 
-def has_touches(system: Described) -> bool:
-    """Tell whether there are contacts with Coulomb friction, which only time stepping knows."""
-    return bool(system.equations.touches)
-
-
 def touch_names(system: Workspace) -> tuple[str, ...]:
     """Return the names of the forces of a run: rows of contacts, stops and joints with dry friction."""
     return system.model.lasting("touch names", lambda: _names(system))
@@ -91,7 +86,7 @@ class Touches:
             np.array([*limits.rates, *(place for _, place, _ in dry)], dtype=np.int64),
             np.zeros(blocks, dtype=np.int64),
         ]
-        touching.sizes, touching.coordinates, touching.speeds, touching.problem_sizes = self._integers
+        touching.sizes, touching.coordinates, touching.speeds = self._integers[:3]
         self._floats = [
             signs,
             limits.bounds.copy(),
