@@ -46,6 +46,7 @@ def test_a_table_on_four_legs_shares_its_weight() -> None:
     system = sr.System(mechanism)
     q = system.neutral()
     q[2] = 1.0
+    assert run(system, q, None, 0.01, 1e-3).status.ok  # what rounding creates is no energy
     motion = run(system, q, None, 0.2, 1e-2)
     assert_allclose(motion.contact_forces[:, ::3].sum(axis=1), 2.0 * G, rtol=1e-12)
     assert_allclose(motion.contact_forces[:, ::3], 0.5 * G, rtol=1e-6)

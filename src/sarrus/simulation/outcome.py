@@ -12,6 +12,7 @@ from sarrus.base.status import Status
 from sarrus.control.law import Law
 from sarrus.dynamics.inertia import ill_posed
 from sarrus.dynamics.units import labels
+from sarrus.dynamics.workspace import Workspace
 from sarrus.kernels import layout as la
 from sarrus.kernels import run_state as run
 from sarrus.simulation import jamming
@@ -21,8 +22,9 @@ from sarrus.simulation.quantities import RunRows
 from sarrus.simulation.records import EventRecord
 from sarrus.simulation.trajectory import Trajectory
 
-# Part of what energies change in a run that contacts may create by errors of its steps.
-CREATED = 1e-2
+# Part of what energies change in a run that contacts may create by errors of its steps, and of the energy of the
+# mechanism, raised by its length or as it is, where nothing moves.
+CREATED, ROUNDING = 1e-2, 1e-9
 
 
 def trajectory_of(loop: Integration, seconds: float, failure: Exception | None) -> Trajectory:
@@ -58,7 +60,7 @@ def trajectory_of(loop: Integration, seconds: float, failure: Exception | None) 
         parameters={name: s.parameters[name] for name in s.equations.design_parameters},
     )
     if loop.touches is not None and status in (Status.OK, Status.EVENT):
-        trajectory = _with_energy_looked_at(trajectory)
+        trajectory = _with_energy_looked_at(s, trajectory)
     if not has_limits(s):
         return trajectory
     state = trajectory.t, trajectory.q, trajectory.v, trajectory.a
@@ -67,11 +69,14 @@ def trajectory_of(loop: Integration, seconds: float, failure: Exception | None) 
     return trajectory.revised(limit_crossings=find_limit_crossings(s, *state))
 
 
-def _with_energy_looked_at(trajectory: Trajectory) -> Trajectory:
+def _with_energy_looked_at(system: Workspace, trajectory: Trajectory) -> Trajectory:
     """Return the trajectory, INACCURATE where contacts have created energy: none of their laws does."""
     loss, energy = trajectory.contact_loss, trajectory.energy
     created = -np.minimum(np.diff(loss), 0.0).sum()
-    if not created > CREATED * (np.ptp(energy) + np.ptp(loss)):
+    size, gravity = system.characteristic, system.mechanism.gravity if system.mechanism is not None else ()
+    raised = size.mass * size.length * float(np.linalg.norm(gravity))
+    least = ROUNDING * (raised + float(np.abs(energy).max(initial=0.0)))
+    if not created > CREATED * (np.ptp(energy) + np.ptp(loss)) + least:
         return trajectory
     message = (
         f"contacts have created {created:.2g} J, where they took {loss[-1]:.2g} J on the whole: take a smaller dt; "
