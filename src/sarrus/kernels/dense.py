@@ -48,7 +48,7 @@ def dense(table: Integers, x: Floats, what: int) -> int:
     if what == COMPLETION:
         return _complete(x, m, n)
     if what == SOLUTION:
-        return _eliminate(x, x + m * m, m, n)
+        return eliminate(x, x + m * m, m, n)
     return _cholesky(x, m)
 
 
@@ -163,7 +163,7 @@ def _complete(rows, m, n):
 
 
 @internal
-def _eliminate(A, B, m, n):
+def eliminate(A, B, m, n):
     """Gauss's elimination with row pivoting, the first of equal pivots."""
     for k in range(m):
         row, pivot = A + k * m, k

@@ -6,6 +6,7 @@ import numpy as np
 
 from sarrus.kernels import layout as la
 from sarrus.kernels.flat import internal
+from sarrus.kernels.margins import write_margins
 from sarrus.kernels.native_call import call_kernel, call_native
 from sarrus.kernels.stepping import finish, set_control, take_step
 from sarrus.kernels.vectors import copy
@@ -16,7 +17,7 @@ OFF = 2.0
 
 @internal
 def event_values(table, x, values, work):
-    """Write the event functions at x, then the multipliers that are watched."""
+    """Write the event functions at x, then the multipliers that are watched and the margins of contacts."""
     count = table.n_events
     if count > 0:
         call_native(table.events, x, values)
@@ -25,6 +26,9 @@ def event_values(table, x, values, work):
         call_kernel(table.acceleration, table, x, la.ANSWER)
         for k in range(table.n_watched):
             values[count + k] = work.lam[int(table.watched[k])]
+    if table.n_margins > 0:
+        set_control(table, x, work)
+        write_margins(table, x, values + (count + table.n_watched))
 
 
 @internal
@@ -55,7 +59,7 @@ def locate(table, x, step, what, stages, work):
 
     The earliest terminal event shortens the step: its state goes to ``new`` and True is returned.
     """
-    count = table.n_events + table.n_watched
+    count = la.event_count(table)
     state, modes, before, after = table.run, table.modes, table.values, stages.values
     found, slopes = after + 2 * count, stages.slopes
     clock = table.nq + table.nv + table.nu
@@ -86,7 +90,7 @@ def locate(table, x, step, what, stages, work):
 def _time_of_crossing(table, x, step, what, k, stages, work):
     """Return how long after the start of a step the k-th function crosses zero: it is repeated with a shorter h
     (Illinois method)."""
-    count, tolerance = table.n_events + table.n_watched, table.settings.event_tolerance
+    count, tolerance = la.event_count(table), table.settings.event_tolerance
     values, direction = stages.values + count, table.modes[2 * k]
     before, after = table.values[k], stages.values[k]
     low, high, f_low, f_high = 0.0, step.h, before, after

@@ -129,6 +129,7 @@ class Table(Record, of=int):
     elimination: int
     n_events: int  # event functions
     n_watched: int  # then multipliers that are watched like these
+    n_margins: int  # then margins of contacts, stops and dry friction, see `sarrus.kernels.phases`
     simple_rate: int  # 1 where q̇ = v
     generic_rank: int
     holonomic_rank: int
@@ -347,6 +348,11 @@ def input_size(table):
     return table.nq + 2 * table.nv + table.nu + 1 + table.np
 
 
+def event_count(table):
+    """Return the number of values whose zeros are looked for."""
+    return table.n_events + table.n_watched + table.n_margins
+
+
 class Stages(NamedTuple):
     """Behind the workspace in a run."""
 
@@ -359,7 +365,7 @@ class Stages(NamedTuple):
 def stage_sizes(table):
     """Return the lengths of the vectors behind the workspace in a run."""
     slopes = (table.n_stages + 1) * (table.nq + table.nv)
-    values = 3 * (table.n_events + table.n_watched) + 1
+    values = 3 * event_count(table) + 1
     return Stages(slopes=slopes, new=input_size(table), trial=input_size(table), values=values)
 
 

@@ -54,13 +54,13 @@ def record(table, x, rank, work):
 
 @internal
 def _record_touching(table, x, row):
-    """Write the forces of the last step and the energy that contacts have taken."""
+    """Write the forces, those of a time step or of a smooth phase at x, and the energy that contacts have taken."""
     touching, found = table.touching, find_slot(table, x)
     rows = tl.row_count(touching)
     fill(row, 0.0, rows + 1)
     if found >= 0:
         slot = tl.slot(touching, table.nv, found)
-        copy(slot.forces, row, rows)
+        copy(touching.found if table.n_margins > 0 else slot.forces, row, rows)
         row[rows] = slot.facts.loss
 
 

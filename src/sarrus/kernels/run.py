@@ -19,6 +19,7 @@ from sarrus.kernels.sampling import is_due, measures, take_sample
 from sarrus.kernels.step_control import AGAIN, GO, adaptive_step, approach, fixed_step, judge
 from sarrus.kernels.stepping import finish, separates, slope, take_step
 from sarrus.kernels.stiffness import classical_size, note_stability, wants_other_method
+from sarrus.kernels.touching_rows import keep
 from sarrus.kernels.vectors import copy, is_finite
 
 # Fixed steps stop this many steps before coordinates fail.
@@ -38,7 +39,7 @@ def advance(table: Table, x: Floats, room: int) -> int:
     """
     state, work = table.run, la.workspace(table)
     stages, adaptive = la.stages_of(table, work), table.n_errors > 0
-    clock, n_events = table.nq + table.nv + table.nu, table.n_events + table.n_watched
+    clock, n_events = table.nq + table.nv + table.nu, la.event_count(table)
     state.filled = 0.0
     code, size, speed = _begin(table, x, stages, work)
     if code != GO:
@@ -104,7 +105,7 @@ def _begin(table, x, stages, work):
     if state.unrecorded < 0.0:
         record(table, x, rank, work)
         state.unrecorded = 0.0
-        if table.n_events + table.n_watched > 0:
+        if la.event_count(table) > 0:
             event_values(table, x, table.values, work)
             if not are_defined(table, table.values, table.values):
                 return rs.NOT_FINITE, 1.0, 0.0
@@ -168,11 +169,15 @@ def _pass(table, x, step, what, stages, work):
     Returns GO or how the run ended, whether an event stops it, and whether a record is wanted at ``new``.
     """
     state, stop = table.run, False
-    if table.n_events + table.n_watched > 0:
+    if exists(table.touching):
+        keep(table, stages.new)
+    if la.event_count(table) > 0:
         event_values(table, stages.new, stages.values, work)
         if not are_defined(table, stages.values, table.values):
             return rs.NOT_FINITE, False, False
         stop = locate(table, x, step, what, stages, work)
+        if stop and exists(table.touching):
+            keep(table, stages.new)
     good, on_time = record_passed(table, x, step, what, stages, work)
     if not good:
         return rs.PROJECTION_FAILED, False, False

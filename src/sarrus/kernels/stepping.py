@@ -10,6 +10,7 @@ from sarrus.kernels.flat import exists, internal
 from sarrus.kernels.moves import largest_gap, normalize
 from sarrus.kernels.native_call import call_kernel, call_native
 from sarrus.kernels.run_state import SPLIT_PIVOT
+from sarrus.kernels.touching_rows import note_end, power_before
 from sarrus.kernels.vectors import axpy, copy, is_finite
 
 # How far beside the constraints, over the square of the distance to a singular configuration, a stage may be: the part
@@ -88,6 +89,7 @@ def stages(table, extra, near, x, h, slopes, new, work):
     n, count = table.nq + table.nv, table.n_stages
     time = n + table.nu
     a, b, c = table.stage_weights, table.end_weights, table.nodes
+    spent = h * b[0] * power_before(table, x) if table.n_margins > 0 else 0.0
     copy(x, new, la.input_size(table))
     for stage in range(1, count):
         copy(x, new, n)
@@ -100,12 +102,16 @@ def stages(table, extra, near, x, h, slopes, new, work):
             return False
         if slope(table, new, la.SLOPE, slopes, stage, work) < 0:
             return False
+        if table.n_margins > 0:
+            spent += h * b[stage] * table.touching.settings.power
     copy(x, new, n)
     for j in range(count):
         weight = h * b[j]
         if weight != 0.0:
             axpy(weight, slopes + j * n, new, n)
     new[time] = x[time] + h
+    if table.n_margins > 0:
+        note_end(table, new[time], h, spent)
     if extra:
         # finish() would do the same after the step; done here, the error estimate sees the projected slope.
         if near and not _finish_stage(table, new, work):
@@ -177,6 +183,6 @@ def finish(table, x, what):
     if not is_finite(x, table.nq + table.nv):
         return False
     normalize(table, x)
-    if what == la.NOTHING or (table.nc == 0 and what == la.CONSTRAINTS):
+    if what == la.NOTHING or (table.nc + table.n_margins == 0 and what == la.CONSTRAINTS):
         return True
     return call_kernel(table.projection, table, x, what) >= 0

@@ -1,4 +1,4 @@
-"""What Python and `sarrus.kernels.time_stepping` share: the contacts of a run, and what is remembered of the last step.
+"""What Python and the kernels of runs with contacts share: the contacts, and what is remembered of the last step.
 
 Rows are, one after the other: those of contacts, the normal one first; one of every stop; one of every joint with dry
 friction. The first two are unilateral and have gaps.
@@ -16,6 +16,8 @@ from sarrus.kernels.record import Floats, Integers, Record, laid
 N_GAUGE = 3
 
 
+# What a contact does in a smooth phase of a run with events; stops stick, dry friction does either.
+OPEN, STICKING, SLIDING = 0, 1, 2
 # Ends of parts of steps that are known, and the number of the slot that is room.
 PARTIAL = 4
 ROOM = 2 + PARTIAL
@@ -29,6 +31,7 @@ class TouchSettings(Record):
     rest_speed: float  # speed after an impact below which nothing rebounds [m/s, rad/s]
     force: float  # about the size of the forces [N]
     length: float  # of the step, or the part of one, that was tried last [s]
+    power: float  # of all forces at the last acceleration of a smooth phase [W]
 
 
 class Touching(Record, of=int):
@@ -44,6 +47,7 @@ class Touching(Record, of=int):
     stops: int
     dry: int
     sizes: Integers  # rows of each contact
+    widths: Integers  # of each row: how many rows its friction is in, with itself
     coordinates: Integers  # of each stop
     speeds: Integers  # velocity of each stop, then of each dry friction
     signs: Floats  # of each stop: the gap is sign × (coordinate − bound)
@@ -60,6 +64,11 @@ class Touching(Record, of=int):
     work: Floats
     failed: int  # 1 where a contact problem was not solved
     given: int  # 1 where forces that solve it are known: those that last in the first slot
+    # of smooth phases, see `sarrus.kernels.phases`
+    projection: int  # the kernel that projects without contacts
+    modes: Integers  # of each contact, stop and dry friction
+    directions: Floats  # of each row with friction: of the unit vector along which a contact slides, or a sign
+    found: Floats  # force on each row at the last acceleration [N, N m]
 
 
 class SlotFacts(Record):
@@ -69,6 +78,7 @@ class SlotFacts(Record):
     length: float  # of the step; 0: there is nothing
     loss: float  # energy that contacts, stops and friction took up to then [J]
     residual: float  # largest one of the contact problems up to then
+    power: float  # of their forces then, in a smooth phase [W]
 
 
 N_FACTS = len(SlotFacts.fields)
@@ -86,6 +96,11 @@ class Slot(NamedTuple):
 def row_count(touching):
     """Return the number of rows."""
     return touching.contact_rows + touching.stops + touching.dry
+
+
+def margin_count(touching):
+    """Return the number of margins: of gaps or pushes, of sticking or sliding contacts, and of dry friction."""
+    return 2 * touching.contacts + touching.stops + touching.dry
 
 
 def slot_sizes(touching, nv):
@@ -124,7 +139,8 @@ class TouchWork(NamedTuple):
     active: Any  # of each unilateral row, whether it takes part (1), and rebounds (2)
     forecast: Any  # of those that are open, the gap at the end over the length of the step, as it is without contacts
     delay: Any  # time until it closes
-    response: Any  # acceleration by a unit force on each row
+    response: Any  # acceleration by a unit force on each row, with the friction that goes with it
+    drag: Any  # of each row, its friction over the normal force where that slides in a smooth phase
     states: Any  # of several states at once, and what is found for them
     slopes: Any
     velocity: Any  # of each row without contacts
@@ -139,6 +155,8 @@ class TouchWork(NamedTuple):
     numbers: Any
     impulses: Any
     matrix: Any
+    inverse: Any
+    left: Any
     solver: Any
 
 
@@ -153,9 +171,10 @@ def touch_sizes(touching, nq, nv, size):
         middle=size, free=nv, smooth=nv, ahead=nv, first=nv, way=nv, scratch=size + nq + 1,
         native=touching.contact_rows * (2 + nv) + 1, gap=unilateral, after=unilateral, known=rows,
         active=unilateral, forecast=unilateral, delay=unilateral,
-        response=rows * nv, states=LANES * size, slopes=LANES * (nq + nv + N_GAUGE),
+        response=rows * nv, drag=rows, states=LANES * size, slopes=LANES * (nq + nv + N_GAUGE),
         velocity=rows, begin=rows, which=rows, owner=rows, assembled=1, lasts=rows,
-        operator=rows * rows, given=rows, numbers=blocks, impulses=rows, matrix=rows * rows, solver=solver,
+        operator=rows * rows, given=rows, numbers=blocks, impulses=rows, matrix=rows * rows,
+        inverse=rows * rows, left=rows, solver=solver,
     )  # fmt: skip
 
 

@@ -8,7 +8,7 @@ from sarrus.kernels.acceleration import CLEAR_ENOUGH, are_regular
 from sarrus.kernels.batch_layout import LANES
 from sarrus.kernels.flat import internal
 from sarrus.kernels.native_call import call_kernel, call_native
-from sarrus.kernels.touching_rows import add_row, along, normal_row, speed_before
+from sarrus.kernels.touching_rows import add_force, along, normal_row, speed_before
 from sarrus.kernels.vectors import copy, dot, fill, is_finite
 
 # How often sweeps may lead the contact problem to another beginning. A first pass does with what that comes to.
@@ -18,14 +18,14 @@ ALONE = 2
 
 
 @internal
-def _respond(table, row, work):
+def respond(table, row, work):
     """Find the acceleration by a unit force on a row, unless it is known."""
     if work.known[row] != 0.0:
         return
     nv, force = table.nv, table.touching.settings.force
     tau, out = work.middle + (la.input_size(table) - nv), work.response + row * nv
     copy(tau, work.scratch, nv)
-    add_row(table, work, row, force, tau)
+    add_force(table, work, row, force, tau)
     call_kernel(table.touching.inner, table, work.middle, la.SLOPE)
     copy(work.scratch, tau, nv)
     a = la.workspace(table).a
@@ -35,7 +35,7 @@ def _respond(table, row, work):
 
 
 @internal
-def _respond_together(table, m, work):
+def respond_together(table, m, work):
     """Find the accelerations by unit forces on all rows that take part, several at once; what fails is left unknown."""
     nq, nv, size, slope = table.nq, table.nv, la.input_size(table), table.touching.slope
     states, slopes, force, at = work.states, work.slopes, table.touching.settings.force, 0
@@ -48,7 +48,7 @@ def _respond_together(table, m, work):
             row = int(work.which[at])
             if work.known[row] == 0.0:
                 fill(work.scratch, 0.0, nv)
-                add_row(table, work, row, force, work.scratch)
+                add_force(table, work, row, force, work.scratch)
                 for i in range(nv):
                     states[LANES * (size - nv + i) + count] += work.scratch[i]
                 count += 1
@@ -132,10 +132,10 @@ def find_impulses(table, x, h, begun, again, work):
     if m == 0:
         return 0
     if touching.slope != 0 and m > ALONE:
-        _respond_together(table, m, work)
+        respond_together(table, m, work)
     for i in range(m):
         row = int(work.which[i])
-        _respond(table, row, work)
+        respond(table, row, work)
         work.given[i] = work.velocity[row]
         known = again and touching.given == 0
         work.impulses[i] = work.begin[row] if known else h * begun.lasting[row]

@@ -7,7 +7,7 @@ import numpy as np
 from sarrus.kernels import touching_layout as tl
 from sarrus.kernels.flat import internal
 from sarrus.kernels.native_call import call_native
-from sarrus.kernels.vectors import axpy, fill, inner
+from sarrus.kernels.vectors import axpy, copy, fill, inner
 
 # Relative difference of times that are the same.
 SAME_TIME = 1e-6
@@ -37,6 +37,34 @@ def find_slot(table, x):
 
 
 @internal
+def keep(table, x):
+    """Keep what is known of the step that ended at x, whatever is tried after it."""
+    found, length = find_slot(table, x), tl.slot_size(table.touching, table.nv)
+    if found > 1:
+        copy(table.touching.slots + found * length, table.touching.slots + length, length)
+
+
+@internal
+def power_before(table, x):
+    """Bring what is known of the end of a step at x to the first slot; return the power of the forces there."""
+    found, length = find_slot(table, x), tl.slot_size(table.touching, table.nv)
+    if found > 0:
+        copy(table.touching.slots + found * length, table.touching.slots, length)
+    return tl.slot(table.touching, table.nv, 0).facts.power
+
+
+@internal
+def note_end(table, time, h, work_done):
+    """Note where a step of length h ends that begins where the first slot says, and the work of the forces in it."""
+    touching = table.touching
+    begun = tl.slot(touching, table.nv, 0).facts
+    touching.turn = (touching.turn + 1) % tl.PARTIAL
+    facts = tl.slot(touching, table.nv, 2 + touching.turn).facts
+    facts.time, facts.length, facts.power = time, h, 0.0
+    facts.loss, facts.residual = begun.loss - work_done, begun.residual
+
+
+@internal
 def row_of(table, work, row):
     """Return where a row begins: that of a contact as it is, a row of one entry for the others."""
     return work.native + 2 * table.touching.contact_rows + row * table.nv
@@ -62,6 +90,15 @@ def add_row(table, work, row, factor, out):
         return
     own = row - touching.contact_rows
     out[touching.speeds[own]] += touching.signs[own] * factor if own < touching.stops else factor
+
+
+@internal
+def add_force(table, work, row, factor, out):
+    """Add a multiple of the generalized force of a row: with the friction of what slides, if it is a normal one."""
+    add_row(table, work, row, factor, out)
+    for j in range(row + 1, row + table.touching.widths[row]):
+        if work.drag[j] != 0.0:
+            add_row(table, work, j, factor * work.drag[j], out)
 
 
 @internal

@@ -13,9 +13,11 @@ from sarrus.control.law import Law
 from sarrus.dynamics.inertia import is_singular_at
 from sarrus.dynamics.ranks import has_left
 from sarrus.kernels import run_state as run
+from sarrus.kernels.rosenbrock_tableau import IMPLICIT_METHODS
 from sarrus.simulation.chattering import jump
 from sarrus.simulation.jamming import jam
 from sarrus.simulation.records import EventRecord
+from sarrus.simulation.run_options import NOT_STIFF
 from sarrus.simulation.time_loop import TimeLoop
 
 # Ends of a run that M may cause where it is singular at one configuration.
@@ -92,6 +94,17 @@ class Integration(TimeLoop):
                 if self.status in _LOST and has_left(self.system, self.x):
                     self.status = Status.RIGID
         return None
+
+    def step_with_phases(self, closed: bool) -> None:
+        """Have an explicit method step where something is closed or rubs, which implicit ones cannot differentiate."""
+        own = self.scheme.method
+        wanted = (NOT_STIFF if self.adaptive else "rk4") if closed and own in IMPLICIT_METHODS else own
+        if (closed and self.method in IMPLICIT_METHODS) or (not closed and own in IMPLICIT_METHODS):
+            if self.method != wanted:
+                self.install(wanted)
+                self.records.append(EventRecord(f"{wanted} takes over", self.time))
+        if closed:
+            self.state.threshold = 0.0
 
     def _take_turns(self) -> bool:
         """Have the other of two methods go on from here; False where it cannot, or has just given up here."""

@@ -21,11 +21,13 @@ from sarrus.control.sampling import Sampling
 from sarrus.coordinates.choices import Coordinates
 from sarrus.dynamics.state_functions import StateFunction
 from sarrus.dynamics.workspace import Workspace
+from sarrus.kernels.tableau import TIME_STEPPING
 from sarrus.simulation.inputs import Event
 from sarrus.simulation.integration import Integration
 from sarrus.simulation.outcome import trajectory_of
 from sarrus.simulation.run_options import Recording, RunOptions, Scheme
 from sarrus.simulation.switching import Switcher, Switching
+from sarrus.simulation.touching import margin_count
 from sarrus.simulation.trajectory import Trajectory
 
 if TYPE_CHECKING:
@@ -58,6 +60,12 @@ class Motion:
             return []
         both = ((self.control, "control"), (self.force, "force"))
         return [(f, what) for f, what in both if f is not None and not isinstance(f, Law)]
+
+    @property
+    def has_phases(self) -> bool:
+        """Tell whether contacts with friction, stops or dry friction act in phases between events."""
+        own = self.coordinates is None and self.formulation is None and self.switching is not False
+        return own and self.options.scheme.method != TIME_STEPPING and margin_count(self.system) > 0
 
     def run(self, progress: bool | None, *, again: bool) -> tuple[Trajectory, float, Exception | None]:
         """Do it; return the trajectory, the time reached and what a law or a switch raised to end it.
@@ -123,7 +131,8 @@ class Motion:
         """Return a time loop at the start that works on a workspace of its ``own``, and what switches in it."""
         if isinstance(self.control, Law):
             self.control.join(own)
-        switcher = Switcher.of(own, self.switching)
+        phased = self.has_phases
+        switcher = Switcher.of(own, self.switching, phased=phased)
         if switcher is not None:
             switcher.prepare(self.options.t0)
         loop = Integration(
@@ -134,8 +143,11 @@ class Motion:
             self.formulation,
             switches=switcher.events if switcher else (),
             watched=switcher.watched if switcher else (),
+            phased=phased,
         )
         loop.start(self.q, self.v, self.control, self.sampling)
+        if switcher is not None:
+            switcher.attach(loop)
         return loop, switcher
 
     def _stops(self) -> list[tuple[float, bool, bool]]:

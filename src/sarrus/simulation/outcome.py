@@ -64,7 +64,7 @@ def trajectory_of(loop: Integration, seconds: float, failure: Exception | None) 
     if not has_limits(s):
         return trajectory
     state = trajectory.t, trajectory.q, trajectory.v, trajectory.a
-    if loop.touches is not None:  # stops are kept to rounding, but for those that the run began beyond
+    if loop.touches is not None and not loop.phased:  # stops are kept to rounding, but for those that the run began beyond
         state = trajectory.t[:1], trajectory.q[:1], trajectory.v[:1], trajectory.a[:1]
     return trajectory.revised(limit_crossings=find_limit_crossings(s, *state))
 

@@ -65,7 +65,9 @@ class SwitchRecord:
     closed, opened : names of contacts, closures and couplings that hold from then on, and that hold no longer; a
         contact that stays in place without load has opened.
     bounced : names of contacts that hit and do not stay.
-    slipping : names of closed contacts that slide without friction from then on; see `sarrus.contacts.complementarity`.
+    slipping : names of closed contacts that slide from then on, without friction if they are constraints (see
+        `sarrus.contacts.complementarity`), and of joints with dry friction that begin to move.
+    sticking : names of contacts and joints with dry friction that slide no longer.
     energy_loss : kinetic energy that the impact took [J], zero where nothing hit.
     """
 
@@ -74,10 +76,11 @@ class SwitchRecord:
     opened: tuple[str, ...] = ()
     bounced: tuple[str, ...] = ()
     slipping: tuple[str, ...] = ()
+    sticking: tuple[str, ...] = ()
     energy_loss: float = 0.0
 
     def __str__(self) -> str:
-        kinds = ("closed", "opened", "bounced", "slipping")
+        kinds = ("closed", "opened", "bounced", "slipping", "sticking")
         said = [f"{', '.join(names)} {kind}" for kind in kinds if (names := getattr(self, kind))]
         return f"{self.time:.6g} s: {'; '.join(said)} ({self.energy_loss:.4g} J lost)"
 

@@ -211,14 +211,8 @@ def choose_scheme(system: Evaluations, stepping: Stepping, *, explicit_only: boo
 def stepping_of(system: Evaluations, stepping: Stepping, switching: Any) -> Stepping:
     """Return how to step with contacts with Coulomb friction, which only time stepping knows, or as it is given."""
     touches = system.equations.touches
-    if not touches or switching is False or stepping.method == TIME_STEPPING:
+    if not touches or switching is False or stepping.method not in (None, AUTO):
         return stepping
-    if stepping.method not in (None, AUTO):
-        raise ArgumentError(
-            f"{system.name}: contact {touches[0].name!r} has friction='coulomb', which method={TIME_STEPPING!r} knows "
-            f"and {stepping.method!r} does not; leave it out, or switching=False keeps such contacts open",
-            element="method",
-        )
     return replace(stepping, method=TIME_STEPPING)
 
 

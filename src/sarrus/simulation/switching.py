@@ -43,6 +43,7 @@ from sarrus.equations.equations import activity_parameter, stick_parameter
 from sarrus.linalg import dense
 from sarrus.simulation.inputs import Event
 from sarrus.simulation.integration import Integration
+from sarrus.simulation.phases import Phases
 from sarrus.simulation.records import EventRecord, SwitchRecord
 
 # An open contact has touched down once its point is this far below the plane [m].
@@ -97,14 +98,17 @@ class Switcher:
     """
 
     @classmethod
-    def of(cls, system: Workspace, switching: Switching | bool) -> Switcher | None:
-        """Return the switcher for an argument of `simulate`: None for False, and where nothing can switch."""
+    def of(cls, system: Workspace, switching: Switching | bool, *, phased: bool = False) -> Switcher | None:
+        """Return the switcher for an argument of `simulate`: None for False, and where nothing can switch.
+
+        ``phased`` says that the run has phases with contacts, stops or dry friction.
+        """
         if not isinstance(switching, (bool, Switching)):
             raise ArgumentError(
                 f"switching must be True, False or a Switching, got {switching!r}", element="switching"
             )
         plan = Switching() if switching is True else switching
-        return cls(system, plan) if plan and (system.equations.contacts or plan.schedule) else None
+        return cls(system, plan) if plan and (system.equations.contacts or plan.schedule or phased) else None
 
     def __init__(self, system: Workspace, plan: Switching) -> None:
         self.system, self.plan = system, plan
@@ -121,6 +125,7 @@ class Switcher:
         self.records: list[SwitchRecord] = []
         self._times = {float(t) for pairs in plan.schedule.values() for pair in pairs for t in pair}
         self._last_switch, self._in_a_row = -np.inf, 0
+        self.phases: Phases | None = None
 
     @property
     def events(self) -> list[Event]:
@@ -142,6 +147,11 @@ class Switcher:
         for name in self.plan.schedule:
             self.system.parameters[activity_parameter(name)] = float(self._scheduled(name, t0))
 
+    def attach(self, loop: Integration) -> None:
+        """Have what a run with phases holds change with the rest."""
+        if loop.phased and loop.touches is not None:
+            self.phases = Phases(loop, loop.touches, self.plan.rest_speed)
+
     def until(self, loop: Integration, end: float, bar: Any, *, keep: bool) -> None:
         """Run to ``end`` or until something ends the run, and switch on the way.
 
@@ -162,6 +172,17 @@ class Switcher:
 
     def resolve(self, loop: Integration) -> None:
         """Switch what is due at the state of the loop, note it, and have the loop go on from there."""
+        if self.contacts or self._due(loop.time):
+            self._resolve_constraints(loop)
+        if self.phases is not None:
+            change = self.phases.resolve()._asdict()
+            loop.renew(survey=False)
+            loop.step_with_phases(self.phases.any_closed)
+            self._add(loop, change.pop("energy_loss"), change)
+        self._count(loop)
+
+    def _resolve_constraints(self, loop: Integration) -> None:
+        """Switch contacts and closures that are constraints."""
         s, t, before = self.system, loop.time, self._state()
         q, v = loop.q.copy(), loop.v.copy()
         closing = [name for name in self._due(t) if not before[name][0]]
@@ -294,11 +315,18 @@ class Switcher:
             "bounced": tuple(n for n in approaching if not now[n][0]),
             "slipping": tuple(n for n in now if now[n] == (True, False) != before[n]),
         }
+        self._add(loop, loss, changes)
+
+    def _add(self, loop: Integration, loss: float, changes: Mapping[str, tuple[str, ...]]) -> None:
+        """Note changes, if there are any."""
         if loss or any(changes.values()):
             self.records.append(SwitchRecord(loop.time, **changes, energy_loss=loss))
             loop.records += [
                 EventRecord(f"{n} {what}", loop.time) for what, names in changes.items() for n in names
             ]
+
+    def _count(self, loop: Integration) -> None:
+        """Raise `SolveError` where too many switches follow one another at once."""
         self._in_a_row = self._in_a_row + 1 if loop.time - self._last_switch < _SOON else 0
         self._last_switch = loop.time
         if self._in_a_row > _CHATTER:

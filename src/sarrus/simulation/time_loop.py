@@ -26,6 +26,7 @@ from sarrus.dynamics.workspace import Workspace
 from sarrus.kernels import layout as la
 from sarrus.kernels import run_state as run
 from sarrus.kernels.c_function import advance, projection, projection_with_energy
+from sarrus.kernels.record import laid
 from sarrus.kernels.rosenbrock_tableau import IMPLICIT_METHODS, RosenbrockTableau, rosenbrock_tableau
 from sarrus.kernels.run_state import EASY, STIFF_8
 from sarrus.kernels.tableau import TIME_STEPPING, Tableau, tableau
@@ -34,7 +35,7 @@ from sarrus.simulation.passages import PassageLog, passage_sizes
 from sarrus.simulation.recorder import Recorder
 from sarrus.simulation.records import EventRecord
 from sarrus.simulation.run_options import RunOptions
-from sarrus.simulation.touching import Touches, touch_names
+from sarrus.simulation.touching import Touches, margin_count, touch_names
 
 if TYPE_CHECKING:
     from sarrus.simulation.formulated import FormulatedAcceleration, Method
@@ -102,8 +103,10 @@ class TimeLoop:
         formulation: str | Method | None = None,
         switches: Sequence[Event] = (),
         watched: Sequence[int] = (),
+        *,
+        phased: bool = False,
     ) -> None:
-        self.system, self.options = system, options
+        self.system, self.options, self.phased = system, options, phased
         self.scheme, self.adaptive = options.scheme, options.scheme.adaptive
         self.events = list(events)
         self.switched_by: int | None = None
@@ -131,7 +134,7 @@ class TimeLoop:
         self.records: list[EventRecord] = []
         width = 1 + system.nq + 2 * system.nv + system.nu + system.nc + run.N_FACTS
         self.touches: Touches | None = None
-        if options.scheme.method == TIME_STEPPING:
+        if phased or options.scheme.method == TIME_STEPPING:
             width += len(touch_names(system)) + 1
         self.recorder = Recorder(width, options.records, self.scheme.limits.max_bytes)
         self.stretches: list[tuple[float, int, dict[str, float]]] = []
@@ -147,6 +150,8 @@ class TimeLoop:
             self.locator, self.modes = compile_events(self.system, functions)
         if watched:  # switches stop the kernel: gaps that close, multipliers that fall through zero
             self.modes = np.vstack([self.modes, np.tile([-1.0, 1.0], (len(watched), 1))])
+        if self.phased:
+            self.modes = np.vstack([self.modes, np.tile([-1.0, 1.0], (margin_count(self.system), 1))])
         self.values = np.zeros(len(self.modes) + 1)
         self.log = np.zeros((max(64, 4 * len(self.modes)), 2))
 
@@ -260,6 +265,9 @@ class TimeLoop:
             state.grid, state.grid_next, state.every = scheme.dt, 1.0, np.inf
         else:
             state.every = recording.every or np.inf
+        if self.phased:
+            self.touches = Touches(self.system, self.q, self.time)  # kept alive
+            self.touches.attach_phases(self.table)
         self.install(scheme.method)
         needed = 0.0 if self.adaptive else ceil(duration / state.step) + 1.0
         state.most_steps = scheme.limits.max_steps or max(MOST_STEPS, needed)
@@ -290,6 +298,7 @@ class TimeLoop:
         kind = f"storage of {method}, {len(self.modes)} events"
         self.storage = np.zeros(self.system.model.lasting(kind, lambda: la.run_storage(table)))
         table.settings, table.work = self.settings, self.storage
+        self.vectors: la.Workspace = laid(self.storage, la.workspace_sizes(table))
 
     def stop_where_rigid(self) -> None:
         """End the run with RIGID where no motion has this velocity or follows the forces; the state is recorded.

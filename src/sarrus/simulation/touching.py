@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import casadi as ca
 import numpy as np
 
@@ -14,11 +16,20 @@ from sarrus.dynamics.workspace import Workspace
 from sarrus.kernels import contact_problem_layout as cp
 from sarrus.kernels import layout as la
 from sarrus.kernels import touching_layout as tl
-from sarrus.kernels.c_function import contact_problem, time_step, touched_acceleration
+from sarrus.kernels.c_function import (
+    contact_problem,
+    phase_acceleration,
+    phase_projection,
+    time_step,
+    touched_acceleration,
+)
 from sarrus.kernels.record import laid
 from sarrus.kernels.touching_problem import ALONE
 from sarrus.linalg.ranked import ranked
-from sarrus.simulation.limits import joint_limits
+from sarrus.simulation.limits import JointLimits, joint_limits
+
+if TYPE_CHECKING:
+    from sarrus.optimize.contact_problem import ContactSolution
 
 # Gaps below this [characteristic lengths, rad] are closed; a start may be that deep below a plane.
 CLOSED, DEEP = 1e-9, 1e-5
@@ -40,9 +51,17 @@ def touch_names(system: Workspace) -> tuple[str, ...]:
 def _names(system: Workspace) -> tuple[str, ...]:
     limits = joint_limits(system)
     rows = [row for touch in system.equations.touches for row in touch.row_names]
+    return (*rows, *_stop_names(limits), *(f"{name}.friction" for name, _, _ in _dry(system)))
+
+
+def _stop_names(limits: JointLimits) -> list[str]:
     sides = {-1.0: "lower", 1.0: "upper"}
-    stops = [f"{name}.{sides[sign]} stop" for name, sign in zip(limits.names, limits.signs)]
-    return (*rows, *stops, *(f"{name}.friction" for name, _, _ in _dry(system)))
+    return [f"{name}.{sides[sign]} stop" for name, sign in zip(limits.names, limits.signs)]
+
+
+def margin_count(system: Workspace) -> int:
+    """Return how many margins end smooth phases: of contacts two, of stops and dry friction one."""
+    return 2 * len(system.equations.touches) + len(joint_limits(system).names) + len(_dry(system))
 
 
 def _dry(system: Described) -> list[tuple[str, int, float]]:
@@ -70,12 +89,13 @@ class Touches:
         self.stuck, self.tried = np.nan, 0  # when the kernel failed last, and how often
         self.touching = touching = tl.Touching.zeros()
         size = system.characteristic
-        self._settings = settings = tl.TouchSettings.zeros()
+        self.settings = settings = tl.TouchSettings.zeros()
         settings.closed, settings.rest_speed = CLOSED * size.length, REST_SPEED
         settings.still = STILL * size.length
         settings.force = _LIFT * size.mass
         widths = [len(touch.row_names) for touch in contacts]
         touching.contacts, touching.contact_rows = len(contacts), sum(widths)
+        self.blocks = *(touch.name for touch in contacts), *_stop_names(limits), *(f"{n}.friction" for n, _, _ in dry)
         touching.stops, touching.dry = len(limits.names), len(dry)
         rows, unilateral = tl.row_count(touching), len(contacts) + len(limits.names)
         blocks = unilateral + len(dry)
@@ -85,8 +105,11 @@ class Touches:
             limits.places.copy(),
             np.array([*limits.rates, *(place for _, place, _ in dry)], dtype=np.int64),
             np.zeros(blocks, dtype=np.int64),
+            np.array([n - k for n in widths for k in range(n)] + [1] * (rows - sum(widths)), dtype=np.int64),
+            np.zeros(blocks, dtype=np.int64),
         ]
         touching.sizes, touching.coordinates, touching.speeds = self._integers[:3]
+        touching.widths, touching.modes = self._integers[4:]
         self._floats = [
             signs,
             limits.bounds.copy(),
@@ -94,9 +117,14 @@ class Touches:
             np.array([touch.static_coefficient for touch in contacts], dtype=float),
             np.array([limit for _, _, limit in dry], dtype=float),
             np.array([*(touch.restitution for touch in contacts), *np.zeros(len(limits.names))]),
+            np.zeros(rows),
+            np.zeros(rows),
         ]
         touching.signs, touching.bounds, touching.friction, touching.static = self._floats[:4]
-        touching.limits, touching.restitution = self._floats[4:]
+        self.friction, self.static, self.limits, self.restitution, self.directions, self.found = self._floats[2:]
+        self.rows_of_contacts, self.modes = widths, self._integers[5]
+        self.signs, self.speeds = signs, self._integers[2]
+        touching.limits, touching.restitution, touching.directions, touching.found = self._floats[4:]
         beyond = signs * (q[limits.places] - limits.bounds) < -settings.closed
         touching.given_bounds, self._floats[1][beyond] = limits.bounds, -np.inf * signs[beyond]
         self.slots = np.zeros((tl.ROOM + 1) * tl.slot_size(touching, system.nv))
@@ -145,6 +173,12 @@ class Touches:
                 element=name,
             )
 
+    def attach_phases(self, table: la.Table) -> None:
+        """Have the kernels hold what is closed from now on, and look for where that changes."""
+        self.touching.inner, self.touching.projection = table.acceleration, table.projection
+        table.touching, table.n_margins = self.touching, tl.margin_count(self.touching)
+        table.acceleration, table.projection = phase_acceleration.address, phase_projection.address
+
     def attach(self, table: la.Table) -> None:
         """Have the kernels take steps with contacts from now on."""
         self.touching.inner, self.touching.solver = table.acceleration, contact_problem.address
@@ -166,8 +200,6 @@ class Touches:
 
         Raises `SolveError` where it has no answer.
         """
-        from sarrus.optimize.contact_problem import solve_contact_problem
-
         if not self.touching.failed:
             return False
         self.touching.failed = 0
@@ -176,21 +208,33 @@ class Touches:
         problem, work = self.problem, self.work
         m, contacts = problem.rows, problem.contacts
         sizes, numbers = self._integers[3][: problem.blocks], work.numbers[: problem.blocks]
-        parts = ranked(work.operator[: m * m].reshape(m, m), relative=1e-13)
-        rows = parts.left * np.sqrt(parts.kept)
         blocks = list(zip(sizes.tolist(), numbers.tolist()))
-        found = solve_contact_problem(rows, work.given[:m], blocks[:contacts], blocks[contacts:], throw=False)
-        if not found.status.ok or self.tried > TRIES:
-            which = [self.names[int(row)].rpartition(".")[0] for row in work.which[:m]]
-            pushing = dict.fromkeys(name for name, r in zip(which, found.forces) if r > 0.0)
-            reason = (
-                "no motion keeps these contacts from closing further"
-                if found.status is Status.INFEASIBLE
-                else "no forces of these contacts were found that obey the laws of friction"
-            )
-            result = None if found.status.ok else found
-            raise SolveError(f"{self.system.name}: {reason}: {', '.join(pushing or which)}", result=result)
+        found = self.answer(work.given[:m], blocks[:contacts], blocks[contacts:], refused=self.tried > TRIES)
         slot = laid(self.slots, tl.slot_sizes(self.touching, self.system.nv))
         self.touching.given = 1
-        slot.lasting[work.which[:m].astype(int)] = found.forces / self._settings.length
+        slot.lasting[work.which[:m].astype(int)] = found.forces / self.settings.length
         return True
+
+    def answer(
+        self, given: Array, contacts: list[tuple[int, float]], dry: list[tuple[int, float]], *, refused: bool = False
+    ) -> ContactSolution:
+        """Return the answer to the contact problem with the W that a kernel has written.
+
+        Raises `SolveError` with the names of those that push where there is none, or it is ``refused``.
+        """
+        from sarrus.optimize.contact_problem import solve_contact_problem
+
+        m = len(given)
+        parts = ranked(self.work.operator[: m * m].reshape(m, m), relative=1e-13)
+        found = solve_contact_problem(parts.left * np.sqrt(parts.kept), given, contacts, dry, throw=False)
+        if found.status.ok and not refused:
+            return found
+        which = [self.names[int(row)].rpartition(".")[0] for row in self.work.which[:m]]
+        pushing = dict.fromkeys(name for name, r in zip(which, found.forces) if r > 0.0)
+        reason = (
+            "no motion keeps these contacts from closing further"
+            if found.status is Status.INFEASIBLE
+            else "no forces of these contacts were found that obey the laws of friction"
+        )
+        result = None if found.status.ok else found
+        raise SolveError(f"{self.system.name}: {reason}: {', '.join(pushing or which)}", result=result)

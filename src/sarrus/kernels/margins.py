@@ -1,0 +1,59 @@
+"""How far contacts, stops and dry friction are from doing something else: what falls through zero ends a smooth phase.
+
+Of each unilateral one its gap while it is open, its normal force while it is closed; of each contact what is left of
+its friction while it sticks, its speed along the direction of before while it slides; the same of dry friction.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sarrus.kernels import layout as la
+from sarrus.kernels import touching_layout as tl
+from sarrus.kernels.flat import internal
+from sarrus.kernels.native_call import call_kernel
+from sarrus.kernels.touching_rows import load_gaps, normal_row
+from sarrus.kernels.vectors import dot, fill
+
+# Gaps, forces and speeds so far below zero count as zero: parts of the gap that is closed, of the size of forces, of
+# the speed that is none.
+SLACK, SLACK_OF_FORCES, SLACK_OF_SPEEDS = 1e-2, 1e-11, 1e-1
+
+
+@internal
+def write_margins(table, x, out):
+    """Write the margins at x, where the control is set."""
+    touching, nv = table.touching, table.nv
+    settings, modes, found = touching.settings, touching.modes, touching.found
+    work = tl.touch_work(touching, table.nq, nv, la.input_size(table))
+    unilateral = touching.contacts + touching.stops
+    fill(out, 1.0, tl.margin_count(touching))
+    load_gaps(touching, x, work.gap)
+    closed = False
+    for k in range(unilateral):
+        out[k] = work.gap[k] + SLACK * settings.closed
+        closed = closed or modes[k] != tl.OPEN
+    if not closed and touching.dry == 0:
+        return
+    call_kernel(table.acceleration, table, x, la.SLOPE)
+    slack, slow = SLACK_OF_FORCES * settings.force, SLACK_OF_SPEEDS * settings.still
+    for k in range(unilateral):
+        if modes[k] == tl.OPEN:
+            continue
+        row = normal_row(touching, k)
+        out[k] = found[row] + slack
+        if k >= touching.contacts or touching.sizes[k] == 1:
+            continue
+        n = touching.sizes[k] - 1
+        if modes[k] == tl.STICKING:
+            friction = np.sqrt(dot(found + (row + 1), found + (row + 1), n))
+            out[unilateral + k] = touching.static[k] * found[row] - friction + slack
+        elif touching.friction[k] > 0.0:
+            out[unilateral + k] = dot(work.native + (row + 1), touching.directions + (row + 1), n) + slow
+    for d in range(touching.dry):
+        row = touching.contact_rows + touching.stops + d
+        at = unilateral + touching.contacts + d
+        if modes[unilateral + d] == tl.STICKING:
+            out[at] = touching.limits[d] - abs(found[row]) + slack
+        else:
+            out[at] = x[table.nq + touching.speeds[touching.stops + d]] * touching.directions[row] + slow

@@ -1,0 +1,278 @@
+"""Smooth phases of motion with contacts, stops and dry friction, between the events at which one of them changes.
+
+What is closed is held, H a + Ḣ v = 0 in its normal row, and in the others too where it sticks; what slides has the
+friction r_t = −μ r_n u_t/‖u_t‖ against it. With K, the response of the mechanism to generalized forces, loops closed,
+
+    a = a_f + K Rᵀ r,    H K Rᵀ r = −(H a_f + Ḣ v),
+
+R the held rows H, normal ones with the friction that goes with them. Redundant rows share their forces: those of least
+norm, each block of rows in units in which they are of size one, as in `sarrus.kernels.contact_problem`. Along u_t the
+friction goes on beyond where the contact stops, as if it slid backwards: the field of a phase is smooth across its end.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sarrus.kernels import layout as la
+from sarrus.kernels import touching_layout as tl
+from sarrus.kernels.dense import eliminate
+from sarrus.kernels.flat import internal
+from sarrus.kernels.layout import Table
+from sarrus.kernels.moves import move
+from sarrus.kernels.native_call import call_kernel, call_native
+from sarrus.kernels.record import Floats
+from sarrus.kernels.stepping import set_control
+from sarrus.kernels.touching_problem import ALONE, respond, respond_together
+from sarrus.kernels.touching_rows import add_force, along, find_slot, load_gaps, normal_row
+from sarrus.kernels.vectors import axpy, copy, dot, fill, is_finite
+
+# Part of the diagonal that keeps redundant rows regular, and how often its effect is taken back.
+RIDGE, REFINEMENTS = 1e-8, 3
+# Gaps and speeds that are left: parts of the gap that is closed, and of the speed that is none.
+EXACTLY, CORRECTIONS = 1e-4, 2
+
+
+def phase_acceleration(table: Table, x: Floats, want: int) -> int:
+    """Do what the kernel for accelerations does, with the forces of what is closed and of dry friction at x."""
+    touching, nq, nv, size = table.touching, table.nq, table.nv, la.input_size(table)
+    work, found = tl.touch_work(touching, nq, nv, size), touching.found
+    fill(found, 0.0, tl.row_count(touching))
+    touching.settings.power = 0.0
+    m = _hold(touching, work)
+    if m == 0 and not _rubs(touching):
+        return call_kernel(touching.inner, table, x, want)
+    copy(x, work.middle, size)
+    tau = work.middle + (size - nv)
+    if touching.contacts > 0:
+        call_native(touching.motion, x, work.native)
+    _rub(table, tau, work)
+    rank = _find_forces(table, m, work)
+    if rank < 0:
+        return -1
+    for i in range(m):
+        row = int(work.which[i])
+        found[row] = work.impulses[i]
+        for j in range(row + 1, row + touching.widths[row]):
+            if work.drag[j] != 0.0:
+                found[j] = work.drag[j] * work.impulses[i]
+    touching.settings.power = _power(table, x, work)
+    if want != la.SLOPE:
+        for i in range(m):
+            add_force(table, work, int(work.which[i]), work.impulses[i], tau)
+        if want >= la.PIVOTS:
+            _note(table, x, work)
+        return call_kernel(touching.inner, table, work.middle, want)
+    a = la.workspace(table).a
+    copy(work.free, a, nv)
+    for i in range(m):
+        axpy(work.impulses[i], work.response + int(work.which[i]) * nv, a, nv)
+    return rank
+
+
+def phase_projection(table: Table, x: Floats, what: int) -> int:
+    """Do what the kernel for projections does, and bring back to their planes and limits what is closed."""
+    touching, nq, nv, size = table.touching, table.nq, table.nv, la.input_size(table)
+    rank = 0
+    if table.nc > 0 or what == la.CONSTRAINTS_AND_ENERGY:
+        rank = call_kernel(touching.projection, table, x, what)
+    work = tl.touch_work(touching, nq, nv, size)
+    m = _hold(touching, work)
+    if rank < 0 or m == 0:
+        return rank
+    fill(work.drag, 0.0, tl.row_count(touching))
+    for _ in range(CORRECTIONS):
+        copy(x, work.middle, size)
+        if touching.contacts > 0:
+            call_native(touching.motion, x, work.native)
+        load_gaps(touching, x, work.gap)
+        slow, near = _measure(table, x, m, work)
+        if slow and (near or what == la.VELOCITIES):
+            break
+        if _find_forces(table, m, work) < 0:
+            return -1
+        fill(work.way, 0.0, nv)
+        for i in range(m):
+            row, k = int(work.which[i]), int(work.owner[i])
+            gap = work.gap[k] if k >= 0 and row == normal_row(touching, k) else 0.0
+            work.begin[i], work.velocity[i] = -_speed(table, x, work, row), -gap
+        for i in range(m):
+            response = work.response + int(work.which[i]) * nv
+            axpy(dot(work.inverse + i * m, work.begin, m), response, x + nq, nv)
+            axpy(dot(work.inverse + i * m, work.velocity, m), response, work.way, nv)
+        if what != la.VELOCITIES:
+            move(table, x, work.way, work.scratch)
+    return rank
+
+
+def phase_survey(table: Table, x: Floats, m: int) -> int:
+    """Write for `sarrus.simulation.phases` the gaps and velocities of all rows at x.
+
+    Of the first m rows at ``which`` also W, their accelerations without forces but those of dry friction that slides,
+    and their responses; −1 where these are not numbers.
+    """
+    touching, nq, nv, size = table.touching, table.nq, table.nv, la.input_size(table)
+    work = tl.touch_work(touching, nq, nv, size)
+    if m > 0:
+        set_control(table, x, la.workspace(table))
+    copy(x, work.middle, size)
+    if touching.contacts > 0:
+        call_native(touching.motion, x, work.native)
+    load_gaps(touching, x, work.gap)
+    for row in range(tl.row_count(touching)):
+        work.velocity[row] = _speed(table, x, work, row)
+    if m == 0:
+        return 0
+    _rub(table, work.middle + (size - nv), work)
+    fill(work.drag, 0.0, tl.row_count(touching))
+    return _assemble(table, m, work)
+
+
+@internal
+def _hold(touching, work):
+    """Write which rows are held, and the block of each; return their number."""
+    m, unilateral = 0, touching.contacts + touching.stops
+    for k in range(unilateral):
+        if touching.modes[k] == tl.OPEN:
+            continue
+        row, n = normal_row(touching, k), 1
+        if k < touching.contacts and touching.modes[k] == tl.STICKING:
+            n = touching.sizes[k]
+        for j in range(n):
+            work.which[m], work.owner[m] = row + j, k
+            m += 1
+    for d in range(touching.dry):
+        if touching.modes[unilateral + d] == tl.STICKING:
+            work.which[m], work.owner[m] = touching.contact_rows + touching.stops + d, -1
+            m += 1
+    return m
+
+
+@internal
+def _rubs(touching):
+    """Tell whether there is dry friction that slides."""
+    for d in range(touching.dry):
+        if touching.modes[touching.contacts + touching.stops + d] != tl.STICKING:
+            return True
+    return False
+
+
+@internal
+def _rub(table, tau, work):
+    """Write the friction of contacts that slide over their normal force, and add that of joints to τ."""
+    touching = table.touching
+    fill(work.drag, 0.0, tl.row_count(touching))
+    for k in range(touching.contacts):
+        if touching.modes[k] != tl.SLIDING:
+            continue
+        row, n = normal_row(touching, k), touching.sizes[k]
+        slip, way = work.native + row, touching.directions + row
+        speed, forward = 0.0, 0.0
+        for j in range(1, n):
+            speed += slip[j] * slip[j]
+            forward += slip[j] * way[j]
+        speed = np.sqrt(speed)
+        for j in range(1, n):
+            if speed <= touching.settings.still:
+                work.drag[row + j] = -touching.friction[k] * way[j]
+            else:
+                part = slip[j] / speed if forward >= 0.0 else -slip[j] / speed
+                work.drag[row + j] = -touching.friction[k] * part
+    for d in range(touching.dry):
+        if touching.modes[touching.contacts + touching.stops + d] == tl.SLIDING:
+            row = touching.contact_rows + touching.stops + d
+            touching.found[row] = -touching.limits[d] * touching.directions[row]
+            tau[touching.speeds[touching.stops + d]] += touching.found[row]
+
+
+@internal
+def _assemble(table, m, work):
+    """Find the acceleration without the forces of the rows at ``which``, their responses and W; return the rank."""
+    touching, nv, rows = table.touching, table.nv, tl.row_count(table.touching)
+    rank = call_kernel(touching.inner, table, work.middle, la.SLOPE)
+    if rank < 0:
+        return -1
+    copy(la.workspace(table).a, work.free, nv)
+    fill(work.known, 0.0, rows)
+    if touching.slope != 0 and m > ALONE:
+        respond_together(table, m, work)
+    for i in range(m):
+        row = int(work.which[i])
+        respond(table, row, work)
+        bias = work.native[touching.contact_rows + row] if row < touching.contact_rows else 0.0
+        work.given[i] = along(table, work, row, work.free) + bias
+    for i in range(m):
+        for j in range(m):
+            response = work.response + int(work.which[j]) * nv
+            work.operator[i * m + j] = along(table, work, int(work.which[i]), response)
+    return rank if is_finite(work.operator, m * m) and is_finite(work.given, m) else -1
+
+
+@internal
+def _find_forces(table, m, work):
+    """Find the forces on the rows at ``which`` that hold these, and the inverse of W; return the rank, −1: none."""
+    rank = _assemble(table, m, work)
+    if rank < 0:
+        return -1
+    copy(work.operator, work.matrix, m * m)
+    fill(work.inverse, 0.0, m * m)
+    i = 0
+    while i < m:
+        end, size = i, 0.0
+        while end < m and (end == i or (work.owner[end] == work.owner[i] and work.owner[i] >= 0.0)):
+            size += abs(work.operator[end * (m + 1)])
+            end += 1
+        for j in range(i, end):
+            work.matrix[j * (m + 1)] += RIDGE * size
+            work.inverse[j * (m + 1)] = 1.0
+        i = end
+    if eliminate(work.matrix, work.inverse, m, m) != 0:
+        return -1
+    fill(work.impulses, 0.0, m)
+    for _ in range(REFINEMENTS):
+        for i in range(m):
+            work.left[i] = -work.given[i] - dot(work.operator + i * m, work.impulses, m)
+        for i in range(m):
+            work.impulses[i] += dot(work.inverse + i * m, work.left, m)
+    return rank if is_finite(work.impulses, m) else -1
+
+
+@internal
+def _speed(table, x, work, row):
+    """Return the velocity of a row at x."""
+    return work.native[row] if row < table.touching.contact_rows else along(table, work, row, x + table.nq)
+
+
+@internal
+def _measure(table, x, m, work):
+    """Tell whether the velocities of the rows that are held are as good as zero, and their gaps."""
+    settings, slow, near = table.touching.settings, True, True
+    for i in range(m):
+        k = int(work.owner[i])
+        slow = slow and abs(_speed(table, x, work, int(work.which[i]))) <= EXACTLY * settings.still
+        near = near and (k < 0 or abs(work.gap[k]) <= EXACTLY * settings.closed)
+    return slow, near
+
+
+@internal
+def _power(table, x, work):
+    """Return the power of all forces: that of friction is below zero."""
+    power = 0.0
+    for row in range(tl.row_count(table.touching)):
+        if table.touching.found[row] != 0.0:
+            power += table.touching.found[row] * _speed(table, x, work, row)
+    return power
+
+
+@internal
+def _note(table, x, work):
+    """Note where a step has ended the power there, and the directions in which contacts slide."""
+    touching, found = table.touching, find_slot(table, x)
+    if found >= 0:
+        tl.slot(touching, table.nv, found).facts.power = touching.settings.power
+    for k in range(touching.contacts):
+        if touching.modes[k] != tl.SLIDING or touching.friction[k] == 0.0:
+            continue
+        row = normal_row(touching, k)
+        for j in range(row + 1, row + touching.sizes[k]):
+            touching.directions[j] = -work.drag[j] / touching.friction[k]

@@ -1,0 +1,334 @@
+"""Runs of smooth phases with Coulomb friction, stops and dry friction: what becomes of them where one of these changes.
+
+The kernels (`sarrus.kernels.phases`) hold what is closed and stop where a margin falls through zero. There (`resolve`)
+
+1. what hits takes part in an impact: velocities after it obey the laws of Signorini and Coulomb, with Newton's law of
+   restitution, all contacts that touch at once (`sarrus.optimize.solve_contact_problem`);
+2. of those that stay, and of dry friction, the same laws for accelerations say what opens, sticks or slides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from sarrus.base.arrays import Array
+from sarrus.base.errors import SolveError
+from sarrus.kernels import layout as la
+from sarrus.kernels import touching_layout as tl
+from sarrus.kernels.c_function import phase_acceleration, phase_survey
+from sarrus.kernels.record import laid
+from sarrus.kernels.touching_layout import OPEN, SLIDING, STICKING
+from sarrus.linalg import dense
+from sarrus.linalg.ranked import ranked
+
+if TYPE_CHECKING:
+    from sarrus.simulation.time_loop import TimeLoop
+    from sarrus.simulation.touching import Touches
+
+# Contacts whose gap is below this part of the one that is closed touch, and as much more per m/s of its rate.
+NEAR = 1.0
+# Normal velocities below this multiple of the largest one (or of 1 mm/s) are none; forces below this part of the
+# largest one are none.
+SLOW, UNLOADED = 1e-8, 1e-9
+# What slides has this speed, in accelerations of the largest one, where it is asked what else will.
+GOING = 1e3
+# What slid and would go back has stopped, where it is slower than this multiple of the speed that is none.
+STOPPED = 1e4
+# Part of an acceleration from which on nothing holds what goes into what it touches; the speed, as a part of that of
+# rest, with which that hits.
+PRESSED, SHOVE = 1e-6, 1e-6
+# Rounds in which directions of what begins to slide are found, and their change that is none.
+ROUNDS, SAME = 20, 1e-12
+
+
+class Change(NamedTuple):
+    """What one instant changed, by names, and the kinetic energy that an impact took [J]."""
+
+    closed: tuple[str, ...]
+    opened: tuple[str, ...]
+    bounced: tuple[str, ...]
+    slipping: tuple[str, ...]
+    sticking: tuple[str, ...]
+    energy_loss: float
+
+
+class Phases:
+    """The contacts, stops and dry frictions of one run with events."""
+
+    def __init__(self, loop: TimeLoop, touches: Touches, rest_speed: float) -> None:
+        self.loop, self.touches, self.rest_speed = loop, touches, rest_speed
+        touching = touches.touching
+        self.contacts, self.unilateral = touching.contacts, touching.contacts + touching.stops
+        self.sizes = [*touches.rows_of_contacts, *([1] * (touching.stops + touching.dry))]
+        self.first = np.concatenate([[0], np.cumsum(self.sizes)])
+        self.modes, self.directions = touches.modes, touches.directions
+        self.settings = touches.settings
+        self._begin_slots(0.0)
+
+    @property
+    def any_closed(self) -> bool:
+        """Tell whether anything holds or rubs, so that implicit methods cannot step."""
+        return bool(self.modes[: self.unilateral].any() or len(self.modes) > self.unilateral)
+
+    def resolve(self) -> Change:
+        """Say what holds, sticks and slides from the present state on, which an impact may change.
+
+        Raises `SolveError` where an impact has no answer.
+        """
+        before = self.modes.copy()
+        self._survey([])
+        work = self.touches.work
+        gaps, rates = work.gap[: self.unilateral].copy(), self._rates()
+        near = NEAR * self.settings.closed * (1.0 + np.abs(rates))
+        touching = np.flatnonzero((before[: self.unilateral] != OPEN) | (np.abs(gaps) <= near)).tolist()
+        slow = SLOW * max(1e-3, np.abs(rates[touching]).max(initial=0.0))
+        approaching, loss = [k for k in touching if rates[k] < -slow], 0.0
+        if approaching:
+            loss = self._impact(touching, rates)
+            self._survey([])
+            rates = self._rates()
+        resting = [k for k in touching if rates[k] <= slow]
+        self._settle(resting)
+        if pressed := self._pressed(resting):
+            loss += self._impact(touching, rates, pressed)
+            self._survey([])
+            rates = self._rates()
+            resting = [k for k in touching if rates[k] <= slow]
+            self._settle(resting)
+        self._begin_slots(loss)
+        return self._change(before, approaching, loss)
+
+    # --- what the kernel knows -----------------------------------------------------------------------
+
+    def _survey(self, rows: list[int]) -> int:
+        """Have the gaps and velocities of all rows, W and the accelerations of these rows at the present state."""
+        work = self.touches.work
+        work.which[: len(rows)] = rows
+        return phase_survey(self.loop.table, self.loop.x, len(rows))
+
+    def _rates(self) -> Array:
+        return self.touches.work.velocity[self.first[: self.unilateral]].copy()
+
+    def _rows(self, blocks: list[int]) -> list[int]:
+        """Return the rows of blocks."""
+        return [row for k in blocks for row in range(self.first[k], self.first[k + 1])]
+
+    def _operator(self, m: int) -> Array:
+        return self.touches.work.operator[: m * m].reshape(m, m)
+
+    def _begin_slots(self, loss: float) -> None:
+        """Have the present state be the end of a step, after which contacts have taken so much more."""
+        slots = self.touches.slots.reshape(tl.ROOM + 1, -1)
+        sizes = tl.slot_sizes(self.touches.touching, self.loop.system.nv)
+        known = [laid(slot, sizes).facts for slot in slots[: tl.ROOM]]
+        time = self.loop.time
+        spent = [f.loss for f in known if f.length > 0.0 and abs(time - f.time) <= 1e-6 * f.length]
+        slots[:] = 0.0
+        facts = laid(slots[0], sizes).facts
+        facts.time, facts.length = time, max(self.loop.state.step, 1e-9)
+        facts.loss = (spent[0] if spent else 0.0) + loss
+
+    # --- impacts -------------------------------------------------------------------------------------
+
+    def _impact(self, touching: list[int], rates: Array, pressed: Sequence[int] = ()) -> float:
+        """Give the state the velocity after an impact; return the energy that it took.
+
+        What is ``pressed`` hits with next to no speed, although it does not approach.
+        """
+        touches, rows = self.touches, self._rows(touching)
+        m, nv = len(rows), self.loop.system.nv
+        if self._survey(rows) < 0:
+            raise SolveError(f"{self.loop.system.name}: the responses of what hits are not finite")
+        before = touches.work.velocity[rows].copy()
+        given = before.copy()
+        for k in touching:
+            rebound = -touches.restitution[k] * rates[k]
+            if rebound >= self.rest_speed:
+                given[rows.index(self.first[k])] -= rebound
+            elif k in pressed:
+                given[rows.index(self.first[k])] -= SHOVE * self.rest_speed
+        blocks = [(self.sizes[k], self._friction(k)) for k in touching]
+        impulses = touches.answer(given, blocks, []).forces
+        responses = touches.work.response[: len(touches.names) * nv].reshape(-1, nv)[rows]
+        self.loop.v[:] += (impulses[:, None] * responses).sum(axis=0)
+        after = before + dense.product(self._operator(m), impulses)
+        loss = -float(0.5 * (impulses * (before + after)).sum())
+        normal = [rows.index(self.first[k]) for k in touching]
+        slow = SLOW * max(1e-3, np.abs(rates[touching]).max(initial=0.0))
+        leaving = after[normal]
+        if not ((leaving > slow) & (leaving < self.rest_speed)).any():
+            return loss
+        return loss + self._stay([k for k, rate in zip(touching, leaving) if rate < self.rest_speed])
+
+    def _stay(self, blocks: list[int]) -> float:
+        """Take the normal velocities of blocks from the state, by the smallest change; return the energy of that."""
+        rows, nv = [int(self.first[k]) for k in blocks], self.loop.system.nv
+        if self._survey(rows) < 0:
+            raise SolveError(f"{self.loop.system.name}: the responses of what hits are not finite")
+        speeds = self.touches.work.velocity[rows].copy()
+        impulses = -ranked(self._operator(len(rows)), relative=1e-12).solve(speeds)
+        responses = self.touches.work.response[: len(self.touches.names) * nv].reshape(-1, nv)[rows]
+        self.loop.v[:] += (impulses[:, None] * responses).sum(axis=0)
+        return -float(0.5 * (impulses * speeds).sum())
+
+    def _friction(self, k: int) -> float:
+        return self.touches.friction[k] if k < self.contacts else 0.0
+
+    # --- accelerations -------------------------------------------------------------------------------
+
+    def _settle(self, resting: list[int]) -> None:
+        """Find what of the blocks that neither approach nor leave, and of dry friction, sticks or slides."""
+        self.modes[: self.unilateral] = OPEN
+        still, work = self.settings.still, self.touches.work
+        velocity, dry = work.velocity.copy(), range(self.unilateral, len(self.modes))
+        held = []
+        for k in dry:
+            row = self.first[k]
+            moving = abs(velocity[row]) > still
+            self.modes[k] = SLIDING if moving else STICKING
+            self.directions[row] = np.sign(velocity[row])
+            held += [] if moving else [k]
+        going = {k for k in resting if self._slides_on(velocity, k)}
+        coefficients = {
+            k: self.touches.static[k] if k < self.contacts and k not in going else self._friction(k)
+            for k in resting
+        }
+        if resting or held:
+            while self._loosened(resting, held, going, velocity, coefficients):
+                pass
+        self._verify()
+
+    def _slides_on(self, velocity: Array, k: int) -> bool:
+        """Tell whether a block slides; one that slid has stopped where it would go back."""
+        slip, own = self._slip(velocity, k), slice(self.first[k] + 1, self.first[k + 1])
+        ahead = dense.dot(velocity[own], self.directions[own]) > self.settings.still
+        return slip > self.settings.still and (ahead or slip > STOPPED * self.settings.still)
+
+    def _slip(self, velocity: Array, k: int) -> float:
+        """Return how fast a block slides."""
+        return dense.norm(velocity[self.first[k] + 1 : self.first[k + 1]]) if self.sizes[k] > 1 else 0.0
+
+    def _loosened(
+        self, resting: list[int], held: list[int], going: set[int], velocity: Array, coefficients: dict[int, float]
+    ) -> bool:
+        """Solve for accelerations and note the modes; True where a contact breaks loose, whose coefficient is then
+        that of sliding."""
+        touches, blocks = self.touches, [*resting, *held]
+        rows, at, start = self._rows(blocks), {}, 0
+        for k in blocks:
+            at[k], start = start, start + self.sizes[k]
+        if self._survey(rows) < 0:
+            raise SolveError(f"{self.loop.system.name}: the responses of what touches are not finite")
+        given = touches.work.given[: len(rows)].copy()
+        fast = GOING * np.abs(given).max(initial=0.0)
+        for k in going:
+            own, slip = slice(self.first[k] + 1, self.first[k + 1]), self._slip(velocity, k)
+            self.directions[own] = velocity[own] / slip
+            given[at[k] + 1 : at[k] + self.sizes[k]] += fast * self.directions[own]
+        limits = [(1, touches.limits[k - self.unilateral]) for k in held]
+        found = touches.answer(given, [(self.sizes[k], coefficients[k]) for k in resting], limits)
+        least = UNLOADED * np.abs(found.forces).max(initial=0.0)
+        for k, mode in zip(blocks, found.modes):
+            force = found.forces[at[k] : at[k] + self.sizes[k]]
+            if k >= self.unilateral:
+                self.modes[k] = SLIDING if int(mode) == SLIDING else STICKING
+                if self.modes[k] == SLIDING:
+                    self.directions[self.first[k]] = -np.sign(force[0])
+                continue
+            slides = k in going or (int(mode) == SLIDING and self.sizes[k] > 1)
+            self.modes[k] = OPEN if force[0] <= least else SLIDING if slides else STICKING
+            if k < self.contacts and self.sizes[k] > 1 and self._friction(k) == 0.0 and self.modes[k] != OPEN:
+                self.modes[k] = SLIDING
+            elif self.modes[k] == SLIDING and k not in going:
+                if coefficients[k] > self._friction(k):
+                    coefficients[k] = self._friction(k)
+                    return True
+                self.directions[self.first[k] + 1 : self.first[k + 1]] = -force[1:] / dense.norm(force[1:])
+        self._turn([k for k in resting if self.modes[k] == SLIDING and k not in going])
+        return False
+
+    def _turn(self, beginning: list[int]) -> None:
+        """Find the directions in which contacts begin to slide: those of their accelerations."""
+        loop, touches = self.loop, self.touches
+        spatial = [k for k in beginning if self.sizes[k] > 2 and self._friction(k) > 0.0]
+        nv, rows = loop.system.nv, touches.touching.contact_rows
+        for _ in range(ROUNDS if spatial else 0):
+            if phase_acceleration(loop.table, loop.x, la.SLOPE) < 0:
+                return
+            a, change = loop.vectors.a[:nv], 0.0
+            native = touches.work.native
+            jacobian = native[2 * rows : 2 * rows + rows * nv].reshape(rows, nv)
+            for k in spatial:
+                own = slice(self.first[k] + 1, self.first[k + 1])
+                way = dense.product(jacobian[own], a) + native[rows + own.start : rows + own.stop]
+                size = dense.norm(way)
+                if size > 0.0:
+                    change = max(change, float(np.abs(way / size - self.directions[own]).max()))
+                    self.directions[own] = way / size
+            if change < SAME:
+                return
+
+    def _pressed(self, resting: list[int]) -> list[int]:
+        """Return which of the blocks that rest go into what they touch, as no forces of theirs prevent it (Painlevé)."""
+        opened = [k for k in resting if self.modes[k] == OPEN]
+        if not opened or phase_acceleration(self.loop.table, self.loop.x, la.SLOPE) < 0:
+            return []
+        a = self.loop.vectors.a[: self.loop.system.nv].copy()
+        rows = [int(self.first[k]) for k in opened]
+        self._survey(rows)
+        work, count = self.touches.work, self.touches.touching.contact_rows
+        toward = work.given[: len(rows)].copy()
+        for i, row in enumerate(rows):
+            bias = work.native[count + row] if row < count else 0.0
+            toward[i] = self._along(row, a) + bias
+        least = PRESSED * np.abs(work.given[: len(rows)]).max()
+        return [k for k, rate in zip(opened, toward) if rate < -least]
+
+    def _along(self, row: int, a: Array) -> float:
+        """Return a row times a."""
+        touching, nv = self.touches.touching, len(a)
+        rows = touching.contact_rows
+        if row < rows:
+            at = 2 * rows + row * nv
+            return dense.dot(self.touches.work.native[at : at + nv], a)
+        own = row - rows
+        return float(self.touches.signs[own] * a[self.touches.speeds[own]])
+
+    def _verify(self) -> None:
+        """Open what would have to pull, as redundant rows share forces otherwise while they are held."""
+        loop, found = self.loop, self.touches.found
+        for _ in range(self.unilateral):
+            if not self.modes[: self.unilateral].any():
+                return
+            if phase_acceleration(loop.table, loop.x, la.SLOPE) < 0:
+                raise SolveError(
+                    f"{loop.system.name}: no forces hold what touches: {', '.join(self._named(self.modes != OPEN))}"
+                )
+            pushes = found[self.first[: self.unilateral]]
+            closed = self.modes[: self.unilateral] != OPEN
+            pulls = closed & (pushes <= UNLOADED * np.abs(pushes).max())
+            if not pulls.any():
+                return
+            self.modes[int(np.argmin(np.where(pulls, pushes, np.inf)))] = OPEN
+
+    # --- what is said of it --------------------------------------------------------------------------
+
+    def _named(self, which: np.ndarray) -> tuple[str, ...]:
+        return tuple(self.touches.blocks[int(k)] for k in np.flatnonzero(which))
+
+    def _change(self, before: Array, approaching: list[int], loss: float) -> Change:
+        """Return what is not as it was."""
+        now, hit = self.modes, np.zeros(len(self.modes), dtype=bool)
+        hit[approaching] = True
+        own = np.arange(len(now)) < self.unilateral
+        return Change(
+            closed=self._named(own & (now != OPEN) & (before == OPEN)),
+            opened=self._named(own & (now == OPEN) & (before != OPEN) & ~hit),
+            bounced=self._named(own & hit & (now == OPEN)),
+            slipping=self._named((now == SLIDING) & (before != SLIDING)),
+            sticking=self._named((now == STICKING) & (before == SLIDING)),
+            energy_loss=loss,
+        )
