@@ -21,7 +21,7 @@ from sarrus.simulation.run_options import (
     check_contacts,
     check_count,
     check_positive,
-    stepping_of,
+    stepping_of_many,
 )
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def make(
 
     for name, value in (("duration", duration), ("sample_time", sample_time)):
         check_positive(name, value, " [s]")
-    stepping = stepping_of(system, Stepping.of(method, dt), switching)
+    stepping = stepping_of_many(system, Stepping.of(method, dt), switching)
     if stepping.dt is None:
         stepping = replace(stepping, dt=1e-3)
     options = many_options(

@@ -74,6 +74,9 @@ def take_step(table, extra, near, x, h, slopes, new, work):
     if call_kernel(table.implicit, table, x, 1 if near else 0) < 0:
         return False
     copy(local.state, new, la.input_size(table))
+    if table.n_margins > 0:  # nothing is closed where an implicit method steps
+        power_before(table, x)
+        note_end(table, new[table.nq + table.nv + table.nu], h, 0.0)
     return True
 
 

@@ -48,13 +48,17 @@ def has_limits(system: Workspace) -> bool:
 
 
 def find_limit_crossings(
-    system: Workspace, t: Array, q: Array, v: Array, a: Array
+    system: Workspace, t: Array, q: Array, v: Array, a: Array, *, slack: float = 0.0
 ) -> tuple[LimitCrossing, ...]:
     """Return where coordinates leave the limits of their joints, in order of time.
 
-    Between records they follow the polynomial of degree five through q, v and a, as `Trajectory.at` has it.
+    Between records they follow the polynomial of degree five through q, v and a, as `Trajectory.at` has it. ``slack``
+    is how far they may be beyond [characteristic lengths, rad].
     """
-    limits = joint_limits(system)
+    own = limits = joint_limits(system)
+    if slack > 0.0:
+        wide = slack / system.characteristic.coordinates[limits.places]
+        limits = limits._replace(bounds=limits.bounds + limits.signs * wide)
     if not limits.names or len(t) == 0:
         return ()
     beyond = limits.signs * q[0, limits.places] > limits.signs * limits.bounds
@@ -64,7 +68,7 @@ def find_limit_crossings(
         for k in np.flatnonzero(_in_reach(limits, *parts)).tolist():
             found += [_located(limits, crossing) for crossing in _crossed(limits, k, *parts)]
     return tuple(
-        LimitCrossing(limits.names[k], time, x, float(limits.bounds[k])) for time, k, x in sorted(found)
+        LimitCrossing(own.names[k], time, x, float(own.bounds[k])) for time, k, x in sorted(found)
     )
 
 

@@ -25,6 +25,8 @@ from sarrus.simulation.trajectory import Trajectory
 # Part of what energies change in a run that contacts may create by errors of its steps, and of the energy of the
 # mechanism, raised by its length or as it is, where nothing moves.
 CREATED, ROUNDING = 1e-2, 1e-9
+# Limits that hold are crossed by less than this [characteristic lengths, rad].
+KEPT = 1e-7
 
 
 def trajectory_of(loop: Integration, seconds: float, failure: Exception | None) -> Trajectory:
@@ -66,7 +68,8 @@ def trajectory_of(loop: Integration, seconds: float, failure: Exception | None) 
     state = trajectory.t, trajectory.q, trajectory.v, trajectory.a
     if loop.touches is not None and not loop.phased:  # stops are kept to rounding, but for those that the run began beyond
         state = trajectory.t[:1], trajectory.q[:1], trajectory.v[:1], trajectory.a[:1]
-    return trajectory.revised(limit_crossings=find_limit_crossings(s, *state))
+    slack = KEPT if loop.phased else 0.0
+    return trajectory.revised(limit_crossings=find_limit_crossings(s, *state, slack=slack))
 
 
 def _with_energy_looked_at(system: Workspace, trajectory: Trajectory) -> Trajectory:

@@ -40,6 +40,8 @@ STOPPED = 1e4
 # Part of an acceleration from which on nothing holds what goes into what it touches; the speed, as a part of that of
 # rest, with which that hits.
 PRESSED, SHOVE = 1e-6, 1e-6
+# What sticks with all of its friction but this part of it begins to slide.
+CRITICAL = 1e-9
 # Rounds in which directions of what begins to slide are found, and their change that is none.
 ROUNDS, SAME = 20, 1e-12
 
@@ -240,13 +242,13 @@ class Phases:
                 continue
             slides = k in going or (int(mode) == SLIDING and self.sizes[k] > 1)
             self.modes[k] = OPEN if force[0] <= least else SLIDING if slides else STICKING
-            if k < self.contacts and self.sizes[k] > 1 and self._friction(k) == 0.0 and self.modes[k] != OPEN:
-                self.modes[k] = SLIDING
-            elif self.modes[k] == SLIDING and k not in going:
+            if self.modes[k] == SLIDING and k not in going:
                 if coefficients[k] > self._friction(k):
                     coefficients[k] = self._friction(k)
                     return True
-                self.directions[self.first[k] + 1 : self.first[k + 1]] = -force[1:] / dense.norm(force[1:])
+                friction = dense.norm(force[1:])
+                if friction > 0.0:
+                    self.directions[self.first[k] + 1 : self.first[k + 1]] = -force[1:] / friction
         self._turn([k for k in resting if self.modes[k] == SLIDING and k not in going])
         return False
 
@@ -255,6 +257,7 @@ class Phases:
         loop, touches = self.loop, self.touches
         spatial = [k for k in beginning if self.sizes[k] > 2 and self._friction(k) > 0.0]
         nv, rows = loop.system.nv, touches.touching.contact_rows
+        least = PRESSED * np.abs(touches.work.given).max()
         for _ in range(ROUNDS if spatial else 0):
             if phase_acceleration(loop.table, loop.x, la.SLOPE) < 0:
                 return
@@ -265,7 +268,7 @@ class Phases:
                 own = slice(self.first[k] + 1, self.first[k + 1])
                 way = dense.product(jacobian[own], a) + native[rows + own.start : rows + own.stop]
                 size = dense.norm(way)
-                if size > 0.0:
+                if size > least:
                     change = max(change, float(np.abs(way / size - self.directions[own]).max()))
                     self.directions[own] = way / size
             if change < SAME:
@@ -298,10 +301,13 @@ class Phases:
         return float(self.touches.signs[own] * a[self.touches.speeds[own]])
 
     def _verify(self) -> None:
-        """Open what would have to pull, as redundant rows share forces otherwise while they are held."""
+        """Open what would have to pull, as redundant rows share forces otherwise while they are held.
+
+        What sticks with all the friction that there is begins to slide.
+        """
         loop, found = self.loop, self.touches.found
-        for _ in range(self.unilateral):
-            if not self.modes[: self.unilateral].any():
+        for _ in range(2 * len(self.modes) + 1):
+            if not (self.modes != OPEN).any():
                 return
             if phase_acceleration(loop.table, loop.x, la.SLOPE) < 0:
                 raise SolveError(
@@ -309,10 +315,29 @@ class Phases:
                 )
             pushes = found[self.first[: self.unilateral]]
             closed = self.modes[: self.unilateral] != OPEN
-            pulls = closed & (pushes <= UNLOADED * np.abs(pushes).max())
-            if not pulls.any():
+            pulls = closed & (pushes <= UNLOADED * np.abs(pushes).max(initial=0.0))
+            if pulls.any():
+                self.modes[int(np.argmin(np.where(pulls, pushes, np.inf)))] = OPEN
+            elif not self._let_go():
                 return
-            self.modes[int(np.argmin(np.where(pulls, pushes, np.inf)))] = OPEN
+
+    def _let_go(self) -> bool:
+        """Have what sticks with all the friction that there is slide against that; False where nothing does."""
+        found, changed = self.touches.found, False
+        for k in np.flatnonzero(self.modes == STICKING).tolist():
+            row, end = self.first[k], self.first[k + 1]
+            if k >= self.unilateral:
+                limit, own = self.touches.limits[k - self.unilateral], slice(row, end)
+            elif self.sizes[k] > 1:
+                limit, own = self.touches.static[k] * found[row], slice(row + 1, end)
+            else:
+                continue
+            friction = dense.norm(found[own])
+            if friction > (1.0 - CRITICAL) * limit:
+                self.modes[k] = SLIDING
+                self.directions[own] = -found[own] / friction if friction > 0.0 else 1.0 / np.sqrt(end - own.start)
+                changed = True
+        return changed
 
     # --- what is said of it --------------------------------------------------------------------------
 

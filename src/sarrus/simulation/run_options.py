@@ -209,10 +209,25 @@ def choose_scheme(system: Evaluations, stepping: Stepping, *, explicit_only: boo
 
 
 def stepping_of(system: Evaluations, stepping: Stepping, switching: Any) -> Stepping:
-    """Return how to step with contacts with Coulomb friction, which only time stepping knows, or as it is given."""
-    touches = system.equations.touches
-    if not touches or switching is False or stepping.method not in (None, AUTO):
+    """Return how one run steps: in time where contacts with Coulomb friction are left with nothing but a fixed step."""
+    fixed = stepping.dt is not None and stepping.rtol is None and stepping.atol is None
+    if not system.equations.touches or switching is False or stepping.method is not None or not fixed:
         return stepping
+    return replace(stepping, method=TIME_STEPPING)
+
+
+def stepping_of_many(system: Evaluations, stepping: Stepping, switching: Any) -> Stepping:
+    """Return how many runs step: in time where there are contacts with Coulomb friction, for events take Python."""
+    touches = system.equations.touches
+    if not touches or switching is False or stepping.method == TIME_STEPPING:
+        return stepping
+    if stepping.method not in (None, AUTO):
+        raise ArgumentError(
+            f"{system.name}: contact {touches[0].name!r} has friction='coulomb', which in many runs at once "
+            f"method={TIME_STEPPING!r} knows and {stepping.method!r} does not; leave it out, or switching=False keeps "
+            "such contacts open",
+            element="method",
+        )
     return replace(stepping, method=TIME_STEPPING)
 
 

@@ -31,7 +31,7 @@ from sarrus.simulation.run_options import (
     check_contacts,
     check_count,
     run_options,
-    stepping_of,
+    stepping_of_many,
 )
 
 
@@ -97,7 +97,7 @@ def rollout(
         raise ArgumentError(f"rollout needs a System, got {type(system).__name__}", element="system")
     given = dict(parameters or {})
     driven = u is not None or control is not None
-    stepping = stepping_of(system, Stepping.of(method, dt, rtol, atol), switching)
+    stepping = stepping_of_many(system, Stepping.of(method, dt, rtol, atol), switching)
     options = many_options(
         system, stepping, stabilization, Recording.of(every, reduce), t0=t0, duration=duration, driven=driven,
     )  # fmt: skip

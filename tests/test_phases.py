@@ -1,0 +1,254 @@
+"""Smooth phases with Coulomb friction, stops and dry friction between events, against closed forms."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy.integrate import quad
+
+import sarrus as sr
+from conftest import load_example
+from sarrus.contacts import activity
+from test_time_stepping import G, body, moving, pendulums, point, rod, slider_crank
+
+
+def run(system: sr.System, q: object, v: object, duration: float, **more: object) -> sr.Trajectory:
+    """Return the motion with tight tolerances, without an estimate of its error."""
+    return sr.simulate(system, q, v, duration=duration, rtol=1e-10, error_estimate=False, **more)
+
+
+def times(motion: sr.Trajectory, what: str) -> list[float]:
+    """Return when something of the kind happened."""
+    return [switch.time for switch in motion.switches if getattr(switch, what)]
+
+
+def balance(motion: sr.Trajectory) -> float:
+    """Return how far energy and what contacts took are from the energy at first, relative to the largest."""
+    total = motion.energy + motion.contact_loss
+    return float(np.abs(total - total[0]).max() / np.abs(motion.energy).max())
+
+
+# --- one body -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", [None, "dopri5", "rodas5p"])
+def test_a_block_stops_where_and_when_friction_says(method: str | None) -> None:
+    slope, friction = np.arctan(0.3), 0.5
+    system = point(friction, slope=slope)
+    motion = run(system, system.neutral(), moving(system, vx=1.0), 1.0, method=method)
+    slows = G * np.cos(slope) * (friction - 0.3)
+    assert times(motion, "sticking") == pytest.approx([1.0 / slows], abs=1e-10)
+    assert motion.q[-1, 0] == pytest.approx(0.5 / slows, rel=1e-10)
+    assert np.abs(motion.q[:, 2]).max() < 1e-12
+    assert np.abs(motion.v[-1]).max() < 1e-14
+    assert balance(motion) < 1e-10
+    weight = 2.0 * G * np.cos(slope)
+    assert_allclose(motion.contact_forces[0], [weight, -friction * weight, 0.0], atol=1e-10)
+    assert_allclose(motion.contact_forces[-1], [weight, -0.3 * weight, 0.0], atol=1e-10)
+
+
+def test_a_block_curves_on_a_slope_as_steep_as_its_friction() -> None:
+    """At speed v and angle φ to the line of fall v (1 + cos φ) stays as it is."""
+    friction = 0.5
+    system = point(friction, slope=np.arctan(friction))
+    motion = run(system, system.neutral(), moving(system, vy=1.0), 2.0)
+    speed = np.hypot(motion.v[:, 0], motion.v[:, 1])
+    assert_allclose(speed + motion.v[:, 0], 1.0, rtol=1e-8)
+    assert 0.5 < speed[-1] < 0.51
+
+
+def test_a_ball_slips_until_it_rolls() -> None:
+    radius, mass, friction = 0.1, 1.0, 0.3
+    mechanism = body(mass=mass, inertia=0.4 * mass * radius**2)
+    mechanism.add_contact("c", "block", radius=radius, friction="coulomb", friction_coefficient=friction)
+    system = sr.System(mechanism)
+    q = system.neutral()
+    q[2] = radius
+    motion = run(system, q, moving(system, vx=1.0), 0.5)
+    slips = 2.0 / (7.0 * friction * G)
+    assert times(motion, "sticking") == pytest.approx([slips], abs=1e-10)
+    assert_allclose(motion.v[-1, [0, 4]], [5 / 7, 5 / 7 / radius], rtol=1e-10)
+    truth = slips - 0.5 * friction * G * slips**2 + 5.0 / 7.0 * (0.5 - slips)
+    assert motion.q[-1, 0] == pytest.approx(truth, rel=1e-10)
+
+
+def test_torsional_friction_stops_a_spin() -> None:
+    length, friction, spin = 0.02, 0.3, 30.0
+    mechanism = body(inertia=4e-3)
+    mechanism.add_contact("c", "block", friction="coulomb", friction_coefficient=friction, torsion=length)
+    system = sr.System(mechanism)
+    motion = run(system, system.neutral(), moving(system, wz=spin), 2.0)
+    slows = friction * 2.0 * G * length / 4e-3
+    assert times(motion, "sticking") == pytest.approx([spin / slows], abs=1e-9)
+    assert abs(motion.v[-1, 5]) < 1e-13
+
+
+def test_a_ball_bounces_until_it_rests() -> None:
+    """Impacts come at times of a geometric series and take 1 − e² of the energy each; the last ones are left out."""
+    bounce, least = 0.8, 1e-3
+    system = point(0.3, restitution=bounce)
+    q = system.neutral()
+    q[2] = 1.0
+    motion = run(system, q, None, 5.0, switching=sr.Switching(rest_speed=least))
+    fall = np.sqrt(2.0 / G)
+    impacts = times(motion, "bounced")
+    numbers = np.arange(len(impacts))
+    truth = fall * (1.0 + 2.0 * bounce * (1.0 - bounce**numbers) / (1.0 - bounce))
+    assert_allclose(impacts, truth, atol=1e-8)
+    assert impacts[0] == pytest.approx(fall, abs=1e-10)
+    losses = [switch.energy_loss for switch in motion.switches if switch.bounced]
+    assert_allclose(losses, 2.0 * G * (1.0 - bounce**2) * bounce ** (2 * numbers), rtol=1e-6)
+    assert bounce ** (len(impacts) + 1) * G * fall < least <= bounce ** len(impacts) * G * fall
+    assert balance(motion) < 1e-9
+    assert np.abs(motion.v[-1]).max() < 1e-20
+
+
+def test_painleve_rod_has_an_impact_without_collision() -> None:
+    angle, friction = 0.9, 2.5
+    system = rod(friction)
+    q = np.array([0.0, np.sin(angle), angle])
+    motion = run(system, q, [-1.0, 0.0, 0.0], 1e-3)
+    assert motion.switches[0].time < 1e-9
+    assert motion.switches[0].energy_loss > 0.1
+    assert abs(motion.v[0, 0] + np.sin(angle) * motion.v[0, 2]) < 1e-6  # the end has stopped
+    backwards = run(system, q, [1.0, 0.0, 0.0], 1e-3)
+    assert backwards.v[-1, 0] == pytest.approx(1.0, abs=0.1)
+
+
+def test_a_rod_on_a_smooth_floor_and_one_that_begins_to_slip() -> None:
+    start = 1.4
+    system = rod(0.0)
+    motion = run(system, np.array([0.0, np.sin(start), start]), None, 0.8)
+    angle, spin = motion.q[-1, 2], motion.v[-1, 2]
+    truth = np.sqrt(2.0 * G * (np.sin(start) - np.sin(angle)) / (np.cos(angle) ** 2 + 1.0 / 3.0))
+    assert abs(spin) == pytest.approx(truth, rel=1e-9)
+    assert np.abs(motion.q[:, 1] - np.sin(motion.q[:, 2])).max() < 1e-12
+    # while its end sticks it falls as a pendulum: the ratio of its forces is a function of the angle
+    friction = 0.3
+    motion = run(rod(friction), np.array([0.0, np.sin(start), start]), None, 0.8)
+    slip = times(motion, "slipping")[0]
+    angle = float(motion.q[np.flatnonzero(motion.t == slip)[0], 2])
+    drop = np.sin(start) - np.sin(angle)
+    turn, spin2 = 0.75 * G * np.cos(angle), 1.5 * G * drop  # of a rod of length 2 about its end
+    across = np.sin(angle) * turn - np.cos(angle) * spin2
+    above = G - np.cos(angle) * turn - np.sin(angle) * spin2
+    assert abs(across) / above == pytest.approx(friction, rel=1e-6)
+
+
+# --- stops and dry friction ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("options", [{}, {"method": "rodas5p"}, {"method": "dopri5"}])
+def test_limits_of_joints_stop_them(options: dict[str, str]) -> None:
+    """A pendulum meets its limit at a time by quadrature, stays there while it is pressed, and swings back."""
+    mechanism = sr.Mechanism("pendulum")
+    mechanism.add_body("link", 1.0, com=(0, 0, -0.5), inertia=(0.1, 0.1, 0.01))
+    mechanism.add_joint("j", "revolute", "world", "link", axis=(0, 1, 0), limits=(-0.7, 0.4))
+    system = sr.System(mechanism)
+    start, about = -0.6, 0.1 + 0.25
+    motion = run(system, [start], None, 1.5, **options)
+    hit = quad(
+        lambda x: np.sqrt(about / (G * (np.cos(x) - np.cos(start)))), start + 1e-12, 0.4, epsabs=1e-13, limit=500
+    )[0]
+    first = motion.switches[0]
+    assert first.time == pytest.approx(hit, abs=2e-6)  # the quadrature leaves out what its square root hides
+    energy = 0.5 * G * (np.cos(0.4) - np.cos(start))
+    assert first.energy_loss == pytest.approx(energy, rel=1e-9)
+    assert motion.q.max() < 0.4 + 1e-9
+    assert balance(motion) < 1e-9
+    assert not motion.limit_crossings
+    assert sr.simulate(system, [start], duration=1.5, switching=False).limit_crossings
+
+
+def test_a_joint_that_is_pressed_on_its_stop_stays_there() -> None:
+    mechanism = sr.Mechanism("pendulum")
+    mechanism.add_body("link", 1.0, com=(0, 0, -0.5), inertia=(0.1, 0.1, 0.01))
+    mechanism.add_joint("j", "revolute", "world", "link", axis=(0, 1, 0), limits=(-0.7, 0.4))
+    held = run(sr.System(mechanism), [0.0], None, 2.0, force=lambda q, v, t: np.array([5.0]))
+    assert held.q[-1, 0] == pytest.approx(0.4, abs=1e-12)
+    assert held.contact_row_names == ("j.lower stop", "j.upper stop")
+    assert_allclose(held.contact_forces[-1], [0.0, 5.0 - 0.5 * G * np.sin(0.4)], rtol=1e-12)
+    both = run(pendulums(limits=(-0.4, 0.6)), [0.6, 0.5], None, 4.0)
+    assert both.contact_forces.min() > -1e-9
+    assert balance(both) < 1e-8
+
+
+def test_a_stop_that_the_start_is_beyond_takes_no_part() -> None:
+    motion = run(pendulums(limits=(-0.4, 0.6)), [0.9, 0.0], None, 0.05)
+    assert motion.q[-1, 0] == pytest.approx(0.9, abs=0.02)
+    assert [crossing.name for crossing in motion.limit_crossings] == ["j0"]
+
+
+def test_dry_friction_takes_force_times_way() -> None:
+    """Through dead centres, and through singular configurations of equal links."""
+    for crank, link, inertia, force, start, speeds in (
+        (0.3, 0.8, 0.01, 3.0, [0.3, -0.4, 1.0], [8.0, -3.0, 0.0]),
+        (0.5, 0.5, 0.02, 1.0, [0.3, -0.6, 0.95], [6.0, -12.0, 0.0]),
+    ):
+        system = slider_crank(crank, link, inertia=inertia, friction=force)
+        q = system.assemble(start, locked=["crank"]).q
+        v = system.project_velocity(q, speeds)
+        motion = run(system, q, v, 2.0)
+        place = motion.q[:, system.coordinate_names.index("slider")]
+        # its way from turn to turn: between records it is monotone where its velocity has one sign
+        turns = np.concatenate([[0], [k for k in range(1, len(place)) if motion.t[k] == motion.t[k - 1]]])
+        way = np.abs(np.diff(place[[*turns, len(place) - 1]])).sum()
+        assert motion.energy[0] - motion.energy[-1] == pytest.approx(force * way, rel=1e-7)
+        assert motion.contact_loss[-1] == pytest.approx(force * way, rel=1e-7)
+        assert motion.residual.max() < 1e-12
+        assert bool(motion.passages) is (crank == link)
+
+
+def test_a_block_on_a_spring_sticks_and_slips() -> None:
+    sliding, static, speed, stiff, mass = 0.3, 0.5, 0.1, 50.0, 2.0
+    mechanism = body()
+    mechanism.add_contact(
+        "c", "block", friction="coulomb", friction_coefficient=sliding, static_coefficient=static
+    )
+    mechanism.add_force("spring", lambda q, v, t: (stiff * (speed * t - q[0]), 0, 0), body="block")
+    system = sr.System(mechanism)
+    omega, stretch = np.sqrt(stiff / mass), (static - sliding) * mass * G / stiff
+    period = (2.0 * np.pi - 2.0 * np.arctan(stretch * omega / speed)) / omega + 2.0 * stretch / speed
+    first = static * mass * G / stiff / speed
+    motion = run(system, system.neutral(), None, first + 2.5 * period)
+    assert_allclose(times(motion, "slipping"), first + period * np.arange(3), atol=1e-8)
+
+
+# --- robots -------------------------------------------------------------------------------------------
+
+
+def test_a_cradle_and_a_table() -> None:
+    mechanism = body()
+    for k, (x, y) in enumerate(((1, 1), (-1, 1), (-1, -1), (1, -1))):
+        mechanism.add_contact(f"leg{k}", "block", (x, y, -1), friction="coulomb", friction_coefficient=0.4)
+    system = sr.System(mechanism)
+    q = system.neutral()
+    q[2] = 1.0
+    motion = run(system, q, None, 0.2)
+    assert motion.status.ok
+    assert_allclose(motion.contact_forces[:, ::3], 0.5 * G, rtol=1e-6)
+    assert np.abs(motion.v).max() < 1e-12
+    pushed = run(system, q, moving(system, vx=1.0), 0.5)
+    assert pushed.q[-1, 0] == pytest.approx(0.5 / (0.4 * G), rel=1e-8)
+
+
+def test_a_biped_falls_on_its_feet_with_its_energy_accounted_for() -> None:
+    """Eight corners with friction and two loops in each leg: closed to rounding, across impacts of several corners."""
+    module = load_example("biped_four_bar")
+    model = sr.System(module.build())
+    mechanism = module.build()
+    for name, contact in list(mechanism.contacts.items()):
+        mechanism.contacts[name] = replace(contact, friction="coulomb", friction_coefficient=0.6)
+    plant = sr.System(mechanism)
+    start = module.standing(model).copy()
+    start[2] += 0.02 - min(activity.gaps(plant, start).values())
+    motion = run(plant, start, None, 0.25)
+    assert motion.status.ok
+    assert motion.contact_loss[-1] > 1.0
+    assert motion.residual.max() < 1e-12
+    assert balance(motion) < 1e-6
+    coarse = sr.simulate(plant, start, duration=0.25, rtol=1e-8, error_estimate=False)
+    assert_allclose(coarse.q[-1], motion.q[-1], atol=1e-5)
