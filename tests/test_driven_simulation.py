@@ -91,7 +91,10 @@ def test_records_do_not_depend_on_the_sample_time() -> None:
 
 
 @pytest.mark.parametrize("sample_time", [None, 0.01])
-def test_controls_are_clipped_and_limits_reported(sample_time: float | None) -> None:
+@pytest.mark.parametrize("acts", [True, False])
+def test_controls_are_clipped_and_limits_act_and_are_reported(
+    sample_time: float | None, *, acts: bool
+) -> None:
     motion = simulate(
         cart((-3.0, 5.0)),
         [0.0],
@@ -99,14 +102,15 @@ def test_controls_are_clipped_and_limits_reported(sample_time: float | None) -> 
         duration=1.0,
         control=lambda q, v, t: 100.0 + 0 * q[0],
         sample_time=sample_time,
+        switching=acts,
     )
     assert_allclose(motion.u, 5.0)
-    assert motion.q[-1, 0] == pytest.approx(1.25, abs=1e-12)
+    assert motion.q[-1, 0] == pytest.approx(1.0 if acts else 1.25, abs=1e-12)
     (crossing,) = motion.limit_crossings
     assert (crossing.name, crossing.limit) == ("slide", 1.0)
     assert crossing.time == pytest.approx(np.sqrt(0.8), abs=1e-9)
     assert crossing.value == pytest.approx(1.0, abs=1e-9)
-    assert "slide = 1" in str(crossing)
+    assert ("slide = 1 is at its limit 1" in str(crossing)) is acts
 
 
 @pytest.mark.parametrize("options", METHODS)

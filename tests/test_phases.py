@@ -159,7 +159,7 @@ def test_limits_of_joints_stop_them(options: dict[str, str]) -> None:
     assert first.energy_loss == pytest.approx(energy, rel=1e-9)
     assert motion.q.max() < 0.4 + 1e-9
     assert balance(motion) < 1e-9
-    assert not motion.limit_crossings
+    assert [crossing.time for crossing in motion.limit_crossings] == [first.time]
     assert sr.simulate(system, [start], duration=1.5, switching=False).limit_crossings
 
 
@@ -174,6 +174,19 @@ def test_a_joint_that_is_pressed_on_its_stop_stays_there() -> None:
     both = run(pendulums(limits=(-0.4, 0.6)), [0.6, 0.5], None, 4.0)
     assert both.contact_forces.min() > -1e-9
     assert balance(both) < 1e-8
+
+
+@pytest.mark.parametrize("beyond", [1e-2, 1e-4, 1e-6])
+def test_a_stop_that_is_only_grazed_is_met(beyond: float) -> None:
+    """A pendulum whose swing would go beyond its limit for a part of a step alone."""
+    mechanism = sr.Mechanism("pendulum")
+    mechanism.add_body("link", 1.0, com=(0, 0, -0.5), inertia=(0.1, 0.1, 0.01))
+    mechanism.add_joint("j", "revolute", "world", "link", axis=(0, 1, 0), limits=(-1.0, 0.6 - beyond))
+    system = sr.System(mechanism)
+    for options in ({}, {"dt": 0.01}, {"rtol": 1e-10, "method": "dopri5"}):
+        motion = sr.simulate(system, [-0.6], duration=3.0, error_estimate=False, **options)
+        assert len(motion.switches) == len(motion.limit_crossings) == 1
+        assert motion.q.max() < 0.6 - beyond + 1e-9
 
 
 def test_a_stop_that_the_start_is_beyond_takes_no_part() -> None:

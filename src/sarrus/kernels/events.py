@@ -6,7 +6,7 @@ import numpy as np
 
 from sarrus.kernels import layout as la
 from sarrus.kernels.flat import internal
-from sarrus.kernels.margins import write_margins
+from sarrus.kernels.margins import dip, load_rates, write_margins
 from sarrus.kernels.native_call import call_kernel, call_native
 from sarrus.kernels.stepping import finish, set_control, take_step
 from sarrus.kernels.vectors import copy
@@ -64,12 +64,20 @@ def locate(table, x, step, what, stages, work):
     found, slopes = after + 2 * count, stages.slopes
     clock = table.nq + table.nv + table.nu
     copy(stages.new, stages.trial, la.input_size(table))
-    earliest, stop = step.h, False
+    earliest, stop, margins = step.h, False, count - table.n_margins
+    if table.n_margins > 0:
+        load_rates(table, x, stages.new)
     for k in range(count):
         found[k] = np.inf
-        if not _crosses(before[k], after[k], modes[2 * k]):
-            continue
-        found[k] = _time_of_crossing(table, x, step, what, k, stages, work)
+        end, value = step.h, after[k]
+        if not _crosses(before[k], value, modes[2 * k]):
+            end = dip(table, k - margins, step.h, before[k], value) if k >= margins else 0.0
+            if not (0.0 < end < earliest and _reaches(table, x, step, end, what, stages, work)):
+                continue
+            value = after[count + k]
+            if not _crosses(before[k], value, modes[2 * k]):
+                continue
+        found[k] = _time_of_crossing(table, x, step, what, k, end, value, stages, work)
         if modes[2 * k + 1] != 0.0 and found[k] <= earliest:
             earliest, stop = found[k], True
     if stop:
@@ -87,23 +95,33 @@ def locate(table, x, step, what, stages, work):
 
 
 @internal
-def _time_of_crossing(table, x, step, what, k, stages, work):
-    """Return how long after the start of a step the k-th function crosses zero: it is repeated with a shorter h
-    (Illinois method)."""
+def _reaches(table, x, step, h, what, stages, work):
+    """Take a step of another length to ``trial`` and write the values there behind those at the end; False: it failed."""
+    good = take_step(table, False, step.near, x, h, stages.slopes, stages.trial, work)
+    if not good or not finish(table, stages.trial, what):
+        return False
+    event_values(table, stages.trial, stages.values + la.event_count(table), work)
+    return True
+
+
+@internal
+def _time_of_crossing(table, x, step, what, k, end, value, stages, work):
+    """Return how long after the start of a step the k-th function crosses zero, which has a ``value`` at an ``end``.
+
+    The step is repeated with a shorter h (Illinois method).
+    """
     count, tolerance = la.event_count(table), table.settings.event_tolerance
     values, direction = stages.values + count, table.modes[2 * k]
-    before, after = table.values[k], stages.values[k]
-    low, high, f_low, f_high = 0.0, step.h, before, after
+    before = table.values[k]
+    low, high, f_low, f_high = 0.0, end, before, value
     for _ in range(60):
         if high - low <= tolerance or f_low == f_high:
             break
         middle = low + (high - low) * f_low / (f_low - f_high)
         margin = 1e-3 * (high - low)
         middle = min(max(middle, low + margin), high - margin)
-        good = take_step(table, False, step.near, x, middle, stages.slopes, stages.trial, work)
-        if not good or not finish(table, stages.trial, what):
+        if not _reaches(table, x, step, middle, what, stages, work):
             break
-        event_values(table, stages.trial, values, work)
         if _crosses(before, values[k], direction):
             high, f_high, f_low = middle, values[k], 0.5 * f_low
         else:

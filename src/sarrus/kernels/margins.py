@@ -11,13 +11,15 @@ import numpy as np
 from sarrus.kernels import layout as la
 from sarrus.kernels import touching_layout as tl
 from sarrus.kernels.flat import internal
-from sarrus.kernels.native_call import call_kernel
+from sarrus.kernels.native_call import call_kernel, call_native
 from sarrus.kernels.touching_rows import load_gaps, normal_row
 from sarrus.kernels.vectors import dot, fill
 
 # Gaps, forces and speeds so far below zero count as zero: parts of the gap that is closed, of the size of forces, of
 # the speed that is none.
 SLACK, SLACK_OF_FORCES, SLACK_OF_SPEEDS = 1e-2, 1e-11, 1e-1
+# Gaps whose least value within a step is below this part of what they change are looked at there.
+DIP = 0.1
 
 
 @internal
@@ -57,3 +59,40 @@ def write_margins(table, x, out):
             out[at] = touching.limits[d] - abs(found[row]) + slack
         else:
             out[at] = x[table.nq + touching.speeds[touching.stops + d]] * touching.directions[row] + slow
+
+
+@internal
+def load_rates(table, x, new):
+    """Find how fast gaps open at both ends of a step, for `dip`."""
+    touching = table.touching
+    work = tl.touch_work(touching, table.nq, table.nv, la.input_size(table))
+    for at, rates in ((x, work.forecast), (new, work.delay)):
+        if touching.contacts > 0:
+            call_native(touching.motion, at, work.native)
+        for k in range(touching.contacts):
+            rates[k] = work.native[normal_row(touching, k)]
+        for s in range(touching.stops):
+            rates[touching.contacts + s] = touching.signs[s] * at[table.nq + touching.speeds[s]]
+
+
+@internal
+def dip(table, k, h, before, after):
+    """Return when in a step of length h the k-th margin is least by the cubic through both ends, if about zero then.
+
+    That is for gaps that close and open again within the step; 0 where this does not.
+    """
+    touching = table.touching
+    if k >= touching.contacts + touching.stops or touching.modes[k] != tl.OPEN:
+        return 0.0
+    work = tl.touch_work(touching, table.nq, table.nv, la.input_size(table))
+    falls, rises = h * work.forecast[k], h * work.delay[k]
+    if not (before > 0.0 and after > 0.0 and falls < 0.0 and rises > 0.0):
+        return 0.0
+    square, linear = 3.0 * (2.0 * (before - after) + falls + rises), 6.0 * (after - before) - 4.0 * falls - 2.0 * rises
+    root = np.sqrt(max(linear * linear - 4.0 * square * falls, 0.0))
+    part = -2.0 * falls / (linear + root) if linear + root > 0.0 else 0.5
+    part = min(max(part, 0.0), 1.0)
+    left = 1.0 - part
+    least = before * left * left * (1.0 + 2.0 * part) + after * part * part * (1.0 + 2.0 * left)
+    least += part * left * (falls * left - rises * part)
+    return part * h if least < DIP * max(-falls, rises) else 0.0

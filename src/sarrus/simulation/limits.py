@@ -72,6 +72,13 @@ def find_limit_crossings(
     )
 
 
+def limit_met(system: Workspace, time: float, limit: int) -> LimitCrossing:
+    """Return that a coordinate has met a limit that stopped it."""
+    limits = joint_limits(system)
+    bound = float(limits.bounds[limit])
+    return LimitCrossing(limits.names[limit], time, bound, bound)
+
+
 def joint_limits(system: Workspace) -> JointLimits:
     """Return the limits of the joints of a system."""
     return system.model.lasting("limits", lambda: _limits_of(system))

@@ -17,7 +17,7 @@ from sarrus.kernels import layout as la
 from sarrus.kernels import run_state as run
 from sarrus.simulation import jamming
 from sarrus.simulation.integration import Integration
-from sarrus.simulation.limits import find_limit_crossings, has_limits
+from sarrus.simulation.limits import find_limit_crossings, has_limits, limit_met
 from sarrus.simulation.quantities import RunRows
 from sarrus.simulation.records import EventRecord
 from sarrus.simulation.trajectory import Trajectory
@@ -68,8 +68,11 @@ def trajectory_of(loop: Integration, seconds: float, failure: Exception | None) 
     state = trajectory.t, trajectory.q, trajectory.v, trajectory.a
     if loop.touches is not None and not loop.phased:  # stops are kept to rounding, but for those that the run began beyond
         state = trajectory.t[:1], trajectory.q[:1], trajectory.v[:1], trajectory.a[:1]
-    slack = KEPT if loop.phased else 0.0
-    return trajectory.revised(limit_crossings=find_limit_crossings(s, *state, slack=slack))
+    if not loop.phased or loop.touches is None:
+        return trajectory.revised(limit_crossings=find_limit_crossings(s, *state))
+    beyond = find_limit_crossings(s, *state, slack=KEPT)
+    met = [limit_met(s, time, stop) for time, stop in loop.touches.hits]
+    return trajectory.revised(limit_crossings=tuple(sorted((*beyond, *met), key=lambda one: one.time)))
 
 
 def _with_energy_looked_at(system: Workspace, trajectory: Trajectory) -> Trajectory:

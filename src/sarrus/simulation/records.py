@@ -37,13 +37,13 @@ class Passage:
 
 @dataclass(frozen=True)
 class LimitCrossing:
-    """A joint coordinate that left its limits; limits are recorded, they exert no force.
+    """A joint coordinate that met a limit, or left it where limits do not act (``switching=False``, many runs).
 
     Attributes
     ----------
     name : coordinate name.
-    time : when it left them [s].
-    value, limit : coordinate then, and the limit that it crossed [m, rad].
+    time : when it did [s].
+    value, limit : coordinate then, and the limit [m, rad]; the same where the limit stopped it.
     """
 
     name: str
@@ -52,7 +52,8 @@ class LimitCrossing:
     limit: float
 
     def __str__(self) -> str:
-        return f"{self.time:.4g} s: {self.name} = {self.value:.4g} is beyond its limit {self.limit:.4g}"
+        what = "is at its limit" if self.value == self.limit else "is beyond its limit"
+        return f"{self.time:.4g} s: {self.name} = {self.value:.4g} {what} {self.limit:.4g}"
 
 
 @dataclass(frozen=True)

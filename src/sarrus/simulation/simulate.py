@@ -203,8 +203,15 @@ def _check(motion: Motion) -> None:
             "coordinates= lie on the constraints by themselves: leave stabilization='projection' after every step",
             element="coordinates",
         )
+    touches = system.equations.touches if motion.switching is not False else ()
     if method == TIME_STEPPING:
         _check_time_stepping(motion)
+    elif touches and not motion.has_phases:
+        raise ArgumentError(
+            f"{system.name}: contact {touches[0].name!r} has friction='coulomb', which coordinates= and formulation= do "
+            "not know: leave them out, or switching=False keeps such contacts open",
+            element=touches[0].name,
+        )
     implicit = method in IMPLICIT_METHODS
     if implicit or local:
         system.without_activations("implicit methods and coordinates=")

@@ -172,9 +172,9 @@ class Switcher:
 
     def resolve(self, loop: Integration) -> None:
         """Switch what is due at the state of the loop, note it, and have the loop go on from there."""
-        if self.contacts or self._due(loop.time):
+        if self.contacts or self.plan.schedule:
             self._resolve_constraints(loop)
-        if self.phases is not None:
+        if self.phases is not None and loop.status is None:
             change = self.phases.resolve()._asdict()
             loop.renew(survey=False)
             loop.step_with_phases(self.phases.any_closed)

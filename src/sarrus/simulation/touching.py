@@ -87,6 +87,7 @@ class Touches:
         contacts, limits, dry = system.equations.touches, joint_limits(system), _dry(system)
         self.names = touch_names(system)
         self.stuck, self.tried = np.nan, 0  # when the kernel failed last, and how often
+        self.hits: list[tuple[float, int]] = []  # times at which stops were met
         self.touching = touching = tl.Touching.zeros()
         size = system.characteristic
         self.settings = settings = tl.TouchSettings.zeros()
