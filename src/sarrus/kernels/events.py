@@ -6,7 +6,7 @@ import numpy as np
 
 from sarrus.kernels import layout as la
 from sarrus.kernels.flat import internal
-from sarrus.kernels.margins import dip, load_rates, write_margins
+from sarrus.kernels.margins import find_dips, write_margins
 from sarrus.kernels.native_call import call_kernel, call_native
 from sarrus.kernels.stepping import finish, set_control, take_step
 from sarrus.kernels.vectors import copy
@@ -61,17 +61,17 @@ def locate(table, x, step, what, stages, work):
     """
     count = la.event_count(table)
     state, modes, before, after = table.run, table.modes, table.values, stages.values
-    found, slopes = after + 2 * count, stages.slopes
+    found, slopes, dips = after + 2 * count, stages.slopes, after + 3 * count
     clock = table.nq + table.nv + table.nu
     copy(stages.new, stages.trial, la.input_size(table))
     earliest, stop, margins = step.h, False, count - table.n_margins
     if table.n_margins > 0:
-        load_rates(table, x, stages.new)
+        find_dips(table, x, stages.new, step.h, before + margins, after + margins, dips)
     for k in range(count):
         found[k] = np.inf
         end, value = step.h, after[k]
         if not _crosses(before[k], value, modes[2 * k]):
-            end = dip(table, k - margins, step.h, before[k], value) if k >= margins else 0.0
+            end = dips[k - margins] if k >= margins else 0.0
             if not (0.0 < end < earliest and _reaches(table, x, step, end, what, stages, work)):
                 continue
             value = after[count + k]

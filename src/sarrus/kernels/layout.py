@@ -359,13 +359,13 @@ class Stages(NamedTuple):
     slopes: Any  # (q̇, v̇) of every stage, one more for the error estimate
     new: Any  # an x: the end of a step
     trial: Any  # an x: of a step with another length
-    values: Any  # of events, three sets
+    values: Any  # of events, three sets, and behind them of margins when they are least in a step
 
 
 def stage_sizes(table):
     """Return the lengths of the vectors behind the workspace in a run."""
     slopes = (table.n_stages + 1) * (table.nq + table.nv)
-    values = 3 * event_count(table) + 1
+    values = 3 * event_count(table) + table.n_margins + 1
     return Stages(slopes=slopes, new=input_size(table), trial=input_size(table), values=values)
 
 

@@ -31,11 +31,9 @@ def write_margins(table, x, out):
     unilateral = touching.contacts + touching.stops
     fill(out, 1.0, tl.margin_count(touching))
     load_gaps(touching, x, work.gap)
-    closed = False
     for k in range(unilateral):
         out[k] = work.gap[k] + SLACK * settings.closed
-        closed = closed or modes[k] != tl.OPEN
-    if not closed and touching.dry == 0:
+    if touching.acting == 0:
         return
     call_kernel(table.acceleration, table, x, la.SLOPE)
     slack, slow = SLACK_OF_FORCES * settings.force, SLACK_OF_SPEEDS * settings.still
@@ -62,30 +60,33 @@ def write_margins(table, x, out):
 
 
 @internal
-def load_rates(table, x, new):
-    """Find how fast gaps open at both ends of a step, for `dip`."""
+def find_dips(table, x, new, h, before, after, out):
+    """Write when in a step of length h open gaps are least that close and open again in it, and come near zero.
+
+    That is by the cubic through both ends; 0 where this does not. Before and after are the margins there.
+    """
     touching = table.touching
     work = tl.touch_work(touching, table.nq, table.nv, la.input_size(table))
-    for at, rates in ((x, work.forecast), (new, work.delay)):
-        if touching.contacts > 0:
-            call_native(touching.motion, at, work.native)
+    fill(out, 0.0, tl.margin_count(touching))
+    if touching.contacts > 0:
+        call_native(touching.motion, x, work.native)
         for k in range(touching.contacts):
-            rates[k] = work.native[normal_row(touching, k)]
-        for s in range(touching.stops):
-            rates[touching.contacts + s] = touching.signs[s] * at[table.nq + touching.speeds[s]]
+            work.forecast[k] = work.native[normal_row(touching, k)]
+        call_native(touching.motion, new, work.native)
+    for k in range(touching.contacts):
+        if touching.modes[k] == tl.OPEN:
+            rate = work.native[normal_row(touching, k)]
+            out[k] = _dip(h, before[k], after[k], h * work.forecast[k], h * rate)
+    for s in range(touching.stops):
+        k, at = touching.contacts + s, table.nq + touching.speeds[s]
+        if touching.modes[k] == tl.OPEN:
+            sign = touching.signs[s] * h
+            out[k] = _dip(h, before[k], after[k], sign * x[at], sign * new[at])
 
 
 @internal
-def dip(table, k, h, before, after):
-    """Return when in a step of length h the k-th margin is least by the cubic through both ends, if about zero then.
-
-    That is for gaps that close and open again within the step; 0 where this does not.
-    """
-    touching = table.touching
-    if k >= touching.contacts + touching.stops or touching.modes[k] != tl.OPEN:
-        return 0.0
-    work = tl.touch_work(touching, table.nq, table.nv, la.input_size(table))
-    falls, rises = h * work.forecast[k], h * work.delay[k]
+def _dip(h, before, after, falls, rises):
+    """Return when a cubic with these values and slopes over a step is least, 0 where that is far from zero."""
     if not (before > 0.0 and after > 0.0 and falls < 0.0 and rises > 0.0):
         return 0.0
     square, linear = 3.0 * (2.0 * (before - after) + falls + rises), 6.0 * (after - before) - 4.0 * falls - 2.0 * rises

@@ -36,6 +36,8 @@ EXACTLY, CORRECTIONS = 1e-4, 2
 def phase_acceleration(table: Table, x: Floats, want: int) -> int:
     """Do what the kernel for accelerations does, with the forces of what is closed and of dry friction at x."""
     touching, nq, nv, size = table.touching, table.nq, table.nv, la.input_size(table)
+    if touching.acting == 0:
+        return call_kernel(touching.inner, table, x, want)
     work, found = tl.touch_work(touching, nq, nv, size), touching.found
     fill(found, 0.0, tl.row_count(touching))
     touching.settings.power = 0.0
@@ -76,9 +78,11 @@ def phase_projection(table: Table, x: Floats, what: int) -> int:
     rank = 0
     if table.nc > 0 or what == la.CONSTRAINTS_AND_ENERGY:
         rank = call_kernel(touching.projection, table, x, what)
+    if rank < 0 or touching.acting == 0:
+        return rank
     work = tl.touch_work(touching, nq, nv, size)
     m = _hold(touching, work)
-    if rank < 0 or m == 0:
+    if m == 0:
         return rank
     fill(work.drag, 0.0, tl.row_count(touching))
     for _ in range(CORRECTIONS):

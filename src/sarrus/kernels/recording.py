@@ -58,9 +58,12 @@ def _record_touching(table, x, row):
     touching, found = table.touching, find_slot(table, x)
     rows = tl.row_count(touching)
     fill(row, 0.0, rows + 1)
-    if found >= 0:
+    phase = table.n_margins > 0
+    if phase and touching.acting == 0:
+        row[rows] = touching.settings.loss
+    elif found >= 0:
         slot = tl.slot(touching, table.nv, found)
-        copy(touching.found if table.n_margins > 0 else slot.forces, row, rows)
+        copy(touching.found if phase else slot.forces, row, rows)
         row[rows] = slot.facts.loss
 
 

@@ -74,10 +74,13 @@ def take_step(table, extra, near, x, h, slopes, new, work):
     if call_kernel(table.implicit, table, x, 1 if near else 0) < 0:
         return False
     copy(local.state, new, la.input_size(table))
-    if table.n_margins > 0:  # nothing is closed where an implicit method steps
-        power_before(table, x)
-        note_end(table, new[table.nq + table.nv + table.nu], h, 0.0)
     return True
+
+
+@internal
+def _acts(table):
+    """Tell whether something is closed in a smooth phase with contacts, or rubs."""
+    return table.n_margins > 0 and table.touching.acting > 0
 
 
 @internal
@@ -92,7 +95,7 @@ def stages(table, extra, near, x, h, slopes, new, work):
     n, count = table.nq + table.nv, table.n_stages
     time = n + table.nu
     a, b, c = table.stage_weights, table.end_weights, table.nodes
-    spent = h * b[0] * power_before(table, x) if table.n_margins > 0 else 0.0
+    spent = h * b[0] * power_before(table, x) if _acts(table) else 0.0
     copy(x, new, la.input_size(table))
     for stage in range(1, count):
         copy(x, new, n)
@@ -105,7 +108,7 @@ def stages(table, extra, near, x, h, slopes, new, work):
             return False
         if slope(table, new, la.SLOPE, slopes, stage, work) < 0:
             return False
-        if table.n_margins > 0:
+        if _acts(table):
             spent += h * b[stage] * table.touching.settings.power
     copy(x, new, n)
     for j in range(count):
@@ -113,7 +116,7 @@ def stages(table, extra, near, x, h, slopes, new, work):
         if weight != 0.0:
             axpy(weight, slopes + j * n, new, n)
     new[time] = x[time] + h
-    if table.n_margins > 0:
+    if _acts(table):
         note_end(table, new[time], h, spent)
     if extra:
         # finish() would do the same after the step; done here, the error estimate sees the projected slope.

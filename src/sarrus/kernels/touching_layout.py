@@ -32,6 +32,7 @@ class TouchSettings(Record):
     force: float  # about the size of the forces [N]
     length: float  # of the step, or the part of one, that was tried last [s]
     power: float  # of all forces at the last acceleration of a smooth phase [W]
+    loss: float  # energy that was taken before the present phase [J]
 
 
 class Touching(Record, of=int):
@@ -67,6 +68,7 @@ class Touching(Record, of=int):
     # of smooth phases, see `sarrus.kernels.phases`
     projection: int  # the kernel that projects without contacts
     modes: Integers  # of each contact, stop and dry friction
+    acting: int  # how many of these there are that are closed, or dry
     directions: Floats  # of each row with friction: of the unit vector along which a contact slides, or a sign
     found: Floats  # force on each row at the last acceleration [N, N m]
 

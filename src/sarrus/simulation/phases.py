@@ -68,12 +68,13 @@ class Phases:
         self.first = np.concatenate([[0], np.cumsum(self.sizes)])
         self.modes, self.directions = touches.modes, touches.directions
         self.settings = touches.settings
+        self._acting = 0
         self._begin_slots(0.0)
 
     @property
     def any_closed(self) -> bool:
         """Tell whether anything holds or rubs, so that implicit methods cannot step."""
-        return bool(self.modes[: self.unilateral].any() or len(self.modes) > self.unilateral)
+        return self._acting > 0
 
     def resolve(self) -> Change:
         """Say what holds, sticks and slides from the present state on, which an impact may change.
@@ -81,6 +82,7 @@ class Phases:
         Raises `SolveError` where an impact has no answer.
         """
         before = self.modes.copy()
+        self.touches.touching.acting = len(before)  # what acts is yet to be found
         self._survey([])
         work = self.touches.work
         gaps, rates = work.gap[: self.unilateral].copy(), self._rates()
@@ -133,7 +135,10 @@ class Phases:
         slots[:] = 0.0
         facts = laid(slots[0], sizes).facts
         facts.time, facts.length = time, max(self.loop.state.step, 1e-9)
-        facts.loss = (spent[0] if spent else 0.0) + loss
+        facts.loss = (spent[0] if self._acting and spent else self.settings.loss) + loss
+        self.settings.loss = facts.loss
+        touching = self.touches.touching
+        touching.acting = self._acting = int((self.modes[: self.unilateral] != OPEN).sum()) + touching.dry
 
     # --- impacts -------------------------------------------------------------------------------------
 
