@@ -13,6 +13,8 @@ from sarrus.kernels.vectors import copy
 
 # Direction of an event that is switched off.
 OFF = 2.0
+# Margins that begin below zero may not fall below this.
+LOST = -2e4
 
 
 @internal
@@ -68,16 +70,7 @@ def locate(table, x, step, what, stages, work):
     if table.n_margins > 0:
         find_dips(table, x, stages.new, step.h, before + margins, after + margins, dips)
     for k in range(count):
-        found[k] = np.inf
-        end, value = step.h, after[k]
-        if not _crosses(before[k], value, modes[2 * k]):
-            end = dips[k - margins] if k >= margins else 0.0
-            if not (0.0 < end < earliest and _reaches(table, x, step, end, what, stages, work)):
-                continue
-            value = after[count + k]
-            if not _crosses(before[k], value, modes[2 * k]):
-                continue
-        found[k] = _time_of_crossing(table, x, step, what, k, end, value, stages, work)
+        found[k] = _time_of_event(table, x, step, what, k, earliest, stages, work)
         if modes[2 * k + 1] != 0.0 and found[k] <= earliest:
             earliest, stop = found[k], True
     if stop:
@@ -95,6 +88,28 @@ def locate(table, x, step, what, stages, work):
 
 
 @internal
+def _time_of_event(table, x, step, what, k, earliest, stages, work):
+    """Return when within a step the k-th function crosses zero, infinite where it does not."""
+    count, direction = la.event_count(table), table.modes[2 * k]
+    margin, before, after = k - (count - table.n_margins), table.values[k], stages.values[k]
+    if margin >= 0 and before <= 0.0:  # from the start, as rounding may have it: it may not fall much further
+        if before <= LOST:
+            return min(step.h, table.settings.event_tolerance) if after < before else np.inf
+        if after > LOST:
+            return np.inf
+        return _time_of_crossing(table, x, step, what, k, LOST, step.h, after, stages, work)
+    if _crosses(before, after, direction):
+        return _time_of_crossing(table, x, step, what, k, 0.0, step.h, after, stages, work)
+    dip = stages.values[3 * count + margin] if margin >= 0 else 0.0
+    if not (0.0 < dip < earliest and _reaches(table, x, step, dip, what, stages, work)):
+        return np.inf
+    after = stages.values[count + k]
+    if not _crosses(before, after, direction):
+        return np.inf
+    return _time_of_crossing(table, x, step, what, k, 0.0, dip, after, stages, work)
+
+
+@internal
 def _reaches(table, x, step, h, what, stages, work):
     """Take a step of another length to ``trial`` and write the values there behind those at the end; False: it failed."""
     good = take_step(table, False, step.near, x, h, stages.slopes, stages.trial, work)
@@ -105,15 +120,15 @@ def _reaches(table, x, step, h, what, stages, work):
 
 
 @internal
-def _time_of_crossing(table, x, step, what, k, end, value, stages, work):
-    """Return how long after the start of a step the k-th function crosses zero, which has a ``value`` at an ``end``.
+def _time_of_crossing(table, x, step, what, k, level, end, value, stages, work):
+    """Return how long after the start of a step the k-th function crosses a level, which has a ``value`` at an ``end``.
 
     The step is repeated with a shorter h (Illinois method).
     """
     count, tolerance = la.event_count(table), table.settings.event_tolerance
     values, direction = stages.values + count, table.modes[2 * k]
-    before = table.values[k]
-    low, high, f_low, f_high = 0.0, end, before, value
+    before = table.values[k] - level
+    low, high, f_low, f_high = 0.0, end, before, value - level
     for _ in range(60):
         if high - low <= tolerance or f_low == f_high:
             break
@@ -122,8 +137,9 @@ def _time_of_crossing(table, x, step, what, k, end, value, stages, work):
         middle = min(max(middle, low + margin), high - margin)
         if not _reaches(table, x, step, middle, what, stages, work):
             break
-        if _crosses(before, values[k], direction):
-            high, f_high, f_low = middle, values[k], 0.5 * f_low
+        now = values[k] - level
+        if _crosses(before, now, direction):
+            high, f_high, f_low = middle, now, 0.5 * f_low
         else:
-            low, f_low, f_high = middle, values[k], 0.5 * f_high
+            low, f_low, f_high = middle, now, 0.5 * f_high
     return high

@@ -1,7 +1,8 @@
 """How far contacts, stops and dry friction are from doing something else: what falls through zero ends a smooth phase.
 
 Of each unilateral one its gap while it is open, its normal force while it is closed; of each contact what is left of
-its friction while it sticks, its speed along the direction of before while it slides; the same of dry friction.
+its friction while it sticks, its speed along the direction of before while it slides; the same of dry friction. Each is in units of what counts as
+zero, and one more: below zero it is where it is less than that.
 """
 
 from __future__ import annotations
@@ -15,9 +16,9 @@ from sarrus.kernels.native_call import call_kernel, call_native
 from sarrus.kernels.touching_rows import load_gaps, normal_row
 from sarrus.kernels.vectors import dot, fill
 
-# Gaps, forces and speeds so far below zero count as zero: parts of the gap that is closed, of the size of forces, of
+# Gaps, forces and speeds so far below zero count as zero, units of margins: parts of the gap that is closed, of the size of forces, of
 # the speed that is none.
-SLACK, SLACK_OF_FORCES, SLACK_OF_SPEEDS = 1e-2, 1e-11, 1e-1
+SLACK, SLACK_OF_FORCES, SLACK_OF_SPEEDS = 1e-2, 1e-11, 1e-4
 # Gaps whose least value within a step is below this part of what they change are looked at there.
 DIP = 0.1
 
@@ -32,7 +33,7 @@ def write_margins(table, x, out):
     fill(out, 1.0, tl.margin_count(touching))
     load_gaps(touching, x, work.gap)
     for k in range(unilateral):
-        out[k] = work.gap[k] + SLACK * settings.closed
+        out[k] = work.gap[k] / (SLACK * settings.closed) + 1.0
     if touching.acting == 0:
         return
     call_kernel(table.acceleration, table, x, la.SLOPE)
@@ -41,22 +42,23 @@ def write_margins(table, x, out):
         if modes[k] == tl.OPEN:
             continue
         row = normal_row(touching, k)
-        out[k] = found[row] + slack
+        out[k] = found[row] / slack + 1.0
         if k >= touching.contacts or touching.sizes[k] == 1:
             continue
         n = touching.sizes[k] - 1
         if modes[k] == tl.STICKING:
             friction = np.sqrt(dot(found + (row + 1), found + (row + 1), n))
-            out[unilateral + k] = touching.static[k] * found[row] - friction + slack
+            out[unilateral + k] = (touching.static[k] * found[row] - friction) / slack + 1.0
         elif touching.friction[k] > 0.0:
-            out[unilateral + k] = dot(work.native + (row + 1), touching.directions + (row + 1), n) + slow
+            out[unilateral + k] = dot(work.native + (row + 1), touching.directions + (row + 1), n) / slow + 1.0
     for d in range(touching.dry):
         row = touching.contact_rows + touching.stops + d
         at = unilateral + touching.contacts + d
         if modes[unilateral + d] == tl.STICKING:
-            out[at] = touching.limits[d] - abs(found[row]) + slack
+            out[at] = (touching.limits[d] - abs(found[row])) / slack + 1.0
         else:
-            out[at] = x[table.nq + touching.speeds[touching.stops + d]] * touching.directions[row] + slow
+            speed = x[table.nq + touching.speeds[touching.stops + d]] * touching.directions[row]
+            out[at] = speed / slow + 1.0
 
 
 @internal
@@ -67,6 +69,7 @@ def find_dips(table, x, new, h, before, after, out):
     """
     touching = table.touching
     work = tl.touch_work(touching, table.nq, table.nv, la.input_size(table))
+    unit = SLACK * touching.settings.closed
     fill(out, 0.0, tl.margin_count(touching))
     if touching.contacts > 0:
         call_native(touching.motion, x, work.native)
@@ -76,11 +79,11 @@ def find_dips(table, x, new, h, before, after, out):
     for k in range(touching.contacts):
         if touching.modes[k] == tl.OPEN:
             rate = work.native[normal_row(touching, k)]
-            out[k] = _dip(h, before[k], after[k], h * work.forecast[k], h * rate)
+            out[k] = _dip(h, before[k], after[k], h * work.forecast[k] / unit, h * rate / unit)
     for s in range(touching.stops):
         k, at = touching.contacts + s, table.nq + touching.speeds[s]
         if touching.modes[k] == tl.OPEN:
-            sign = touching.signs[s] * h
+            sign = touching.signs[s] * h / unit
             out[k] = _dip(h, before[k], after[k], sign * x[at], sign * new[at])
 
 

@@ -30,7 +30,7 @@ from sarrus.kernels.vectors import axpy, copy, dot, fill, is_finite
 # Part of the diagonal that keeps redundant rows regular, and how often its effect is taken back.
 RIDGE, REFINEMENTS = 1e-8, 3
 # Gaps and speeds that are left: parts of the gap that is closed, and of the speed that is none.
-EXACTLY, CORRECTIONS = 1e-4, 2
+EXACTLY, EXACTLY_STILL, CORRECTIONS = 1e-4, 1e-7, 2
 
 
 def phase_acceleration(table: Table, x: Floats, want: int) -> int:
@@ -253,7 +253,7 @@ def _measure(table, x, m, work):
     settings, slow, near = table.touching.settings, True, True
     for i in range(m):
         k = int(work.owner[i])
-        slow = slow and abs(_speed(table, x, work, int(work.which[i]))) <= EXACTLY * settings.still
+        slow = slow and abs(_speed(table, x, work, int(work.which[i]))) <= EXACTLY_STILL * settings.still
         near = near and (k < 0 or abs(work.gap[k]) <= EXACTLY * settings.closed)
     return slow, near
 

@@ -35,8 +35,6 @@ NEAR = 1.0
 SLOW, UNLOADED = 1e-8, 1e-9
 # What slides has this speed, in accelerations of the largest one, where it is asked what else will.
 GOING = 1e3
-# What slid and would go back has stopped, where it is slower than this multiple of the speed that is none.
-STOPPED = 1e4
 # Part of an acceleration from which on nothing holds what goes into what it touches; the speed, as a part of that of
 # rest, with which that hits.
 PRESSED, SHOVE = 1e-6, 1e-6
@@ -173,8 +171,20 @@ class Phases:
         return loss + self._stay([k for k, rate in zip(touching, leaving) if rate < self.rest_speed])
 
     def _stay(self, blocks: list[int]) -> float:
-        """Take the normal velocities of blocks from the state, by the smallest change; return the energy of that."""
-        rows, nv = [int(self.first[k]) for k in blocks], self.loop.system.nv
+        """Take the normal velocities of blocks from the state, by the smallest change; return the energy of that.
+
+        Those with friction that slide as slowly stick, too.
+        """
+        self._survey([])
+        velocity, rows = self.touches.work.velocity, []
+        for k in blocks:
+            sticks = self._friction(k) > 0.0 and self._slip(velocity, k) < self.rest_speed
+            rows += self._rows([k]) if sticks else [int(self.first[k])]
+        return self._take_away(rows)
+
+    def _take_away(self, rows: list[int]) -> float:
+        """Take the velocities of rows from the state, by the smallest change; return the energy of that."""
+        nv = self.loop.system.nv
         if self._survey(rows) < 0:
             raise SolveError(f"{self.loop.system.name}: the responses of what hits are not finite")
         speeds = self.touches.work.velocity[rows].copy()
@@ -191,16 +201,15 @@ class Phases:
     def _settle(self, resting: list[int]) -> None:
         """Find what of the blocks that neither approach nor leave, and of dry friction, sticks or slides."""
         self.modes[: self.unilateral] = OPEN
-        still, work = self.settings.still, self.touches.work
+        work = self.touches.work
         velocity, dry = work.velocity.copy(), range(self.unilateral, len(self.modes))
         held = []
         for k in dry:
-            row = self.first[k]
-            moving = abs(velocity[row]) > still
+            row, moving = self.first[k], self._slip(velocity, k) > self.settings.still
             self.modes[k] = SLIDING if moving else STICKING
             self.directions[row] = np.sign(velocity[row])
             held += [] if moving else [k]
-        going = {k for k in resting if self._slides_on(velocity, k)}
+        going = {k for k in resting if self._slip(velocity, k) > self.settings.still}
         coefficients = {
             k: self.touches.static[k] if k < self.contacts and k not in going else self._friction(k)
             for k in resting
@@ -210,15 +219,13 @@ class Phases:
                 pass
         self._verify()
 
-    def _slides_on(self, velocity: Array, k: int) -> bool:
-        """Tell whether a block slides; one that slid has stopped where it would go back."""
-        slip, own = self._slip(velocity, k), slice(self.first[k] + 1, self.first[k + 1])
-        ahead = dense.dot(velocity[own], self.directions[own]) > self.settings.still
-        return slip > self.settings.still and (ahead or slip > STOPPED * self.settings.still)
+    def _along_surface(self, k: int) -> slice:
+        """Return the rows of a block that have friction."""
+        return slice(int(self.first[k]) + (k < self.unilateral), int(self.first[k + 1]))
 
     def _slip(self, velocity: Array, k: int) -> float:
         """Return how fast a block slides."""
-        return dense.norm(velocity[self.first[k] + 1 : self.first[k + 1]]) if self.sizes[k] > 1 else 0.0
+        return dense.norm(velocity[self._along_surface(k)])
 
     def _loosened(
         self, resting: list[int], held: list[int], going: set[int], velocity: Array, coefficients: dict[int, float]
@@ -234,7 +241,7 @@ class Phases:
         given = touches.work.given[: len(rows)].copy()
         fast = GOING * np.abs(given).max(initial=0.0)
         for k in going:
-            own, slip = slice(self.first[k] + 1, self.first[k + 1]), self._slip(velocity, k)
+            own, slip = self._along_surface(k), self._slip(velocity, k)
             self.directions[own] = velocity[own] / slip
             given[at[k] + 1 : at[k] + self.sizes[k]] += fast * self.directions[own]
         limits = [(1, touches.limits[k - self.unilateral]) for k in held]
@@ -245,7 +252,7 @@ class Phases:
             if k >= self.unilateral:
                 self.modes[k] = SLIDING if int(mode) == SLIDING else STICKING
                 if self.modes[k] == SLIDING:
-                    self.directions[self.first[k]] = -np.sign(force[0])
+                    self.directions[self.first[k]] = np.sign(found.velocities[at[k]])
                 continue
             slides = k in going or (int(mode) == SLIDING and self.sizes[k] > 1)
             self.modes[k] = OPEN if force[0] <= least else SLIDING if slides else STICKING
@@ -253,9 +260,8 @@ class Phases:
                 if coefficients[k] > self._friction(k):
                     coefficients[k] = self._friction(k)
                     return True
-                friction = dense.norm(force[1:])
-                if friction > 0.0:
-                    self.directions[self.first[k] + 1 : self.first[k + 1]] = -force[1:] / friction
+                way = found.velocities[at[k] + 1 : at[k] + self.sizes[k]]
+                self.directions[self._along_surface(k)] = way / dense.norm(way)
         self._turn([k for k in resting if self.modes[k] == SLIDING and k not in going])
         return False
 
@@ -272,7 +278,7 @@ class Phases:
             native = touches.work.native
             jacobian = native[2 * rows : 2 * rows + rows * nv].reshape(rows, nv)
             for k in spatial:
-                own = slice(self.first[k] + 1, self.first[k + 1])
+                own = self._along_surface(k)
                 way = dense.product(jacobian[own], a) + native[rows + own.start : rows + own.stop]
                 size = dense.norm(way)
                 if size > least:
@@ -330,17 +336,17 @@ class Phases:
         """Have what sticks with all the friction that there is slide against that; False where nothing does."""
         found, changed = self.touches.found, False
         for k in np.flatnonzero(self.modes == STICKING).tolist():
-            row, end = self.first[k], self.first[k + 1]
+            own = self._along_surface(k)
             if k >= self.unilateral:
-                limit, own = self.touches.limits[k - self.unilateral], slice(row, end)
+                limit = self.touches.limits[k - self.unilateral]
             elif self.sizes[k] > 1:
-                limit, own = self.touches.static[k] * found[row], slice(row + 1, end)
+                limit = self.touches.static[k] * found[self.first[k]]
             else:
                 continue
             friction = dense.norm(found[own])
             if friction > (1.0 - CRITICAL) * limit:
                 self.modes[k] = SLIDING
-                self.directions[own] = -found[own] / friction if friction > 0.0 else 1.0 / np.sqrt(end - own.start)
+                self.directions[own] = -found[own] / friction if friction > 0.0 else 1.0 / np.sqrt(own.stop - own.start)
                 changed = True
         return changed
 
