@@ -14,7 +14,7 @@ from sarrus.kernels.vectors import copy
 # Direction of an event that is switched off.
 OFF = 2.0
 # Margins that begin below zero may not fall below this.
-LOST = -2e4
+LOST = -2e3
 
 
 @internal

@@ -18,7 +18,7 @@ from sarrus.kernels.vectors import dot, fill
 
 # Gaps, forces and speeds so far below zero count as zero, units of margins: parts of the gap that is closed, of the size of forces, of
 # the speed that is none.
-SLACK, SLACK_OF_FORCES, SLACK_OF_SPEEDS = 1e-2, 1e-11, 1e-4
+SLACK, SLACK_OF_FORCES, SLACK_OF_SPEEDS = 1e-2, 1e-11, 1e-3
 # Gaps whose least value within a step is below this part of what they change are looked at there.
 DIP = 0.1
 

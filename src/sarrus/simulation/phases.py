@@ -85,7 +85,7 @@ class Phases:
         work = self.touches.work
         gaps, rates = work.gap[: self.unilateral].copy(), self._rates()
         near = NEAR * self.settings.closed * (1.0 + np.abs(rates))
-        touching = np.flatnonzero((before[: self.unilateral] != OPEN) | (np.abs(gaps) <= near)).tolist()
+        touching = np.flatnonzero((before[: self.unilateral] != OPEN) | (gaps <= near)).tolist()
         slow = SLOW * max(1e-3, np.abs(rates[touching]).max(initial=0.0))
         approaching, loss = [k for k in touching if rates[k] < -slow], 0.0
         if approaching:
