@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import casadi as ca
 import numpy as np
 
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError, SolveError
 from sarrus.base.status import Status
-from sarrus.dynamics.described import Described
+from sarrus.dynamics.contact_state import touch_gaps, touch_motion, touch_names
+from sarrus.dynamics.joint_limits import dry_friction, joint_limits
 from sarrus.dynamics.lane_functions import lane_slope, suits_lanes
 from sarrus.dynamics.workspace import Workspace
 from sarrus.kernels import contact_problem_layout as cp
@@ -18,7 +18,6 @@ from sarrus.kernels.c_function import contact_problem, time_step, touched_accele
 from sarrus.kernels.record import laid
 from sarrus.kernels.touching_problem import ALONE
 from sarrus.linalg.ranked import ranked
-from sarrus.simulation.limits import joint_limits
 
 # Gaps below this [characteristic lengths, rad] are closed; a start may be that deep below a plane.
 CLOSED, DEEP = 1e-9, 1e-5
@@ -32,31 +31,6 @@ TRIES = 5
 _LIFT = 10.0
 
 
-def touch_names(system: Workspace) -> tuple[str, ...]:
-    """Return the names of the forces of a run: rows of contacts, stops and joints with dry friction."""
-    return system.model.lasting("touch names", lambda: _names(system))
-
-
-def _names(system: Workspace) -> tuple[str, ...]:
-    limits = joint_limits(system)
-    rows = [row for touch in system.equations.touches for row in touch.row_names]
-    sides = {-1.0: "lower", 1.0: "upper"}
-    stops = [f"{name}.{sides[sign]} stop" for name, sign in zip(limits.names, limits.signs)]
-    return (*rows, *stops, *(f"{name}.friction" for name, _, _ in _dry(system)))
-
-
-def _dry(system: Described) -> list[tuple[str, int, float]]:
-    """Return name, velocity and limit [N, N m] of every joint velocity with dry friction."""
-    places = {name: k for k, name in enumerate(system.velocity_names)}
-    joints = system.mechanism.joints() if system.mechanism is not None else ()
-    return [
-        (name, places[name], limit)
-        for joint in joints
-        for name, limit in zip(joint.velocity_names, joint.friction)
-        if limit > 0.0
-    ]
-
-
 class Touches:
     """The arrays of one run; `attach` has the kernels step with them.
 
@@ -65,7 +39,7 @@ class Touches:
 
     def __init__(self, system: Workspace, q: Array, t: float) -> None:
         self.system = system
-        contacts, limits, dry = system.equations.touches, joint_limits(system), _dry(system)
+        contacts, limits, dry = system.equations.touches, joint_limits(system), dry_friction(system)
         self.names = touch_names(system)
         self.stuck, self.tried = np.nan, 0  # when the kernel failed last, and how often
         self.touching = touching = tl.Touching.zeros()
@@ -76,14 +50,14 @@ class Touches:
         settings.force = _LIFT * size.mass
         widths = [len(touch.row_names) for touch in contacts]
         touching.contacts, touching.contact_rows = len(contacts), sum(widths)
-        touching.stops, touching.dry = len(limits.names), len(dry)
+        touching.stops, touching.dry = len(limits.names), len(dry.names)
         rows, unilateral = tl.row_count(touching), len(contacts) + len(limits.names)
-        blocks = unilateral + len(dry)
+        blocks = unilateral + len(dry.names)
         signs = -limits.signs
         self._integers = [
             np.array(widths, dtype=np.int64),
             limits.places.copy(),
-            np.array([*limits.rates, *(place for _, place, _ in dry)], dtype=np.int64),
+            np.array([*limits.rates, *dry.rates], dtype=np.int64),
             np.zeros(blocks, dtype=np.int64),
         ]
         touching.sizes, touching.coordinates, touching.speeds = self._integers[:3]
@@ -92,7 +66,7 @@ class Touches:
             limits.bounds.copy(),
             np.array([touch.friction_coefficient for touch in contacts], dtype=float),
             np.array([touch.static_coefficient for touch in contacts], dtype=float),
-            np.array([limit for _, _, limit in dry], dtype=float),
+            dry.limits.copy(),
             np.array([*(touch.restitution for touch in contacts), *np.zeros(len(limits.names))]),
         ]
         touching.signs, touching.bounds, touching.friction, touching.static = self._floats[:4]
@@ -118,17 +92,7 @@ class Touches:
             self._load(system)
 
     def _load(self, system: Workspace) -> None:
-        touches = system.equations.touches
-        self._gaps = system.compiled.named(
-            "touch gaps", lambda: {"gap": ca.vertcat(*(touch.gap for touch in touches))}
-        )
-
-        def motion() -> dict[str, ca.SX]:
-            rates = ca.vertcat(*(touch.rates for touch in touches))
-            bias = ca.vertcat(*(touch.bias for touch in touches))
-            return {"rates": rates, "bias": bias, "rows": ca.jacobian(rates, system.equations.v)}
-
-        self._motion = system.compiled.named("touch motion", motion)
+        self._gaps, self._motion = touch_gaps(system), touch_motion(system)
         self.touching.gaps, self.touching.motion = self._gaps.address, self._motion.address
 
     def refuse_depth(self, x: Array, what: str = "") -> None:
