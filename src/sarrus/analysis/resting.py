@@ -55,11 +55,15 @@ class Carried:
 
 
 class Resting:
-    """Contacts, stops and dry friction of a system at rest under loads that depend on q, at time t."""
+    """Contacts, stops and dry friction of a system at rest under loads that depend on q, at time t.
+
+    ``held`` are the forces that were found together with inputs, for the one q that these hold.
+    """
 
     def __init__(self, system: System, t: float, loads: Callable[[Array], Array]) -> None:
         self.system, self.t, self.loads = system, t, loads
         self.still = np.zeros(system.nv)
+        self.held: CarriedLoad | None = None
         self.touching = touching_of(system)
         self.units = np.array([one.unit for one in self.touching])
 
@@ -74,9 +78,10 @@ class Resting:
 
     def carried(self, q: Array, jacobian: Array, rank: int) -> Carried:
         """Return what carries the loads at q."""
-        state = self.state(q)
-        none = np.zeros((self.system.nv, 0))
-        _, load = carry(self.system, state, self.free(jacobian, rank), -self.loads(q), none)
+        state, load = self.state(q), self.held
+        if load is None:
+            none = np.zeros((self.system.nv, 0))
+            _, load = carry(self.system, state, self.free(jacobian, rank), -self.loads(q), none)
         return self.holding(state, load)
 
     def holding(self, state: ContactState, load: CarriedLoad) -> Carried:
@@ -106,7 +111,8 @@ class Resting:
         jacobian = self.system.constraint_jacobian(q, t=self.t)
         free = self.free(jacobian, ranked(jacobian, cut).rank)
         reach = self.system.actuation_matrix(q)
-        return carry(self.system, self.state(q), free, -self.loads(q), reach, limits=limits)[0]
+        u, self.held = carry(self.system, self.state(q), free, -self.loads(q), reach, limits=limits)
+        return u
 
     def is_deep(self, q: Array) -> bool:
         """Tell whether a contact is below its plane by more than 1e-5 lengths."""

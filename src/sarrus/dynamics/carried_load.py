@@ -46,7 +46,8 @@ class CarriedLoad(Answer):
     def friction_needed(self) -> float:
         """The least factor of the friction coefficients of all that sticks with which the load is carried.
 
-        At most 1 where it is carried, with any inputs; infinite where no friction is enough; found to 1e-9.
+        At most 1 where it is carried, with any inputs; infinite where no friction is enough; found to 1e-9, and not
+        any further below 1e-3.
         """
         return self._friction()
 

@@ -23,8 +23,8 @@ from sarrus.optimize.friction_blocks import Blocks, allowed_rows
 
 # A balance holds to this part of the load; forces below this part of the largest are none.
 BALANCED, NOTHING = 1e-9, 1e-7
-# The factor of friction is found to this, and not looked for beyond the other.
-_FACTOR, _MOST = 1e-9, 1e6
+# The factor of friction is found to this, and not looked for beyond the others.
+_FACTOR, _LEAST, _MOST = 1e-9, 1e-3, 1e6
 # What is added to the squares of a compromise, so that forces are found where they are not unique.
 _RIDGE = 1e-12
 
@@ -39,7 +39,7 @@ class ForceBalance:
     missing : w − R u − C y.
     determined : which y are the same in all balances with this u, laws left aside.
     friction : finds the least factor of all friction coefficients with which there is a balance, with any u: at most 1
-        where there is one; inf where no friction is enough.
+        where there is one; inf where no friction is enough. Below 1e-3 it is not looked for any further.
     pulling : blocks that would have to pull, even if friction were without limit; () where there is a balance.
     unreachable : whether nothing that acts reaches the load, laws left aside.
     status : OK, INFEASIBLE (the laws allow no balance), NOT_ACHIEVABLE (``unreachable``).
@@ -248,7 +248,7 @@ class _Problem:
                 return float("inf")
         elif balances(0.0):
             return 0.0
-        while high - low > _FACTOR * high:
+        while high - low > _FACTOR * high and high > _LEAST:
             middle = np.sqrt(low * high) if low > 0.0 and high > 2.0 * low else 0.5 * (low + high)
             low, high = (low, middle) if balances(middle) else (middle, high)
         return float(high)
