@@ -232,6 +232,8 @@ def _mobility(system: System) -> Table:
             table.add_row("branches" if k == 0 else "", escape(text))
         if not here.branches:
             table.add_row("branches", "none: nothing can move on from here")
+    for label, text in here.contacts.rows if here.contacts is not None else ():
+        table.add_row(label, escape(text))
     return table
 
 
