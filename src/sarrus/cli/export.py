@@ -20,7 +20,7 @@ def c(
     function: Annotated[
         list[str] | None,
         typer.Option(
-            help="forward_dynamics (default), inverse_dynamics, terms, step or sensors; repeatable."
+            help="forward_dynamics (default), inverse_dynamics, terms, step, sensors or contacts; repeatable."
         ),
     ] = None,
     output: Annotated[

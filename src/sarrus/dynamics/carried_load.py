@@ -19,7 +19,7 @@ class CarriedLoad(Answer):
 
     Attributes
     ----------
-    names : of the forces, as those of `sarrus.Trajectory.contact_forces`.
+    names : of the forces, those of ``contact_row_names`` of a `sarrus.Trajectory`.
     forces : (m,) r [N, N m]. Of several that carry the load the one of least norm, in which a moment counts as this
         force at the characteristic length; where nothing carries it those that miss it least.
     force : (nv,) Jᵀ r, what they do together.

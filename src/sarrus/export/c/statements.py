@@ -275,7 +275,7 @@ class Translator(Expressions):
         terms = [storable(value) for value in pack.values]
         old = dict(before.members) if isinstance(before, Struct) else {}
         kinds = (str(join(old.get(m, term.kind), term.kind)) for m, term in zip(pack.members, terms))
-        found = self._variable(Struct(tuple(zip(pack.members, kinds)), getattr(pack.kind, "__name__", "")))
+        found = self._variable(Struct(tuple(zip(pack.members, kinds)), pack.kind))
         for member, term in zip(pack.members, terms):
             self.line(f"{found.text}.{member} = {term.text};")
         return found
@@ -290,7 +290,7 @@ class Translator(Expressions):
         if not lengths.text.isidentifier():
             lengths = self._variable(sizes.kind)
             self.line(f"{lengths.text} = {sizes.text};")
-        found = self._variable(Struct(tuple((name, start.type) for name in names), sizes.kind.name))
+        found = self._variable(Struct(tuple((name, start.type) for name in names), sizes.kind.python))
         self.line(f"{found.text}.{names[0]} = {start.text};")
         for before, name in pairwise(names):
             self.line(f"{found.text}.{name} = {found.text}.{before} + {lengths.text}.{before};")
