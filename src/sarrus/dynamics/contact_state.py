@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import partial
 
 import casadi as ca
 import numpy as np
@@ -171,22 +172,27 @@ def takes_part(system: Evaluations, contacts: bool | None) -> bool:
     return contacts and bool(touching_of(system))
 
 
+def gap_outputs(system: Evaluations) -> dict[str, ca.SX]:
+    """Return the gaps of contacts over the symbols of the equations."""
+    return {"gap": ca.vertcat(*(touch.gap for touch in system.equations.touches))}
+
+
+def motion_outputs(system: Evaluations) -> dict[str, ca.SX]:
+    """Return the velocities of the rows of contacts, their biases, and the rows."""
+    touches = system.equations.touches
+    rates = ca.vertcat(*(touch.rates for touch in touches))
+    bias = ca.vertcat(*(touch.bias for touch in touches))
+    return {"rates": rates, "bias": bias, "rows": ca.jacobian(rates, system.equations.v)}
+
+
 def touch_gaps(system: Evaluations) -> NativeFunction:
     """Return the function of x = [q | v | u | t | p | τ] that gives the gaps of contacts."""
-    touches = system.equations.touches
-    return system.compiled.named("touch gaps", lambda: {"gap": ca.vertcat(*(touch.gap for touch in touches))})
+    return system.compiled.named("touch gaps", partial(gap_outputs, system))
 
 
 def touch_motion(system: Evaluations) -> NativeFunction:
-    """Return the function that gives the velocities of the rows of contacts, their biases, and the rows."""
-
-    def outputs() -> dict[str, ca.SX]:
-        touches = system.equations.touches
-        rates = ca.vertcat(*(touch.rates for touch in touches))
-        bias = ca.vertcat(*(touch.bias for touch in touches))
-        return {"rates": rates, "bias": bias, "rows": ca.jacobian(rates, system.equations.v)}
-
-    return system.compiled.named("touch motion", outputs)
+    """Return the function that gives what `motion_outputs` has."""
+    return system.compiled.named("touch motion", partial(motion_outputs, system))
 
 
 @dataclass(frozen=True, eq=False)

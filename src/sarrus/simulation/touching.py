@@ -117,6 +117,19 @@ class Touches:
         table.implicit, table.acceleration = time_step.address, touched_acceleration.address
 
     @property
+    def arrays(self) -> dict[str, np.ndarray]:
+        """The numbers that describe them, by their fields of `sarrus.kernels.touching_layout.Touching`."""
+        integers = dict(zip(("sizes", "coordinates", "speeds"), self._integers))
+        fields = ("signs", "bounds", "friction", "static", "limits", "restitution")
+        bounds = joint_limits(self.system).bounds
+        return {
+            **integers,
+            **dict(zip(fields, self._floats)),
+            "given_bounds": bounds,
+            "settings": self._settings,
+        }
+
+    @property
     def residual(self) -> float:
         """Largest residual of the contact problems so far."""
         sizes = tl.slot_sizes(self.touching, self.system.nv)

@@ -16,6 +16,7 @@ from sarrus.control.law import Law
 from sarrus.dynamics.ranks import generic_rank
 from sarrus.dynamics.sensing import needs_accelerations, sensors_of
 from sarrus.dynamics.system import System
+from sarrus.export.c.contact_step_entry import contact_step
 from sarrus.export.c.contacts_entry import contacts
 from sarrus.export.c.contents import Natives, SystemPlan
 from sarrus.export.c.entry_points import forward_dynamics, step, terms
@@ -27,9 +28,18 @@ from sarrus.export.c.sensors_entry import sensors
 from sarrus.export.c.values import Table
 from sarrus.export.c.writing import write_files
 
-FUNCTIONS = ("forward_dynamics", "inverse_dynamics", "terms", "step", "sensors", "contacts", "law")
+FUNCTIONS = (
+    "forward_dynamics",
+    "inverse_dynamics",
+    "terms",
+    "step",
+    "sensors",
+    "contacts",
+    "contact_step",
+    "law",
+)
 # Those that read their state from the array x of the workspace.
-_OF_THE_SYSTEM = ("forward_dynamics", "terms", "step", "sensors", "contacts")
+_OF_THE_SYSTEM = ("forward_dynamics", "terms", "step", "sensors", "contacts", "contact_step")
 
 
 @dataclass(frozen=True)
@@ -154,6 +164,8 @@ def _contents(name: str, system: System, law: Law | None, wanted: Sequence[str],
         elif function == "step":
             entry = step(name, plan, kernels)
             contents.constants |= plan.constants
+        elif function == "contact_step":
+            entry = contact_step(name, plan, kernels, natives, q)
         elif function == "contacts":
             entry = contacts(name, plan, kernels, natives)
         else:

@@ -6,6 +6,7 @@ import casadi as ca
 
 from sarrus.base.errors import ArgumentError
 from sarrus.codegen.c_source import c_number
+from sarrus.dynamics.contact_state import gap_outputs, motion_outputs
 from sarrus.export.c.contents import Member, Natives, SystemPlan
 from sarrus.export.c.entry_points import Entry, block, example, function, loop, prototype
 from sarrus.export.c.functions import Kernels
@@ -23,17 +24,14 @@ def contacts(name: str, plan: SystemPlan, kernels: Kernels, natives: Natives) ->
             f"{system.name}: functions asks for contacts, and it has none with friction='coulomb'; add_contact",
             element="contacts",
         )
-    rates = ca.vertcat(*(touch.rates for touch in touches))
-    outputs = {
-        "gap": ca.vertcat(*(touch.gap for touch in touches)),
-        "velocity": rates,
-        "bias": ca.vertcat(*(touch.bias for touch in touches)),
-        "rows": ca.densify(ca.jacobian(rates, system.equations.v)),
-    }
-    natives.add("model_contacts", lambda: (system.compiled.inputs, outputs))
+    outputs = gap_outputs(system) | motion_outputs(system)
+    natives.add(
+        "model_contacts",
+        lambda: (system.compiled.inputs, {key: ca.densify(part) for key, part in outputs.items()}),
+    )
     texts = {
         "gap": "of each contact [m], negative below its plane",
-        "velocity": "of each row [m/s]: normal, positive where it opens, tangents, torsion",
+        "rates": "velocities of each row [m/s]: normal, positive where it opens, tangents, torsion",
         "bias": "of the derivatives of these: rows a + bias",
         "rows": "J by rows, rows x nv: forces r act by J' r",
     }

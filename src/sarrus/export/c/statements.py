@@ -370,7 +370,7 @@ class Translator(Expressions):
 
     def _do_for(self, node: ast.For) -> None:
         assert isinstance(node.target, ast.Name)
-        if not isinstance(node.iter, ast.Call):
+        if not (isinstance(node.iter, ast.Call) and ast.unparse(node.iter.func) == "range"):
             self._repeat(node, node.target.id)
             return
         limits = [self.value(argument) for argument in node.iter.args]
@@ -399,6 +399,10 @@ class Translator(Expressions):
     def _repeat(self, node: ast.For, name: str) -> None:
         """Translate a loop over a tuple: its body once for each."""
         values = self.value(node.iter)
+        if isinstance(values, Term):
+            assert isinstance(values.kind, Struct)
+            held = self.kept(values)
+            values = Pack(tuple(self.member(held, m) for m, _ in values.kind.members))
         assert isinstance(values, Pack)
         if any(isinstance(inner, ast.Break | ast.Continue) for inner in ast.walk(node)):
             raise TypeError(f"{self.tree.name}: a loop over a tuple that is left has no form in C")
