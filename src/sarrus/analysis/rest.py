@@ -254,11 +254,18 @@ class Rest:
         """Return the stiffness at a place of rest, and whether it is stable there."""
         k = self.stiffness(q, here)
         k = k @ (here.ways.T @ here.motions)
-        symmetric = np.abs(k - k.T).max(initial=0.0) < 1e-9 * np.abs(k).max(initial=1e-300)
+        largest, least = float(np.abs(k).max(initial=0.0)), 1e-9 * self.size
+        if (
+            here.carried is not None
+        ):  # contacts have made up for the forces at work: what is left may be rounding
+            length = self.system.characteristic.length
+            least = self.size * min(length, 1.0 / length)
+            largest = max(largest, least)
+        symmetric = np.abs(k - k.T).max(initial=0.0) < 1e-9 * max(largest, 1e-300)
         k = (k + k.T) / 2 if symmetric else k
         values: np.ndarray = np.linalg.eigvalsh(k) if symmetric else np.linalg.eigvals(k)
         values = values[np.argsort(values.real, kind="stable")]
-        zero = _NEUTRAL * max(float(np.abs(values).max(initial=0.0)), 1e-9 * self.size)
+        zero = _NEUTRAL * max(float(np.abs(values).max(initial=0.0)), least)
         stable = verdict(values, zero) if symmetric else self.flutter_verdict(q, here.motions, k)
         if here.carried is not None:
             stable = here.carried.verdict(stable, here.motions, k, zero)

@@ -23,6 +23,8 @@ from sarrus.optimize.force_balance import NOTHING
 
 # Steps at most, the longest one and the shortest [rad, characteristic lengths], and the one at which all is at rest.
 _STEPS, _LONGEST, _SHORTEST, _SETTLED = 300, 0.3, 1e-9, 1e-13
+# Residual of a contact problem that does for a step.
+_NEAR = 1e-6
 # Stiffness that soft directions get, relative to the largest; friction this near to its limit may slip.
 _SOFT, _VERGE = 1e-6, 1e-6
 
@@ -88,7 +90,7 @@ class Resting:
         """Return what contacts with these forces hold."""
         least = NOTHING * float(np.abs(load.forces).max(initial=0.0))
         rough = any(one.static > 0.0 and one.name in load.carrying for one in self.touching)
-        slips = rough and load.friction_needed >= 1.0 - _VERGE
+        slips = rough and not load.holds_with(1.0 - _VERGE)
         verge, held, grazing = slips, [], []
         for one, mode in zip(self.touching, state.modes):
             rows, force = state.rows[one.rows], load.forces[one.rows]
@@ -173,8 +175,12 @@ class Resting:
             answer = solve_contact_problem(H, given, contacts, dry, start=forces, throw=False)
             y = vectors @ (root * (root * (vectors.T @ push) + answer.change))
             length = float(np.linalg.norm(y))
-            if answer.status is not Status.OK or not np.isfinite(length):
-                return q, count
+            near = answer.status is Status.NOT_CONVERGED and answer.residual <= _NEAR
+            if not (answer.status.ok or near) or not np.isfinite(length):
+                reach /= 4
+                if reach < _SHORTEST:
+                    return q, count
+                continue
             step = basis @ y * min(1.0, reach / max(length, 1e-300))
             p = close(self.system, self.system.move(q, step), self.t)
             if not stays_closed(self.system, p, q, self.t):

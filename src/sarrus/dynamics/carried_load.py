@@ -41,6 +41,7 @@ class CarriedLoad(Answer):
     reason: str
     status: Status
     _friction: Callable[[], float] = field(repr=False)
+    _balances: Callable[[float], bool] = field(repr=False)
 
     @cached_property
     def friction_needed(self) -> float:
@@ -50,6 +51,10 @@ class CarriedLoad(Answer):
         any further below 1e-3.
         """
         return self._friction()
+
+    def holds_with(self, factor: float) -> bool:
+        """Tell whether the load is carried with the friction coefficients of all that sticks times a factor."""
+        return self._balances(factor)
 
     @property
     def message(self) -> str:

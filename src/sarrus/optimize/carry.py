@@ -67,6 +67,7 @@ def carry(
         reason=reason,
         status=status,
         _friction=found.friction,
+        _balances=found.balances,
     )
     return found.u, carried
 

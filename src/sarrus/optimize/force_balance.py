@@ -40,6 +40,7 @@ class ForceBalance:
     determined : which y are the same in all balances with this u, laws left aside.
     friction : finds the least factor of all friction coefficients with which there is a balance, with any u: at most 1
         where there is one; inf where no friction is enough. Below 1e-3 it is not looked for any further.
+    balances : tells whether there is one with all friction coefficients multiplied by a factor.
     pulling : blocks that would have to pull, even if friction were without limit; () where there is a balance.
     unreachable : whether nothing that acts reaches the load, laws left aside.
     status : OK, INFEASIBLE (the laws allow no balance), NOT_ACHIEVABLE (``unreachable``).
@@ -50,6 +51,7 @@ class ForceBalance:
     missing: Array
     determined: np.ndarray
     friction: Callable[[], float]
+    balances: Callable[[float], bool]
     pulling: tuple[int, ...]
     unreachable: bool
     status: Status
@@ -212,6 +214,7 @@ class _Problem:
             missing=(self.load - self.matrix @ x) * self.size,
             determined=self.determined,
             friction=partial(self.friction, balanced),
+            balances=self.balances,
             pulling=pulling,
             unreachable=status is not Status.OK and self.unreachable,
             status=status,
@@ -232,25 +235,24 @@ class _Problem:
         parts = ranked(self.matrix[:, self.alive(self.rough(1.0))], relative=ROUNDING)
         return bool(np.linalg.norm(self.load - parts.left @ (parts.left.T @ self.load)) > BALANCED)
 
+    def balances(self, factor: float) -> bool:
+        """Tell whether there is a balance with this part of friction."""
+        return self.program(np.ones(len(self.unit)), factor) is not None
+
     def friction(self, balanced: bool) -> float:
         """Return the least factor of friction with which there is a balance."""
-        costs = np.ones(len(self.unit))
-
-        def balances(factor: float) -> bool:
-            return self.program(costs, factor) is not None
-
         if not (self.blocks.friction > 0.0).any():
             return 0.0 if balanced else float("inf")
         low, high = 0.0, 1.0
         if not balanced:
             low, high = 1.0, _MOST
-            if self.unreachable or not balances(high):
+            if self.unreachable or not self.balances(high):
                 return float("inf")
-        elif balances(0.0):
+        elif self.balances(0.0):
             return 0.0
         while high - low > _FACTOR * high and high > _LEAST:
             middle = np.sqrt(low * high) if low > 0.0 and high > 2.0 * low else 0.5 * (low + high)
-            low, high = (low, middle) if balances(middle) else (middle, high)
+            low, high = (low, middle) if self.balances(middle) else (middle, high)
         return float(high)
 
     def pulling(self) -> tuple[int, ...]:

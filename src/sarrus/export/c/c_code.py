@@ -90,8 +90,9 @@ def c_code(
     functions : sequence of str, optional
         Of a system: forward_dynamics (default), inverse_dynamics (a law that demands a; u of least norm), terms (M, h,
         k, S, φ, ψ, A, γ, N v), step (RK4 with projection), sensors (what they read; where some measure accelerations
-        or forces it brings forward_dynamics along), contacts (gaps, velocities and rows of those with Coulomb friction,
-        which the others leave open). Of a law also: law (default).
+        or forces it brings forward_dynamics along), contacts (gaps, velocities and rows of those with Coulomb
+        friction), contact_step (a step with them, stops and dry friction; the others leave them open). Of a law also:
+        law (default).
     name : str, optional
         Prefix of all names in C; by default that of the system, letters, digits and underscores of it, after
         ``model_`` where C has that name already.

@@ -119,7 +119,6 @@ def _attach(plan: SystemPlan, natives: Natives, touches: Touches) -> list[Member
     plan.enter(
         {"touching": Address(table), **{k: Address(View(f"W->{k}", DOUBLE)) for k in ("local", "run")}}
     )
-    plan.table.numbers.n_implicit_stages = 0
     n = plan.system
     sizes = tl.touch_sizes(touching, n.nq, n.nv, la.input_size(plan.table.numbers))
     note, blocks = "of contacts and stops", touching.contacts + touching.stops + touching.dry
