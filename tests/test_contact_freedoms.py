@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy.optimize import linprog
+from typer.testing import CliRunner
 
 import sarrus as sr
+from sarrus.cli.main import app
 from sarrus.dynamics.contact_state import touch_rows
 from test_rest_on_contacts import FOUR, at_height, table
 
@@ -127,3 +129,15 @@ def test_random_fingers_against_linear_programs(seed: int) -> None:
         assert (-best.fun > 1e-7) is (name not in found.locked)
     spans = bool(np.linalg.matrix_rank(rows) == 3)
     assert found.form_closure is (found.locked == found.closed and spans)
+
+
+def test_info_says_what_holds_a_model_on_its_floor(tmp_path) -> None:
+    path = tmp_path / "box.xml"
+    path.write_text(
+        '<mujoco><worldbody><geom type="plane" size="1 1 1"/><body name="box" pos="0 0 0.1"><freejoint/>'
+        '<geom name="box" type="box" size="0.2 0.2 0.1" mass="1"/></body></worldbody></mujoco>'
+    )
+    shown = CliRunner().invoke(app, ["info", str(path), "--floor"])
+    assert shown.exit_code == 0, shown.output
+    assert "4 closed; 3 of freedom that keep them closed" in shown.output
+    assert "at 0 of its friction" in shown.output

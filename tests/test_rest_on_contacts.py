@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pytest
@@ -389,3 +390,19 @@ def test_errors_name_what_is_wrong() -> None:
     assert alone.contacts.reason == "no actuator, loop or closed contact acts along 'free.vz'"
     with pytest.raises(KeyError, match="'d'; there are c"):
         found.contacts["d"]
+
+
+@pytest.mark.parametrize(("friction", "stable", "dof"), [(0.0, None, 3), (0.1, True, 0), (0.7, True, 0)])
+def test_a_box_that_falls_comes_to_rest_on_a_side(friction, stable, dof) -> None:
+    """From random positions, on four of eight corners; a smooth one may slide, which is neutral."""
+    mechanism = sr.Mechanism("box")
+    mechanism.add_body("box", 2.0, com=(0.05, 0.02, -0.03), inertia=(0.1,) * 3)
+    mechanism.add_joint("free", "free", "world", "box")
+    for k, corner in enumerate(product((-0.3, 0.3), (-0.2, 0.2), (-0.5, 0.5))):
+        mechanism.add_contact(f"c{k}", "box", corner, friction="coulomb", friction_coefficient=friction)
+    system, rng = sr.System(mechanism), np.random.default_rng(0)
+    for _ in range(6):
+        found = sr.equilibrium(system, [0, 0, 0.8, *rng.standard_normal(4)])
+        assert (len(found.contacts.carrying), found.stable, found.dof) == (4, stable, dof)
+        check(system, found)
+    assert np.abs(run(system, found.q, None, 0.05, 1e-3).v[-1]).max() < 1e-12

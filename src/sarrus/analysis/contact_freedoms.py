@@ -63,7 +63,7 @@ class ContactFreedoms:
         if not left and len(self.locked) == len(self.closed):
             free = "no motion is left"
         out = [("contacts", f"{len(self.closed)} closed; {free}{f'; {held}' if held else ''}")]
-        if 0 < len(self.locked) < len(self.closed):
+        if self.locked and left + len(self.closed) > len(self.locked):
             out.append(("locked", ", ".join(self.locked)))
         if self.spare:
             out.append(("spare", f"any one of {', '.join(self.spare)}"))

@@ -43,7 +43,7 @@ class ForceBalance:
     balances : tells whether there is one with all friction coefficients multiplied by a factor.
     pulling : blocks that would have to pull, even if friction were without limit; () where there is a balance.
     unreachable : whether nothing that acts reaches the load, laws left aside.
-    status : OK, INFEASIBLE (the laws allow no balance), NOT_ACHIEVABLE (``unreachable``).
+    status : OK; INFEASIBLE (the laws allow no balance); NOT_ACHIEVABLE (``unreachable``); ALMOST (to more than 1e-9).
     """
 
     u: Array
@@ -167,7 +167,7 @@ class _Problem:
         )
         if not found.status.ok:
             return None
-        x[alive] = found.x
+        x[alive] = found.x + parts.solve(load - matrix @ found.x)
         return x
 
     def rough(self, factor: float) -> Blocks:
@@ -207,6 +207,8 @@ class _Problem:
                 x[alive] = self.nearest(self.rows(self.blocks, alive), alive).x
             if np.linalg.norm(self.matrix @ x - self.load) <= BALANCED:
                 status, pulling, balanced = Status.OK, (), True
+        if status is Status.OK and np.linalg.norm(self.matrix @ x - self.load) > BALANCED:
+            status = Status.ALMOST
         force = x * self.unit * self.size
         return ForceBalance(
             u=force[:nu],
