@@ -49,7 +49,8 @@ def inverse_dynamics(
 
     Contacts with Coulomb friction, stops of joints and dry friction have the forces r, with exact laws: what is open or
     opens has none, what slides or begins to has its friction against the slip, what sticks any within its cone. Zero
-    are velocities below 1e-8 and accelerations below 1e-6, relative in characteristic units. u is the least with which
+    are velocities below 1e-8 and accelerations below 1e-6, relative in characteristic units: those of runs with
+    method="moreau-jean" are means over steps and do not keep contacts closed to that. u is the least with which
     such r exist, then r is the least, see `sarrus.dynamics.carried_load.CarriedLoad`. Where they do not exist no u
     gives this motion: status INFEASIBLE, and ``contacts.reason`` names what would have to pull, or how much friction it
     takes; u and r are those that miss it least. INCONSISTENT where v or a go into a plane. ``contacts``: by default
@@ -57,13 +58,9 @@ def inverse_dynamics(
     q below a plane by more than 1e-5 lengths is an `ArgumentError`.
     """
     q = system.normalized(q)
-    mass, jacobian = system.mass_matrix(q, t), system.constraint_jacobian(q, v, t)
-    acceleration = system.checked(a, system.nv, "a")
-    needed = mass @ acceleration + system.bias_force(q, v, t) - system.passive_force(q, v, t)
+    jacobian, acceleration = system.constraint_jacobian(q, v, t), system.checked(a, system.nv, "a")
     non_ideal = system.evaluate("non_ideal", q, v, t=t)["non_ideal"][:, 0]
-    needed -= non_ideal
-    if tau is not None:
-        needed -= system.checked(tau, system.nv, "tau")
+    needed = _smooth_load(system, q, v, acceleration, t, tau) - non_ideal
     rank = constraint_rank(system, q, real_array(v), t, jacobian)
     size = system.characteristic
     free = at_rank(size.even(jacobian), rank).null.T / size.columns
@@ -81,25 +78,16 @@ def inverse_dynamics(
     missing = needed - actuation @ u
     residual = float(np.linalg.norm(free @ missing))
     multipliers = size.least_multipliers(jacobian, rank, missing)
-    offence = jacobian @ acceleration + system.constraint_bias(q, v, t)
-    violation = float(np.linalg.norm(offence))
-    if violation > _TOLERANCE * (
-        1.0 + float(np.linalg.norm(acceleration)) * float(np.abs(jacobian).max(initial=0.0))
-    ):
+    violation = float(np.linalg.norm(jacobian @ acceleration + system.constraint_bias(q, v, t)))
+    scale = float(np.linalg.norm(acceleration)) * float(np.abs(jacobian).max(initial=0.0))
+    reached = residual <= _TOLERANCE * (1.0 + float(np.linalg.norm(needed)))
+    if violation > _TOLERANCE * (1.0 + scale):
         status = Status.INCONSISTENT
-    elif residual > _TOLERANCE * (1.0 + float(np.linalg.norm(needed))):
-        status = Status.NOT_ACHIEVABLE
+    elif carried is not None:
+        status = carried.status if reached or not carried.status.ok else Status.ALMOST
     else:
-        status = Status.OK
-    if carried is not None and status is not Status.INCONSISTENT:
-        status = carried.status
-    motions = system.motions_left
-    speed = real_array(v)
-    if motions is not None and is_blocked(system, q, speed, t, acceleration, motions):
-        status = Status.RIGID
-    elif motions is not None and status is Status.NOT_ACHIEVABLE:
-        along = float(np.linalg.norm(motions.T @ missing))
-        status = status if along > _TOLERANCE * (1.0 + float(np.linalg.norm(needed))) else Status.RIGID
+        status = Status.OK if reached else Status.NOT_ACHIEVABLE
+    status = _where_rigid(system, q, real_array(v), t, acceleration, status, missing, needed)
     result = InverseDynamics(
         u=read_only(u),
         multipliers=read_only(multipliers),
@@ -115,9 +103,33 @@ def inverse_dynamics(
     if throw and status is not Status.OK:
         worst = violation if status is Status.INCONSISTENT else residual
         reason = ACTUATORS_FALL_SHORT if status is Status.NOT_ACHIEVABLE else status.diagnosis
-        reason = carried.reason or reason if carried is not None else reason
+        if carried is not None and carried.status is status:
+            reason = carried.reason
         raise status.error(system.name, f"{reason} (residual {worst:.3g})", result=result)
     return result
+
+
+def _smooth_load(
+    system: Workspace, q: Array, v: ArrayLike, a: Array, t: float, tau: ArrayLike | None
+) -> Array:
+    """Return M a + h − k − τ."""
+    load = system.mass_matrix(q, t) @ a + system.bias_force(q, v, t) - system.passive_force(q, v, t)
+    return load if tau is None else load - system.checked(tau, system.nv, "tau")
+
+
+def _where_rigid(
+    system: Workspace, q: Array, v: Array, t: float, a: Array, status: Status, missing: Array, needed: Array
+) -> Status:
+    """Return RIGID where v, a or all that is missing point out of the motions that there are; else the status."""
+    motions = system.motions_left
+    if motions is None:
+        return status
+    if is_blocked(system, q, v, t, a, motions):
+        return Status.RIGID
+    along = float(np.linalg.norm(motions.T @ missing))
+    if status is Status.NOT_ACHIEVABLE and along <= _TOLERANCE * (1.0 + float(np.linalg.norm(needed))):
+        return Status.RIGID
+    return status
 
 
 def constraint_rank(system: Workspace, q: Array, v: Array, t: float, jacobian: Array) -> int:
