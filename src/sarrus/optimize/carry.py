@@ -84,7 +84,9 @@ def _reason(
     """Return what is in the way of a balance."""
     if found.status is Status.OK:
         return ""
-    if found.unreachable:
+    if found.status is Status.ALMOST:
+        return found.status.diagnosis
+    if found.status is Status.NOT_ACHIEVABLE:
         along = np.abs(free.T @ found.missing / system.characteristic.columns)
         largest = np.argsort(-along, kind="stable")[:_MOST_NAMED]
         names = [system.velocity_names[i] for i in sorted(largest) if along[i] >= _NAMED * along.max()]

@@ -42,8 +42,8 @@ class ForceBalance:
         where there is one; inf where no friction is enough. Below 1e-3 it is not looked for any further.
     balances : tells whether there is one with all friction coefficients multiplied by a factor.
     pulling : blocks that would have to pull, even if friction were without limit; () where there is a balance.
-    unreachable : whether nothing that acts reaches the load, laws left aside.
-    status : OK; INFEASIBLE (the laws allow no balance); NOT_ACHIEVABLE (``unreachable``); ALMOST (to more than 1e-9).
+    status : OK; INFEASIBLE (the laws allow no balance); NOT_ACHIEVABLE (nothing that acts reaches the
+        load, laws left aside); ALMOST (to more than 1e-9).
     """
 
     u: Array
@@ -53,7 +53,6 @@ class ForceBalance:
     friction: Callable[[], float]
     balances: Callable[[float], bool]
     pulling: tuple[int, ...]
-    unreachable: bool
     status: Status
 
 
@@ -174,7 +173,7 @@ class _Problem:
         """Return the blocks with all friction coefficients multiplied."""
         return Blocks(self.blocks.owner, self.blocks.head, factor * self.blocks.friction, self.blocks.limit)
 
-    def nearest(self, rows: ConeRows, alive: np.ndarray, penalty: Array | None = None) -> ConeSolution:
+    def nearest(self, rows: ConeRows, alive: np.ndarray) -> ConeSolution:
         """Return the x that misses the load least within rows."""
         matrix = self.matrix[:, alive]
         return solve_cone_program(
@@ -218,7 +217,6 @@ class _Problem:
             friction=partial(self.friction, balanced),
             balances=self.balances,
             pulling=pulling,
-            unreachable=status is not Status.OK and self.unreachable,
             status=status,
         )
 
