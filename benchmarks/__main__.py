@@ -13,6 +13,7 @@ from benchmarks import (
     accuracy,
     batch,
     cones,
+    contacts,
     control,
     cost,
     dynamics,
@@ -37,6 +38,7 @@ BENCHMARKS: dict[str, Callable[[bool], list[Row]]] = {
     "linear": linear.rows,
     "control": control.rows,
     "cones": cones.rows,
+    "contacts": contacts.rows,
     "legged": legged.rows,
     "accuracy": accuracy.rows,
     "cost": cost.rows,
@@ -78,6 +80,8 @@ def main() -> None:
             growth.draw(sizes, ROOT / "docs/images/growth.png")
         if errors := [row for row in rows if "points" in row.extra]:
             work.draw(errors[0], ROOT / "docs/images/work.png")
+        if problems := [row for row in rows if "solvers" in row.extra]:
+            contacts.draw(problems, ROOT / "docs/images/contacts.png")
 
 
 if __name__ == "__main__":

@@ -43,9 +43,10 @@ def sections(rows: Sequence[Row]) -> list[Section]:
     cones = [r for r in rows if "bare_us" in r.extra]
     sizes = [r for r in rows if "size" in r.extra]
     work = [r for r in rows if "points" in r.extra]
-    apart = [*accuracy, *laws, *answers, *cones, *sizes, *work]
+    contacts = [r for r in rows if "solvers" in r.extra]
+    apart = [*accuracy, *laws, *answers, *cones, *sizes, *work, *contacts]
     speed = [r for r in rows if r.peer is not None and r not in apart]
-    alone = [r for r in rows if r.peer is None and r not in cost and r not in laws]
+    alone = [r for r in rows if r.peer is None and r not in [*cost, *laws, *contacts]]
     ticks = [r for r in alone if "relaxed" in r.extra]
     tables = (
         _speed("Speed", speed),
@@ -54,6 +55,7 @@ def sections(rows: Sequence[Row]) -> list[Section]:
         _laws(laws),
         _cones(cones),
         _answers(answers),
+        _contacts(contacts),
         _accuracy(accuracy),
         _cost(cost),
         _times("Walking: a tick of LeggedController", ticks),
@@ -160,6 +162,29 @@ def _answers(rows: Sequence[Row]) -> Section:
             )
         )
     return "Answers to random cone programs: largest relative differences", header, lines
+
+
+def _contacts(rows: Sequence[Row]) -> Section:
+    solvers = list(rows[0].extra["solvers"]) if rows else []
+    lines: list[Cells] = []
+    for r in rows:
+        cells = []
+        for figures in r.extra["solvers"].values():
+            some = "" if figures["solved"] == 1.0 else f", {figures['solved']:.0%}"
+            time = duration(figures["us"])
+            cells.append(
+                f"{time}{some}" if figures["solves_half"] else f"{figures['broken'][1]:.0e} in {time}{some}"
+            )
+        lines.append((r.name, *cells, "" if r.ratio is None else f"{r.ratio:.1f}"))
+        if "kind" in r.extra:
+            slopes = ["" if n is None else f"N^{n:.1f}" for n in r.extra["exponents"].values()]
+            lines.append((f"{r.extra['kind']}, N contacts from 4 on", *slopes, ""))
+    header = ("problems", *solvers, "the faster one of Gauss–Seidel and ADMM over the kernel")
+    return (
+        "Contact problems: time until the laws are broken by 1e-8 at most, and how many are solved",
+        header,
+        lines,
+    )
 
 
 def _accuracy(rows: Sequence[Row]) -> Section:
