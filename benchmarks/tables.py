@@ -44,7 +44,8 @@ def sections(rows: Sequence[Row]) -> list[Section]:
     sizes = [r for r in rows if "size" in r.extra]
     work = [r for r in rows if "points" in r.extra]
     contacts = [r for r in rows if "solvers" in r.extra]
-    apart = [*accuracy, *laws, *answers, *cones, *sizes, *work, *contacts]
+    friction = [r for r in rows if "peer_off" in r.extra]
+    apart = [*accuracy, *laws, *answers, *cones, *sizes, *work, *contacts, *friction]
     speed = [r for r in rows if r.peer is not None and r not in apart]
     alone = [r for r in rows if r.peer is None and r not in [*cost, *laws, *contacts]]
     ticks = [r for r in alone if "relaxed" in r.extra]
@@ -56,6 +57,7 @@ def sections(rows: Sequence[Row]) -> list[Section]:
         _cones(cones),
         _answers(answers),
         _contacts(contacts),
+        _friction(friction),
         _accuracy(accuracy),
         _cost(cost),
         _times("Walking: a tick of LeggedController", ticks),
@@ -74,7 +76,7 @@ def _speed(title: str, rows: Sequence[Row]) -> Section:
 
 def _work(rows: Sequence[Row]) -> Section:
     header = (
-        "a second of motion",
+        "a motion",
         "model",
         "sarrus",
         "with",
@@ -86,8 +88,8 @@ def _work(rows: Sequence[Row]) -> Section:
     )
     lines: list[Cells] = []
     for r in rows:
-        own = duration(r.ours_us), r.extra["setting"], f"{r.extra['ours_error_rad']:.0e}"
-        peer = r.peer or "", duration(r.peer_us or 0.0), f"{r.extra['peer_error_rad']:.0e}", f"{r.ratio:.0f}"
+        own = duration(r.ours_us), r.extra["setting"], f"{r.extra['ours_error']:.0e}"
+        peer = r.peer or "", duration(r.peer_us or 0.0), f"{r.extra['peer_error']:.0e}", f"{r.ratio:.0f}"
         lines.append((r.name, r.model, *own, *peer))
     return "Work against error", header, lines
 
@@ -185,6 +187,17 @@ def _contacts(rows: Sequence[Row]) -> Section:
         header,
         lines,
     )
+
+
+def _friction(rows: Sequence[Row]) -> Section:
+    header = ("scene", "figure", "sarrus", "peer", "of peer", "run, sarrus", "of peer")
+    lines: list[Cells] = []
+    for r in rows:
+        times = duration(r.ours_us), duration(r.peer_us or 0.0)
+        for what, theirs in r.extra["peer_off"].items():
+            off = f"{r.extra['ours_off'][what]:.0e}", r.peer or "", f"{theirs:.0e}"
+            lines.append((r.name, what, *off, *times))
+    return "Friction: how far scenes are from the truth", header, lines
 
 
 def _accuracy(rows: Sequence[Row]) -> Section:

@@ -39,12 +39,12 @@ def chain(
         if k:
             length = 2.0 * np.sin(0.5 * turn)
             mechanism.add_closure(f"link{k}", "distance", f"m{k - 1}", f"m{k}", length=length)
-    for name, body, force, angle in (
+    for name, end, force, angle in (
         ("low", 0, pull[0], -0.5 * np.pi),
         ("high", count - 1, pull[1], wrap + 0.5 * np.pi),
     ):
         along = force * np.array([np.cos(angle), 0.0, np.sin(angle)])
-        mechanism.add_force(name, lambda q, v, t, along=along: tuple(along), body=f"m{body}")
+        mechanism.add_force(name, lambda q, v, t, along=along: tuple(along), body=f"m{end}")
     system = sr.System(mechanism)
     return system, np.column_stack([np.cos(angles), np.sin(angles), np.zeros(count)]).ravel()
 
