@@ -252,7 +252,8 @@ def draw(found: Sequence[Row], path: Path) -> None:
         panel.grid(True, which="major", alpha=0.3)
     for panel in panels[:, 0]:
         panel.set_ylabel("laws broken by")
-    panels[0, 0].legend(fontsize=8, loc="upper right")
+    told = panels[0, 0].get_legend_handles_labels()
+    figure.legend(*told, loc="outside lower center", ncols=5, fontsize=8)
     for panel in panels.flat[len(wanted) :]:
         panel.set_axis_off()
     figure.savefig(path, dpi=150)

@@ -164,7 +164,7 @@ def draw(rows: Sequence[Row], path: Path, error: str, time: str) -> None:
     """Draw time against error of all settings, both logarithmic, a panel for every model of the rows, as a PNG file."""
     panels = {row.model: [Point(**point) for point in row.extra["points"]] for row in rows}
     figure, axes = plt.subplots(
-        1, len(panels), figsize=(1.5 + 4.5 * len(panels), 4.0), layout="constrained", squeeze=False
+        1, len(panels), figsize=(1.5 + 4.5 * len(panels), 4.5), layout="constrained", squeeze=False
     )
     for panel, (model, found) in zip(axes.flat, panels.items()):
         for program in dict.fromkeys(point.program for point in found):
@@ -176,6 +176,6 @@ def draw(rows: Sequence[Row], path: Path, error: str, time: str) -> None:
         panel.set(xlabel=error, ylabel=time, title=model)
         panel.invert_xaxis()
         panel.grid(True, which="major", alpha=0.3)
-    axes.flat[0].legend(fontsize=8, loc="upper right")
+    figure.legend(*axes.flat[0].get_legend_handles_labels(), loc="outside lower center", ncols=4, fontsize=8)
     figure.savefig(path, dpi=150)
     plt.close(figure)
