@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+from functools import partial
 
 import numpy as np
 import pytest
@@ -17,6 +18,11 @@ G = 9.81
 
 
 # --- a chain over a post --------------------------------------------------------------------------------
+
+
+def constant(force: np.ndarray, q: object, v: object, t: object) -> tuple[float, ...]:
+    """Return a force that is the same everywhere."""
+    return tuple(force)
 
 
 def chain(
@@ -44,7 +50,7 @@ def chain(
         ("high", count - 1, pull[1], wrap + 0.5 * np.pi),
     ):
         along = force * np.array([np.cos(angle), 0.0, np.sin(angle)])
-        mechanism.add_force(name, lambda q, v, t, along=along: tuple(along), body=f"m{end}")
+        mechanism.add_force(name, partial(constant, along), body=f"m{end}")
     system = sr.System(mechanism)
     return system, np.column_stack([np.cos(angles), np.sin(angles), np.zeros(count)]).ravel()
 
