@@ -74,8 +74,10 @@ class Touches:
         beyond = signs * (q[limits.places] - limits.bounds) < -settings.closed
         touching.given_bounds, self._floats[1][beyond] = limits.bounds, -np.inf * signs[beyond]
         self.slots = np.zeros((tl.ROOM + 1) * tl.slot_size(touching, system.nv))
+        self._floats.append(np.zeros_like(self.slots))
         self.problem = cp.ContactProblem.zeros()
         touching.settings, touching.slots, touching.problem = settings, self.slots, self.problem
+        touching.kept = self._floats[-1]
         sizes = tl.touch_sizes(touching, system.nq, system.nv, la.input_size(system.table))
         self.room = np.zeros(sum(sizes))
         touching.work = self.room
