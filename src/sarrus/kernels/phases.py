@@ -5,9 +5,9 @@ friction r_t = −μ r_n u_t/‖u_t‖ against it. With K, the response of the m
 
     a = a_f + K Rᵀ r,    H K Rᵀ r = −(H a_f + Ḣ v),
 
-R the held rows H, normal ones with the friction that goes with them. Redundant rows share their forces: those of least
-norm, each block of rows in units in which they are of size one, as in `sarrus.kernels.contact_problem`. Along u_t the
-friction goes on beyond where the contact stops, as if it slid backwards: the field of a phase is smooth across its end.
+R the held rows H, normal ones with the friction that goes with them. Forces of redundant rows are those next to the ones
+with which the phase began, which obey the laws, each block of rows in units in which it is of size one. Friction goes on
+beyond where a contact stops as if that slid backwards: the field of a phase is smooth across its end.
 """
 
 from __future__ import annotations
@@ -232,7 +232,8 @@ def _find_forces(table, m, work):
         i = end
     if eliminate(work.matrix, work.inverse, m, m) != 0:
         return -1
-    fill(work.impulses, 0.0, m)
+    for i in range(m):
+        work.impulses[i] = table.touching.begun[int(work.which[i])]
     for _ in range(REFINEMENTS):
         for i in range(m):
             work.left[i] = -work.given[i] - dot(work.operator + i * m, work.impulses, m)

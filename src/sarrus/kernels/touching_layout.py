@@ -60,6 +60,7 @@ class Touching(Record, of=int):
     restitution: Floats  # of each contact, then of each stop
     settings: Annotated[Any, TouchSettings]
     slots: Floats  # see `Slot`: what a step begins with, the end of a whole one, those of parts in turn, and room
+    kept: Floats  # the same, put aside while steps are tried
     turn: int  # which of these was the last
     problem: Annotated[Any, cp.ContactProblem]
     work: Floats
@@ -71,6 +72,7 @@ class Touching(Record, of=int):
     acting: int  # how many of these there are that are closed, or dry
     directions: Floats  # of each row with friction: of the unit vector along which a contact slides, or a sign
     found: Floats  # force on each row at the last acceleration [N, N m]
+    begun: Floats  # forces where the phase began, to which redundant ones stay as near as they can
 
 
 class SlotFacts(Record):

@@ -26,6 +26,18 @@ def forget(table, x):
 
 
 @internal
+def keep_slots(touching, nv):
+    """Put aside what is known of the last steps, before others are tried."""
+    copy(touching.slots, touching.kept, (tl.ROOM + 1) * tl.slot_size(touching, nv))
+
+
+@internal
+def restore_slots(touching, nv):
+    """Forget the steps that were tried."""
+    copy(touching.kept, touching.slots, (tl.ROOM + 1) * tl.slot_size(touching, nv))
+
+
+@internal
 def find_slot(table, x):
     """Return which slot knows the step that ended at x, −1 where none does."""
     time = x[table.nq + table.nv + table.nu]

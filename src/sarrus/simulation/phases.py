@@ -35,6 +35,9 @@ NEAR = 1.0
 SLOW, UNLOADED = 1e-8, 1e-9
 # What slides has this speed, in accelerations of the largest one, where it is asked what else will.
 GOING = 1e3
+# A contact whose velocity has this cosine or less with that of before has turned round; where it is slower than this
+# multiple of the speed that is none, it may stick.
+TURNED, CAUGHT = 0.1, 100.0
 # Part of an acceleration from which on nothing holds what goes into what it touches; the speed, as a part of that of
 # rest, with which that hits.
 PRESSED, SHOVE = 1e-6, 1e-6
@@ -209,7 +212,7 @@ class Phases:
             self.modes[k] = SLIDING if moving else STICKING
             self.directions[row] = np.sign(velocity[row])
             held += [] if moving else [k]
-        going = {k for k in resting if self._slip(velocity, k) > self.settings.still}
+        going = {k for k in resting if self._goes_on(velocity, k)}
         coefficients = {
             k: self.touches.static[k] if k < self.contacts and k not in going else self._friction(k)
             for k in resting
@@ -218,6 +221,13 @@ class Phases:
             while self._loosened(resting, held, going, velocity, coefficients):
                 pass
         self._verify()
+
+    def _goes_on(self, velocity: Array, k: int) -> bool:
+        """Tell whether a contact slides on: not if it is as good as still, nor if it is slow and has turned round."""
+        own = self._along_surface(k)
+        slip, still = dense.norm(velocity[own]), self.settings.still
+        turned = dense.dot(velocity[own], self.directions[own]) <= TURNED * slip
+        return slip > (CAUGHT * still if turned else still)
 
     def _along_surface(self, k: int) -> slice:
         """Return the rows of a block that have friction."""
@@ -247,6 +257,7 @@ class Phases:
         limits = [(1, touches.limits[k - self.unilateral]) for k in held]
         found = touches.answer(given, [(self.sizes[k], coefficients[k]) for k in resting], limits)
         least = UNLOADED * np.abs(found.forces).max(initial=0.0)
+        touches.begun[:], touches.begun[rows] = 0.0, found.forces
         for k, mode in zip(blocks, found.modes):
             force = found.forces[at[k] : at[k] + self.sizes[k]]
             if k >= self.unilateral:
@@ -260,15 +271,21 @@ class Phases:
                 if coefficients[k] > self._friction(k):
                     coefficients[k] = self._friction(k)
                     return True
-                way = found.velocities[at[k] + 1 : at[k] + self.sizes[k]]
-                self.directions[self._along_surface(k)] = way / dense.norm(way)
+                own, way = self._along_surface(k), found.velocities[at[k] + 1 : at[k] + self.sizes[k]]
+                if self._slip(velocity, k) > self.settings.still:  # it slides on after all
+                    way = velocity[own]
+                self.directions[own] = way / dense.norm(way)
         self._turn([k for k in resting if self.modes[k] == SLIDING and k not in going])
         return False
 
     def _turn(self, beginning: list[int]) -> None:
         """Find the directions in which contacts begin to slide: those of their accelerations."""
         loop, touches = self.loop, self.touches
-        spatial = [k for k in beginning if self.sizes[k] > 2 and self._friction(k) > 0.0]
+        velocity, still = self.touches.work.velocity, self.settings.still
+        spatial = [
+            k for k in beginning
+            if self.sizes[k] > 2 and self._friction(k) > 0.0 and self._slip(velocity, k) <= still
+        ]  # fmt: skip
         nv, rows = loop.system.nv, touches.touching.contact_rows
         least = PRESSED * np.abs(touches.work.given).max()
         for _ in range(ROUNDS if spatial else 0):
@@ -314,7 +331,7 @@ class Phases:
         return float(self.touches.signs[own] * a[self.touches.speeds[own]])
 
     def _verify(self) -> None:
-        """Open what would have to pull, as redundant rows share forces otherwise while they are held.
+        """Open what would have to pull, as redundant rows may have other forces while they are held.
 
         What sticks with all the friction that there is begins to slide.
         """

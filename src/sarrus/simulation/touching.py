@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import casadi as ca
 import numpy as np
 
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError, SolveError
 from sarrus.base.status import Status
-from sarrus.dynamics.described import Described
+from sarrus.dynamics.contact_state import touch_gaps, touch_motion, touch_names, touching_of
+from sarrus.dynamics.joint_limits import dry_friction, joint_limits
 from sarrus.dynamics.lane_functions import lane_slope, suits_lanes
 from sarrus.dynamics.workspace import Workspace
 from sarrus.kernels import contact_problem_layout as cp
@@ -26,7 +26,6 @@ from sarrus.kernels.c_function import (
 from sarrus.kernels.record import laid
 from sarrus.kernels.touching_problem import ALONE
 from sarrus.linalg.ranked import ranked
-from sarrus.simulation.limits import JointLimits, joint_limits
 
 if TYPE_CHECKING:
     from sarrus.optimize.contact_problem import ContactSolution
@@ -45,37 +44,9 @@ TRIES = 5
 _LIFT = 10.0
 
 
-def touch_names(system: Workspace) -> tuple[str, ...]:
-    """Return the names of the forces of a run: rows of contacts, stops and joints with dry friction."""
-    return system.model.lasting("touch names", lambda: _names(system))
-
-
-def _names(system: Workspace) -> tuple[str, ...]:
-    limits = joint_limits(system)
-    rows = [row for touch in system.equations.touches for row in touch.row_names]
-    return (*rows, *_stop_names(limits), *(f"{name}.friction" for name, _, _ in _dry(system)))
-
-
-def _stop_names(limits: JointLimits) -> list[str]:
-    sides = {-1.0: "lower", 1.0: "upper"}
-    return [f"{name}.{sides[sign]} stop" for name, sign in zip(limits.names, limits.signs)]
-
-
 def margin_count(system: Workspace) -> int:
     """Return how many margins end smooth phases: of contacts two, of stops and dry friction one."""
-    return 2 * len(system.equations.touches) + len(joint_limits(system).names) + len(_dry(system))
-
-
-def _dry(system: Described) -> list[tuple[str, int, float]]:
-    """Return name, velocity and limit [N, N m] of every joint velocity with dry friction."""
-    places = {name: k for k, name in enumerate(system.velocity_names)}
-    joints = system.mechanism.joints() if system.mechanism is not None else ()
-    return [
-        (name, places[name], limit)
-        for joint in joints
-        for name, limit in zip(joint.velocity_names, joint.friction)
-        if limit > 0.0
-    ]
+    return 2 * len(system.equations.touches) + len(joint_limits(system).names) + len(dry_friction(system).names)
 
 
 class Touches:
@@ -86,7 +57,7 @@ class Touches:
 
     def __init__(self, system: Workspace, q: Array, t: float) -> None:
         self.system = system
-        contacts, limits, dry = system.equations.touches, joint_limits(system), _dry(system)
+        contacts, limits, dry = system.equations.touches, joint_limits(system), dry_friction(system)
         self.names = touch_names(system)
         self.stuck, self.tried = np.nan, 0  # when the kernel failed last, and how often
         self.hits: list[tuple[float, int]] = []  # times at which stops were met
@@ -98,15 +69,15 @@ class Touches:
         settings.force = _LIFT * size.mass
         widths = [len(touch.row_names) for touch in contacts]
         touching.contacts, touching.contact_rows = len(contacts), sum(widths)
-        self.blocks = *(touch.name for touch in contacts), *_stop_names(limits), *(f"{n}.friction" for n, _, _ in dry)
-        touching.stops, touching.dry = len(limits.names), len(dry)
+        self.blocks = tuple(one.name for one in touching_of(system))
+        touching.stops, touching.dry = len(limits.names), len(dry.names)
         rows, unilateral = tl.row_count(touching), len(contacts) + len(limits.names)
-        blocks = unilateral + len(dry)
+        blocks = unilateral + len(dry.names)
         signs = -limits.signs
         self._integers = [
             np.array(widths, dtype=np.int64),
             limits.places.copy(),
-            np.array([*limits.rates, *(place for _, place, _ in dry)], dtype=np.int64),
+            np.array([*limits.rates, *dry.rates], dtype=np.int64),
             np.zeros(blocks, dtype=np.int64),
             np.array([n - k for n in widths for k in range(n)] + [1] * (rows - sum(widths)), dtype=np.int64),
             np.zeros(blocks, dtype=np.int64),
@@ -118,21 +89,26 @@ class Touches:
             limits.bounds.copy(),
             np.array([touch.friction_coefficient for touch in contacts], dtype=float),
             np.array([touch.static_coefficient for touch in contacts], dtype=float),
-            np.array([limit for _, _, limit in dry], dtype=float),
+            dry.limits.copy(),
             np.array([*(touch.restitution for touch in contacts), *np.zeros(len(limits.names))]),
+            np.zeros(rows),
             np.zeros(rows),
             np.zeros(rows),
         ]
         touching.signs, touching.bounds, touching.friction, touching.static = self._floats[:4]
-        self.friction, self.static, self.limits, self.restitution, self.directions, self.found = self._floats[2:]
+        self.friction, self.static, self.limits, self.restitution = self._floats[2:6]
+        self.directions, self.found, self.begun = self._floats[6:]
         self.rows_of_contacts, self.modes = widths, self._integers[5]
         self.signs, self.speeds = signs, self._integers[2]
-        touching.limits, touching.restitution, touching.directions, touching.found = self._floats[4:]
+        touching.limits, touching.restitution = self._floats[4:6]
+        touching.directions, touching.found, touching.begun = self._floats[6:]
         beyond = signs * (q[limits.places] - limits.bounds) < -settings.closed
         touching.given_bounds, self._floats[1][beyond] = limits.bounds, -np.inf * signs[beyond]
         self.slots = np.zeros((tl.ROOM + 1) * tl.slot_size(touching, system.nv))
+        self._floats.append(np.zeros_like(self.slots))
         self.problem = cp.ContactProblem.zeros()
         touching.settings, touching.slots, touching.problem = settings, self.slots, self.problem
+        touching.kept = self._floats[-1]
         sizes = tl.touch_sizes(touching, system.nq, system.nv, la.input_size(system.table))
         self.room = np.zeros(sum(sizes))
         touching.work = self.room
@@ -149,17 +125,7 @@ class Touches:
             self._load(system)
 
     def _load(self, system: Workspace) -> None:
-        touches = system.equations.touches
-        self._gaps = system.compiled.named(
-            "touch gaps", lambda: {"gap": ca.vertcat(*(touch.gap for touch in touches))}
-        )
-
-        def motion() -> dict[str, ca.SX]:
-            rates = ca.vertcat(*(touch.rates for touch in touches))
-            bias = ca.vertcat(*(touch.bias for touch in touches))
-            return {"rates": rates, "bias": bias, "rows": ca.jacobian(rates, system.equations.v)}
-
-        self._motion = system.compiled.named("touch motion", motion)
+        self._gaps, self._motion = touch_gaps(system), touch_motion(system)
         self.touching.gaps, self.touching.motion = self._gaps.address, self._motion.address
 
     def refuse_depth(self, x: Array, what: str = "") -> None:
@@ -189,6 +155,19 @@ class Touches:
         self.local = np.zeros(sum(la.local_sizes(table)))
         table.local, table.touching = self.local, self.touching
         table.implicit, table.acceleration = time_step.address, touched_acceleration.address
+
+    @property
+    def arrays(self) -> dict[str, np.ndarray]:
+        """The numbers that describe them, by their fields of `sarrus.kernels.touching_layout.Touching`."""
+        integers = dict(zip(("sizes", "coordinates", "speeds"), self._integers))
+        fields = ("signs", "bounds", "friction", "static", "limits", "restitution")
+        bounds = joint_limits(self.system).bounds
+        return {
+            **integers,
+            **dict(zip(fields, self._floats)),
+            "given_bounds": bounds,
+            "settings": self._settings,
+        }
 
     @property
     def residual(self) -> float:
