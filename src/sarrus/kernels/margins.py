@@ -37,7 +37,7 @@ def write_margins(table, x, out):
     if touching.acting == 0:
         return
     call_kernel(table.acceleration, table, x, la.SLOPE)
-    slack, slow = SLACK_OF_FORCES * settings.force, SLACK_OF_SPEEDS * settings.still
+    slack, slow = settings.loose * SLACK_OF_FORCES * settings.force, SLACK_OF_SPEEDS * settings.still
     for k in range(unilateral):
         if modes[k] == tl.OPEN:
             continue

@@ -33,6 +33,7 @@ class TouchSettings(Record):
     length: float  # of the step, or the part of one, that was tried last [s]
     power: float  # of all forces at the last acceleration of a smooth phase [W]
     loss: float  # energy that was taken before the present phase [J]
+    loose: float  # how many times what counts as zero is larger than where margins are exact
 
 
 class Touching(Record, of=int):

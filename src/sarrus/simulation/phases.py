@@ -43,6 +43,8 @@ TURNED, CAUGHT = 0.1, 100.0
 PRESSED, SHOVE = 1e-6, 1e-6
 # What sticks with all of its friction but this part of it begins to slide.
 CRITICAL = 1e-9
+# Phases shorter than this [s] in a row after which margins are taken ten times less exactly, and how much at the most.
+SOON, PATIENCE, MOST_LOOSE = 1e-7, 4, 1e6
 # Rounds in which directions of what begins to slide are found, and their change that is none.
 ROUNDS, SAME = 20, 1e-12
 
@@ -69,7 +71,7 @@ class Phases:
         self.first = np.concatenate([[0], np.cumsum(self.sizes)])
         self.modes, self.directions = touches.modes, touches.directions
         self.settings = touches.settings
-        self._acting = 0
+        self._acting, self._last, self._soon = 0, -np.inf, 0
         self._begin_slots(0.0)
 
     @property
@@ -83,6 +85,7 @@ class Phases:
         Raises `SolveError` where an impact has no answer.
         """
         before = self.modes.copy()
+        self._give_way()
         self.touches.touching.acting = len(before)  # what acts is yet to be found
         self._survey([])
         work = self.touches.work
@@ -107,6 +110,17 @@ class Phases:
         at_stop = [k for k in touching if k >= self.contacts and (k in approaching or self.modes[k] > before[k])]
         self.touches.hits += [(self.loop.time, k - self.contacts) for k in at_stop]
         return self._change(before, approaching, loss)
+
+    def _give_way(self) -> None:
+        """Have margins be less exact where they end one phase after the other at once, and exact again after that.
+
+        So it is where redundant contacts all come to the limit of their friction together: what is decided there is
+        known a moment later.
+        """
+        time = self.loop.time
+        self._soon = self._soon + 1 if time - self._last < SOON else 0
+        self._last = time
+        self.settings.loose = min(MOST_LOOSE, 10.0 ** (self._soon // PATIENCE))
 
     # --- what the kernel knows -----------------------------------------------------------------------
 
@@ -280,23 +294,17 @@ class Phases:
 
     def _turn(self, beginning: list[int]) -> None:
         """Find the directions in which contacts begin to slide: those of their accelerations."""
-        loop, touches = self.loop, self.touches
         velocity, still = self.touches.work.velocity, self.settings.still
         spatial = [
             k for k in beginning
             if self.sizes[k] > 2 and self._friction(k) > 0.0 and self._slip(velocity, k) <= still
         ]  # fmt: skip
-        nv, rows = loop.system.nv, touches.touching.contact_rows
-        least = PRESSED * np.abs(touches.work.given).max()
+        least = self._least()
         for _ in range(ROUNDS if spatial else 0):
-            if phase_acceleration(loop.table, loop.x, la.SLOPE) < 0:
-                return
-            a, change = loop.vectors.a[:nv], 0.0
-            native = touches.work.native
-            jacobian = native[2 * rows : 2 * rows + rows * nv].reshape(rows, nv)
-            for k in spatial:
+            a, change = self._acceleration(), 0.0
+            for k in spatial if a is not None else ():
                 own = self._along_surface(k)
-                way = dense.product(jacobian[own], a) + native[rows + own.start : rows + own.stop]
+                way = self._along(range(own.start, own.stop), a)
                 size = dense.norm(way)
                 if size > least:
                     change = max(change, float(np.abs(way / size - self.directions[own]).max()))
@@ -307,65 +315,83 @@ class Phases:
     def _pressed(self, resting: list[int]) -> list[int]:
         """Return which of the blocks that rest go into what they touch, as no forces of theirs prevent it (Painlevé)."""
         opened = [k for k in resting if self.modes[k] == OPEN]
-        if not opened or phase_acceleration(self.loop.table, self.loop.x, la.SLOPE) < 0:
+        a = self._acceleration() if opened else None
+        if a is None:
             return []
-        a = self.loop.vectors.a[: self.loop.system.nv].copy()
-        rows = [int(self.first[k]) for k in opened]
-        self._survey(rows)
-        work, count = self.touches.work, self.touches.touching.contact_rows
-        toward = work.given[: len(rows)].copy()
-        for i, row in enumerate(rows):
-            bias = work.native[count + row] if row < count else 0.0
-            toward[i] = self._along(row, a) + bias
-        least = PRESSED * np.abs(work.given[: len(rows)]).max()
-        return [k for k, rate in zip(opened, toward) if rate < -least]
+        rates, least = self._along([int(self.first[k]) for k in opened], a), self._least()
+        return [k for k, rate in zip(opened, rates) if rate < -least]
 
-    def _along(self, row: int, a: Array) -> float:
-        """Return a row times a."""
-        touching, nv = self.touches.touching, len(a)
-        rows = touching.contact_rows
-        if row < rows:
-            at = 2 * rows + row * nv
-            return dense.dot(self.touches.work.native[at : at + nv], a)
-        own = row - rows
-        return float(self.touches.signs[own] * a[self.touches.speeds[own]])
+    def _acceleration(self) -> Array | None:
+        """Return the acceleration with the modes as they are, None where there is none."""
+        if phase_acceleration(self.loop.table, self.loop.x, la.SLOPE) < 0:
+            return None
+        return self.loop.vectors.a[: self.loop.system.nv].copy()
+
+    def _least(self) -> float:
+        """Return what counts as no acceleration of a row."""
+        return PRESSED * float(np.abs(self.touches.work.given).max(initial=0.0))
+
+    def _along(self, rows: Sequence[int], a: Array) -> Array:
+        """Return the accelerations of rows, after that of the mechanism has been found."""
+        touches, found, nv = self.touches, np.zeros(len(rows)), len(a)
+        count, native = touches.touching.contact_rows, touches.work.native
+        for i, row in enumerate(rows):
+            if row < count:
+                at = 2 * count + row * nv
+                found[i] = dense.dot(native[at : at + nv], a) + native[count + row]
+            else:
+                own = row - count
+                sign = touches.signs[own] if own < touches.touching.stops else 1.0
+                found[i] = sign * a[touches.speeds[own]]
+        return found
 
     def _verify(self) -> None:
         """Open what would have to pull, as redundant rows may have other forces while they are held.
 
-        What sticks with all the friction that there is begins to slide.
+        What sticks with all the friction that there is begins to slide, where it then does.
         """
-        loop, found = self.loop, self.touches.found
+        found, kept = self.touches.found, set[int]()
         for _ in range(2 * len(self.modes) + 1):
-            if not (self.modes != OPEN).any():
-                return
-            if phase_acceleration(loop.table, loop.x, la.SLOPE) < 0:
+            if not (self.modes != OPEN).any() or self._acceleration() is None:
                 return
             pushes = found[self.first[: self.unilateral]]
             closed = self.modes[: self.unilateral] != OPEN
             pulls = closed & (pushes <= UNLOADED * np.abs(pushes).max(initial=0.0))
             if pulls.any():
                 self.modes[int(np.argmin(np.where(pulls, pushes, np.inf)))] = OPEN
-            elif not self._let_go():
+            elif not self._let_go(kept):
                 return
 
-    def _let_go(self) -> bool:
-        """Have what sticks with all the friction that there is slide against that; False where nothing does."""
-        found, changed = self.touches.found, False
-        for k in np.flatnonzero(self.modes == STICKING).tolist():
+    def _let_go(self, kept: set[int]) -> bool:
+        """Have what sticks with all the friction that there is slide against that; False where nothing does.
+
+        What would go back then is ``kept``.
+        """
+        sticking = np.flatnonzero(self.modes == STICKING).tolist()
+        critical = [k for k in sticking if k not in kept and self._slips(k)]
+        for k in critical:
             own = self._along_surface(k)
-            if k >= self.unilateral:
-                limit = self.touches.limits[k - self.unilateral]
-            elif self.sizes[k] > 1:
-                limit = self.touches.static[k] * found[self.first[k]]
-            else:
-                continue
-            friction = dense.norm(found[own])
-            if friction > (1.0 - CRITICAL) * limit:
-                self.modes[k] = SLIDING
-                self.directions[own] = -found[own] / friction if friction > 0.0 else 1.0 / np.sqrt(own.stop - own.start)
-                changed = True
-        return changed
+            force = self.touches.found[own]
+            friction = dense.norm(force)
+            self.directions[own] = -force / friction if friction > 0.0 else 1.0 / np.sqrt(len(force))
+            self.modes[k] = SLIDING
+        a = self._acceleration() if critical else None
+        for k in critical:
+            own = self._along_surface(k)
+            way = self._along(range(own.start, own.stop), a) if a is not None else -self.directions[own]
+            if dense.dot(way, self.directions[own]) < -self._least():
+                self.modes[k] = STICKING
+                kept.add(k)
+        return bool(critical)
+
+    def _slips(self, k: int) -> bool:
+        """Tell whether what sticks takes all the friction that there is."""
+        found, touches = self.touches.found, self.touches
+        if k < self.unilateral and self.sizes[k] == 1:
+            return False
+        dry = k >= self.unilateral
+        limit = touches.limits[k - self.unilateral] if dry else touches.static[k] * found[self.first[k]]
+        return dense.norm(found[self._along_surface(k)]) > (1.0 - CRITICAL) * limit
 
     # --- what is said of it --------------------------------------------------------------------------
 

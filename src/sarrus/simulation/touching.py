@@ -144,7 +144,7 @@ class Touches:
 
     def attach_phases(self, table: la.Table) -> None:
         """Have the kernels hold what is closed from now on, and look for where that changes."""
-        self.settings.still = STANDING * self.system.characteristic.length
+        self.settings.loose, self.settings.still = 1.0, STANDING * self.system.characteristic.length
         self.touching.inner, self.touching.projection = table.acceleration, table.projection
         table.touching, table.n_margins = self.touching, tl.margin_count(self.touching)
         table.acceleration, table.projection = phase_acceleration.address, phase_projection.address
