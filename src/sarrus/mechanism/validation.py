@@ -44,6 +44,12 @@ def check_description(mechanism: Mechanism) -> None:
         built.check_body(body, Label("frame", name))
     for geom in mechanism.geoms.values():
         built.check_body(geom.body, Label("geom", geom.name))
+    for touch in (*mechanism.geom_pairs.values(), *mechanism.geometry_contacts.values()):
+        label = Label("geometry contact", touch.name)
+        for name in (touch.geom1, touch.geom2):
+            check_name("geom", name, mechanism.geoms, label)
+        numbers = [value for value in vars(touch).values() if not isinstance(value, str)]
+        vector(numbers, len(numbers), "numbers", label)
 
 
 def _build_tree(built: Mechanism, mechanism: Mechanism) -> None:
