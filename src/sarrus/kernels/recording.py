@@ -24,7 +24,7 @@ def record(table, x, rank, work):
     nq, nv, nu, nh, nc = table.nq, table.nv, table.nu, table.nh, table.nc
     n = nq + nv
     touched = exists(table.touching) and not exists(table.batch)  # of many runs these are not kept
-    more = tl.row_count(table.touching) + 1 if touched else 0
+    more = tl.fixed_rows(table.touching) + 1 if touched else 0
     row = table.records + int(table.run.filled) * (1 + n + nv + nu + nc + N_FACTS + more)
     table.run.filled += 1.0
     row[0] = x[n + nu]
@@ -56,7 +56,7 @@ def record(table, x, rank, work):
 def _record_touching(table, x, row):
     """Write the forces of the last step and the energy that contacts have taken."""
     touching, found = table.touching, find_slot(table, x)
-    rows = tl.row_count(touching)
+    rows = tl.fixed_rows(touching)
     fill(row, 0.0, rows + 1)
     if found >= 0:
         slot = tl.slot(touching, table.nv, found)

@@ -25,20 +25,27 @@ from sarrus.kernels import contact_problem_layout as cp
 from sarrus.kernels import factor as fa
 from sarrus.kernels import layout as la
 from sarrus.kernels import touching_layout as tl
-from sarrus.kernels.flat import internal
+from sarrus.kernels.colliding_rows import keep_contacts, meet, rows_now
+from sarrus.kernels.flat import exists, internal
+from sarrus.kernels.islands import close_gaps
 from sarrus.kernels.layout import Table
 from sarrus.kernels.moves import move
-from sarrus.kernels.native_call import call_kernel, call_native
+from sarrus.kernels.native_call import call_kernel
 from sarrus.kernels.record import Floats
 from sarrus.kernels.stepping import set_control
 from sarrus.kernels.touching_problem import find_impulses
 from sarrus.kernels.touching_rows import (
     SAME_TIME,
+    add_response,
     add_row,
     along,
+    bias_of,
+    drifts,
     find_slot,
     load_gaps,
-    normal_row,
+    load_gaps_behind,
+    load_motion,
+    rate_of,
     speed_before,
 )
 from sarrus.kernels.vectors import add, axpy, copy, copy_scaled, fill, is_finite
@@ -140,6 +147,8 @@ def _part(table, x, h, parts, begun, kept, near):
     fill(work.known, 0.0, tl.row_count(touching))
     work.assembled[0] = -1.0
     load_gaps(touching, x, work.gap)
+    if exists(touching.colliding) and not meet(table, x, h, begun, work):
+        return -1
     m = _pass(table, x, h, begun, False, 0, work)
     if m < 0:
         return -1
@@ -194,7 +203,7 @@ def _pass(table, x, h, begun, again, before, work):
         copy(x + nq, work.ahead, nv)
         axpy(h, work.free, work.ahead, nv)
         for k in range(m):
-            axpy(work.impulses[k], work.response + int(work.which[k]) * nv, work.ahead, nv)
+            add_response(table, work, int(work.which[k]), work.impulses[k], work.ahead)
         if not _close_more(table, x, h, work):
             break
     return m
@@ -220,7 +229,7 @@ def _find_smooth(table, x, h, m, work):
             last = k
         work.lasts[i] = 1.0 if good else 0.0
         if good:
-            axpy(work.impulses[i] / h, work.response + row * nv, work.smooth, nv)
+            add_response(table, work, row, work.impulses[i] / h, work.smooth)
 
 
 @internal
@@ -255,22 +264,20 @@ def _remembered(table, x):
 def _begin(table, x, h, begun, work):
     """Find what each row does without contacts, and which unilateral ones may close; return the number of these."""
     touching, nq = table.touching, table.nq
-    rows, contact_rows = tl.row_count(touching), touching.contact_rows
-    unilateral, settings = touching.contacts + touching.stops, touching.settings
-    if touching.contacts > 0:
-        call_native(touching.motion, work.middle, work.native)
-    for row in range(rows):
+    unilateral, settings = tl.unilateral_count(touching), touching.settings
+    load_motion(table, h, work)
+    for row in range(rows_now(touching)):
         speed = along(table, work, row, work.ahead)
-        if row < contact_rows:  # what moves by itself, and the turn of the row from the middle to the end
-            speed += work.native[row] - along(table, work, row, work.middle + nq)
-            speed += 0.5 * h * work.native[contact_rows + row]
+        if drifts(touching, row):  # what moves by itself, and the turn of the row from the middle to the end
+            speed += rate_of(table, work, row) - along(table, work, row, work.middle + nq)
+            speed += 0.5 * h * bias_of(table, work, row)
         work.velocity[row] = speed
     for k in range(unilateral):
-        row = normal_row(touching, k)
+        row = touching.first_rows[k]
         work.active[k] = work.delay[k] = 0.0
         if work.gap[k] > settings.closed:
             # the gap at the end over h, as it is without contacts
-            bias = work.native[contact_rows + row] if row < contact_rows else 0.0
+            bias = bias_of(table, work, row) if drifts(touching, row) else 0.0
             turn = along(table, work, row, work.smooth) + bias
             work.forecast[k] = work.gap[k] / h + work.velocity[row] - 0.5 * h * turn
             if work.forecast[k] >= 0.0:
@@ -289,10 +296,10 @@ def _begin(table, x, h, begun, work):
 def _close_more(table, x, h, work):
     """Have what the velocities at the end would close take part; False where there is nothing."""
     touching, more = table.touching, False
-    for k in range(touching.contacts + touching.stops):
+    for k in range(tl.unilateral_count(touching)):
         if work.active[k] != 0.0:
             continue
-        row = normal_row(touching, k)
+        row = touching.first_rows[k]
         free = along(table, work, row, x + table.nq) + h * along(table, work, row, work.free)
         left = work.forecast[k] + along(table, work, row, work.ahead) - free
         if left < 0.0:
@@ -313,20 +320,20 @@ def _end(table, x, h, m, state, work):
     for i in range(m):
         k = int(work.owner[i])
         if k >= 0 and work.delay[k] > 0.0:
-            axpy(-work.delay[k] * work.impulses[i], work.response + int(work.which[i]) * nv, work.way, nv)
+            add_response(table, work, int(work.which[i]), -work.delay[k] * work.impulses[i], work.way)
     move(table, state, work.way, work.scratch)
     copy(work.ahead, state + nq, nv)
     for _ in range(CORRECTIONS):
-        if not _correct(table, m, state, work):
+        if not _correct(table, h, m, state, work):
             break
 
 
 @internal
-def _correct(table, m, state, work):
+def _correct(table, h, m, state, work):
     """Close the gaps of what pushes and does not rebound; False where they are closed or cannot be."""
     touching, nv, count, largest, last = table.touching, table.nv, 0, 0.0, -1
-    matrix, rows = work.matrix, work.given
-    load_gaps(touching, state, work.after)
+    rows = work.given
+    load_gaps_behind(table, state, h, work)
     for i in range(m):
         k = int(work.owner[i])
         if k < 0 or k == last:
@@ -339,6 +346,21 @@ def _correct(table, m, state, work):
             count += 1
     if not largest > EXACTLY * touching.settings.closed:
         return False
+    if exists(touching.colliding):
+        close_gaps(table, count, work)
+    elif not _close_gaps(table, count, m, work):
+        return False
+    fill(work.way, 0.0, nv)
+    for i in range(count):
+        add_response(table, work, int(work.which[int(rows[i])]), work.velocity[i], work.way)
+    move(table, state, work.way, work.scratch)
+    return True
+
+
+@internal
+def _close_gaps(table, count, m, work):
+    """Replace gaps of ``count`` chosen rows, at work.velocity, by forces that close them; False without such."""
+    matrix, rows = work.matrix, work.given
     for i in range(count):
         for j in range(count):
             matrix[i * count + j] = work.operator[int(rows[i]) * m + int(rows[j])]
@@ -347,10 +369,6 @@ def _correct(table, m, state, work):
         return False
     fa.solve_l_transposed(matrix, count, work.velocity)
     fa.solve_l(matrix, count, work.velocity)
-    fill(work.way, 0.0, nv)
-    for i in range(count):
-        axpy(work.velocity[i], work.response + int(work.which[int(rows[i])]) * nv, work.way, nv)
-    move(table, state, work.way, work.scratch)
     return True
 
 
@@ -370,10 +388,12 @@ def _remember(table, x, h, parts, begun, kept, m, work):
         row, impulse = int(work.which[i]), work.impulses[i]
         kept.forces[row] += impulse / (h * parts)
         speed = along(table, work, row, x + table.nq) + along(table, work, row, work.ahead)
-        if row < touching.contact_rows:
-            speed += 2.0 * (work.native[row] - along(table, work, row, work.middle + table.nq))
+        if drifts(touching, row):
+            speed += 2.0 * (rate_of(table, work, row) - along(table, work, row, work.middle + table.nq))
         work_done += 0.5 * impulse * speed
         if work.lasts[i] != 0.0:
             kept.lasting[row] = impulse / h
             add_row(table, work, row, impulse / h, kept.applied)
     facts.loss = begun.facts.loss - work_done
+    if exists(touching.colliding):
+        keep_contacts(table, h, m, kept, work)

@@ -17,7 +17,16 @@ from sarrus.mechanism.faults import Label, check_name, fault
 from sarrus.mechanism.pose import PoseLike, as_pose, check_range, numbers, vector
 
 # Kinds of geoms and how many sizes each has; the last ones are not bounded, and do not touch each other.
-GEOM_SIZES = {"sphere": 1, "capsule": 2, "ellipsoid": 3, "cylinder": 2, "box": 3, "mesh": 0, "hfield": 4, "plane": 0}
+GEOM_SIZES = {
+    "sphere": 1,
+    "capsule": 2,
+    "ellipsoid": 3,
+    "cylinder": 2,
+    "box": 3,
+    "mesh": 0,
+    "hfield": 4,
+    "plane": 0,
+}
 OPEN = ("plane", "hfield")
 # Directions of friction, and MuJoCo's least coefficient of any.
 CONDIMS = (1, 3, 4, 6)
@@ -168,7 +177,8 @@ class GeometryBuilder(Description):
         excluded = {frozenset(pair) for pair in self.excluded_bodies.values()}
         welds = {name: self._weld(name) for name in (WORLD, *self.bodies_as_added)}
         above = {
-            weld: WORLD if weld == WORLD else welds[self.bodies_as_added[weld].parent] for weld in welds.values()
+            weld: WORLD if weld == WORLD else welds[self.bodies_as_added[weld].parent]
+            for weld in welds.values()
         }
         for one, other in combinations(self.geoms.values(), 2):
             if frozenset((one.name, other.name)) in paired:
@@ -235,13 +245,18 @@ class GeometryBuilder(Description):
         if pair.condim == 1:
             mu = 0.0
         elif mu > 0.0:
-            lengths = pair.torsion / mu if pair.condim > 3 else 0.0, pair.rolling / mu if pair.condim > 4 else 0.0
+            lengths = (
+                pair.torsion / mu if pair.condim > 3 else 0.0,
+                pair.rolling / mu if pair.condim > 4 else 0.0,
+            )
         return GeometryContact(f"{one}-{other}", one, other, float(mu), *lengths, restitution, pair.margin)
 
 
 def _combined(one: Geom, other: Geom) -> GeomPair:
     """Return what counts for two geoms: that of the higher priority, else the larger numbers; margins add up."""
-    rule = [one, other] if one.priority == other.priority else [max(one, other, key=lambda geom: geom.priority)]
+    rule = (
+        [one, other] if one.priority == other.priority else [max(one, other, key=lambda geom: geom.priority)]
+    )
     known = [geom.friction for geom in rule if geom.friction is not None]
     return GeomPair(
         "",

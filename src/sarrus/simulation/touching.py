@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from itertools import accumulate
+from typing import Any
+
 import casadi as ca
 import numpy as np
 
@@ -11,6 +14,8 @@ from sarrus.base.status import Status
 from sarrus.dynamics.described import Described
 from sarrus.dynamics.lane_functions import lane_slope, suits_lanes
 from sarrus.dynamics.workspace import Workspace
+from sarrus.equations.sparse import rows_of
+from sarrus.kernels import colliding_layout as cl
 from sarrus.kernels import contact_problem_layout as cp
 from sarrus.kernels import layout as la
 from sarrus.kernels import touching_layout as tl
@@ -18,6 +23,7 @@ from sarrus.kernels.c_function import contact_problem, time_step, touched_accele
 from sarrus.kernels.record import laid
 from sarrus.kernels.touching_problem import ALONE
 from sarrus.linalg.ranked import ranked
+from sarrus.simulation.colliding import Collisions, geometry_contacts
 from sarrus.simulation.limits import joint_limits
 
 # Gaps below this [characteristic lengths, rad] are closed; a start may be that deep below a plane.
@@ -77,45 +83,86 @@ class Touches:
         widths = [len(touch.row_names) for touch in contacts]
         touching.contacts, touching.contact_rows = len(contacts), sum(widths)
         touching.stops, touching.dry = len(limits.names), len(dry)
-        rows, unilateral = tl.row_count(touching), len(contacts) + len(limits.names)
-        blocks = unilateral + len(dry)
         signs = -limits.signs
         self._integers = [
-            np.array(widths, dtype=np.int64),
             limits.places.copy(),
             np.array([*limits.rates, *(place for _, place, _ in dry)], dtype=np.int64),
-            np.zeros(blocks, dtype=np.int64),
         ]
-        touching.sizes, touching.coordinates, touching.speeds = self._integers[:3]
+        touching.coordinates, touching.speeds = self._integers
         self._floats = [
             signs,
             limits.bounds.copy(),
-            np.array([touch.friction_coefficient for touch in contacts], dtype=float),
-            np.array([touch.static_coefficient for touch in contacts], dtype=float),
             np.array([limit for _, _, limit in dry], dtype=float),
-            np.array([*(touch.restitution for touch in contacts), *np.zeros(len(limits.names))]),
         ]
-        touching.signs, touching.bounds, touching.friction, touching.static = self._floats[:4]
-        touching.limits, touching.restitution = self._floats[4:]
+        touching.signs, touching.bounds, touching.limits = self._floats
         beyond = signs * (q[limits.places] - limits.bounds) < -settings.closed
         touching.given_bounds, self._floats[1][beyond] = limits.bounds, -np.inf * signs[beyond]
-        self.slots = np.zeros((tl.ROOM + 1) * tl.slot_size(touching, system.nv))
         self.problem = cp.ContactProblem.zeros()
-        touching.settings, touching.slots, touching.problem = settings, self.slots, self.problem
+        touching.settings, touching.problem = settings, self.problem
+        self.collisions = None
+        if geometry_contacts(system):
+            self.collisions = Collisions(system)
+            self.collisions.share(self._rows())
+            touching.colliding = self.collisions.table
+        self.slots = np.zeros(0)
+        self._make_room()
+        rank = int(system.table.generic_rank)
+        many = self.collisions is not None or tl.fixed_rows(touching) > ALONE
+        if many and suits_lanes(system, rank):
+            self._slope = lane_slope(system, rank)
+            touching.slope = self._slope.address
+        assert tl.fixed_rows(touching) == len(self.names)
+        if contacts:
+            self._load(system)
+
+    def _rows(self) -> list[list[int]]:
+        """Return the velocities that each row depends on which is there in every step."""
+        system, speeds = self.system, self._integers[1]
+        rates = ca.vertcat(ca.SX(0, 1), *(touch.rates for touch in system.equations.touches))
+        rows = rows_of(ca.jacobian(rates, system.equations.v))
+        return [*(list(row) for row in rows), *([int(place)] for place in speeds)]
+
+    def _make_room(self) -> None:
+        """Make room for a step, with as many contacts between geometries as there is room for in their table."""
+        system, touching = self.system, self.touching
+        contacts, collisions = system.equations.touches, self.collisions
+        more = 0 if collisions is None else int(collisions.table.room)
+        before, slots = self._sizes() if len(self.slots) else None, self.slots
+        touching.more_contacts = more
+        touching.more_rows = 0 if collisions is None else more * max(c.width for c in collisions.contacts)
+        rows, unilateral = tl.row_count(touching), tl.lasting_contacts(touching) + more
+        if collisions is not None:
+            collisions.make_room(rows, system.nv)
+        widths = [*(len(touch.row_names) for touch in contacts), *[1] * touching.stops]
+        self._counts = [
+            np.array([*widths, *[0] * more], dtype=np.int64),
+            np.array([*accumulate(widths, initial=0), *[0] * more], dtype=np.int64),
+            np.zeros(unilateral + touching.dry, dtype=np.int64),
+        ]
+        touching.sizes, touching.first_rows, self.problem.sizes = self._counts
+        self._laws = np.zeros((3, unilateral))
+        for k, touch in enumerate(contacts):
+            self._laws[:, k] = touch.friction_coefficient, touch.static_coefficient, touch.restitution
+        touching.friction, touching.static, touching.restitution = self._laws
+        self.slots = np.zeros((tl.ROOM + 1) * tl.slot_size(touching, system.nv))
+        if before is not None:
+            for old, new in zip(slots.reshape(tl.ROOM + 1, -1), self.slots.reshape(tl.ROOM + 1, -1)):
+                for part, place in zip(laid(old, before), laid(new, self._sizes())):
+                    place[: len(part)] = part
+        touching.slots = self.slots
         sizes = tl.touch_sizes(touching, system.nq, system.nv, la.input_size(system.table))
         self.room = np.zeros(sum(sizes))
         touching.work = self.room
         self.work = work = laid(self.room, sizes)
-        self.problem.sizes, self.problem.numbers = self._integers[3], work.numbers
-        self.problem.operator, self.problem.velocities = work.operator, work.given
-        self.problem.forces, self.problem.work = work.impulses, work.solver
-        rank = int(system.table.generic_rank)
-        if rows > ALONE and suits_lanes(system, rank):
-            self._slope = lane_slope(system, rank)
-            touching.slope = self._slope.address
-        assert rows == len(self.names)
-        if contacts:
-            self._load(system)
+        self._own: Any = work
+        if collisions is not None:
+            self._own = laid(collisions.room, cl.colliding_sizes(collisions.table, rows, system.nv))
+        own, problem = self._own, self.problem
+        problem.numbers, problem.velocities, problem.forces = own.numbers, own.given, own.impulses
+        problem.operator, problem.work = work.operator, work.solver
+
+    def _sizes(self) -> tl.Slot:
+        return tl.slot_sizes(self.touching, self.system.nv)
 
     def _load(self, system: Workspace) -> None:
         touches = system.equations.touches
@@ -133,6 +180,8 @@ class Touches:
 
     def refuse_depth(self, x: Array, what: str = "") -> None:
         """Raise `ArgumentError` where a contact begins deep below its plane at x = [q | v | u | t | p | τ]."""
+        if self.collisions is not None:
+            self._refuse_overlap(x, what)
         if self.touching.contacts == 0:
             return
         gaps, deep = self._gaps(x), DEEP * self.system.characteristic.length
@@ -145,6 +194,19 @@ class Touches:
                 element=name,
             )
 
+    def _refuse_overlap(self, x: Array, what: str) -> None:
+        """Raise `ArgumentError` where geometries begin deep in each other."""
+        assert self.collisions is not None
+        deep = DEEP * self.system.characteristic.length
+        for seen in self.collisions.look(x, 0.0):
+            if not seen.gap >= -deep:
+                name = self.collisions.contacts[int(seen.pair)].name
+                raise ArgumentError(
+                    f"{self.system.name}: {what}geometries {name!r} begin {-seen.gap:.3g} m in each other; move them "
+                    f"apart, gaps may be {-deep:.1g} m at the least",
+                    element=name,
+                )
+
     def attach(self, table: la.Table) -> None:
         """Have the kernels take steps with contacts from now on."""
         self.touching.inner, self.touching.solver = table.acceleration, contact_problem.address
@@ -155,8 +217,7 @@ class Touches:
     @property
     def residual(self) -> float:
         """Largest residual of the contact problems so far."""
-        sizes = tl.slot_sizes(self.touching, self.system.nv)
-        slots = self.slots.reshape(tl.ROOM + 1, -1)
+        sizes, slots = self._sizes(), self.slots.reshape(tl.ROOM + 1, -1)
         return max(float(laid(slot, sizes).facts.residual) for slot in slots)
 
     def solve(self, t: float) -> bool:
@@ -170,27 +231,59 @@ class Touches:
 
         if not self.touching.failed:
             return False
+        if self.touching.failed == tl.NO_ROOM:
+            assert self.collisions is not None
+            self.collisions.table.room *= 2
+            self._make_room()
+            self.touching.failed = 0
+            return True
         self.touching.failed = 0
         self.tried = self.tried + 1 if t == self.stuck else 1
         self.stuck = t
         problem, work = self.problem, self.work
         m, contacts = problem.rows, problem.contacts
-        sizes, numbers = self._integers[3][: problem.blocks], work.numbers[: problem.blocks]
+        which = self._which(m)
+        sizes, numbers = self._counts[2][: problem.blocks], self._own.numbers[: problem.blocks]
         parts = ranked(work.operator[: m * m].reshape(m, m), relative=1e-13)
         rows = parts.left * np.sqrt(parts.kept)
         blocks = list(zip(sizes.tolist(), numbers.tolist()))
-        found = solve_contact_problem(rows, work.given[:m], blocks[:contacts], blocks[contacts:], throw=False)
+        found = solve_contact_problem(
+            rows, self._own.given[:m], blocks[:contacts], blocks[contacts:], throw=False
+        )
         if not found.status.ok or self.tried > TRIES:
-            which = [self.names[int(row)].rpartition(".")[0] for row in work.which[:m]]
-            pushing = dict.fromkeys(name for name, r in zip(which, found.forces) if r > 0.0)
+            names = [self._name_of(row) for row in which]
+            pushing = dict.fromkeys(name for name, r in zip(names, found.forces) if r > 0.0)
             reason = (
                 "no motion keeps these contacts from closing further"
                 if found.status is Status.INFEASIBLE
                 else "no forces of these contacts were found that obey the laws of friction"
             )
             result = None if found.status.ok else found
-            raise SolveError(f"{self.system.name}: {reason}: {', '.join(pushing or which)}", result=result)
-        slot = laid(self.slots, tl.slot_sizes(self.touching, self.system.nv))
+            raise SolveError(
+                f"{self.system.name}: {reason}: {', '.join(pushing or dict.fromkeys(names))}", result=result
+            )
+        slots = self.slots.reshape(tl.ROOM + 1, -1)
+        slot, tried = laid(slots[0], self._sizes()), laid(slots[tl.ROOM], self._sizes())
+        fixed = tl.fixed_rows(self.touching)
+        slot.lasting[fixed:] = tried.lasting[
+            fixed:
+        ]  # those of contacts between geometries, as they are numbered now
+        slot.lasting[which] = found.forces / self._settings.length
         self.touching.given = 1
-        slot.lasting[work.which[:m].astype(int)] = found.forces / self._settings.length
         return True
+
+    def _which(self, m: int) -> Any:
+        """Return the m rows of the problem that was not solved."""
+        if self.collisions is None:
+            return self.work.which[:m].astype(int)
+        return self.work.which[self._own.chosen[:m].astype(int)].astype(int)
+
+    def _name_of(self, row: int) -> str:
+        """Return the name of the contact, stop or joint of a row."""
+        fixed = tl.fixed_rows(self.touching)
+        if row < fixed:
+            return self.names[row].rpartition(".")[0]
+        assert self.collisions is not None
+        first = self._counts[1][tl.lasting_contacts(self.touching) :][: int(self.touching.found)]
+        seen = self._own.found[cl.N_SEEN * (np.searchsorted(first, row, side="right") - 1) :].view(cl.Seen)
+        return self.collisions.contacts[int(seen.pair)].name

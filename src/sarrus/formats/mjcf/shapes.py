@@ -77,7 +77,10 @@ def add_geoms(mechanism: Mechanism, compiled: Compiled, names: Names) -> None:
         first, second = (names.geoms[int(ids[pair])] for ids in (model.pair_geom1, model.pair_geom2))
         if first in mechanism.geoms and second in mechanism.geoms:
             name = mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_PAIR, pair) or f"pair_{pair}"
-            friction, margin = model.pair_friction[pair], _margin(model.pair_margin[pair], model.pair_gap[pair])
+            friction, margin = (
+                model.pair_friction[pair],
+                _margin(model.pair_margin[pair], model.pair_gap[pair]),
+            )
             mechanism.geom_pairs[name] = GeomPair(
                 name, first, second, int(model.pair_dim[pair]), *map(float, friction[[0, 2, 3]]), margin
             )
