@@ -1,7 +1,7 @@
 """MuJoCo's narrow phase for the geometries of a mechanism: a model that holds nothing else, and its functions.
 
 The functions are those of the public table ``mjCOLLISIONFUNC`` in MuJoCo's library; kernels call them by their
-addresses. How MuJoCo lays out a contact is looked up through its Python bindings, and checked once, on two spheres.
+addresses. How they write a contact is found out on a capsule, by what MuJoCo's Python bindings say of it.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ MOST_CONTACTS = 256
 _TOLERANCE, _ITERATIONS = 1e-14, 500
 _KINDS = int(mujoco.mjtGeom.mjNGEOMTYPES)
 _GENERAL = ("mjc_Convex", "mjc_ConvexHField")
-# Where distance, point and normal are in a contact [numbers].
-_PLACES = (0, 1, 4)
+# Numbers that a contact has at the most.
+_LONGEST = 128
 
 
 def geometry_model(name: str, geoms: Iterable[Geom]) -> Any:
@@ -100,30 +100,36 @@ def _table() -> tuple[list[int], frozenset[int]]:
 
 @cache
 def contact_stride() -> int:
-    """Return the length of an mjContact in numbers of eight bytes.
+    """Return how many numbers a function of the table writes for each contact: distance, point and normal first.
 
-    Raises `SarrusError` where a contact is not laid out as the kernels expect it.
+    Raises `SarrusError` where these are not what MuJoCo's Python bindings say of a capsule on a plane, which touches at
+    both ends.
     """
     model = mujoco.MjModel.from_xml_string(
-        "<mujoco><worldbody><geom size='0.3'/><body pos='0.1 0.2 0.4'><freejoint/><geom size='0.25'/></body>"
-        "<body pos='-0.1 -0.2 -0.4'><freejoint/><geom size='0.25'/></body></worldbody></mujoco>"
+        "<mujoco><worldbody><geom type='plane' size='1 1 1'/><body pos='0.1 0.2 0.25' euler='0 87 30'><freejoint/>"
+        "<geom type='capsule' size='0.3 0.4'/></body></worldbody></mujoco>"
     )
     data = mujoco.MjData(model)
     mujoco.mj_forward(model, data)
-    fields = [getattr(data.contact, name).__array_interface__ for name in ("dist", "pos", "frame")]
-    (start, stride), places = (fields[0]["data"][0], fields[0]["strides"][0]), [f["data"][0] for f in fields]
-    room = np.zeros(MOST_CONTACTS * stride // 8 + 1)
+    contacts = data.contact
+    seen = np.column_stack([contacts.dist, contacts.pos, contacts.frame[:, :3]])
+    room = np.zeros(MOST_CONTACTS * _LONGEST)
     function = ctypes.CFUNCTYPE(ctypes.c_int, *[ctypes.c_void_p] * 3, *[ctypes.c_int] * 2, ctypes.c_double)
-    own = function(_table()[0][int(mujoco.mjtGeom.mjGEOM_SPHERE) * (_KINDS + 1)])
+    kinds = model.geom_type
+    own = function(_table()[0][int(kinds[0]) * _KINDS + int(kinds[1])])
     found = own(model._address, data._address, room.ctypes.data, 0, 1, 0.0)  # noqa: SLF001  MuJoCo's own name for it
-    offsets = tuple((place - start) // 8 for place in places)
-    seen = np.concatenate([data.contact.dist[:1], data.contact.pos[0], data.contact.frame[0][:3]])
-    if found != 1 or offsets != _PLACES or stride % 8 or not np.allclose(room[: cl.N_MET], seen, rtol=0.0, atol=1e-12):
+    two = len(seen) == 2 and found == 2
+    strides = [n for n in range(cl.N_MET, _LONGEST + 1) if two and _same(room[n : n + cl.N_MET], seen[1])]
+    if not strides or not _same(room[: cl.N_MET], seen[0]):
         raise SarrusError(
-            f"contacts of MuJoCo {mujoco.__version__} are laid out in another way than contacts between geometries "
-            "expect: install another release of mujoco"
+            f"MuJoCo {mujoco.__version__} writes contacts in another way than contacts between geometries expect: "
+            "install another release of mujoco"
         )
-    return stride // 8
+    return strides[0]
+
+
+def _same(one: Array, other: Array) -> bool:
+    return bool(np.allclose(one, other, rtol=0.0, atol=1e-12))
 
 
 def bounding_radii(model: Any) -> Array:
