@@ -102,8 +102,8 @@ class Kept(Record):
 
 
 N_MET, N_SEEN, N_KEPT = len(Met.fields), len(Seen.fields), len(Kept.fields)
-# Numbers of a pose.
-N_POSE = 12
+# Numbers of an entry of the log, a time before what is kept, and of a pose.
+N_LOGGED, N_POSE = 1 + N_KEPT, 12
 
 
 class CollidingWork(NamedTuple):

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from sarrus.kernels import colliding_layout as cl
 from sarrus.kernels import layout as la
 from sarrus.kernels import touching_layout as tl
-from sarrus.kernels.flat import exists, internal
+from sarrus.kernels.flat import exists, internal, kept_at
 from sarrus.kernels.native_call import call_native
 from sarrus.kernels.run_state import CONDITION, ENERGY, LARGEST, N_FACTS, RANK, RESIDUAL, SMALLEST
 from sarrus.kernels.stepping import finish, slope, take_step
@@ -62,6 +63,22 @@ def _record_touching(table, x, row):
         slot = tl.slot(touching, table.nv, found)
         copy(slot.forces, row, rows)
         row[rows] = slot.facts.loss
+        if exists(touching.colliding):
+            _log_contacts(table, x[table.nq + table.nv + table.nu], slot)
+
+
+@internal
+def _log_contacts(table, time, slot):
+    """Log the contacts between geometries of the last step that had a force."""
+    touching = table.touching
+    for k in range(int(slot.facts.kept)):
+        kept = kept_at(slot.kept + cl.N_KEPT * k)
+        if kept.fx == 0.0 and kept.fy == 0.0 and kept.fz == 0.0:
+            continue
+        own = touching.log + cl.N_LOGGED * touching.logged
+        own[0] = time
+        copy(kept, own + 1, cl.N_KEPT)
+        touching.logged += 1
 
 
 @internal

@@ -65,6 +65,8 @@ class Touching(Record, of=int):
     more_rows: int  # those of contacts between them that there is room for
     more_contacts: int
     found: int  # such contacts in this step
+    log: Floats  # what is recorded of these: `sarrus.kernels.colliding_layout.Kept` behind the time
+    logged: int  # how many
     failed: int  # what a step failed at: see below
     given: int  # 1 where forces that solve it are known: those that last in the first slot
 

@@ -17,6 +17,7 @@ from sarrus.kernels import layout as la
 from sarrus.kernels import run_state as run
 from sarrus.simulation import jamming
 from sarrus.simulation.integration import Integration
+from sarrus.simulation.geometry_log import NONE
 from sarrus.simulation.limits import find_limit_crossings, has_limits
 from sarrus.simulation.quantities import RunRows
 from sarrus.simulation.records import EventRecord
@@ -25,6 +26,8 @@ from sarrus.simulation.trajectory import Trajectory
 # Part of what energies change in a run that contacts may create by errors of its steps, and of the energy of the
 # mechanism, raised by its length or as it is, where nothing moves.
 CREATED, ROUNDING = 1e-2, 1e-9
+# The same where contacts are between geometries, whose normals turn.
+CURVED = 1e-4
 
 
 def trajectory_of(loop: Integration, seconds: float, failure: Exception | None) -> Trajectory:
@@ -40,8 +43,9 @@ def trajectory_of(loop: Integration, seconds: float, failure: Exception | None) 
     status, message = _verdict(loop, failure)
     stretches = tuple((time, rank) for time, rank, _ in loop.stretches)
     names = loop.touches.names if loop.touches is not None else ()
+    touches = len(names) if loop.touches is not None else None
     rows = RunRows(
-        loop.recorder.all_rows(), s.nq, s.nv, s.nu, s.nc, stretches, loop.solver is not None, len(names)
+        loop.recorder.all_rows(), s.nq, s.nv, s.nu, s.nc, stretches, loop.solver is not None, touches
     )
     trajectory = Trajectory.of_rows(
         rows,
@@ -54,6 +58,7 @@ def trajectory_of(loop: Integration, seconds: float, failure: Exception | None) 
         **s.model.lasting("labels", lambda: labels(s)),
         contact_row_names=names,
         contact_residual=loop.touches.residual if loop.touches is not None else 0.0,
+        meetings=loop.touches.meetings(rows.records[:, 0]) if loop.touches is not None else NONE,
         steps=int(loop.state.steps),
         rejected=int(loop.state.rejected),
         wall_seconds=seconds,
@@ -75,7 +80,10 @@ def _with_energy_looked_at(system: Workspace, trajectory: Trajectory) -> Traject
     created = -np.minimum(np.diff(loss), 0.0).sum()
     size, gravity = system.characteristic, system.mechanism.gravity if system.mechanism is not None else ()
     raised = size.mass * size.length * float(np.linalg.norm(gravity))
-    least = ROUNDING * (raised + float(np.abs(energy).max(initial=0.0)))
+    # rows that turn do some work within a step, of order two in its length
+    least = (CURVED if trajectory.meetings.names else ROUNDING) * (
+        raised + float(np.abs(energy).max(initial=0.0))
+    )
     if not created > CREATED * (np.ptp(energy) + np.ptp(loss)) + least:
         return trajectory
     message = (

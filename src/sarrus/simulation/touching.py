@@ -24,6 +24,7 @@ from sarrus.kernels.record import laid
 from sarrus.kernels.touching_problem import ALONE
 from sarrus.linalg.ranked import ranked
 from sarrus.simulation.colliding import Collisions, geometry_contacts
+from sarrus.simulation.geometry_log import NONE, Meetings, meetings_of
 from sarrus.simulation.limits import joint_limits
 
 # Gaps below this [characteristic lengths, rad] are closed; a start may be that deep below a plane.
@@ -34,6 +35,8 @@ STILL = 1e-10
 REST_SPEED = 1e-3
 # So often a step is tried with other forces to begin with.
 TRIES = 5
+# Contacts between geometries that the log of a call of the kernel has room for, and records at the least.
+_LOG, _LEAST_RECORDS = 1 << 16, 256
 # Acceleration of the characteristic mass by the forces with which responses are found [m/s²].
 _LIFT = 10.0
 
@@ -104,7 +107,7 @@ class Touches:
             self.collisions = Collisions(system)
             self.collisions.share(self._rows())
             touching.colliding = self.collisions.table
-        self.slots = np.zeros(0)
+        self.slots, self._log, self._logged = np.zeros(0), np.zeros(0), list[Array]()
         self._make_room()
         rank = int(system.table.generic_rank)
         many = self.collisions is not None or tl.fixed_rows(touching) > ALONE
@@ -150,6 +153,10 @@ class Touches:
                 for part, place in zip(laid(old, before), laid(new, self._sizes())):
                     place[: len(part)] = part
         touching.slots = self.slots
+        if collisions is not None:
+            self.drain()
+            self._log = np.empty(cl.N_LOGGED * max(_LOG, _LEAST_RECORDS * more))
+            touching.log = self._log
         sizes = tl.touch_sizes(touching, system.nq, system.nv, la.input_size(system.table))
         self.room = np.zeros(sum(sizes))
         touching.work = self.room
@@ -219,6 +226,23 @@ class Touches:
         """Largest residual of the contact problems so far."""
         sizes, slots = self._sizes(), self.slots.reshape(tl.ROOM + 1, -1)
         return max(float(laid(slot, sizes).facts.residual) for slot in slots)
+
+    def drain(self) -> None:
+        """Take what the kernel has logged of contacts between geometries."""
+        if self.touching.logged:
+            self._logged.append(self._log[: cl.N_LOGGED * int(self.touching.logged)].copy())
+            self.touching.logged = 0
+
+    def most_records(self) -> int:
+        """Return how many records the log has room for."""
+        return len(self._log) // (cl.N_LOGGED * max(1, int(self.touching.more_contacts)))
+
+    def meetings(self, t: Array) -> Meetings:
+        """Return the contacts between geometries of a run with records at these times."""
+        if self.collisions is None:
+            return NONE
+        self.drain()
+        return meetings_of(tuple(c.name for c in self.collisions.contacts), self._logged, t)
 
     def solve(self, t: float) -> bool:
         """Solve the contact problem of a step from t that the kernel has given up, for it to go on from.
