@@ -128,6 +128,7 @@ class CollidingWork(NamedTuple):
     ready: Any  # whether ``block`` is known
     # of an island
     chosen: Any  # its rows among those that take part
+    numbered: Any  # and among all
     given: Any
     numbers: Any
     impulses: Any
@@ -141,7 +142,7 @@ def colliding_sizes(colliding, rows, nv):
         places=N_POSE * colliding.bodies, motion=moved, ahead=moved, found=room * N_SEEN, later=room * N_SEEN,
         parts=rows * part, turned=rows * part, reply=rows * part, shared=2 * rows, own=rows,
         own_turned=rows, rates=rows, bias=rows, block=colliding.block_size, probe=nv, leader=components,
-        ready=1, chosen=rows, given=rows, numbers=rows, impulses=rows,
+        ready=1, chosen=rows, numbered=rows, given=rows, numbers=rows, impulses=rows,
     )  # fmt: skip
 
 

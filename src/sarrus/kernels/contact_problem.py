@@ -15,6 +15,7 @@ from sarrus.kernels import friction as fr
 from sarrus.kernels.contact_problem_layout import ContactProblem
 from sarrus.kernels.flat import internal
 from sarrus.kernels.record import Floats
+from sarrus.kernels.sparse_problem import sparse_direction, sparse_speeds, sparse_sweep
 from sarrus.kernels.vectors import add, axpy, copy, dot, fill, is_finite, swap
 
 # Relative residual that is aimed at, that any forces that are shared may have, where rounding ends the iterations, and
@@ -44,12 +45,15 @@ def contact_problem(table: ContactProblem, x: Floats, what: int) -> int:
     and there are none. The second argument is not used.
     """
     m, blocks = table.rows, table.blocks
-    work = cp.contact_workspace(table.work, m, blocks)
+    sparse = table.sparse != 0
+    work = cp.contact_workspace(table.work, m, blocks, 0 if sparse else m * m)
     facts = work.facts
     fill(facts, 0.0, cp.N_FACTS)
     if m == 0:
         return cp.SOLVED
-    size = _scale(table, work, m, blocks)
+    size = _scale(table, work, m, blocks, sparse)
+    if sparse:
+        cp.parts_work(table.parts, m).ordered[0] = 0.0
     most = MOST_RIDGE
     for _ in range(-what):
         most = 0.1 * min(most, 1e-8)
@@ -62,7 +66,7 @@ def contact_problem(table: ContactProblem, x: Floats, what: int) -> int:
         facts.sweeps += sweeps
         sweeps *= 2
         left = min(left, _newton(table, work, m, blocks, left, LEAST_RIDGE, most))
-        if left > ACCEPTED:
+        if left > ACCEPTED and not sparse:
             left = _share(table, work, m, blocks, left, giving)
             giving *= 0.1
     if left <= ACCEPTED and facts.redundant != 0.0:
@@ -101,13 +105,13 @@ def _share(table, work, m, blocks, left, giving):
 
 
 @internal
-def _scale(table, work, m, blocks):
+def _scale(table, work, m, blocks, sparse):
     """Bring the rows of every block and b to about size one, which keeps cones as they are; return the size of b."""
     size, at = 0.0, 0
     for k in range(blocks):
         n, square = table.sizes[k], 0.0
         for i in range(at, at + n):
-            square += table.operator[i * (m + 1)]
+            square += table.operator[i if sparse else i * (m + 1)]
         unit = _rounded(np.sqrt(square))
         for i in range(at, at + n):
             work.factors[i] = 1.0 / unit
@@ -121,7 +125,7 @@ def _scale(table, work, m, blocks):
         factor = work.factors[i]
         work.velocities[i] = table.velocities[i] * factor / size
         work.forces[i] = table.forces[i] / (factor * size)
-        for j in range(m):
+        for j in range(0 if sparse else m):
             work.operator[i * m + j] = table.operator[i * m + j] * factor * work.factors[j]
     return size
 
@@ -142,8 +146,11 @@ def _rounded(size):
 @internal
 def _evaluate(table, work, m, blocks, r, u, F):
     """Write u = W r + b and F; return its square."""
-    for i in range(m):
-        u[i] = work.velocities[i] + dot(work.operator + i * m, r, m)
+    if table.sparse != 0:
+        sparse_speeds(table, work, r, u, m)
+    else:
+        for i in range(m):
+            u[i] = work.velocities[i] + dot(work.operator + i * m, r, m)
     at, total = 0, 0.0
     for k in range(blocks):
         n, cone = table.sizes[k], k < table.contacts
@@ -184,7 +191,10 @@ def _newton(table, work, m, blocks, least, lowest, most):
         if found <= TARGET or step == STEPS:
             return found
         ridge = max(floor, min(most, left * min(1.0, NEAR * left)))
-        leads = _direction(table, work, m, blocks, ridge)
+        if table.sparse != 0:
+            leads = sparse_direction(table, work, m, blocks, ridge)
+        else:
+            leads = _direction(table, work, m, blocks, ridge)
         part, good = 1.0, False
         for _ in range(HALVINGS if leads else 0):
             copy(r, work.ahead, m)
@@ -299,6 +309,9 @@ def _sweep(table, work, m, blocks, count):
     """Project the forces of one block after the other, from the best there are."""
     r, u = work.forces, work.speeds
     copy(work.best, r, m)
+    if table.sparse != 0:
+        sparse_sweep(table, work, m, blocks, count)
+        return
     for i in range(m):
         u[i] = work.velocities[i] + dot(work.operator + i * m, r, m)
     small = work.small

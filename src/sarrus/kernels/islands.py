@@ -130,18 +130,23 @@ def solve_islands(table, m, again, work):
         count = _gather(table, room, c, m, contacts, blocks, work)
         if count == 0:
             continue
-        if not _assemble(colliding, room, count, work) or not is_finite(room.given, count):
+        problem.sparse = 1 if count > tl.MOST_DENSE else 0
+        if problem.sparse != 0:
+            finite = _lay_parts(touching, room, count, work)
+        else:
+            finite = _assemble(colliding, room, count, work)
+        if not finite or not is_finite(room.given, count):
             return -1
         solved = call_kernel(touching.solver, problem, work.solver, BEGINNINGS) == cp.SOLVED
-        while solved and _breaks_loose(touching, room, count, work):
+        while solved and _breaks_loose(table, room, count, work):
             solved = call_kernel(touching.solver, problem, work.solver, BEGINNINGS) == cp.SOLVED
         if not solved and (again or not is_finite(room.impulses, count)):
             touching.failed = tl.NOT_SOLVED
             return -1
-        worst = max(worst, cp.contact_workspace(problem.work, 0, 0).facts.residual)
+        worst = max(worst, cp.contact_workspace(problem.work, 0, 0, 0).facts.residual)
         for i in range(count):
             work.impulses[int(room.chosen[i])] = room.impulses[i]
-    cp.contact_workspace(problem.work, 0, 0).facts.residual = worst
+    cp.contact_workspace(problem.work, 0, 0, 0).facts.residual = worst
     return m
 
 
@@ -188,13 +193,45 @@ def _assemble(colliding, room, m, work):
 
 
 @internal
-def _breaks_loose(touching, room, m, work):
+def _lay_parts(touching, room, m, work):
+    """Hand over an island by the parts of its rows, with the diagonal of W; False where something is not finite."""
+    colliding, parts = touching.colliding, touching.problem.parts
+    parts.count = m
+    for i in range(m):
+        row = int(work.which[int(room.chosen[i])])
+        room.numbered[i], value = row, 0.0
+        for s in range(2):
+            c = int(room.shared[2 * row + s])
+            if c >= 0:
+                at = (2 * row + s) * colliding.widest
+                value += dot(room.parts + at, room.reply + at, colliding.starts[c + 1] - colliding.starts[c])
+        work.operator[i] = value
+    return is_finite(work.operator, m)
+
+
+@internal
+def _breaks_loose(table, room, m, work):
     """Give contacts that slide, although they might have stuck, the coefficient of sliding; False where none does."""
-    problem, at, found = touching.problem, 0, False
+    touching = table.touching
+    colliding, problem, at, found = touching.colliding, touching.problem, 0, False
+    loose = True
+    for block in range(problem.contacts):
+        k = int(work.owner[int(room.chosen[at])])
+        loose = loose and room.numbers[block] <= touching.friction[k]
+        at += problem.sizes[block]
+    if loose:
+        return False
+    fill(work.way, 0.0, table.nv)
+    for i in range(m):
+        add_parts(
+            colliding, room, room.reply, int(work.which[int(room.chosen[i])]), room.impulses[i], work.way
+        )
+    at = 0
     for block in range(problem.contacts):
         k, slides = int(work.owner[int(room.chosen[at])]), False
         for i in range(at + 1, at + problem.sizes[block]):
-            speed = room.given[i] + dot(work.operator + i * m, room.impulses, m)
+            row = int(work.which[int(room.chosen[i])])
+            speed = room.given[i] + along_parts(colliding, room, room.parts, row, work.way)
             slides = slides or abs(speed) > touching.settings.still
         if slides and room.numbers[block] > touching.friction[k]:
             room.numbers[block] = touching.friction[k]

@@ -379,7 +379,7 @@ def _remember(table, x, h, parts, begun, kept, m, work):
     rows = tl.row_count(touching)
     facts = kept.facts
     facts.residual = max(
-        begun.facts.residual, cp.contact_workspace(touching.problem.work, 0, 0).facts.residual
+        begun.facts.residual, cp.contact_workspace(touching.problem.work, 0, 0, 0).facts.residual
     )
     fill(kept.lasting, 0.0, rows)
     fill(kept.applied, 0.0, nv)

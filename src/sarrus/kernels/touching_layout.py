@@ -20,6 +20,8 @@ N_GAUGE = 3
 
 # Ends of parts of steps that are known, and the number of the slot that is room.
 PARTIAL = 4
+# Rows of an island from which on its contact problem is sparse.
+MOST_DENSE = 48
 ROOM = 2 + PARTIAL
 
 
@@ -176,9 +178,10 @@ def touch_sizes(touching, nq, nv, size):
     """Return the lengths of its parts; ``size`` is that of an x."""
     rows, unilateral = row_count(touching), lasting_contacts(touching) + touching.more_contacts
     blocks = unilateral + touching.dry
+    dense = rows if touching.more_rows == 0 else min(rows, MOST_DENSE)
     responses = rows * nv if touching.more_rows == 0 else 0
     solver = 0
-    for part in cp.contact_sizes(rows, blocks):
+    for part in cp.contact_sizes(rows, blocks, dense * dense):
         solver += part
     return TouchWork(
         middle=size, free=nv, smooth=nv, ahead=nv, first=nv, way=nv, scratch=size + nq + 1,
@@ -186,7 +189,7 @@ def touch_sizes(touching, nq, nv, size):
         active=unilateral, forecast=unilateral, delay=unilateral,
         response=responses, states=LANES * size, slopes=LANES * (nq + nv + N_GAUGE),
         velocity=rows, begin=rows, which=rows, owner=rows, assembled=1, lasts=rows,
-        operator=rows * rows, given=rows, numbers=blocks, impulses=rows, matrix=rows * rows, solver=solver,
+        operator=max(dense * dense, rows), given=rows, numbers=blocks, impulses=rows, matrix=dense * dense, solver=solver,
     )  # fmt: skip
 
 

@@ -12,6 +12,7 @@ from sarrus.base.arrays import Array
 from sarrus.dynamics.described import Described
 from sarrus.dynamics.workspace import Workspace
 from sarrus.kernels import colliding_layout as cl
+from sarrus.kernels import contact_problem_layout as cp
 from sarrus.kernels.c_function import find_contacts
 from sarrus.kernels.record import laid
 from sarrus.mechanism.elements import WORLD, GeometryContact
@@ -97,7 +98,8 @@ class Collisions:
         sizes = [len(velocities) for velocities in found]
         table.components, table.widest = len(found), max(sizes)
         table.order = self._integers([k for velocities in found for k in velocities])
-        table.starts = self._integers([0, *accumulate(sizes)])
+        self.starts = self._integers([0, *accumulate(sizes)])
+        table.starts = self.starts
         table.owners = self._integers(self.owners)
         offsets, blocks = [0, *accumulate(6 + 6 * n for n in widths)], [0, *accumulate(n * n for n in sizes)]
         table.offsets, table.blocks = self._integers(offsets), self._integers(blocks)
@@ -138,6 +140,19 @@ class Collisions:
         """Make room for a step of so many rows."""
         self.room = np.zeros(sum(cl.colliding_sizes(self.table, rows, nv)))
         self.table.work = self.room
+
+    def parts(self, work: cl.CollidingWork, rows: int, nv: int) -> cp.Parts:
+        """Return how rows are given to large contact problems."""
+        table, parts = self.table, cp.Parts.zeros()
+        parts.rows, parts.parts, parts.reply, parts.shared = (
+            work.numbered,
+            work.parts,
+            work.reply,
+            work.shared,
+        )
+        parts.starts, parts.widest, parts.components = self.starts, table.widest, table.components
+        parts.velocities, parts.room, parts.room_components = nv, rows, table.components
+        return parts
 
     def look(self, x: Array, within: float) -> list[cl.Seen]:
         """Return the contacts at x = [q | v | u | t | p | τ] that are nearer than so many metres."""

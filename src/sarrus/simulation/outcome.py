@@ -16,8 +16,8 @@ from sarrus.dynamics.workspace import Workspace
 from sarrus.kernels import layout as la
 from sarrus.kernels import run_state as run
 from sarrus.simulation import jamming
-from sarrus.simulation.integration import Integration
 from sarrus.simulation.geometry_log import NONE
+from sarrus.simulation.integration import Integration
 from sarrus.simulation.limits import find_limit_crossings, has_limits
 from sarrus.simulation.quantities import RunRows
 from sarrus.simulation.records import EventRecord

@@ -22,6 +22,7 @@ from sarrus.kernels import touching_layout as tl
 from sarrus.kernels.c_function import contact_problem, time_step, touched_acceleration
 from sarrus.kernels.record import laid
 from sarrus.kernels.touching_problem import ALONE
+from sarrus.linalg import dense
 from sarrus.linalg.ranked import ranked
 from sarrus.simulation.colliding import Collisions, geometry_contacts
 from sarrus.simulation.geometry_log import NONE, Meetings, meetings_of
@@ -167,6 +168,10 @@ class Touches:
         own, problem = self._own, self.problem
         problem.numbers, problem.velocities, problem.forces = own.numbers, own.given, own.impulses
         problem.operator, problem.work = work.operator, work.solver
+        if collisions is not None:
+            self._parts = parts = collisions.parts(own, rows, system.nv)
+            self._room_of_parts = np.zeros(sum(cp.parts_sizes(parts, 0)))
+            parts.work, problem.parts = self._room_of_parts, parts
 
     def _sizes(self) -> tl.Slot:
         return tl.slot_sizes(self.touching, self.system.nv)
@@ -264,11 +269,11 @@ class Touches:
         self.touching.failed = 0
         self.tried = self.tried + 1 if t == self.stuck else 1
         self.stuck = t
-        problem, work = self.problem, self.work
+        problem = self.problem
         m, contacts = problem.rows, problem.contacts
         which = self._which(m)
         sizes, numbers = self._counts[2][: problem.blocks], self._own.numbers[: problem.blocks]
-        parts = ranked(work.operator[: m * m].reshape(m, m), relative=1e-13)
+        parts = ranked(self._operator(m, which), relative=1e-13)
         rows = parts.left * np.sqrt(parts.kept)
         blocks = list(zip(sizes.tolist(), numbers.tolist()))
         found = solve_contact_problem(
@@ -295,6 +300,21 @@ class Touches:
         slot.lasting[which] = found.forces / self._settings.length
         self.touching.given = 1
         return True
+
+    def _operator(self, m: int, which: Any) -> Array:
+        """Return W of the problem that was not solved."""
+        if not self.problem.sparse:
+            return self.work.operator[: m * m].reshape(m, m)
+        assert self.collisions is not None
+        table, own = self.collisions.table, self._own
+        rows, reply = np.zeros((2, m, table.components * table.widest))
+        for i, row in enumerate(which):
+            for s, c in enumerate(own.shared[2 * row : 2 * row + 2].astype(int)):
+                if c >= 0:
+                    place, at = slice(c * table.widest, (c + 1) * table.widest), (2 * row + s) * table.widest
+                    rows[i, place] = own.parts[at : at + table.widest]
+                    reply[i, place] = own.reply[at : at + table.widest]
+        return dense.product(rows, reply.T)
 
     def _which(self, m: int) -> Any:
         """Return the m rows of the problem that was not solved."""
