@@ -85,8 +85,15 @@ def meet(table, x, h, begun, work):
     _turn_rows(table, room, count, later)
     _recall(table, h, begun, work, room, count)
     _fill_fixed(table, room)
+    _begin_impulses(table, h, begun, work)
     room.ready[0] = 0.0
     return True
+
+
+@internal
+def _begin_impulses(table, h, begun, work):
+    """Have contact problems begin with the forces that lasted."""
+    copy_scaled(h, begun.lasting, work.begin, rows_now(table.touching))
 
 
 @internal

@@ -42,7 +42,7 @@ def contact_problem(table: ContactProblem, x: Floats, what: int) -> int:
     """Solve the problem of a table; write the forces there, and the facts to its workspace.
 
     ``what`` is how often sweeps may lead to another beginning, or −1, −2, …: then the ridge is 1e-9, 1e-10, … at most
-    and there are none. The second argument is not used.
+    and there are none. With `ROUGH` on top an answer is good that would serve to begin with. The second argument is not used.
     """
     m, blocks = table.rows, table.blocks
     sparse = table.sparse != 0
@@ -51,21 +51,25 @@ def contact_problem(table: ContactProblem, x: Floats, what: int) -> int:
     fill(facts, 0.0, cp.N_FACTS)
     if m == 0:
         return cp.SOLVED
+    rough = what >= cp.ROUGH
+    if rough:
+        what -= cp.ROUGH
+    enough, target = (cp.ROUGHLY, cp.ROUGHLY) if rough else (ACCEPTED, TARGET)
     size = _scale(table, work, m, blocks, sparse)
     if sparse:
         cp.parts_work(table.parts, m).ordered[0] = 0.0
     most = MOST_RIDGE
     for _ in range(-what):
         most = 0.1 * min(most, 1e-8)
-    left, sweeps = _newton(table, work, m, blocks, np.inf, LEAST_RIDGE, most), SWEEPS
+    left, sweeps = _newton(table, work, m, blocks, np.inf, LEAST_RIDGE, most, target), SWEEPS
     giving = MOST_GIVING
     for _ in range(what):
-        if left <= ACCEPTED or not left < np.inf:
+        if left <= enough or not left < np.inf:
             break
         _sweep(table, work, m, blocks, sweeps)
         facts.sweeps += sweeps
         sweeps *= 2
-        left = min(left, _newton(table, work, m, blocks, left, LEAST_RIDGE, most))
+        left = min(left, _newton(table, work, m, blocks, left, LEAST_RIDGE, most, target))
         if left > ACCEPTED and not sparse:
             left = _share(table, work, m, blocks, left, giving)
             giving *= 0.1
@@ -76,7 +80,7 @@ def contact_problem(table: ContactProblem, x: Floats, what: int) -> int:
     for i in range(m):
         largest = max(largest, abs(work.best[i]))
         table.forces[i] = work.best[i] * work.factors[i] * size
-    return cp.SOLVED if left <= AT_ALL and largest < HUGE else cp.UNSOLVED
+    return cp.SOLVED if left <= max(AT_ALL, target) and largest < HUGE else cp.UNSOLVED
 
 
 @internal
@@ -89,15 +93,15 @@ def _share(table, work, m, blocks, left, giving):
     copy(work.best, work.forces, m)
     for i in range(m):
         work.operator[i * (m + 1)] += giving
-    shared = _newton(table, work, m, blocks, np.inf, LEAST_RIDGE, MOST_RIDGE)
+    shared = _newton(table, work, m, blocks, np.inf, LEAST_RIDGE, MOST_RIDGE, TARGET)
     for i in range(m):
         work.operator[i * (m + 1)] -= giving
     if shared < np.inf:
         copy(work.best, work.forces, m)
-        shared = _newton(table, work, m, blocks, np.inf, SHARED_RIDGE, SHARED_RIDGE)
+        shared = _newton(table, work, m, blocks, np.inf, SHARED_RIDGE, SHARED_RIDGE, TARGET)
         if TARGET < shared < np.inf:
             copy(work.best, work.forces, m)
-            shared = min(shared, _newton(table, work, m, blocks, shared, LEAST_RIDGE, MOST_RIDGE))
+            shared = min(shared, _newton(table, work, m, blocks, shared, LEAST_RIDGE, MOST_RIDGE, TARGET))
         if shared <= max(left, SMALL):
             return shared
     copy(work.kept, work.best, m)
@@ -173,7 +177,7 @@ def _residual(F, r, m):
 
 
 @internal
-def _newton(table, work, m, blocks, least, lowest, most):
+def _newton(table, work, m, blocks, least, lowest, most, target):
     """Go from work.forces; write what is better than the ``least`` residual to work.best, and return the residual."""
     r, u, F = work.forces, work.speeds, work.gap
     square, found, crossings = _evaluate(table, work, m, blocks, r, u, F), np.inf, CROSSINGS
@@ -188,7 +192,7 @@ def _newton(table, work, m, blocks, least, lowest, most):
             if left < least:
                 least = left
                 copy(r, work.best, m)
-        if found <= TARGET or step == STEPS:
+        if found <= target or step == STEPS:
             return found
         ridge = max(floor, min(most, left * min(1.0, NEAR * left)))
         if table.sparse != 0:

@@ -10,6 +10,8 @@ from sarrus.kernels.record import Floats, Integers, Record, laid
 WIDEST = 6
 # What is answered.
 SOLVED, UNSOLVED = 0, 1
+# Added to what is asked for a rough answer, and the relative residual of that.
+ROUGH, ROUGHLY = 1000, 1e-7
 
 
 class Parts(Record, of=int):

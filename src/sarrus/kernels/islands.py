@@ -137,9 +137,10 @@ def solve_islands(table, m, again, work):
             finite = _assemble(colliding, room, count, work)
         if not finite or not is_finite(room.given, count):
             return -1
-        solved = call_kernel(touching.solver, problem, work.solver, BEGINNINGS) == cp.SOLVED
+        asked = BEGINNINGS if again or problem.sparse == 0 else BEGINNINGS + cp.ROUGH
+        solved = call_kernel(touching.solver, problem, work.solver, asked) == cp.SOLVED
         while solved and _breaks_loose(table, room, count, work):
-            solved = call_kernel(touching.solver, problem, work.solver, BEGINNINGS) == cp.SOLVED
+            solved = call_kernel(touching.solver, problem, work.solver, asked) == cp.SOLVED
         if not solved and (again or not is_finite(room.impulses, count)):
             touching.failed = tl.NOT_SOLVED
             return -1

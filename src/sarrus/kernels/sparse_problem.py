@@ -16,8 +16,10 @@ from sarrus.kernels import friction as fr
 from sarrus.kernels.flat import internal
 from sarrus.kernels.vectors import axpy, copy, dot, fill, is_finite
 
-# Least ridge: the quotient of rounding and this is what a step may lose.
+# Least ridge: the quotient of rounding and the square of this is what a step may lose.
 RIDGE = 1e-6
+# Velocities of a free body.
+FREE = 6
 
 
 @internal
@@ -261,6 +263,16 @@ def _clear(parts, room, count):
 
 
 @internal
+def _subtract_free(a, b, out):
+    """Subtract the product of two matrices of free bodies: with sizes that the compiler knows."""
+    for i in range(FREE):
+        for k in range(FREE):
+            weight = a[FREE * i + k]
+            for j in range(FREE):
+                out[FREE * i + j] -= weight * b[FREE * k + j]
+
+
+@internal
 def _eliminate(parts, room, count):
     """Solve for what is in ``speed``, in its place; False where a block has no inverse."""
     w, speed, filled = parts.widest, room.speed, room.filled
@@ -290,9 +302,12 @@ def _eliminate(parts, room, count):
                 e = int(room.members[j])
                 width = parts.starts[e + 1] - parts.starts[e]
                 right, out = _block_at(parts, room, count, k, j), _block_at(parts, room, count, i, j)
-                for a in range(rows):
-                    for b in range(n):
-                        axpy(-below[a * w + b], right + b * w, out + a * w, width)
+                if w == FREE and rows == FREE and n == FREE and width == FREE:
+                    _subtract_free(below, right, out)
+                else:
+                    for a in range(rows):
+                        for b in range(n):
+                            axpy(-below[a * w + b], right + b * w, out + a * w, width)
     for k in range(count - 1, -1, -1):
         c = int(room.members[k])
         n, first = parts.starts[c + 1] - parts.starts[c], parts.starts[c]

@@ -58,6 +58,8 @@ INSTANT = 1e-2
 STANDING = 0.1
 # Relative difference of the velocities of both passes from which on a step is made of shorter ones; most of these.
 CALM, MOST_PARTS = 0.1, 256
+# Where geometries touch: how far both passes may come apart [rad, characteristic lengths].
+NEARBY = 0.1
 # Corrections of positions, at most, and the part of a gap that is closed to which they are made.
 CORRECTIONS, EXACTLY = 3, 1e-4
 # Part of the diagonal that keeps the correction of positions regular where rows are redundant.
@@ -171,7 +173,8 @@ def _is_calm(table, x, h, work):
     for i in range(table.nv):
         largest = max(largest, factors[i] * (abs(work.ahead[i]) + h * abs(work.free[i])))
         apart = max(apart, factors[i] * abs(work.ahead[i] - work.first[i]))
-    return apart <= CALM * largest
+    # of many bodies one that is hit is no reason to have all take shorter steps, unless it turns far within one
+    return apart <= CALM * largest or (exists(table.touching.colliding) and h * apart <= NEARBY)
 
 
 @internal
@@ -196,8 +199,9 @@ def _pass(table, x, h, begun, again, before, work):
     count, m = _begin(table, x, h, begun, work), 0
     if again:
         _keep(work, before)
+    known = again and table.touching.given == 0
     for _ in range(count + 1):
-        m = find_impulses(table, x, h, begun, again, work)
+        m = find_impulses(table, x, h, begun, again, known, work)
         if m < 0:
             return -1
         copy(x + nq, work.ahead, nv)
@@ -206,6 +210,9 @@ def _pass(table, x, h, begun, again, before, work):
             add_response(table, work, int(work.which[k]), work.impulses[k], work.ahead)
         if not _close_more(table, x, h, work):
             break
+        if exists(table.touching.colliding):  # the next problem begins with these
+            _keep(work, m)
+            known = True
     return m
 
 

@@ -101,8 +101,11 @@ def _breaks_loose(touching, m, work):
 
 
 @internal
-def find_impulses(table, x, h, begun, again, work):
-    """Solve the contact problem of what takes part; return the number of its rows, −1 where it has no answer."""
+def find_impulses(table, x, h, begun, again, known, work):
+    """Solve the contact problem of what takes part; return the number of its rows, −1 where it has no answer.
+
+    It begins with what ``work.begin`` has if that is ``known``, with the forces that lasted else.
+    """
     touching, nv, problem = table.touching, table.nv, table.touching.problem
     m, blocks, same = 0, 0, True
     for k in range(tl.unilateral_count(touching)):
@@ -130,7 +133,6 @@ def find_impulses(table, x, h, begun, again, work):
     for i in range(m):
         row = int(work.which[i])
         work.given[i] = work.velocity[row]
-        known = again and touching.given == 0
         work.impulses[i] = work.begin[row] if known else h * begun.lasting[row]
     if exists(touching.colliding):
         return solve_islands(table, m, again, work)
