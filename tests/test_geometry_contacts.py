@@ -5,11 +5,11 @@ from __future__ import annotations
 import mujoco
 import numpy as np
 import pytest
-from geometry_scenes import G, add_free, cube, scene
 from scipy.integrate import solve_ivp
 from scipy.optimize import fsolve
 
 import sarrus as sr
+from geometry_scenes import G, add_free, cube, scene
 
 BIG, SMALL = 0.5, 0.1
 ALONG_X = np.sqrt(0.5) * np.array([1.0, 0.0, 1.0, 0.0])  # turns z to x
@@ -25,6 +25,7 @@ def gaps(system, q):
 
     work = system.workspace().copy()
     touches = Touches(work, q, 0.0)
+    assert touches.collisions is not None
     return np.array([seen.gap for seen in touches.collisions.look(work.pack(q), 1e-3)])
 
 
@@ -204,7 +205,8 @@ def test_an_ellipsoid_falls_on_a_plane():
     q = system.neutral()
     q[3:7] = np.array([0.8, 0.6, 0.0, 0.0])
     motion = run(system, q, duration=1.0, dt=1e-3)
-    assert motion.status.ok and np.diff(motion.energy + motion.contact_loss).max() < 0.05
+    assert motion.status.ok
+    assert np.diff(motion.energy + motion.contact_loss).max() < 0.05
     _, rotation = system.body_placements(motion.q[-1])
     lowest = motion.q[-1, 2] - np.sqrt(((axes * rotation[0][2]) ** 2).sum())
     assert lowest > -1e-12

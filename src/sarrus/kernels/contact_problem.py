@@ -21,6 +21,8 @@ from sarrus.kernels.vectors import add, axpy, copy, dot, fill, is_finite, swap
 # Relative residual that is aimed at, that any forces that are shared may have, where rounding ends the iterations, and
 # that an answer may have at the most.
 TARGET, SMALL, ACCEPTED, AT_ALL = 1e-15, 1e-13, 2e-11, 1e-8
+# The latter of problems with many rows, which are given by their parts: runs say so.
+AT_ALL_OF_MANY = 1e-4
 # Newton steps after each beginning; halvings of one; the decrease that is asked of it; whole steps without one.
 STEPS, HALVINGS, DECREASE, CROSSINGS = 60, 8, 1e-4, 6
 # What is added to the diagonal of W in derivatives: the residual, and less of it where that is small, so that far from
@@ -42,7 +44,8 @@ def contact_problem(table: ContactProblem, x: Floats, what: int) -> int:
     """Solve the problem of a table; write the forces there, and the facts to its workspace.
 
     ``what`` is how often sweeps may lead to another beginning, or −1, −2, …: then the ridge is 1e-9, 1e-10, … at most
-    and there are none. With `ROUGH` on top an answer is good that would serve to begin with. The second argument is not used.
+    and there are none. With `ROUGH` on top an answer is taken that would serve to begin with. The second argument is
+    not used.
     """
     m, blocks = table.rows, table.blocks
     sparse = table.sparse != 0
@@ -80,7 +83,8 @@ def contact_problem(table: ContactProblem, x: Floats, what: int) -> int:
     for i in range(m):
         largest = max(largest, abs(work.best[i]))
         table.forces[i] = work.best[i] * work.factors[i] * size
-    return cp.SOLVED if left <= max(AT_ALL, target) and largest < HUGE else cp.UNSOLVED
+    at_all = AT_ALL_OF_MANY if sparse else AT_ALL
+    return cp.SOLVED if left <= at_all and largest < HUGE else cp.UNSOLVED
 
 
 @internal
@@ -210,7 +214,7 @@ def _newton(table, work, m, blocks, least, lowest, most, target):
             part *= 0.5
         if not good:
             step += 1
-            if floor < LIFTED:
+            if floor < LIFTED and table.sparse == 0:
                 floor = LIFT * max(floor, ROUNDING)
                 continue
             if not leads or crossings == 0 or found <= ACCEPTED:

@@ -14,6 +14,8 @@ from sarrus.kernels.vectors import axpy, copy, dot, fill, is_finite
 
 # How often sweeps may lead the contact problem to another beginning. A first pass does with what that comes to.
 BEGINNINGS = 5
+# Of islands with many rows; and where that has led to nothing.
+BEGINNINGS_OF_MANY, LAST_BEGINNINGS = 3, 7
 # To which part gaps are closed, and steps of conjugate gradients for that.
 CLOSING, MOST_CLOSINGS = 1e-5, 60
 
@@ -137,8 +139,12 @@ def solve_islands(table, m, again, work):
             finite = _assemble(colliding, room, count, work)
         if not finite or not is_finite(room.given, count):
             return -1
-        asked = BEGINNINGS if again or problem.sparse == 0 else BEGINNINGS + cp.ROUGH
+        asked = BEGINNINGS
+        if problem.sparse != 0:
+            asked = BEGINNINGS_OF_MANY if again else BEGINNINGS_OF_MANY + cp.ROUGH
         solved = call_kernel(touching.solver, problem, work.solver, asked) == cp.SOLVED
+        if not solved and again and problem.sparse != 0:
+            solved = call_kernel(touching.solver, problem, work.solver, LAST_BEGINNINGS) == cp.SOLVED
         while solved and _breaks_loose(table, room, count, work):
             solved = call_kernel(touching.solver, problem, work.solver, asked) == cp.SOLVED
         if not solved and (again or not is_finite(room.impulses, count)):

@@ -18,6 +18,8 @@ from sarrus.kernels.vectors import axpy, copy, dot, fill, is_finite
 
 # Least ridge: the quotient of rounding and the square of this is what a step may lose.
 RIDGE = 1e-6
+# Least response of a row.
+TINY = 1e-12
 # Velocities of a free body.
 FREE = 6
 
@@ -123,7 +125,7 @@ def _block(work, cone, number, at, n, ridge, room):
 
 @internal
 def invert(a, n, rest):
-    """Replace an n × n matrix by its inverse, with pivots by rows; ``rest`` has room for one. False if there is none."""
+    """Replace an n × n matrix by its inverse; ``rest`` has room for one. False if there is none."""
     fill(rest, 0.0, n * n)
     for k in range(n):
         rest[k * (n + 1)] = 1.0
@@ -337,6 +339,11 @@ def sparse_sweep(table, work, m, blocks, count):
             n, cone = table.sizes[k], k < table.contacts
             for i in range(at, at + n):
                 work.speeds[i] = work.velocities[i] + work.factors[i] * along(parts, i, room.speed)
+            largest = 0.0
+            for i in range(at, at + n):
+                largest = max(largest, work.factors[i] * work.factors[i] * table.operator[i])
+            for i in range(at, at + n):
+                work.speeds[i] /= max(largest, TINY)
             fr.beside(cone, work.numbers[k], r + at, work.speeds + at, n, small)
             fr.project(cone, work.numbers[k], small, n, small + n)
             for i in range(n):

@@ -189,7 +189,8 @@ def touch_sizes(touching, nq, nv, size):
         active=unilateral, forecast=unilateral, delay=unilateral,
         response=responses, states=LANES * size, slopes=LANES * (nq + nv + N_GAUGE),
         velocity=rows, begin=rows, which=rows, owner=rows, assembled=1, lasts=rows,
-        operator=max(dense * dense, rows), given=rows, numbers=blocks, impulses=rows, matrix=dense * dense, solver=solver,
+        operator=max(dense * dense, rows), given=rows, numbers=blocks, impulses=rows, matrix=dense * dense,
+        solver=solver,
     )  # fmt: skip
 
 

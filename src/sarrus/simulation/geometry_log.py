@@ -19,8 +19,8 @@ COLUMNS = ("sample", "contact", "gap", "x", "y", "z", "nx", "ny", "nz", "fx", "f
 class Meeting(NamedTuple):
     """One point where two geometries touch, in world axes; force [N] and moment [N m] are those on the second one.
 
-    Means over the step that ends there. The normal points from the first one to the second one, the moment, of torsional
-    and rolling friction, is about the point.
+    Means over the step that ends there. The normal points from the first one to the second one; the moment is that
+    of torsional and rolling friction.
     """
 
     contact: str

@@ -28,6 +28,8 @@ from sarrus.simulation.trajectory import Trajectory
 CREATED, ROUNDING = 1e-2, 1e-9
 # The same where contacts are between geometries, whose normals turn.
 CURVED = 1e-4
+# Residual of the laws of contact up to which they are met.
+LAWS = 1e-8
 
 
 def trajectory_of(loop: Integration, seconds: float, failure: Exception | None) -> Trajectory:
@@ -66,6 +68,12 @@ def trajectory_of(loop: Integration, seconds: float, failure: Exception | None) 
     )
     if loop.touches is not None and status in (Status.OK, Status.EVENT):
         trajectory = _with_energy_looked_at(s, trajectory)
+        if trajectory.contact_residual > LAWS:
+            message = (
+                f"a contact problem of many rows was solved to {trajectory.contact_residual:.2g} of its largest force "
+                f"only, {LAWS:g} is usual: take a smaller dt, or fewer contacts at a time"
+            )
+            trajectory = trajectory.revised(status=Status.INACCURATE, message=message)
     if not has_limits(s):
         return trajectory
     state = trajectory.t, trajectory.q, trajectory.v, trajectory.a

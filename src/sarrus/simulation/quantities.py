@@ -58,7 +58,8 @@ class RunRows(NamedTuple):
     """The records of one run, of which the arrays of a trajectory are cut out when they are asked for.
 
     ``stretches`` are (time, rank of A from then on); ``formulated`` says that a formulation solved for accelerations.
-    Behind the columns of `Quantities` are forces of ``touches`` rows, in a run that knows contacts, and the energy they took.
+    Behind the columns of `Quantities` are forces of ``touches`` rows, in a run that knows contacts, and the energy that
+    they took.
     """
 
     records: Array

@@ -215,7 +215,7 @@ def stepping_of(system: Evaluations, stepping: Stepping, switching: Any) -> Step
         return stepping
     if stepping.method not in (None, AUTO):
         raise ArgumentError(
-            f"{system.name}: contact {name!r} has Coulomb friction, which method={TIME_STEPPING!r} knows and "
+            f"{system.name}: contact {name!r} has friction='coulomb', which method={TIME_STEPPING!r} knows and "
             f"{stepping.method!r} does not; leave it out, or switching=False keeps such contacts open",
             element="method",
         )

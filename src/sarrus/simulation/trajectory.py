@@ -46,8 +46,8 @@ class Trajectory(RecordedMotion):
         normals and tangents, of stops at joint limits, and dry friction of joints, means over the step that ends at
         each time [N, N m]; ``contact_row_names`` label them.
     meetings : contacts between geometries, see `sarrus.simulation.geometry_log.Meetings`; `geometry_forces`.
-    contact_loss : energy that all of these have taken up to then (T,) [J]. contact_residual : by how much they break the laws
-        of Signorini and Coulomb at the most, relative; see `sarrus.optimize.solve_contact_problem`.
+    contact_loss : energy that all of these have taken up to then (T,) [J]. contact_residual : by how much they break
+        the laws of Signorini and Coulomb at the most, relative; see `sarrus.optimize.solve_contact_problem`.
     status, message : how the run ended. After a failure the motion up to then is kept.
     passages, limit_crossings, events, switches : what happened on the way, in order of time.
     determined_until : last time [s] up to which a motion with singular passages agrees with one that takes somewhat

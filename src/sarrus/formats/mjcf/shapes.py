@@ -77,17 +77,16 @@ def add_geoms(mechanism: Mechanism, compiled: Compiled, names: Names) -> None:
         first, second = (names.geoms[int(ids[pair])] for ids in (model.pair_geom1, model.pair_geom2))
         if first in mechanism.geoms and second in mechanism.geoms:
             name = mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_PAIR, pair) or f"pair_{pair}"
-            friction, margin = (
-                model.pair_friction[pair],
-                _margin(model.pair_margin[pair], model.pair_gap[pair]),
-            )
+            sliding, torsion, rolling = map(float, model.pair_friction[pair][[0, 2, 3]])
+            margin = _margin(model.pair_margin[pair], model.pair_gap[pair])
+            condim = int(model.pair_dim[pair])
             mechanism.geom_pairs[name] = GeomPair(
-                name, first, second, int(model.pair_dim[pair]), *map(float, friction[[0, 2, 3]]), margin
+                name, first, second, condim, sliding, torsion, rolling, margin
             )
     for exclude in range(model.nexclude):
         name = mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_EXCLUDE, exclude) or f"exclude_{exclude}"
-        first, second = divmod(int(model.exclude_signature[exclude]), 1 << 16)
-        mechanism.excluded_bodies[name] = names.bodies[first], names.bodies[second]
+        bodies = divmod(int(model.exclude_signature[exclude]), 1 << 16)
+        mechanism.excluded_bodies[name] = names.bodies[bodies[0]], names.bodies[bodies[1]]
     mechanism.parents_touch = names.disabled("FILTERPARENT")
 
 
