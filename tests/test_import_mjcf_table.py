@@ -231,7 +231,7 @@ SNIPPETS: dict[str, tuple[str, str, str]] = {
     ),
     "contact": (single('<joint name="j"/><geom size="0.1"/>'), "contact geometry", "1 geoms"),
     "pair": (on_pair('<contact><exclude body1="a" body2="b"/></contact>'), "contact exclude", "1"),
-    "softness": (
+    "contact-softness": (
         single('<joint name="j"/><geom name="pad" size="0.1" solref="0.01 1"/>'),
         "contact softness",
         "pad",

@@ -123,7 +123,7 @@ class CollidingWork(NamedTuple):
     rates: Any  # velocity of each row in the middle
     bias: Any
     block: Any  # acceleration of every component by unit forces on its velocities
-    probe: Any
+    moved: Any  # the way from the middle to the end
     leader: Any  # of each component, another one of its island, itself where it stands for that
     ready: Any  # whether ``block`` is known
     # of an island
@@ -141,7 +141,7 @@ def colliding_sizes(colliding, rows, nv):
     return CollidingWork(
         places=N_POSE * colliding.bodies, motion=moved, ahead=moved, found=room * N_SEEN, later=room * N_SEEN,
         parts=rows * part, turned=rows * part, reply=rows * part, shared=2 * rows, own=rows,
-        own_turned=rows, rates=rows, bias=rows, block=colliding.block_size, probe=nv, leader=components,
+        own_turned=rows, rates=rows, bias=rows, block=colliding.block_size, moved=nv, leader=components,
         ready=1, chosen=rows, numbered=rows, given=rows, numbers=rows, impulses=rows,
     )  # fmt: skip
 

@@ -275,9 +275,8 @@ def _recall(table, h, begun, work, room, count):
             continue
         kept = kept_at(begun.kept + cl.N_KEPT * at)
         doubt = abs(kept.gap - begin)
-        if doubt > 0.5 * h * abs(rate) + 1e3 * closed and not _is_alone(
-            begun.kept, many, at, room.found, count, k
-        ):
+        alone = _is_alone(begun.kept, cl.N_KEPT, many, at, room.found, count, k)
+        if doubt > 0.5 * h * abs(rate) + 1e3 * closed and not alone:
             continue
         work.gap[base + k] = kept.gap
         if touching.given == 0 and kept.lasts != 0.0:
@@ -285,13 +284,13 @@ def _recall(table, h, begun, work, room, count):
 
 
 @internal
-def _is_alone(kept, many, at, found, count, k):
-    """Tell whether a pair has one contact, and had one."""
+def _is_alone(others, width, many, at, found, count, k):
+    """Tell whether a pair has one contact, both here and among others of a width."""
     alone = True
     if at > 0:
-        alone = alone and kept[cl.N_KEPT * (at - 1)] != kept[cl.N_KEPT * at]
+        alone = alone and others[width * (at - 1)] != others[width * at]
     if at + 1 < many:
-        alone = alone and kept[cl.N_KEPT * (at + 1)] != kept[cl.N_KEPT * at]
+        alone = alone and others[width * (at + 1)] != others[width * at]
     if k > 0:
         alone = alone and found[cl.N_SEEN * (k - 1)] != found[cl.N_SEEN * k]
     if k + 1 < count:
@@ -356,7 +355,7 @@ def keep_contacts(table, h, m, kept, work):
 def find_gaps(table, x, h, out, work):
     """Write the gaps at x, where a step ends, of the contacts that were found in its middle.
 
-    One that is no longer there has the gap that its velocity leads to.
+    One that is no longer there has the gap that the way from the middle on leads to.
     """
     touching, first = table.touching, 0
     colliding, room, base = touching.colliding, work_of(table), tl.lasting_contacts(touching)
@@ -368,12 +367,25 @@ def find_gaps(table, x, h, out, work):
     for k in range(touching.found):
         seen, row = seen_at(room.found + cl.N_SEEN * k), touching.first_rows[base + k]
         at, first = nearest(colliding, seen, first, room.later, cl.N_SEEN, max(later, 0))
-        rate = along_parts(colliding, room, room.parts, row, work.ahead) + room.own[row]
-        out[k] = seen.gap + 0.5 * h * rate
-        if at >= 0:
-            end = seen_at(room.later + cl.N_SEEN * at)
-            if seen.nx * end.nx + seen.ny * end.ny + seen.nz * end.nz >= SAME_WAY:
-                out[k] = end.gap
+        change = along_parts(colliding, room, room.parts, row, room.moved) + 0.5 * h * room.own[row]
+        out[k] = seen.gap + change
+        if at < 0:
+            continue
+        end = seen_at(room.later + cl.N_SEEN * at)
+        if seen.nx * end.nx + seen.ny * end.ny + seen.nz * end.nz < SAME_WAY:
+            continue
+        doubt = abs(end.gap - out[k]) - 0.5 * abs(change) - 1e3 * touching.settings.closed
+        if doubt <= 0.0 or _is_alone(room.later, cl.N_SEEN, max(later, 0), at, room.found, touching.found, k):
+            out[k] = end.gap
+
+
+@internal
+def note_way(table, way, factor, begin):
+    """Note a way that the step takes: from its middle on, what has brought it there taken away; then what is added."""
+    room = work_of(table)
+    if begin:
+        fill(room.moved, 0.0, table.nv)
+    axpy(factor, way, room.moved, table.nv)
 
 
 @internal

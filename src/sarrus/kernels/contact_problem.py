@@ -13,7 +13,7 @@ import numpy as np
 from sarrus.kernels import contact_problem_layout as cp
 from sarrus.kernels import friction as fr
 from sarrus.kernels.contact_problem_layout import ContactProblem
-from sarrus.kernels.flat import internal
+from sarrus.kernels.flat import exists, internal
 from sarrus.kernels.record import Floats
 from sarrus.kernels.sparse_problem import sparse_direction, sparse_speeds, sparse_sweep
 from sarrus.kernels.vectors import add, axpy, copy, dot, fill, is_finite, swap
@@ -21,7 +21,7 @@ from sarrus.kernels.vectors import add, axpy, copy, dot, fill, is_finite, swap
 # Relative residual that is aimed at, that any forces that are shared may have, where rounding ends the iterations, and
 # that an answer may have at the most.
 TARGET, SMALL, ACCEPTED, AT_ALL = 1e-15, 1e-13, 2e-11, 1e-8
-# The latter of problems with many rows, which are given by their parts: runs say so.
+# The latter of contacts between geometries, of which there may be many: runs say so.
 AT_ALL_OF_MANY = 1e-4
 # Newton steps after each beginning; halvings of one; the decrease that is asked of it; whole steps without one.
 STEPS, HALVINGS, DECREASE, CROSSINGS = 60, 8, 1e-4, 6
@@ -83,7 +83,7 @@ def contact_problem(table: ContactProblem, x: Floats, what: int) -> int:
     for i in range(m):
         largest = max(largest, abs(work.best[i]))
         table.forces[i] = work.best[i] * work.factors[i] * size
-    at_all = AT_ALL_OF_MANY if sparse else AT_ALL
+    at_all = AT_ALL_OF_MANY if exists(table.parts) else AT_ALL
     return cp.SOLVED if left <= at_all and largest < HUGE else cp.UNSOLVED
 
 

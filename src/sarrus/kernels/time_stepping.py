@@ -25,7 +25,7 @@ from sarrus.kernels import contact_problem_layout as cp
 from sarrus.kernels import factor as fa
 from sarrus.kernels import layout as la
 from sarrus.kernels import touching_layout as tl
-from sarrus.kernels.colliding_rows import keep_contacts, meet, rows_now
+from sarrus.kernels.colliding_rows import keep_contacts, meet, note_way, rows_now
 from sarrus.kernels.flat import exists, internal
 from sarrus.kernels.islands import close_gaps
 from sarrus.kernels.layout import Table
@@ -328,6 +328,9 @@ def _end(table, x, h, m, state, work):
         k = int(work.owner[i])
         if k >= 0 and work.delay[k] > 0.0:
             add_response(table, work, int(work.which[i]), -work.delay[k] * work.impulses[i], work.way)
+    if exists(table.touching.colliding):
+        note_way(table, work.way, 1.0, True)
+        note_way(table, x + nq, -0.5 * h, False)
     move(table, state, work.way, work.scratch)
     copy(work.ahead, state + nq, nv)
     for _ in range(CORRECTIONS):
@@ -346,7 +349,8 @@ def _correct(table, h, m, state, work):
         if k < 0 or k == last:
             continue
         last = k
-        if work.active[k] == 1.0 and work.impulses[i] > 0.0:
+        deep = k >= tl.lasting_contacts(touching) and work.after[k] < -touching.settings.closed
+        if work.active[k] == 1.0 and (work.impulses[i] > 0.0 or deep):
             rows[count] = i
             work.velocity[count] = -work.after[k]
             largest = max(largest, abs(work.after[k]))
@@ -360,6 +364,8 @@ def _correct(table, h, m, state, work):
     fill(work.way, 0.0, nv)
     for i in range(count):
         add_response(table, work, int(work.which[int(rows[i])]), work.velocity[i], work.way)
+    if exists(touching.colliding):
+        note_way(table, work.way, 1.0, False)
     move(table, state, work.way, work.scratch)
     return True
 

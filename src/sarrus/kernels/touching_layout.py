@@ -21,7 +21,7 @@ N_GAUGE = 3
 # Ends of parts of steps that are known, and the number of the slot that is room.
 PARTIAL = 4
 # Rows of an island from which on its contact problem is sparse.
-MOST_DENSE = 48
+MOST_DENSE = 96
 ROOM = 2 + PARTIAL
 
 
