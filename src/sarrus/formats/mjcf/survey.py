@@ -72,14 +72,12 @@ def _list_softness(report: ImportReport, names: Names) -> None:
         table = getattr(model, f"geom_{what}")
         own = [names.geoms[g] for g in colliding(model) if not np.allclose(table[g], usual)]
         if own:
-            report.leave_out("contact softness", _list(own), f"{what}: contacts between geometries are hard")
+            report.keep("contact softness", _list(own), f"{what}: contacts between geometries are hard")
     for pair in range(model.npair):
         sliding, rolling = model.pair_friction[pair][:2], model.pair_friction[pair][3:]
         if sliding[0] != sliding[1] or rolling[0] != rolling[1]:
             label = f"{names.geoms[int(model.pair_geom1[pair])]}-{names.geoms[int(model.pair_geom2[pair])]}"
-            report.leave_out(
-                "contact pair", label, "friction is that of its first direction in all directions"
-            )
+            report.keep("contact pair", label, "friction is that of its first direction in all directions")
 
 
 def _list(names: list[str], shown: int = 6) -> str:
