@@ -430,3 +430,46 @@ def test_rollouts_do_what_single_runs_do():
     many = sr.rollout(system, np.tile(system.neutral(), (3, 1)), np.tile(v, (3, 1)), duration=0.1, dt=1e-3)
     for k in range(3):
         assert np.array_equal(many.q[k, -1], alone.q[-1])
+
+
+def test_contacts_are_those_that_mujoco_finds(tmp_path):
+    path = tmp_path / "filtered.xml"
+    path.write_text(FILTERED.replace('margin="0.01"', "").replace('margin="0.02"', ""))
+    mechanism = sr.load(path)
+    contacts = mechanism.add_geometry_contacts()
+    system = sr.System(mechanism)
+    model = mujoco.MjModel.from_xml_path(str(path))
+    model.opt.ccd_tolerance, model.opt.ccd_iterations = 1e-14, 500
+    from sarrus.simulation.touching import Touches
+
+    work = system.workspace().copy()
+    collisions = Touches(work, system.neutral(), 0.0).collisions
+    assert collisions is not None
+    data, rng, count = mujoco.MjData(model), np.random.default_rng(1), 0
+    for _ in range(200):
+        q = system.normalized(system.neutral() + 0.3 * rng.normal(size=system.nq))
+        data.qpos[:] = q
+        mujoco.mj_kinematics(model, data)
+        mujoco.mj_comPos(model, data)
+        mujoco.mj_collision(model, data)
+        names = [{model.geom(int(g)).name for g in pair} for pair in data.contact.geom]
+        theirs = sorted((sorted(pair), gap) for pair, gap in zip(names, data.contact.dist))
+        seen = collisions.look(work.pack(q), 0.0)
+        own = [(sorted((contacts[int(s.pair)].geom1, contacts[int(s.pair)].geom2)), s.gap) for s in seen]
+        own.sort()
+        assert [pair for pair, _ in own] == [pair for pair, _ in theirs]
+        assert [gap for _, gap in own] == pytest.approx([gap for _, gap in theirs], abs=1e-5)
+        count += len(own)
+    assert count > 300
+
+
+def test_geometries_are_written_for_mujoco(tmp_path):
+    mechanism = scene("written")
+    add_free(mechanism, "ball", "sphere", (0.1,), (0, 0, 0.2), condim=4, friction=0.6)
+    add_free(mechanism, "cube", "mesh", (), (0.5, 0, 0.2), points=cube(0.1), friction=0.4)
+    mechanism.add_geometry_contacts()
+    with pytest.raises(sr.SarrusError, match="contacts are soft"):
+        mechanism.to_mjcf(tmp_path / "refused.xml")
+    mechanism.to_mjcf(tmp_path / "written.xml", contacts="geoms")
+    again = sr.load(tmp_path / "written.xml")
+    assert set(again.add_geometry_contacts()) == set(mechanism.geometry_contacts.values())

@@ -108,10 +108,7 @@ class GeometryBuilder(Description):
         if geom.kind == "plane":
             shape = replace(shape, size=np.array([5.0, 5.0, 0.1]))
         if geom.points is not None:
-            from scipy.spatial import ConvexHull  # here: it takes long to import
-
-            faces = ConvexHull(geom.points).simplices.astype(float)
-            shape = replace(shape, size=np.ones(3), points=geom.points, faces=faces)
+            shape = replace(shape, size=np.ones(3), points=geom.points, faces=hull(geom.points))
         if geom.body == WORLD:
             self.world_shapes = (*self.world_shapes, shape)
         else:
@@ -250,6 +247,13 @@ class GeometryBuilder(Description):
                 pair.rolling / mu if pair.condim > 4 else 0.0,
             )
         return GeometryContact(f"{one}-{other}", one, other, float(mu), *lengths, restitution, pair.margin)
+
+
+def hull(points: Array) -> Array:
+    """Return the triangles of the convex hull of points (n, 3): indices (m, 3)."""
+    from scipy.spatial import ConvexHull  # here: it takes long to import
+
+    return np.asarray(ConvexHull(points).simplices, dtype=float)
 
 
 def _combined(one: Geom, other: Geom) -> GeomPair:
