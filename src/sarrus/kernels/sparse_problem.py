@@ -248,18 +248,34 @@ def _order(parts, room):
     for c in range(parts.components):
         if room.turn[c] >= 0.0:
             room.members[int(room.turn[c])] = c
+    _list(room, count)
     room.ordered[0] = count
     return count
 
 
 @internal
+def _list(room, count):
+    """List the blocks of every row behind its diagonal: their columns at ``graph``, their number at ``degree``."""
+    for k in range(count):
+        behind = 0
+        for j in range(k + 1, count):
+            if room.filled[k * count + j] != 0.0:
+                room.graph[k * count + behind] = j
+                behind += 1
+        room.degree[k] = behind
+
+
+@internal
 def _clear(parts, room, count):
     """Begin with ones on the diagonal and zeros in the blocks that fill in."""
+    size = parts.widest * parts.widest
     for i in range(count):
-        for j in range(count):
-            if room.filled[i * count + j] != 0.0:
-                fill(_block_at(parts, room, count, i, j), 0.0, parts.widest * parts.widest)
+        for at in range(int(room.degree[i])):
+            j = int(room.graph[i * count + at])
+            fill(_block_at(parts, room, count, i, j), 0.0, size)
+            fill(_block_at(parts, room, count, j, i), 0.0, size)
         block, c = _block_at(parts, room, count, i, i), int(room.members[i])
+        fill(block, 0.0, size)
         for k in range(parts.starts[c + 1] - parts.starts[c]):
             block[k * (parts.widest + 1)] = 1.0
 
@@ -277,7 +293,7 @@ def _subtract_free(a, b, out):
 @internal
 def _eliminate(parts, room, count):
     """Solve for what is in ``speed``, in its place; False where a block has no inverse."""
-    w, speed, filled = parts.widest, room.speed, room.filled
+    w, speed, graph = parts.widest, room.speed, room.graph
     for k in range(count):
         c = int(room.members[k])
         n, first = parts.starts[c + 1] - parts.starts[c], parts.starts[c]
@@ -287,9 +303,8 @@ def _eliminate(parts, room, count):
         if not invert(room.product, n, room.rest):
             return False
         copy(room.product, block, n * n)  # packed
-        for i in range(k + 1, count):
-            if filled[i * count + k] == 0.0:
-                continue
+        for at in range(int(room.degree[k])):
+            i = int(graph[k * count + at])
             d = int(room.members[i])
             rows, below = parts.starts[d + 1] - parts.starts[d], _block_at(parts, room, count, i, k)
             for a in range(rows):
@@ -298,9 +313,8 @@ def _eliminate(parts, room, count):
                     axpy(below[a * w + b], block + b * n, room.rest, n)
                 copy(room.rest, below + a * w, n)
                 speed[parts.starts[d] + a] -= dot(room.rest, speed + first, n)
-            for j in range(k + 1, count):
-                if filled[k * count + j] == 0.0:
-                    continue
+            for other in range(int(room.degree[k])):
+                j = int(graph[k * count + other])
                 e = int(room.members[j])
                 width = parts.starts[e + 1] - parts.starts[e]
                 right, out = _block_at(parts, room, count, k, j), _block_at(parts, room, count, i, j)
@@ -313,9 +327,8 @@ def _eliminate(parts, room, count):
     for k in range(count - 1, -1, -1):
         c = int(room.members[k])
         n, first = parts.starts[c + 1] - parts.starts[c], parts.starts[c]
-        for j in range(k + 1, count):
-            if filled[k * count + j] == 0.0:
-                continue
+        for at in range(int(room.degree[k])):
+            j = int(graph[k * count + at])
             e = int(room.members[j])
             width, right = parts.starts[e + 1] - parts.starts[e], _block_at(parts, room, count, k, j)
             for a in range(n):
