@@ -38,7 +38,7 @@ gallery: $(VENV)/.base
 	$(BIN)/python docs/gallery/make.py
 
 bench: $(VENV)/.bench
-	$(BIN)/python -m benchmarks --readme
+	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks --readme
 
 lint: $(VENV)/.lint
 	$(BIN)/ruff check .

@@ -13,9 +13,11 @@ from benchmarks import (
     accuracy,
     batch,
     cones,
+    contacts,
     control,
     cost,
     dynamics,
+    friction,
     growth,
     legged,
     linear,
@@ -37,6 +39,8 @@ BENCHMARKS: dict[str, Callable[[bool], list[Row]]] = {
     "linear": linear.rows,
     "control": control.rows,
     "cones": cones.rows,
+    "contacts": contacts.rows,
+    "friction": friction.rows,
     "legged": legged.rows,
     "accuracy": accuracy.rows,
     "cost": cost.rows,
@@ -76,8 +80,14 @@ def main() -> None:
                 parser.error(f"{page} has no markers <!-- bench:start --> and <!-- bench:end -->")
         if sizes := [row for row in rows if "size" in row.extra]:
             growth.draw(sizes, ROOT / "docs/images/growth.png")
-        if errors := [row for row in rows if "points" in row.extra]:
-            work.draw(errors[0], ROOT / "docs/images/work.png")
+        errors = [row for row in rows if "points" in row.extra]
+        if loops := [row for row in errors if row.model not in friction.HEIGHTS]:
+            work.draw(loops, ROOT / "docs/images/work.png", "error of the angle [rad]", "µs for 1 s")
+        if feet := [row for row in errors if row.model in friction.HEIGHTS]:
+            place = ROOT / "docs/images/friction.png"
+            work.draw(feet, place, "error of the largest coordinate", "µs for 0.15 s")
+        if problems := [row for row in rows if "solvers" in row.extra]:
+            contacts.draw(problems, ROOT / "docs/images/contacts.png")
 
 
 if __name__ == "__main__":

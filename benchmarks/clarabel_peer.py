@@ -11,7 +11,9 @@ from scipy import sparse
 from benchmarks.cone_instances import Instance
 
 
-def clarabel_solver(program: Instance, tolerance: float, *, updates: bool = False) -> Any:
+def clarabel_solver(
+    program: Instance, tolerance: float, *, updates: bool = False, iterations: int = 200
+) -> Any:
     """Return Clarabel's solver of a program with relative tolerances; ``updates`` keeps it able to take other data."""
     rows = program.rows
     cones = [
@@ -23,7 +25,7 @@ def clarabel_solver(program: Instance, tolerance: float, *, updates: bool = Fals
     settings.verbose = False
     settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = tolerance
     settings.presolve_enable = not updates
-    settings.max_iter = 200
+    settings.max_iter = iterations
     return clarabel.DefaultSolver(
         sparse.csc_matrix(np.triu(program.P)),
         program.q,

@@ -43,9 +43,11 @@ def sections(rows: Sequence[Row]) -> list[Section]:
     cones = [r for r in rows if "bare_us" in r.extra]
     sizes = [r for r in rows if "size" in r.extra]
     work = [r for r in rows if "points" in r.extra]
-    apart = [*accuracy, *laws, *answers, *cones, *sizes, *work]
+    contacts = [r for r in rows if "solvers" in r.extra]
+    friction = [r for r in rows if "peer_off" in r.extra]
+    apart = [*accuracy, *laws, *answers, *cones, *sizes, *work, *contacts, *friction]
     speed = [r for r in rows if r.peer is not None and r not in apart]
-    alone = [r for r in rows if r.peer is None and r not in cost and r not in laws]
+    alone = [r for r in rows if r.peer is None and r not in [*cost, *laws, *contacts]]
     ticks = [r for r in alone if "relaxed" in r.extra]
     tables = (
         _speed("Speed", speed),
@@ -54,6 +56,8 @@ def sections(rows: Sequence[Row]) -> list[Section]:
         _laws(laws),
         _cones(cones),
         _answers(answers),
+        _contacts(contacts),
+        _friction(friction),
         _accuracy(accuracy),
         _cost(cost),
         _times("Walking: a tick of LeggedController", ticks),
@@ -72,7 +76,7 @@ def _speed(title: str, rows: Sequence[Row]) -> Section:
 
 def _work(rows: Sequence[Row]) -> Section:
     header = (
-        "a second of motion",
+        "a motion",
         "model",
         "sarrus",
         "with",
@@ -84,8 +88,8 @@ def _work(rows: Sequence[Row]) -> Section:
     )
     lines: list[Cells] = []
     for r in rows:
-        own = duration(r.ours_us), r.extra["setting"], f"{r.extra['ours_error_rad']:.0e}"
-        peer = r.peer or "", duration(r.peer_us or 0.0), f"{r.extra['peer_error_rad']:.0e}", f"{r.ratio:.0f}"
+        own = duration(r.ours_us), r.extra["setting"], f"{r.extra['ours_error']:.0e}"
+        peer = r.peer or "", duration(r.peer_us or 0.0), f"{r.extra['peer_error']:.0e}", f"{r.ratio:.0f}"
         lines.append((r.name, r.model, *own, *peer))
     return "Work against error", header, lines
 
@@ -160,6 +164,40 @@ def _answers(rows: Sequence[Row]) -> Section:
             )
         )
     return "Answers to random cone programs: largest relative differences", header, lines
+
+
+def _contacts(rows: Sequence[Row]) -> Section:
+    solvers = list(rows[0].extra["solvers"]) if rows else []
+    lines: list[Cells] = []
+    for r in rows:
+        cells = []
+        for figures in r.extra["solvers"].values():
+            some = "" if figures["solved"] == 1.0 else f", {figures['solved']:.0%}"
+            time = duration(figures["us"])
+            cells.append(
+                f"{time}{some}" if figures["solves_half"] else f"{figures['broken'][1]:.0e} in {time}{some}"
+            )
+        lines.append((r.name, *cells, "" if r.ratio is None else f"{r.ratio:.1f}"))
+        if "kind" in r.extra:
+            slopes = ["" if n is None else f"N^{n:.1f}" for n in r.extra["exponents"].values()]
+            lines.append((f"{r.extra['kind']}, N contacts from 4 on", *slopes, ""))
+    header = ("problems", *solvers, "the faster one of Gauss–Seidel and ADMM over the kernel")
+    return (
+        "Contact problems: time until the laws are broken by 1e-8 at most, and how many are solved",
+        header,
+        lines,
+    )
+
+
+def _friction(rows: Sequence[Row]) -> Section:
+    header = ("scene", "figure", "sarrus", "peer", "of peer", "run, sarrus", "of peer")
+    lines: list[Cells] = []
+    for r in rows:
+        times = duration(r.ours_us), duration(r.peer_us or 0.0)
+        for what, theirs in r.extra["peer_off"].items():
+            off = f"{r.extra['ours_off'][what]:.0e}", r.peer or "", f"{theirs:.0e}"
+            lines.append((r.name, what, *off, *times))
+    return "Friction: how far scenes are from the truth", header, lines
 
 
 def _accuracy(rows: Sequence[Row]) -> Section:

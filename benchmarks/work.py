@@ -118,28 +118,36 @@ def _mujoco_settings() -> list[Setting]:
 def rows(quick: bool) -> list[Row]:
     """Return what the cheapest setting of each program costs that keeps an error below a bound."""
     repeats = 3 if quick else 9
-    found = points(repeats)
+    note = f"{DURATION:g} s of N = {COUNT} four-bars through a singular configuration"
+    return comparison(
+        points(repeats), BOUNDS, "rad", f"N = {COUNT}", conditions("mujoco", note=note, repeats=repeats)
+    )
+
+
+def comparison(
+    found: Sequence[Point], bounds: Sequence[float], unit: str, model: str, circumstances: str
+) -> list[Row]:
+    """Return for every bound of the error what the cheapest setting of sarrus and of its peers costs."""
     ours = [point for point in found if point.program.startswith("sarrus")]
     theirs = [point for point in found if point not in ours]
-    note = f"{DURATION:g} s of N = {COUNT} four-bars through a singular configuration"
     out = []
-    for bound in BOUNDS:
+    for bound in bounds:
         own, peer = _cheapest(ours, bound), _cheapest(theirs, bound)
         assert own is not None
         best = min(theirs, key=lambda point: point.error) if peer is None else peer
         out.append(
             Row(
-                name=f"error below {bound:g} rad",
-                model=f"N = {COUNT}",
+                name=f"error below {bound:g} {unit}".rstrip(),
+                model=model,
                 ours_us=own.microseconds,
-                conditions=conditions("mujoco", note=note, repeats=repeats),
+                conditions=circumstances,
                 peer=f"{best.program}, {best.setting}" if peer else f"none; {best.program}, {best.setting}",
                 peer_us=best.microseconds,
                 ratio=best.microseconds / own.microseconds,
                 extra={
-                    "setting": f"{own.program.removeprefix('sarrus').strip(' ,')}, {own.setting}",
-                    "ours_error_rad": own.error,
-                    "peer_error_rad": best.error,
+                    "setting": f"{own.program.removeprefix('sarrus').strip(' ,')}, {own.setting}".strip(" ,"),
+                    "ours_error": own.error,
+                    "peer_error": best.error,
                     "points": [asdict(point) for point in found if np.isfinite(point.error)],
                 },
             )
@@ -152,19 +160,22 @@ def _cheapest(among: Sequence[Point], bound: float) -> Point | None:
     return min(good, key=lambda point: point.microseconds) if good else None
 
 
-def draw(row: Row, path: Path) -> None:
-    """Draw time against error of all settings that a row knows, both logarithmic, as a PNG file."""
-    found = [Point(**point) for point in row.extra["points"]]
-    figure, axes = plt.subplots(figsize=(6.0, 4.0), layout="constrained")
-    for program in dict.fromkeys(point.program for point in found):
-        own = [point for point in found if point.program == program]
-        style = "o-" if program.startswith("sarrus") else "o--"
-        axes.loglog([p.error for p in own], [p.microseconds for p in own], style, markersize=4, label=program)
-    axes.set(
-        xlabel="error of the angle [rad]", ylabel=f"µs for {DURATION:g} s", title=f"N = {COUNT} four-bars"
+def draw(rows: Sequence[Row], path: Path, error: str, time: str) -> None:
+    """Draw time against error of all settings, both logarithmic, a panel for every model of the rows, as a PNG file."""
+    panels = {row.model: [Point(**point) for point in row.extra["points"]] for row in rows}
+    figure, axes = plt.subplots(
+        1, len(panels), figsize=(1.5 + 4.5 * len(panels), 4.5), layout="constrained", squeeze=False
     )
-    axes.invert_xaxis()
-    axes.grid(True, which="major", alpha=0.3)
-    axes.legend(fontsize=8, loc="upper right")
+    for panel, (model, found) in zip(axes.flat, panels.items()):
+        for program in dict.fromkeys(point.program for point in found):
+            own = [point for point in found if point.program == program]
+            style = "o-" if program.startswith("sarrus") else "o--"
+            panel.loglog(
+                [p.error for p in own], [p.microseconds for p in own], style, markersize=4, label=program
+            )
+        panel.set(xlabel=error, ylabel=time, title=model)
+        panel.invert_xaxis()
+        panel.grid(True, which="major", alpha=0.3)
+    figure.legend(*axes.flat[0].get_legend_handles_labels(), loc="outside lower center", ncols=4, fontsize=8)
     figure.savefig(path, dpi=150)
     plt.close(figure)

@@ -13,9 +13,13 @@ from scipy.integrate import quad
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from benchmarks import growth, tables, work
+from benchmarks import contact_files, contact_solvers, contacts, friction, growth, tables, work
+from benchmarks.contact_instances import Guess, broken, random_problem
 from benchmarks.rows import KEYS, Row, write_json
 from benchmarks.timing import batch, interleave, summarize
+
+import sarrus as sr
+from sarrus.optimize import solve_contact_problem
 
 SPEED = Row("step", "five_bar", 2.0, "a machine; a version; once", "peer", 9.0, 4.5, at_least=4.0)
 SLOW = Row("call", "platform", 4.0, "a machine; a version; once", "peer", 3.0, 0.75, at_least=1.0)
@@ -71,13 +75,13 @@ def test_work_against_error_is_a_table_and_a_picture(tmp_path: Path) -> None:
     points = [
         asdict(work.Point(name, "dt 1", 1e3 / k, 1e-3 * k)) for name in ("sarrus", "peer") for k in (1, 2)
     ]
-    extra = {"setting": "dt 1", "ours_error_rad": 1e-3, "peer_error_rad": 2e-3, "points": points}
+    extra = {"setting": "dt 1", "ours_error": 1e-3, "peer_error": 2e-3, "points": points}
     row = Row("error below 0.01 rad", "N = 5", 2.0, "here; v; once", "peer, dt 1", 9.0, 4.5, extra=extra)
     assert (
         "| error below 0.01 rad | N = 5 | 2 µs | dt 1 | 1e-03 | peer, dt 1 | 9 µs | 2e-03 | 4 |"
         in tables.markdown([row])
     )
-    work.draw(row, tmp_path / "work.png")
+    work.draw([row], tmp_path / "work.png", "error [rad]", "µs")
     assert (tmp_path / "work.png").read_bytes().startswith(b"\x89PNG")
 
 
@@ -181,3 +185,70 @@ def test_highlights_are_rows_of_the_long_tables() -> None:
     for path in ("README.md", "docs/comparison.md"):
         page = (Path(__file__).parent.parent / path).read_text(encoding="utf-8")
         assert page.count(tables.START) == page.count(tables.END) == 1
+
+
+def test_contact_problems_come_back_from_their_file(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    problems = [(f"family {k}", random_problem(rng, 6)) for k in range(4)]
+    contact_files.write(tmp_path / "problems.h5", problems)
+    for (family, problem), (other, read) in zip(problems, contact_files.read(tmp_path / "problems.h5")):
+        assert (family, problem.contacts, problem.dry) == (other, read.contacts, read.dry)
+        assert problem.rows.tobytes() == read.rows.tobytes()
+        assert problem.velocities.tobytes() == read.velocities.tobytes()
+
+
+def test_problems_of_a_fall_are_those_of_its_steps() -> None:
+    """A block that lands flat, slides and stops: the velocities that follow, and the forces that act, are the run's."""
+    mechanism = sr.Mechanism("block")
+    mechanism.add_body("block", 2.0, inertia=(0.1, 0.1, 0.1))
+    mechanism.add_joint("free", "free", "world", "block")
+    for k, (x, y) in enumerate(((1, 1), (-1, 1), (-1, -1), (1, -1))):
+        mechanism.add_contact(f"c{k}", "block", (x, y, -0.5), friction="coulomb", friction_coefficient=0.4)
+    system, dt = sr.System(mechanism), contact_files.DT
+    q, v = system.neutral(), np.zeros(6)
+    q[2], v[:2] = 0.5, (0.3, 0.1)
+    motion = sr.simulate(system, q, v, duration=0.1, dt=dt, error_estimate=False)
+    for k in range(1, 100, 9):
+        problem = contact_files.problem_at(system, motion.q[k], motion.v[k])
+        assert problem is not None
+        found = solve_contact_problem(problem.rows, problem.velocities, problem.contacts)
+        np.testing.assert_allclose(found.velocities, np.tile(motion.v[k + 1, [2, 0, 1]], 4), atol=1e-9)
+        forces = found.forces.reshape(4, 3).sum(axis=0) / dt
+        np.testing.assert_allclose(
+            forces, motion.contact_forces[k + 1].reshape(4, 3).sum(axis=0), rtol=1e-6, atol=1e-6
+        )
+
+
+def test_peers_of_the_contact_solver_find_the_answer() -> None:
+    """Torsion, stops, no friction, dry friction and repeated contacts are all in these."""
+    rng = np.random.default_rng(1)
+    for _ in range(6):
+        problem = random_problem(rng, 6, decades=0.0)
+        data = contact_solvers.scaled(problem)
+        for solver in (contact_solvers.gauss_seidel, contact_solvers.admm):
+            forces = solver(data, 4096)
+            velocities = problem.rows @ (problem.rows.T @ forces) + problem.velocities
+            assert broken(problem, Guess(forces, velocities)) < 1e-6
+        relaxed = contacts.relaxed(problem, data.units, 200)
+        assert contacts.kernel(problem)().shape == relaxed.shape
+
+
+def test_contact_problems_are_a_table_and_a_picture(tmp_path: Path) -> None:
+    rng = np.random.default_rng(2)
+    rows = [
+        contacts.row("alike, 8 contacts", [contacts.race(random_problem(rng, 2), 1) for _ in range(2)], 1)
+    ]
+    (section,) = tables.sections(rows)
+    assert section[0].startswith("Contact problems")
+    assert section[2][0][0] == "alike, 8 contacts"
+    contacts.draw(rows, tmp_path / "contacts.png")
+    assert (tmp_path / "contacts.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_scenes_with_friction_are_what_they_are_said_to_be() -> None:
+    """At 2 ms ours is next to the truth of each; MuJoCo's is somewhere near, so that both have the same scene."""
+    for scene in friction.scenes():
+        off, far = friction.ours(scene, 2e-3)()[1], 0.02 if scene.bounce else 1e-5
+        assert max(off.values()) < far, scene.name
+        setting = friction.settings(scene, "Euler", 2e-3)[0]
+        assert max(friction.theirs(scene, setting, 2e-3)()[1].values()) < 3.0, scene.name

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
         studies,
     )
     from sarrus.analysis.assembly_modes import AssemblyMode, AssemblyModes, assembly_modes
+    from sarrus.analysis.contact_freedoms import ContactFreedoms
     from sarrus.analysis.curve import Curve, TurningPoint
     from sarrus.analysis.equilibrium import Equilibrium, equilibrium
     from sarrus.analysis.internal_motions import InternalMotion
@@ -73,6 +74,7 @@ if TYPE_CHECKING:
     from sarrus.control import references
     from sarrus.coordinates.parametrization import Parametrization, parametrize
     from sarrus.dynamics.branches import Branch
+    from sarrus.dynamics.carried_load import CarriedLoad
     from sarrus.dynamics.sensing import Readings
     from sarrus.dynamics.solves import Assembly, ForwardDynamics, InverseDynamics
     from sarrus.dynamics.system import System
@@ -135,12 +137,14 @@ _NAMES = {
     "sarrus.analysis.mobility": "mobility Mobility",
     "sarrus.dynamics.branches": "Branch",
     "sarrus.analysis.internal_motions": "InternalMotion",
+    "sarrus.analysis.contact_freedoms": "ContactFreedoms",
     "sarrus.analysis.singularity": "find_singularity Singularity",
     "sarrus.analysis.singular_path": "distance_to_singularity SingularityProfile",
     "sarrus.analysis.assembly_modes": "assembly_modes AssemblyMode AssemblyModes",
     "sarrus.analysis.curve": "Curve TurningPoint",
     "sarrus.analysis.inverse_kinematics": "inverse_kinematics InverseKinematics",
     "sarrus.analysis.equilibrium": "equilibrium Equilibrium",
+    "sarrus.dynamics.carried_load": "CarriedLoad",
     # Linear models and derivatives
     "sarrus.linear.linearize": "linearize",
     "sarrus.linear.linearize_at": "linearize_at",
@@ -178,9 +182,11 @@ __all__ = [
     "AssemblyModes",
     "Branch",
     "CacheWarning",
+    "CarriedLoad",
     "Comparison",
     "ComparisonRow",
     "CompilationError",
+    "ContactFreedoms",
     "ContactWrench",
     "Curve",
     "DiscreteSystem",

@@ -8,12 +8,14 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sarrus.analysis.contact_freedoms import ContactFreedoms, contact_freedoms
 from sarrus.analysis.internal_motions import InternalMotion, internal_motions
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.numbers import real_array
 from sarrus.base.status import Answer, Status
 from sarrus.dynamics.assembly import survey
 from sarrus.dynamics.branches import Branch, find_branches, goes_on, tangents
+from sarrus.dynamics.contact_state import takes_part
 from sarrus.dynamics.descent import data_of
 from sarrus.dynamics.manifold import closed_start, typical_size
 from sarrus.dynamics.measures import open_by
@@ -57,6 +59,8 @@ class Mobility(Answer):
     branches : where motion goes on from a singular or shaky configuration; () in regular ones, and where q is
         isolated.
     complete : False where the search for branches stopped at its limit.
+    contacts : what closed contacts with Coulomb friction and stops leave of the motions, None where none act. All else
+        is about the constraints alone.
     """
 
     name: str
@@ -81,6 +85,7 @@ class Mobility(Answer):
     branches: tuple[Branch, ...]
     complete: bool
     velocity_names: tuple[str, ...] = field(repr=False)
+    contacts: ContactFreedoms | None = None
 
     @property
     def success(self) -> bool:
@@ -141,6 +146,8 @@ class Mobility(Answer):
             rows.append(("shaky", f"{self.finite_dof} finite, the others are infinitesimal, here and nearby"))
         if self.status in (Status.SINGULAR, Status.RIGID):
             rows += self._singular_rows()
+        if self.contacts is not None:
+            rows += self.contacts.rows
         width = max(len(label) for label, _ in rows) + 2
         return "\n".join(f"{label:<{width}}{text}".rstrip() for label, text in rows)
 
@@ -192,7 +199,14 @@ def _shared_independent(branches: Sequence[Branch]) -> list[int]:
     return []
 
 
-def mobility(system: System, q: ArrayLike, t: float = 0.0, *, tolerance: float | None = None) -> Mobility:
+def mobility(
+    system: System,
+    q: ArrayLike,
+    t: float = 0.0,
+    *,
+    tolerance: float | None = None,
+    contacts: bool | None = None,
+) -> Mobility:
     """Return what the constraints leave free at q, and which of it is lasting.
 
     Full rank: dof = nv − rank, nothing redundant. Redundant rows (permanently, as in a planar loop closed in
@@ -209,6 +223,8 @@ def mobility(system: System, q: ArrayLike, t: float = 0.0, *, tolerance: float |
     tolerance : singular values below this multiple of the largest one nearby count as zero, by default 1e-6, or more
         where the digits of the model leave more (`sarrus.dynamics.data_tolerance`). Metres and radians are weighed
         alike.
+    contacts : whether contacts with Coulomb friction and stops of joints are looked at; None: where there are such
+        contacts. See `sarrus.analysis.contact_freedoms.ContactFreedoms`.
     """
     q = closed_start(system, real_array(q), t)
     cut = (data_of(system).rank_cut(CUT) if tolerance is None else tolerance) * typical_size(system, q, t)
@@ -259,6 +275,7 @@ def mobility(system: System, q: ArrayLike, t: float = 0.0, *, tolerance: float |
         branches=branches,
         complete=complete,
         velocity_names=tuple(system.velocity_names),
+        contacts=contact_freedoms(system, q, parts.null, t) if takes_part(system, contacts) else None,
     )
 
 

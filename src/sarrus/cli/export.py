@@ -20,7 +20,8 @@ def c(
     function: Annotated[
         list[str] | None,
         typer.Option(
-            help="forward_dynamics (default), inverse_dynamics, terms, step or sensors; repeatable."
+            help="forward_dynamics (default), inverse_dynamics, terms, step, sensors, contacts, contact_step; "
+            "repeatable."
         ),
     ] = None,
     output: Annotated[

@@ -12,7 +12,9 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from sarrus.analysis.equilibrium import equilibrium
 from sarrus.analysis.mobility import mobility
+from sarrus.base.arrays import Array
 from sarrus.base.status import Status
 from sarrus.mechanism.joint import Joint
 from sarrus.mechanism.mechanism import Mechanism
@@ -236,7 +238,22 @@ def _mobility(system: System) -> Table:
             table.add_row("branches" if k == 0 else "", escape(text))
         if not here.branches:
             table.add_row("branches", "none: nothing can move on from here")
+    if here.contacts is not None:
+        for label, text in here.contacts.rows:
+            table.add_row(label, escape(text))
+        if here.contacts.closed and not system.equations.activations:
+            table.add_row("held", escape(_held(system, here.q)))
     return table
+
+
+def _held(system: System, q: Array) -> str:
+    """Return what holds a mechanism at q, with the least inputs, or why nothing does."""
+    carried = equilibrium(system, q, hold=True, throw=False).contacts
+    assert carried is not None
+    if carried.reason:
+        return f"no: {carried.reason}"
+    inputs = " with the least inputs" if system.nu else ""
+    return f"by {', '.join(carried.carrying) or 'no contact'}{inputs}, at {carried.friction_needed:.3g} of its friction"
 
 
 def _by_closure(system: System, names: Sequence[str]) -> str:

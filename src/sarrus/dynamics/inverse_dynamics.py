@@ -7,8 +7,11 @@ from numpy.typing import ArrayLike
 
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError
+from sarrus.base.later import later
 from sarrus.base.numbers import real_array
 from sarrus.base.status import ACTUATORS_FALL_SHORT, Status
+from sarrus.dynamics.carried_load import CarriedLoad
+from sarrus.dynamics.contact_state import contact_state, takes_part
 from sarrus.dynamics.evaluations import Evaluations
 from sarrus.dynamics.ranks import generic_rank
 from sarrus.dynamics.rigidity import is_blocked
@@ -30,9 +33,10 @@ def inverse_dynamics(
     *,
     weights: ArrayLike | None = None,
     tau: ArrayLike | None = None,
+    contacts: bool | None = None,
     throw: bool = True,
 ) -> InverseDynamics:
-    """Return actuator controls u and multipliers λ with M a + h = k + S u + τ + Aᵀλ.
+    """Return actuator controls u and multipliers λ with M a + h = k + S u + τ + Aᵀλ + Jᵀ r.
 
     The constraints are projected out with a basis Z of the null space of A, orthonormal in characteristic units
     (`sarrus.dynamics.characteristic`), in which λ is the shortest too, so redundant and singular rows are ordinary: Zᵀ
@@ -42,43 +46,48 @@ def inverse_dynamics(
     aside here; the result names those that would act (``saturated``), so that this u does not give this motion. Rigid
     (``a`` or v point where A leaves velocities that no motion has, and anything at an isolated q): status RIGID, raised
     as well; u is then what holds these directions too, as far as the actuators can.
+
+    Contacts with Coulomb friction, stops of joints and dry friction have the forces r, with exact laws: what is open or
+    opens has none, what slides or begins to has its friction against the slip, what sticks any within its cone. Zero
+    are velocities below 1e-8 and accelerations below 1e-6, relative in characteristic units: those of runs with
+    method="moreau-jean" are means over steps and do not keep contacts closed to that. u is the least with which
+    such r exist, then r is the least, see `sarrus.dynamics.carried_load.CarriedLoad`. Where they do not exist no u
+    gives this motion: status INFEASIBLE, and ``contacts.reason`` names what would have to pull, or how much friction it
+    takes; u and r are those that miss it least. INCONSISTENT where v or a go into a plane. ``contacts``: by default
+    they act where there are contacts with Coulomb friction; True: stops and dry friction act without; False: none does.
+    q below a plane by more than 1e-5 lengths is an `ArgumentError`.
     """
     q = system.normalized(q)
-    mass, jacobian = system.mass_matrix(q, t), system.constraint_jacobian(q, v, t)
-    acceleration = system.checked(a, system.nv, "a")
-    needed = mass @ acceleration + system.bias_force(q, v, t) - system.passive_force(q, v, t)
+    jacobian, acceleration = system.constraint_jacobian(q, v, t), system.checked(a, system.nv, "a")
     non_ideal = system.evaluate("non_ideal", q, v, t=t)["non_ideal"][:, 0]
-    needed -= non_ideal
-    if tau is not None:
-        needed -= system.checked(tau, system.nv, "tau")
+    needed = _smooth_load(system, q, v, acceleration, t, tau) - non_ideal
     rank = constraint_rank(system, q, real_array(v), t, jacobian)
     size = system.characteristic
     free = at_rank(size.even(jacobian), rank).null.T / size.columns
     actuation = system.actuation_matrix(q, v)
-    root = np.sqrt(positive_weights(system, weights))
-    reachable = free @ actuation / root
-    reach = ranked(reachable, relative=_TOLERANCE)
-    u = reach.solve(free @ needed) / root
+    given = positive_weights(system, weights)
+    root = np.sqrt(given)
+    reach = ranked(free @ actuation / root, relative=_TOLERANCE)
+    carried: CarriedLoad | None = None
+    if takes_part(system, contacts):
+        state = contact_state(system, q, real_array(v), acceleration, t)
+        u, carried = later("optimize.carry", "carry")(system, state, free, needed, actuation, weights=given)
+        needed = needed - carried.force
+    else:
+        u = reach.solve(free @ needed) / root
     missing = needed - actuation @ u
     residual = float(np.linalg.norm(free @ missing))
     multipliers = size.least_multipliers(jacobian, rank, missing)
-    offence = jacobian @ acceleration + system.constraint_bias(q, v, t)
-    violation = float(np.linalg.norm(offence))
-    if violation > _TOLERANCE * (
-        1.0 + float(np.linalg.norm(acceleration)) * float(np.abs(jacobian).max(initial=0.0))
-    ):
+    violation = float(np.linalg.norm(jacobian @ acceleration + system.constraint_bias(q, v, t)))
+    scale = float(np.linalg.norm(acceleration)) * float(np.abs(jacobian).max(initial=0.0))
+    reached = residual <= _TOLERANCE * (1.0 + float(np.linalg.norm(needed)))
+    if violation > _TOLERANCE * (1.0 + scale):
         status = Status.INCONSISTENT
-    elif residual > _TOLERANCE * (1.0 + float(np.linalg.norm(needed))):
-        status = Status.NOT_ACHIEVABLE
+    elif carried is not None:
+        status = carried.status if reached or not carried.status.ok else Status.ALMOST
     else:
-        status = Status.OK
-    motions = system.motions_left
-    speed = real_array(v)
-    if motions is not None and is_blocked(system, q, speed, t, acceleration, motions):
-        status = Status.RIGID
-    elif motions is not None and status is Status.NOT_ACHIEVABLE:
-        along = float(np.linalg.norm(motions.T @ missing))
-        status = status if along > _TOLERANCE * (1.0 + float(np.linalg.norm(needed))) else Status.RIGID
+        status = Status.OK if reached else Status.NOT_ACHIEVABLE
+    status = _where_rigid(system, q, real_array(v), t, acceleration, status, missing, needed)
     result = InverseDynamics(
         u=read_only(u),
         multipliers=read_only(multipliers),
@@ -89,12 +98,38 @@ def inverse_dynamics(
         actuation_rank=reach.rank,
         saturated=system.saturated(q, v, u, t),
         status=status,
+        contacts=carried,
     )
     if throw and status is not Status.OK:
         worst = violation if status is Status.INCONSISTENT else residual
         reason = ACTUATORS_FALL_SHORT if status is Status.NOT_ACHIEVABLE else status.diagnosis
+        if carried is not None and carried.status is status:
+            reason = carried.reason
         raise status.error(system.name, f"{reason} (residual {worst:.3g})", result=result)
     return result
+
+
+def _smooth_load(
+    system: Workspace, q: Array, v: ArrayLike, a: Array, t: float, tau: ArrayLike | None
+) -> Array:
+    """Return M a + h − k − τ."""
+    load = system.mass_matrix(q, t) @ a + system.bias_force(q, v, t) - system.passive_force(q, v, t)
+    return load if tau is None else load - system.checked(tau, system.nv, "tau")
+
+
+def _where_rigid(
+    system: Workspace, q: Array, v: Array, t: float, a: Array, status: Status, missing: Array, needed: Array
+) -> Status:
+    """Return RIGID where v, a or all that is missing point out of the motions that there are; else the status."""
+    motions = system.motions_left
+    if motions is None:
+        return status
+    if is_blocked(system, q, v, t, a, motions):
+        return Status.RIGID
+    along = float(np.linalg.norm(motions.T @ missing))
+    if status is Status.NOT_ACHIEVABLE and along <= _TOLERANCE * (1.0 + float(np.linalg.norm(needed))):
+        return Status.RIGID
+    return status
 
 
 def constraint_rank(system: Workspace, q: Array, v: Array, t: float, jacobian: Array) -> int:

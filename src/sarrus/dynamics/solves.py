@@ -9,6 +9,7 @@ import numpy as np
 
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.status import Answer, Status
+from sarrus.dynamics.carried_load import CarriedLoad
 from sarrus.kernels.layout import N_FACTS
 from sarrus.linalg.ranked import at_rank
 
@@ -139,6 +140,8 @@ class InverseDynamics(Answer):
     the motions the constraints leave. ``status`` is OK, NOT_ACHIEVABLE (the actuators cannot produce it)
     or INCONSISTENT (the acceleration violates the constraints; ``acceleration_residual`` says by how much).
     ``saturated`` names the actuators that a limit would keep from giving their part of it.
+    ``contacts`` are the forces of contacts with Coulomb friction, stops and dry friction where they act, else None.
+    The status is INFEASIBLE where their laws do not allow the motion, INCONSISTENT where v or a go into a plane.
     """
 
     u: Array
@@ -150,6 +153,7 @@ class InverseDynamics(Answer):
     actuation_rank: int
     status: Status
     saturated: tuple[str, ...] = ()
+    contacts: CarriedLoad | None = None
 
 
 @dataclass(frozen=True, eq=False)

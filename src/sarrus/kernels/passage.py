@@ -23,6 +23,7 @@ from sarrus.kernels.moves import move
 from sarrus.kernels.native_call import call_native
 from sarrus.kernels.record import laid
 from sarrus.kernels.stepping import finish, slope, take_step
+from sarrus.kernels.touching_rows import keep_slots, restore_slots
 from sarrus.kernels.vectors import copy, copy_scaled, divide, dot, fill
 
 # Size of the smallest pivot, relative to its largest value in the run, below which every state is measured.
@@ -80,7 +81,11 @@ def follow(table, x, size, projected, what, ended, stages, work):
         h, taken = c.x[clock] - b.x[clock], b.x[clock] - before.x[clock]
         close = (earlier - last) * h > 0.5 * (last + size) * taken
     if valley or close:
+        if exists(table.touching):
+            keep_slots(table.touching, table.nv)
         _find(table, x, valley, close, known, k, stages, work)
+        if exists(table.touching):
+            restore_slots(table.touching, table.nv)
     if size >= pl.CLOSE and header.lowest < np.inf:
         header.stay += 1.0
         header.lowest = np.inf

@@ -60,6 +60,7 @@ class Touching(Record, of=int):
     restitution: Floats  # of each unilateral one
     settings: Annotated[Any, TouchSettings]
     slots: Floats  # see `Slot`: what a step begins with, the end of a whole one, those of parts in turn, and room
+    kept: Floats  # the same, put aside while steps are tried
     turn: int  # which of these was the last
     problem: Annotated[Any, cp.ContactProblem]
     work: Floats

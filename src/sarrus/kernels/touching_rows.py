@@ -8,7 +8,7 @@ from sarrus.kernels import touching_layout as tl
 from sarrus.kernels.colliding_rows import add_parts, along_parts, find_gaps, load_rates, work_of
 from sarrus.kernels.flat import exists, internal
 from sarrus.kernels.native_call import call_native
-from sarrus.kernels.vectors import axpy, fill, inner
+from sarrus.kernels.vectors import axpy, copy, fill, inner
 
 # Relative difference of times that are the same.
 SAME_TIME = 1e-6
@@ -24,6 +24,18 @@ def forget(table, x):
         bound, sign = touching.given_bounds[s], touching.signs[s]
         beyond = sign * (x[touching.coordinates[s]] - bound) < -touching.settings.closed
         touching.bounds[s] = -np.inf * sign if beyond else bound
+
+
+@internal
+def keep_slots(touching, nv):
+    """Put aside what is known of the last steps, before others are tried."""
+    copy(touching.slots, touching.kept, (tl.ROOM + 1) * tl.slot_size(touching, nv))
+
+
+@internal
+def restore_slots(touching, nv):
+    """Forget the steps that were tried."""
+    copy(touching.kept, touching.slots, (tl.ROOM + 1) * tl.slot_size(touching, nv))
 
 
 @internal

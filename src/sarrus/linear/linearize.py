@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sarrus.analysis.equilibrium import loads_at_rest
+from sarrus.analysis.rest import loads_at_rest
 from sarrus.base.errors import ArgumentError
 from sarrus.base.numbers import real_array
 from sarrus.coordinates.choices import PARTITION, Coordinates

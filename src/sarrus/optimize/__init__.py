@@ -5,9 +5,10 @@ Contact   `solve_contact_problem` → `ContactSolution`: Coulomb friction exactl
 Rows      `bounds`, `friction_cone`, `quadratic_constraint`, put together by `stack`
 """
 
+from sarrus.dynamics.contact_state import Mode
 from sarrus.optimize.cone_program import ConeProgram, ConeSolution, solve_cone_program
 from sarrus.optimize.cone_rows import ConeRows, bounds, friction_cone, quadratic_constraint, stack
-from sarrus.optimize.contact_problem import ContactSolution, Mode, solve_contact_problem
+from sarrus.optimize.contact_problem import ContactSolution, solve_contact_problem
 
 __all__ = [
     "ConeProgram",

@@ -18,7 +18,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from enum import IntEnum
 from functools import cached_property
 
 import numpy as np
@@ -28,13 +27,14 @@ from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError
 from sarrus.base.numbers import real_array
 from sarrus.base.status import Answer, Status
+from sarrus.dynamics.contact_state import Mode
 from sarrus.kernels import contact_problem_layout as cp
 from sarrus.kernels.c_function import contact_problem
 from sarrus.kernels.contact_problem import HUGE
 from sarrus.linalg.ranked import ranked
 from sarrus.optimize.cone_program import solve_cone_program
-from sarrus.optimize.cone_rows import ConeRows, stack
-from sarrus.optimize.friction_blocks import Blocks
+from sarrus.optimize.cone_rows import ConeRows
+from sarrus.optimize.friction_blocks import Blocks, allowed_rows
 
 # Relative residual that is aimed at, that any answer of least forces may have, and where rounding ends the iterations.
 TARGET, SMALL, ACCEPTED = 1e-14, 1e-12, 1e-10
@@ -52,14 +52,6 @@ UNMOVED = 1e-7
 GIVING = 1e-10
 # A proof that there is no answer holds to this.
 PROVED = 1e-10
-
-
-class Mode(IntEnum):
-    """What a contact does: it is open, it sticks, it slides."""
-
-    OPEN = 0
-    STICKING = 1
-    SLIDING = 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -217,7 +209,7 @@ class _Scaled:
     def programmed(self) -> tuple[Array, ConeRows]:
         """The forces that there may be, by columns, and the rows of cone programs for them."""
         along = np.eye(len(self.b))[:, ~self.blocks.idle]
-        return along, _allowed(along, np.zeros(len(self.b)), self.blocks)
+        return along, allowed_rows(along, np.zeros(len(self.b)), self.blocks)
 
     def newton(self, r: Array, beginnings: int) -> tuple[Array, float, int]:
         """Return the best that Newton's method comes by, its residual, and the number of steps."""
@@ -277,7 +269,7 @@ class _Scaled:
         if null.shape[1] == 0:
             return r, residual, np.ones(len(r), dtype=bool)
         along = np.linalg.qr(ways @ null)[0]
-        rows = _allowed(along, r, self.blocks)
+        rows = allowed_rows(along, r, self.blocks)
         found = solve_cone_program(
             np.eye(along.shape[1]), along.T @ r, rows.G, rows.h, cones=rows.cones, throw=False
         )
@@ -322,21 +314,3 @@ class _Scaled:
         forces = np.zeros(len(self.b))
         forces[normal] = found
         return forces
-
-
-def _allowed(along: Array, base: Array, blocks: Blocks) -> ConeRows:
-    """Return the rows of the x for which the forces base + along x are allowed."""
-    parts = []
-    for k in range(blocks.count):
-        mine = np.flatnonzero(blocks.owner == k)
-        rows, offset, mu = along[mine], base[mine], blocks.friction[k]
-        if not blocks.cone[k]:
-            if blocks.limit[k] > 0.0:
-                ball = np.vstack([np.zeros(along.shape[1]), -rows])
-                parts.append(ConeRows(ball, np.append(blocks.limit[k], offset), 0, (len(ball),)))
-        elif len(mine) == 1 or mu == 0.0:
-            parts.append(ConeRows(-rows[:1], offset[:1], 1))
-        else:
-            weights = np.where(blocks.head[mine], mu, 1.0)
-            parts.append(ConeRows(-weights[:, None] * rows, weights * offset, 0, (len(mine),)))
-    return stack(parts)

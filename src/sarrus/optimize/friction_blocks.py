@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sarrus.base.arrays import Array
+from sarrus.optimize.cone_rows import ConeRows, stack
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,3 +90,21 @@ class Blocks:
         radius = np.where(cone, mu * height, self.limit)
         rim = np.where(head, height[owner], np.where(edge, radius, 0.0)[owner] * d)
         return np.asarray(np.where(inside[owner], x, np.where(edge[owner], rim, 0.0)))
+
+
+def allowed_rows(along: Array, base: Array, blocks: Blocks) -> ConeRows:
+    """Return the rows of the x for which the forces base + along x are allowed."""
+    parts = []
+    for k in range(blocks.count):
+        mine = np.flatnonzero(blocks.owner == k)
+        rows, offset, mu = along[mine], base[mine], blocks.friction[k]
+        if not blocks.cone[k]:
+            if blocks.limit[k] > 0.0:
+                ball = np.vstack([np.zeros(along.shape[1]), -rows])
+                parts.append(ConeRows(ball, np.append(blocks.limit[k], offset), 0, (len(ball),)))
+        elif len(mine) == 1 or mu == 0.0:
+            parts.append(ConeRows(-rows[:1], offset[:1], 1))
+        else:
+            weights = np.where(blocks.head[mine], mu, 1.0)
+            parts.append(ConeRows(-weights[:, None] * rows, weights * offset, 0, (len(mine),)))
+    return stack(parts)

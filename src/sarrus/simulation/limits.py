@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sarrus.base.arrays import Array
+from sarrus.dynamics.joint_limits import JointLimits, joint_limits
 from sarrus.dynamics.workspace import Workspace
 from sarrus.simulation.interpolation import coefficients, value_at
 from sarrus.simulation.records import LimitCrossing
@@ -16,16 +17,6 @@ _BETWEEN, _HALVINGS = 8, 40
 _PLACES = np.linspace(0.0, 1.0, _BETWEEN + 2)[:, None]
 # Records that are looked at together.
 _BLOCK = 8192
-
-
-class JointLimits(NamedTuple):
-    """All limits of joints: coordinate and velocity of each, the bound, and the sign with which it is an upper one."""
-
-    names: tuple[str, ...]
-    places: np.ndarray
-    rates: np.ndarray
-    bounds: Array
-    signs: Array
 
 
 class _Crossing(NamedTuple):
@@ -65,31 +56,6 @@ def find_limit_crossings(
             found += [_located(limits, crossing) for crossing in _crossed(limits, k, *parts)]
     return tuple(
         LimitCrossing(limits.names[k], time, x, float(limits.bounds[k])) for time, k, x in sorted(found)
-    )
-
-
-def joint_limits(system: Workspace) -> JointLimits:
-    """Return the limits of the joints of a system."""
-    return system.model.lasting("limits", lambda: _limits_of(system))
-
-
-def _limits_of(system: Workspace) -> JointLimits:
-    """Return the limits of a model, the lower one of each coordinate first."""
-    place = {name: i for i, name in enumerate(system.coordinate_names)}
-    rate = {name: i for i, name in enumerate(system.velocity_names)}
-    joints = system.mechanism.joints() if system.mechanism is not None else ()
-    limited = [
-        (name, limit)
-        for joint in joints
-        for name, limit in zip(joint.velocity_names, joint.limits)
-        if limit is not None and name in place
-    ]
-    return JointLimits(
-        tuple(name for name, _ in limited for _ in range(2)),
-        np.repeat(np.array([place[name] for name, _ in limited], dtype=np.int64), 2),
-        np.repeat(np.array([rate[name] for name, _ in limited], dtype=np.int64), 2),
-        np.array([bound for _, limit in limited for bound in limit], dtype=float),
-        np.tile([-1.0, 1.0], len(limited)),
     )
 
 

@@ -18,6 +18,7 @@ from sarrus.control.sampling import Sampling
 from sarrus.coordinates.chart import Chart
 from sarrus.coordinates.choices import Coordinates
 from sarrus.dynamics.closed_state import require_at
+from sarrus.dynamics.contact_state import touch_names
 from sarrus.dynamics.control_limits import control_bounds
 from sarrus.dynamics.ranks import generic_rank
 from sarrus.dynamics.rigidity import held, is_blocked
@@ -34,7 +35,7 @@ from sarrus.simulation.passages import PassageLog, passage_sizes
 from sarrus.simulation.recorder import Recorder
 from sarrus.simulation.records import EventRecord
 from sarrus.simulation.run_options import RunOptions
-from sarrus.simulation.touching import Touches, touch_names
+from sarrus.simulation.touching import Touches
 
 if TYPE_CHECKING:
     from sarrus.simulation.formulated import FormulatedAcceleration, Method

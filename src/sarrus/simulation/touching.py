@@ -11,7 +11,8 @@ import numpy as np
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError, SolveError
 from sarrus.base.status import Status
-from sarrus.dynamics.described import Described
+from sarrus.dynamics.contact_state import touch_gaps, touch_motion, touch_names
+from sarrus.dynamics.joint_limits import dry_friction, joint_limits
 from sarrus.dynamics.lane_functions import lane_slope, suits_lanes
 from sarrus.dynamics.workspace import Workspace
 from sarrus.equations.sparse import rows_of
@@ -26,7 +27,6 @@ from sarrus.linalg import dense
 from sarrus.linalg.ranked import ranked
 from sarrus.simulation.colliding import Collisions, geometry_contacts
 from sarrus.simulation.geometry_log import NONE, Meetings, meetings_of
-from sarrus.simulation.limits import joint_limits
 
 # Gaps below this [characteristic lengths, rad] are closed; a start may be that deep below a plane.
 CLOSED, DEEP = 1e-9, 1e-5
@@ -42,31 +42,6 @@ _LOG, _LEAST_RECORDS = 1 << 16, 256
 _LIFT = 10.0
 
 
-def touch_names(system: Workspace) -> tuple[str, ...]:
-    """Return the names of the forces of a run: rows of contacts, stops and joints with dry friction."""
-    return system.model.lasting("touch names", lambda: _names(system))
-
-
-def _names(system: Workspace) -> tuple[str, ...]:
-    limits = joint_limits(system)
-    rows = [row for touch in system.equations.touches for row in touch.row_names]
-    sides = {-1.0: "lower", 1.0: "upper"}
-    stops = [f"{name}.{sides[sign]} stop" for name, sign in zip(limits.names, limits.signs)]
-    return (*rows, *stops, *(f"{name}.friction" for name, _, _ in _dry(system)))
-
-
-def _dry(system: Described) -> list[tuple[str, int, float]]:
-    """Return name, velocity and limit [N, N m] of every joint velocity with dry friction."""
-    places = {name: k for k, name in enumerate(system.velocity_names)}
-    joints = system.mechanism.joints() if system.mechanism is not None else ()
-    return [
-        (name, places[name], limit)
-        for joint in joints
-        for name, limit in zip(joint.velocity_names, joint.friction)
-        if limit > 0.0
-    ]
-
-
 class Touches:
     """The arrays of one run; `attach` has the kernels step with them.
 
@@ -75,7 +50,7 @@ class Touches:
 
     def __init__(self, system: Workspace, q: Array, t: float) -> None:
         self.system = system
-        contacts, limits, dry = system.equations.touches, joint_limits(system), _dry(system)
+        contacts, limits, dry = system.equations.touches, joint_limits(system), dry_friction(system)
         self.names = touch_names(system)
         self.stuck, self.tried = np.nan, 0  # when the kernel failed last, and how often
         self.touching = touching = tl.Touching.zeros()
@@ -86,17 +61,17 @@ class Touches:
         settings.force = _LIFT * size.mass
         widths = [len(touch.row_names) for touch in contacts]
         touching.contacts, touching.contact_rows = len(contacts), sum(widths)
-        touching.stops, touching.dry = len(limits.names), len(dry)
+        touching.stops, touching.dry = len(limits.names), len(dry.names)
         signs = -limits.signs
         self._integers = [
             limits.places.copy(),
-            np.array([*limits.rates, *(place for _, place, _ in dry)], dtype=np.int64),
+            np.array([*limits.rates, *dry.rates], dtype=np.int64),
         ]
         touching.coordinates, touching.speeds = self._integers
         self._floats = [
             signs,
             limits.bounds.copy(),
-            np.array([limit for _, _, limit in dry], dtype=float),
+            dry.limits.copy(),
         ]
         touching.signs, touching.bounds, touching.limits = self._floats
         beyond = signs * (q[limits.places] - limits.bounds) < -settings.closed
@@ -153,7 +128,8 @@ class Touches:
             for old, new in zip(slots.reshape(tl.ROOM + 1, -1), self.slots.reshape(tl.ROOM + 1, -1)):
                 for part, place in zip(laid(old, before), laid(new, self._sizes())):
                     place[: len(part)] = part
-        touching.slots = self.slots
+        self._aside = np.zeros_like(self.slots)
+        touching.slots, touching.kept = self.slots, self._aside
         if collisions is not None:
             self.drain()
             self._log = np.empty(cl.N_LOGGED * max(_LOG, _LEAST_RECORDS * more))
@@ -177,17 +153,7 @@ class Touches:
         return tl.slot_sizes(self.touching, self.system.nv)
 
     def _load(self, system: Workspace) -> None:
-        touches = system.equations.touches
-        self._gaps = system.compiled.named(
-            "touch gaps", lambda: {"gap": ca.vertcat(*(touch.gap for touch in touches))}
-        )
-
-        def motion() -> dict[str, ca.SX]:
-            rates = ca.vertcat(*(touch.rates for touch in touches))
-            bias = ca.vertcat(*(touch.bias for touch in touches))
-            return {"rates": rates, "bias": bias, "rows": ca.jacobian(rates, system.equations.v)}
-
-        self._motion = system.compiled.named("touch motion", motion)
+        self._gaps, self._motion = touch_gaps(system), touch_motion(system)
         self.touching.gaps, self.touching.motion = self._gaps.address, self._motion.address
 
     def refuse_depth(self, x: Array, what: str = "") -> None:
@@ -225,6 +191,16 @@ class Touches:
         self.local = np.zeros(sum(la.local_sizes(table)))
         table.local, table.touching = self.local, self.touching
         table.implicit, table.acceleration = time_step.address, touched_acceleration.address
+
+    @property
+    def arrays(self) -> dict[str, np.ndarray]:
+        """The numbers that describe them, by their fields of `sarrus.kernels.touching_layout.Touching`."""
+        integers = dict(zip(("sizes", "first_rows"), self._counts))
+        integers |= dict(zip(("coordinates", "speeds"), self._integers))
+        floats = dict(zip(("signs", "bounds", "limits"), self._floats))
+        floats |= dict(zip(("friction", "static", "restitution"), self._laws))
+        bounds = joint_limits(self.system).bounds
+        return {**integers, **floats, "given_bounds": bounds, "settings": self._settings}
 
     @property
     def residual(self) -> float:

@@ -46,7 +46,9 @@ class ModePanel:
     def go_to_rest(self) -> None:
         """Show the equilibrium near here, or the stable one that one falls into, and its modes."""
         try:
-            found = equilibrium(self.viewer.system, self.viewer.q, stable=bool(self.stable.value))
+            found = equilibrium(
+                self.viewer.system, self.viewer.q, stable=bool(self.stable.value), contacts=False
+            )
         except SarrusError as error:
             self.text.content = small_print(str(error))
             return

@@ -16,6 +16,8 @@ from sarrus.control.law import Law
 from sarrus.dynamics.ranks import generic_rank
 from sarrus.dynamics.sensing import needs_accelerations, sensors_of
 from sarrus.dynamics.system import System
+from sarrus.export.c.contact_step_entry import contact_step
+from sarrus.export.c.contacts_entry import contacts
 from sarrus.export.c.contents import Natives, SystemPlan
 from sarrus.export.c.entry_points import forward_dynamics, step, terms
 from sarrus.export.c.functions import Kernels
@@ -26,9 +28,18 @@ from sarrus.export.c.sensors_entry import sensors
 from sarrus.export.c.values import Table
 from sarrus.export.c.writing import write_files
 
-FUNCTIONS = ("forward_dynamics", "inverse_dynamics", "terms", "step", "sensors", "law")
+FUNCTIONS = (
+    "forward_dynamics",
+    "inverse_dynamics",
+    "terms",
+    "step",
+    "sensors",
+    "contacts",
+    "contact_step",
+    "law",
+)
 # Those that read their state from the array x of the workspace.
-_OF_THE_SYSTEM = ("forward_dynamics", "terms", "step", "sensors")
+_OF_THE_SYSTEM = ("forward_dynamics", "terms", "step", "sensors", "contacts", "contact_step")
 
 
 @dataclass(frozen=True)
@@ -79,7 +90,9 @@ def c_code(
     functions : sequence of str, optional
         Of a system: forward_dynamics (default), inverse_dynamics (a law that demands a; u of least norm), terms (M, h,
         k, S, φ, ψ, A, γ, N v), step (RK4 with projection), sensors (what they read; where some measure accelerations
-        or forces it brings forward_dynamics along). Of a law also: law (default).
+        or forces it brings forward_dynamics along), contacts (gaps, velocities and rows of those with Coulomb
+        friction), contact_step (a step with them, stops and dry friction; the others leave them open). Of a law also:
+        law (default).
     name : str, optional
         Prefix of all names in C; by default that of the system, letters, digits and underscores of it, after
         ``model_`` where C has that name already.
@@ -152,6 +165,10 @@ def _contents(name: str, system: System, law: Law | None, wanted: Sequence[str],
         elif function == "step":
             entry = step(name, plan, kernels)
             contents.constants |= plan.constants
+        elif function == "contact_step":
+            entry = contact_step(name, plan, kernels, natives, q)
+        elif function == "contacts":
+            entry = contacts(name, plan, kernels, natives)
         else:
             entry = sensors(name, plan, kernels, natives)
         contents.members += entry.members

@@ -115,6 +115,11 @@ class SystemPlan:
             entries[name] = Address(View(name, DOUBLE, constant=True))
         room = la.QUATERNIONS + int(table.n_quaternions)
         self.table = Table("the system", clean(table, entries), entries, room, "W->order", "system_table")
+        self._entries = entries
+
+    def enter(self, more: Mapping[str, Value]) -> None:
+        """Have the table know more entries, for kernels that are translated from now on."""
+        self._entries.update(more)
 
     def _native(self, natives: Natives, name: str) -> None:
         compiled = self.system.compiled

@@ -146,7 +146,8 @@ class Expressions(ABC):
     def member(owner: Term, name: str) -> Term | View:
         """Return a member of a structure."""
         assert isinstance(owner.kind, Struct)
-        return typed(f"{owner.text}.{name}", dict(owner.kind.members)[name])
+        found = typed(f"{owner.text}.{name}", dict(owner.kind.members)[name])
+        return replace(found, record=owner.kind.record(name)) if isinstance(found, View) else found
 
     def _tuple(self, node: ast.Tuple) -> Value:
         return Pack(tuple(self.value(item) for item in node.elts))

@@ -29,6 +29,7 @@ STATUSES = (
     Status.NOT_FINITE,
     Status.PROJECTION_FAILED,
     Status.INFEASIBLE,
+    Status.NOT_CONVERGED,
     Status.UNSTABLE_STEP,
 )
 

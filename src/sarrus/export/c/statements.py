@@ -275,7 +275,7 @@ class Translator(Expressions):
         terms = [storable(value) for value in pack.values]
         old = dict(before.members) if isinstance(before, Struct) else {}
         kinds = (str(join(old.get(m, term.kind), term.kind)) for m, term in zip(pack.members, terms))
-        found = self._variable(Struct(tuple(zip(pack.members, kinds)), getattr(pack.kind, "__name__", "")))
+        found = self._variable(Struct(tuple(zip(pack.members, kinds)), pack.kind))
         for member, term in zip(pack.members, terms):
             self.line(f"{found.text}.{member} = {term.text};")
         return found
@@ -290,7 +290,7 @@ class Translator(Expressions):
         if not lengths.text.isidentifier():
             lengths = self._variable(sizes.kind)
             self.line(f"{lengths.text} = {sizes.text};")
-        found = self._variable(Struct(tuple((name, start.type) for name in names), sizes.kind.name))
+        found = self._variable(Struct(tuple((name, start.type) for name in names), sizes.kind.python))
         self.line(f"{found.text}.{names[0]} = {start.text};")
         for before, name in pairwise(names):
             self.line(f"{found.text}.{name} = {found.text}.{before} + {lengths.text}.{before};")
@@ -370,7 +370,7 @@ class Translator(Expressions):
 
     def _do_for(self, node: ast.For) -> None:
         assert isinstance(node.target, ast.Name)
-        if not isinstance(node.iter, ast.Call):
+        if not (isinstance(node.iter, ast.Call) and ast.unparse(node.iter.func) == "range"):
             self._repeat(node, node.target.id)
             return
         limits = [self.value(argument) for argument in node.iter.args]
@@ -399,6 +399,10 @@ class Translator(Expressions):
     def _repeat(self, node: ast.For, name: str) -> None:
         """Translate a loop over a tuple: its body once for each."""
         values = self.value(node.iter)
+        if isinstance(values, Term):
+            assert isinstance(values.kind, Struct)
+            held = self.kept(values)
+            values = Pack(tuple(self.member(held, m) for m, _ in values.kind.members))
         assert isinstance(values, Pack)
         if any(isinstance(inner, ast.Break | ast.Continue) for inner in ast.walk(node)):
             raise TypeError(f"{self.tree.name}: a loop over a tuple that is left has no form in C")

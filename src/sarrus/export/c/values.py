@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from sarrus.codegen.c_source import c_number
-from sarrus.kernels.record import Record, pointee
+from sarrus.kernels.record import Record, pointee, record_fields
 
 # Types of C expressions besides those of structs. Python's bool is an int.
 INT, DOUBLE, VOID = "int", "double", "void"
@@ -17,10 +17,20 @@ INT, DOUBLE, VOID = "int", "double", "void"
 
 @dataclass(frozen=True)
 class Struct:
-    """A tuple that a function returns: its members and their types."""
+    """A tuple that a function returns: its members and their types, and the named tuple that it is in Python."""
 
     members: tuple[tuple[str, str], ...]
-    name: str = ""
+    python: type[tuple[Any, ...]] | None = None
+
+    @property
+    def name(self) -> str:
+        """The name of the named tuple."""
+        return "" if self.python is None else self.python.__name__
+
+    def record(self, member: str) -> type[Record] | None:
+        """Return the record that a member points to, None where it is numbers."""
+        records = () if self.python is None else record_fields(self.python)
+        return dict(zip(dict(self.members), records)).get(member)
 
 
 Kind = str | Struct

@@ -1,0 +1,279 @@
+"""`ContactState`: contacts with Coulomb friction, stops and dry friction of joints at a state, and what each one does.
+
+Their forces r act by Jᵀ r, J their rows: of a contact its normal and tangential velocities and the torsion, of a stop
+the velocity away from it, of dry friction the velocity of the joint. What each does follows from (q, v, a): it is open,
+or opens; it slides, with its friction against the slip; or it sticks. One that neither moves nor begins to carries
+whatever its law allows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+from functools import partial
+
+import casadi as ca
+import numpy as np
+
+from sarrus.base.arrays import Array
+from sarrus.base.errors import ArgumentError
+from sarrus.codegen import NativeFunction
+from sarrus.dynamics.closed_state import OPEN
+from sarrus.dynamics.evaluations import Evaluations
+from sarrus.dynamics.joint_limits import dry_friction, joint_limits
+
+# Velocities, and accelerations, that are zero, relative to those of the mechanism in characteristic units.
+STILL, STEADY = 1e-8, 1e-6
+
+
+class Mode(IntEnum):
+    """What a contact does: it is open, it sticks, it slides."""
+
+    OPEN = 0
+    STICKING = 1
+    SLIDING = 2
+
+
+@dataclass(frozen=True, eq=False)
+class Touching:
+    """A contact, a stop or dry friction: its rows among all, and the law of its forces.
+
+    ``kind`` is "contact", "stop" or "friction"; ``limit`` [N, N m] is that of dry friction. ``unit`` is what its gap
+    and its velocities are measured by: the characteristic length, or 1 rad.
+    """
+
+    name: str
+    kind: str
+    rows: slice
+    unit: float
+    friction: float = 0.0
+    static: float = 0.0
+    limit: float = np.inf
+
+    @property
+    def tails(self) -> slice:
+        """Its tangential rows."""
+        return slice(self.rows.start + (self.kind != "friction"), self.rows.stop)
+
+
+@dataclass(frozen=True, eq=False)
+class ForceLaws:
+    """The forces r = base + ways · y that laws allow, y by blocks, see `sarrus.optimize.solve_contact_problem`.
+
+    ``contacts`` are (number of entries of y, μ), ``dry`` (number, limit), which come last; ``owners`` the touching of
+    each block.
+    """
+
+    base: Array
+    ways: Array
+    contacts: tuple[tuple[int, float], ...]
+    dry: tuple[tuple[int, float], ...]
+    owners: tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class ContactState:
+    """Contacts, stops and dry friction at a state.
+
+    Attributes
+    ----------
+    touching : what there is, in the order of the rows. names : of the rows (m,).
+    rows : (m × nv) J. gaps : of each [m, rad], zero for dry friction.
+    modes : of each.
+    directions : (m,) of the slip of those that slide, tails of length one.
+    impossible : why no finite forces give this motion, in words; "" where nothing is against it.
+    """
+
+    touching: tuple[Touching, ...]
+    names: tuple[str, ...]
+    rows: Array
+    gaps: Array
+    modes: tuple[Mode, ...]
+    directions: Array
+    impossible: str
+
+    @property
+    def laws(self) -> ForceLaws:
+        """The forces that its laws allow."""
+        m = len(self.names)
+        base = np.zeros(m)
+        columns: tuple[list[Array], list[Array]] = [], []
+        sizes: tuple[list[tuple[int, float]], list[tuple[int, float]]] = [], []
+        owners: tuple[list[int], list[int]] = [], []
+        for k, (one, mode) in enumerate(zip(self.touching, self.modes)):
+            dry, ways, number = one.kind == "friction", np.eye(m)[one.rows], one.limit
+            if mode is Mode.OPEN:
+                continue
+            if dry and mode is Mode.SLIDING:
+                base[one.rows] = -one.limit * self.directions[one.rows]
+                continue
+            if not dry:
+                number = one.static if mode is Mode.STICKING else 0.0
+                if mode is Mode.SLIDING:
+                    ways = ways[:1] - one.friction * self.directions * _inside(one.tails, m)
+                elif number == 0.0:
+                    ways = ways[:1]
+            columns[dry].append(ways)
+            sizes[dry].append((len(ways), number))
+            owners[dry].append(k)
+        ways = np.vstack([np.zeros((0, m)), *columns[0], *columns[1]]).T
+        return ForceLaws(base, ways, tuple(sizes[0]), tuple(sizes[1]), (*owners[0], *owners[1]))
+
+
+def _inside(rows: slice, count: int) -> np.ndarray:
+    places = np.arange(count)
+    return (rows.start <= places) & (places < rows.stop)
+
+
+def touch_names(system: Evaluations) -> tuple[str, ...]:
+    """Return the names of the forces of contacts with Coulomb friction, of stops and of dry friction, in this order.
+
+    Those of contacts are the names of their rows.
+    """
+    return system.model.lasting("touch names", lambda: _names(system))
+
+
+def _names(system: Evaluations) -> tuple[str, ...]:
+    rows = [row for touch in system.equations.touches for row in touch.row_names]
+    return (*rows, *(one.name for one in touching_of(system) if one.kind != "contact"))
+
+
+def touching_of(system: Evaluations) -> tuple[Touching, ...]:
+    """Return all contacts with Coulomb friction, stops and dry friction of a system, in the order of their rows."""
+    return system.model.lasting("touching", lambda: _touching(system))
+
+
+def _touching(system: Evaluations) -> tuple[Touching, ...]:
+    limits, dry, size = joint_limits(system), dry_friction(system), system.characteristic
+    found, start = [], 0
+    for touch in system.equations.touches:
+        rows = slice(start, start := start + len(touch.row_names))
+        coefficients = touch.friction_coefficient, touch.static_coefficient
+        found.append(Touching(touch.name, "contact", rows, size.length, *coefficients))
+    sides = {-1.0: "lower", 1.0: "upper"}
+    for name, rate, sign in zip(limits.names, limits.rates, limits.signs):
+        rows = slice(start, start := start + 1)
+        found.append(Touching(f"{name}.{sides[sign]} stop", "stop", rows, 1.0 / size.columns[rate]))
+    for name, rate, limit in zip(*dry):
+        rows = slice(start, start := start + 1)
+        found.append(
+            Touching(f"{name}.friction", "friction", rows, 1.0 / size.columns[rate], limit=float(limit))
+        )
+    return tuple(found)
+
+
+def takes_part(system: Evaluations, contacts: bool | None) -> bool:
+    """Tell whether contacts, stops and dry friction act: by default where a run steps in time by itself.
+
+    That is where there are contacts with Coulomb friction.
+    """
+    if contacts is None:
+        return bool(system.equations.touches)
+    return contacts and bool(touching_of(system))
+
+
+def gap_outputs(system: Evaluations) -> dict[str, ca.SX]:
+    """Return the gaps of contacts over the symbols of the equations."""
+    return {"gap": ca.vertcat(*(touch.gap for touch in system.equations.touches))}
+
+
+def motion_outputs(system: Evaluations) -> dict[str, ca.SX]:
+    """Return the velocities of the rows of contacts, their biases, and the rows."""
+    touches = system.equations.touches
+    rates = ca.vertcat(*(touch.rates for touch in touches))
+    bias = ca.vertcat(*(touch.bias for touch in touches))
+    return {"rates": rates, "bias": bias, "rows": ca.jacobian(rates, system.equations.v)}
+
+
+def touch_gaps(system: Evaluations) -> NativeFunction:
+    """Return the function of x = [q | v | u | t | p | τ] that gives the gaps of contacts."""
+    return system.compiled.named("touch gaps", partial(gap_outputs, system))
+
+
+def touch_motion(system: Evaluations) -> NativeFunction:
+    """Return the function that gives what `motion_outputs` has."""
+    return system.compiled.named("touch motion", partial(motion_outputs, system))
+
+
+@dataclass(frozen=True, eq=False)
+class TouchRows:
+    """Gaps (of each), rows J (m × nv), their velocities and biases (m,) at (q, v, t): J a + bias their derivatives."""
+
+    gaps: Array
+    rows: Array
+    rates: Array
+    bias: Array
+
+
+def touch_rows(system: Evaluations, q: Array, v: Array, t: float) -> TouchRows:
+    """Return what moves at all contacts, stops and joints with dry friction."""
+    limits, dry = joint_limits(system), dry_friction(system)
+    signs = -limits.signs
+    gaps = [signs * (q[limits.places] - limits.bounds), np.zeros(len(dry.names))]
+    rows = [signs[:, None] * np.eye(system.nv)[limits.rates], np.eye(system.nv)[dry.rates]]
+    rates = [row @ v for row in rows]
+    bias = [np.zeros(len(row)) for row in rows]
+    if system.equations.touches:
+        x = system.pack(q, v, None, t)
+        found = touch_motion(system).evaluate(x)
+        gaps.insert(0, touch_gaps(system)(x))
+        rows.insert(0, found["rows"])
+        rates.insert(0, found["rates"][:, 0])
+        bias.insert(0, found["bias"][:, 0])
+    return TouchRows(np.concatenate(gaps), np.vstack(rows), np.concatenate(rates), np.concatenate(bias))
+
+
+def contact_state(
+    system: Evaluations, q: Array, v: Array, a: Array, t: float = 0.0, *, near: float = OPEN
+) -> ContactState:
+    """Return what contacts, stops and dry friction do at (q, v, t) with the acceleration a.
+
+    Gaps up to ``near`` [characteristic lengths, rad] are closed. A joint that is beyond its limit by more is not
+    stopped, as in runs; a contact that is below its plane by more is an `ArgumentError`.
+    """
+    found, touching, size = touch_rows(system, q, v, t), touching_of(system), system.characteristic
+    speed = float(np.abs(size.columns * v).max(initial=0.0))
+    slow = STILL * (1.0 + speed)
+    steady = STEADY * (1.0 + speed**2 + float(np.abs(size.columns * a).max(initial=0.0)))
+    change = found.rows @ a + found.bias
+    directions, modes, impossible = np.zeros(len(change)), [], ""
+    for one, gap in zip(touching, found.gaps):
+        if one.kind == "contact" and gap < -near * one.unit:
+            raise ArgumentError(
+                f"{system.name}: contact {one.name!r} is {-gap:.3g} m below its plane; raise the body",
+                element=one.name,
+            )
+        rates, changes = found.rates[one.rows] / one.unit, change[one.rows] / one.unit
+        if one.kind != "friction":
+            if abs(gap) > near * one.unit or rates[0] > slow:
+                modes.append(Mode.OPEN)
+                continue
+            if rates[0] < -slow:
+                impossible = impossible or (
+                    f"{one.kind} {one.name!r} closes with a velocity of {-rates[0] * one.unit:.3g}, which takes an "
+                    "impact"
+                )
+            elif changes[0] > steady:
+                modes.append(Mode.OPEN)
+                continue
+            elif changes[0] < -steady:
+                impossible = impossible or (
+                    f"{one.kind} {one.name!r} is closed, and this acceleration goes beyond it by "
+                    f"{-changes[0] * one.unit:.3g}"
+                )
+        modes.append(_mode_of_tails(one, rates, changes, slow, steady, directions))
+    names = touch_names(system)
+    return ContactState(touching, names, found.rows, found.gaps, tuple(modes), directions, impossible)
+
+
+def _mode_of_tails(
+    one: Touching, rates: Array, changes: Array, slow: float, steady: float, directions: Array
+) -> Mode:
+    """Return whether what is closed slides, or begins to, and write down in which direction."""
+    first = one.tails.start - one.rows.start
+    for motion, least in ((rates[first:], slow), (changes[first:], steady)):
+        length = float(np.linalg.norm(motion))
+        if length > least:
+            directions[one.tails] = motion / length
+            return Mode.SLIDING
+    return Mode.STICKING

@@ -1,0 +1,170 @@
+"""A step with contacts in C: the time-stepping method of runs, for the contacts that a system has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+
+import casadi as ca
+import numpy as np
+
+from sarrus.base.errors import ArgumentError
+from sarrus.dynamics.contact_state import gap_outputs, motion_outputs, touch_names, touching_of
+from sarrus.dynamics.system import System
+from sarrus.export.c.contents import Member, Natives, SystemPlan, array, clean
+from sarrus.export.c.entry_points import Entry, example, function, loop, prototype
+from sarrus.export.c.functions import Kernels
+from sarrus.export.c.identifiers import enumeration
+from sarrus.export.c.values import DOUBLE, INT, Address, KernelCode, Known, Table, Term, Value, View
+from sarrus.kernels import contact_problem_layout as cp
+from sarrus.kernels import layout as la
+from sarrus.kernels import touching_layout as tl
+from sarrus.kernels.contact_problem import contact_problem
+from sarrus.kernels.moves import normalize
+from sarrus.kernels.run_state import Run
+from sarrus.kernels.stepping import finish
+from sarrus.kernels.time_stepping import time_step
+from sarrus.simulation.touching import Touches
+
+_INTEGERS = ("sizes", "first_rows", "coordinates", "speeds")
+_FLOATS = ("signs", "bounds", "given_bounds", "friction", "static", "limits", "restitution")
+
+
+def contact_step(name: str, plan: SystemPlan, kernels: Kernels, natives: Natives, q: np.ndarray) -> Entry:
+    """Return a step with contacts, stops and dry friction."""
+    system, upper = plan.system, name.upper()
+    if not touching_of(system):
+        raise ArgumentError(
+            f"{system.name}: functions asks for contact_step, and it has no contacts with friction='coulomb', no "
+            "limits and no dry friction; step is for it",
+            element="contact_step",
+        )
+    system.without_activations("steps with contacts")
+    members = _attach(plan, natives, Touches(system.workspace(), q, 0.0))
+    names, state = touch_names(system), la.local_sizes(plan.table.numbers)
+    at = state.header + state.start + state.ranks
+    new = View(f"W->local + {at}", DOUBLE)
+    step_of, _ = kernels.call(time_step, [plan.table, View("W->x", DOUBLE), Term("0", INT)])
+    finish_of, _ = kernels.call(finish, [plan.table, new, Known(la.CONSTRAINTS)])
+    unit, _ = kernels.call(normalize, [plan.table, View("W->x", DOUBLE)])
+    signature = (
+        f"int {name}_contact_step({name}_workspace *W, double *q, double *v, const double *u, double *t,\n"
+        "    const double *tau, double h, double *forces)"
+    )
+    text = (
+        "One step of h [s] with contacts, stops and dry friction, u and tau held, either may be NULL: the method "
+        "moreau-jean. q, v and t are replaced; forces are means over the step and may be NULL. A step that begins "
+        "where the one before ended goes on with its forces. NOT_CONVERGED: no forces were found that obey the laws "
+        "of contact; PROJECTION_FAILED, NOT_FINITE: no step; then all stays as it is."
+    )
+    header, run = la.LocalHeader.places["length"], Run.places["step"]
+    slot = tl.slot_sizes(plan.table.field("touching").numbers, system.nv)  # type: ignore[union-attr]
+    kept = tl.ROOM * sum(slot) + slot.facts
+    units = ["N, N m"] * len(names)
+    declared = [
+        enumeration("Forces of contacts, stops and dry friction.", f"{upper}_FORCE_OF", names, units),
+        f"#define {upper}_NFORCES {len(names)}\n",
+        prototype(signature, text),
+    ]
+    return Entry(
+        members,
+        "\n".join(declared),
+        function(
+            signature,
+            "    int i = 0;",
+            f"    {name}_state(W, q, v, u, *t, tau);",
+            f"    {unit}(W, W->x);",
+            f"    W->local[{header}] = h;",
+            f"    W->run[{run}] = h;",
+            "    W->touch_failed = 0;",
+            f"    if ({step_of}(W, W->x, 0) < 0)",
+            f"        return W->touch_failed ? {upper}_NOT_CONVERGED : {name}_finite(W, tau);",
+            f"    if (!{finish_of}(W, {new.text}, {la.CONSTRAINTS}))",
+            f"        return {upper}_PROJECTION_FAILED;",
+            loop(system.nq, f"q[i] = W->local[{at} + i]"),
+            loop(system.nv, f"v[i] = W->local[{at + system.nq} + i]"),
+            loop(len(names), f"if (forces)\n            forces[i] = W->touch_slots[{kept} + i]"),
+            f"    *t = W->local[{at + system.parts.t}];",
+            f"    return {upper}_OK;",
+        ),
+        example(
+            f"{name}_contact_step(&W, q, v, u, &t, NULL, 1e-3, forces)",
+            ("forces", "forces", len(names)),
+            said='"contact step: status %d\\n", status',
+            declared=f"static double forces[{len(names)}];",
+        ),
+    )  # fmt: skip
+
+
+def _attach(plan: SystemPlan, natives: Natives, touches: Touches) -> list[Member]:
+    """Have the table of a system know its contacts; return what the workspace holds for them."""
+    touching = touches.touching
+    problem, entries = _problem(plan, touching), plan.table.entries
+    arrays = touches.arrays
+    own: dict[str, Value] = {
+        **{key: Address(View(f"W->touch_{key}", INT)) for key in _INTEGERS},
+        **{key: Address(View(f"W->touch_{key}", DOUBLE)) for key in (*_FLOATS, "settings", "slots", "work")},
+        **{key: Term(f"W->touch_{key}", INT, counts=True) for key in ("failed", "given", "turn")},
+        "problem": Address(problem),
+        "inner": entries["acceleration"],
+        "solver": Address(KernelCode(contact_problem)),
+    }
+    if touching.contacts:
+        for key, outputs in (("gaps", gap_outputs), ("motion", motion_outputs)):
+            trace = partial(_traced, plan.system, outputs)
+            own[key] = Address(natives.add(f"model_touch_{key}", trace))
+    numbers = clean(touching, own)
+    numbers.slope = 0
+    table = Table("contacts", numbers, own, len(numbers), "W->touch_none", "touch_table")
+    plan.enter(
+        {"touching": Address(table), **{k: Address(View(f"W->{k}", DOUBLE)) for k in ("local", "run")}}
+    )
+    n = plan.system
+    sizes = tl.touch_sizes(touching, n.nq, n.nv, la.input_size(plan.table.numbers))
+    note, blocks = "of contacts and stops", touching.contacts + touching.stops + touching.dry
+    counts = ("rows", "blocks", "closed", "failed", "given", "turn")
+    found = [
+        Member("local", sum(la.local_sizes(plan.table.numbers)), "of the step"),
+        Member("run", len(Run.fields), "of the step"),
+        array("touch_settings", "tolerances of contacts", np.array(arrays["settings"])),
+        Member("touch_slots", len(touches.slots), "what is known of the last steps"),
+        Member("touch_work", sum(sizes), "room for contacts"),
+        Member("touch_block_sizes", blocks, "of the contact problem", type=INT),
+        *(Member(f"touch_{key}", 0, "of the contact problem", np.zeros(1), INT) for key in counts),
+    ]
+    for key in (*_FLOATS, *_INTEGERS):
+        values = arrays[key] if len(arrays[key]) else np.zeros(1)
+        found.append(Member(f"touch_{key}", len(values), note, values, INT if key in _INTEGERS else DOUBLE))
+    return found
+
+
+def _traced(
+    system: System, outputs: Callable[[System], dict[str, ca.SX]]
+) -> tuple[list[ca.SX], Mapping[str, ca.SX]]:
+    """Return inputs and dense outputs of a native function."""
+    return system.compiled.inputs, {key: ca.densify(part) for key, part in outputs(system).items()}
+
+
+def _problem(plan: SystemPlan, touching: tl.Touching) -> Table:
+    """Return the table of the contact problem, whose arrays are in the room for contacts."""
+    s = plan.system
+    sizes = tl.touch_sizes(touching, s.nq, s.nv, la.input_size(plan.table.numbers))
+    starts = dict(zip(sizes._fields, np.cumsum([0, *sizes])[:-1].tolist()))
+    parts = {
+        "numbers": "numbers",
+        "operator": "operator",
+        "velocities": "given",
+        "forces": "impulses",
+        "work": "solver",
+    }
+    entries: dict[str, Value] = {
+        "rows": Term("W->touch_rows", INT, counts=True),
+        "blocks": Term("W->touch_blocks", INT, counts=True),
+        "contacts": Term("W->touch_closed", INT, counts=True),
+        "sizes": Address(View("W->touch_block_sizes", INT)),
+        **{key: Address(View(f"W->touch_work + {starts[part]}", DOUBLE)) for key, part in parts.items()},
+    }
+    numbers = clean(cp.ContactProblem.zeros(), entries)
+    return Table(
+        "the contact problem", numbers, entries, len(numbers), "W->touch_none", "touch_problem_table"
+    )

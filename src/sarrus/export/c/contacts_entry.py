@@ -1,0 +1,89 @@
+"""Contacts with Coulomb friction in C: their gaps, and the rows along which they move and push."""
+
+from __future__ import annotations
+
+import casadi as ca
+
+from sarrus.base.errors import ArgumentError
+from sarrus.codegen.c_source import c_number
+from sarrus.dynamics.contact_state import gap_outputs, motion_outputs
+from sarrus.export.c.contents import Member, Natives, SystemPlan
+from sarrus.export.c.entry_points import Entry, block, example, function, loop, prototype
+from sarrus.export.c.functions import Kernels
+from sarrus.export.c.identifiers import enumeration
+from sarrus.export.c.values import DOUBLE, View
+from sarrus.kernels.moves import normalize
+
+
+def contacts(name: str, plan: SystemPlan, kernels: Kernels, natives: Natives) -> Entry:
+    """Return gaps, velocities, biases and rows of all contacts at a state, open or closed."""
+    system, upper = plan.system, name.upper()
+    touches = system.equations.touches
+    if not touches:
+        raise ArgumentError(
+            f"{system.name}: functions asks for contacts, and it has none with friction='coulomb'; add_contact",
+            element="contacts",
+        )
+    outputs = gap_outputs(system) | motion_outputs(system)
+    natives.add(
+        "model_contacts",
+        lambda: (system.compiled.inputs, {key: ca.densify(part) for key, part in outputs.items()}),
+    )
+    texts = {
+        "gap": "of each contact [m], negative below its plane",
+        "rates": "velocities of each row [m/s]: normal, positive where it opens, tangents, torsion",
+        "bias": "of the derivatives of these: rows a + bias",
+        "rows": "J by rows, rows x nv: forces r act by J' r",
+    }
+    rows = [row for touch in touches for row in touch.row_names]
+    firsts = [rows.index(touch.row_names[0]) for touch in touches]
+    sizes = [int(outputs[part].numel()) for part in texts]
+    lists = {
+        "FIRST_ROWS": map(str, firsts),
+        "FRICTION": (c_number(touch.friction_coefficient) for touch in touches),
+        "STATIC_FRICTION": (c_number(touch.static_coefficient) for touch in touches),
+        "RESTITUTION": (c_number(touch.restitution) for touch in touches),
+    }
+    declaration = "\n".join(
+        [
+            enumeration("Contacts with friction.", f"{upper}_CONTACT", [t.name for t in touches], ["m"] * len(touches)),
+            enumeration("Their rows, with the units of their forces.", f"{upper}_TOUCH", rows, ["N"] * len(rows)),
+            f"#define {upper}_NCONTACTS {len(touches)}\n#define {upper}_NTOUCH {len(rows)}",
+            *(f"#define {upper}_{key} {{{', '.join(values)}}}" for key, values in lists.items()),
+            "",
+            block(f"{name}_contacts_at", [(part, size, text) for size, (part, text) in zip(sizes, texts.items())]),
+        ]
+    )  # fmt: skip
+    signature = (
+        f"void {name}_contacts({name}_workspace *W, const double *q, const double *v, double t, "
+        f"{name}_contacts_at *out)"
+    )
+    text = (
+        "Gaps, velocities and rows of the contacts with Coulomb friction at a state, open or closed. What they do, and "
+        "their forces, are the caller's: J M^-1 J' and the velocities make the contact problem. No other function "
+        "here knows these contacts."
+    )
+    copies, at, unit = [], 0, []
+    for part, size in zip(texts, sizes):
+        copies.append(loop(size, f"out->{part}[i] = W->touch[{at} + i]"))
+        at += size
+    if len(system.equations.quaternions):
+        kernel, _ = kernels.call(normalize, [plan.table, View("W->x", DOUBLE)])
+        unit = [f"    {kernel}(W, W->x);"]
+    return Entry(
+        [Member("touch", at, "what contacts do")],
+        f"{declaration}\n{prototype(signature, text)}",
+        function(
+            signature,
+            "    int i = 0;",
+            f"    {name}_state(W, q, v, 0, t, 0);",
+            *unit,
+            "    model_contacts(W->x, W->touch);",
+            *copies,
+        ),
+        example(
+            f"{name}_contacts(&W, q, v, t, &contacts)",
+            ("gaps", "contacts.gap", len(touches)),
+            declared=f"static {name}_contacts_at contacts;",
+        ),
+    )

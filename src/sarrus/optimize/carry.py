@@ -1,0 +1,109 @@
+"""`carry`: which contacts, stops and dry friction carry a generalized force, with the least forces that they allow."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from sarrus.base.arrays import Array, read_only
+from sarrus.base.status import Status
+from sarrus.dynamics.carried_load import CarriedLoad
+from sarrus.dynamics.contact_state import ContactState, ForceLaws
+from sarrus.dynamics.evaluations import Evaluations
+from sarrus.optimize.force_balance import NOTHING, ForceBalance, balance_forces
+
+# Velocities that are named as those along which a force is missing: with at least this part of the largest one.
+_NAMED, _MOST_NAMED = 0.5, 4
+
+
+def carry(
+    system: Evaluations,
+    state: ContactState,
+    free: Array,
+    load: Array,
+    actuation: Array,
+    *,
+    weights: Array | None = None,
+    limits: Array | None = None,
+) -> tuple[Array, CarriedLoad]:
+    """Return u and r with free · (S u + Jᵀ r) = free · load, u the least and then r.
+
+    Parameters
+    ----------
+    state : what contacts do. free : (k × nv) the motions along which forces count, by rows.
+    load : (nv,). actuation : S (nv × nu).
+    weights, limits : of u, see `sarrus.optimize.force_balance.balance_forces`.
+
+    Of several r the one of least norm in characteristic units is taken, in which a moment counts as this force at the
+    characteristic length.
+    """
+    laws = state.laws
+    owners = [state.touching[k] for k in laws.owners]
+    counts = [size for size, _ in (*laws.contacts, *laws.dry)]
+    sizes = np.repeat([system.characteristic.length / one.unit for one in owners], counts)
+    found = balance_forces(
+        free @ actuation,
+        free @ state.rows.T @ laws.ways,
+        free @ (load - state.rows.T @ laws.base),
+        laws.contacts,
+        laws.dry,
+        weights=weights,
+        sizes=sizes,
+        limits=limits,
+    )
+    forces = laws.base + laws.ways @ found.y
+    free_rows = (np.abs(laws.ways) @ (~found.determined).astype(float)) > 0.0
+    reason, status = _reason(system, state, laws, found, free), found.status
+    if state.impossible:
+        reason, status = state.impossible, Status.INCONSISTENT
+    carried = CarriedLoad(
+        names=state.names,
+        forces=read_only(forces),
+        force=read_only(state.rows.T @ forces),
+        determined=read_only(~free_rows),
+        modes={one.name: mode for one, mode in zip(state.touching, state.modes)},
+        carrying=_carrying(state, forces),
+        reason=reason,
+        status=status,
+        _friction=found.friction,
+        _balances=found.balances,
+    )
+    return found.u, carried
+
+
+def _carrying(state: ContactState, forces: Array) -> tuple[str, ...]:
+    """Return the names of what has a force."""
+    least = NOTHING * float(np.abs(forces).max(initial=0.0))
+    return tuple(one.name for one in state.touching if np.abs(forces[one.rows.start]) > least)
+
+
+def _reason(
+    system: Evaluations, state: ContactState, laws: ForceLaws, found: ForceBalance, free: Array
+) -> str:
+    """Return what is in the way of a balance."""
+    if found.status is Status.OK:
+        return ""
+    if found.status is Status.ALMOST:
+        return found.status.diagnosis
+    if found.status is Status.NOT_ACHIEVABLE:
+        along = np.abs(free.T @ found.missing / system.characteristic.columns)
+        largest = np.argsort(-along, kind="stable")[:_MOST_NAMED]
+        names = [system.velocity_names[i] for i in sorted(largest) if along[i] >= _NAMED * along.max()]
+        return f"no actuator, loop or closed contact acts along {_listed(names)}"
+    if found.pulling:
+        names = list(dict.fromkeys(state.touching[laws.owners[k]].name for k in found.pulling))
+        return f"{_listed(names)} would have to pull"
+    factor = found.friction()
+    if np.isfinite(factor):
+        sticking = [state.touching[k] for k, (_, mu) in zip(laws.owners, laws.contacts) if mu > 0.0]
+        needed = {one.static * factor for one in sticking}
+        text = f"all friction coefficients {factor:.6g} times as large are needed"
+        if max(needed) - min(needed) < NOTHING * max(needed):
+            text = f"friction coefficients of {max(needed):.6g} are needed"
+        return f"{_listed([one.name for one in sticking])} would slide: {text}"
+    return "dry friction and the limits of the actuators leave too little"
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(map(repr, names))
