@@ -231,6 +231,11 @@ SNIPPETS: dict[str, tuple[str, str, str]] = {
     ),
     "contact": (single('<joint name="j"/><geom size="0.1"/>'), "contact geometry", "1 geoms"),
     "pair": (on_pair('<contact><exclude body1="a" body2="b"/></contact>'), "contact exclude", "1"),
+    "contact-softness": (
+        single('<joint name="j"/><geom name="pad" size="0.1" solref="0.01 1"/>'),
+        "contact softness",
+        "pad",
+    ),
     "sensor": (on_pair('<sensor><jointpos joint="j"/></sensor>'), "sensor", "sensor_0"),
     "sensor-contact": (on_pair('<sensor><touch name="sole" site="m"/></sensor>'), "sensor", "sole"),
     "camera": (world(PAIR + '<camera name="c"/>'), "camera", "1"),

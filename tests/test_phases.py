@@ -151,7 +151,11 @@ def test_limits_of_joints_stop_them(options: dict[str, str]) -> None:
     start, about = -0.6, 0.1 + 0.25
     motion = run(system, [start], None, 1.5, **options)
     hit = quad(
-        lambda x: np.sqrt(about / (G * (np.cos(x) - np.cos(start)))), start + 1e-12, 0.4, epsabs=1e-13, limit=500
+        lambda x: np.sqrt(about / (G * (np.cos(x) - np.cos(start)))),
+        start + 1e-12,
+        0.4,
+        epsabs=1e-13,
+        limit=500,
     )[0]
     first = motion.switches[0]
     assert first.time == pytest.approx(hit, abs=2e-6)  # the quadrature leaves out what its square root hides

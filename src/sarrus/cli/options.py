@@ -44,6 +44,10 @@ class Importing:
         bool, typer.Option("--floor", help="Let spheres, capsules and boxes touch the floor, with friction.")
     ] = False
 
+    geoms: Annotated[
+        bool, typer.Option("--geoms", help="Let the geometries of the file touch each other, with friction.")
+    ] = False
+
     def load(self, model: Path) -> Mechanism:
         """Return the mechanism of a file."""
         from sarrus.formats.load import load
@@ -52,6 +56,8 @@ class Importing:
         mechanism = load(model, loops=self.loops, strict=strict, floating_base=self.floating_base)
         if self.floor:
             mechanism.add_floor_contacts()
+        if self.geoms:
+            mechanism.add_geometry_contacts()
         return mechanism
 
     def system(self, model: Path) -> System:

@@ -133,6 +133,10 @@ def print_info(system: System, path: Path) -> None:
         out.print()
         out.print(table)
     out.print()
+    if mechanism.geoms:
+        touching = len(mechanism.geometry_contacts) or sum(1 for _ in mechanism.touching_geoms())
+        how = "touch" if mechanism.geometry_contacts else "may touch (--geoms)"
+        out.print(f"{len(mechanism.geoms)} geometries collide, {touching} pairs {how}", highlight=False)
     for what in ("actuators", "sensors", "keyframes"):
         if names := getattr(mechanism, what):
             out.print(f"{what:<11}{escape(', '.join(names))}")

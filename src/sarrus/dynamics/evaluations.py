@@ -176,13 +176,20 @@ class Evaluations(Described):
 
     def without_touches(self, what: str) -> None:
         """Raise `ArgumentError` where contacts have Coulomb friction, which ``what`` does not know."""
-        touches = self.equations.touches
-        if touches:
+        name = self.touching_name
+        if name is not None:
+            names = [touch.name for touch in self.equations.touches] or [name]
             raise ArgumentError(
                 f"{self.name}: {what} know no contacts with friction='coulomb' yet "
-                f"({', '.join(repr(touch.name) for touch in touches)}); sarrus.simulate does",
-                element=touches[0].name,
+                f"({', '.join(map(repr, names))}); sarrus.simulate does",
+                element=name,
             )
+
+    @property
+    def touching_name(self) -> str | None:
+        """Name of the first contact that time stepping alone knows: with Coulomb friction, between geometries."""
+        between = self.mechanism.geometry_contacts if self.mechanism is not None else ()
+        return next((touch.name for touch in self.equations.touches), next(iter(between), None))
 
     def body_placements(self, q: ArrayLike, t: float = 0.0) -> tuple[Array, Array]:
         """Return positions (nb × 3) and rotations (nb × 3 × 3) in the order of ``mechanism.bodies``.

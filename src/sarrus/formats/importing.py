@@ -20,8 +20,9 @@ from sarrus.mechanism.report import Entry, Outcome
 
 # what the reports say of shapes that collide
 CONTACTS = (
-    "contacts are added after loading: mechanism.add_contact(name, geom=…) or (name, site=…), and for box feet "
-    "mechanism.add_contact_patch(name, geom=…), with the names in mechanism.geoms and mechanism.frames"
+    "contacts are added after loading: mechanism.add_geometry_contacts() lets geometries touch each other; on planes "
+    "mechanism.add_contact(name, geom=…) or (name, site=…), box feet by mechanism.add_contact_patch(name, geom=…), "
+    "with the names in mechanism.geoms and mechanism.frames"
 )
 
 

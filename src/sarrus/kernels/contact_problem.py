@@ -13,13 +13,16 @@ import numpy as np
 from sarrus.kernels import contact_problem_layout as cp
 from sarrus.kernels import friction as fr
 from sarrus.kernels.contact_problem_layout import ContactProblem
-from sarrus.kernels.flat import internal
+from sarrus.kernels.flat import exists, internal
 from sarrus.kernels.record import Floats
+from sarrus.kernels.sparse_problem import sparse_direction, sparse_speeds, sparse_sweep
 from sarrus.kernels.vectors import add, axpy, copy, dot, fill, is_finite, swap
 
 # Relative residual that is aimed at, that any forces that are shared may have, where rounding ends the iterations, and
 # that an answer may have at the most.
 TARGET, SMALL, ACCEPTED, AT_ALL = 1e-15, 1e-13, 2e-11, 1e-8
+# The latter of contacts between geometries, of which there may be many: runs say so.
+AT_ALL_OF_MANY = 1e-4
 # Newton steps after each beginning; halvings of one; the decrease that is asked of it; whole steps without one.
 STEPS, HALVINGS, DECREASE, CROSSINGS = 60, 8, 1e-4, 6
 # What is added to the diagonal of W in derivatives: the residual, and less of it where that is small, so that far from
@@ -41,28 +44,36 @@ def contact_problem(table: ContactProblem, x: Floats, what: int) -> int:
     """Solve the problem of a table; write the forces there, and the facts to its workspace.
 
     ``what`` is how often sweeps may lead to another beginning, or −1, −2, …: then the ridge is 1e-9, 1e-10, … at most
-    and there are none. The second argument is not used.
+    and there are none. With `ROUGH` on top an answer is taken that would serve to begin with. The second argument is
+    not used.
     """
     m, blocks = table.rows, table.blocks
-    work = cp.contact_workspace(table.work, m, blocks)
+    sparse = table.sparse != 0
+    work = cp.contact_workspace(table.work, m, blocks, 0 if sparse else m * m)
     facts = work.facts
     fill(facts, 0.0, cp.N_FACTS)
     if m == 0:
         return cp.SOLVED
-    size = _scale(table, work, m, blocks)
+    rough = what >= cp.ROUGH
+    if rough:
+        what -= cp.ROUGH
+    enough, target = (cp.ROUGHLY, cp.ROUGHLY) if rough else (ACCEPTED, TARGET)
+    size = _scale(table, work, m, blocks, sparse)
+    if sparse:
+        cp.parts_work(table.parts, m).ordered[0] = 0.0
     most = MOST_RIDGE
     for _ in range(-what):
         most = 0.1 * min(most, 1e-8)
-    left, sweeps = _newton(table, work, m, blocks, np.inf, LEAST_RIDGE, most), SWEEPS
+    left, sweeps = _newton(table, work, m, blocks, np.inf, LEAST_RIDGE, most, target), SWEEPS
     giving = MOST_GIVING
     for _ in range(what):
-        if left <= ACCEPTED or not left < np.inf:
+        if left <= enough or not left < np.inf:
             break
         _sweep(table, work, m, blocks, sweeps)
         facts.sweeps += sweeps
         sweeps *= 2
-        left = min(left, _newton(table, work, m, blocks, left, LEAST_RIDGE, most))
-        if left > ACCEPTED:
+        left = min(left, _newton(table, work, m, blocks, left, LEAST_RIDGE, most, target))
+        if left > ACCEPTED and not sparse:
             left = _share(table, work, m, blocks, left, giving)
             giving *= 0.1
     if left <= ACCEPTED and facts.redundant != 0.0:
@@ -72,7 +83,8 @@ def contact_problem(table: ContactProblem, x: Floats, what: int) -> int:
     for i in range(m):
         largest = max(largest, abs(work.best[i]))
         table.forces[i] = work.best[i] * work.factors[i] * size
-    return cp.SOLVED if left <= AT_ALL and largest < HUGE else cp.UNSOLVED
+    at_all = AT_ALL_OF_MANY if exists(table.parts) else AT_ALL
+    return cp.SOLVED if left <= at_all and largest < HUGE else cp.UNSOLVED
 
 
 @internal
@@ -85,15 +97,15 @@ def _share(table, work, m, blocks, left, giving):
     copy(work.best, work.forces, m)
     for i in range(m):
         work.operator[i * (m + 1)] += giving
-    shared = _newton(table, work, m, blocks, np.inf, LEAST_RIDGE, MOST_RIDGE)
+    shared = _newton(table, work, m, blocks, np.inf, LEAST_RIDGE, MOST_RIDGE, TARGET)
     for i in range(m):
         work.operator[i * (m + 1)] -= giving
     if shared < np.inf:
         copy(work.best, work.forces, m)
-        shared = _newton(table, work, m, blocks, np.inf, SHARED_RIDGE, SHARED_RIDGE)
+        shared = _newton(table, work, m, blocks, np.inf, SHARED_RIDGE, SHARED_RIDGE, TARGET)
         if TARGET < shared < np.inf:
             copy(work.best, work.forces, m)
-            shared = min(shared, _newton(table, work, m, blocks, shared, LEAST_RIDGE, MOST_RIDGE))
+            shared = min(shared, _newton(table, work, m, blocks, shared, LEAST_RIDGE, MOST_RIDGE, TARGET))
         if shared <= max(left, SMALL):
             return shared
     copy(work.kept, work.best, m)
@@ -101,13 +113,13 @@ def _share(table, work, m, blocks, left, giving):
 
 
 @internal
-def _scale(table, work, m, blocks):
+def _scale(table, work, m, blocks, sparse):
     """Bring the rows of every block and b to about size one, which keeps cones as they are; return the size of b."""
     size, at = 0.0, 0
     for k in range(blocks):
         n, square = table.sizes[k], 0.0
         for i in range(at, at + n):
-            square += table.operator[i * (m + 1)]
+            square += table.operator[i if sparse else i * (m + 1)]
         unit = _rounded(np.sqrt(square))
         for i in range(at, at + n):
             work.factors[i] = 1.0 / unit
@@ -121,7 +133,7 @@ def _scale(table, work, m, blocks):
         factor = work.factors[i]
         work.velocities[i] = table.velocities[i] * factor / size
         work.forces[i] = table.forces[i] / (factor * size)
-        for j in range(m):
+        for j in range(0 if sparse else m):
             work.operator[i * m + j] = table.operator[i * m + j] * factor * work.factors[j]
     return size
 
@@ -142,8 +154,11 @@ def _rounded(size):
 @internal
 def _evaluate(table, work, m, blocks, r, u, F):
     """Write u = W r + b and F; return its square."""
-    for i in range(m):
-        u[i] = work.velocities[i] + dot(work.operator + i * m, r, m)
+    if table.sparse != 0:
+        sparse_speeds(table, work, r, u, m)
+    else:
+        for i in range(m):
+            u[i] = work.velocities[i] + dot(work.operator + i * m, r, m)
     at, total = 0, 0.0
     for k in range(blocks):
         n, cone = table.sizes[k], k < table.contacts
@@ -166,7 +181,7 @@ def _residual(F, r, m):
 
 
 @internal
-def _newton(table, work, m, blocks, least, lowest, most):
+def _newton(table, work, m, blocks, least, lowest, most, target):
     """Go from work.forces; write what is better than the ``least`` residual to work.best, and return the residual."""
     r, u, F = work.forces, work.speeds, work.gap
     square, found, crossings = _evaluate(table, work, m, blocks, r, u, F), np.inf, CROSSINGS
@@ -181,10 +196,13 @@ def _newton(table, work, m, blocks, least, lowest, most):
             if left < least:
                 least = left
                 copy(r, work.best, m)
-        if found <= TARGET or step == STEPS:
+        if found <= target or step == STEPS:
             return found
         ridge = max(floor, min(most, left * min(1.0, NEAR * left)))
-        leads = _direction(table, work, m, blocks, ridge)
+        if table.sparse != 0:
+            leads = sparse_direction(table, work, m, blocks, ridge)
+        else:
+            leads = _direction(table, work, m, blocks, ridge)
         part, good = 1.0, False
         for _ in range(HALVINGS if leads else 0):
             copy(r, work.ahead, m)
@@ -196,7 +214,7 @@ def _newton(table, work, m, blocks, least, lowest, most):
             part *= 0.5
         if not good:
             step += 1
-            if floor < LIFTED:
+            if floor < LIFTED and table.sparse == 0:
                 floor = LIFT * max(floor, ROUNDING)
                 continue
             if not leads or crossings == 0 or found <= ACCEPTED:
@@ -299,6 +317,9 @@ def _sweep(table, work, m, blocks, count):
     """Project the forces of one block after the other, from the best there are."""
     r, u = work.forces, work.speeds
     copy(work.best, r, m)
+    if table.sparse != 0:
+        sparse_sweep(table, work, m, blocks, count)
+        return
     for i in range(m):
         u[i] = work.velocities[i] + dot(work.operator + i * m, r, m)
     small = work.small

@@ -6,10 +6,65 @@ from typing import Annotated, Any, NamedTuple
 
 from sarrus.kernels.record import Floats, Integers, Record, laid
 
-# Most rows of a block: normal, two tangents, torsion.
-WIDEST = 4
+# Most rows of a block: normal, two tangents, torsion, two of rolling.
+WIDEST = 6
 # What is answered.
 SOLVED, UNSOLVED = 0, 1
+# Added to what is asked for a rough answer, and the relative residual of that.
+ROUGH, ROUGHLY = 1000, 1e-7
+
+
+class Parts(Record, of=int):
+    """Rows by their parts, for problems too large for W: see `sarrus.kernels.colliding_layout`."""
+
+    count: int  # rows
+    rows: Floats  # number of each row
+    parts: Floats
+    reply: Floats
+    shared: Floats
+    starts: Integers
+    widest: int
+    components: int
+    velocities: int
+    room: int  # rows and components that there is room for
+    room_components: int
+    work: Floats
+
+
+class PartsWork(NamedTuple):
+    """Room for a problem of rows by parts."""
+
+    ordered: Any  # number of components, where their order is known
+    turn: Any  # of each component, −1: not among these
+    members: Any  # component of each turn
+    place: Any
+    degree: Any
+    near: Any
+    graph: Any
+    filled: Any  # which blocks are not zero, or will not be
+    speed: Any
+    scaled: Any  # E F
+    slopes: Any  # D of each block of rows
+    product: Any
+    rest: Any
+    small: Any
+    matrix: Any
+
+
+def parts_sizes(parts, m):
+    """Return the lengths of its parts."""
+    n, w = parts.room_components, parts.widest
+    wide = max(w, WIDEST)
+    return PartsWork(
+        ordered=1, turn=n, members=n, place=n, degree=n, near=n, graph=n * n, filled=n * n, speed=parts.velocities,
+        scaled=parts.room, slopes=parts.room * WIDEST, product=wide * wide, rest=wide * wide,
+        small=3 * WIDEST * WIDEST + WIDEST, matrix=n * n * w * w,
+    )  # fmt: skip
+
+
+def parts_work(parts, m):
+    """Return its parts."""
+    return laid(parts.work, parts_sizes(parts, m))
 
 
 class ContactProblem(Record, of=int):
@@ -20,7 +75,9 @@ class ContactProblem(Record, of=int):
     contacts: int  # the first blocks
     sizes: Integers  # rows of each block
     numbers: Floats  # μ of contacts, limits of dry friction
-    operator: Floats  # W (m × m), symmetric
+    operator: Floats  # W (m × m), symmetric; of a sparse problem its diagonal
+    sparse: int  # 1 where rows are given by their parts
+    parts: Annotated[Any, Parts]
     velocities: Floats  # b
     forces: Floats  # r to begin with, then the answer
     work: Floats
@@ -63,15 +120,15 @@ class ContactWorkspace(NamedTuple):
     active: Any  # rows of blocks that may have forces, in turn
 
 
-def contact_sizes(m, blocks):
-    """Return the lengths of its parts."""
+def contact_sizes(m, blocks, whole):
+    """Return the lengths of its parts; ``whole`` is the room for a matrix: m², 0 where rows have parts."""
     return ContactWorkspace(
-        facts=N_FACTS, factors=m, operator=m * m, velocities=m, numbers=blocks, forces=m, speeds=m, gap=m, way=m,
-        ahead=m, ahead_speeds=m, ahead_gap=m, best=m, kept=m, matrix=m * m, shifted=m,
+        facts=N_FACTS, factors=m, operator=whole, velocities=m, numbers=blocks, forces=m, speeds=m, gap=m, way=m,
+        ahead=m, ahead_speeds=m, ahead_gap=m, best=m, kept=m, matrix=whole, shifted=m,
         small=2 * WIDEST * (WIDEST + 1), active=m,
     )  # fmt: skip
 
 
-def contact_workspace(work, m, blocks):
+def contact_workspace(work, m, blocks, whole):
     """Return the parts of the workspace."""
-    return laid(work, contact_sizes(m, blocks))
+    return laid(work, contact_sizes(m, blocks, whole))

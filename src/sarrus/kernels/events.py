@@ -111,7 +111,7 @@ def _time_of_event(table, x, step, what, k, earliest, stages, work):
 
 @internal
 def _reaches(table, x, step, h, what, stages, work):
-    """Take a step of another length to ``trial`` and write the values there behind those at the end; False: it failed."""
+    """Take a step of another length to ``trial``, write the values there behind those at the end; False: it failed."""
     good = take_step(table, False, step.near, x, h, stages.slopes, stages.trial, work)
     if not good or not finish(table, stages.trial, what):
         return False

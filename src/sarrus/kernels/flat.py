@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from sarrus.kernels import batch_layout, cone_layout, layout, passage_layout
+from sarrus.kernels import batch_layout, colliding_layout, cone_layout, layout, passage_layout
 from sarrus.kernels.record import Record
 from sarrus.kernels.run_state import Run
 
@@ -80,3 +80,4 @@ def placed(record: type[Record]) -> Any:
 run_at, table_at = placed(Run), placed(layout.Table)
 outcome_at, start_at = placed(batch_layout.Outcome), placed(batch_layout.Start)
 log_facts_at, limits_at = placed(passage_layout.LogFacts), placed(cone_layout.Limits)
+met_at, seen_at, kept_at = map(placed, (colliding_layout.Met, colliding_layout.Seen, colliding_layout.Kept))

@@ -1,8 +1,8 @@
 """How far contacts, stops and dry friction are from doing something else: what falls through zero ends a smooth phase.
 
 Of each unilateral one its gap while it is open, its normal force while it is closed; of each contact what is left of
-its friction while it sticks, its speed along the direction of before while it slides; the same of dry friction. Each is in units of what counts as
-zero, and one more: below zero it is where it is less than that.
+its friction while it sticks, its speed along the direction of before while it slides; the same of dry friction. Each is
+in units of what counts as zero, and one more: so it is below zero where it is less than that.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from sarrus.kernels import layout as la
 from sarrus.kernels import touching_layout as tl
 from sarrus.kernels.flat import internal
 from sarrus.kernels.native_call import call_kernel, call_native
-from sarrus.kernels.touching_rows import load_gaps, normal_row
+from sarrus.kernels.touching_rows import load_gaps
 from sarrus.kernels.vectors import dot, fill
 
-# Gaps, forces and speeds so far below zero count as zero, units of margins: parts of the gap that is closed, of the size of forces, of
-# the speed that is none.
+# Gaps, forces and speeds so far below zero count as zero, the units of margins: parts of the gap that is closed, of the
+# size of forces, of the speed that is none.
 SLACK, SLACK_OF_FORCES, SLACK_OF_SPEEDS = 1e-2, 1e-11, 1e-3
 # Gaps whose least value within a step is below this part of what they change are looked at there.
 DIP = 0.1
@@ -27,7 +27,7 @@ DIP = 0.1
 def write_margins(table, x, out):
     """Write the margins at x, where the control is set."""
     touching, nv = table.touching, table.nv
-    settings, modes, found = touching.settings, touching.modes, touching.found
+    settings, modes, found = touching.settings, touching.modes, touching.forces
     work = tl.touch_work(touching, table.nq, nv, la.input_size(table))
     unilateral = touching.contacts + touching.stops
     fill(out, 1.0, tl.margin_count(touching))
@@ -41,7 +41,7 @@ def write_margins(table, x, out):
     for k in range(unilateral):
         if modes[k] == tl.OPEN:
             continue
-        row = normal_row(touching, k)
+        row = touching.first_rows[k]
         out[k] = found[row] / slack + 1.0
         if k >= touching.contacts or touching.sizes[k] == 1:
             continue
@@ -50,7 +50,9 @@ def write_margins(table, x, out):
             friction = np.sqrt(dot(found + (row + 1), found + (row + 1), n))
             out[unilateral + k] = (touching.static[k] * found[row] - friction) / slack + 1.0
         elif touching.friction[k] > 0.0:
-            out[unilateral + k] = dot(work.native + (row + 1), touching.directions + (row + 1), n) / slow + 1.0
+            out[unilateral + k] = (
+                dot(work.native + (row + 1), touching.directions + (row + 1), n) / slow + 1.0
+            )
     for d in range(touching.dry):
         row = touching.contact_rows + touching.stops + d
         at = unilateral + touching.contacts + d
@@ -74,11 +76,11 @@ def find_dips(table, x, new, h, before, after, out):
     if touching.contacts > 0:
         call_native(touching.motion, x, work.native)
         for k in range(touching.contacts):
-            work.forecast[k] = work.native[normal_row(touching, k)]
+            work.forecast[k] = work.native[touching.first_rows[k]]
         call_native(touching.motion, new, work.native)
     for k in range(touching.contacts):
         if touching.modes[k] == tl.OPEN:
-            rate = work.native[normal_row(touching, k)]
+            rate = work.native[touching.first_rows[k]]
             out[k] = _dip(h, before[k], after[k], h * work.forecast[k] / unit, h * rate / unit)
     for s in range(touching.stops):
         k, at = touching.contacts + s, table.nq + touching.speeds[s]
@@ -92,7 +94,10 @@ def _dip(h, before, after, falls, rises):
     """Return when a cubic with these values and slopes over a step is least, 0 where that is far from zero."""
     if not (before > 0.0 and after > 0.0 and falls < 0.0 and rises > 0.0):
         return 0.0
-    square, linear = 3.0 * (2.0 * (before - after) + falls + rises), 6.0 * (after - before) - 4.0 * falls - 2.0 * rises
+    square, linear = (
+        3.0 * (2.0 * (before - after) + falls + rises),
+        6.0 * (after - before) - 4.0 * falls - 2.0 * rises,
+    )
     root = np.sqrt(max(linear * linear - 4.0 * square * falls, 0.0))
     part = -2.0 * falls / (linear + root) if linear + root > 0.0 else 0.5
     part = min(max(part, 0.0), 1.0)

@@ -29,3 +29,13 @@ def call_native(address: Any, inputs: Any, outputs: Any) -> Any:
 def call_kernel(address: Any, table: Any, x: Any, what: Any) -> Any:
     """Call the kernel at ``address`` with a table, x and an integer; nothing is checked."""
     raise TypeError("call_kernel is for kernels only")
+
+
+def call_narrow_phase(
+    function: Any, model: Any, data: Any, contacts: Any, one: Any, other: Any, margin: Any
+) -> Any:
+    """Call a function of MuJoCo's table of collisions for two geoms; return how many contacts it wrote.
+
+    ``function``, ``model`` and ``data`` are addresses, ``contacts`` points to room for mjMAXCONPAIR of `mjContact`.
+    """
+    raise TypeError("call_narrow_phase is for kernels only")

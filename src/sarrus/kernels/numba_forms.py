@@ -30,6 +30,7 @@ from numba.extending import (
 
 from sarrus.kernels import (
     batch_layout,
+    colliding_layout,
     cone_layout,
     contact_layout,
     contact_problem_layout,
@@ -41,12 +42,21 @@ from sarrus.kernels import (
     touching_layout,
 )
 from sarrus.kernels.flat import POINTERS, Internal, exists, flat
-from sarrus.kernels.native_call import call_kernel, call_native
+from sarrus.kernels.native_call import call_kernel, call_narrow_phase, call_native
 from sarrus.kernels.record import Record, laid, pointee, record_fields
 
 # Functions of the layouts that the kernels call as Python does: those without annotations.
 _LAYOUTS = (
-    *(batch_layout, cone_layout, contact_layout, contact_problem_layout, lane_layout, law_layout, layout),
+    *(
+        batch_layout,
+        colliding_layout,
+        cone_layout,
+        contact_layout,
+        contact_problem_layout,
+        lane_layout,
+        law_layout,
+        layout,
+    ),
     models_layout,
     passage_layout,
     touching_layout,
@@ -254,6 +264,22 @@ def _call_kernel(context: Any, builder: Any, signature: Any, arguments: Any) -> 
     address, table, x, what = arguments
     what = context.cast(builder, what, signature.args[3], types.int64)
     return builder.call(builder.inttoptr(address, kernel_type.as_pointer()), [table, x, what])
+
+
+@type_callable(call_narrow_phase)
+def _type_of_narrow_phase(context: Any) -> Any:
+    return lambda function, model, data, contacts, one, other, margin: types.int64
+
+
+@lower_builtin(call_narrow_phase, *[types.Integer] * 3, types.CPointer, *[types.Integer] * 2, types.Float)
+def _call_narrow_phase(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    pointer, short = ir.PointerType(), ir.IntType(32)
+    function_type = ir.FunctionType(short, [pointer, pointer, pointer, short, short, ir.DoubleType()])
+    function, model, data, contacts, one, other, margin = arguments
+    places = [builder.inttoptr(address, pointer) for address in (model, data)]
+    ids = [builder.trunc(geom, short) for geom in (one, other)]
+    called = builder.inttoptr(function, function_type.as_pointer())
+    return builder.sext(builder.call(called, [*places, contacts, *ids, margin]), ir.IntType(64))
 
 
 class _Dispatcher(CPUDispatcher):

@@ -5,9 +5,9 @@ friction r_t = −μ r_n u_t/‖u_t‖ against it. With K, the response of the m
 
     a = a_f + K Rᵀ r,    H K Rᵀ r = −(H a_f + Ḣ v),
 
-R the held rows H, normal ones with the friction that goes with them. Forces of redundant rows are those next to the ones
-with which the phase began, which obey the laws, each block of rows in units in which it is of size one. Friction goes on
-beyond where a contact stops as if that slid backwards: the field of a phase is smooth across its end.
+R the held rows H, normal ones with the friction that goes with them. Forces of redundant rows are those next to the
+ones with which the phase began, which obey the laws, each block of rows in units in which it is of size one. Friction
+goes on beyond where a contact stops as if that slid backwards: the field of a phase is smooth across its end.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from sarrus.kernels.native_call import call_kernel, call_native
 from sarrus.kernels.record import Floats
 from sarrus.kernels.stepping import set_control
 from sarrus.kernels.touching_problem import ALONE, respond, respond_together
-from sarrus.kernels.touching_rows import add_force, along, find_slot, load_gaps, normal_row
+from sarrus.kernels.touching_rows import add_force, along, find_slot, load_gaps
 from sarrus.kernels.vectors import axpy, copy, dot, fill, is_finite
 
 # Part of the diagonal that keeps redundant rows regular, and how often its effect is taken back.
@@ -38,7 +38,7 @@ def phase_acceleration(table: Table, x: Floats, want: int) -> int:
     touching, nq, nv, size = table.touching, table.nq, table.nv, la.input_size(table)
     if touching.acting == 0:
         return call_kernel(touching.inner, table, x, want)
-    work, found = tl.touch_work(touching, nq, nv, size), touching.found
+    work, found = tl.touch_work(touching, nq, nv, size), touching.forces
     fill(found, 0.0, tl.row_count(touching))
     touching.settings.power = 0.0
     m = _hold(touching, work)
@@ -98,7 +98,7 @@ def phase_projection(table: Table, x: Floats, what: int) -> int:
         fill(work.way, 0.0, nv)
         for i in range(m):
             row, k = int(work.which[i]), int(work.owner[i])
-            gap = work.gap[k] if k >= 0 and row == normal_row(touching, k) else 0.0
+            gap = work.gap[k] if k >= 0 and row == touching.first_rows[k] else 0.0
             work.begin[i], work.velocity[i] = -_speed(table, x, work, row), -gap
         for i in range(m):
             response = work.response + int(work.which[i]) * nv
@@ -139,7 +139,7 @@ def _hold(touching, work):
     for k in range(unilateral):
         if touching.modes[k] == tl.OPEN:
             continue
-        row, n = normal_row(touching, k), 1
+        row, n = touching.first_rows[k], 1
         if k < touching.contacts and touching.modes[k] == tl.STICKING:
             n = touching.sizes[k]
         for j in range(n):
@@ -155,10 +155,10 @@ def _hold(touching, work):
 @internal
 def _rubs(touching):
     """Tell whether there is dry friction that slides."""
+    rubs = False
     for d in range(touching.dry):
-        if touching.modes[touching.contacts + touching.stops + d] != tl.STICKING:
-            return True
-    return False
+        rubs = rubs or touching.modes[touching.contacts + touching.stops + d] != tl.STICKING
+    return rubs
 
 
 @internal
@@ -169,7 +169,7 @@ def _rub(table, tau, work):
     for k in range(touching.contacts):
         if touching.modes[k] != tl.SLIDING:
             continue
-        row, n = normal_row(touching, k), touching.sizes[k]
+        row, n = touching.first_rows[k], touching.sizes[k]
         slip, way = work.native + row, touching.directions + row
         speed, forward = 0.0, 0.0
         for j in range(1, n):
@@ -185,8 +185,8 @@ def _rub(table, tau, work):
     for d in range(touching.dry):
         if touching.modes[touching.contacts + touching.stops + d] == tl.SLIDING:
             row = touching.contact_rows + touching.stops + d
-            touching.found[row] = -touching.limits[d] * touching.directions[row]
-            tau[touching.speeds[touching.stops + d]] += touching.found[row]
+            touching.forces[row] = -touching.limits[d] * touching.directions[row]
+            tau[touching.speeds[touching.stops + d]] += touching.forces[row]
 
 
 @internal
@@ -264,8 +264,8 @@ def _power(table, x, work):
     """Return the power of all forces: that of friction is below zero."""
     power = 0.0
     for row in range(tl.row_count(table.touching)):
-        if table.touching.found[row] != 0.0:
-            power += table.touching.found[row] * _speed(table, x, work, row)
+        if table.touching.forces[row] != 0.0:
+            power += table.touching.forces[row] * _speed(table, x, work, row)
     return power
 
 
@@ -278,6 +278,6 @@ def _note(table, x, work):
     for k in range(touching.contacts):
         if touching.modes[k] != tl.SLIDING or touching.friction[k] == 0.0:
             continue
-        row = normal_row(touching, k)
+        row = touching.first_rows[k]
         for j in range(row + 1, row + touching.sizes[k]):
             touching.directions[j] = -work.drag[j] / touching.friction[k]

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from sarrus.kernels import colliding_layout as cl
 from sarrus.kernels import layout as la
 from sarrus.kernels import touching_layout as tl
-from sarrus.kernels.flat import exists, internal
+from sarrus.kernels.flat import exists, internal, kept_at
 from sarrus.kernels.native_call import call_native
 from sarrus.kernels.run_state import CONDITION, ENERGY, LARGEST, N_FACTS, RANK, RESIDUAL, SMALLEST
 from sarrus.kernels.stepping import finish, slope, take_step
@@ -24,7 +25,7 @@ def record(table, x, rank, work):
     nq, nv, nu, nh, nc = table.nq, table.nv, table.nu, table.nh, table.nc
     n = nq + nv
     touched = exists(table.touching) and not exists(table.batch)  # of many runs these are not kept
-    more = tl.row_count(table.touching) + 1 if touched else 0
+    more = tl.fixed_rows(table.touching) + 1 if touched else 0
     row = table.records + int(table.run.filled) * (1 + n + nv + nu + nc + N_FACTS + more)
     table.run.filled += 1.0
     row[0] = x[n + nu]
@@ -56,15 +57,31 @@ def record(table, x, rank, work):
 def _record_touching(table, x, row):
     """Write the forces, those of a time step or of a smooth phase at x, and the energy that contacts have taken."""
     touching, found = table.touching, find_slot(table, x)
-    rows = tl.row_count(touching)
+    rows = tl.fixed_rows(touching)
     fill(row, 0.0, rows + 1)
     phase = table.n_margins > 0
     if phase and touching.acting == 0:
         row[rows] = touching.settings.loss
     elif found >= 0:
         slot = tl.slot(touching, table.nv, found)
-        copy(touching.found if phase else slot.forces, row, rows)
+        copy(touching.forces if phase else slot.forces, row, rows)
         row[rows] = slot.facts.loss
+        if exists(touching.colliding):
+            _log_contacts(table, x[table.nq + table.nv + table.nu], slot)
+
+
+@internal
+def _log_contacts(table, time, slot):
+    """Log the contacts between geometries of the last step that had a force."""
+    touching = table.touching
+    for k in range(int(slot.facts.kept)):
+        kept = kept_at(slot.kept + cl.N_KEPT * k)
+        if kept.fx == 0.0 and kept.fy == 0.0 and kept.fz == 0.0:
+            continue
+        own = touching.log + cl.N_LOGGED * touching.logged
+        own[0] = time
+        copy(kept, own + 1, cl.N_KEPT)
+        touching.logged += 1
 
 
 @internal

@@ -25,20 +25,27 @@ from sarrus.kernels import contact_problem_layout as cp
 from sarrus.kernels import factor as fa
 from sarrus.kernels import layout as la
 from sarrus.kernels import touching_layout as tl
-from sarrus.kernels.flat import internal
+from sarrus.kernels.colliding_rows import keep_contacts, meet, note_way, rows_now
+from sarrus.kernels.flat import exists, internal
+from sarrus.kernels.islands import close_gaps
 from sarrus.kernels.layout import Table
 from sarrus.kernels.moves import move
-from sarrus.kernels.native_call import call_kernel, call_native
+from sarrus.kernels.native_call import call_kernel
 from sarrus.kernels.record import Floats
 from sarrus.kernels.stepping import set_control
 from sarrus.kernels.touching_problem import find_impulses
 from sarrus.kernels.touching_rows import (
     SAME_TIME,
+    add_response,
     add_row,
     along,
+    bias_of,
+    drifts,
     find_slot,
     load_gaps,
-    normal_row,
+    load_gaps_behind,
+    load_motion,
+    rate_of,
     speed_before,
 )
 from sarrus.kernels.vectors import add, axpy, copy, copy_scaled, fill, is_finite
@@ -51,6 +58,8 @@ INSTANT = 1e-2
 STANDING = 0.1
 # Relative difference of the velocities of both passes from which on a step is made of shorter ones; most of these.
 CALM, MOST_PARTS = 0.1, 256
+# Where geometries touch: how far both passes may come apart [rad, characteristic lengths].
+NEARBY = 0.1
 # Corrections of positions, at most, and the part of a gap that is closed to which they are made.
 CORRECTIONS, EXACTLY = 3, 1e-4
 # Part of the diagonal that keeps the correction of positions regular where rows are redundant.
@@ -140,6 +149,8 @@ def _part(table, x, h, parts, begun, kept, near):
     fill(work.known, 0.0, tl.row_count(touching))
     work.assembled[0] = -1.0
     load_gaps(touching, x, work.gap)
+    if exists(touching.colliding) and not meet(table, x, h, begun, work):
+        return -1
     m = _pass(table, x, h, begun, False, 0, work)
     if m < 0:
         return -1
@@ -162,7 +173,8 @@ def _is_calm(table, x, h, work):
     for i in range(table.nv):
         largest = max(largest, factors[i] * (abs(work.ahead[i]) + h * abs(work.free[i])))
         apart = max(apart, factors[i] * abs(work.ahead[i] - work.first[i]))
-    return apart <= CALM * largest
+    # of many bodies one that is hit is no reason to have all take shorter steps, unless it turns far within one
+    return apart <= CALM * largest or (exists(table.touching.colliding) and h * apart <= NEARBY)
 
 
 @internal
@@ -187,16 +199,20 @@ def _pass(table, x, h, begun, again, before, work):
     count, m = _begin(table, x, h, begun, work), 0
     if again:
         _keep(work, before)
+    known = again and table.touching.given == 0
     for _ in range(count + 1):
-        m = find_impulses(table, x, h, begun, again, work)
+        m = find_impulses(table, x, h, begun, again, known, work)
         if m < 0:
             return -1
         copy(x + nq, work.ahead, nv)
         axpy(h, work.free, work.ahead, nv)
         for k in range(m):
-            axpy(work.impulses[k], work.response + int(work.which[k]) * nv, work.ahead, nv)
+            add_response(table, work, int(work.which[k]), work.impulses[k], work.ahead)
         if not _close_more(table, x, h, work):
             break
+        if exists(table.touching.colliding):  # the next problem begins with these
+            _keep(work, m)
+            known = True
     return m
 
 
@@ -220,7 +236,7 @@ def _find_smooth(table, x, h, m, work):
             last = k
         work.lasts[i] = 1.0 if good else 0.0
         if good:
-            axpy(work.impulses[i] / h, work.response + row * nv, work.smooth, nv)
+            add_response(table, work, row, work.impulses[i] / h, work.smooth)
 
 
 @internal
@@ -255,22 +271,20 @@ def _remembered(table, x):
 def _begin(table, x, h, begun, work):
     """Find what each row does without contacts, and which unilateral ones may close; return the number of these."""
     touching, nq = table.touching, table.nq
-    rows, contact_rows = tl.row_count(touching), touching.contact_rows
-    unilateral, settings = touching.contacts + touching.stops, touching.settings
-    if touching.contacts > 0:
-        call_native(touching.motion, work.middle, work.native)
-    for row in range(rows):
+    unilateral, settings = tl.unilateral_count(touching), touching.settings
+    load_motion(table, h, work)
+    for row in range(rows_now(touching)):
         speed = along(table, work, row, work.ahead)
-        if row < contact_rows:  # what moves by itself, and the turn of the row from the middle to the end
-            speed += work.native[row] - along(table, work, row, work.middle + nq)
-            speed += 0.5 * h * work.native[contact_rows + row]
+        if drifts(touching, row):  # what moves by itself, and the turn of the row from the middle to the end
+            speed += rate_of(table, work, row) - along(table, work, row, work.middle + nq)
+            speed += 0.5 * h * bias_of(table, work, row)
         work.velocity[row] = speed
     for k in range(unilateral):
-        row = normal_row(touching, k)
+        row = touching.first_rows[k]
         work.active[k] = work.delay[k] = 0.0
         if work.gap[k] > settings.closed:
             # the gap at the end over h, as it is without contacts
-            bias = work.native[contact_rows + row] if row < contact_rows else 0.0
+            bias = bias_of(table, work, row) if drifts(touching, row) else 0.0
             turn = along(table, work, row, work.smooth) + bias
             work.forecast[k] = work.gap[k] / h + work.velocity[row] - 0.5 * h * turn
             if work.forecast[k] >= 0.0:
@@ -289,10 +303,10 @@ def _begin(table, x, h, begun, work):
 def _close_more(table, x, h, work):
     """Have what the velocities at the end would close take part; False where there is nothing."""
     touching, more = table.touching, False
-    for k in range(touching.contacts + touching.stops):
+    for k in range(tl.unilateral_count(touching)):
         if work.active[k] != 0.0:
             continue
-        row = normal_row(touching, k)
+        row = touching.first_rows[k]
         free = along(table, work, row, x + table.nq) + h * along(table, work, row, work.free)
         left = work.forecast[k] + along(table, work, row, work.ahead) - free
         if left < 0.0:
@@ -313,32 +327,53 @@ def _end(table, x, h, m, state, work):
     for i in range(m):
         k = int(work.owner[i])
         if k >= 0 and work.delay[k] > 0.0:
-            axpy(-work.delay[k] * work.impulses[i], work.response + int(work.which[i]) * nv, work.way, nv)
+            add_response(table, work, int(work.which[i]), -work.delay[k] * work.impulses[i], work.way)
+    if exists(table.touching.colliding):
+        note_way(table, work.way, 1.0, True)
+        note_way(table, x + nq, -0.5 * h, False)
     move(table, state, work.way, work.scratch)
     copy(work.ahead, state + nq, nv)
     for _ in range(CORRECTIONS):
-        if not _correct(table, m, state, work):
+        if not _correct(table, h, m, state, work):
             break
 
 
 @internal
-def _correct(table, m, state, work):
+def _correct(table, h, m, state, work):
     """Close the gaps of what pushes and does not rebound; False where they are closed or cannot be."""
     touching, nv, count, largest, last = table.touching, table.nv, 0, 0.0, -1
-    matrix, rows = work.matrix, work.given
-    load_gaps(touching, state, work.after)
+    rows = work.given
+    load_gaps_behind(table, state, h, work)
     for i in range(m):
         k = int(work.owner[i])
         if k < 0 or k == last:
             continue
         last = k
-        if work.active[k] == 1.0 and work.impulses[i] > 0.0:
+        deep = k >= tl.lasting_contacts(touching) and work.after[k] < -touching.settings.closed
+        if work.active[k] == 1.0 and (work.impulses[i] > 0.0 or deep):
             rows[count] = i
             work.velocity[count] = -work.after[k]
             largest = max(largest, abs(work.after[k]))
             count += 1
     if not largest > EXACTLY * touching.settings.closed:
         return False
+    if exists(touching.colliding):
+        close_gaps(table, count, work)
+    elif not _close_gaps(table, count, m, work):
+        return False
+    fill(work.way, 0.0, nv)
+    for i in range(count):
+        add_response(table, work, int(work.which[int(rows[i])]), work.velocity[i], work.way)
+    if exists(touching.colliding):
+        note_way(table, work.way, 1.0, False)
+    move(table, state, work.way, work.scratch)
+    return True
+
+
+@internal
+def _close_gaps(table, count, m, work):
+    """Replace gaps of ``count`` chosen rows, at work.velocity, by forces that close them; False without such."""
+    matrix, rows = work.matrix, work.given
     for i in range(count):
         for j in range(count):
             matrix[i * count + j] = work.operator[int(rows[i]) * m + int(rows[j])]
@@ -347,10 +382,6 @@ def _correct(table, m, state, work):
         return False
     fa.solve_l_transposed(matrix, count, work.velocity)
     fa.solve_l(matrix, count, work.velocity)
-    fill(work.way, 0.0, nv)
-    for i in range(count):
-        axpy(work.velocity[i], work.response + int(work.which[int(rows[i])]) * nv, work.way, nv)
-    move(table, state, work.way, work.scratch)
     return True
 
 
@@ -361,7 +392,7 @@ def _remember(table, x, h, parts, begun, kept, m, work):
     rows = tl.row_count(touching)
     facts = kept.facts
     facts.residual = max(
-        begun.facts.residual, cp.contact_workspace(touching.problem.work, 0, 0).facts.residual
+        begun.facts.residual, cp.contact_workspace(touching.problem.work, 0, 0, 0).facts.residual
     )
     fill(kept.lasting, 0.0, rows)
     fill(kept.applied, 0.0, nv)
@@ -370,10 +401,12 @@ def _remember(table, x, h, parts, begun, kept, m, work):
         row, impulse = int(work.which[i]), work.impulses[i]
         kept.forces[row] += impulse / (h * parts)
         speed = along(table, work, row, x + table.nq) + along(table, work, row, work.ahead)
-        if row < touching.contact_rows:
-            speed += 2.0 * (work.native[row] - along(table, work, row, work.middle + table.nq))
+        if drifts(touching, row):
+            speed += 2.0 * (rate_of(table, work, row) - along(table, work, row, work.middle + table.nq))
         work_done += 0.5 * impulse * speed
         if work.lasts[i] != 0.0:
             kept.lasting[row] = impulse / h
             add_row(table, work, row, impulse / h, kept.applied)
     facts.loss = begun.facts.loss - work_done
+    if exists(touching.colliding):
+        keep_contacts(table, h, m, kept, work)

@@ -1,13 +1,15 @@
 """What Python and the kernels of runs with contacts share: the contacts, and what is remembered of the last step.
 
 Rows are, one after the other: those of contacts, the normal one first; one of every stop; one of every joint with dry
-friction. The first two are unilateral and have gaps.
+friction; those of contacts between geometries that were found in this step. All but dry friction are unilateral and
+have gaps: contacts, stops, those that were found.
 """
 
 from __future__ import annotations
 
 from typing import Annotated, Any, NamedTuple
 
+from sarrus.kernels import colliding_layout as cl
 from sarrus.kernels import contact_problem_layout as cp
 from sarrus.kernels.batch_layout import LANES
 from sarrus.kernels.record import Floats, Integers, Record, laid
@@ -20,6 +22,8 @@ N_GAUGE = 3
 OPEN, STICKING, SLIDING = 0, 1, 2
 # Ends of parts of steps that are known, and the number of the slot that is room.
 PARTIAL = 4
+# Rows of an island from which on its contact problem is sparse.
+MOST_DENSE = 96
 ROOM = 2 + PARTIAL
 
 
@@ -48,32 +52,45 @@ class Touching(Record, of=int):
     contact_rows: int
     stops: int
     dry: int
-    sizes: Integers  # rows of each contact
-    widths: Integers  # of each row: how many rows its friction is in, with itself
+    sizes: Integers  # rows of each unilateral one
+    first_rows: Integers  # the normal row of each
+    widths: Integers  # of each row that is there in every step: how many rows its friction is in, with itself
     coordinates: Integers  # of each stop
     speeds: Integers  # velocity of each stop, then of each dry friction
     signs: Floats  # of each stop: the gap is sign × (coordinate − bound)
     bounds: Floats  # infinite for those that the run began beyond
     given_bounds: Floats
-    friction: Floats  # coefficient of each contact that slides
+    friction: Floats  # coefficient of each unilateral one that slides
     static: Floats  # and of each that sticks
     limits: Floats  # of each dry friction
-    restitution: Floats  # of each contact, then of each stop
+    restitution: Floats  # of each unilateral one
     settings: Annotated[Any, TouchSettings]
     slots: Floats  # see `Slot`: what a step begins with, the end of a whole one, those of parts in turn, and room
     kept: Floats  # the same, put aside while steps are tried
     turn: int  # which of these was the last
     problem: Annotated[Any, cp.ContactProblem]
     work: Floats
-    failed: int  # 1 where a contact problem was not solved
+    colliding: Annotated[Any, cl.Colliding]  # geometries that may touch
+    more_rows: int  # those of contacts between them that there is room for
+    more_contacts: int
+    found: int  # such contacts in this step
+    log: Floats  # what is recorded of these: `sarrus.kernels.colliding_layout.Kept` behind the time
+    logged: int  # how many
+    failed: int  # what a step failed at: see below
     given: int  # 1 where forces that solve it are known: those that last in the first slot
     # of smooth phases, see `sarrus.kernels.phases`
     projection: int  # the kernel that projects without contacts
     modes: Integers  # of each contact, stop and dry friction
     acting: int  # how many of these there are that are closed, or dry
-    directions: Floats  # of each row with friction: of the unit vector along which a contact slides, or a sign
-    found: Floats  # force on each row at the last acceleration [N, N m]
+    directions: (
+        Floats  # of each row with friction: of the unit vector along which a contact slides, or a sign
+    )
+    forces: Floats  # force on each row at the last acceleration [N, N m]
     begun: Floats  # forces where the phase began, to which redundant ones stay as near as they can
+
+
+# What a step fails at: a contact problem that was not solved, contacts that there is no room for.
+NOT_SOLVED, NO_ROOM = 1, 2
 
 
 class SlotFacts(Record):
@@ -84,6 +101,7 @@ class SlotFacts(Record):
     loss: float  # energy that contacts, stops and friction took up to then [J]
     residual: float  # largest one of the contact problems up to then
     power: float  # of their forces then, in a smooth phase [W]
+    kept: float  # contacts between geometries
 
 
 N_FACTS = len(SlotFacts.fields)
@@ -96,10 +114,16 @@ class Slot(NamedTuple):
     forces: Any  # of all rows [N, N m], impulses over the length of the step
     lasting: Any  # the same but of what came to be closed in this step, zero there
     applied: Any  # the generalized force of what lasts
+    kept: Any  # contacts between geometries: `sarrus.kernels.colliding_layout.Kept`
 
 
 def row_count(touching):
-    """Return the number of rows."""
+    """Return the number of rows that there is room for."""
+    return fixed_rows(touching) + touching.more_rows
+
+
+def fixed_rows(touching):
+    """Return the number of rows that are there in every step."""
     return touching.contact_rows + touching.stops + touching.dry
 
 
@@ -108,10 +132,20 @@ def margin_count(touching):
     return 2 * touching.contacts + touching.stops + touching.dry
 
 
+def lasting_contacts(touching):
+    """Return the number of contacts and stops that are there in every step; those that were found come behind them."""
+    return touching.contacts + touching.stops
+
+
+def unilateral_count(touching):
+    """Return the number of unilateral ones in this step."""
+    return touching.contacts + touching.stops + touching.found
+
+
 def slot_sizes(touching, nv):
     """Return the lengths of the parts of a slot."""
     rows = row_count(touching)
-    return Slot(facts=N_FACTS, forces=rows, lasting=rows, applied=nv)
+    return Slot(facts=N_FACTS, forces=rows, lasting=rows, applied=nv, kept=touching.more_contacts * cl.N_KEPT)
 
 
 def slot_size(touching, nv):
@@ -167,19 +201,21 @@ class TouchWork(NamedTuple):
 
 def touch_sizes(touching, nq, nv, size):
     """Return the lengths of its parts; ``size`` is that of an x."""
-    rows, unilateral = row_count(touching), touching.contacts + touching.stops
+    rows, unilateral = row_count(touching), lasting_contacts(touching) + touching.more_contacts
     blocks = unilateral + touching.dry
+    dense = rows if touching.more_rows == 0 else min(rows, MOST_DENSE)
+    responses = rows * nv if touching.more_rows == 0 else 0
     solver = 0
-    for part in cp.contact_sizes(rows, blocks):
+    for part in cp.contact_sizes(rows, blocks, dense * dense):
         solver += part
     return TouchWork(
         middle=size, free=nv, smooth=nv, ahead=nv, first=nv, way=nv, scratch=size + nq + 1,
         native=touching.contact_rows * (2 + nv) + 1, gap=unilateral, after=unilateral, known=rows,
         active=unilateral, forecast=unilateral, delay=unilateral,
-        response=rows * nv, drag=rows, states=LANES * size, slopes=LANES * (nq + nv + N_GAUGE),
+        response=responses, drag=rows, states=LANES * size, slopes=LANES * (nq + nv + N_GAUGE),
         velocity=rows, begin=rows, which=rows, owner=rows, assembled=1, lasts=rows,
-        operator=rows * rows, given=rows, numbers=blocks, impulses=rows, matrix=rows * rows,
-        inverse=rows * rows, left=rows, solver=solver,
+        operator=max(dense * dense, rows), given=rows, numbers=blocks, impulses=rows, matrix=dense * dense,
+        inverse=dense * dense, left=rows, solver=solver,
     )  # fmt: skip
 
 

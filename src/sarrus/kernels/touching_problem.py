@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from sarrus.kernels import contact_problem_layout as cp
 from sarrus.kernels import layout as la
+from sarrus.kernels import touching_layout as tl
 from sarrus.kernels.acceleration import CLEAR_ENOUGH, are_regular
 from sarrus.kernels.batch_layout import LANES
-from sarrus.kernels.flat import internal
+from sarrus.kernels.flat import exists, internal
+from sarrus.kernels.islands import BEGINNINGS, solve_islands
 from sarrus.kernels.native_call import call_kernel, call_native
-from sarrus.kernels.touching_rows import add_force, along, normal_row, speed_before
+from sarrus.kernels.touching_rows import add_force, along, speed_before
 from sarrus.kernels.vectors import copy, dot, fill, is_finite
 
-# How often sweeps may lead the contact problem to another beginning. A first pass does with what that comes to.
-BEGINNINGS = 5
 # Responses of so many rows are found one after the other.
 ALONE = 2
 
@@ -101,21 +101,20 @@ def _breaks_loose(touching, m, work):
 
 
 @internal
-def find_impulses(table, x, h, begun, again, work):
-    """Solve the contact problem of what takes part; return the number of its rows, −1 where it has no answer."""
+def find_impulses(table, x, h, begun, again, known, work):
+    """Solve the contact problem of what takes part; return the number of its rows, −1 where it has no answer.
+
+    It begins with what ``work.begin`` has if that is ``known``, with the forces that lasted else.
+    """
     touching, nv, problem = table.touching, table.nv, table.touching.problem
-    unilateral = touching.contacts + touching.stops
     m, blocks, same = 0, 0, True
-    for k in range(unilateral):
+    for k in range(tl.unilateral_count(touching)):
         if work.active[k] == 0.0:
             continue
-        row = normal_row(touching, k)
-        n = touching.sizes[k] if k < touching.contacts else 1
+        row, n = touching.first_rows[k], touching.sizes[k]
         problem.sizes[blocks] = n
-        work.numbers[blocks] = 0.0
-        if k < touching.contacts:
-            stands = touching.static[k] > touching.friction[k] and _is_still(table, x, h, row, n, work)
-            work.numbers[blocks] = touching.static[k] if stands else touching.friction[k]
+        stands = touching.static[k] > touching.friction[k] and _is_still(table, x, h, row, n, work)
+        work.numbers[blocks] = touching.static[k] if stands else touching.friction[k]
         blocks += 1
         for j in range(n):
             same = same and work.which[m] == row + j
@@ -131,14 +130,16 @@ def find_impulses(table, x, h, begun, again, work):
     problem.rows, problem.blocks = m, blocks
     if m == 0:
         return 0
+    for i in range(m):
+        row = int(work.which[i])
+        work.given[i] = work.velocity[row]
+        work.impulses[i] = work.begin[row] if known else h * begun.lasting[row]
+    if exists(touching.colliding):
+        return solve_islands(table, m, again, work)
     if touching.slope != 0 and m > ALONE:
         respond_together(table, m, work)
     for i in range(m):
-        row = int(work.which[i])
-        respond(table, row, work)
-        work.given[i] = work.velocity[row]
-        known = again and touching.given == 0
-        work.impulses[i] = work.begin[row] if known else h * begun.lasting[row]
+        respond(table, int(work.which[i]), work)
     if not (same and work.assembled[0] == m):
         work.assembled[0] = m
         for i in range(m):
@@ -155,6 +156,6 @@ def find_impulses(table, x, h, begun, again, work):
     if solved:
         return m
     if again or not is_finite(work.impulses, m):
-        touching.failed = 1
+        touching.failed = tl.NOT_SOLVED
         return -1
     return m

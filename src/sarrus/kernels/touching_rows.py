@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from sarrus.kernels import touching_layout as tl
-from sarrus.kernels.flat import internal
+from sarrus.kernels.colliding_rows import add_parts, along_parts, find_gaps, load_rates, work_of
+from sarrus.kernels.flat import exists, internal
 from sarrus.kernels.native_call import call_native
 from sarrus.kernels.vectors import axpy, copy, fill, inner
 
@@ -86,6 +87,9 @@ def row_of(table, work, row):
 def along(table, work, row, v):
     """Return the velocity of a row for the generalized velocity v, without what moves by itself."""
     touching, nv = table.touching, table.nv
+    if exists(touching.colliding):
+        room = work_of(table)
+        return along_parts(touching.colliding, room, room.parts, row, v)
     if row < touching.contact_rows:
         return inner(row_of(table, work, row), v, nv)
     own = row - touching.contact_rows
@@ -97,6 +101,10 @@ def along(table, work, row, v):
 def add_row(table, work, row, factor, out):
     """Add a multiple of a row."""
     touching = table.touching
+    if exists(touching.colliding):
+        room = work_of(table)
+        add_parts(touching.colliding, room, room.parts, row, factor, out)
+        return
     if row < touching.contact_rows:
         axpy(factor, row_of(table, work, row), out, table.nv)
         return
@@ -114,14 +122,43 @@ def add_force(table, work, row, factor, out):
 
 
 @internal
-def normal_row(touching, k):
-    """Return the normal row of the k-th unilateral one."""
-    if k >= touching.contacts:
-        return touching.contact_rows + k - touching.contacts
-    row = 0
-    for j in range(k):
-        row += touching.sizes[j]
-    return row
+def add_response(table, work, row, factor, out):
+    """Add a multiple of the acceleration by a unit force on a row."""
+    if exists(table.touching.colliding):
+        room = work_of(table)
+        add_parts(table.touching.colliding, room, room.reply, row, factor, out)
+    else:
+        axpy(factor, work.response + row * table.nv, out, table.nv)
+
+
+@internal
+def load_motion(table, h, work):
+    """Write velocities of rows in the middle, the bias of their derivatives, and rows."""
+    touching = table.touching
+    if touching.contacts > 0:
+        call_native(touching.motion, work.middle, work.native)
+    if exists(touching.colliding):
+        load_rates(table, h, work)
+
+
+@internal
+def drifts(touching, row):
+    """Tell whether a row may move by itself and turn: those of contacts do."""
+    return row < touching.contact_rows or row >= tl.fixed_rows(touching)
+
+
+@internal
+def rate_of(table, work, row):
+    """Return the velocity of a row that drifts, in the middle."""
+    return work_of(table).rates[row] if exists(table.touching.colliding) else work.native[row]
+
+
+@internal
+def bias_of(table, work, row):
+    """Return the bias of its derivative."""
+    if exists(table.touching.colliding):
+        return work_of(table).bias[row]
+    return work.native[table.touching.contact_rows + row]
 
 
 @internal
@@ -134,10 +171,18 @@ def load_gaps(touching, x, out):
 
 
 @internal
+def load_gaps_behind(table, x, h, work):
+    """Write the gaps at x, where a step of length h ends."""
+    load_gaps(table.touching, x, work.after)
+    if exists(table.touching.colliding):
+        find_gaps(table, x, h, work.after + tl.lasting_contacts(table.touching), work)
+
+
+@internal
 def speed_before(table, work, row, v, h):
     """Return the velocity of a row where the step begins."""
     touching, speed = table.touching, along(table, work, row, v)
-    if row < touching.contact_rows:
-        speed += work.native[row] - along(table, work, row, work.middle + table.nq)
-        speed -= 0.5 * h * work.native[touching.contact_rows + row]
+    if drifts(touching, row):
+        speed += rate_of(table, work, row) - along(table, work, row, work.middle + table.nq)
+        speed -= 0.5 * h * bias_of(table, work, row)
     return speed

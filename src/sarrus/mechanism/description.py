@@ -26,6 +26,8 @@ from sarrus.mechanism.elements import (
     CoordinateSpring,
     Coupling,
     Geom,
+    GeometryContact,
+    GeomPair,
     Shape,
     SpringDamper,
     UserForce,
@@ -49,7 +51,9 @@ class Description:
     """Elements by name. The builders of `sarrus.mechanism.mechanism.Mechanism` fill it.
 
     ``frames`` (body and pose in it) are the sites of an MJCF file, the joints of a URDF file and the frames of an SDF
-    file, ``geoms`` the shapes that collide in a file: places for contacts, which are no part of the motion.
+    file, ``geoms`` the shapes that can collide: places for contacts, which are no part of the motion by themselves.
+    ``geom_pairs`` are those that a file lets touch, ``excluded_bodies`` those that it keeps from it, and
+    ``parents_touch`` says that in it bodies may touch what they hang on; ``geometry_contacts`` are the contacts.
     ``time_step`` is the step [s] that the file asks for, if it does; `sarrus.simulate` takes it for fixed steps without
     a number of their own. ``magnetic_field`` [T] is what magnetometers measure. ``integrator`` is what a file asks for,
     by its name there; it is recorded only.
@@ -76,6 +80,10 @@ class Description:
     keyframes: dict[str, Keyframe]
     frames: dict[str, tuple[str, Pose]]
     geoms: dict[str, Geom]
+    geom_pairs: dict[str, GeomPair]
+    excluded_bodies: dict[str, tuple[str, str]]
+    parents_touch: bool
+    geometry_contacts: dict[str, GeometryContact]
     _bodies: dict[str, Body]
     _owners: dict[str, str]  # the bodies of the joints
 
@@ -86,6 +94,7 @@ class Description:
         self.integrator = ""
         self.world_shapes = ()
         self.magnetic_field = np.array(MAGNETIC_FIELD)
+        self.parents_touch = False
         self.report = ImportReport()
         for table, hint in annotations_of(Description).items():
             if get_origin(hint) is dict:

@@ -59,10 +59,16 @@ class Shape:
 
 @dataclass(frozen=True, eq=False)
 class Geom:
-    """A shape that collides in the file from which a mechanism was loaded: where contacts may be.
+    """A shape that can collide: where contacts may be; see `sarrus.mechanism.geometry_contacts`.
 
-    ``kind`` and ``size`` are those of a `Shape`, ``pose`` is in axes of the body; ``friction`` is the coefficient of
-    sliding friction, None where the file has none.
+    ``kind`` and ``size`` are those of a `Shape`, ``pose`` is in axes of the body. A mesh is the convex hull of its
+    ``points`` (n, 3); an hfield has ``heights`` (rows along y, columns along x) from 0 to 1 and as ``size`` the half
+    sizes along x and y, the height of 1 and the thickness below 0. ``points`` are None where the file has no such mesh.
+
+    ``friction`` is the coefficient of sliding friction, None where the file has none, ``torsion`` and ``rolling`` are
+    those of torsional and rolling friction [m]; ``condim`` says which act (1: none, 3: sliding, 4: torsional too, 6:
+    all). Of two geoms those of the higher ``priority`` count, of equals the larger ones. Two may touch where a bit of
+    the ``contype`` of one is in the ``conaffinity`` of the other, and do at a distance of the sum of their ``margin``.
     """
 
     name: str
@@ -71,6 +77,55 @@ class Geom:
     size: Array
     pose: Pose = field(default_factory=Pose)
     friction: float | None = None
+    torsion: float = 0.005
+    rolling: float = 0.0001
+    condim: int = 3
+    contype: int = 1
+    conaffinity: int = 1
+    priority: int = 0
+    margin: float = 0.0
+    points: Array | None = None
+    heights: Array | None = None
+
+
+@dataclass(frozen=True)
+class GeomPair:
+    """A pair of geoms that a file lets touch, with numbers of its own: those of a `Geom`."""
+
+    name: str
+    geom1: str
+    geom2: str
+    condim: int
+    friction: float
+    torsion: float
+    rolling: float
+    margin: float
+
+
+@dataclass(frozen=True)
+class GeometryContact:
+    """Two geoms that touch in runs with time stepping, wherever they are nearest to each other.
+
+    ``torsion`` and ``rolling`` are lengths [m] by which such friction is multiplied in the cone, zero where there is
+    none: the moment is at most the coefficient times the length times the normal force. The surfaces keep a distance of
+    ``margin`` [m]. ``width`` is the number of rows: the normal, two tangents, torsion, two of rolling.
+    """
+
+    name: str
+    geom1: str
+    geom2: str
+    friction_coefficient: float
+    torsion: float = 0.0
+    rolling: float = 0.0
+    restitution: float = 0.0
+    margin: float = 0.0
+
+    @property
+    def width(self) -> int:
+        """Number of rows."""
+        if self.friction_coefficient == 0.0:
+            return 1
+        return 6 if self.rolling else 4 if self.torsion else 3
 
 
 @dataclass(frozen=True, eq=False)

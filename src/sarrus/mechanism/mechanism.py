@@ -18,6 +18,7 @@ from sarrus.mechanism.elements import WORLD, Body, Shape
 from sarrus.mechanism.faults import Label, check_name, fault
 from sarrus.mechanism.floor_contacts import FloorContactBuilder
 from sarrus.mechanism.force_builder import ForceBuilder
+from sarrus.mechanism.geometry_contacts import GeometryBuilder
 from sarrus.mechanism.joint import COORDINATE_LABELS, JOINT_KINDS, VELOCITY_LABELS, Joint
 from sarrus.mechanism.keyframe import Keyframe
 from sarrus.mechanism.pose import (
@@ -33,7 +34,9 @@ from sarrus.mechanism.sensor_builder import SensorBuilder
 from sarrus.mechanism.tendon_builder import TendonBuilder
 
 
-class Mechanism(ClosureBuilder, FloorContactBuilder, ForceBuilder, SensorBuilder, TendonBuilder):
+class Mechanism(
+    ClosureBuilder, FloorContactBuilder, GeometryBuilder, ForceBuilder, SensorBuilder, TendonBuilder
+):
     """A mechanism as data: build it here, or load it with `sarrus.load`; `sarrus.System` compiles it.
 
     Parameters
@@ -48,6 +51,7 @@ class Mechanism(ClosureBuilder, FloorContactBuilder, ForceBuilder, SensorBuilder
     MuJoCo's order; so are the coordinates.
 
     Bodies and joints are added here, ``ClosureBuilder`` adds constraints, ``FloorContactBuilder`` unilateral contacts,
+    ``GeometryBuilder`` geometries and contacts between them,
     ``ForceBuilder`` forces, ``TendonBuilder`` tendons, ``SensorBuilder`` sensors, and ``Description`` holds the data
     and reads it.
     """

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from sarrus.mechanism import checks
-from sarrus.mechanism.elements import Body, Shape
+from sarrus.mechanism.elements import Body, GeometryContact, GeomPair, Shape
 from sarrus.mechanism.faults import Label, check_name, fault
 from sarrus.mechanism.mechanism import Mechanism
 from sarrus.mechanism.pose import Pose, vector
@@ -44,6 +44,16 @@ def check_description(mechanism: Mechanism) -> None:
         built.check_body(body, Label("frame", name))
     for geom in mechanism.geoms.values():
         built.check_body(geom.body, Label("geom", geom.name))
+    pairs: tuple[GeomPair | GeometryContact, ...] = (
+        *mechanism.geom_pairs.values(),
+        *mechanism.geometry_contacts.values(),
+    )
+    for touch in pairs:
+        label = Label("geometry contact", touch.name)
+        for name in (touch.geom1, touch.geom2):
+            check_name("geom", name, mechanism.geoms, label)
+        numbers = [value for value in vars(touch).values() if not isinstance(value, str)]
+        vector(numbers, len(numbers), "numbers", label)
 
 
 def _build_tree(built: Mechanism, mechanism: Mechanism) -> None:

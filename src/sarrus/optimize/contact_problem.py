@@ -215,7 +215,7 @@ class _Scaled:
         """Return the best that Newton's method comes by, its residual, and the number of steps."""
         m, blocks = len(r), self.blocks
         table, best = cp.ContactProblem.zeros(), np.array(r)
-        work = np.zeros(sum(cp.contact_sizes(m, blocks.count)))
+        work = np.zeros(sum(cp.contact_sizes(m, blocks.count, m * m)))
         sizes = np.bincount(blocks.owner, minlength=blocks.count)
         numbers = np.where(blocks.cone, blocks.friction, blocks.limit)
         table.rows, table.blocks, table.contacts = m, blocks.count, int(blocks.cone.sum())

@@ -58,9 +58,7 @@ def find_limit_crossings(
         parts = [array[first : first + _BLOCK + 1] for array in (t, q, v, a)]
         for k in np.flatnonzero(_in_reach(limits, *parts)).tolist():
             found += [_located(limits, crossing) for crossing in _crossed(limits, k, *parts)]
-    return tuple(
-        LimitCrossing(own.names[k], time, x, float(own.bounds[k])) for time, k, x in sorted(found)
-    )
+    return tuple(LimitCrossing(own.names[k], time, x, float(own.bounds[k])) for time, k, x in sorted(found))
 
 
 def limit_met(system: Workspace, time: float, limit: int) -> LimitCrossing:

@@ -16,6 +16,7 @@ from sarrus.dynamics.workspace import Workspace
 from sarrus.kernels import layout as la
 from sarrus.kernels import run_state as run
 from sarrus.simulation import jamming
+from sarrus.simulation.geometry_log import NONE
 from sarrus.simulation.integration import Integration
 from sarrus.simulation.limits import find_limit_crossings, has_limits, limit_met
 from sarrus.simulation.quantities import RunRows
@@ -27,6 +28,10 @@ from sarrus.simulation.trajectory import Trajectory
 CREATED, ROUNDING = 1e-2, 1e-9
 # Limits that hold are crossed by less than this [characteristic lengths, rad].
 KEPT = 1e-7
+# The same where contacts are between geometries, whose normals turn.
+CURVED = 1e-4
+# Residual of the laws of contact up to which they are met.
+LAWS = 1e-8
 
 
 def trajectory_of(loop: Integration, seconds: float, failure: Exception | None) -> Trajectory:
@@ -42,8 +47,9 @@ def trajectory_of(loop: Integration, seconds: float, failure: Exception | None) 
     status, message = _verdict(loop, failure)
     stretches = tuple((time, rank) for time, rank, _ in loop.stretches)
     names = loop.touches.names if loop.touches is not None else ()
+    touches = len(names) if loop.touches is not None else None
     rows = RunRows(
-        loop.recorder.all_rows(), s.nq, s.nv, s.nu, s.nc, stretches, loop.solver is not None, len(names)
+        loop.recorder.all_rows(), s.nq, s.nv, s.nu, s.nc, stretches, loop.solver is not None, touches
     )
     trajectory = Trajectory.of_rows(
         rows,
@@ -56,6 +62,7 @@ def trajectory_of(loop: Integration, seconds: float, failure: Exception | None) 
         **s.model.lasting("labels", lambda: labels(s)),
         contact_row_names=names,
         contact_residual=loop.touches.residual if loop.touches is not None else 0.0,
+        meetings=loop.touches.meetings(rows.records[:, 0]) if loop.touches is not None else NONE,
         steps=int(loop.state.steps),
         rejected=int(loop.state.rejected),
         wall_seconds=seconds,
@@ -63,10 +70,18 @@ def trajectory_of(loop: Integration, seconds: float, failure: Exception | None) 
     )
     if loop.touches is not None and status in (Status.OK, Status.EVENT):
         trajectory = _with_energy_looked_at(s, trajectory)
+        if trajectory.contact_residual > LAWS:
+            message = (
+                f"a contact problem of many rows was solved to {trajectory.contact_residual:.2g} of its largest force "
+                f"only, {LAWS:g} is usual: take a smaller dt, or fewer contacts at a time"
+            )
+            trajectory = trajectory.revised(status=Status.INACCURATE, message=message)
     if not has_limits(s):
         return trajectory
     state = trajectory.t, trajectory.q, trajectory.v, trajectory.a
-    if loop.touches is not None and not loop.phased:  # stops are kept to rounding, but for those that the run began beyond
+    if (
+        loop.touches is not None and not loop.phased
+    ):  # stops are kept to rounding, but for those that the run began beyond
         state = trajectory.t[:1], trajectory.q[:1], trajectory.v[:1], trajectory.a[:1]
     if not loop.phased or loop.touches is None:
         return trajectory.revised(limit_crossings=find_limit_crossings(s, *state))
@@ -81,7 +96,10 @@ def _with_energy_looked_at(system: Workspace, trajectory: Trajectory) -> Traject
     created = -np.minimum(np.diff(loss), 0.0).sum()
     size, gravity = system.characteristic, system.mechanism.gravity if system.mechanism is not None else ()
     raised = size.mass * size.length * float(np.linalg.norm(gravity))
-    least = ROUNDING * (raised + float(np.abs(energy).max(initial=0.0)))
+    # rows that turn do some work within a step, of order two in its length
+    least = (CURVED if trajectory.meetings.names else ROUNDING) * (
+        raised + float(np.abs(energy).max(initial=0.0))
+    )
     if not created > CREATED * (np.ptp(energy) + np.ptp(loss)) + least:
         return trajectory
     message = (

@@ -107,7 +107,9 @@ class Phases:
             resting = [k for k in touching if rates[k] <= slow]
             self._settle(resting)
         self._begin_slots(loss)
-        at_stop = [k for k in touching if k >= self.contacts and (k in approaching or self.modes[k] > before[k])]
+        at_stop = [
+            k for k in touching if k >= self.contacts and (k in approaching or self.modes[k] > before[k])
+        ]
         self.touches.hits += [(self.loop.time, k - self.contacts) for k in at_stop]
         return self._change(before, approaching, loss)
 
@@ -175,7 +177,7 @@ class Phases:
             elif k in pressed:
                 given[rows.index(self.first[k])] -= SHOVE * self.rest_speed
         blocks = [(self.sizes[k], self._friction(k)) for k in touching]
-        impulses = touches.answer(given, blocks, []).forces
+        impulses = touches.answer(self._operator(m), rows, given, blocks, []).forces
         responses = touches.work.response[: len(touches.names) * nv].reshape(-1, nv)[rows]
         self.loop.v[:] += (impulses[:, None] * responses).sum(axis=0)
         after = before + dense.product(self._operator(m), impulses)
@@ -252,7 +254,12 @@ class Phases:
         return dense.norm(velocity[self._along_surface(k)])
 
     def _loosened(
-        self, resting: list[int], held: list[int], going: set[int], velocity: Array, coefficients: dict[int, float]
+        self,
+        resting: list[int],
+        held: list[int],
+        going: set[int],
+        velocity: Array,
+        coefficients: dict[int, float],
     ) -> bool:
         """Solve for accelerations and note the modes; True where a contact breaks loose, whose coefficient is then
         that of sliding."""
@@ -269,7 +276,13 @@ class Phases:
             self.directions[own] = velocity[own] / slip
             given[at[k] + 1 : at[k] + self.sizes[k]] += fast * self.directions[own]
         limits = [(1, touches.limits[k - self.unilateral]) for k in held]
-        found = touches.answer(given, [(self.sizes[k], coefficients[k]) for k in resting], limits)
+        found = touches.answer(
+            self._operator(len(rows)),
+            rows,
+            given,
+            [(self.sizes[k], coefficients[k]) for k in resting],
+            limits,
+        )
         least = UNLOADED * np.abs(found.forces).max(initial=0.0)
         touches.begun[:], touches.begun[rows] = 0.0, found.forces
         for k, mode in zip(blocks, found.modes):
@@ -302,7 +315,9 @@ class Phases:
         least = self._least()
         for _ in range(ROUNDS if spatial else 0):
             a, change = self._acceleration(), 0.0
-            for k in spatial if a is not None else ():
+            if a is None:
+                return
+            for k in spatial:
                 own = self._along_surface(k)
                 way = self._along(range(own.start, own.stop), a)
                 size = dense.norm(way)
@@ -313,7 +328,7 @@ class Phases:
                 return
 
     def _pressed(self, resting: list[int]) -> list[int]:
-        """Return which of the blocks that rest go into what they touch, as no forces of theirs prevent it (Painlevé)."""
+        """Return which of the blocks that rest go into what they touch, as no force prevents it (Painlevé)."""
         opened = [k for k in resting if self.modes[k] == OPEN]
         a = self._acceleration() if opened else None
         if a is None:
@@ -350,7 +365,7 @@ class Phases:
 
         What sticks with all the friction that there is begins to slide, where it then does.
         """
-        found, kept = self.touches.found, set[int]()
+        found, kept = self.touches.forces, set[int]()
         for _ in range(2 * len(self.modes) + 1):
             if not (self.modes != OPEN).any() or self._acceleration() is None:
                 return
@@ -371,7 +386,7 @@ class Phases:
         critical = [k for k in sticking if k not in kept and self._slips(k)]
         for k in critical:
             own = self._along_surface(k)
-            force = self.touches.found[own]
+            force = self.touches.forces[own]
             friction = dense.norm(force)
             self.directions[own] = -force / friction if friction > 0.0 else 1.0 / np.sqrt(len(force))
             self.modes[k] = SLIDING
@@ -386,7 +401,7 @@ class Phases:
 
     def _slips(self, k: int) -> bool:
         """Tell whether what sticks takes all the friction that there is."""
-        found, touches = self.touches.found, self.touches
+        found, touches = self.touches.forces, self.touches
         if k < self.unilateral and self.sizes[k] == 1:
             return False
         dry = k >= self.unilateral

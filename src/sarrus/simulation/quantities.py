@@ -58,7 +58,8 @@ class RunRows(NamedTuple):
     """The records of one run, of which the arrays of a trajectory are cut out when they are asked for.
 
     ``stretches`` are (time, rank of A from then on); ``formulated`` says that a formulation solved for accelerations.
-    Behind the columns of `Quantities` are forces of ``touches`` rows, where there are any, and the energy they took.
+    Behind the columns of `Quantities` are forces of ``touches`` rows, in a run that knows contacts, and the energy that
+    they took.
     """
 
     records: Array
@@ -68,11 +69,11 @@ class RunRows(NamedTuple):
     nc: int
     stretches: tuple[tuple[float, int], ...]
     formulated: bool
-    touches: int = 0
+    touches: int | None = None
 
     def contact_arrays(self) -> dict[str, Any]:
         """Return what became of contacts, by the names in a trajectory."""
-        if not self.touches:
+        if self.touches is None:
             return {
                 "contact_forces": self.records[:, :0],
                 "contact_loss": read_only(np.zeros(len(self.records))),

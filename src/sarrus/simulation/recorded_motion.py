@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError
 from sarrus.base.status import Answer, Status
+from sarrus.simulation.geometry_log import NONE, Meetings
 from sarrus.simulation.records import EventRecord, LimitCrossing, Passage, SwitchRecord
 
 if TYPE_CHECKING:
@@ -71,6 +72,7 @@ class RecordedMotion(Answer):
     wall_seconds: float = 0.0
     determined_until: float = np.inf
     contact_residual: float = 0.0
+    meetings: Meetings = NONE
     parameters: Mapping[str, float] = field(default_factory=dict)
     readings: Array | None = None
     system: System | None = field(default=None, compare=False)
@@ -80,8 +82,10 @@ class RecordedMotion(Answer):
         own, count = vars(self), np.size(self.t)
         if self.error is None:
             own["error"] = np.full(count, np.nan)
-        if not self.contact_row_names:
-            own["contact_forces"], own["contact_loss"] = np.zeros((count, 0)), np.zeros(count)
+        if self.contact_forces is None:
+            own["contact_forces"] = np.zeros((count, 0))
+        if self.contact_loss is None:
+            own["contact_loss"] = np.zeros(count)
         for array, dimension in {"t": (), **DIMENSIONS}.items():
             shape = (count, *(len(own[f"{d}_names"]) for d in dimension))
             value = np.asarray(own[array], dtype=np.int64 if array == "rank" else np.float64)

@@ -209,7 +209,12 @@ def choose_scheme(system: Evaluations, stepping: Stepping, *, explicit_only: boo
 
 
 def stepping_of(system: Evaluations, stepping: Stepping, switching: Any) -> Stepping:
-    """Return how one run steps: in time where contacts with Coulomb friction are left with nothing but a fixed step."""
+    """Return how one run steps: in time where contacts with Coulomb friction are left with nothing but a fixed step.
+
+    So do those with contacts between geometries, always.
+    """
+    if system.mechanism is not None and system.mechanism.geometry_contacts:
+        return stepping_of_many(system, stepping, switching)
     fixed = stepping.dt is not None and stepping.rtol is None and stepping.atol is None
     if not system.equations.touches or switching is False or stepping.method is not None or not fixed:
         return stepping
@@ -218,14 +223,14 @@ def stepping_of(system: Evaluations, stepping: Stepping, switching: Any) -> Step
 
 def stepping_of_many(system: Evaluations, stepping: Stepping, switching: Any) -> Stepping:
     """Return how many runs step: in time where there are contacts with Coulomb friction, for events take Python."""
-    touches = system.equations.touches
-    if not touches or switching is False or stepping.method == TIME_STEPPING:
+    name = system.touching_name
+    if name is None or switching is False or stepping.method == TIME_STEPPING:
         return stepping
     if stepping.method not in (None, AUTO):
         raise ArgumentError(
-            f"{system.name}: contact {touches[0].name!r} has friction='coulomb', which in many runs at once "
-            f"method={TIME_STEPPING!r} knows and {stepping.method!r} does not; leave it out, or switching=False keeps "
-            "such contacts open",
+            f"{system.name}: contact {name!r} has friction='coulomb', which in many runs at once and between "
+            f"geometries method={TIME_STEPPING!r} knows and {stepping.method!r} does not; leave it out, or "
+            "switching=False keeps such contacts open",
             element="method",
         )
     return replace(stepping, method=TIME_STEPPING)

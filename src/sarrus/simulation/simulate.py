@@ -208,8 +208,8 @@ def _check(motion: Motion) -> None:
         _check_time_stepping(motion)
     elif touches and not motion.has_phases:
         raise ArgumentError(
-            f"{system.name}: contact {touches[0].name!r} has friction='coulomb', which coordinates= and formulation= do "
-            "not know: leave them out, or switching=False keeps such contacts open",
+            f"{system.name}: contact {touches[0].name!r} has friction='coulomb', which coordinates= and formulation= "
+            "do not know: leave them out, or switching=False keeps such contacts open",
             element=touches[0].name,
         )
     implicit = method in IMPLICIT_METHODS

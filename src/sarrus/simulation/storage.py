@@ -23,6 +23,7 @@ from sarrus.files import netcdf
 from sarrus.files.atomic import checked_path, write_table
 from sarrus.files.netcdf import Dataset, Variable
 from sarrus.mechanism.document import from_json, to_json
+from sarrus.simulation.geometry_log import COLUMNS, Meetings
 from sarrus.simulation.recorded_motion import ARRAY_ATTRIBUTES, DIMENSIONS, RecordedMotion
 from sarrus.simulation.records import EventRecord, LimitCrossing, Passage, SwitchRecord
 
@@ -37,7 +38,9 @@ _ROWS = 4096  # of a table that are made at a time
 
 SENSOR_ATTRIBUTES = {"long_name": "readings of the sensors"}
 MECHANISM_ATTRIBUTES = {"long_name": "description of the mechanism, JSON"}
+MEETING_ATTRIBUTES = {"long_name": "contacts between geometries"}
 LABELS = ("coordinate", "velocity", "actuator", "constraint", "contact_row")
+_ALWAYS = ("coordinate", "velocity", "actuator", "constraint", "sensor")  # labelled where there are none, too
 UNITS = ("coordinate", "velocity", "constraint")
 _LATER = ("determined_until", "contact_residual")
 # What else a trajectory has: numbers and texts, and tuples of records.
@@ -70,7 +73,7 @@ def mechanism_text(trajectory: RecordedMotion) -> str | None:
 
 def _dimensions(trajectory: RecordedMotion) -> dict[str, tuple[str, ...]]:
     """Return the arrays of a trajectory with their dimensions after time; those of contacts where it has any."""
-    has = bool(trajectory.contact_row_names)
+    has = bool(trajectory.contact_row_names or trajectory.meetings.names)
     return {key: along for key, along in DIMENSIONS.items() if has or not key.startswith("contact_")}
 
 
@@ -85,6 +88,9 @@ def contents(trajectory: RecordedMotion) -> Dataset:
         found["sensors"] = Variable(("time", "sensor"), readings.array, SENSOR_ATTRIBUTES)
         known |= {"sensor_names": readings.labels, "sensor_units": readings.units}
     labels = {"time": Variable(("time",), trajectory.t, {"units": "s"}), **axis_labels(known)}
+    if (meetings := trajectory.meetings).names:
+        found["meetings"] = Variable(("meeting", "meeting_entry"), meetings.table, MEETING_ATTRIBUTES)
+        labels |= axis_labels({"geometry_contact_names": meetings.names, "meeting_entry_names": COLUMNS})
     if (text := mechanism_text(trajectory)) is not None:
         found["mechanism"] = Variable((), np.array(text, dtype=object), MECHANISM_ATTRIBUTES)
     return Dataset(found, labels, attributes(trajectory))
@@ -93,10 +99,10 @@ def contents(trajectory: RecordedMotion) -> Dataset:
 def axis_labels(known: Mapping[str, Any]) -> dict[str, Variable]:
     """Return the labels along dimensions, names and units as `sarrus.dynamics.units.labels` has them."""
     found = {}
-    for dimension in (*LABELS, "sensor"):
+    for dimension in (*LABELS, "sensor", "geometry_contact", "meeting_entry"):
         for label, kind in ((dimension, "names"), (f"{dimension}_unit", "units")):
             own = known.get(f"{dimension}_{kind}")
-            if own or (own is not None and kind == "names" and dimension != "contact_row"):
+            if own or (own is not None and kind == "names" and dimension in _ALWAYS):
                 found[label] = Variable((dimension,), np.array(own, dtype=str))
     return found
 
@@ -144,6 +150,9 @@ def _read(variables: dict[str, Variable], facts: dict[str, Any]) -> dict[str, An
     for dimension in UNITS:
         if f"{dimension}_unit" in variables:
             found[f"{dimension}_units"] = tuple(variables[f"{dimension}_unit"].values.tolist())
+    if "meetings" in variables:
+        names = tuple(variables["geometry_contact"].values.tolist())
+        found["meetings"] = Meetings(names, variables["meetings"].values)
     if "sensors" in variables:
         found["readings"] = variables["sensors"].values
     # Older files know nothing of these.

@@ -407,8 +407,12 @@ class TimeLoop:
 
     def run_kernel(self, end: float, block: Array) -> tuple[int, int]:
         """Call the kernel, see `sarrus.kernels.run.advance`; returns how it ended and how many rows it wrote."""
+        if self.touches is not None and self.touches.collisions is not None:
+            block = block[: self.touches.most_records()]
         self.state.end, self.table.records = end, block
         code = advance(self.table, self.x, len(block))
+        if self.touches is not None:
+            self.touches.drain()
         return code, int(self.state.filled)
 
     def collect(self) -> None:

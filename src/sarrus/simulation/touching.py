@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any
 
+import casadi as ca
 import numpy as np
 
 from sarrus.base.arrays import Array
@@ -13,6 +16,8 @@ from sarrus.dynamics.contact_state import touch_gaps, touch_motion, touch_names,
 from sarrus.dynamics.joint_limits import dry_friction, joint_limits
 from sarrus.dynamics.lane_functions import lane_slope, suits_lanes
 from sarrus.dynamics.workspace import Workspace
+from sarrus.equations.sparse import rows_of
+from sarrus.kernels import colliding_layout as cl
 from sarrus.kernels import contact_problem_layout as cp
 from sarrus.kernels import layout as la
 from sarrus.kernels import touching_layout as tl
@@ -25,7 +30,10 @@ from sarrus.kernels.c_function import (
 )
 from sarrus.kernels.record import laid
 from sarrus.kernels.touching_problem import ALONE
+from sarrus.linalg import dense
 from sarrus.linalg.ranked import ranked
+from sarrus.simulation.colliding import Collisions, geometry_contacts
+from sarrus.simulation.geometry_log import NONE, Meetings, meetings_of
 
 if TYPE_CHECKING:
     from sarrus.optimize.contact_problem import ContactSolution
@@ -40,13 +48,17 @@ STANDING = 1e-7
 REST_SPEED = 1e-3
 # So often a step is tried with other forces to begin with.
 TRIES = 5
+# Contacts between geometries that the log of a call of the kernel has room for, and records at the least.
+_LOG, _LEAST_RECORDS = 1 << 16, 256
 # Acceleration of the characteristic mass by the forces with which responses are found [m/s²].
 _LIFT = 10.0
 
 
 def margin_count(system: Workspace) -> int:
     """Return how many margins end smooth phases: of contacts two, of stops and dry friction one."""
-    return 2 * len(system.equations.touches) + len(joint_limits(system).names) + len(dry_friction(system).names)
+    return (
+        2 * len(system.equations.touches) + len(joint_limits(system).names) + len(dry_friction(system).names)
+    )
 
 
 class Touches:
@@ -71,58 +83,106 @@ class Touches:
         touching.contacts, touching.contact_rows = len(contacts), sum(widths)
         self.blocks = tuple(one.name for one in touching_of(system))
         touching.stops, touching.dry = len(limits.names), len(dry.names)
-        rows, unilateral = tl.row_count(touching), len(contacts) + len(limits.names)
-        blocks = unilateral + len(dry.names)
         signs = -limits.signs
         self._integers = [
-            np.array(widths, dtype=np.int64),
             limits.places.copy(),
             np.array([*limits.rates, *dry.rates], dtype=np.int64),
-            np.zeros(blocks, dtype=np.int64),
-            np.array([n - k for n in widths for k in range(n)] + [1] * (rows - sum(widths)), dtype=np.int64),
-            np.zeros(blocks, dtype=np.int64),
+            np.array(
+                [n - k for n in widths for k in range(n)] + [1] * (touching.stops + touching.dry),
+                dtype=np.int64,
+            ),
+            np.zeros(len(self.blocks), dtype=np.int64),
         ]
-        touching.sizes, touching.coordinates, touching.speeds = self._integers[:3]
-        touching.widths, touching.modes = self._integers[4:]
+        touching.coordinates, touching.speeds, touching.widths, touching.modes = self._integers
         self._floats = [
             signs,
             limits.bounds.copy(),
-            np.array([touch.friction_coefficient for touch in contacts], dtype=float),
-            np.array([touch.static_coefficient for touch in contacts], dtype=float),
             dry.limits.copy(),
-            np.array([*(touch.restitution for touch in contacts), *np.zeros(len(limits.names))]),
-            np.zeros(rows),
-            np.zeros(rows),
-            np.zeros(rows),
+            *np.zeros((3, tl.fixed_rows(touching))),
         ]
-        touching.signs, touching.bounds, touching.friction, touching.static = self._floats[:4]
-        self.friction, self.static, self.limits, self.restitution = self._floats[2:6]
-        self.directions, self.found, self.begun = self._floats[6:]
-        self.rows_of_contacts, self.modes = widths, self._integers[5]
-        self.signs, self.speeds = signs, self._integers[2]
-        touching.limits, touching.restitution = self._floats[4:6]
-        touching.directions, touching.found, touching.begun = self._floats[6:]
+        touching.signs, touching.bounds, touching.limits = self._floats[:3]
+        touching.directions, touching.forces, touching.begun = self._floats[3:]
+        self.signs, self.limits = signs, self._floats[2]
+        self.directions, self.forces, self.begun = self._floats[3:]
+        self.rows_of_contacts, self.speeds, self.modes = widths, self._integers[1], self._integers[3]
         beyond = signs * (q[limits.places] - limits.bounds) < -settings.closed
         touching.given_bounds, self._floats[1][beyond] = limits.bounds, -np.inf * signs[beyond]
-        self.slots = np.zeros((tl.ROOM + 1) * tl.slot_size(touching, system.nv))
-        self._floats.append(np.zeros_like(self.slots))
         self.problem = cp.ContactProblem.zeros()
-        touching.settings, touching.slots, touching.problem = settings, self.slots, self.problem
-        touching.kept = self._floats[-1]
+        touching.settings, touching.problem = settings, self.problem
+        self.collisions = None
+        if geometry_contacts(system):
+            self.collisions = Collisions(system)
+            self.collisions.share(self._rows())
+            touching.colliding = self.collisions.table
+        self.slots, self._log, self._logged = np.zeros(0), np.zeros(0), list[Array]()
+        self._make_room()
+        rank = int(system.table.generic_rank)
+        many = self.collisions is not None or tl.fixed_rows(touching) > ALONE
+        if many and suits_lanes(system, rank):
+            self._slope = lane_slope(system, rank)
+            touching.slope = self._slope.address
+        assert tl.fixed_rows(touching) == len(self.names)
+        if contacts:
+            self._load(system)
+
+    def _rows(self) -> list[list[int]]:
+        """Return the velocities that each row depends on which is there in every step."""
+        system, speeds = self.system, self._integers[1]
+        rates = ca.vertcat(ca.SX(0, 1), *(touch.rates for touch in system.equations.touches))
+        rows = rows_of(ca.jacobian(rates, system.equations.v))
+        return [*(list(row) for row in rows), *([int(place)] for place in speeds)]
+
+    def _make_room(self) -> None:
+        """Make room for a step, with as many contacts between geometries as there is room for in their table."""
+        system, touching = self.system, self.touching
+        contacts, collisions = system.equations.touches, self.collisions
+        more = 0 if collisions is None else int(collisions.table.room)
+        before, slots = self._sizes() if len(self.slots) else None, self.slots
+        touching.more_contacts = more
+        touching.more_rows = 0 if collisions is None else more * max(c.width for c in collisions.contacts)
+        rows, unilateral = tl.row_count(touching), tl.lasting_contacts(touching) + more
+        if collisions is not None:
+            collisions.make_room(rows, system.nv)
+        widths = [*(len(touch.row_names) for touch in contacts), *[1] * touching.stops]
+        self._counts = [
+            np.array([*widths, *[0] * more], dtype=np.int64),
+            np.array([*accumulate(widths, initial=0), *[0] * more], dtype=np.int64),
+            np.zeros(unilateral + touching.dry, dtype=np.int64),
+        ]
+        touching.sizes, touching.first_rows, self.problem.sizes = self._counts
+        self._laws = np.zeros((3, unilateral))
+        for k, touch in enumerate(contacts):
+            self._laws[:, k] = touch.friction_coefficient, touch.static_coefficient, touch.restitution
+        touching.friction, touching.static, touching.restitution = self._laws
+        self.friction, self.static, self.restitution = self._laws
+        self.slots = np.zeros((tl.ROOM + 1) * tl.slot_size(touching, system.nv))
+        if before is not None:
+            for old, new in zip(slots.reshape(tl.ROOM + 1, -1), self.slots.reshape(tl.ROOM + 1, -1)):
+                for part, place in zip(laid(old, before), laid(new, self._sizes())):
+                    place[: len(part)] = part
+        self._aside = np.zeros_like(self.slots)
+        touching.slots, touching.kept = self.slots, self._aside
+        if collisions is not None:
+            self.drain()
+            self._log = np.empty(cl.N_LOGGED * max(_LOG, _LEAST_RECORDS * more))
+            touching.log = self._log
         sizes = tl.touch_sizes(touching, system.nq, system.nv, la.input_size(system.table))
         self.room = np.zeros(sum(sizes))
         touching.work = self.room
         self.work = work = laid(self.room, sizes)
-        self.problem.sizes, self.problem.numbers = self._integers[3], work.numbers
-        self.problem.operator, self.problem.velocities = work.operator, work.given
-        self.problem.forces, self.problem.work = work.impulses, work.solver
-        rank = int(system.table.generic_rank)
-        if rows > ALONE and suits_lanes(system, rank):
-            self._slope = lane_slope(system, rank)
-            touching.slope = self._slope.address
-        assert rows == len(self.names)
-        if contacts:
-            self._load(system)
+        self._own: Any = work
+        if collisions is not None:
+            self._own = laid(collisions.room, cl.colliding_sizes(collisions.table, rows, system.nv))
+        own, problem = self._own, self.problem
+        problem.numbers, problem.velocities, problem.forces = own.numbers, own.given, own.impulses
+        problem.operator, problem.work = work.operator, work.solver
+        if collisions is not None:
+            self._parts = parts = collisions.parts(own, rows, system.nv)
+            self._room_of_parts = np.zeros(sum(cp.parts_sizes(parts, 0)))
+            parts.work, problem.parts = self._room_of_parts, parts
+
+    def _sizes(self) -> tl.Slot:
+        return tl.slot_sizes(self.touching, self.system.nv)
 
     def _load(self, system: Workspace) -> None:
         self._gaps, self._motion = touch_gaps(system), touch_motion(system)
@@ -130,6 +190,8 @@ class Touches:
 
     def refuse_depth(self, x: Array, what: str = "") -> None:
         """Raise `ArgumentError` where a contact begins deep below its plane at x = [q | v | u | t | p | τ]."""
+        if self.collisions is not None:
+            self._refuse_overlap(x, what)
         if self.touching.contacts == 0:
             return
         gaps, deep = self._gaps(x), DEEP * self.system.characteristic.length
@@ -149,6 +211,19 @@ class Touches:
         table.touching, table.n_margins = self.touching, tl.margin_count(self.touching)
         table.acceleration, table.projection = phase_acceleration.address, phase_projection.address
 
+    def _refuse_overlap(self, x: Array, what: str) -> None:
+        """Raise `ArgumentError` where geometries begin deep in each other."""
+        assert self.collisions is not None
+        deep = DEEP * self.system.characteristic.length
+        for seen in self.collisions.look(x, 0.0):
+            if not seen.gap >= -deep:
+                name = self.collisions.contacts[int(seen.pair)].name
+                raise ArgumentError(
+                    f"{self.system.name}: {what}geometries {name!r} begin {-seen.gap:.3g} m in each other; move them "
+                    f"apart, gaps may be {-deep:.1g} m at the least",
+                    element=name,
+                )
+
     def attach(self, table: la.Table) -> None:
         """Have the kernels take steps with contacts from now on."""
         self.touching.inner, self.touching.solver = table.acceleration, contact_problem.address
@@ -159,22 +234,35 @@ class Touches:
     @property
     def arrays(self) -> dict[str, np.ndarray]:
         """The numbers that describe them, by their fields of `sarrus.kernels.touching_layout.Touching`."""
-        integers = dict(zip(("sizes", "coordinates", "speeds"), self._integers))
-        fields = ("signs", "bounds", "friction", "static", "limits", "restitution")
+        integers = dict(zip(("sizes", "first_rows"), self._counts))
+        integers |= dict(zip(("coordinates", "speeds", "widths", "modes"), self._integers))
+        floats = dict(zip(("signs", "bounds", "limits", "directions", "forces", "begun"), self._floats))
+        floats |= dict(zip(("friction", "static", "restitution"), self._laws))
         bounds = joint_limits(self.system).bounds
-        return {
-            **integers,
-            **dict(zip(fields, self._floats)),
-            "given_bounds": bounds,
-            "settings": self._settings,
-        }
+        return {**integers, **floats, "given_bounds": bounds, "settings": self.settings}
 
     @property
     def residual(self) -> float:
         """Largest residual of the contact problems so far."""
-        sizes = tl.slot_sizes(self.touching, self.system.nv)
-        slots = self.slots.reshape(tl.ROOM + 1, -1)
+        sizes, slots = self._sizes(), self.slots.reshape(tl.ROOM + 1, -1)
         return max(float(laid(slot, sizes).facts.residual) for slot in slots)
+
+    def drain(self) -> None:
+        """Take what the kernel has logged of contacts between geometries."""
+        if self.touching.logged:
+            self._logged.append(self._log[: cl.N_LOGGED * int(self.touching.logged)].copy())
+            self.touching.logged = 0
+
+    def most_records(self) -> int:
+        """Return how many records the log has room for."""
+        return len(self._log) // (cl.N_LOGGED * max(1, int(self.touching.more_contacts)))
+
+    def meetings(self, t: Array) -> Meetings:
+        """Return the contacts between geometries of a run with records at these times."""
+        if self.collisions is None:
+            return NONE
+        self.drain()
+        return meetings_of(tuple(c.name for c in self.collisions.contacts), self._logged, t)
 
     def solve(self, t: float) -> bool:
         """Solve the contact problem of a step from t that the kernel has given up, for it to go on from.
@@ -185,39 +273,98 @@ class Touches:
         """
         if not self.touching.failed:
             return False
+        if self.touching.failed == tl.NO_ROOM:
+            assert self.collisions is not None
+            self.collisions.table.room *= 2
+            self._make_room()
+            self.touching.failed = 0
+            return True
         self.touching.failed = 0
         self.tried = self.tried + 1 if t == self.stuck else 1
         self.stuck = t
-        problem, work = self.problem, self.work
+        problem = self.problem
         m, contacts = problem.rows, problem.contacts
-        sizes, numbers = self._integers[3][: problem.blocks], work.numbers[: problem.blocks]
+        which = self._which(m)
+        sizes, numbers = self._counts[2][: problem.blocks], self._own.numbers[: problem.blocks]
         blocks = list(zip(sizes.tolist(), numbers.tolist()))
-        found = self.answer(work.given[:m], blocks[:contacts], blocks[contacts:], refused=self.tried > TRIES)
-        slot = laid(self.slots, tl.slot_sizes(self.touching, self.system.nv))
+        refused = self.tried > TRIES
+        found = self.answer(
+            self._operator(m, which),
+            which,
+            self._own.given[:m],
+            blocks[:contacts],
+            blocks[contacts:],
+            refused=refused,
+        )
+        slots = self.slots.reshape(tl.ROOM + 1, -1)
+        slot, tried = laid(slots[0], self._sizes()), laid(slots[tl.ROOM], self._sizes())
+        fixed = tl.fixed_rows(self.touching)
+        slot.lasting[fixed:] = tried.lasting[
+            fixed:
+        ]  # of contacts between geometries, as they are numbered now
+        slot.lasting[which] = found.forces / self.settings.length
         self.touching.given = 1
-        slot.lasting[work.which[:m].astype(int)] = found.forces / self.settings.length
         return True
 
     def answer(
-        self, given: Array, contacts: list[tuple[int, float]], dry: list[tuple[int, float]], *, refused: bool = False
+        self,
+        operator: Array,
+        which: Sequence[int],
+        given: Array,
+        contacts: list[tuple[int, float]],
+        dry: list[tuple[int, float]],
+        *,
+        refused: bool = False,
     ) -> ContactSolution:
-        """Return the answer to the contact problem with the W that a kernel has written.
+        """Return the answer to the contact problem of these rows with W and b, see `solve_contact_problem`.
 
         Raises `SolveError` with the names of those that push where there is none, or it is ``refused``.
         """
         from sarrus.optimize.contact_problem import solve_contact_problem
 
-        m = len(given)
-        parts = ranked(self.work.operator[: m * m].reshape(m, m), relative=1e-13)
+        parts = ranked(operator, relative=1e-13)
         found = solve_contact_problem(parts.left * np.sqrt(parts.kept), given, contacts, dry, throw=False)
         if found.status.ok and not refused:
             return found
-        which = [self.names[int(row)].rpartition(".")[0] for row in self.work.which[:m]]
-        pushing = dict.fromkeys(name for name, r in zip(which, found.forces) if r > 0.0)
+        names = [self._name_of(int(row)) for row in which]
+        pushing = dict.fromkeys(name for name, r in zip(names, found.forces) if r > 0.0)
         reason = (
             "no motion keeps these contacts from closing further"
             if found.status is Status.INFEASIBLE
             else "no forces of these contacts were found that obey the laws of friction"
         )
         result = None if found.status.ok else found
-        raise SolveError(f"{self.system.name}: {reason}: {', '.join(pushing or which)}", result=result)
+        raise SolveError(
+            f"{self.system.name}: {reason}: {', '.join(pushing or dict.fromkeys(names))}", result=result
+        )
+
+    def _operator(self, m: int, which: Any) -> Array:
+        """Return W of the problem that was not solved."""
+        if not self.problem.sparse:
+            return self.work.operator[: m * m].reshape(m, m)
+        assert self.collisions is not None
+        table, own = self.collisions.table, self._own
+        rows, reply = np.zeros((2, m, table.components * table.widest))
+        for i, row in enumerate(which):
+            for s, c in enumerate(own.shared[2 * row : 2 * row + 2].astype(int)):
+                if c >= 0:
+                    place, at = slice(c * table.widest, (c + 1) * table.widest), (2 * row + s) * table.widest
+                    rows[i, place] = own.parts[at : at + table.widest]
+                    reply[i, place] = own.reply[at : at + table.widest]
+        return dense.product(rows, reply.T)
+
+    def _which(self, m: int) -> Any:
+        """Return the m rows of the problem that was not solved."""
+        if self.collisions is None:
+            return self.work.which[:m].astype(int)
+        return self.work.which[self._own.chosen[:m].astype(int)].astype(int)
+
+    def _name_of(self, row: int) -> str:
+        """Return the name of the contact, stop or joint of a row."""
+        fixed = tl.fixed_rows(self.touching)
+        if row < fixed:
+            return self.names[row].rpartition(".")[0]
+        assert self.collisions is not None
+        first = self._counts[1][tl.lasting_contacts(self.touching) :][: int(self.touching.found)]
+        seen = self._own.found[cl.N_SEEN * (np.searchsorted(first, row, side="right") - 1) :].view(cl.Seen)
+        return self.collisions.contacts[int(seen.pair)].name

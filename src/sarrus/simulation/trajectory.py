@@ -45,8 +45,9 @@ class Trajectory(RecordedMotion):
     contact_forces : of runs with the method "moreau-jean" (T, rows): forces of contacts with friction along their
         normals and tangents, of stops at joint limits, and dry friction of joints, means over the step that ends at
         each time [N, N m]; ``contact_row_names`` label them.
-    contact_loss : energy that these have taken up to then (T,) [J]. contact_residual : by how much they break the laws
-        of Signorini and Coulomb at the most, relative; see `sarrus.optimize.solve_contact_problem`.
+    meetings : contacts between geometries, see `sarrus.simulation.geometry_log.Meetings`; `geometry_forces`.
+    contact_loss : energy that all of these have taken up to then (T,) [J]. contact_residual : by how much they break
+        the laws of Signorini and Coulomb at the most, relative; see `sarrus.optimize.solve_contact_problem`.
     status, message : how the run ended. After a failure the motion up to then is kept.
     passages, limit_crossings, events, switches : what happened on the way, in order of time.
     determined_until : last time [s] up to which a motion with singular passages agrees with one that takes somewhat
@@ -73,6 +74,13 @@ class Trajectory(RecordedMotion):
         scaled to unit length. Good for pictures; the samples themselves are as exact as the run.
         """
         return interpolate(self, real_array(t))
+
+    def geometry_forces(self, sample: int) -> dict[str, Array]:
+        """Return of every pair of geometries that touches at a sample the force on the second one (3,) [N].
+
+        In world axes, the mean over the step that ends there; ``meetings.at(sample)`` has the points one by one.
+        """
+        return self.meetings.forces(range(len(self.t))[sample])
 
     @property
     def sensors(self) -> Readings:

@@ -103,8 +103,23 @@ def forces_of_run(drawing: Drawing, run: Trajectory, k: int, q: Array | None = N
         sure = at_rank(jacobian, min(int(run.rank[k]), rank_of(jacobian))).determined
     poses = drawing.poses(run.q[k] if q is None else q, float(run.t[k]))
     forces = forces_of(drawing.mechanism, poses, run.multipliers[k], sure)
-    return _with_friction(
-        drawing.mechanism, poses, dict(zip(run.contact_row_names, run.contact_forces[k])), forces
+    rows = dict(zip(run.contact_row_names, run.contact_forces[k]))
+    return _with_geometries(run, k, _with_friction(drawing.mechanism, poses, rows, forces))
+
+
+def _with_geometries(run: Trajectory, k: int, forces: Forces) -> Forces:
+    """Return the forces with those between geometries, in the middle of the points where a pair touches."""
+    meetings = run.meetings.at(range(len(run.t))[k])
+    if not meetings:
+        return forces
+    total = run.meetings.forces(range(len(run.t))[k])
+    of = {name: [meeting.point for meeting in meetings if meeting.contact == name] for name in total}
+    points = [np.mean(found, axis=0) for found in of.values()]
+    return Forces(
+        (*forces.names, *total),
+        np.concatenate([forces.points, points]),
+        np.concatenate([forces.determined, list(total.values())]),
+        np.concatenate([forces.undetermined, np.zeros((len(total), 3))]),
     )
 
 

@@ -1,6 +1,6 @@
 """Contacts of a mechanism as geoms of MuJoCo: a sphere at every point or of every ball, and the planes that they touch.
 
-Pairs say which sphere touches which plane; nothing else in the model collides.
+Geometries that touch each other are written as they are. Pairs say what touches what; nothing else collides.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ import numpy as np
 from sarrus.base.names import unique
 from sarrus.export.mjcf.attributes import numbers, refused
 from sarrus.export.mjcf.mjcf_document import TOUCHES_NOTHING, Document, place
-from sarrus.mechanism.elements import Contact, first_on_planes
+from sarrus.mechanism.elements import Contact, Geom, first_on_planes
+from sarrus.mechanism.geometry_contacts import hull
 from sarrus.mechanism.mechanism import Mechanism
 from sarrus.mechanism.pose import Pose
 
@@ -32,6 +33,45 @@ def refuse_contacts(mechanism: Mechanism) -> None:
             "MJCF has no contact of a point with a plane; its contacts are between geoms and soft. "
             "contacts='geoms' writes small spheres on planes, contacts='ignore' leaves them out",
         )
+    for name in mechanism.geometry_contacts:
+        raise refused(
+            "geometry contact",
+            name,
+            "MuJoCo's contacts are soft. contacts='geoms' writes them and pairs, contacts='ignore' leaves them out",
+        )
+
+
+def add_geometry_contacts(document: Document) -> None:
+    """Write the geometries that touch each other, and their pairs, with elliptic cones."""
+    mechanism, names = document.mechanism, dict[str, str]()
+    contacts = mechanism.geometry_contacts.values()
+    for contact in contacts:
+        document.section("option").set("cone", "elliptic")
+        for name in (contact.geom1, contact.geom2):
+            if name not in names:
+                names[name] = unique(name, (*names.values(), *mechanism.contacts))
+                _add_geom(document, mechanism.geoms[name], names[name])
+        sliding = contact.friction_coefficient
+        lengths = [sliding * contact.torsion, *[sliding * contact.rolling] * 2]
+        given = {"geom1": names[contact.geom1], "geom2": names[contact.geom2], "condim": str(contact.width)}
+        given |= {"friction": numbers([sliding, sliding, *lengths]), "margin": repr(contact.margin)}
+        SubElement(document.section("contact"), "pair", given)
+
+
+def _add_geom(document: Document, geom: Geom, name: str) -> None:
+    """Write a geometry that touches nothing but in pairs; its body has a shape to draw."""
+    if geom.heights is not None:
+        raise refused(
+            "geom", geom.name, "height fields are not written; contacts='ignore' leaves all contacts out"
+        )
+    given = {"name": name, "type": geom.kind, "size": numbers(geom.size), "group": "3"}
+    if geom.kind == "plane":
+        given["size"] = "0 0 1"
+    if geom.points is not None:
+        del given["size"]
+        given["mesh"] = document.inline_mesh(geom.points, hull(geom.points))
+    element = SubElement(document.bodies[geom.body], "geom", given | TOUCHES_NOTHING)
+    place(element, geom.pose)
 
 
 def add_contacts(document: Document, moving: Mapping[str, bool], radius: float) -> None:

@@ -17,7 +17,7 @@ import numpy as np
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError, ModelError, check_known
 from sarrus.export.mjcf.attributes import numbers, refused
-from sarrus.export.mjcf.contacts import CHOICES, add_contacts, refuse_contacts
+from sarrus.export.mjcf.contacts import CHOICES, add_contacts, add_geometry_contacts, refuse_contacts
 from sarrus.export.mjcf.equalities import add_closures, add_couplings
 from sarrus.export.mjcf.forces import add_actuators, add_springs, add_tendons
 from sarrus.export.mjcf.joints import exported_joints
@@ -95,6 +95,7 @@ def mjcf_file(
     add_actuators(document)
     if contacts == "geoms":
         add_contacts(document, moving, radius)
+        add_geometry_contacts(document)
     add_keyframes(document)
     add_sensors(document)
     _check_with_mujoco(mechanism, root)

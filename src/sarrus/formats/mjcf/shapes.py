@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import mujoco
 import numpy as np
 
+from sarrus.base.arrays import Array
 from sarrus.formats.importing import Import
 from sarrus.formats.mjcf.element_names import Names
 from sarrus.formats.mujoco_compiler import Compiled
-from sarrus.mechanism.elements import Geom, Shape
+from sarrus.mechanism.elements import Geom, GeomPair, Shape
 from sarrus.mechanism.mechanism import Mechanism
 from sarrus.mechanism.pose import Pose
 
@@ -47,13 +49,67 @@ def shapes_of_bodies(
 
 
 def add_geoms(mechanism: Mechanism, compiled: Compiled, names: Names) -> None:
-    """Note the geoms that collide and whose size is known, in ``mechanism.geoms``."""
+    """Note the geoms that collide and whose size is known, in ``mechanism.geoms``, and which may touch."""
     model = compiled.model
     for geom in sorted({*colliding(model)} - compiled.undrawn):
         name, kind = names.geoms[geom], names.kind("geom_type", geom)
         body, pose = names.place("geom", geom)
-        friction = float(model.geom_friction[geom, 0])
-        mechanism.geoms[name] = Geom(name, body, kind, model.geom_size[geom].copy(), pose, friction)
+        data, size = int(model.geom_dataid[geom]), model.geom_size[geom].copy()
+        sliding, torsion, rolling = map(float, model.geom_friction[geom])
+        mechanism.geoms[name] = Geom(
+            name,
+            body,
+            kind,
+            model.hfield_size[data].copy() if kind == "hfield" else size,
+            pose,
+            sliding,
+            torsion,
+            rolling,
+            int(model.geom_condim[geom]),
+            int(model.geom_contype[geom]),
+            int(model.geom_conaffinity[geom]),
+            int(model.geom_priority[geom]),
+            _margin(model.geom_margin[geom], model.geom_gap[geom]),
+            _corners(model, data) if kind == "mesh" else None,
+            _heights(model, data) if kind == "hfield" else None,
+        )
+    for pair in range(model.npair):
+        first, second = (names.geoms[int(ids[pair])] for ids in (model.pair_geom1, model.pair_geom2))
+        if first in mechanism.geoms and second in mechanism.geoms:
+            name = mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_PAIR, pair) or f"pair_{pair}"
+            sliding, torsion, rolling = map(float, model.pair_friction[pair][[0, 2, 3]])
+            margin = _margin(model.pair_margin[pair], model.pair_gap[pair])
+            condim = int(model.pair_dim[pair])
+            mechanism.geom_pairs[name] = GeomPair(
+                name, first, second, condim, sliding, torsion, rolling, margin
+            )
+    for exclude in range(model.nexclude):
+        name = mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_EXCLUDE, exclude) or f"exclude_{exclude}"
+        bodies = divmod(int(model.exclude_signature[exclude]), 1 << 16)
+        mechanism.excluded_bodies[name] = names.bodies[bodies[0]], names.bodies[bodies[1]]
+    mechanism.parents_touch = names.disabled("FILTERPARENT")
+
+
+def _margin(margin: float, gap: float) -> float:
+    """Return the distance that surfaces keep: before MuJoCo 4 the gap is a part of the margin that does not count."""
+    return float(margin if int(mujoco.__version__.partition(".")[0]) >= 4 else margin - gap)
+
+
+def _corners(model: Any, mesh: int) -> Array | None:
+    """Return the corners of the convex hull of a mesh, in axes of its geom; None where it has no hull."""
+    start = int(model.mesh_graphadr[mesh])
+    if start < 0:
+        return None
+    count = int(model.mesh_graph[start])
+    corners = model.mesh_graph[start + 2 + count : start + 2 + 2 * count]  # behind the edges of each
+    return model.mesh_vert[int(model.mesh_vertadr[mesh]) + corners].astype(float)
+
+
+def _heights(model: Any, field: int) -> Array:
+    """Return the heights of a field, from 0 to 1."""
+    rows, columns = int(model.hfield_nrow[field]), int(model.hfield_ncol[field])
+    first = int(model.hfield_adr[field])
+    return model.hfield_data[first : first + rows * columns].astype(float).reshape(rows, columns)
 
 
 def colliding(model: Any) -> list[int]:

@@ -12,8 +12,8 @@ from sarrus.mechanism.report import ImportReport
 
 # attribute that counts the group, its name in the report, what becomes of it and why
 _GROUPS = (
-    ("nexclude", "contact exclude", ImportReport.leave_out, CONTACTS),
-    ("npair", "contact pair", ImportReport.leave_out, CONTACTS),
+    ("nexclude", "contact exclude", ImportReport.keep, "for mechanism.add_geometry_contacts()"),
+    ("npair", "contact pair", ImportReport.keep, "for mechanism.add_geometry_contacts()"),
     ("ncam", "camera", ImportReport.set_aside, "drawing only"),
     ("nlight", "light", ImportReport.set_aside, "drawing only"),
     ("nskin", "skin", ImportReport.set_aside, "drawing only"),
@@ -38,6 +38,7 @@ def survey(report: ImportReport, names: Names) -> None:
     contacts = len(colliding(model))
     if contacts:
         report.keep("contact geometry", f"{contacts} geoms", CONTACTS)
+        _list_softness(report, names)
     for attribute, kind, list_it, reason in _GROUPS:
         count = int(getattr(model, attribute))
         if count:
@@ -62,6 +63,21 @@ def survey(report: ImportReport, names: Names) -> None:
             report.keep("joint friction", name, f"dry friction of {loss:g} acts in time stepping alone")
         if hasattr(model, "jnt_springyield") and model.jnt_springyield[joint]:  # MuJoCo ≥ 4
             report.leave_out("joint spring", name, "the yield of its spring is left out: it stays elastic")
+
+
+def _list_softness(report: ImportReport, names: Names) -> None:
+    """List what geoms say of the softness of contacts, which here are hard, and pairs of unequal friction."""
+    model = names.model
+    for what, usual in (("solref", (0.02, 1.0)), ("solimp", (0.9, 0.95, 0.001, 0.5, 2.0))):
+        table = getattr(model, f"geom_{what}")
+        own = [names.geoms[g] for g in colliding(model) if not np.allclose(table[g], usual)]
+        if own:
+            report.keep("contact softness", _list(own), f"{what}: contacts between geometries are hard")
+    for pair in range(model.npair):
+        sliding, rolling = model.pair_friction[pair][:2], model.pair_friction[pair][3:]
+        if sliding[0] != sliding[1] or rolling[0] != rolling[1]:
+            label = f"{names.geoms[int(model.pair_geom1[pair])]}-{names.geoms[int(model.pair_geom2[pair])]}"
+            report.keep("contact pair", label, "friction is that of its first direction in all directions")
 
 
 def _list(names: list[str], shown: int = 6) -> str:
