@@ -28,8 +28,8 @@ from sarrus.base.arrays import Array
 from sarrus.kernels import contact_problem_layout as cp
 from sarrus.kernels.c_function import contact_problem
 from sarrus.optimize import solve_contact_problem
-from sarrus.optimize.contact_problem import BEGINNINGS, _allowed
-from sarrus.optimize.friction_blocks import Blocks
+from sarrus.optimize.contact_problem import BEGINNINGS
+from sarrus.optimize.friction_blocks import Blocks, allowed_rows
 
 FILE = ROOT / "build" / "contact_problems.h5"
 KERNEL, PYTHON, SWEEPS, ADMM, RELAXED = (
@@ -73,7 +73,7 @@ def kernel(problem: Problem) -> Callable[[], Array]:
     blocks = [*problem.contacts, *problem.dry]
     m, table, forces = len(problem.velocities), cp.ContactProblem.zeros(), np.zeros(len(problem.velocities))
     sizes, numbers = np.array([size for size, _ in blocks]), np.array([float(number) for _, number in blocks])
-    work, operator = np.zeros(sum(cp.contact_sizes(m, len(blocks)))), np.zeros((m, m))
+    work, operator = np.zeros(sum(cp.contact_sizes(m, len(blocks), m * m))), np.zeros((m, m))
     table.rows, table.blocks, table.contacts = m, len(blocks), len(problem.contacts)
     table.sizes, table.numbers, table.operator = sizes, numbers, operator
     table.velocities, table.forces, table.work = problem.velocities, forces, work
@@ -96,7 +96,7 @@ def relaxed(problem: Problem, units: Array, iterations: int) -> Array:
     firsts = np.cumsum([0, *(size for size, _ in blocks)])[len(problem.contacts) : -1]
     dry = [(size, limit * units[at]) for at, (size, limit) in zip(firsts, problem.dry)]
     found = Blocks.of(problem.contacts, dry)
-    rows, idle = _allowed(np.eye(m), np.zeros(m), found), np.eye(m)[found.idle]
+    rows, idle = allowed_rows(np.eye(m), np.zeros(m), found), np.eye(m)[found.idle]
     program = Instance("contacts", 0, H @ H.T, problem.velocities / units, idle, np.zeros(len(idle)), rows)
     return np.array(clarabel_solver(program, CLARABEL, iterations=iterations).solve().x) / units
 

@@ -78,12 +78,6 @@ def take_step(table, extra, near, x, h, slopes, new, work):
 
 
 @internal
-def _acts(table):
-    """Tell whether something is closed in a smooth phase with contacts, or rubs."""
-    return table.n_margins > 0 and table.touching.acting > 0
-
-
-@internal
 def stages(table, extra, near, x, h, slopes, new, work):
     """Run the stages from x (slope in slopes[0]) and write the unprojected end to ``new``.
 
@@ -95,7 +89,9 @@ def stages(table, extra, near, x, h, slopes, new, work):
     n, count = table.nq + table.nv, table.n_stages
     time = n + table.nu
     a, b, c = table.stage_weights, table.end_weights, table.nodes
-    spent = h * b[0] * power_before(table, x) if _acts(table) else 0.0
+    spent = 0.0
+    if exists(table.touching):
+        spent = h * b[0] * power_before(table, x)
     copy(x, new, la.input_size(table))
     for stage in range(1, count):
         copy(x, new, n)
@@ -108,7 +104,7 @@ def stages(table, extra, near, x, h, slopes, new, work):
             return False
         if slope(table, new, la.SLOPE, slopes, stage, work) < 0:
             return False
-        if _acts(table):
+        if exists(table.touching):
             spent += h * b[stage] * table.touching.settings.power
     copy(x, new, n)
     for j in range(count):
@@ -116,7 +112,7 @@ def stages(table, extra, near, x, h, slopes, new, work):
         if weight != 0.0:
             axpy(weight, slopes + j * n, new, n)
     new[time] = x[time] + h
-    if _acts(table):
+    if exists(table.touching):
         note_end(table, new[time], h, spent)
     if extra:
         # finish() would do the same after the step; done here, the error estimate sees the projected slope.

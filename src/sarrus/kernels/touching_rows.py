@@ -60,6 +60,8 @@ def keep(table, x):
 @internal
 def power_before(table, x):
     """Bring what is known of the end of a step at x to the first slot; return the power of the forces there."""
+    if table.touching.acting == 0:
+        return 0.0
     found, length = find_slot(table, x), tl.slot_size(table.touching, table.nv)
     if found > 0:
         copy(table.touching.slots + found * length, table.touching.slots, length)
@@ -70,6 +72,8 @@ def power_before(table, x):
 def note_end(table, time, h, work_done):
     """Note where a step of length h ends that begins where the first slot says, and the work of the forces in it."""
     touching = table.touching
+    if touching.acting == 0:
+        return
     begun = tl.slot(touching, table.nv, 0).facts
     touching.turn = (touching.turn + 1) % tl.PARTIAL
     facts = tl.slot(touching, table.nv, 2 + touching.turn).facts

@@ -26,7 +26,7 @@ from sarrus.kernels.stepping import finish
 from sarrus.kernels.time_stepping import time_step
 from sarrus.simulation.touching import Touches
 
-_INTEGERS = ("sizes", "first_rows", "coordinates", "speeds")
+_INTEGERS = ("sizes", "first_rows", "widths", "coordinates", "speeds")
 _FLOATS = ("signs", "bounds", "given_bounds", "friction", "static", "limits", "restitution")
 
 
