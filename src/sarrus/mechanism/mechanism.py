@@ -130,13 +130,13 @@ class Mechanism(
             Spherical: the frames coincide at the identity quaternion, and a free joint's coordinates are the
             pose of the child in the parent; there ``reference`` is only the neutral configuration (default:
             the identity, and the pose that parent_pose and child_pose give).
-        limits : (lower, upper), or one pair per degree of freedom. Runs with method="moreau-jean" stop there, without
-            rebound; other trajectories report crossings.
+        limits : (lower, upper), or one pair per degree of freedom. Runs stop there without rebound and report it;
+            `sarrus.rollout` with other methods than "moreau-jean", and ``switching=False``, report alone.
         stiffness : spring toward ``spring_reference`` (default: ``reference``) [N/m, N m/rad].
         damping, armature : [N s/m, N m s/rad] and [kg, kg m²], one number or one per degree of freedom.
         actuator_force_limits : (lower, upper) of the sum of the actuators' forces on a joint of one degree of
             freedom [N, N m] (MuJoCo's actuatorfrcrange).
-        friction : dry friction [N, N m], likewise; it acts in runs with method="moreau-jean" alone.
+        friction : dry friction [N, N m], likewise; it acts where limits do.
         largest_angle : how far a spherical joint may turn away from the identity [rad]. Recorded.
 
         A second joint between the same two bodies acts in series after the first; its ``child_pose``

@@ -42,9 +42,9 @@ class Trajectory(RecordedMotion):
     residual : largest entry of the position closure φ in absolute value (T,) [m, rad].
     error : estimated error of the coordinates up to each sample (T,), relative: to one radian for angles, to the
         largest coordinate of the run for lengths. NaN where it was not estimated, see `sarrus.simulate`.
-    contact_forces : of runs with the method "moreau-jean" (T, rows): forces of contacts with friction along their
-        normals and tangents, of stops at joint limits, and dry friction of joints, means over the step that ends at
-        each time [N, N m]; ``contact_row_names`` label them.
+    contact_forces : (T, rows), forces of contacts with friction along their normals and tangents, of stops at joint
+        limits, and dry friction of joints [N, N m]; ``contact_row_names`` label them. Those at each time, with the
+        method "moreau-jean" means over the step that ends there.
     meetings : contacts between geometries, see `sarrus.simulation.geometry_log.Meetings`; `geometry_forces`.
     contact_loss : energy that all of these have taken up to then (T,) [J]. contact_residual : by how much they break
         the laws of Signorini and Coulomb at the most, relative; see `sarrus.optimize.solve_contact_problem`.
