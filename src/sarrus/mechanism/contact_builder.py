@@ -67,7 +67,8 @@ class ContactBuilder(Description):
             the ground's x axis (of y where that is the normal). The second is normal × tangent.
         friction : "coulomb" holds the point with forces ‖λ_t‖ ≤ μ λ_n and lets it slide against them otherwise,
             exactly, in runs by phases between events or, with a fixed ``dt`` and in many runs, by time stepping
-            (method "moreau-jean"); the contact is none of the constraints. "stick" holds the point where it touched down, with any force; "frictionless" lets it slide.
+            (method "moreau-jean"); the contact is none of the constraints. "stick" holds the point where it touched
+            down, with any force; "frictionless" lets it slide.
         friction_coefficient : μ ≥ 0 of "coulomb", which needs one; else recorded for laws with friction cones, and it
             limits nothing. By default that of the geom, if there is one.
         radius : of a ball about the point, which touches with its surface [m] and can roll; for "coulomb" only.
