@@ -82,9 +82,9 @@ class RecordedMotion(Answer):
         own, count = vars(self), np.size(self.t)
         if self.error is None:
             own["error"] = np.full(count, np.nan)
-        if self.contact_forces is None:
+        if not self.contact_row_names:
             own["contact_forces"] = np.zeros((count, 0))
-        if self.contact_loss is None:
+        if self.contact_loss is None or (not self.contact_row_names and self.meetings is NONE):
             own["contact_loss"] = np.zeros(count)
         for array, dimension in {"t": (), **DIMENSIONS}.items():
             shape = (count, *(len(own[f"{d}_names"]) for d in dimension))
