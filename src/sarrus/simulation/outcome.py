@@ -24,7 +24,7 @@ from sarrus.simulation.records import EventRecord
 from sarrus.simulation.trajectory import Trajectory
 
 # Part of what energies change in a run that contacts may create by errors of its steps, and of the energy of the
-# mechanism, raised by its length or as it is, where nothing moves.
+# mechanism, raised by its length, pressed over its length or as it is, where nothing moves.
 CREATED, ROUNDING = 1e-2, 1e-9
 # Limits that hold are crossed by less than this [characteristic lengths, rad].
 KEPT = 1e-7
@@ -95,10 +95,11 @@ def _with_energy_looked_at(system: Workspace, trajectory: Trajectory) -> Traject
     loss, energy = trajectory.contact_loss, trajectory.energy
     created = -np.minimum(np.diff(loss), 0.0).sum()
     size, gravity = system.characteristic, system.mechanism.gravity if system.mechanism is not None else ()
+    pressed = size.length * float(np.abs(trajectory.contact_forces).max(initial=0.0))
     raised = size.mass * size.length * float(np.linalg.norm(gravity))
     # rows that turn do some work within a step, of order two in its length
     least = (CURVED if trajectory.meetings.names else ROUNDING) * (
-        raised + float(np.abs(energy).max(initial=0.0))
+        raised + pressed + float(np.abs(energy).max(initial=0.0))
     )
     if not created > CREATED * (np.ptp(energy) + np.ptp(loss)) + least:
         return trajectory
