@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pytest
@@ -250,6 +251,57 @@ def test_a_cradle_and_a_table() -> None:
     assert np.abs(motion.v).max() < 1e-12
     pushed = run(system, q, moving(system, vx=1.0), 0.5)
     assert pushed.q[-1, 0] == pytest.approx(0.5 / (0.4 * G), rel=1e-8)
+
+
+# Boxes that pivot about a corner, land on an edge, stop with all corners at once, slide at the friction of Painlevé.
+@pytest.mark.parametrize("seed", [2, 62, 143, 150, 184, 221, 227])
+def test_a_box_thrown_on_a_floor_comes_to_rest(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    friction, bounce = rng.choice([0.0, 0.1, 0.4, 0.8, 1.5]), rng.choice([0.0, 0.0, 0.5])
+    mechanism = sr.Mechanism("box")
+    mechanism.add_body("box", 1.0, inertia=(0.02, 0.03, 0.04))
+    mechanism.add_joint("free", "free", "world", "box")
+    for k, corner in enumerate(product((-0.2, 0.2), (-0.15, 0.15), (-0.1, 0.1))):
+        mechanism.add_contact(
+            f"c{k}", "box", corner, friction="coulomb", friction_coefficient=friction, restitution=bounce
+        )
+    system = sr.System(mechanism)
+    q, turn = system.neutral(), rng.normal(size=4)
+    q[2] = 0.5
+    if seed % 3:
+        q[3:7] = turn / np.linalg.norm(turn)
+    v = rng.normal(size=6) * [1, 1, 1, 3, 3, 3]
+    motion = sr.simulate(system, q, v, duration=2.0, error_estimate=False)
+    assert motion.status.ok
+    assert balance(motion) < 1e-8
+    assert np.diff(motion.contact_loss).min() > -1e-9
+    assert min(activity.gaps(system, motion.q[-1]).values()) > -1e-9
+    assert np.abs(motion.v[-1]).max() < 1e-9
+
+
+@pytest.mark.parametrize("friction", ["stick", "frictionless"])
+def test_stops_beside_contacts_that_are_constraints(friction: str) -> None:
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        mechanism = sr.Mechanism("arm")
+        parent, at = "world", (0.0, 0.0, 1.2)
+        for k in range(3):
+            mechanism.add_body(f"link{k}", 1.0, com=(0, 0, -0.25), inertia=(0.02, 0.02, 0.004))
+            mechanism.add_joint(
+                f"j{k}", "revolute", parent, f"link{k}", axis=(0, 1, 0), parent_pose=at,
+                limits=(-0.9, 0.7) if k else None,
+            )  # fmt: skip
+            parent, at = f"link{k}", (0.0, 0.0, -0.5)
+        bounce = float(rng.choice([0.0, 0.5]))
+        mechanism.add_contact("tip", parent, (0, 0, -0.5), friction=friction, restitution=bounce)
+        q = np.array([1.2, 0.1, 0.1]) + 0.2 * rng.normal(size=3)
+        motion = run(sr.System(mechanism), q, rng.normal(size=3), 2.0)
+        lost = sum(switch.energy_loss for switch in motion.switches)
+        assert motion.energy[0] - motion.energy[-1] == pytest.approx(lost, abs=1e-8 * motion.energy.max())
+        assert motion.q[:, 1:].max() < 0.7 + 5e-9  # 1e-10 s at up to 20 rad/s
+        assert motion.q[:, 1:].min() > -0.9 - 5e-9
+        names = {name for switch in motion.switches for name in (*switch.closed, *switch.bounced)}
+        assert any("stop" in name for name in names)
 
 
 def test_a_biped_falls_on_its_feet_with_its_energy_accounted_for() -> None:
