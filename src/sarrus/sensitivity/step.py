@@ -80,7 +80,8 @@ def step_derivatives(
     alone they separate at the stages, and the derivatives then differ from those of the discrete step by the order of
     its own error, dt⁵; elsewhere they are exact. Near singular configurations (``Options.near_singular``) stages
     are projected as `simulate` projects them; where it splits a step there, the derivatives are those of the whole
-    step. Massless bodies are ordinary. Contacts and closures are held as they are.
+    step. Massless bodies are ordinary. Contacts and closures are held as they are;
+    limits and dry friction of joints do not act.
 
     Raises
     ------
