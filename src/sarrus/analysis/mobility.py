@@ -224,7 +224,7 @@ def mobility(
         where the digits of the model leave more (`sarrus.dynamics.data_tolerance`). Metres and radians are weighed
         alike.
     contacts : whether contacts with Coulomb friction and stops of joints are looked at; None: where there are such
-        contacts. See `sarrus.analysis.contact_freedoms.ContactFreedoms`.
+        contacts. See `sarrus.analysis.contact_freedoms.ContactFreedoms`. Those between geometries are not known.
     """
     q = closed_start(system, real_array(q), t)
     cut = (data_of(system).rank_cut(CUT) if tolerance is None else tolerance) * typical_size(system, q, t)
@@ -252,6 +252,7 @@ def mobility(
     status = Status.OK if lasting else Status.SINGULAR
     if not regular and not branches and complete:
         status = Status.RIGID
+    acting = takes_part(system, contacts, asked=False)
     return Mobility(
         name=system.name,
         q=read_only(q),
@@ -275,7 +276,7 @@ def mobility(
         branches=branches,
         complete=complete,
         velocity_names=tuple(system.velocity_names),
-        contacts=contact_freedoms(system, q, parts.null, t) if takes_part(system, contacts) else None,
+        contacts=contact_freedoms(system, q, parts.null, t) if acting else None,
     )
 
 

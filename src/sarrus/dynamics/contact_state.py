@@ -162,11 +162,22 @@ def _touching(system: Evaluations) -> tuple[Touching, ...]:
     return tuple(found)
 
 
-def takes_part(system: Evaluations, contacts: bool | None) -> bool:
-    """Tell whether contacts, stops and dry friction act: by default where a run steps in time by itself.
+def takes_part(system: Evaluations, contacts: bool | None, *, asked: bool = True) -> bool:
+    """Tell whether contacts, stops and dry friction act: by default where there are contacts with Coulomb friction.
 
-    That is where there are contacts with Coulomb friction.
+    Raises `ArgumentError` where there are contacts between geometries, unless ``contacts`` is False, or None and what
+    they do is not ``asked``: then nothing is said of contacts.
     """
+    between = system.mechanism.geometry_contacts if system.mechanism is not None else ()
+    if between and contacts is None and not asked:
+        return False
+    if between and contacts is not False:
+        name = next(iter(between))
+        raise ArgumentError(
+            f"{system.name}: contacts between geometries, such as {name!r}, act in runs alone; contacts=False leaves "
+            "all contacts out",
+            element=name,
+        )
     if contacts is None:
         return bool(system.equations.touches)
     return contacts and bool(touching_of(system))
