@@ -13,7 +13,8 @@ from scipy.integrate import quad
 import sarrus as sr
 from conftest import load_example
 from sarrus.contacts import activity
-from test_time_stepping import G, body, moving, pendulums, point, rod, slider_crank
+from test_several_contacts import table
+from test_time_stepping import G, body, moving, pendulums, point, pulled_block, rod, slider_crank
 
 
 def run(system: sr.System, q: object, v: object, duration: float, **more: object) -> sr.Trajectory:
@@ -221,16 +222,7 @@ def test_dry_friction_takes_force_times_way() -> None:
 
 
 def test_a_block_on_a_spring_sticks_and_slips() -> None:
-    sliding, static, speed, stiff, mass = 0.3, 0.5, 0.1, 50.0, 2.0
-    mechanism = body()
-    mechanism.add_contact(
-        "c", "block", friction="coulomb", friction_coefficient=sliding, static_coefficient=static
-    )
-    mechanism.add_force("spring", lambda q, v, t: (stiff * (speed * t - q[0]), 0, 0), body="block")
-    system = sr.System(mechanism)
-    omega, stretch = np.sqrt(stiff / mass), (static - sliding) * mass * G / stiff
-    period = (2.0 * np.pi - 2.0 * np.arctan(stretch * omega / speed)) / omega + 2.0 * stretch / speed
-    first = static * mass * G / stiff / speed
+    system, first, period = pulled_block()
     motion = run(system, system.neutral(), None, first + 2.5 * period)
     assert_allclose(times(motion, "slipping"), first + period * np.arange(3), atol=1e-8)
 
@@ -238,13 +230,8 @@ def test_a_block_on_a_spring_sticks_and_slips() -> None:
 # --- robots -------------------------------------------------------------------------------------------
 
 
-def test_a_cradle_and_a_table() -> None:
-    mechanism = body()
-    for k, (x, y) in enumerate(((1, 1), (-1, 1), (-1, -1), (1, -1))):
-        mechanism.add_contact(f"leg{k}", "block", (x, y, -1), friction="coulomb", friction_coefficient=0.4)
-    system = sr.System(mechanism)
-    q = system.neutral()
-    q[2] = 1.0
+def test_a_table_stands_and_slides() -> None:
+    system, q = table()
     motion = run(system, q, None, 0.2)
     assert motion.status.ok
     assert_allclose(motion.contact_forces[:, ::3], 0.5 * G, rtol=1e-6)

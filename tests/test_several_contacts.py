@@ -39,13 +39,19 @@ def test_the_limit_angle_of_a_ladder(legs: int) -> None:
         assert bool(np.abs(motion.v[-1]).max() < 1e-9) is stands
 
 
-def test_a_table_on_four_legs_shares_its_weight() -> None:
+def table() -> tuple[sr.System, np.ndarray]:
+    """Return a table on four legs, and where it stands."""
     mechanism = body()
     for k, (x, y) in enumerate(((1, 1), (-1, 1), (-1, -1), (1, -1))):
         mechanism.add_contact(f"leg{k}", "block", (x, y, -1), friction="coulomb", friction_coefficient=0.4)
     system = sr.System(mechanism)
     q = system.neutral()
     q[2] = 1.0
+    return system, q
+
+
+def test_a_table_on_four_legs_shares_its_weight() -> None:
+    system, q = table()
     assert run(system, q, None, 0.01, 1e-3).status.ok  # what rounding creates is no energy
     motion = run(system, q, None, 0.2, 1e-2)
     assert_allclose(motion.contact_forces[:, ::3].sum(axis=1), 2.0 * G, rtol=1e-12)

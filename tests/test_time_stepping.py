@@ -402,22 +402,29 @@ def test_trajectories_keep_contact_forces(tmp_path) -> None:
     assert again is None or again.equations.touches[0].name == "c"
 
 
-def test_a_block_on_a_spring_sticks_and_slips() -> None:
-    """Its period is that of the closed form: pulled at V it sticks up to μ_s, and slips against μ."""
+def pulled_block() -> tuple[sr.System, float, float]:
+    """Return a block on a spring that is pulled at V, when it first slips and its period, by the closed form.
+
+    It sticks up to μ_s, and slips against μ.
+    """
     sliding, static, speed, stiff, mass = 0.3, 0.5, 0.1, 50.0, 2.0
     mechanism = body()
     mechanism.add_contact(
         "c", "block", friction="coulomb", friction_coefficient=sliding, static_coefficient=static
     )
     mechanism.add_force("spring", lambda q, v, t: (stiff * (speed * t - q[0]), 0, 0), body="block")
-    system, errors = sr.System(mechanism), []
     omega, stretch = np.sqrt(stiff / mass), (static - sliding) * mass * G / stiff
     period = (2.0 * np.pi - 2.0 * np.arctan(stretch * omega / speed)) / omega + 2.0 * stretch / speed
+    return sr.System(mechanism), static * mass * G / stiff / speed, period
+
+
+def test_a_block_on_a_spring_sticks_and_slips() -> None:
+    (system, first, period), errors = pulled_block(), []
     for dt in (2e-3, 1e-3, 5e-4):
         motion = run(system, system.neutral(), None, 3.0 * period + 1.5, dt)
         slips = motion.v[:, 0] > 1e-9
         starts = motion.t[np.flatnonzero(slips[1:] & ~slips[:-1])]
-        assert starts[0] == pytest.approx(static * mass * G / stiff / speed, abs=2 * dt)
+        assert starts[0] == pytest.approx(first, abs=2 * dt)
         errors.append(abs(np.diff(starts).mean() - period))
         assert len(starts) >= 3
     assert errors[-1] < 1e-3 * period

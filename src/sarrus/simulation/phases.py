@@ -60,6 +60,11 @@ class Change(NamedTuple):
     energy_loss: float
 
 
+def _slow(rates: Array) -> float:
+    """Return the normal velocity that is none among these."""
+    return SLOW * max(1e-3, float(np.abs(rates).max(initial=0.0)))
+
+
 class Phases:
     """The contacts, stops and dry frictions of one run with events."""
 
@@ -92,7 +97,7 @@ class Phases:
         gaps, rates = work.gap[: self.unilateral].copy(), self._rates()
         near = NEAR * self.settings.closed * (1.0 + np.abs(rates))
         touching = np.flatnonzero((before[: self.unilateral] != OPEN) | (gaps <= near)).tolist()
-        slow = SLOW * max(1e-3, np.abs(rates[touching]).max(initial=0.0))
+        slow = _slow(rates[touching])
         approaching, loss = [k for k in touching if rates[k] < -slow], 0.0
         if approaching:
             loss = self._impact(touching, rates)
@@ -165,10 +170,7 @@ class Phases:
         What is ``pressed`` hits with next to no speed, although it does not approach.
         """
         touches, rows = self.touches, self._rows(touching)
-        m, nv = len(rows), self.loop.system.nv
-        if self._survey(rows) < 0:
-            raise SolveError(f"{self.loop.system.name}: the responses of what hits are not finite")
-        before = touches.work.velocity[rows].copy()
+        before = self._speeds_of(rows)
         given = before.copy()
         for k in touching:
             rebound = -touches.restitution[k] * rates[k]
@@ -177,15 +179,13 @@ class Phases:
             elif k in pressed:
                 given[rows.index(self.first[k])] -= SHOVE * self.rest_speed
         blocks = [(self.sizes[k], self._friction(k)) for k in touching]
-        impulses = touches.answer(self._operator(m), rows, given, blocks, []).forces
-        responses = touches.work.response[: len(touches.names) * nv].reshape(-1, nv)[rows]
-        self.loop.v[:] += (impulses[:, None] * responses).sum(axis=0)
-        after = before + dense.product(self._operator(m), impulses)
+        operator = self._operator(len(rows))
+        impulses = touches.answer(operator, rows, given, blocks, []).forces
+        self._push(rows, impulses)
+        after = before + dense.product(operator, impulses)
         loss = -float(0.5 * (impulses * (before + after)).sum())
-        normal = [rows.index(self.first[k]) for k in touching]
-        slow = SLOW * max(1e-3, np.abs(rates[touching]).max(initial=0.0))
-        leaving = after[normal]
-        if not ((leaving > slow) & (leaving < self.rest_speed)).any():
+        leaving = after[[rows.index(self.first[k]) for k in touching]]
+        if not ((leaving > _slow(rates[touching])) & (leaving < self.rest_speed)).any():
             return loss
         return loss + self._stay([k for k, rate in zip(touching, leaving) if rate < self.rest_speed])
 
@@ -199,18 +199,22 @@ class Phases:
         for k in blocks:
             sticks = self._friction(k) > 0.0 and self._slip(velocity, k) < self.rest_speed
             rows += self._rows([k]) if sticks else [int(self.first[k])]
-        return self._take_away(rows)
+        speeds = self._speeds_of(rows)
+        impulses = -ranked(self._operator(len(rows)), relative=1e-12).solve(speeds)
+        self._push(rows, impulses)
+        return -float(0.5 * (impulses * speeds).sum())
 
-    def _take_away(self, rows: list[int]) -> float:
-        """Take the velocities of rows from the state, by the smallest change; return the energy of that."""
-        nv = self.loop.system.nv
+    def _speeds_of(self, rows: list[int]) -> Array:
+        """Return the velocities of rows, and have W and responses of these; `SolveError` where they are no numbers."""
         if self._survey(rows) < 0:
             raise SolveError(f"{self.loop.system.name}: the responses of what hits are not finite")
-        speeds = self.touches.work.velocity[rows].copy()
-        impulses = -ranked(self._operator(len(rows)), relative=1e-12).solve(speeds)
+        return self.touches.work.velocity[rows].copy()
+
+    def _push(self, rows: list[int], impulses: Array) -> None:
+        """Change the velocity of the state by impulses on rows whose responses are known."""
+        nv = self.loop.system.nv
         responses = self.touches.work.response[: len(self.touches.names) * nv].reshape(-1, nv)[rows]
         self.loop.v[:] += (impulses[:, None] * responses).sum(axis=0)
-        return -float(0.5 * (impulses * speeds).sum())
 
     def _friction(self, k: int) -> float:
         return self.touches.friction[k] if k < self.contacts else 0.0

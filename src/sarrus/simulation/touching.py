@@ -235,8 +235,8 @@ class Touches:
     def arrays(self) -> dict[str, np.ndarray]:
         """The numbers that describe them, by their fields of `sarrus.kernels.touching_layout.Touching`."""
         integers = dict(zip(("sizes", "first_rows"), self._counts))
-        integers |= dict(zip(("coordinates", "speeds", "widths", "modes"), self._integers))
-        floats = dict(zip(("signs", "bounds", "limits", "directions", "forces", "begun"), self._floats))
+        integers |= dict(zip(("coordinates", "speeds", "widths"), self._integers))
+        floats = dict(zip(("signs", "bounds", "limits"), self._floats))
         floats |= dict(zip(("friction", "static", "restitution"), self._laws))
         bounds = joint_limits(self.system).bounds
         return {**integers, **floats, "given_bounds": bounds, "settings": self.settings}
