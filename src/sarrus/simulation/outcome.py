@@ -26,10 +26,10 @@ from sarrus.simulation.trajectory import Trajectory
 # Part of what energies change in a run that contacts may create by errors of its steps, and of the energy of the
 # mechanism, raised by its length, pressed over its length or as it is, where nothing moves.
 CREATED, ROUNDING = 1e-2, 1e-9
-# Limits that hold are crossed by less than this [characteristic lengths, rad].
-KEPT = 1e-7
 # The same where contacts are between geometries, whose normals turn.
 CURVED = 1e-4
+# Limits that hold are crossed by less than this [characteristic lengths, rad].
+KEPT = 1e-7
 # Residual of the laws of contact up to which they are met.
 LAWS = 1e-8
 
@@ -79,12 +79,10 @@ def trajectory_of(loop: Integration, seconds: float, failure: Exception | None) 
     if not has_limits(s):
         return trajectory
     state = trajectory.t, trajectory.q, trajectory.v, trajectory.a
-    if (
-        loop.touches is not None and not loop.phased
-    ):  # stops are kept to rounding, but for those that the run began beyond
-        state = trajectory.t[:1], trajectory.q[:1], trajectory.v[:1], trajectory.a[:1]
-    if not loop.phased or loop.touches is None:
+    if loop.touches is None:
         return trajectory.revised(limit_crossings=find_limit_crossings(s, *state))
+    if not loop.phased:  # stops are kept to rounding, but for those that the run began beyond
+        return trajectory.revised(limit_crossings=find_limit_crossings(s, *(array[:1] for array in state)))
     beyond = find_limit_crossings(s, *state, slack=KEPT)
     met = [limit_met(s, time, stop) for time, stop in loop.touches.hits]
     return trajectory.revised(limit_crossings=tuple(sorted((*beyond, *met), key=lambda one: one.time)))
