@@ -47,6 +47,7 @@ def approach(table, work):
     state.largest_pivot = max(state.largest_pivot, smallest)
     if state.largest_pivot == 0.0:
         return 1.0, 0.0
+    state.depth = smallest / max(work.facts.largest, smallest)
     size = smallest / state.largest_pivot
     speed = (state.last_pivot - size) / state.last_step if state.last_step > 0.0 else 0.0
     state.next_pivot = size
@@ -115,7 +116,7 @@ def _part(arrival, h, room, between):
     early = 1.0 - late
     fraction = arrival / h
     part = h
-    if 0.8 < fraction < 1.2 and arrival / late < 0.999 * room:
+    if 0.8 < fraction < 1.2 and arrival / late < min(0.999 * room, 1.9 * h):  # one time of the grid is passed, not two
         return arrival / late, False, True
     if fraction < early:
         part = arrival / early
@@ -141,6 +142,7 @@ def judge(table, x, good, step, size, stages):
         # depends on the stages, so patience with an attempt wears off.
         least = max(NOISE_LEVEL, 10.0 * tolerance) * power(10.0, state.tries / PATIENCE)
         error /= max(1.0, min(ROUNDING / (size * size), least) / tolerance)
+        least = max(least, ROUNDING / (state.depth * state.depth))
     if step.crossing and error > 1.0:
         # Across a singular configuration the field on the constraints is smooth, and the estimate falls as the approach
         # comes closer, until rounding of the stages takes over: enough then.
