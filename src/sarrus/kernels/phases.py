@@ -175,13 +175,16 @@ def _rub(table, tau, work):
         for j in range(1, n):
             speed += slip[j] * slip[j]
             forward += slip[j] * way[j]
-        speed = np.sqrt(speed)
+        # What slides next to not at all does so in the direction in which it began; the field is smooth between.
+        aside = max(0.0, 1.0 - speed / (2.0 * touching.settings.still) ** 2) ** 2 * touching.settings.still
+        along_slip, size = 1.0 if forward >= 0.0 else -1.0, 0.0
         for j in range(1, n):
-            if speed <= touching.settings.still:
-                work.drag[row + j] = -touching.friction[k] * way[j]
-            else:
-                part = slip[j] / speed if forward >= 0.0 else -slip[j] / speed
-                work.drag[row + j] = -touching.friction[k] * part
+            work.drag[row + j] = along_slip * slip[j] + aside * way[j]
+            size += work.drag[row + j] ** 2
+        size = np.sqrt(size)
+        for j in range(1, n):
+            part = work.drag[row + j] / size if size > 0.0 else way[j]
+            work.drag[row + j] = -touching.friction[k] * part
     for d in range(touching.dry):
         if touching.modes[touching.contacts + touching.stops + d] == tl.SLIDING:
             row = touching.contact_rows + touching.stops + d

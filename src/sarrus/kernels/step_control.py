@@ -24,6 +24,11 @@ GO, AGAIN = 1000, 1001
 ROUNDING = 4e-15
 NOISE_LEVEL = 1e-8
 PATIENCE = 20.0
+# The error estimate across a singular configuration that the motion misses by 1e-8, as it does by rounding, times the
+# square of the smallest pivot over the largest one where the step begins; and the error that is more than that.
+NARROW, AT_MOST = 2e-12, 1e-2
+# Smallest pivot over the largest one below which rounding of positions, over its cube, is all there is of accelerations.
+DEEP = 2e-5
 
 
 class Step(NamedTuple):
@@ -60,11 +65,12 @@ def adaptive_step(table, x, size, speed, stages, work):
     state, project, t = table.run, table.project > 0, x[table.nq + table.nv + table.nu]
     halt, last, limited, crossing = next_sample(state, state.end), False, False, False
     h = min(state.step, state.longest)
-    if project and speed > 0.0 and h * speed > 0.5 * size:
-        # The singular configuration is at most 2 h away: go across, with it between two stages, or half way to it.
+    if project and speed > 0.0 and (h * speed > 0.5 * size or state.depth < DEEP):
+        # The singular configuration is at most 2 h away, or too close to go on towards it by short steps: go across,
+        # with it between two stages, or half way to it.
         arrival = size / speed
         crossing = state.blocked == 0.0
-        h = min(arrival / state.between, state.longest) if crossing else 0.5 * arrival
+        h = min(arrival / state.between, state.longest) if crossing else min(h, 0.5 * arrival)
         limited = True
     if t + h >= halt - 1e-12 * max(abs(halt), h):
         h, last = halt - t, True
@@ -142,7 +148,8 @@ def judge(table, x, good, step, size, stages):
         # depends on the stages, so patience with an attempt wears off.
         least = max(NOISE_LEVEL, 10.0 * tolerance) * power(10.0, state.tries / PATIENCE)
         error /= max(1.0, min(ROUNDING / (size * size), least) / tolerance)
-        least = max(least, ROUNDING / (state.depth * state.depth))
+        if state.depth > 0.0:
+            least = max(least, min(NARROW / (state.depth * state.depth), AT_MOST))
     if step.crossing and error > 1.0:
         # Across a singular configuration the field on the constraints is smooth, and the estimate falls as the approach
         # comes closer, until rounding of the stages takes over: enough then.

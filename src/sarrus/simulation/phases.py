@@ -401,6 +401,7 @@ class Phases:
             if dense.dot(way, self.directions[own]) < -self._least():
                 self.modes[k] = STICKING
                 kept.add(k)
+        self._turn([k for k in critical if self.modes[k] == SLIDING])
         return bool(critical)
 
     def _slips(self, k: int) -> bool:
