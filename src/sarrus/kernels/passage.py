@@ -109,7 +109,7 @@ def _find(table, x, valley, close, known, k, stages, work):
     if exists(table.chart):
         gauge, failed = table.chart.gauge, table.chart.failed
     if close:
-        _measure(table, x, passages, c, work)
+        measure_at(table, x, passages, c, work)
         if c.facts.rise > 0.0:
             _measure_kept(table, passages, b, work)
     if valley:
@@ -144,7 +144,7 @@ def _restore(table, slopes, state):
 def _measure_kept(table, passages, state, work):
     """Measure a state of the run, unless it has been."""
     if state.facts.measured == 0.0:
-        _measure(table, state.x, passages, state, work)
+        measure_at(table, state.x, passages, state, work)
 
 
 @internal
@@ -161,7 +161,7 @@ def _rows(table, x, work):
 
 
 @internal
-def _measure(table, x, passages, state, work):
+def measure_at(table, x, passages, state, work):
     """Write σ, its vectors and σ dσ/dt at x to a state. Both numbers are zero where σ is below rounding."""
     nv, nc, rank = table.nv, table.nc, table.generic_rank
     state.facts.measured = 1.0
@@ -316,7 +316,7 @@ def _visit(table, passages, a, b, h, stages, work):
     trial[clock] = a.x[clock] + h
     if not finish(table, trial, int(b.facts.what)):
         return False, 0.0, 0.0
-    _measure(table, trial, passages, between, work)
+    measure_at(table, trial, passages, between, work)
     if between.facts.sigma < row.closest:
         row.closest = between.facts.sigma
         copy(trial, row + pl.LOG_HEADER, table.nq + table.nv)

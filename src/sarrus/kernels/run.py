@@ -62,7 +62,7 @@ def advance(table: Table, x: Floats, room: int) -> int:
         if wanted > 0 and state.filled + wanted + 1.0 > room:
             return rs.RUNNING
         what = _projected(table)
-        code, h_lambda = _attempt(table, x, size, step, what, stages, work)
+        code, h_lambda = _attempt(table, x, size, speed, step, what, stages, work)
         if code == AGAIN:
             continue
         if code != GO:
@@ -122,7 +122,7 @@ def _projected(table):
 
 
 @internal
-def _attempt(table, x, size, step, what, stages, work):
+def _attempt(table, x, size, speed, step, what, stages, work):
     """Take a step from x to ``new`` and project its end; return whether it counts, and h |λ| of a fixed one."""
     state, new, adaptive, h_lambda = table.run, stages.new, table.n_errors > 0, 0.0
     good = take_step(table, adaptive, step.near, x, step.h, stages.slopes, new, work)
@@ -130,7 +130,7 @@ def _attempt(table, x, size, step, what, stages, work):
         # Redundant rows contradict each other beside the constraints: from now on stages are projected.
         state.split = 1.0
     if adaptive:
-        code = judge(table, x, good, step, size, stages)
+        code = judge(table, x, good, step, size, speed, stages, work)
         if code != GO:
             return code, 0.0
     elif not good:

@@ -30,7 +30,6 @@ class Run(Record):
     last_pivot: float  # relative to that, where the last step began and where it ended
     next_pivot: float
     last_step: float
-    depth: float  # the smallest pivot where the last step ended, relative to the largest one there
     tried_error: float  # of the last attempt across a singular configuration
     blocked: float  # 1 where that was rejected
     split: float  # 1 where redundant rows contradict each other at the stages

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sarrus.kernels.flat import internal
+from sarrus.kernels.miss import goes_through
 from sarrus.kernels.power import power
 from sarrus.kernels.run_state import RUNNING, STEP_TOO_SMALL
 from sarrus.kernels.sampling import next_sample
@@ -24,11 +25,6 @@ GO, AGAIN = 1000, 1001
 ROUNDING = 4e-15
 NOISE_LEVEL = 1e-8
 PATIENCE = 20.0
-# The error estimate across a singular configuration that the motion misses by 1e-8, as it does by rounding, times the
-# square of the smallest pivot over the largest one where the step begins; and the error that is more than that.
-NARROW, AT_MOST = 2e-12, 1e-2
-# Smallest pivot over the largest one below which rounding of positions, over its cube, is all there is of accelerations.
-DEEP = 2e-5
 
 
 class Step(NamedTuple):
@@ -52,7 +48,6 @@ def approach(table, work):
     state.largest_pivot = max(state.largest_pivot, smallest)
     if state.largest_pivot == 0.0:
         return 1.0, 0.0
-    state.depth = smallest / max(work.facts.largest, smallest)
     size = smallest / state.largest_pivot
     speed = (state.last_pivot - size) / state.last_step if state.last_step > 0.0 else 0.0
     state.next_pivot = size
@@ -65,12 +60,11 @@ def adaptive_step(table, x, size, speed, stages, work):
     state, project, t = table.run, table.project > 0, x[table.nq + table.nv + table.nu]
     halt, last, limited, crossing = next_sample(state, state.end), False, False, False
     h = min(state.step, state.longest)
-    if project and speed > 0.0 and (h * speed > 0.5 * size or state.depth < DEEP):
-        # The singular configuration is at most 2 h away, or too close to go on towards it by short steps: go across,
-        # with it between two stages, or half way to it.
+    if project and speed > 0.0 and h * speed > 0.5 * size:
+        # The singular configuration is at most 2 h away: go across, with it between two stages, or half way to it.
         arrival = size / speed
         crossing = state.blocked == 0.0
-        h = min(arrival / state.between, state.longest) if crossing else min(h, 0.5 * arrival)
+        h = min(arrival / state.between, state.longest) if crossing else 0.5 * arrival
         limited = True
     if t + h >= halt - 1e-12 * max(abs(halt), h):
         h, last = halt - t, True
@@ -137,7 +131,7 @@ def _part(arrival, h, room, between):
 
 
 @internal
-def judge(table, x, good, step, size, stages):
+def judge(table, x, good, step, size, speed, stages, work):
     """Return whether the error of an adaptive step allows it, and choose the length of the next one."""
     state, h = table.run, step.h
     rtol, atol = state.relative, state.absolute
@@ -148,12 +142,15 @@ def judge(table, x, good, step, size, stages):
         # depends on the stages, so patience with an attempt wears off.
         least = max(NOISE_LEVEL, 10.0 * tolerance) * power(10.0, state.tries / PATIENCE)
         error /= max(1.0, min(ROUNDING / (size * size), least) / tolerance)
-        if state.depth > 0.0:
-            least = max(least, min(NARROW / (state.depth * state.depth), AT_MOST))
     if step.crossing and error > 1.0:
         # Across a singular configuration the field on the constraints is smooth, and the estimate falls as the approach
-        # comes closer, until rounding of the stages takes over: enough then.
-        if good and error >= 0.05 * state.tried_error and error * tolerance < least:
+        # comes closer, until rounding of the stages takes over: enough then. The error is at right angles to the motion,
+        # and what the projection takes off.
+        if (
+            good
+            and error >= 0.05 * state.tried_error
+            and (error * tolerance < least or goes_through(table, x, size / speed, stages, work))
+        ):
             error = 1.0
         else:
             state.rejected += 1.0
