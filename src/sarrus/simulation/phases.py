@@ -43,6 +43,8 @@ TURNED, CAUGHT = 0.1, 100.0
 PRESSED, SHOVE = 1e-6, 1e-6
 # What sticks with all of its friction but this part of it begins to slide.
 CRITICAL = 1e-9
+# From less than this part of it, other forces are looked for: some with which these parts of it are enough.
+SPENT, PARTS = 1e-3, (0.5, 0.9, 0.99)
 # Phases shorter than this [s] in a row after which margins are taken ten times less exactly, and how much at the most.
 SOON, PATIENCE, MOST_LOOSE = 1e-7, 4, 1e6
 # Rounds in which directions of what begins to slide are found, and their change that is none.
@@ -240,6 +242,7 @@ class Phases:
         if resting or held:
             while self._loosened(resting, held, going, velocity, coefficients):
                 pass
+            self._ease(resting, held, going, velocity, coefficients)
         self._verify()
 
     def _goes_on(self, velocity: Array, k: int) -> bool:
@@ -308,6 +311,25 @@ class Phases:
                 self.directions[own] = way / dense.norm(way)
         self._turn([k for k in resting if self.modes[k] == SLIDING and k not in going])
         return False
+
+    def _ease(
+        self,
+        resting: list[int],
+        held: list[int],
+        going: set[int],
+        velocity: Array,
+        coefficients: dict[int, float],
+    ) -> None:
+        """Have what sticks with all of its friction do so with less, where other forces of redundant rows allow it."""
+        sticking = [k for k in resting if self.modes[k] == STICKING and self.sizes[k] > 1]
+        if not any(self._slips(k, self.touches.begun, SPENT) for k in sticking):
+            return
+        kept = [array.copy() for array in (self.modes, self.directions, self.touches.begun)]
+        for part in PARTS:
+            less = coefficients | {k: part * coefficients[k] for k in sticking}
+            if not self._loosened(resting, held, going, velocity, less) and (self.modes == kept[0]).all():
+                return
+            self.modes[:], self.directions[:], self.touches.begun[:] = kept
 
     def _turn(self, beginning: list[int]) -> None:
         """Find the directions in which contacts begin to slide: those of their accelerations."""
@@ -387,7 +409,7 @@ class Phases:
         What would go back then is ``kept``.
         """
         sticking = np.flatnonzero(self.modes == STICKING).tolist()
-        critical = [k for k in sticking if k not in kept and self._slips(k)]
+        critical = [k for k in sticking if k not in kept and self._slips(k, self.touches.forces)]
         for k in critical:
             own = self._along_surface(k)
             force = self.touches.forces[own]
@@ -404,14 +426,14 @@ class Phases:
         self._turn([k for k in critical if self.modes[k] == SLIDING])
         return bool(critical)
 
-    def _slips(self, k: int) -> bool:
-        """Tell whether what sticks takes all the friction that there is."""
-        found, touches = self.touches.forces, self.touches
+    def _slips(self, k: int, found: Array, spent: float = CRITICAL) -> bool:
+        """Tell whether what sticks takes all the friction that there is, but a part ``spent`` of it."""
+        touches = self.touches
         if k < self.unilateral and self.sizes[k] == 1:
             return False
         dry = k >= self.unilateral
         limit = touches.limits[k - self.unilateral] if dry else touches.static[k] * found[self.first[k]]
-        return dense.norm(found[self._along_surface(k)]) > (1.0 - CRITICAL) * limit
+        return dense.norm(found[self._along_surface(k)]) > (1.0 - spent) * limit
 
     # --- what is said of it --------------------------------------------------------------------------
 
