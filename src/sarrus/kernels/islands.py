@@ -14,7 +14,7 @@ from sarrus.kernels.vectors import axpy, copy, dot, fill, is_finite
 
 # How often sweeps may lead the contact problem to another beginning. A first pass does with what that comes to.
 BEGINNINGS = 5
-# Of islands with many rows; and where that has led to nothing.
+# Of islands with many rows; and where that has not led to what is usual.
 BEGINNINGS_OF_MANY, LAST_BEGINNINGS = 3, 7
 # To which part gaps are closed, and steps of conjugate gradients for that.
 CLOSING, MOST_CLOSINGS = 1e-5, 60
@@ -142,15 +142,16 @@ def solve_islands(table, m, again, work):
         asked = BEGINNINGS
         if problem.sparse != 0:
             asked = BEGINNINGS_OF_MANY if again else BEGINNINGS_OF_MANY + cp.ROUGH
+        facts = cp.contact_workspace(problem.work, 0, 0, 0).facts
         solved = call_kernel(touching.solver, problem, work.solver, asked) == cp.SOLVED
-        if not solved and again and problem.sparse != 0:
+        if again and problem.sparse != 0 and facts.residual > cp.USUAL:
             solved = call_kernel(touching.solver, problem, work.solver, LAST_BEGINNINGS) == cp.SOLVED
         while solved and _breaks_loose(table, room, count, work):
             solved = call_kernel(touching.solver, problem, work.solver, asked) == cp.SOLVED
         if not solved and (again or not is_finite(room.impulses, count)):
             touching.failed = tl.NOT_SOLVED
             return -1
-        worst = max(worst, cp.contact_workspace(problem.work, 0, 0, 0).facts.residual)
+        worst = max(worst, facts.residual)
         for i in range(count):
             work.impulses[int(room.chosen[i])] = room.impulses[i]
     cp.contact_workspace(problem.work, 0, 0, 0).facts.residual = worst
