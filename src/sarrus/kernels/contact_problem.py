@@ -22,7 +22,7 @@ from sarrus.kernels.vectors import add, axpy, copy, dot, fill, is_finite, swap
 # that an answer may have at the most.
 TARGET, SMALL, ACCEPTED, AT_ALL = 1e-15, 1e-13, 2e-11, cp.USUAL
 # The latter of contacts between geometries, of which there may be many: runs say so.
-AT_ALL_OF_MANY = 1e-6
+AT_ALL_OF_MANY = 1e-4
 # Newton steps after each beginning; halvings of one; the decrease that is asked of it; whole steps without one.
 STEPS, HALVINGS, DECREASE, CROSSINGS = 60, 8, 1e-4, 6
 # What is added to the diagonal of W in derivatives: the residual, and less of it where that is small, so that far from
@@ -123,7 +123,7 @@ def _share(table, work, m, blocks, left, giving):
 
 @internal
 def _scale(table, work, m, blocks, stretch):
-    """Bring the rows of every block to about a size and b to one, which keeps cones as they are; return the size of b."""
+    """Bring the rows of every block to a size and b to about one, which keeps cones; return the size of b."""
     size, at, sparse = 0.0, 0, table.sparse != 0
     for k in range(blocks):
         n, square = table.sizes[k], 0.0

@@ -4,8 +4,8 @@ A row depends on two components at the most, and W = G K Gᵀ with K between the
 
     (1 − S + T (W + ρ)) δ = −F        becomes        (1 + K Gᵀ D G) w = −K Gᵀ E F,        δ = −E F − D G w,
 
-E = (1 − S + ρ T)⁻¹ and D = E T, one block for each block of rows: as many unknowns as velocities, coupled where a contact
-joins two components (`sarrus.kernels.block_elimination`). Notation: `sarrus.kernels.contact_problem`.
+E = (1 − S + ρ T)⁻¹ and D = E T, one block for each block of rows: as many unknowns as velocities, coupled where a
+contact joins two components (`sarrus.kernels.block_elimination`). Notation: `sarrus.kernels.contact_problem`.
 """
 
 from __future__ import annotations
@@ -227,7 +227,7 @@ def _spread_free(answers, stride, product, out):
 
 @internal
 def sparse_sweep(table, work, m, blocks, count):
-    """Find the forces of one block after the other, from those there are: those that stick if they may, else project."""
+    """Find the forces of one block after the other, from those there are: some that stick, if they may."""
     parts, r = table.parts, work.forces
     room, at = cp.parts_work(parts), 0
     _find_own(table, room, blocks)
