@@ -293,6 +293,27 @@ def test_energy_never_grows_in_a_heap():
     assert gaps(system, motion.q[-1]).min() > -1e-6
 
 
+def test_a_heap_of_many_spheres_obeys_the_laws():
+    """Its islands have up to 140 rows, which are solved by their parts."""
+    rng, mechanism, radius = np.random.default_rng(5), scene("spheres"), 0.05
+    for k, (x, y) in enumerate(((1, 0), (-1, 0), (0, 1), (0, -1))):
+        turn = np.column_stack([(0.0, 0.0, 1.0), np.cross((x, y, 0.0), (0.0, 0.0, 1.0)), (x, y, 0.0)])
+        pose = sr.Pose.of((-0.19 * x, -0.19 * y, 0.0), rotation=turn)
+        mechanism.add_geom(f"wall{k}", "world", "plane", pose=pose)
+    for k in range(27):
+        place = 2.2 * radius * np.array([k % 3 - 1, k // 3 % 3 - 1, k // 9 + 0.6]) + rng.uniform(
+            -4e-3, 4e-3, 3
+        )
+        add_free(mechanism, f"ball{k}", "sphere", (radius,), tuple(place))
+    mechanism.add_geometry_contacts(friction_coefficient=0.5)
+    system = sr.System(mechanism)
+    motion = run(system, system.neutral(), duration=0.4, dt=1e-3)
+    assert motion.status.ok, motion.message
+    assert motion.contact_residual < 1e-8
+    assert len(motion.meetings.at(len(motion.t) - 1)) > 32
+    assert created(motion) < 1e-5 * motion.contact_loss[-1]
+
+
 def test_jaws_with_loops_hold_a_box():
     """Two parallelograms, each of three bodies and a closure, press pads on a box, which friction holds."""
     mechanism = sr.Mechanism("jaws")

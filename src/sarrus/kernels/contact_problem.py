@@ -15,12 +15,12 @@ from sarrus.kernels import friction as fr
 from sarrus.kernels.contact_problem_layout import ContactProblem
 from sarrus.kernels.flat import exists, internal
 from sarrus.kernels.record import Floats
-from sarrus.kernels.sparse_problem import sparse_direction, sparse_speeds, sparse_sweep
+from sarrus.kernels.sparse_newton import STRETCH, solve_by_parts
 from sarrus.kernels.vectors import add, axpy, copy, dot, fill, is_finite, swap
 
 # Relative residual that is aimed at, that any forces that are shared may have, where rounding ends the iterations, and
 # that an answer may have at the most.
-TARGET, SMALL, ACCEPTED, AT_ALL = 1e-15, 1e-13, 2e-11, 1e-8
+TARGET, SMALL, ACCEPTED, AT_ALL = 1e-15, 1e-13, 2e-11, cp.USUAL
 # The latter of contacts between geometries, of which there may be many: runs say so.
 AT_ALL_OF_MANY = 1e-4
 # Newton steps after each beginning; halvings of one; the decrease that is asked of it; whole steps without one.
@@ -58,9 +58,24 @@ def contact_problem(table: ContactProblem, x: Floats, what: int) -> int:
     if rough:
         what -= cp.ROUGH
     enough, target = (cp.ROUGHLY, cp.ROUGHLY) if rough else (ACCEPTED, TARGET)
-    size = _scale(table, work, m, blocks, sparse)
+    size = _scale(table, work, m, blocks, STRETCH if sparse else 1.0)
     if sparse:
-        cp.parts_work(table.parts, m).ordered[0] = 0.0
+        good = enough if rough else AT_ALL
+        left = solve_by_parts(table, work, m, blocks, what, enough, good, max(target, SMALL))
+    else:
+        left = _solve_whole(table, work, m, blocks, what, enough, target)
+    facts.residual = left
+    largest = 0.0
+    for i in range(m):
+        largest = max(largest, abs(work.best[i]))
+        table.forces[i] = work.best[i] * work.factors[i] * size
+    at_all = AT_ALL_OF_MANY if exists(table.parts) else AT_ALL
+    return cp.SOLVED if left <= at_all and largest < HUGE else cp.UNSOLVED
+
+
+@internal
+def _solve_whole(table, work, m, blocks, what, enough, target):
+    """Find forces with W as it is; write the best to work.best, and return their residual."""
     most = MOST_RIDGE
     for _ in range(-what):
         most = 0.1 * min(most, 1e-8)
@@ -70,21 +85,15 @@ def contact_problem(table: ContactProblem, x: Floats, what: int) -> int:
         if left <= enough or not left < np.inf:
             break
         _sweep(table, work, m, blocks, sweeps)
-        facts.sweeps += sweeps
+        work.facts.sweeps += sweeps
         sweeps *= 2
         left = min(left, _newton(table, work, m, blocks, left, LEAST_RIDGE, most, target))
-        if left > ACCEPTED and not sparse:
+        if left > ACCEPTED:
             left = _share(table, work, m, blocks, left, giving)
             giving *= 0.1
-    if left <= ACCEPTED and facts.redundant != 0.0:
+    if left <= ACCEPTED and work.facts.redundant != 0.0:
         left = _share(table, work, m, blocks, left, GIVING)
-    facts.residual = left
-    largest = 0.0
-    for i in range(m):
-        largest = max(largest, abs(work.best[i]))
-        table.forces[i] = work.best[i] * work.factors[i] * size
-    at_all = AT_ALL_OF_MANY if exists(table.parts) else AT_ALL
-    return cp.SOLVED if left <= at_all and largest < HUGE else cp.UNSOLVED
+    return left
 
 
 @internal
@@ -113,14 +122,14 @@ def _share(table, work, m, blocks, left, giving):
 
 
 @internal
-def _scale(table, work, m, blocks, sparse):
-    """Bring the rows of every block and b to about size one, which keeps cones as they are; return the size of b."""
-    size, at = 0.0, 0
+def _scale(table, work, m, blocks, stretch):
+    """Bring the rows of every block to a size and b to about one, which keeps cones; return the size of b."""
+    size, at, sparse = 0.0, 0, table.sparse != 0
     for k in range(blocks):
         n, square = table.sizes[k], 0.0
         for i in range(at, at + n):
             square += table.operator[i if sparse else i * (m + 1)]
-        unit = _rounded(np.sqrt(square))
+        unit = _rounded(np.sqrt(square)) / stretch
         for i in range(at, at + n):
             work.factors[i] = 1.0 / unit
             size = max(size, abs(table.velocities[i]) / unit)
@@ -154,30 +163,9 @@ def _rounded(size):
 @internal
 def _evaluate(table, work, m, blocks, r, u, F):
     """Write u = W r + b and F; return its square."""
-    if table.sparse != 0:
-        sparse_speeds(table, work, r, u, m)
-    else:
-        for i in range(m):
-            u[i] = work.velocities[i] + dot(work.operator + i * m, r, m)
-    at, total = 0, 0.0
-    for k in range(blocks):
-        n, cone = table.sizes[k], k < table.contacts
-        fr.beside(cone, work.numbers[k], r + at, u + at, n, work.small)
-        fr.project(cone, work.numbers[k], work.small, n, F + at)
-        for i in range(at, at + n):
-            F[i] = r[i] - F[i]
-            total += F[i] * F[i]
-        at += n
-    return total
-
-
-@internal
-def _residual(F, r, m):
-    """Return the relative residual."""
-    error, largest = 0.0, 1.0
     for i in range(m):
-        error, largest = max(error, abs(F[i])), max(largest, abs(r[i]))
-    return error / largest
+        u[i] = work.velocities[i] + dot(work.operator + i * m, r, m)
+    return fr.mismatch(table, work, blocks, r, u, F)
 
 
 @internal
@@ -188,7 +176,7 @@ def _newton(table, work, m, blocks, least, lowest, most, target):
     ahead = square
     step, floor = 0, lowest
     while True:
-        left = _residual(F, r, m)
+        left = fr.residual(F, r, m, 1.0)
         if not left < np.inf:
             return found
         if left < found:
@@ -199,10 +187,7 @@ def _newton(table, work, m, blocks, least, lowest, most, target):
         if found <= target or step == STEPS:
             return found
         ridge = max(floor, min(most, left * min(1.0, NEAR * left)))
-        if table.sparse != 0:
-            leads = sparse_direction(table, work, m, blocks, ridge)
-        else:
-            leads = _direction(table, work, m, blocks, ridge)
+        leads = _direction(table, work, m, blocks, ridge)
         part, good = 1.0, False
         for _ in range(HALVINGS if leads else 0):
             copy(r, work.ahead, m)
@@ -214,7 +199,7 @@ def _newton(table, work, m, blocks, least, lowest, most, target):
             part *= 0.5
         if not good:
             step += 1
-            if floor < LIFTED and table.sparse == 0:
+            if floor < LIFTED:
                 floor = LIFT * max(floor, ROUNDING)
                 continue
             if not leads or crossings == 0 or found <= ACCEPTED:
@@ -317,9 +302,6 @@ def _sweep(table, work, m, blocks, count):
     """Project the forces of one block after the other, from the best there are."""
     r, u = work.forces, work.speeds
     copy(work.best, r, m)
-    if table.sparse != 0:
-        sparse_sweep(table, work, m, blocks, count)
-        return
     for i in range(m):
         u[i] = work.velocities[i] + dot(work.operator + i * m, r, m)
     small = work.small

@@ -10,6 +10,8 @@ from sarrus.kernels.record import Floats, Integers, Record, laid
 WIDEST = 6
 # What is answered.
 SOLVED, UNSOLVED = 0, 1
+# Relative residual that an answer usually has at the most.
+USUAL = 1e-8
 # Added to what is asked for a rough answer, and the relative residual of that.
 ROUGH, ROUGHLY = 1000, 1e-7
 
@@ -34,37 +36,44 @@ class Parts(Record, of=int):
 class PartsWork(NamedTuple):
     """Room for a problem of rows by parts."""
 
-    ordered: Any  # number of components, where their order is known
+    known: Any  # number of blocks of rows of the pattern that is known; whether W of each block of rows is
+    count: Any  # number of components, and of numbers of the matrix
+    joined: Any  # components of each block of rows, −1: none
     turn: Any  # of each component, −1: not among these
     members: Any  # component of each turn
     place: Any
-    degree: Any
+    degree: Any  # how many blocks each row has behind its diagonal
     near: Any
     graph: Any
-    filled: Any  # which blocks are not zero, or will not be
-    speed: Any
-    scaled: Any  # E F
+    slots: Any  # where each block begins in the matrix
+    behind: Any  # columns of the blocks behind the diagonal
+    own: Any  # parts of rows, scaled
+    reply: Any
+    speed: Any  # velocities
     slopes: Any  # D of each block of rows
+    operator: Any  # W of each block of rows
+    inverse: Any
     product: Any
     rest: Any
     small: Any
     matrix: Any
 
 
-def parts_sizes(parts, m):
+def parts_sizes(parts):
     """Return the lengths of its parts."""
-    n, w = parts.room_components, parts.widest
+    n, w, rows = parts.room_components, parts.widest, parts.room
     wide = max(w, WIDEST)
     return PartsWork(
-        ordered=1, turn=n, members=n, place=n, degree=n, near=n, graph=n * n, filled=n * n, speed=parts.velocities,
-        scaled=parts.room, slopes=parts.room * WIDEST, product=wide * wide, rest=wide * wide,
-        small=3 * WIDEST * WIDEST + WIDEST, matrix=n * n * w * w,
+        known=2, count=2, joined=2 * rows, turn=n, members=n, place=n, degree=n, near=n, graph=n * n, slots=n * n,
+        behind=n * n, own=2 * rows * w, reply=2 * rows * w, speed=parts.velocities, slopes=rows * WIDEST,
+        operator=rows * WIDEST, inverse=rows * WIDEST, product=wide * wide, rest=wide * wide, small=2 * WIDEST,
+        matrix=parts.velocities * parts.velocities,
     )  # fmt: skip
 
 
-def parts_work(parts, m):
+def parts_work(parts):
     """Return its parts."""
-    return laid(parts.work, parts_sizes(parts, m))
+    return laid(parts.work, parts_sizes(parts))
 
 
 class ContactProblem(Record, of=int):

@@ -14,8 +14,10 @@ from sarrus.kernels.vectors import axpy, copy, dot, fill, is_finite
 
 # How often sweeps may lead the contact problem to another beginning. A first pass does with what that comes to.
 BEGINNINGS = 5
-# Of islands with many rows; and where that has led to nothing.
+# Of islands with many rows; and where that has not led to what is usual.
 BEGINNINGS_OF_MANY, LAST_BEGINNINGS = 3, 7
+# Rows of an island with more velocities than rows up to which its problem is solved with W as it is.
+FEW = 36
 # To which part gaps are closed, and steps of conjugate gradients for that.
 CLOSING, MOST_CLOSINGS = 1e-5, 60
 
@@ -132,7 +134,8 @@ def solve_islands(table, m, again, work):
         count = _gather(table, room, c, m, contacts, blocks, work)
         if count == 0:
             continue
-        problem.sparse = 1 if count > tl.MOST_DENSE else 0
+        few = count <= (FEW if count <= _freedom(colliding, room, c) else tl.MOST_DENSE)
+        problem.sparse = 0 if few else 1
         if problem.sparse != 0:
             finite = _lay_parts(touching, room, count, work)
         else:
@@ -142,19 +145,33 @@ def solve_islands(table, m, again, work):
         asked = BEGINNINGS
         if problem.sparse != 0:
             asked = BEGINNINGS_OF_MANY if again else BEGINNINGS_OF_MANY + cp.ROUGH
+        facts = cp.contact_workspace(problem.work, 0, 0, 0).facts
         solved = call_kernel(touching.solver, problem, work.solver, asked) == cp.SOLVED
-        if not solved and again and problem.sparse != 0:
-            solved = call_kernel(touching.solver, problem, work.solver, LAST_BEGINNINGS) == cp.SOLVED
+        if again and problem.sparse != 0 and facts.residual > cp.USUAL:
+            asked = LAST_BEGINNINGS
+            if count <= tl.MOST_DENSE and _assemble(colliding, room, count, work):
+                problem.sparse, asked = 0, BEGINNINGS
+            solved = call_kernel(touching.solver, problem, work.solver, asked) == cp.SOLVED
         while solved and _breaks_loose(table, room, count, work):
             solved = call_kernel(touching.solver, problem, work.solver, asked) == cp.SOLVED
         if not solved and (again or not is_finite(room.impulses, count)):
             touching.failed = tl.NOT_SOLVED
             return -1
-        worst = max(worst, cp.contact_workspace(problem.work, 0, 0, 0).facts.residual)
+        worst = max(worst, facts.residual)
         for i in range(count):
             work.impulses[int(room.chosen[i])] = room.impulses[i]
     cp.contact_workspace(problem.work, 0, 0, 0).facts.residual = worst
     return m
+
+
+@internal
+def _freedom(colliding, room, island):
+    """Return the number of velocities of an island."""
+    total = 0
+    for c in range(colliding.components):
+        if _leader(room, c) == island:
+            total += colliding.starts[c + 1] - colliding.starts[c]
+    return total
 
 
 @internal

@@ -1,367 +1,299 @@
-"""Newton's method for large contact problems whose rows have parts: in the velocities of components, block by block.
+"""Large contact problems, by the parts of their rows: velocities by forces, steps of Newton's method, sweeps.
 
 A row depends on two components at the most, and W = G K Gᵀ with K between the velocities of each. A step
 
-    (1 − S + T (W + ρ)) δ = −F        becomes        (1 + K Gᵀ D G) w = −K Gᵀ E F,        δ = −E (F + T G w),
+    (1 − S + T (W + ρ)) δ = −F        becomes        (1 + K Gᵀ D G) w = −K Gᵀ E F,        δ = −E F − D G w,
 
-E = (1 − S + ρ T)⁻¹ and D = E T, which are block diagonal: as many blocks as components, coupled where a contact joins
-two. They are eliminated by least degree (Tinney and Walker, Proceedings of the IEEE 55, 1967), without pivots between
-blocks. Notation: `sarrus.kernels.contact_problem`.
+E = (1 − S + ρ T)⁻¹ and D = E T, one block for each block of rows: as many unknowns as velocities, coupled where a
+contact joins two components (`sarrus.kernels.block_elimination`). Notation: `sarrus.kernels.contact_problem`.
 """
 
 from __future__ import annotations
 
 from sarrus.kernels import contact_problem_layout as cp
 from sarrus.kernels import friction as fr
-from sarrus.kernels.flat import internal
-from sarrus.kernels.vectors import axpy, copy, dot, fill, is_finite
+from sarrus.kernels.block_elimination import (
+    FREE,
+    block_at,
+    clear,
+    eliminate,
+    invert,
+    order,
+    width_of,
+)
+from sarrus.kernels.flat import inserted, internal
+from sarrus.kernels.vectors import axpy, copy, copy_scaled, dot, fill, is_finite
 
-# Least ridge: the quotient of rounding and the square of this is what a step may lose.
-RIDGE = 1e-6
+# Rows of a usual contact.
+USUAL = 3
 # Least response of a row.
 TINY = 1e-12
-# Velocities of a free body.
-FREE = 6
 
 
 @internal
-def velocities(table, work, r, m, out):
-    """Write the velocities of components by forces r."""
+def lay_rows(table, work, m, blocks):
+    """Lay the scaled rows one after the other, and order their components if the pattern is a new one."""
     parts = table.parts
-    fill(out, 0.0, parts.velocities)
-    for i in range(m):
-        if r[i] != 0.0:
-            _add(parts, parts.reply, i, work.factors[i] * r[i], out)
+    room, w, at = cp.parts_work(parts), parts.widest, 0
+    same = room.known[0] == blocks
+    fill(room.own, 0.0, 2 * m * w)
+    fill(room.reply, 0.0, 2 * m * w)
+    for k in range(blocks):
+        n = table.sizes[k]
+        one, other = _components_of(parts, at, n)
+        same = same and room.joined[2 * k] == one and room.joined[2 * k + 1] == other
+        room.joined[2 * k], room.joined[2 * k + 1] = one, other
+        for i in range(at, at + n):
+            row = int(parts.rows[i])
+            for s in range(2):
+                c = int(parts.shared[2 * row + s])
+                if c >= 0:
+                    source, place = (2 * row + s) * w, (2 * i + (0 if c == one else 1)) * w
+                    width = width_of(parts, c)
+                    copy_scaled(work.factors[i], parts.parts + source, room.own + place, width)
+                    copy_scaled(work.factors[i], parts.reply + source, room.reply + place, width)
+        at += n
+    if not same:
+        room.known[0] = blocks
+        order(parts, room, blocks)
+    room.known[1] = 0.0
 
 
 @internal
-def along(parts, i, v):
-    """Return the velocity of a row."""
-    row, total = int(parts.rows[i]), 0.0
+def _components_of(parts, at, n):
+    """Return the components that a block of rows depends on, −1: none."""
+    one, other = -1, -1
+    for i in range(at, at + n):
+        row = int(parts.rows[i])
+        for s in range(2):
+            c = int(parts.shared[2 * row + s])
+            if c >= 0 and c != one and c != other:
+                if one < 0:
+                    one = c
+                else:
+                    other = c
+    return one, other
+
+
+@inserted
+def _push(forces, answers, stride, n, out, width):
+    """Add what a block of forces does to the velocities of one component."""
+    for i in range(n):
+        axpy(forces[i], answers + i * stride, out, width)
+
+
+@inserted
+def _pull(own, stride, n, v, out, width):
+    """Add what the velocities of one component are along a block of rows."""
+    for i in range(n):
+        out[i] += dot(own + i * stride, v, width)
+
+
+@internal
+def _push_block(parts, room, k, at, n, forces):
+    """Add what the forces of a block do to the velocities."""
+    w = parts.widest
     for s in range(2):
-        c = int(parts.shared[2 * row + s])
-        if c >= 0:
-            first = parts.starts[c]
-            total += dot(parts.parts + (2 * row + s) * parts.widest, v + first, parts.starts[c + 1] - first)
-    return total
+        c = int(room.joined[2 * k + s])
+        if c < 0:
+            continue
+        first, width, answers = parts.starts[c], width_of(parts, c), room.reply + (2 * at + s) * w
+        if width == FREE:
+            _push(forces, answers, 2 * w, n, room.speed + first, FREE)
+        else:
+            _push(forces, answers, 2 * w, n, room.speed + first, width)
 
 
 @internal
-def _add(parts, of, i, factor, out):
-    """Add a multiple of a row, or of the acceleration by a force on it."""
-    row = int(parts.rows[i])
+def _pull_block(parts, room, k, at, n, out):
+    """Add what the velocities are along the rows of a block."""
+    w = parts.widest
     for s in range(2):
-        c = int(parts.shared[2 * row + s])
-        if c >= 0:
-            first = parts.starts[c]
-            axpy(factor, of + (2 * row + s) * parts.widest, out + first, parts.starts[c + 1] - first)
+        c = int(room.joined[2 * k + s])
+        if c < 0:
+            continue
+        first, width, own = parts.starts[c], width_of(parts, c), room.own + (2 * at + s) * w
+        if width == FREE:
+            _pull(own, 2 * w, n, room.speed + first, out, FREE)
+        else:
+            _pull(own, 2 * w, n, room.speed + first, out, width)
 
 
 @internal
-def sparse_speeds(table, work, r, u, m):
+def sparse_speeds(table, work, r, u, m, blocks):
     """Write u = W r + b."""
     parts = table.parts
-    room = cp.parts_work(parts, m)
-    velocities(table, work, r, m, room.speed)
-    for i in range(m):
-        u[i] = work.velocities[i] + work.factors[i] * along(parts, i, room.speed)
+    room, at = cp.parts_work(parts), 0
+    fill(room.speed, 0.0, parts.velocities)
+    for k in range(blocks):
+        _push_block(parts, room, k, at, table.sizes[k], r + at)
+        at += table.sizes[k]
+    copy(work.velocities, u, m)
+    at = 0
+    for k in range(blocks):
+        _pull_block(parts, room, k, at, table.sizes[k], u + at)
+        at += table.sizes[k]
 
 
 @internal
 def sparse_direction(table, work, m, blocks, ridge):
     """Write the step of Newton's method to work.way; False where there is none."""
-    parts = table.parts
-    room = cp.parts_work(parts, m)
-    count = _order(parts, room)
-    _clear(parts, room, count)
+    parts, way, at = table.parts, work.way, 0
+    room = cp.parts_work(parts)
+    clear(parts, room)
     fill(room.speed, 0.0, parts.velocities)
-    at, ridge = 0, max(ridge, RIDGE)
     for k in range(blocks):
-        n, cone = table.sizes[k], k < table.contacts
-        opened = _block(work, cone, work.numbers[k], at, n, ridge, room)
+        n, cone, D = table.sizes[k], k < table.contacts, room.slopes + at * cp.WIDEST
+        r, u, F = work.forces + at, work.speeds + at, work.gap + at
+        opened = fr.soft_step(cone, work.numbers[k], r, u, F, n, ridge, way + at, D)
         for i in range(at, at + n):
-            _add(parts, parts.reply, i, -work.factors[i] * room.scaled[i], room.speed)
+            way[i] = -way[i]
+        _push_block(parts, room, k, at, n, way + at)
         if not opened:
-            _couple(parts, work, room, at, n, count)
+            _couple(parts, room, k, at, n, D)
         at += n
-    if not _eliminate(parts, room, count):
+    if not eliminate(parts, room, room.speed):
         return False
     at = 0
     for k in range(blocks):
-        n = table.sizes[k]
+        n, D = table.sizes[k], room.slopes + at * cp.WIDEST
+        fill(room.small, 0.0, n)
+        _pull_block(parts, room, k, at, n, room.small)
         for i in range(n):
-            room.small[i] = work.factors[at + i] * along(parts, at + i, room.speed)
-        for i in range(n):
-            own = room.slopes + (at + i) * cp.WIDEST
-            work.way[at + i] = -room.scaled[at + i] - dot(own, room.small, n)
+            way[at + i] -= dot(D + i * n, room.small, n)
         at += n
-    return is_finite(work.way, m)
+    return is_finite(way, m)
 
 
 @internal
-def _block(work, cone, number, at, n, ridge, room):
-    """Write E F of a block and D to room; return whether it is open, with D = 0 and E = 1."""
-    S, T = room.small, room.small + cp.WIDEST * cp.WIDEST
-    A, y = room.small + 2 * cp.WIDEST * cp.WIDEST, room.small + 3 * cp.WIDEST * cp.WIDEST
-    r, u, F, D = work.forces + at, work.speeds + at, work.gap + at, room.slopes + at * cp.WIDEST
-    fr.beside(cone, number, r, u, n, y)
-    opened = fr.slope(cone, number, y, n, S)
-    copy(F, room.scaled + at, n)
-    fill(D, 0.0, n * cp.WIDEST)
-    if opened:
-        return True
-    fr.shifted_slope(cone, number, u, n, S, T)
-    for i in range(n):
-        for j in range(n):
-            A[i * n + j] = ridge * T[i * n + j] - S[i * n + j]
-        A[i * (n + 1)] += 1.0
-    invert(A, n, S)
-    for i in range(n):
-        room.scaled[at + i] = dot(A + i * n, F, n)
-        for j in range(n):
-            axpy(A[i * n + j], T + j * n, D + i * cp.WIDEST, n)
-    return False
-
-
-@internal
-def invert(a, n, rest):
-    """Replace an n × n matrix by its inverse; ``rest`` has room for one. False if there is none."""
-    fill(rest, 0.0, n * n)
-    for k in range(n):
-        rest[k * (n + 1)] = 1.0
-    for k in range(n):
-        pivot, size = k, abs(a[k * n + k])
-        for i in range(k + 1, n):
-            if abs(a[i * n + k]) > size:
-                pivot, size = i, abs(a[i * n + k])
-        if not size > 0.0:
-            return False
-        if pivot != k:
-            for j in range(n):
-                a[k * n + j], a[pivot * n + j] = a[pivot * n + j], a[k * n + j]
-                rest[k * n + j], rest[pivot * n + j] = rest[pivot * n + j], rest[k * n + j]
-        inverse = 1.0 / a[k * n + k]
-        for j in range(n):
-            a[k * n + j] *= inverse
-            rest[k * n + j] *= inverse
-        for i in range(n):
-            weight = a[i * n + k]
-            if i != k and weight != 0.0:
-                axpy(-weight, a + k * n, a + i * n, n)
-                axpy(-weight, rest + k * n, rest + i * n, n)
-    copy(rest, a, n * n)
-    return True
-
-
-@internal
-def _block_at(parts, room, count, i, j):
-    """Return the block of two components in turn."""
-    return room.matrix + (i * count + j) * parts.widest * parts.widest
-
-
-@internal
-def _couple(parts, work, room, at, n, count):
+def _couple(parts, room, k, at, n, D):
     """Add K Gᵀ D G of a block of rows."""
-    row = int(parts.rows[at])
+    w, count = parts.widest, int(room.count[0])
     for t in range(2):
-        c = int(parts.shared[2 * row + t])
+        c = int(room.joined[2 * k + t])
         if c < 0:
             continue
-        width = parts.starts[c + 1] - parts.starts[c]
-        for a in range(n):
-            out = room.product + a * parts.widest
-            fill(out, 0.0, width)
-            for b in range(n):
-                weight = room.slopes[(at + a) * cp.WIDEST + b] * work.factors[at + b]
-                if weight != 0.0:
-                    axpy(weight, parts.parts + (2 * int(parts.rows[at + b]) + t) * parts.widest, out, width)
+        width, own = width_of(parts, c), room.own + (2 * at + t) * w
+        usual = n == USUAL and width == FREE
+        if usual:
+            _weigh(D, own, 2 * w, USUAL, room.product, FREE)
+        else:
+            _weigh(D, own, 2 * w, n, room.product, width)
         for s in range(2):
-            other = int(parts.shared[2 * row + s])
+            other = int(room.joined[2 * k + s])
             if other < 0:
                 continue
-            block = _block_at(parts, room, count, int(room.turn[other]), int(room.turn[c]))
-            for a in range(n):
-                reply = parts.reply + (2 * int(parts.rows[at + a]) + s) * parts.widest
-                for i in range(parts.starts[other + 1] - parts.starts[other]):
-                    weight = work.factors[at + a] * reply[i]
-                    if weight != 0.0:
-                        axpy(weight, room.product + a * parts.widest, block + i * parts.widest, width)
+            rows, answers = width_of(parts, other), room.reply + (2 * at + s) * w
+            block = block_at(room, count, int(room.turn[other]), int(room.turn[c]))
+            if usual and rows == FREE:
+                _spread_free(answers, 2 * w, room.product, block)
+            else:
+                _spread(answers, 2 * w, n, room.product, block, rows, width)
+
+
+@inserted
+def _weigh(D, own, stride, n, out, width):
+    """Write the product of D and rows."""
+    fill(out, 0.0, n * width)
+    for i in range(n):
+        for j in range(n):
+            axpy(D[i * n + j], own + j * stride, out + i * width, width)
+
+
+@inserted
+def _spread(answers, stride, n, product, out, rows, width):
+    """Add the product of transposed answers and what `_weigh` has written."""
+    for a in range(n):
+        for i in range(rows):
+            axpy(answers[a * stride + i], product + a * width, out + i * width, width)
 
 
 @internal
-def _order(parts, room):
-    """Order the components of the rows by least degree, and find which blocks fill in; return their number.
-
-    Once for all steps of a problem: the pattern has all rows, open ones too.
-    """
-    if room.ordered[0] > 0.0:
-        return int(room.ordered[0])
-    count = 0
-    fill(room.turn, -1.0, parts.components)
-    for i in range(parts.count):
-        for s in range(2):
-            c = int(parts.shared[2 * int(parts.rows[i]) + s])
-            if c >= 0 and room.turn[c] < 0.0:
-                room.turn[c] = count
-                room.members[count] = c
-                count += 1
-    graph, filled = room.graph, room.filled
-    fill(graph, 0.0, count * count)
-    for i in range(parts.count):
-        row = int(parts.rows[i])
-        one, other = int(parts.shared[2 * row]), int(parts.shared[2 * row + 1])
-        if one >= 0 and other >= 0:
-            j, k = int(room.turn[one]), int(room.turn[other])
-            graph[j * count + k] = graph[k * count + j] = 1.0
-    fill(room.degree, 0.0, count)
-    for j in range(count):
-        for k in range(count):
-            room.degree[j] += graph[j * count + k]
-    fill(filled, 0.0, count * count)
-    for turn in range(count):
-        best = -1
-        for j in range(count):
-            if room.degree[j] >= 0.0 and (best < 0 or room.degree[j] < room.degree[best]):
-                best = j
-        near = 0
-        for k in range(count):
-            if graph[best * count + k] != 0.0 and room.degree[k] >= 0.0:
-                room.near[near] = k
-                near += 1
-        room.degree[best] = -1.0
-        room.place[best] = turn
-        for a in range(near):
-            j = int(room.near[a])
-            room.degree[j] -= 1.0
-            for b in range(near):
-                k = int(room.near[b])
-                if j != k and graph[j * count + k] == 0.0:
-                    graph[j * count + k] = 1.0
-                    room.degree[j] += 1.0
-    for j in range(count):  # every pair of neighbours, each in its turn
-        p = int(room.place[j])
-        for k in range(count):
-            if j == k or graph[j * count + k] != 0.0:
-                filled[p * count + int(room.place[k])] = 1.0
-    for j in range(count):
-        room.turn[int(room.members[j])] = room.place[j]
-    for c in range(parts.components):
-        if room.turn[c] >= 0.0:
-            room.members[int(room.turn[c])] = c
-    _list(room, count)
-    room.ordered[0] = count
-    return count
-
-
-@internal
-def _list(room, count):
-    """List the blocks of every row behind its diagonal: their columns at ``graph``, their number at ``degree``."""
-    for k in range(count):
-        behind = 0
-        for j in range(k + 1, count):
-            if room.filled[k * count + j] != 0.0:
-                room.graph[k * count + behind] = j
-                behind += 1
-        room.degree[k] = behind
-
-
-@internal
-def _clear(parts, room, count):
-    """Begin with ones on the diagonal and zeros in the blocks that fill in."""
-    size = parts.widest * parts.widest
-    for i in range(count):
-        for at in range(int(room.degree[i])):
-            j = int(room.graph[i * count + at])
-            fill(_block_at(parts, room, count, i, j), 0.0, size)
-            fill(_block_at(parts, room, count, j, i), 0.0, size)
-        block, c = _block_at(parts, room, count, i, i), int(room.members[i])
-        fill(block, 0.0, size)
-        for k in range(parts.starts[c + 1] - parts.starts[c]):
-            block[k * (parts.widest + 1)] = 1.0
-
-
-@internal
-def _subtract_free(a, b, out):
-    """Subtract the product of two matrices of free bodies: with sizes that the compiler knows."""
+def _spread_free(answers, stride, product, out):
+    """Do so for a contact of free bodies, with a row of the sum at hand."""
     for i in range(FREE):
-        for k in range(FREE):
-            weight = a[FREE * i + k]
-            for j in range(FREE):
-                out[FREE * i + j] -= weight * b[FREE * k + j]
-
-
-@internal
-def _eliminate(parts, room, count):
-    """Solve for what is in ``speed``, in its place; False where a block has no inverse."""
-    w, speed, graph = parts.widest, room.speed, room.graph
-    for k in range(count):
-        c = int(room.members[k])
-        n, first = parts.starts[c + 1] - parts.starts[c], parts.starts[c]
-        block = _block_at(parts, room, count, k, k)
-        for i in range(n):
-            copy(block + i * w, room.product + i * n, n)
-        if not invert(room.product, n, room.rest):
-            return False
-        copy(room.product, block, n * n)  # packed
-        for at in range(int(room.degree[k])):
-            i = int(graph[k * count + at])
-            d = int(room.members[i])
-            rows, below = parts.starts[d + 1] - parts.starts[d], _block_at(parts, room, count, i, k)
-            for a in range(rows):
-                fill(room.rest, 0.0, n)
-                for b in range(n):
-                    axpy(below[a * w + b], block + b * n, room.rest, n)
-                copy(room.rest, below + a * w, n)
-                speed[parts.starts[d] + a] -= dot(room.rest, speed + first, n)
-            for other in range(int(room.degree[k])):
-                j = int(graph[k * count + other])
-                e = int(room.members[j])
-                width = parts.starts[e + 1] - parts.starts[e]
-                right, out = _block_at(parts, room, count, k, j), _block_at(parts, room, count, i, j)
-                if w == FREE and rows == FREE and n == FREE and width == FREE:
-                    _subtract_free(below, right, out)
-                else:
-                    for a in range(rows):
-                        for b in range(n):
-                            axpy(-below[a * w + b], right + b * w, out + a * w, width)
-    for k in range(count - 1, -1, -1):
-        c = int(room.members[k])
-        n, first = parts.starts[c + 1] - parts.starts[c], parts.starts[c]
-        for at in range(int(room.degree[k])):
-            j = int(graph[k * count + at])
-            e = int(room.members[j])
-            width, right = parts.starts[e + 1] - parts.starts[e], _block_at(parts, room, count, k, j)
-            for a in range(n):
-                speed[first + a] -= dot(right + a * w, speed + parts.starts[e], width)
-        block = _block_at(parts, room, count, k, k)
-        for a in range(n):
-            room.rest[a] = dot(block + a * n, speed + first, n)
-        copy(room.rest, speed + first, n)
-    return True
+        row = out + FREE * i
+        c0, c1, c2, c3, c4, c5 = row[0], row[1], row[2], row[3], row[4], row[5]
+        for a in range(USUAL):
+            weight, other = answers[a * stride + i], product + FREE * a
+            c0 += weight * other[0]
+            c1 += weight * other[1]
+            c2 += weight * other[2]
+            c3 += weight * other[3]
+            c4 += weight * other[4]
+            c5 += weight * other[5]
+        row[0], row[1], row[2], row[3], row[4], row[5] = c0, c1, c2, c3, c4, c5
 
 
 @internal
 def sparse_sweep(table, work, m, blocks, count):
-    """Project the forces of one block after the other, from those there are."""
-    parts, r, small = table.parts, work.forces, work.small
-    room = cp.parts_work(parts, m)
-    velocities(table, work, r, m, room.speed)
+    """Find the forces of one block after the other, from those there are: some that stick, if they may."""
+    parts, r = table.parts, work.forces
+    room, at = cp.parts_work(parts), 0
+    _find_own(table, room, blocks)
+    fill(room.speed, 0.0, parts.velocities)
+    for k in range(blocks):
+        _push_block(parts, room, k, at, table.sizes[k], r + at)
+        at += table.sizes[k]
     for _ in range(count):
         at = 0
         for k in range(blocks):
-            n, cone = table.sizes[k], k < table.contacts
-            for i in range(at, at + n):
-                work.speeds[i] = work.velocities[i] + work.factors[i] * along(parts, i, room.speed)
-            largest = 0.0
-            for i in range(at, at + n):
-                largest = max(largest, work.factors[i] * work.factors[i] * table.operator[i])
-            for i in range(at, at + n):
-                work.speeds[i] /= max(largest, TINY)
-            fr.beside(cone, work.numbers[k], r + at, work.speeds + at, n, small)
-            fr.project(cone, work.numbers[k], small, n, small + n)
-            for i in range(n):
-                change = small[n + i] - r[at + i]
-                if change != 0.0:
-                    r[at + i] += change
-                    _add(parts, parts.reply, at + i, work.factors[at + i] * change, room.speed)
-            at += n
+            _visit(table, work, room, k, at)
+            at += table.sizes[k]
+
+
+@internal
+def _visit(table, work, room, k, at):
+    """Find the forces of one block with those of others as they are."""
+    n, u = table.sizes[k], work.speeds + at
+    copy(work.velocities + at, u, n)
+    _pull_block(table.parts, room, k, at, n, u)
+    _settle(k < table.contacts, work.numbers[k], work.forces + at, u, n, room, at)
+    _push_block(table.parts, room, k, at, n, room.small)
+
+
+@internal
+def _find_own(table, room, blocks):
+    """Find W of every block of rows and its inverse, once for a problem."""
+    parts, at = table.parts, 0
+    if room.known[1] != 0.0:
+        return
+    room.known[1] = 1.0
+    w = parts.widest
+    for k in range(blocks):
+        n = table.sizes[k]
+        W, inverse = room.operator + at * cp.WIDEST, room.inverse + at * cp.WIDEST
+        for i in range(n):
+            for j in range(n):
+                W[i * n + j] = dot(room.own + 2 * (at + i) * w, room.reply + 2 * (at + j) * w, 2 * w)
+        copy(W, inverse, n * n)
+        if not invert(inverse, n, room.product, room.rest) or not is_finite(inverse, n * n):
+            inverse[0] = 0.0
+        at += n
+
+
+@internal
+def _settle(cone, number, r, u, n, room, at):
+    """Find the forces of a block with those of others as they are; write by how much they change to ``room.small``."""
+    W, inverse = room.operator + at * cp.WIDEST, room.inverse + at * cp.WIDEST
+    change, trial = room.small, room.small + cp.WIDEST
+    for i in range(n):
+        trial[i] = r[i] - dot(inverse + i * n, u, n)
+    first = 1 if cone else 0
+    tail = fr.length(trial + first, n - first)
+    sticks = tail <= number * trial[0] and trial[0] >= 0.0 if cone else tail <= number
+    if not sticks or inverse[0] == 0.0:
+        largest, height = TINY, 0.0
+        for i in range(n):
+            largest = max(largest, W[i * (n + 1)])
+        if cone:
+            trial[0] = max(0.0, r[0] - u[0] / max(W[0], TINY))
+            height = trial[0] - r[0]
+        for i in range(first, n):
+            trial[i] = r[i] - (u[i] + W[i * n] * height) / largest
+        tail, radius = fr.length(trial + first, n - first), number * trial[0] if cone else number
+        for i in range(first, n):
+            trial[i] *= radius / tail if tail > radius else 1.0
+    for i in range(n):
+        change[i] = trial[i] - r[i]
+        r[i] = trial[i]

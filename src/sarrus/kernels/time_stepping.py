@@ -196,7 +196,7 @@ def _pass(table, x, h, begun, again, before, work):
         copy(work.free, work.smooth, nv)
     copy(x + nq, work.ahead, nv)
     axpy(h, work.free, work.ahead, nv)
-    count, m = _begin(table, x, h, begun, work), 0
+    count, m = _begin(table, x, h, begun, again, work), 0
     if again:
         _keep(work, before)
     known = again and table.touching.given == 0
@@ -209,6 +209,8 @@ def _pass(table, x, h, begun, again, before, work):
         for k in range(m):
             add_response(table, work, int(work.which[k]), work.impulses[k], work.ahead)
         if not _close_more(table, x, h, work):
+            break
+        if exists(table.touching.colliding) and not again:  # those take part in the second pass
             break
         if exists(table.touching.colliding):  # the next problem begins with these
             _keep(work, m)
@@ -268,8 +270,11 @@ def _remembered(table, x):
 
 
 @internal
-def _begin(table, x, h, begun, work):
-    """Find what each row does without contacts, and which unilateral ones may close; return the number of these."""
+def _begin(table, x, h, begun, again, work):
+    """Find what each row does without contacts, and which unilateral ones may close; return the number of these.
+
+    In the second pass those do too that the impulses of the first one would close.
+    """
     touching, nq = table.touching, table.nq
     unilateral, settings = tl.unilateral_count(touching), touching.settings
     load_motion(table, h, work)
@@ -281,7 +286,9 @@ def _begin(table, x, h, begun, work):
         work.velocity[row] = speed
     for k in range(unilateral):
         row = touching.first_rows[k]
-        work.active[k] = work.delay[k] = 0.0
+        joined = again and work.active[k] == 1.0 and work.gap[k] > settings.closed and work.forecast[k] >= 0.0
+        if not joined:
+            work.active[k] = work.delay[k] = 0.0
         if work.gap[k] > settings.closed:
             # the gap at the end over h, as it is without contacts
             bias = bias_of(table, work, row) if drifts(touching, row) else 0.0
@@ -289,6 +296,7 @@ def _begin(table, x, h, begun, work):
             work.forecast[k] = work.gap[k] / h + work.velocity[row] - 0.5 * h * turn
             if work.forecast[k] >= 0.0:
                 continue
+            joined = False
             work.delay[k] = h * work.gap[k] / (work.gap[k] - h * work.forecast[k])
         work.active[k] = 1.0
         before = speed_before(table, work, row, x + nq, h)

@@ -178,7 +178,7 @@ class Touches:
         problem.operator, problem.work = work.operator, work.solver
         if collisions is not None:
             self._parts = parts = collisions.parts(own, rows, system.nv)
-            self._room_of_parts = np.zeros(sum(cp.parts_sizes(parts, 0)))
+            self._room_of_parts = np.zeros(sum(cp.parts_sizes(parts)))
             parts.work, problem.parts = self._room_of_parts, parts
 
     def _sizes(self) -> tl.Slot:
