@@ -162,25 +162,38 @@ def _touching(system: Evaluations) -> tuple[Touching, ...]:
     return tuple(found)
 
 
-def takes_part(system: Evaluations, contacts: bool | None, *, asked: bool = True) -> bool:
-    """Tell whether contacts, stops and dry friction act: by default where there are contacts with Coulomb friction.
+def takes_part(system: Evaluations, contacts: bool) -> bool:
+    """Tell whether contacts with Coulomb friction, stops and dry friction act: wherever there are any.
 
-    Raises `ArgumentError` where there are contacts between geometries, unless ``contacts`` is False, or None and what
-    they do is not ``asked``: then nothing is said of contacts.
+    So it is in runs, in statics, in forward dynamics and in linear models, unless ``contacts`` is False. Raises
+    `ArgumentError` where there are contacts between geometries, which runs alone know.
     """
-    between = system.mechanism.geometry_contacts if system.mechanism is not None else ()
-    if between and contacts is None and not asked:
+    if not contacts:
         return False
-    if between and contacts is not False:
+    between = system.mechanism.geometry_contacts if system.mechanism is not None else ()
+    if between:
         name = next(iter(between))
         raise ArgumentError(
             f"{system.name}: contacts between geometries, such as {name!r}, act in runs alone; contacts=False leaves "
             "all contacts out",
             element=name,
         )
-    if contacts is None:
-        return bool(system.equations.touches)
-    return contacts and bool(touching_of(system))
+    return bool(touching_of(system))
+
+
+def all_open(system: Evaluations, q: Array, t: float = 0.0, *, near: float = OPEN) -> bool:
+    """Tell whether nothing acts at a configuration, whatever the velocity: all is open, and there is no dry friction.
+
+    Gaps up to ``near`` are none; see `contact_state`. A joint that is beyond its limit is not stopped.
+    """
+    limits, size = joint_limits(system), system.characteristic
+    if dry_friction(system).names:
+        return False
+    gaps = np.abs(q[limits.places] - limits.bounds) * size.coordinates[limits.places]
+    if gaps.min(initial=np.inf) <= near:
+        return False
+    touches = system.equations.touches
+    return not touches or bool(touch_gaps(system)(system.pack(q, t=t)).min() > near * size.length)
 
 
 def gap_outputs(system: Evaluations) -> dict[str, ca.SX]:
