@@ -89,14 +89,19 @@ class ContactForces(TouchForces):
 
     Attributes
     ----------
+    touching : names of what is closed and neither approaches nor leaves, and of joints at rest with dry friction: what
+        may hold, slide or let go.
     residual : largest violation of the laws: of forces over the largest force, of accelerations over the largest
         without these forces.
     ambiguous : contacts whose forces the laws leave open although the acceleration depends on them, so that there are
         others: what slides and is pressed the less the more it pushes (Painlevé), and what shares a load with others
         that slide in other directions, as the corners of a box that spins. () does not prove that there is no other.
+    ways : (m × k) directions in which forces may change with these modes.
     status : OK; INCONSISTENT, something closes with a velocity, which takes an impact; INFEASIBLE, no finite forces
         obey the laws; NOT_CONVERGED, none were found.
     """
 
+    touching: tuple[str, ...]
     residual: float
     ambiguous: tuple[str, ...]
+    ways: Array = field(repr=False)

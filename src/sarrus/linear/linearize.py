@@ -30,6 +30,7 @@ def linearize(
     tau: ArrayLike | None = None,
     coordinates: Coordinates | Relation = PARTITION,
     outputs: Sequence[str] | None = None,
+    contacts: bool = True,
 ) -> LinearSystem:
     """Return the linear model d/dt δx = A δx + B δu about an equilibrium, in independent coordinates.
 
@@ -51,8 +52,10 @@ def linearize(
         system, q, _, tau, coordinates = extended(system, q, None, tau, coordinates, t)
     still = np.zeros(system.nv)
     require_rest(system, real_array(q), t, "; use linearize_at")
-    model = linearize_at(system, q, still, u, t=t, tau=tau, coordinates=coordinates, outputs=outputs)
-    a = np.asarray(system.forward_dynamics(model.q, still, model.u, t, tau).a)
+    model = linearize_at(
+        system, q, still, u, t=t, tau=tau, coordinates=coordinates, outputs=outputs, contacts=contacts
+    )
+    a = np.asarray(system.forward_dynamics(model.q, still, model.u, t, tau, contacts=False).a)
     moving = np.abs(system.activation_rate(model.q, model.u)) > 1e-9
     if moving.any():
         name = model.names[len(model.names) - len(moving) + int(moving.argmax())]

@@ -25,6 +25,7 @@ from sarrus.base.status import Status
 from sarrus.dynamics.carried_load import ContactForces
 from sarrus.dynamics.closed_state import OPEN
 from sarrus.dynamics.contact_state import (
+    ARRIVED,
     STILL,
     Mode,
     Touching,
@@ -38,8 +39,6 @@ from sarrus.dynamics.workspace import Workspace
 from sarrus.linalg.ranked import ranked
 from sarrus.optimize.contact_problem import solve_contact_problem
 
-# Gaps up to this [characteristic lengths, rad] are closed for what approaches; for what rests they may be `OPEN`.
-_ARRIVED = 1e-9
 # What slips slower than this [characteristic lengths per second, rad/s] is about to begin, as in runs.
 _STANDING = 1e-7
 # Acceleration of the characteristic mass by the forces with which responses are found [m/s²].
@@ -135,7 +134,7 @@ class _Acceleration:
                     f"{self.work.name}: contact {one.name!r} is {-gap * one.unit:.3g} m below its plane; raise the body",
                     element=one.name,
                 )
-            if abs(gap) <= OPEN and gap <= _ARRIVED and rates[0] < -self.slow:
+            if abs(gap) <= OPEN and gap <= ARRIVED and rates[0] < -self.slow:
                 self.closing.append((one, -float(rates[0]) * one.unit))
                 return
             if abs(gap) > OPEN or abs(rates[0]) > self.slow:
@@ -348,15 +347,18 @@ class _Acceleration:
         modes = {one.name: Mode.OPEN for one in self.touching}
         for one, direction in self.rubbing:
             modes[one.name], out[one.rows] = Mode.SLIDING, -direction * one.limit
+        all_ways = np.zeros((len(names), 0))
         if forces is None:
             out[:] = 0.0
         else:
             ways = self._laws()[1]
+            all_ways = np.zeros((len(names), ways.shape[1]))
             null = ranked(self.operator @ ways, relative=_DEPENDENT).null if ways.size else np.zeros((0, 0))
             loose = np.abs(ways @ null).max(axis=1, initial=0.0) > _LOOSE if null.size else np.zeros(len(forces), bool)
             for b in self.blocks:
                 out[b.one.rows], modes[b.one.name] = forces[b.rows] / b.one.unit, b.mode
                 determined[b.one.rows] = ~loose[b.rows]
+                all_ways[b.one.rows] = ways[b.rows] / b.one.unit
         least = _NOTHING * float(np.abs(out).max(initial=0.0))
         return ContactForces(
             names=names,
@@ -367,7 +369,9 @@ class _Acceleration:
             carrying=tuple(one.name for one in self.touching if np.abs(out[one.rows]).max() > least),
             reason=reason,
             status=status,
+            touching=tuple(b.one.name for b in self.blocks),
             residual=residual,
+            ways=read_only(all_ways),
             ambiguous=() if self.closing else self._ambiguous,
         )
 

@@ -39,6 +39,13 @@ def contact_step(name: str, plan: SystemPlan, kernels: Kernels, natives: Natives
             "limits and no dry friction; step is for it",
             element="contact_step",
         )
+    between = system.mechanism.geometry_contacts if system.mechanism is not None else ()
+    if between:
+        pair = next(iter(between))
+        raise ArgumentError(
+            f"{system.name}: contact_step knows no contacts between geometries, such as {pair!r}, which act in runs alone",
+            element=pair,
+        )
     system.without_activations("steps with contacts")
     members = _attach(plan, natives, Touches(system.workspace(), q, 0.0))
     names, state = touch_names(system), la.local_sizes(plan.table.numbers)
