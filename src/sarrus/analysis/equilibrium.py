@@ -96,8 +96,8 @@ def equilibrium(
       work, and leaves saddles along their unstable direction, until the stiffness is positive.
     - ``hold``: q stays, u is of minimum norm, within the actuators' limits unless ``within_limits`` is False.
 
-    Contacts with Coulomb friction, stops of joints and dry friction take part where there are any. Where there are stops
-    alone, the place of rest found without them is the answer if it lies between them. Else:
+    Contacts with Coulomb friction, stops of joints and dry friction take part where there are any. Where there are
+    stops alone, the place of rest found without them is the answer if it lies between them. Else:
 
     - Rest is then k + S u − h + τ + Aᵀλ + Jᵀ r = 0 with contact forces r within their laws: r_n ≥ 0, nothing from what
       is open, ‖r_t‖ ≤ μ r_n with the static coefficient. Where such r exist q rests; whether it comes to rest there

@@ -289,8 +289,8 @@ def contact_state(
 ) -> ContactState:
     """Return what contacts, stops and dry friction do at (q, v, t) with the acceleration a.
 
-    Gaps up to ``near`` [characteristic lengths, rad] are closed, of what approaches up to 1e-9. A joint that is beyond its limit by more is not
-    stopped, as in runs; a contact that is below its plane by more is an `ArgumentError`.
+    Gaps up to ``near`` [characteristic lengths, rad] are closed, of what approaches up to 1e-9. A joint that is beyond
+    its limit by more is not stopped, as in runs; a contact that is below its plane by more is an `ArgumentError`.
     """
     found, touching, size = touch_rows(system, q, v, t), touching_of(system), system.characteristic
     speed = float(np.abs(size.columns * v).max(initial=0.0))
@@ -300,10 +300,7 @@ def contact_state(
     directions, modes, impossible = np.zeros(len(change)), [], ""
     for one, gap in zip(touching, found.gaps):
         if one.kind == "contact" and gap < -near * one.unit:
-            raise ArgumentError(
-                f"{system.name}: contact {one.name!r} is {-gap:.3g} m below its plane; raise the body",
-                element=one.name,
-            )
+            raise below_its_plane(system, one, float(gap))
         rates, changes = found.rates[one.rows] / one.unit, change[one.rows] / one.unit
         if one.kind != "friction":
             coming = rates[0] < -slow and gap > ARRIVED * one.unit
@@ -326,6 +323,14 @@ def contact_state(
         modes.append(_mode_of_tails(one, rates, changes, slow, steady, directions))
     names = touch_names(system)
     return ContactState(touching, names, found.rows, found.gaps, tuple(modes), directions, impossible)
+
+
+def below_its_plane(system: Evaluations, one: Touching, gap: float) -> ArgumentError:
+    """Return the error that a contact is deep below its plane."""
+    return ArgumentError(
+        f"{system.name}: contact {one.name!r} is {-gap:.3g} m below its plane; raise the body",
+        element=one.name,
+    )
 
 
 def _mode_of_tails(

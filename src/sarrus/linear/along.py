@@ -65,8 +65,8 @@ def linearize_along(
         The first state is not on the constraints, arrays do not fit, joints have dry friction, or the system has
         nonholonomic rows.
     SolveError
-        Something touches at a state; a state is singular, inconsistent or without acceleration, or the coordinates fail there; its index and time
-        are given.
+        Something touches at a state; a state is singular, inconsistent or without acceleration, or the coordinates
+        fail there; its index and time are given.
     """
     system.without_activations("linear models along a motion")
     if system.nc > system.nh:
@@ -89,7 +89,13 @@ def linearize_along(
         without_dry_friction(system, "linear models along a motion")
         _refuse_touching(system, states)
     first = linearize_at(
-        system, places[0], velocities[0], controls[0], t=float(times[0]), coordinates=coordinates, contacts=False
+        system,
+        places[0],
+        velocities[0],
+        controls[0],
+        t=float(times[0]),
+        coordinates=coordinates,
+        contacts=False,
     )
     n, nu = first.B.shape
     out, clear = StraightLine(system, first)(*states)
@@ -110,10 +116,10 @@ def linearize_along(
 def _refuse_touching(system: System, states: tuple[Array, Array, Array, Array]) -> None:
     """Raise `SolveError` with the first state at which something touches."""
     stops = between_stops(system)
-    doubtful = np.ones(len(states[0]), dtype=bool)
+    inside = np.zeros(states[0].shape, dtype=bool)
     if stops is not None:
-        doubtful = ~((states[0] > stops[0]) & (states[0] < stops[1])).all(axis=1)
-    for k in np.flatnonzero(doubtful):
+        inside = (states[0] > stops[0]) & (states[0] < stops[1])
+    for k in np.flatnonzero(~inside.all(axis=1)):
         q, v, u, t = states[0][k], states[1][k], states[2][k], float(states[3][k])
         if not all_open(system, q, t):
             found = system.forward_dynamics(q, v, u, t).contacts

@@ -84,8 +84,8 @@ def linearize_at(
     ArgumentError
         q or v violate the constraints by more than 1e-5; names do not fit or do not determine the others.
     SolveError
-        Something touches, see ``contacts``; the configuration is singular (its rank and that nearby, and the closures that become dependent, are given),
-        the constraints contradict each other, or there is no acceleration.
+        Something touches, see ``contacts``; the configuration is singular (its rank and that nearby, and the closures
+        that become dependent, are given), the constraints contradict each other, or there is no acceleration.
     """
     if isinstance(coordinates, Relation):
         system, q, v, tau, coordinates = extended(system, q, v, tau, coordinates, t)
@@ -153,7 +153,7 @@ def refuse_touching(system: System, found: ContactForces, where: str = "") -> No
     if found.touching:
         names = ", ".join(map(repr, found.touching))
         raise SolveError(
-            f"{system.name}: no linear model{where}, where {names} may hold, slide or let go; contacts=False leaves all "
+            f"{system.name}: no linear model{where}, where {names} may hold, slide or let go; contacts=False leaves "
             "contacts, stops and dry friction out, and a contact with friction='stick' that is active is a constraint",
             result=found,
             element=found.touching[0],

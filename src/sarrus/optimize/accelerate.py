@@ -20,7 +20,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sarrus.base.arrays import Array, read_only
-from sarrus.base.errors import ArgumentError
 from sarrus.base.status import Status
 from sarrus.dynamics.carried_load import ContactForces
 from sarrus.dynamics.closed_state import OPEN
@@ -29,6 +28,7 @@ from sarrus.dynamics.contact_state import (
     STILL,
     Mode,
     Touching,
+    below_its_plane,
     touch_names,
     touch_rows,
     touching_of,
@@ -69,7 +69,9 @@ def accelerate(
     if not found.status.ok:
         failed = free.on(found)
         if throw:
-            raise found.status.error(work.name, f"{found.reason}; contacts=False leaves it out", result=failed)
+            raise found.status.error(
+                work.name, f"{found.reason}; contacts=False leaves it out", result=failed
+            )
         return failed
     return problem.solved(found.force).on(found)
 
@@ -130,10 +132,7 @@ class _Acceleration:
             return
         if not dry:
             if one.kind == "contact" and gap < -OPEN:
-                raise ArgumentError(
-                    f"{self.work.name}: contact {one.name!r} is {-gap * one.unit:.3g} m below its plane; raise the body",
-                    element=one.name,
-                )
+                raise below_its_plane(self.work, one, gap * one.unit)
             if abs(gap) <= OPEN and gap <= ARRIVED and rates[0] < -self.slow:
                 self.closing.append((one, -float(rates[0]) * one.unit))
                 return
@@ -171,7 +170,9 @@ class _Acceleration:
         if residual <= _OBEYED:
             return self._said(forces, "", Status.OK, residual)
         if jamming:
-            text = f"no finite forces let {_listed(jamming)} slide on: it jams, which takes an impact (Painlevé)"
+            text = (
+                f"no finite forces let {_listed(jamming)} slide on: it jams, which takes an impact (Painlevé)"
+            )
             return self._said(None, text, Status.INFEASIBLE, residual)
         text = f"no forces of {_listed([b.one.name for b in self.blocks])} were found that obey the laws of friction"
         return self._said(None, text, Status.NOT_CONVERGED, residual)
@@ -183,7 +184,9 @@ class _Acceleration:
         for b in self.blocks:
             rows[b.rows], self.units[b.rows] = self.found.rows[b.one.rows] / b.one.unit, b.one.unit
             self.given[b.rows] = self.found.bias[b.one.rows] / b.one.unit
-        base = sum((-d * one.limit * self.found.rows[one.rows.start] for one, d in self.rubbing), self.work.no_force)
+        base = sum(
+            (-d * one.limit * self.found.rows[one.rows.start] for one, d in self.rubbing), self.work.no_force
+        )
         a = np.array(self.solved(base).a)
         self.given += rows @ a
         lift = _LIFT * size.mass * size.length
@@ -206,7 +209,9 @@ class _Acceleration:
         """
         for _ in range(_ROUNDS):
             before, given = forces, self.given.copy()
-            rows = {b.one.name: slice(b.rows.start, b.rows.start + 1) if b.going else b.rows for b in self.blocks}
+            rows = {
+                b.one.name: slice(b.rows.start, b.rows.start + 1) if b.going else b.rows for b in self.blocks
+            }
             rubbing = np.zeros(len(forces))
             for b in self.blocks:
                 if b.going:
@@ -232,7 +237,8 @@ class _Acceleration:
             least, u = _NOTHING * float(np.abs(out).max(initial=0.0)), np.zeros(len(given))
             u[chosen] = found.velocities
             if not any(
-                self._breaks_loose(b, mode, out[b.rows], u[b.tails], least) for b, mode in zip(self.blocks, found.modes)
+                self._breaks_loose(b, mode, out[b.rows], u[b.tails], least)
+                for b, mode in zip(self.blocks, found.modes)
             ):
                 return out, found.status
 
@@ -276,7 +282,9 @@ class _Acceleration:
         """Return the forces of the modes next to given ones, with friction exactly against what slides."""
         for _ in range(_ROUNDS):
             base, ways, held = self._laws()
-            start = np.linalg.lstsq(ways, forces - base, rcond=None)[0] if ways.size else np.zeros(ways.shape[1])
+            start = (
+                np.linalg.lstsq(ways, forces - base, rcond=None)[0] if ways.size else np.zeros(ways.shape[1])
+            )
             near = base + ways @ start
             left = -(self.given + self.operator @ near)[held]
             matrix = self.operator[held] @ ways
@@ -334,7 +342,10 @@ class _Acceleration:
         for b in self.blocks:
             if b.going and not b.is_dry:
                 row = self.operator[b.rows.start]
-                if row[b.rows.start] - b.friction * row[b.tails] @ b.direction <= _NOTHING * row[b.rows.start]:
+                if (
+                    row[b.rows.start] - b.friction * row[b.tails] @ b.direction
+                    <= _NOTHING * row[b.rows.start]
+                ):
                     found.append(b.one.name)
         return tuple(found)
 
@@ -354,7 +365,11 @@ class _Acceleration:
             ways = self._laws()[1]
             all_ways = np.zeros((len(names), ways.shape[1]))
             null = ranked(self.operator @ ways, relative=_DEPENDENT).null if ways.size else np.zeros((0, 0))
-            loose = np.abs(ways @ null).max(axis=1, initial=0.0) > _LOOSE if null.size else np.zeros(len(forces), bool)
+            loose = (
+                np.abs(ways @ null).max(axis=1, initial=0.0) > _LOOSE
+                if null.size
+                else np.zeros(len(forces), bool)
+            )
             for b in self.blocks:
                 out[b.one.rows], modes[b.one.name] = forces[b.rows] / b.one.unit, b.mode
                 determined[b.one.rows] = ~loose[b.rows]

@@ -92,7 +92,8 @@ def step_derivatives(
         q or v violate the constraints by more than 1e-5, a name is unknown, contacts have Coulomb friction or are
         between geometries, or joints have dry friction.
     SolveError
-        A joint is at its limit or meets it in the step; a stage has no acceleration, the rank drops there, or the constraints contradict each other.
+        A joint is at its limit or meets it in the step; a stage has no acceleration, the rank drops there, or the
+        constraints contradict each other.
     """
     if not (isinstance(dt, (int, float, np.number)) and 0.0 < float(dt) < np.inf):
         raise ArgumentError(f"{system.name}: dt must be a positive number [s], got {dt!r}", element="dt")
@@ -131,4 +132,6 @@ def _refuse_stops(system: System, before: Array, after: Array) -> None:
     met = (np.abs(gaps[0]) <= near) | ((gaps[0] > 0.0) & (gaps[1] <= near))
     if met.any():
         name = limits.names[int(met.argmax())]
-        raise SolveError(f"{system.name}: no derivatives of a step in which {name!r} meets its limit", element=name)
+        raise SolveError(
+            f"{system.name}: no derivatives of a step in which {name!r} meets its limit", element=name
+        )

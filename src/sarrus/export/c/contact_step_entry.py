@@ -43,7 +43,7 @@ def contact_step(name: str, plan: SystemPlan, kernels: Kernels, natives: Natives
     if between:
         pair = next(iter(between))
         raise ArgumentError(
-            f"{system.name}: contact_step knows no contacts between geometries, such as {pair!r}, which act in runs alone",
+            f"{system.name}: contact_step knows no contacts between geometries, such as {pair!r}; runs alone do",
             element=pair,
         )
     system.without_activations("steps with contacts")
