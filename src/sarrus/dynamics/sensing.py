@@ -177,4 +177,4 @@ def _loose(system: Evaluations, native: NativeFunction, at: Array, found: Forwar
         there = at.copy()
         there[forces] += np.concatenate([way[: system.nc], (ways @ way[system.nc :])[:count]])
         changes.append(native(there) - base)
-    return np.asarray(np.abs(changes).max(axis=0, initial=0.0) > _MATTERS)
+    return np.asarray(np.abs(np.reshape(changes, (-1, len(base)))).max(axis=0, initial=0.0) > _MATTERS)

@@ -25,6 +25,7 @@ from sarrus.coordinates.relation import Relation, extend
 from sarrus.dynamics.activations import activations_of
 from sarrus.dynamics.carried_load import ContactForces
 from sarrus.dynamics.closed_state import require_on_constraints
+from sarrus.dynamics.contact_state import takes_part
 from sarrus.dynamics.derivatives import Derivatives, derivatives
 from sarrus.dynamics.ranks import generic_rank
 from sarrus.dynamics.solves import ForwardDynamics
@@ -87,16 +88,14 @@ def linearize_at(
         Something touches, see ``contacts``; the configuration is singular (its rank and that nearby, and the closures
         that become dependent, are given), the constraints contradict each other, or there is no acceleration.
     """
+    tau = with_dry_friction(system, q, v, u, t, tau) if takes_part(system, contacts) else tau
     if isinstance(coordinates, Relation):
         system, q, v, tau, coordinates = extended(system, q, v, tau, coordinates, t)
     x = on_constraints(system, q, v, u, t)
     if tau is not None:
         x[system.parts.tau] = system.checked(tau, system.nv, "tau")
     q, v = x[system.parts.q], x[system.parts.v]
-    solved = system.forward_dynamics(q, v, x[system.parts.u], t, tau, contacts=contacts)
-    if solved.contacts is not None:
-        refuse_touching(system, solved.contacts)
-        x[system.parts.tau] += solved.contacts.force
+    solved = system.forward_dynamics(q, v, x[system.parts.u], t, tau, contacts=False)
     if solved.status is not Status.OK:
         _refuse(system, solved, q, t)
     d = derivatives(system, x, solved.a, solved.multipliers)
@@ -146,6 +145,18 @@ def linearize_at(
         velocity_rows=chart.own,
         tangent_rates=read_only(np.hstack([reduced.rates[:, :n], reduced.rates[:, n + nu : -1]])),
     )
+
+
+def with_dry_friction(
+    system: System, q: ArrayLike, v: ArrayLike | None, u: ArrayLike | None, t: float, tau: ArrayLike | None
+) -> ArrayLike | None:
+    """Return τ with the friction of joints that slide; `SolveError` where something touches."""
+    x = on_constraints(system, q, v, u, t)
+    found = system.forward_dynamics(x[system.parts.q], x[system.parts.v], x[system.parts.u], t, tau).contacts
+    if found is None:
+        return tau
+    refuse_touching(system, found)
+    return found.force if tau is None else system.checked(tau, system.nv, "tau") + found.force
 
 
 def refuse_touching(system: System, found: ContactForces, where: str = "") -> None:

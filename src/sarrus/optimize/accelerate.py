@@ -25,6 +25,7 @@ from sarrus.dynamics.carried_load import ContactForces
 from sarrus.dynamics.closed_state import OPEN
 from sarrus.dynamics.contact_state import (
     ARRIVED,
+    STEADY,
     STILL,
     Mode,
     Touching,
@@ -193,7 +194,9 @@ class _Acceleration:
         replies = [(self.solved(base + lift * row).a - a) / lift for row in rows]
         W = rows @ np.array(replies).reshape(count, self.work.nv).T
         self.operator = 0.5 * (W + W.T)
-        self.largest = float(np.abs(self.given).max(initial=0.0))
+        unhurried = 1.0 + float(np.abs(size.columns * self.v).max()) ** 2 + float(np.abs(size.columns * a).max())
+        self.largest = max(float(np.abs(self.given).max(initial=0.0)), STEADY * unhurried)
+        self.cut = _DEPENDENT * float((rows**2 / size.metric).sum(axis=1).max(initial=0.0))
 
     def _find_modes(self) -> tuple[Array, Status]:
         """Solve the contact problem, note what each block does, and return its forces."""
@@ -224,7 +227,7 @@ class _Acceleration:
     def _solved(self, given: Array, rows: dict[str, slice]) -> tuple[Array, Status]:
         """Solve the contact problem of these rows of blocks, until none breaks loose any more."""
         chosen = [k for part in rows.values() for k in range(part.start, part.stop)]
-        parts = ranked(self.operator[np.ix_(chosen, chosen)], relative=_DEPENDENT)
+        parts = ranked(self.operator[np.ix_(chosen, chosen)], cut=self.cut, relative=_DEPENDENT)
         H, out = parts.left * np.sqrt(parts.kept), np.zeros(len(given))
         sizes = [part.stop - part.start for part in rows.values()]
         while True:
@@ -288,7 +291,7 @@ class _Acceleration:
             near = base + ways @ start
             left = -(self.given + self.operator @ near)[held]
             matrix = self.operator[held] @ ways
-            forces = near + (ways @ ranked(matrix, relative=_DEPENDENT).solve(left) if matrix.size else 0.0)
+            forces = near + (ways @ ranked(matrix, cut=self.cut, relative=_DEPENDENT).solve(left) if matrix.size else 0.0)
             change, u = 0.0, self.operator @ forces + self.given
             for b in self.blocks:
                 slip = u[b.tails]
@@ -304,7 +307,7 @@ class _Acceleration:
 
     def _residual(self, forces: Array) -> float:
         """Return the largest violation of the laws."""
-        force, motion = float(np.abs(forces).max(initial=0.0)) or 1.0, self.largest or 1.0
+        force, motion = float(np.abs(forces).max(initial=0.0)) or 1.0, self.largest
         u, worst = (self.operator @ forces + self.given) / motion, 0.0
         r = forces / force
         for b in self.blocks:
@@ -329,7 +332,7 @@ class _Acceleration:
         _, ways, held = self._laws()
         if not ways.size or not any(b.mode is Mode.SLIDING for b in self.blocks):
             return names
-        null = ranked(self.operator[held] @ ways, relative=_DEPENDENT).null
+        null = ranked(self.operator[held] @ ways, cut=self.cut, relative=_DEPENDENT).null
         size = float(np.abs(self.operator).max())
         felt = null[:, np.abs(self.operator @ ways @ null).max(axis=0, initial=0.0) > _LOOSE * size]
         loose = np.abs(ways @ felt).max(axis=1, initial=0.0) > _LOOSE
@@ -364,7 +367,7 @@ class _Acceleration:
         else:
             ways = self._laws()[1]
             all_ways = np.zeros((len(names), ways.shape[1]))
-            null = ranked(self.operator @ ways, relative=_DEPENDENT).null if ways.size else np.zeros((0, 0))
+            null = ranked(self.operator @ ways, cut=self.cut, relative=_DEPENDENT).null if ways.size else np.zeros((0, 0))
             loose = (
                 np.abs(ways @ null).max(axis=1, initial=0.0) > _LOOSE
                 if null.size

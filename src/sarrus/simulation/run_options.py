@@ -227,7 +227,7 @@ def stepping_of_many(system: Evaluations, stepping: Stepping, switching: Any) ->
 
     Raises `ArgumentError` for a method that does not know them.
     """
-    what = _what_acts(system)
+    what = what_acts(system)
     if what is None or switching is False or stepping.method == TIME_STEPPING:
         return stepping
     given = stepping.method if stepping.method not in (None, AUTO) else None
@@ -243,7 +243,7 @@ def stepping_of_many(system: Evaluations, stepping: Stepping, switching: Any) ->
     return replace(stepping, method=TIME_STEPPING)
 
 
-def _what_acts(system: Evaluations) -> str | None:
+def what_acts(system: Evaluations) -> str | None:
     """Return what acts in the runs of a system by steps in time or events alone, in words; None: nothing does."""
     between = system.mechanism.geometry_contacts if system.mechanism is not None else ()
     found = touching_of(system)

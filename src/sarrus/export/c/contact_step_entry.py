@@ -33,18 +33,18 @@ _FLOATS = ("signs", "bounds", "given_bounds", "friction", "static", "limits", "r
 def contact_step(name: str, plan: SystemPlan, kernels: Kernels, natives: Natives, q: np.ndarray) -> Entry:
     """Return a step with contacts, stops and dry friction."""
     system, upper = plan.system, name.upper()
-    if not touching_of(system):
-        raise ArgumentError(
-            f"{system.name}: functions asks for contact_step, and it has no contacts with friction='coulomb', no "
-            "limits and no dry friction; step is for it",
-            element="contact_step",
-        )
     between = system.mechanism.geometry_contacts if system.mechanism is not None else ()
     if between:
         pair = next(iter(between))
         raise ArgumentError(
             f"{system.name}: contact_step knows no contacts between geometries, such as {pair!r}; runs alone do",
             element=pair,
+        )
+    if not touching_of(system):
+        raise ArgumentError(
+            f"{system.name}: functions asks for contact_step, and it has no contacts with friction='coulomb', no "
+            "limits and no dry friction; step is for it",
+            element="contact_step",
         )
     system.without_activations("steps with contacts")
     members = _attach(plan, natives, Touches(system.workspace(), q, 0.0))
