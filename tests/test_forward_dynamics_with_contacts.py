@@ -38,7 +38,10 @@ def test_a_ball_slides_rolls_and_begins_to_do_either() -> None:
     rolls = system.forward_dynamics(ON_GROUND, [1.0, 0, 0, 0, 10.0, 0])
     assert_allclose(rolls.a, 0.0, atol=1e-12)
     assert rolls.contacts.modes == {"c": Mode.STICKING}
-    for push, mode in ((0.99, Mode.STICKING), (1.01, Mode.SLIDING)):  # a force at the centre: 2/7 of it is friction
+    for push, mode in (
+        (0.99, Mode.STICKING),
+        (1.01, Mode.SLIDING),
+    ):  # a force at the centre: 2/7 of it is friction
         force = push * 3.5 * mu * G
         begins = system.forward_dynamics(ON_GROUND, still, tau=[0, force, 0, 0, 0, 0])
         friction = min(force / 3.5, mu * G)
@@ -93,7 +96,9 @@ def test_stops_and_dry_friction() -> None:
     for k, pushed in enumerate(free > 0.0):
         assert inward.a[k] == pytest.approx(0.0 if pushed else free[k], abs=1e-12)
     assert system.forward_dynamics(beyond, np.zeros(system.nv)).contacts is None  # as in runs
-    with pytest.raises(sr.SolveError, match=r"stop .*upper stop' closes with a velocity of 1, which takes an impact"):
+    with pytest.raises(
+        sr.SolveError, match=r"stop .*upper stop' closes with a velocity of 1, which takes an impact"
+    ):
         system.forward_dynamics(at, np.ones(system.nv))
     crank = slider_crank(0.3, 1.0, 0.1, 5.0)
     dead_centre = crank.assemble(crank.neutral()).q
@@ -126,22 +131,24 @@ def test_painleves_rod_has_no_acceleration() -> None:
         other = 1.0 + 3.0 * np.cos(angle) * (np.cos(angle) + friction * np.sin(angle))
         assert_allclose(back.contacts["end"], 3.0 * G / other * np.array([1.0, -friction, 0.0]), atol=1e-9)
         if inertia > 0.0:
-            assert_allclose(found.contacts["end"], 3.0 * G / inertia * np.array([1.0, friction, 0.0]), rtol=1e-9)
+            assert_allclose(
+                found.contacts["end"], 3.0 * G / inertia * np.array([1.0, friction, 0.0]), rtol=1e-9
+            )
             continue
         assert found.status is Status.INFEASIBLE
         assert found.contacts.ambiguous == ("end",)
-        with pytest.raises(sr.SolveError, match=r"'end' slide on: it jams, which takes an impact \(Painlevé\)"):
+        with pytest.raises(
+            sr.SolveError, match=r"'end' slide on: it jams, which takes an impact \(Painlevé\)"
+        ):
             system.forward_dynamics(q, [-1.0, 0.0, 0.0])
 
 
 def test_what_is_not_possible_is_named() -> None:
     system = ball(0.3)
-    for q, v, error, text in (
-        (ON_GROUND, [0, 0, -0.5, 0, 0, 0], sr.SolveError, "contact 'c' closes with a velocity of 0.5, which takes an impact"),
-        ([0, 0, 0.05, 1, 0, 0, 0], np.zeros(6), sr.ArgumentError, "contact 'c' is 0.05 m below its plane; raise the body"),
-    ):  # fmt: skip
-        with pytest.raises(error, match=text):
-            system.forward_dynamics(q, v)
+    with pytest.raises(sr.SolveError, match=r"'c' closes with a velocity of 0\.5, which takes an impact"):
+        system.forward_dynamics(ON_GROUND, [0, 0, -0.5, 0, 0, 0])
+    with pytest.raises(sr.ArgumentError, match=r"contact 'c' is 0\.05 m below its plane; raise the body"):
+        system.forward_dynamics([0, 0, 0.05, 1, 0, 0, 0], np.zeros(6))
     found = system.forward_dynamics(ON_GROUND, [0, 0, -0.5, 0, 0, 0], throw=False)
     assert (found.status, found.contacts.status) == (Status.INCONSISTENT, Status.INCONSISTENT)
     assert_allclose(found.a, [0, 0, -G, 0, 0, 0], atol=1e-12)  # without them

@@ -1,8 +1,8 @@
 """The table of docs/tour.md: in which functions contacts, stops and dry friction act, are refused, or left out.
 
-A carriage that slides along x carries a block along z, at rest where what a column says keeps it from falling. A function
-that gives another answer than for the block that falls has it acting; one that gives the same answer leaves it out, and
-must say so in its docstring or header.
+A carriage that slides along x carries a block along z, at rest where what a column says keeps it from falling. A
+function that gives another answer than for the block that falls has it acting; one that gives the same answer leaves it
+out, and must say so in its docstring or header.
 """
 
 from __future__ import annotations
@@ -22,7 +22,13 @@ from sarrus.base.errors import ArgumentError, SolveError
 DOCS = Path(__file__).parent.parent / "docs" / "tour.md"
 COLUMNS = ("constraint", "coulomb", "limits", "dry", "geometries")
 # The name of what acts in each scene, and the words with which a description leaves it out.
-NAMES = {"coulomb": "floor", "limits": "z", "dry": "z", "geometries": "ground-ball", "constraint": "floor|contacts"}
+NAMES = {
+    "coulomb": "floor",
+    "limits": "z",
+    "dry": "z",
+    "geometries": "ground-ball",
+    "constraint": "floor|contacts",
+}
 WORDS = {
     "coulomb": "Coulomb friction",
     "limits": "limits of joints",
@@ -160,8 +166,7 @@ def outcome(call: Callable[[sr.System], object], system: sr.System, falling: sr.
     try:
         found = call(system)
     except (ArgumentError, SolveError) as error:
-        assert re.search(f"'({name})|{name}", str(error)), error
-        return "refuses"
+        return "refuses" if re.search(name, str(error)) else f"another error: {error}"
     plain = call(falling)
     if isinstance(found, tuple):
         return "left out" if found == plain else "acts"
@@ -196,11 +201,13 @@ def test_headers_say_what_is_left_out(row: str, systems: dict[str | None, sr.Sys
             try:
                 text = exported(systems[column], function, tmp_path / f"{column}_{function}")
             except ArgumentError as error:
-                assert NAMES[column] in str(error)
-                assert said == "refuses", (row, column)
+                text = f"refused: {error}"
+            if said == "refuses":
+                assert text.startswith("refused")
+                assert NAMES[column] in text
                 continue
+            assert not text.startswith("refused"), text
             assert (WORDS.get(column, "-") in text) is (said == "left out"), (row, column, text)
-            assert said != "refuses"
 
 
 def test_what_is_left_out_on_purpose_is_left_out(systems: dict[str | None, sr.System]) -> None:
@@ -238,7 +245,9 @@ def test_where_all_is_open_nothing_changes(column: str, systems: dict[str | None
     assert system.forward_dynamics(up, V).contacts is None
 
 
-def test_a_joint_that_slides_has_a_linear_model_with_its_friction(systems: dict[str | None, sr.System]) -> None:
+def test_a_joint_that_slides_has_a_linear_model_with_its_friction(
+    systems: dict[str | None, sr.System],
+) -> None:
     falling = [0.0, -0.5]
     model, plain = (sr.linearize_at(systems[column], Q, falling) for column in ("dry", None))
     np.testing.assert_array_equal(model.A, plain.A)

@@ -224,8 +224,8 @@ def mobility(
         where the digits of the model leave more (`sarrus.dynamics.data_tolerance`). Metres and radians are weighed
         alike.
     contacts : whether contacts with Coulomb friction and stops of joints are looked at, where there are any; see
-        `sarrus.analysis.contact_freedoms.ContactFreedoms`; dry friction of joints is left out. Contacts between geometries, which runs alone know, are an
-        `ArgumentError`, unless False leaves all of them out.
+        `sarrus.analysis.contact_freedoms.ContactFreedoms`; dry friction of joints is left out. Contacts between
+        geometries, which runs alone know, are an `ArgumentError`, unless False leaves all of them out.
     """
     acting = takes_part(system, contacts)
     q = closed_start(system, real_array(q), t)

@@ -37,7 +37,7 @@ from sarrus.dynamics.contact_state import (
 from sarrus.dynamics.forward_dynamics import solved
 from sarrus.dynamics.solves import ForwardDynamics
 from sarrus.dynamics.workspace import Workspace
-from sarrus.linalg.ranked import ranked
+from sarrus.linalg.ranked import Ranked, ranked
 from sarrus.optimize.contact_problem import solve_contact_problem
 
 # What slips slower than this [characteristic lengths per second, rad/s] is about to begin, as in runs.
@@ -194,7 +194,9 @@ class _Acceleration:
         replies = [(self.solved(base + lift * row).a - a) / lift for row in rows]
         W = rows @ np.array(replies).reshape(count, self.work.nv).T
         self.operator = 0.5 * (W + W.T)
-        unhurried = 1.0 + float(np.abs(size.columns * self.v).max()) ** 2 + float(np.abs(size.columns * a).max())
+        unhurried = (
+            1.0 + float(np.abs(size.columns * self.v).max()) ** 2 + float(np.abs(size.columns * a).max())
+        )
         self.largest = max(float(np.abs(self.given).max(initial=0.0)), STEADY * unhurried)
         self.cut = _DEPENDENT * float((rows**2 / size.metric).sum(axis=1).max(initial=0.0))
 
@@ -227,7 +229,7 @@ class _Acceleration:
     def _solved(self, given: Array, rows: dict[str, slice]) -> tuple[Array, Status]:
         """Solve the contact problem of these rows of blocks, until none breaks loose any more."""
         chosen = [k for part in rows.values() for k in range(part.start, part.stop)]
-        parts = ranked(self.operator[np.ix_(chosen, chosen)], cut=self.cut, relative=_DEPENDENT)
+        parts = self._ranked(self.operator[np.ix_(chosen, chosen)])
         H, out = parts.left * np.sqrt(parts.kept), np.zeros(len(given))
         sizes = [part.stop - part.start for part in rows.values()]
         while True:
@@ -258,6 +260,10 @@ class _Acceleration:
                 return True
         return False
 
+    def _ranked(self, matrix: Array) -> Ranked:
+        """Return responses with what is rounding of them zero."""
+        return ranked(matrix, cut=self.cut, relative=_DEPENDENT)
+
     # --- forces of what slides -----------------------------------------------------------------------
 
     def _laws(self) -> tuple[Array, Array, np.ndarray]:
@@ -285,13 +291,11 @@ class _Acceleration:
         """Return the forces of the modes next to given ones, with friction exactly against what slides."""
         for _ in range(_ROUNDS):
             base, ways, held = self._laws()
-            start = (
-                np.linalg.lstsq(ways, forces - base, rcond=None)[0] if ways.size else np.zeros(ways.shape[1])
-            )
-            near = base + ways @ start
+            if ways.size == 0:
+                return base
+            near = base + ways @ ranked(ways).solve(forces - base)
             left = -(self.given + self.operator @ near)[held]
-            matrix = self.operator[held] @ ways
-            forces = near + (ways @ ranked(matrix, cut=self.cut, relative=_DEPENDENT).solve(left) if matrix.size else 0.0)
+            forces = near + ways @ self._ranked(self.operator[held] @ ways).solve(left)
             change, u = 0.0, self.operator @ forces + self.given
             for b in self.blocks:
                 slip = u[b.tails]
@@ -332,7 +336,7 @@ class _Acceleration:
         _, ways, held = self._laws()
         if not ways.size or not any(b.mode is Mode.SLIDING for b in self.blocks):
             return names
-        null = ranked(self.operator[held] @ ways, cut=self.cut, relative=_DEPENDENT).null
+        null = self._ranked(self.operator[held] @ ways).null
         size = float(np.abs(self.operator).max())
         felt = null[:, np.abs(self.operator @ ways @ null).max(axis=0, initial=0.0) > _LOOSE * size]
         loose = np.abs(ways @ felt).max(axis=1, initial=0.0) > _LOOSE
@@ -367,7 +371,7 @@ class _Acceleration:
         else:
             ways = self._laws()[1]
             all_ways = np.zeros((len(names), ways.shape[1]))
-            null = ranked(self.operator @ ways, cut=self.cut, relative=_DEPENDENT).null if ways.size else np.zeros((0, 0))
+            null = self._ranked(self.operator @ ways).null if ways.size else np.zeros((0, 0))
             loose = (
                 np.abs(ways @ null).max(axis=1, initial=0.0) > _LOOSE
                 if null.size

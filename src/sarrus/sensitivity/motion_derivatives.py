@@ -145,7 +145,9 @@ def _refuse(system: System, run: Trajectory) -> None:
     """Raise where the motion has no derivative."""
     if run.switches:
         first = run.switches[0]
-        names = dict.fromkeys((*first.closed, *first.opened, *first.bounced, *first.slipping, *first.sticking))
+        names = dict.fromkeys(
+            (*first.closed, *first.opened, *first.bounced, *first.slipping, *first.sticking)
+        )
         raise SolveError(
             f"{system.name}: no derivatives where contacts or closures switch or a joint meets its limit, at "
             f"t = {first.time:g} s: {', '.join(names)}",

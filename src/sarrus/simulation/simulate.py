@@ -234,8 +234,8 @@ def _check(motion: Motion) -> None:
 def _unknown(system: Evaluations, what: str, argument: str) -> ArgumentError:
     """Return the error that something acts which an argument does not know."""
     return ArgumentError(
-        f"{system.name}: {what}, which {argument}= does not know: leave it out, or switching=False leaves contacts with "
-        "friction, limits and dry friction out",
+        f"{system.name}: {what}, which {argument}= does not know: leave it out, or switching=False leaves contacts "
+        "with friction, limits and dry friction out",
         element=argument,
     )
 

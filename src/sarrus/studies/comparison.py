@@ -24,7 +24,7 @@ from sarrus.dynamics.system import System
 from sarrus.files.atomic import checked_path, write_text
 from sarrus.files.netcdf import Dataset, Variable
 from sarrus.formulations import METHODS
-from sarrus.simulation.run_options import Stabilization
+from sarrus.simulation.run_options import Stabilization, what_acts
 from sarrus.simulation.simulate import simulate
 from sarrus.simulation.trajectory import Trajectory
 from sarrus.studies.comparison_row import ComparisonRow
@@ -184,7 +184,8 @@ def compare(
     if not isinstance(system, System):
         raise ArgumentError(f"compare needs a System, got {type(system).__name__}", element="system")
     runs = {label: _filled({**options, **own}) for label, own in _runs(formulations, options).items()}
-    if any(given.get(name) is not None for given in runs.values() for name in ("formulation", "coordinates")):
+    own = ("formulation", "coordinates")
+    if what_acts(system) and any(given.get(name) is not None for given in runs.values() for name in own):
         runs = {label: {"switching": False, **given} for label, given in runs.items()}
     brief = min(duration, _BRIEF) if isinstance(duration, Real) else duration
     for label, given in runs.items():
