@@ -172,9 +172,8 @@ def takes_part(system: Evaluations, contacts: bool) -> bool:
     """
     if not contacts:
         return False
-    between = system.mechanism.geometry_contacts if system.mechanism is not None else ()
-    if between:
-        name = next(iter(between))
+    if system.touching_geometries:
+        name = system.touching_geometries[0]
         raise ArgumentError(
             f"{system.name}: contacts between geometries, such as {name!r}, act in runs alone; contacts=False leaves "
             "all contacts out",
@@ -224,8 +223,7 @@ def all_between(system: Evaluations, q: Array) -> bool:
 
 
 def _between_stops(system: Evaluations) -> tuple[Array, Array] | None:
-    between = system.mechanism.geometry_contacts if system.mechanism is not None else ()
-    if between or system.equations.touches or dry_friction(system).names:
+    if system.touching_geometries or system.equations.touches or dry_friction(system).names:
         return None
     limits, bounds = joint_limits(system), np.tile([[-np.inf], [np.inf]], system.nq)
     inwards = limits.bounds - limits.signs * 1.01 * OPEN / system.characteristic.coordinates[limits.places]

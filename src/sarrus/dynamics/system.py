@@ -224,8 +224,7 @@ class System(Evaluations):
     @cached_property
     def _is_untouched(self) -> bool:
         """Whether there is nothing that `sarrus.dynamics.contact_state.takes_part` asks for."""
-        between = self.mechanism.geometry_contacts if self.mechanism is not None else ()
-        return not (between or touching_of(self))
+        return not (self.touching_geometries or touching_of(self))
 
     inverse_dynamics = _of_workspace(inverse_dynamics)
     sensors = _of_workspace(sensors)

@@ -13,7 +13,6 @@ acceleration that it goes on; then forces follow from linear equations, and the 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -38,6 +37,7 @@ from sarrus.dynamics.forward_dynamics import solved
 from sarrus.dynamics.solves import ForwardDynamics
 from sarrus.dynamics.workspace import Workspace
 from sarrus.linalg.ranked import Ranked, ranked
+from sarrus.optimize.carry import listed
 from sarrus.optimize.contact_problem import solve_contact_problem
 
 # What slips slower than this [characteristic lengths per second, rad/s] is about to begin, as in runs.
@@ -161,7 +161,7 @@ class _Acceleration:
         forces, status = self._find_modes()
         if status is Status.INFEASIBLE:
             pushing = [b.one.name for b in self.blocks if forces[b.rows.start] > 0.0]
-            text = f"no acceleration keeps these from closing further: {_listed(pushing)}"
+            text = f"no acceleration keeps these from closing further: {listed(pushing)}"
             return self._said(None, text, status)
         if any(b.going for b in self.blocks):
             forces = self._exact(forces)
@@ -172,10 +172,10 @@ class _Acceleration:
             return self._said(forces, "", Status.OK, residual)
         if jamming:
             text = (
-                f"no finite forces let {_listed(jamming)} slide on: it jams, which takes an impact (Painlevé)"
+                f"no finite forces let {listed(jamming)} slide on: it jams, which takes an impact (Painlevé)"
             )
             return self._said(None, text, Status.INFEASIBLE, residual)
-        text = f"no forces of {_listed([b.one.name for b in self.blocks])} were found that obey the laws of friction"
+        text = f"no forces of {listed([b.one.name for b in self.blocks])} were found that obey the laws of friction"
         return self._said(None, text, Status.NOT_CONVERGED, residual)
 
     def _find_operator(self) -> None:
@@ -396,7 +396,3 @@ class _Acceleration:
             ways=read_only(all_ways),
             ambiguous=() if self.closing else self._ambiguous,
         )
-
-
-def _listed(names: Sequence[str]) -> str:
-    return ", ".join(map(repr, names))

@@ -214,7 +214,7 @@ def stepping_of(system: Evaluations, stepping: Stepping, switching: Any) -> Step
 
     So do those with contacts between geometries, always.
     """
-    if system.mechanism is not None and system.mechanism.geometry_contacts:
+    if system.touching_geometries:
         return stepping_of_many(system, stepping, switching)
     fixed = stepping.dt is not None and stepping.rtol is None and stepping.atol is None
     if not system.equations.touches or switching is False or stepping.method is not None or not fixed:
@@ -245,12 +245,11 @@ def stepping_of_many(system: Evaluations, stepping: Stepping, switching: Any) ->
 
 def what_acts(system: Evaluations) -> str | None:
     """Return what acts in the runs of a system by steps in time or events alone, in words; None: nothing does."""
-    between = system.mechanism.geometry_contacts if system.mechanism is not None else ()
     found = touching_of(system)
     if found and found[0].kind == "contact":
         return f"contact {found[0].name!r} has friction='coulomb'"
-    if between:
-        return f"geometries {next(iter(between))!r} touch each other"
+    if system.touching_geometries:
+        return f"geometries {system.touching_geometries[0]!r} touch each other"
     if found:
         kinds = {"stop": "limits that stop it", "friction": "dry friction"}
         return f"joint {found[0].name.rpartition('.')[0]!r} has {kinds[found[0].kind]}"

@@ -33,9 +33,8 @@ _FLOATS = ("signs", "bounds", "given_bounds", "friction", "static", "limits", "r
 def contact_step(name: str, plan: SystemPlan, kernels: Kernels, natives: Natives, q: np.ndarray) -> Entry:
     """Return a step with contacts, stops and dry friction."""
     system, upper = plan.system, name.upper()
-    between = system.mechanism.geometry_contacts if system.mechanism is not None else ()
-    if between:
-        pair = next(iter(between))
+    if system.touching_geometries:
+        pair = system.touching_geometries[0]
         raise ArgumentError(
             f"{system.name}: contact_step knows no contacts between geometries, such as {pair!r}; runs alone do",
             element=pair,

@@ -74,7 +74,7 @@ def left_out(system: System) -> str:
     """Return the sentence that says what of a system a function leaves out, empty where there is no such thing."""
     kinds = dict.fromkeys(one.kind for one in touching_of(system))
     names = [_LEFT_OUT[kind] for kind in kinds]
-    if system.mechanism is not None and system.mechanism.geometry_contacts:
+    if system.touching_geometries:
         names.append("contacts between geometries")
     return f" Left out: {', '.join(names)}." if names else ""
 
