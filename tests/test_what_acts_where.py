@@ -134,7 +134,10 @@ ROWS: dict[str, tuple[list[Callable[[sr.System], object]], list[object]]] = {
     ),
     "`equilibrium_derivatives`": ([at_rest], []),
     "`impact`": ([lambda s: sr.impact(s, Q, [0.5, -1.0]).v], [sr.impact]),
-    "`control` laws": ([law], [control.Law]),
+    "`control` laws, `controllability`": (
+        [law, lambda s: control.controllability(s, Q).dof],
+        [control.Law, control.controllability],
+    ),
     "`to_casadi`": (
         [lambda s: np.array(s.to_casadi("forward_dynamics")(q=Q, v=V)["a"])],
         [sr.export.casadi_function],
@@ -230,10 +233,8 @@ def test_what_is_left_out_on_purpose_is_left_out(systems: dict[str | None, sr.Sy
             np.testing.assert_allclose(run(system), run(falling), rtol=1e-9, atol=1e-12)
 
 
-@pytest.mark.parametrize("column", ["coulomb", "limits", "geometries"])
+@pytest.mark.parametrize("column", ["coulomb", "limits"])
 def test_where_all_is_open_nothing_changes(column: str, systems: dict[str | None, sr.System]) -> None:
-    if column == "geometries":
-        pytest.skip("refused wherever there are any")
     system, falling, up = systems[column], systems[None], [0.0, 0.5]
     for call in (
         lambda s: s.forward_dynamics(up, V).a,
