@@ -67,8 +67,9 @@ def _sarrus(name: str, runs: int, steps: int, *, side_by_side: bool) -> Callable
 
     def run() -> float:
         done = sr.rollout(
-            made.system, q, v, u=u, duration=steps * DT, dt=DT, side_by_side=side_by_side, progress=False
-        )
+            made.system, q, v, u=u, duration=steps * DT, dt=DT, side_by_side=side_by_side, switching=False,
+            progress=False,
+        )  # fmt: skip
         if done.failed.size:
             raise RuntimeError(f"{name}: {done}")
         return done.wall_seconds / (runs * steps)

@@ -99,7 +99,7 @@ def problem_at(system: sr.System, q: Array, v: Array) -> Problem | None:
     _, sizes, axes = np.linalg.svd(np.vstack([A, np.zeros((1, system.nv))]))
     free = axes[np.sum(sizes > 1e-9 * sizes.max(initial=1e-300)) :]
     H = np.linalg.solve(root, J.T).T @ free.T
-    b = J @ (v + DT * system.forward_dynamics(q, v).a)
+    b = J @ (v + DT * system.forward_dynamics(q, v, contacts=False).a)
     return Problem(
         H, b, [(len(e.touches[k].row_names), e.touches[k].friction_coefficient) for k in closed], []
     )

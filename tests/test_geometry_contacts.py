@@ -153,6 +153,24 @@ def test_a_box_on_a_box_sticks_up_to_the_angle_of_friction(factor):
     assert len(gaps(system, motion.q[-1])) == 4
 
 
+@pytest.mark.parametrize(("part", "slides"), [(0.999, False), (1.001, True)])
+def test_geometries_stick_up_to_their_static_coefficient(part, slides):
+    """A box on a slope sticks with one coefficient; where it begins to slide, or is pushed, the other counts."""
+    sliding, static = 0.3, 0.5
+    mechanism = scene("static", tilt=np.arctan(static) * part)
+    add_free(mechanism, "box", "box", (0.2, 0.15, 0.1), (0.0, 0.0, 0.1))
+    mechanism.add_geometry_contacts(friction_coefficient=sliding, static_coefficient=static)
+    system = sr.System(mechanism)
+    tilt = np.arctan(static) * part
+    pull = G * (np.sin(tilt) - sliding * np.cos(tilt))
+    for speed in (0.0, 0.2):
+        motion = run(system, system.neutral(), [speed, 0, 0, 0, 0, 0], duration=0.1)
+        way = speed * 0.1 + (0.5 * pull * 0.1**2 if slides or speed else 0.0)
+        assert motion.q[-1, 0] == pytest.approx(way, abs=1e-9)
+    with pytest.raises(sr.ModelError, match="static_coefficient must be at least friction_coefficient"):
+        mechanism.add_geometry_contacts(friction_coefficient=0.5, static_coefficient=0.4)
+
+
 def test_a_cube_as_a_mesh_is_a_box():
     motions = []
     for kind, size, points in (("box", (0.1,) * 3, None), ("mesh", (), cube(0.1))):
@@ -505,9 +523,8 @@ def test_statics_say_that_they_do_not_know_them() -> None:
     for call in (
         lambda **more: sr.equilibrium(system, q, throw=False, **more),
         lambda **more: system.inverse_dynamics(q, np.zeros(6), np.zeros(6), **more),
+        lambda **more: sr.mobility(system, q, **more),
     ):
         with pytest.raises(sr.ArgumentError, match="act in runs alone; contacts=False leaves"):
             call()
-    assert sr.mobility(system, q).contacts is None
-    with pytest.raises(sr.ArgumentError, match="act in runs alone"):
-        sr.mobility(system, q, contacts=True)
+    assert sr.mobility(system, q, contacts=False).contacts is None

@@ -119,14 +119,14 @@ def test_dry_friction_and_stops() -> None:
         )
         mechanism.add_actuator("x", "x")
         system = sr.System(mechanism)
-        found = system.inverse_dynamics([0.0], [v], [a], tau=[tau], contacts=True)
+        found = system.inverse_dynamics([0.0], [v], [a], tau=[tau])
         assert_allclose(found.u, [u], atol=1e-10)
         if (v, a) == (0.0, 0.0):
-            on_stop = system.inverse_dynamics([1.0], [0.0], [0.0], tau=[30.0], contacts=True)
+            on_stop = system.inverse_dynamics([1.0], [0.0], [0.0], tau=[30.0])
             assert_allclose(on_stop.u, 0.0, atol=1e-9)
             assert_allclose(on_stop.contacts["x.upper stop"] + abs(on_stop.contacts["x.friction"]), 30.0)
             assert_allclose(found.contacts["x.friction"], -3.0, rtol=1e-9)
-        plain = system.inverse_dynamics([0.0], [v], [a], tau=[tau])
+        plain = system.inverse_dynamics([0.0], [v], [a], tau=[tau], contacts=False)
         assert_allclose(plain.u, [MASS * a - tau], atol=1e-12)
 
 
@@ -162,12 +162,13 @@ def test_inverse_of_a_sliding_motion_needs_no_actuators(seed: int) -> None:
     found = touch_rows(system, q, v, 0.0)
     slip = found.rates[1:3] / np.linalg.norm(found.rates[1:3])
     along = weighted @ np.array([1.0, *(-mu * slip)])
-    smooth = system.forward_dynamics(q, v).a
+    smooth = system.forward_dynamics(q, v, contacts=False).a
     push = -(J[0] @ smooth + found.bias[0]) / (J[0] @ along)
     a = smooth + along * push
     result = system.inverse_dynamics(q, v, a, throw=False)
     if push > 0.0:
         assert result.status is Status.OK
+        assert_allclose(system.forward_dynamics(q, v).a, a, rtol=1e-9, atol=1e-9)
         assert_allclose(result.contacts["c"], push * np.array([1.0, *(-mu * slip)]), rtol=1e-6, atol=1e-9)
     else:
         assert result.status is not Status.OK

@@ -279,28 +279,35 @@ def pendulum(**joint: object) -> sr.System:
 
 def test_a_pendulum_rests_on_its_stop() -> None:
     system = pendulum(limits=(-0.4, 1.0))
-    found = sr.equilibrium(system, [0.3], contacts=True)
+    found = sr.equilibrium(system, [0.3])
     assert found.q[0] == pytest.approx(-0.4, abs=1e-14)
     assert_allclose(found.contacts["hinge.lower stop"], [2.0 * G * 0.7 * np.cos(0.4)], rtol=1e-12)
     assert found.contacts.modes["hinge.upper stop"] is Mode.OPEN
     assert (found.stable, found.dof, found.contacts.carrying) == (True, 0, ("hinge.lower stop",))
-    free = sr.equilibrium(
-        system, [-0.3]
-    )  # without contacts with friction, limits are looked at in runs alone
+    free = sr.equilibrium(system, [-0.3], contacts=False)
     assert (free.q[0], free.contacts) == (pytest.approx(-np.pi / 2), None)
+
+
+def test_between_its_stops_a_pendulum_rests_as_without_them() -> None:
+    """At the top, too, unstable as it is; and with a motor that holds it."""
+    for place, stable in ((1.5, False), (-1.5, True)):
+        with_stops, without = pendulum(limits=(-2.0, 2.0)), pendulum()
+        found, free = (sr.equilibrium(system, [place]) for system in (with_stops, without))
+        assert (found.q[0], found.stable, found.contacts) == (free.q[0], stable, None)
+    assert sr.equilibrium(with_stops, [1.5], stable=True).q[0] == pytest.approx(-np.pi / 2)
 
 
 def test_dry_friction_holds_a_pendulum_where_it_can() -> None:
     limit = 5.0
     system = pendulum(friction=limit)
     edge = -np.arccos(limit / (2.0 * G * 0.7))
-    held = sr.equilibrium(system, [edge - 0.05], contacts=True)
+    held = sr.equilibrium(system, [edge - 0.05])
     assert (held.q[0], held.stable) == (pytest.approx(edge - 0.05), True)
     assert_allclose(held.contacts["hinge.friction"], [2.0 * G * 0.7 * np.cos(edge - 0.05)], rtol=1e-10)
-    found = sr.equilibrium(system, [-0.3], contacts=True)  # it sinks to where friction holds it
+    found = sr.equilibrium(system, [-0.3])  # it sinks to where friction holds it
     assert found.q[0] == pytest.approx(edge, abs=1e-9)
     assert found.stable is None
-    held = sr.equilibrium(system, [-0.3], contacts=True, hold=True, throw=False)
+    held = sr.equilibrium(system, [-0.3], hold=True, throw=False)
     assert held.status is sr.Status.INFEASIBLE
     assert "dry friction" in held.contacts.reason
 

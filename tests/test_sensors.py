@@ -372,3 +372,19 @@ def test_more_errors() -> None:
         own.sensors([0.0])
     plain = sr.System(sr.load(Path(__file__).parent.parent / "models" / "five_bar.xml"))
     assert dict(plain.sensors(plain.neutral())) == {}
+
+
+def test_a_cell_feels_the_couple_of_a_closure_that_holds_axes() -> None:
+    """A body that only a weld holds, below a cell that carries another body beside it."""
+    m = sr.Mechanism("held")
+    m.add_body("top", 2.0, com=(0.3, 0, 0), inertia=(0.1, 0.1, 0.1))
+    m.add_joint("free", "free", "world", "top")
+    m.add_body("below", 1.0, inertia=(0.1, 0.1, 0.1))
+    m.add_joint("fixed", "fixed", "top", "below")
+    m.add_closure("hold", "weld", "below", "world")
+    m.add_sensor("force", "force", "below")
+    m.add_sensor("torque", "torque", "below")
+    system = sr.System(m)
+    read = system.sensors(system.neutral())
+    np.testing.assert_allclose(read["force"], [0, 0, -2.0 * 9.81], atol=1e-12)
+    np.testing.assert_allclose(read["torque"], [0, 2.0 * 9.81 * 0.3, 0], atol=1e-12)

@@ -332,7 +332,7 @@ def test_what_cannot_be_is_named() -> None:
         sr.rollout(system, [system.neutral()], duration=0.1, dt=1e-3, stabilization="none")
     with pytest.raises(sr.ArgumentError, match="friction='coulomb' is for plants"):
         sr.control.LeggedController(system, [])
-    with pytest.raises(sr.ArgumentError, match="leave coordinates"):
+    with pytest.raises(sr.ArgumentError, match="coordinates= does not know: leave it out"):
         sr.simulate(system, system.neutral(), duration=0.1, dt=1e-3, coordinates="partition")
     mixed = body()
     mixed.add_contact("c", "block", friction="coulomb", friction_coefficient=0.5)

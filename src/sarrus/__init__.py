@@ -74,7 +74,7 @@ if TYPE_CHECKING:
     from sarrus.control import references
     from sarrus.coordinates.parametrization import Parametrization, parametrize
     from sarrus.dynamics.branches import Branch
-    from sarrus.dynamics.carried_load import CarriedLoad
+    from sarrus.dynamics.carried_load import CarriedLoad, ContactForces, TouchForces
     from sarrus.dynamics.sensing import Readings
     from sarrus.dynamics.solves import Assembly, ForwardDynamics, InverseDynamics
     from sarrus.dynamics.system import System
@@ -144,7 +144,7 @@ _NAMES = {
     "sarrus.analysis.curve": "Curve TurningPoint",
     "sarrus.analysis.inverse_kinematics": "inverse_kinematics InverseKinematics",
     "sarrus.analysis.equilibrium": "equilibrium Equilibrium",
-    "sarrus.dynamics.carried_load": "CarriedLoad",
+    "sarrus.dynamics.carried_load": "CarriedLoad ContactForces TouchForces",
     # Linear models and derivatives
     "sarrus.linear.linearize": "linearize",
     "sarrus.linear.linearize_at": "linearize_at",
@@ -186,6 +186,7 @@ __all__ = [
     "Comparison",
     "ComparisonRow",
     "CompilationError",
+    "ContactForces",
     "ContactFreedoms",
     "ContactWrench",
     "Curve",
@@ -226,6 +227,7 @@ __all__ = [
     "SwitchRecord",
     "Switching",
     "System",
+    "TouchForces",
     "Trajectory",
     "TurningPoint",
     "UnsupportedElementError",

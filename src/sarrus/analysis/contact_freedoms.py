@@ -54,7 +54,7 @@ class ContactFreedoms:
     def rows(self) -> list[tuple[str, str]]:
         """What a table says of it."""
         if not self.closed:
-            return [("contacts", "none is closed")]
+            return [("contacts", "none is closed, and no stop is met")]
         held = (
             "form closure" if self.form_closure else "force closure by friction" if self.force_closure else ""
         )

@@ -16,7 +16,7 @@ from sarrus.base.status import Answer, Status
 from sarrus.dynamics.activations import activations_of
 from sarrus.dynamics.carried_load import CarriedLoad
 from sarrus.dynamics.closed_state import require_rest
-from sarrus.dynamics.contact_state import takes_part
+from sarrus.dynamics.contact_state import all_between, between_stops, takes_part
 from sarrus.dynamics.control_limits import control_bounds
 from sarrus.dynamics.manifold import closed_start
 from sarrus.dynamics.rigidity import look
@@ -82,7 +82,7 @@ def equilibrium(
     t: float = 0.0,
     tau: ArrayLike | None = None,
     within_limits: bool = True,
-    contacts: bool | None = None,
+    contacts: bool = True,
     throw: bool = True,
 ) -> Equilibrium:
     """Find a place of rest near q for given inputs, or (``hold``) the inputs that keep q at rest.
@@ -96,7 +96,8 @@ def equilibrium(
       work, and leaves saddles along their unstable direction, until the stiffness is positive.
     - ``hold``: q stays, u is of minimum norm, within the actuators' limits unless ``within_limits`` is False.
 
-    Contacts with Coulomb friction, stops of joints and dry friction take part where there are such contacts:
+    Contacts with Coulomb friction, stops of joints and dry friction take part where there are any. Where there are
+    stops alone, the place of rest found without them is the answer if it lies between them. Else:
 
     - Rest is then k + S u − h + τ + Aᵀλ + Jᵀ r = 0 with contact forces r within their laws: r_n ≥ 0, nothing from what
       is open, ‖r_t‖ ≤ μ r_n with the static coefficient. Where such r exist q rests; whether it comes to rest there
@@ -116,7 +117,8 @@ def equilibrium(
         or deep by up to 1e-5 lengths are closed.
     u : (nu,) inputs, default zero; not with ``hold``. tau : (nv,) applied generalized force, held constant.
     t : time [s], for forces and constraints that depend on it, held fixed.
-    contacts : whether contacts, stops and dry friction act; None: where there are contacts with Coulomb friction.
+    contacts : whether contacts, stops and dry friction act, where there are any. Those between geometries, which runs
+        alone know, are an `ArgumentError`, unless False leaves all of them out.
     throw : raise `SolveError` for NOT_ACHIEVABLE and INFEASIBLE; its ``result`` holds the best answer found.
 
     Redundant rows are ordinary; λ is of minimum norm. Rigid: force is balanced along the motions that there are; where
@@ -130,6 +132,13 @@ def equilibrium(
             f"{system.name}: hold=True finds u for the given q; leave out u and stable", element="hold"
         )
     touching = takes_part(system, contacts)
+    if touching and between_stops(system) is not None and (system.nu or not hold):
+        free = equilibrium(
+            system, q, u, hold=hold, stable=stable, t=t, tau=tau, within_limits=within_limits, contacts=False,
+            throw=False,
+        )  # fmt: skip
+        if (hold or free.status is not Status.NOT_ACHIEVABLE) and all_between(system, free.q):
+            return _answer(system, free, hold, False, throw)
     if hold and system.nu == 0 and not touching:
         raise ArgumentError(f"{system.name} has no actuators to hold it; add_actuator", element="hold")
     if hold:
@@ -149,7 +158,11 @@ def equilibrium(
         place, iterations = rest.settle(place, stable)
     elif not rest.is_isolated:
         place, iterations = rest.find(place, stable)
-    result = _describe(rest, place, iterations)
+    return _answer(system, _describe(rest, place, iterations), hold, touching, throw)
+
+
+def _answer(system: System, result: Equilibrium, hold: bool, touching: bool, throw: bool) -> Equilibrium:
+    """Return the answer, or raise where it is none and ``throw`` asks for it."""
     if throw and result.status in (Status.NOT_ACHIEVABLE, Status.INFEASIBLE):
         what = "the actuators cannot hold it" if hold and system.nu else "no place of rest found"
         if hold and touching:

@@ -205,7 +205,7 @@ def mobility(
     t: float = 0.0,
     *,
     tolerance: float | None = None,
-    contacts: bool | None = None,
+    contacts: bool = True,
 ) -> Mobility:
     """Return what the constraints leave free at q, and which of it is lasting.
 
@@ -223,9 +223,11 @@ def mobility(
     tolerance : singular values below this multiple of the largest one nearby count as zero, by default 1e-6, or more
         where the digits of the model leave more (`sarrus.dynamics.data_tolerance`). Metres and radians are weighed
         alike.
-    contacts : whether contacts with Coulomb friction and stops of joints are looked at; None: where there are such
-        contacts. See `sarrus.analysis.contact_freedoms.ContactFreedoms`. Those between geometries are not known.
+    contacts : whether contacts with Coulomb friction and stops of joints are looked at, where there are any; see
+        `sarrus.analysis.contact_freedoms.ContactFreedoms`; dry friction of joints is left out. Contacts between
+        geometries, which runs alone know, are an `ArgumentError`, unless False leaves all of them out.
     """
+    acting = takes_part(system, contacts)
     q = closed_start(system, real_array(q), t)
     cut = (data_of(system).rank_cut(CUT) if tolerance is None else tolerance) * typical_size(system, q, t)
     parts = _rows(system, q, t, cut)
@@ -252,7 +254,6 @@ def mobility(
     status = Status.OK if lasting else Status.SINGULAR
     if not regular and not branches and complete:
         status = Status.RIGID
-    acting = takes_part(system, contacts, asked=False)
     return Mobility(
         name=system.name,
         q=read_only(q),

@@ -216,7 +216,7 @@ def _mobility(system: System) -> Table:
         table.add_row("closure residual", f"{closed.residual:.3g}")
         table.add_row("[red]not closed[/]", escape(f"{closed.message}. {closed.status.remedy}"))
         return table
-    here = mobility(system, closed.q)
+    here = mobility(system, closed.q, contacts=not system.touching_geometries)
     table.add_row("rows", f"{system.nc} of rank {here.rank}")
     driven = int(np.linalg.matrix_rank(here.motions.T @ system.actuation_matrix(here.q))) if system.nu else 0
     passive = f", of which the actuators drive {driven}" if 0 < driven < here.dof else ""
@@ -238,6 +238,8 @@ def _mobility(system: System) -> Table:
             table.add_row("branches" if k == 0 else "", escape(text))
         if not here.branches:
             table.add_row("branches", "none: nothing can move on from here")
+    if system.touching_geometries:
+        table.add_row("contacts", "those between geometries act in runs alone")
     if here.contacts is not None:
         for label, text in here.contacts.rows:
             table.add_row(label, escape(text))

@@ -87,7 +87,9 @@ def impact(
     ----------
     q, v : configuration (nq,) and the velocity before the impact (nv,).
     closing : names of closures, couplings and contacts, on or off; None: all that are on, such as after a jump of v
-        or after `sarrus.contacts.activity.switch_on`. What is off and not named takes no part.
+        or after `sarrus.contacts.activity.switch_on`. What is off and not named takes no part. Contacts with Coulomb
+        friction and between geometries, limits of joints and dry friction of joints are left out; runs have their
+        impacts.
     restitution : coefficient of Newton's law v_n⁺ = −e v_n⁻ for the contacts that close: one number, numbers by
         name, or None for those of the mechanism. Where these would create kinetic energy, which Newton's law can do
         for contacts that stick or touch at several points (Kane and Levinson 1985), all of them are scaled down to

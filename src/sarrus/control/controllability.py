@@ -47,7 +47,8 @@ def controllability(
 
     With Z a basis of the motions A v = 0, the generalized forces that move the mechanism are Zᵀ S u: it is controllable
     where that has full row rank, N ∩ B⊥ ⊆ N⊥ ∩ B⊥ (Aghili 2005, eq. (64)), B the range of S. Redundant closures do not
-    matter; in a singular configuration there are more motions, and the answer is for these.
+    matter; in a singular configuration there are more motions, and the answer is for these. Contacts with Coulomb
+    friction and between geometries, limits of joints and dry friction of joints are left out.
     """
     q = system.normalized(q)
     velocity = np.zeros(system.nv) if v is None else system.checked(v, system.nv, "v")

@@ -101,7 +101,7 @@ class HybridMotionForce(Law):
     def prepare(self, q: ArrayLike, v: ArrayLike, t: float = 0.0) -> None:
         """See `Law.prepare`; raises `ArgumentError` for a multiplier that is not determined."""
         if not self.is_prepared:
-            here = self.system.forward_dynamics(q, v, None, t)
+            here = self.system.forward_dynamics(q, v, None, t, contacts=False)
             sure = at_rank(self.system.constraint_jacobian(q, v, t), here.rank).determined
             names = self.system.constraint_names
             for row in self._rows:

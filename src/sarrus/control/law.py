@@ -48,6 +48,9 @@ class Law:
     Give it to ``sr.simulate(control=...)``: it then runs in the compiled loop, with a ``sample_time`` or without.
     ``settings`` holds its gains and targets by name: assign to the items, nothing is compiled again.
 
+    The model it believes in has contacts that are constraints, as parameters say. Contacts with Coulomb friction and
+    between geometries, limits of joints and dry friction of joints are left out; the plant that it drives may have all.
+
     Threads may share a law: calls wait for each other, a simulation works on a `copy`. What it remembers from sample to
     sample is one memory, though: a thread that samples by itself takes a copy of its own.
     """

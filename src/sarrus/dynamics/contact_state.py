@@ -24,6 +24,8 @@ from sarrus.dynamics.joint_limits import dry_friction, joint_limits
 
 # Velocities, and accelerations, that are zero, relative to those of the mechanism in characteristic units.
 STILL, STEADY = 1e-8, 1e-6
+# What approaches has arrived at gaps up to this [characteristic lengths, rad]; before, it is open.
+ARRIVED = 1e-9
 
 
 class Mode(IntEnum):
@@ -162,25 +164,71 @@ def _touching(system: Evaluations) -> tuple[Touching, ...]:
     return tuple(found)
 
 
-def takes_part(system: Evaluations, contacts: bool | None, *, asked: bool = True) -> bool:
-    """Tell whether contacts, stops and dry friction act: by default where there are contacts with Coulomb friction.
+def takes_part(system: Evaluations, contacts: bool) -> bool:
+    """Tell whether contacts with Coulomb friction, stops and dry friction act: wherever there are any.
 
-    Raises `ArgumentError` where there are contacts between geometries, unless ``contacts`` is False, or None and what
-    they do is not ``asked``: then nothing is said of contacts.
+    So it is in runs, in statics, in forward dynamics and in linear models, unless ``contacts`` is False. Raises
+    `ArgumentError` where there are contacts between geometries, which runs alone know.
     """
-    between = system.mechanism.geometry_contacts if system.mechanism is not None else ()
-    if between and contacts is None and not asked:
+    if not contacts:
         return False
-    if between and contacts is not False:
-        name = next(iter(between))
+    if system.touching_geometries:
+        name = system.touching_geometries[0]
         raise ArgumentError(
             f"{system.name}: contacts between geometries, such as {name!r}, act in runs alone; contacts=False leaves "
             "all contacts out",
             element=name,
         )
-    if contacts is None:
-        return bool(system.equations.touches)
-    return contacts and bool(touching_of(system))
+    return bool(touching_of(system))
+
+
+def without_dry_friction(system: Evaluations, what: str) -> None:
+    """Raise `ArgumentError` where joints have dry friction, which ``what`` does not know."""
+    rubbing = dry_friction(system).names
+    if rubbing:
+        raise ArgumentError(
+            f"{system.name}: {what} know no dry friction of joints yet ({', '.join(map(repr, rubbing))}); give these "
+            "joints friction=0, or damping",
+            element=rubbing[0],
+        )
+
+
+def all_open(system: Evaluations, q: Array, t: float = 0.0, *, near: float = OPEN) -> bool:
+    """Tell whether nothing acts at a configuration, whatever the velocity: all is open, and there is no dry friction.
+
+    Gaps up to ``near`` are none; see `contact_state`. A joint that is beyond its limit is not stopped.
+    """
+    limits, size = joint_limits(system), system.characteristic
+    if dry_friction(system).names:
+        return False
+    gaps = np.abs(q[limits.places] - limits.bounds) * size.coordinates[limits.places]
+    if gaps.min(initial=np.inf) <= near:
+        return False
+    touches = system.equations.touches
+    return not touches or bool(touch_gaps(system)(system.pack(q, t=t)).min() > near * size.length)
+
+
+def between_stops(system: Evaluations) -> tuple[Array, Array] | None:
+    """Return bounds of q (nq,) strictly between which nothing acts whatever the velocity; None where there are none.
+
+    They are for those who ask `all_open` at every call.
+    """
+    return system.model.lasting("between stops", lambda: _between_stops(system))
+
+
+def all_between(system: Evaluations, q: Array) -> bool:
+    """Tell whether q is strictly between stops, and nothing else could act."""
+    stops = between_stops(system)
+    return stops is not None and bool(np.logical_and(q > stops[0], q < stops[1]).all())
+
+
+def _between_stops(system: Evaluations) -> tuple[Array, Array] | None:
+    if system.touching_geometries or system.equations.touches or dry_friction(system).names:
+        return None
+    limits, bounds = joint_limits(system), np.tile([[-np.inf], [np.inf]], system.nq)
+    inwards = limits.bounds - limits.signs * 1.01 * OPEN / system.characteristic.coordinates[limits.places]
+    bounds[(limits.signs > 0.0).astype(int), limits.places] = inwards
+    return bounds[0], bounds[1]
 
 
 def gap_outputs(system: Evaluations) -> dict[str, ca.SX]:
@@ -239,8 +287,8 @@ def contact_state(
 ) -> ContactState:
     """Return what contacts, stops and dry friction do at (q, v, t) with the acceleration a.
 
-    Gaps up to ``near`` [characteristic lengths, rad] are closed. A joint that is beyond its limit by more is not
-    stopped, as in runs; a contact that is below its plane by more is an `ArgumentError`.
+    Gaps up to ``near`` [characteristic lengths, rad] are closed, of what approaches up to 1e-9. A joint that is beyond
+    its limit by more is not stopped, as in runs; a contact that is below its plane by more is an `ArgumentError`.
     """
     found, touching, size = touch_rows(system, q, v, t), touching_of(system), system.characteristic
     speed = float(np.abs(size.columns * v).max(initial=0.0))
@@ -250,13 +298,11 @@ def contact_state(
     directions, modes, impossible = np.zeros(len(change)), [], ""
     for one, gap in zip(touching, found.gaps):
         if one.kind == "contact" and gap < -near * one.unit:
-            raise ArgumentError(
-                f"{system.name}: contact {one.name!r} is {-gap:.3g} m below its plane; raise the body",
-                element=one.name,
-            )
+            raise below_its_plane(system, one, float(gap))
         rates, changes = found.rates[one.rows] / one.unit, change[one.rows] / one.unit
         if one.kind != "friction":
-            if abs(gap) > near * one.unit or rates[0] > slow:
+            coming = rates[0] < -slow and gap > ARRIVED * one.unit
+            if abs(gap) > near * one.unit or rates[0] > slow or coming:
                 modes.append(Mode.OPEN)
                 continue
             if rates[0] < -slow:
@@ -275,6 +321,14 @@ def contact_state(
         modes.append(_mode_of_tails(one, rates, changes, slow, steady, directions))
     names = touch_names(system)
     return ContactState(touching, names, found.rows, found.gaps, tuple(modes), directions, impossible)
+
+
+def below_its_plane(system: Evaluations, one: Touching, gap: float) -> ArgumentError:
+    """Return the error that a contact is deep below its plane."""
+    return ArgumentError(
+        f"{system.name}: contact {one.name!r} is {-gap:.3g} m below its plane; raise the body",
+        element=one.name,
+    )
 
 
 def _mode_of_tails(

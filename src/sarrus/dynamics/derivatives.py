@@ -137,7 +137,7 @@ def variables(system: Evaluations) -> ca.SX:
     """Return the symbols z = (q, v, u, p)."""
     e = system.equations
     design = [list(e.parameter_values).index(name) for name in e.design_parameters]
-    return ca.vertcat(e.q, e.v, e.u, e.p[design])
+    return ca.vertcat(e.q, e.v, e.u, *(e.p[place] for place in design))
 
 
 def _terms(system: Evaluations, a: ca.SX, multipliers: ca.SX) -> dict[str, ca.SX]:

@@ -188,8 +188,14 @@ class Evaluations(Described):
     @property
     def touching_name(self) -> str | None:
         """Name of the first contact that time stepping alone knows: with Coulomb friction, between geometries."""
-        between = self.mechanism.geometry_contacts if self.mechanism is not None else ()
-        return next((touch.name for touch in self.equations.touches), next(iter(between), None))
+        return next(
+            (touch.name for touch in self.equations.touches), next(iter(self.touching_geometries), None)
+        )
+
+    @property
+    def touching_geometries(self) -> tuple[str, ...]:
+        """Names of the contacts between geometries, which runs alone know."""
+        return () if self.mechanism is None else tuple(self.mechanism.geometry_contacts)
 
     def body_placements(self, q: ArrayLike, t: float = 0.0) -> tuple[Array, Array]:
         """Return positions (nb × 3) and rotations (nb × 3 × 3) in the order of ``mechanism.bodies``.

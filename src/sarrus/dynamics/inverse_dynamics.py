@@ -11,7 +11,7 @@ from sarrus.base.later import later
 from sarrus.base.numbers import real_array
 from sarrus.base.status import ACTUATORS_FALL_SHORT, Status
 from sarrus.dynamics.carried_load import CarriedLoad
-from sarrus.dynamics.contact_state import contact_state, takes_part
+from sarrus.dynamics.contact_state import all_open, contact_state, takes_part
 from sarrus.dynamics.evaluations import Evaluations
 from sarrus.dynamics.ranks import generic_rank
 from sarrus.dynamics.rigidity import is_blocked
@@ -33,7 +33,7 @@ def inverse_dynamics(
     *,
     weights: ArrayLike | None = None,
     tau: ArrayLike | None = None,
-    contacts: bool | None = None,
+    contacts: bool = True,
     throw: bool = True,
 ) -> InverseDynamics:
     """Return actuator controls u and multipliers λ with M a + h = k + S u + τ + Aᵀλ + Jᵀ r.
@@ -53,9 +53,10 @@ def inverse_dynamics(
     method="moreau-jean" are means over steps and do not keep contacts closed to that. u is the least with which
     such r exist, then r is the least, see `sarrus.dynamics.carried_load.CarriedLoad`. Where they do not exist no u
     gives this motion: status INFEASIBLE, and ``contacts.reason`` names what would have to pull, or how much friction it
-    takes; u and r are those that miss it least. INCONSISTENT where v or a go into a plane. ``contacts``: by default
-    they act where there are contacts with Coulomb friction; True: stops and dry friction act without; False: none does.
-    q below a plane by more than 1e-5 lengths is an `ArgumentError`.
+    takes; u and r are those that miss it least. INCONSISTENT where v or a go into a plane. Where
+    nothing is closed and there is no dry friction, ``result.contacts`` is None. q below a plane by more than 1e-5
+    lengths is an `ArgumentError`, and so are contacts between geometries, which runs alone know; ``contacts=False``
+    leaves all of them out.
     """
     q = system.normalized(q)
     jacobian, acceleration = system.constraint_jacobian(q, v, t), system.checked(a, system.nv, "a")
@@ -69,7 +70,7 @@ def inverse_dynamics(
     root = np.sqrt(given)
     reach = ranked(free @ actuation / root, relative=_TOLERANCE)
     carried: CarriedLoad | None = None
-    if takes_part(system, contacts):
+    if takes_part(system, contacts) and not all_open(system, q, t):
         state = contact_state(system, q, real_array(v), acceleration, t)
         u, carried = later("optimize.carry", "carry")(system, state, free, needed, actuation, weights=given)
         needed = needed - carried.force

@@ -12,15 +12,17 @@ from numpy.typing import ArrayLike
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError, check_known
 from sarrus.codegen import NativeFunction
+from sarrus.dynamics.contact_state import touch_rows
 from sarrus.dynamics.evaluations import Evaluations
-from sarrus.dynamics.forward_dynamics import forward_dynamics
+from sarrus.dynamics.forward_dynamics import forward_dynamics, on_contacts
 from sarrus.dynamics.solves import ForwardDynamics
 from sarrus.dynamics.workspace import Workspace
-from sarrus.linalg.ranked import at_rank
+from sarrus.linalg.ranked import at_rank, ranked
 from sarrus.mechanism.sensor import ACCELERATION_KINDS, REACTION_KINDS, Sensor
 from sarrus.multibody.sensors import sensor_values
 
-_MATTERS = 1e-9
+# Changes of readings that count, and singular values that are zero.
+_MATTERS, _DEPENDENT = 1e-9, 1e-9
 
 
 class Readings(Mapping[str, Array]):
@@ -89,18 +91,31 @@ def needs_accelerations(sensors: Mapping[str, Sensor]) -> bool:
     return any(sensor.kind in ACCELERATION_KINDS for sensor in sensors.values())
 
 
-def sensor_expressions(system: Evaluations, a: ca.SX, multipliers: ca.SX) -> dict[str, ca.SX]:
-    """Return the entries of all sensors over the symbols of the equations, accelerations and multipliers."""
+def sensor_expressions(
+    system: Evaluations, a: ca.SX, multipliers: ca.SX, pushes: ca.SX | None = None
+) -> dict[str, ca.SX]:
+    """Return the entries of all sensors over the symbols of the equations, accelerations and forces.
+
+    These are multipliers, and ``pushes``, the forces of contacts with Coulomb friction by rows, zero by default.
+    """
     e = system.equations
     assert system.mechanism is not None
     p = dict(zip(e.parameter_values, ca.vertsplit(e.p))) if e.p.numel() else {}
-    values = sensor_values(system.model.driven.apply(system.mechanism, p), e, a, multipliers)
+    values = sensor_values(system.model.driven.apply(system.mechanism, p), e, a, multipliers, pushes)
     return {"readings": ca.vertcat(ca.SX(0, 1), *values.values())}
 
 
+def push_count(system: Evaluations) -> int:
+    """Return the number of rows of contacts with Coulomb friction, the first of all forces of contacts."""
+    return sum(len(touch.row_names) for touch in system.equations.touches)
+
+
 def native_readings(system: Evaluations) -> NativeFunction:
-    """Return the function of [x | a | λ] that gives all entries, compiled when it is first needed."""
-    sizes = {"a": system.nv, "multipliers": system.nc}
+    """Return the function of [x | a | λ | r] that gives all entries, compiled when it is first needed.
+
+    r are the forces of contacts with Coulomb friction, by rows.
+    """
+    sizes = {"a": system.nv, "multipliers": system.nc, "pushes": push_count(system)}
     return system.compiled.named("sensors", partial(sensor_expressions, system), sizes)
 
 
@@ -111,36 +126,55 @@ def sensors(
     u: ArrayLike | None = None,
     t: float = 0.0,
     tau: ArrayLike | None = None,
+    *,
+    contacts: bool = True,
 ) -> Readings:
     """Return what the sensors of the mechanism read at a state, by name; `Mechanism.add_sensor` lists the kinds.
 
-    Where one of them measures accelerations or forces, forward dynamics is solved, and its errors are raised.
-    Readings of forces that redundant constraints leave open are named in ``undetermined``.
+    Where one of them measures accelerations or forces, forward dynamics is solved, with ``contacts`` as
+    `System.forward_dynamics` has them, and its errors are raised. Readings of forces that redundant constraints and
+    contacts leave open are named in ``undetermined``.
     """
     asked = sensors_of(system)
     x = system.pack(q, v, u, t)
     if not asked:
         return Readings({}, np.zeros(0))
-    speed = x[system.parts.v]
+    speed, t = x[system.parts.v], float(x[system.parts.t])
     a, multipliers, found = np.zeros(system.nv), np.zeros(system.nc), None
+    pushes = np.zeros(push_count(system))
     if needs_accelerations(asked):
         found = forward_dynamics(system, x[system.parts.q], speed, x[system.parts.u], t, tau)
+        if contacts:
+            found = on_contacts(system, found, x[system.parts.q], speed, t, tau, True)
         a, multipliers = found.a, found.multipliers
+        if found.contacts is not None:
+            pushes = found.contacts.forces[: len(pushes)]
     native = native_readings(system)
-    values = native(np.concatenate([x, a, multipliers]))
+    at = np.concatenate([x, a, multipliers, pushes])
+    values = native(at)
     reacting = any(s.kind in REACTION_KINDS for s in asked.values())
-    if found is None or not reacting or found.rank == system.nc:
+    if found is None or not reacting or (found.rank == system.nc and found.contacts is None):
         return Readings(asked, values)
-    return Readings(asked, values, lambda: _loose(system, native, x, found))
+    return Readings(asked, values, lambda: _loose(system, native, at, found))
 
 
-def _loose(system: Evaluations, native: NativeFunction, x: Array, found: ForwardDynamics) -> np.ndarray:
-    """Return for each entry whether it changes with multipliers that the equations leave open."""
-    q, v, t = x[system.parts.q], x[system.parts.v], float(x[system.parts.t])
-    size = system.characteristic
-    left = at_rank(size.even(system.constraint_jacobian(q, v, t)), found.rank).left_null
-    base = native(np.concatenate([x, found.a, found.multipliers]))
-    changes = [
-        native(np.concatenate([x, found.a, found.multipliers + size.rows * way])) - base for way in left.T
-    ]
-    return np.asarray(np.abs(changes).max(axis=0) > _MATTERS)
+def _loose(system: Evaluations, native: NativeFunction, at: Array, found: ForwardDynamics) -> np.ndarray:
+    """Return for each entry whether it changes with forces that the equations leave open, which balance each other."""
+    q, v, t = at[system.parts.q], at[system.parts.v], float(at[system.parts.t])
+    size, count = system.characteristic, push_count(system)
+    ways, rows = np.zeros((count, 0)), size.even(system.constraint_jacobian(q, v, t))
+    if found.contacts is not None:
+        ways = found.contacts.ways
+        touching = ways.T @ touch_rows(system, q, v, t).rows / size.columns
+        rows = np.vstack([rows, touching / size.length])
+    scales = np.concatenate([size.rows, np.full(ways.shape[1], 1.0 / size.length)])
+    left = scales[:, None] * ranked(rows, relative=_DEPENDENT).left_null
+    if found.contacts is None:
+        left = size.rows[:, None] * at_rank(rows, found.rank).left_null
+    base, forces = native(at), slice(len(at) - system.nc - count, len(at))
+    changes = []
+    for way in left.T:
+        there = at.copy()
+        there[forces] += np.concatenate([way[: system.nc], (ways @ way[system.nc :])[:count]])
+        changes.append(native(there) - base)
+    return np.asarray(np.abs(np.reshape(changes, (-1, len(base)))).max(axis=0, initial=0.0) > _MATTERS)

@@ -9,7 +9,7 @@ import numpy as np
 
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.status import Answer, Status
-from sarrus.dynamics.carried_load import CarriedLoad
+from sarrus.dynamics.carried_load import CarriedLoad, ContactForces
 from sarrus.kernels.layout import N_FACTS
 from sarrus.linalg.ranked import at_rank
 
@@ -35,10 +35,13 @@ class ForwardDynamics(Answer):
         where the status is RIGID.
     status : OK, SINGULAR (rank below the rank nearby), INCONSISTENT (least squares), ILL_POSED, or RIGID: q is
         isolated, or v or the forces point where the constraints to second order leave no motion. Then ``a`` has
-        nothing in these directions; an isolated q at rest stays there, a = 0.
+        nothing in these directions; an isolated q at rest stays there, a = 0. Where contacts act, also that of
+        ``contacts``: without their forces a is what the mechanism would do without them.
+    contacts : forces of contacts with Coulomb friction, of stops and of dry friction where these act, else None:
+        nothing is closed, and there is no dry friction.
     """
 
-    __slots__ = ("_out", "_system", "_time", "_unbalanced", "rank", "status")
+    __slots__ = ("_out", "_system", "_time", "_unbalanced", "contacts", "rank", "status")
 
     def __init__(
         self,
@@ -55,6 +58,19 @@ class ForwardDynamics(Answer):
         self._time = time
         self.rank = rank
         self.status = status
+        self.contacts: ContactForces | None = None
+
+    def on(self, contacts: ContactForces) -> ForwardDynamics:
+        """Return the same with forces of contacts, which are in it, or the status that says why there are none."""
+        status = self.status if contacts.status.ok else contacts.status
+        found = ForwardDynamics(self._system, self._out, self.rank, status, self._time, self._unbalanced)
+        found.contacts = contacts
+        return found
+
+    @property
+    def message(self) -> str:
+        """What became of it, in words."""
+        return self.contacts.reason if self.contacts and self.contacts.reason else self.status.diagnosis
 
     def _part(self, start: int, end: int) -> Array:
         self._out.setflags(write=False)
@@ -140,7 +156,7 @@ class InverseDynamics(Answer):
     the motions the constraints leave. ``status`` is OK, NOT_ACHIEVABLE (the actuators cannot produce it)
     or INCONSISTENT (the acceleration violates the constraints; ``acceleration_residual`` says by how much).
     ``saturated`` names the actuators that a limit would keep from giving their part of it.
-    ``contacts`` are the forces of contacts with Coulomb friction, stops and dry friction where they act, else None.
+    ``contacts`` are the forces of contacts with Coulomb friction, stops and dry friction where these act, else None.
     The status is INFEASIBLE where their laws do not allow the motion, INCONSISTENT where v or a go into a plane.
     """
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
-from functools import wraps
+from functools import cached_property, wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import casadi as ca
@@ -13,8 +13,9 @@ from numpy.typing import ArrayLike
 from sarrus.base.errors import ArgumentError
 from sarrus.base.later import later
 from sarrus.dynamics.assembly import assemble
+from sarrus.dynamics.contact_state import touching_of
 from sarrus.dynamics.evaluations import Evaluations
-from sarrus.dynamics.forward_dynamics import forward_dynamics, solved
+from sarrus.dynamics.forward_dynamics import forward_dynamics, on_contacts, solved
 from sarrus.dynamics.inverse_dynamics import inverse_dynamics
 from sarrus.dynamics.model import Model
 from sarrus.dynamics.options import Options
@@ -178,6 +179,7 @@ class System(Evaluations):
         t: float = 0.0,
         tau: ArrayLike | None = None,
         *,
+        contacts: bool = True,
         throw: bool = True,
     ) -> ForwardDynamics:
         """Return acceleration, constraint force, multipliers, rank and status at a state.
@@ -195,12 +197,34 @@ class System(Evaluations):
         near to singular (condition above 5e9, every coordinate in units of its own √M_kk) that a may be wrong by
         more than 1e-6 though the residuals are small.
 
+        Contacts with Coulomb friction, stops of joints and dry friction act with exact laws, as in runs, and as many at
+        once as there are: what is closed and neither leaves nor approaches pushes or opens, sticks or slides, so that a
+        is that of the motion from here on; ``result.contacts`` has the forces, what each does, the residual of the
+        laws, and what is not determined (`sarrus.dynamics.carried_load.ContactForces`). Closed are gaps up to 1e-5
+        lengths (rad) of what neither approaches nor leaves; what approaches is, from 1e-9. Velocities below 1e-8 are
+        none. Where something closes with a velocity there is an impact in place of an acceleration: INCONSISTENT. Where
+        no finite forces obey the laws (Painlevé): INFEASIBLE. Both are raised, the names in the message. With friction
+        the laws may allow other accelerations too; this is one. A joint beyond its limit is not stopped, as in runs; a
+        contact below its plane by more than 1e-5 lengths is an `ArgumentError`, and so are contacts between geometries,
+        which runs alone know. ``contacts=False`` leaves all of them out; contacts and closures that are constraints
+        hold as ``parameters`` say.
+
         Parameters: q (nq,), v (nv,), u (nu,) controls, t [s], tau (nv,) applied generalized force.
         """
         work = self._of_thread.work
         if u is None and work is not None and work.is_plain:
-            return solved(work, q, v, t, tau, throw)
-        return forward_dynamics(self.workspace(), q, v, u, t, tau, throw)
+            found = solved(work, q, v, t, tau, throw)
+        else:
+            work = self.workspace()
+            found = forward_dynamics(work, q, v, u, t, tau, throw)
+        if self._is_untouched or not contacts:
+            return found
+        return on_contacts(work, found, q, v, t, tau, throw)
+
+    @cached_property
+    def _is_untouched(self) -> bool:
+        """Whether there is nothing that `sarrus.dynamics.contact_state.takes_part` asks for."""
+        return not (self.touching_geometries or touching_of(self))
 
     inverse_dynamics = _of_workspace(inverse_dynamics)
     sensors = _of_workspace(sensors)

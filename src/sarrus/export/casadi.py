@@ -76,6 +76,9 @@ def casadi_function(
                                             q, t, p where a body is driven
     ===================== ================= ===================================================================
 
+    Contacts with Coulomb friction and between geometries, limits of joints and dry friction of joints are left out:
+    what they do is no smooth function. `System.forward_dynamics` has them.
+
     The first two solve the constrained equations as straight-line expressions, without a decision about the rank:
     λ = (Â Âᵀ)⁻¹(−γ − Â f̂) after M is eliminated, and Kᵀ M K ÿ = Kᵀ(f − M K̇ ẏ) for independent velocities ẏ. So
     their rows must be independent wherever the function is used. Full rank: the same answer as

@@ -66,11 +66,11 @@ def make(
     q, v : start. Default: the reference pose, its loops closed, at rest.
     duration : of an episode [s]; then it is truncated.
     sample_time : time that an action is held [s], with fixed steps a whole number of them.
-    dt, method, stabilization : as in `sarrus.simulate`: RK4 at 1 ms by default; time stepping at 1 ms where contacts
-        have Coulomb friction.
+    dt, method, stabilization : as in `sarrus.rollout`: RK4 at 1 ms by default; time stepping at 1 ms where contacts
+        with friction, limits or dry friction of joints act.
     limits : (lower, upper) of the actions, numbers or (nu,) each. Default: those of the actuators, if there are any.
     switching : a system with contacts that stick or slide without friction is refused; False says that they stay as
-        ``system.parameters`` have them, and those with friction open.
+        ``system.parameters`` have them, and leaves those with friction, limits and dry friction of joints out.
     threads : default: one per processor, where there are enough copies.
 
     An action is a number per actuator, in the order of ``system.actuator_names``. A step that fails terminates the

@@ -38,6 +38,7 @@ class Colliding(Record, of=int):
     reaches: Floats  # sum of the bounding radii; negative where one has none
     widths: Integers  # rows
     friction: Floats
+    static: Floats  # coefficients up to which they stick
     torsion: Floats
     rolling: Floats
     margins: Floats

@@ -139,7 +139,8 @@ def _number(touching, room, count):
         pair = int(room.found[cl.N_SEEN * k])
         touching.first_rows[base + k] = row
         touching.sizes[base + k] = colliding.widths[pair]
-        touching.friction[base + k] = touching.static[base + k] = colliding.friction[pair]
+        touching.friction[base + k] = colliding.friction[pair]
+        touching.static[base + k] = colliding.static[pair]
         touching.restitution[base + k] = colliding.restitution[pair]
         row += colliding.widths[pair]
 

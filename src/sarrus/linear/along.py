@@ -11,6 +11,7 @@ from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError, SolveError
 from sarrus.base.numbers import real_array
 from sarrus.coordinates.choices import PARTITION, WORST, Coordinates
+from sarrus.dynamics.contact_state import all_open, between_stops, takes_part, without_dry_friction
 from sarrus.dynamics.derivatives import Derivatives, native_derivatives
 from sarrus.dynamics.system import System
 from sarrus.kernels import c_function
@@ -18,7 +19,7 @@ from sarrus.kernels.models_layout import ModelsTable, models_sizes
 from sarrus.linalg.quaternions import normalize
 from sarrus.linear.code import StraightLine
 from sarrus.linear.linear_system import LinearSystem
-from sarrus.linear.linearize_at import linearize_at
+from sarrus.linear.linearize_at import linearize_at, refuse_touching
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,21 +49,24 @@ def linearize_along(
     *,
     t: ArrayLike | None = None,
     coordinates: Coordinates = PARTITION,
+    contacts: bool = True,
 ) -> LinearModels:
     """Return the first-order models at the states q (N, nq), v (N, nv), u (N, nu), t (N,), in one compiled loop.
 
     The coordinates y = R q are chosen at the first state and stay, so that the models fit together, as a regulator
     along a motion or an implicit method needs them. Redundant rows and massless bodies are as in `linearize_at`.
     Where rows are clearly independent a model costs a few evaluations of forward dynamics, by code that is compiled
-    once for these coordinates; other states take the general algebra, with the same result.
+    once for these coordinates; other states take the general algebra, with the same result. ``contacts`` is as in
+    `linearize_at`, but that joints with dry friction are an `ArgumentError`.
 
     Raises
     ------
     ArgumentError
-        The first state is not on the constraints, arrays do not fit, or the system has nonholonomic rows.
+        The first state is not on the constraints, arrays do not fit, joints have dry friction, or the system has
+        nonholonomic rows.
     SolveError
-        A state is singular, inconsistent or without acceleration, or the coordinates fail there; its index and time
-        are given.
+        Something touches at a state; a state is singular, inconsistent or without acceleration, or the coordinates
+        fail there; its index and time are given.
     """
     system.without_activations("linear models along a motion")
     if system.nc > system.nh:
@@ -80,10 +84,19 @@ def linearize_along(
     velocities = _states(system, v, "v", count, system.nv)
     controls = _states(system, np.zeros((count, system.nu)) if u is None else u, "u", count, system.nu)
     times = _states(system, np.zeros(count) if t is None else t, "t", count, None)
-    first = linearize_at(
-        system, places[0], velocities[0], controls[0], t=float(times[0]), coordinates=coordinates
-    )
     states = places, velocities, controls, times
+    if takes_part(system, contacts):
+        without_dry_friction(system, "linear models along a motion")
+        _refuse_touching(system, states)
+    first = linearize_at(
+        system,
+        places[0],
+        velocities[0],
+        controls[0],
+        t=float(times[0]),
+        coordinates=coordinates,
+        contacts=False,
+    )
     n, nu = first.B.shape
     out, clear = StraightLine(system, first)(*states)
     left = np.flatnonzero(~clear)
@@ -98,6 +111,20 @@ def linearize_along(
         names=first.names,
         input_names=first.input_names,
     )
+
+
+def _refuse_touching(system: System, states: tuple[Array, Array, Array, Array]) -> None:
+    """Raise `SolveError` with the first state at which something touches."""
+    stops = between_stops(system)
+    inside = np.zeros(states[0].shape, dtype=bool)
+    if stops is not None:
+        inside = (states[0] > stops[0]) & (states[0] < stops[1])
+    for k in np.flatnonzero(~inside.all(axis=1)):
+        q, v, u, t = states[0][k], states[1][k], states[2][k], float(states[3][k])
+        if not all_open(system, q, t):
+            found = system.forward_dynamics(q, v, u, t).contacts
+            if found is not None:
+                refuse_touching(system, found, f" at state {k} (t = {t:g})")
 
 
 def general_models(
@@ -129,7 +156,9 @@ def general_models(
         failed = int(poor.argmax())
     if failed < 0:
         return out
-    solved = system.forward_dynamics(q[failed], v[failed], u[failed], float(t[failed]), throw=False)
+    solved = system.forward_dynamics(
+        q[failed], v[failed], u[failed], float(t[failed]), contacts=False, throw=False
+    )
     reason = solved.status.diagnosis
     if done >= 0:
         reason = f"{', '.join(first.coordinates)} do not determine the others there"

@@ -13,9 +13,10 @@ from sarrus.base.numbers import real_array
 from sarrus.coordinates.choices import PARTITION, Coordinates
 from sarrus.coordinates.relation import Relation
 from sarrus.dynamics.closed_state import require_rest
+from sarrus.dynamics.contact_state import takes_part
 from sarrus.dynamics.system import System
 from sarrus.linear.linear_system import LinearSystem
-from sarrus.linear.linearize_at import extended, linearize_at
+from sarrus.linear.linearize_at import extended, linearize_at, with_dry_friction
 
 # Force left along the motions, relative to the forces at work, below which a configuration is at rest.
 _REST = 1e-7
@@ -30,6 +31,7 @@ def linearize(
     tau: ArrayLike | None = None,
     coordinates: Coordinates | Relation = PARTITION,
     outputs: Sequence[str] | None = None,
+    contacts: bool = True,
 ) -> LinearSystem:
     """Return the linear model d/dt δx = A δx + B δu about an equilibrium, in independent coordinates.
 
@@ -47,12 +49,17 @@ def linearize(
         The constraints move at rest, or as in `linearize_at`.
     """
     _check_controls(system, u, more)
+    if takes_part(system, contacts):
+        require_rest(system, real_array(q), t, "; use linearize_at")
+        tau = with_dry_friction(system, q, None, u, t, tau)
     if isinstance(coordinates, Relation):
         system, q, _, tau, coordinates = extended(system, q, None, tau, coordinates, t)
     still = np.zeros(system.nv)
     require_rest(system, real_array(q), t, "; use linearize_at")
-    model = linearize_at(system, q, still, u, t=t, tau=tau, coordinates=coordinates, outputs=outputs)
-    a = np.asarray(system.forward_dynamics(model.q, still, model.u, t, tau).a)
+    model = linearize_at(
+        system, q, still, u, t=t, tau=tau, coordinates=coordinates, outputs=outputs, contacts=False
+    )
+    a = np.asarray(system.forward_dynamics(model.q, still, model.u, t, tau, contacts=False).a)
     moving = np.abs(system.activation_rate(model.q, model.u)) > 1e-9
     if moving.any():
         name = model.names[len(model.names) - len(moving) + int(moving.argmax())]

@@ -23,7 +23,9 @@ from sarrus.coordinates.choices import (
 )
 from sarrus.coordinates.relation import Relation, extend
 from sarrus.dynamics.activations import activations_of
+from sarrus.dynamics.carried_load import ContactForces
 from sarrus.dynamics.closed_state import require_on_constraints
+from sarrus.dynamics.contact_state import takes_part
 from sarrus.dynamics.derivatives import Derivatives, derivatives
 from sarrus.dynamics.ranks import generic_rank
 from sarrus.dynamics.solves import ForwardDynamics
@@ -49,6 +51,7 @@ def linearize_at(
     tau: ArrayLike | None = None,
     coordinates: Coordinates | Relation = PARTITION,
     outputs: Sequence[str] | None = None,
+    contacts: bool = True,
 ) -> LinearSystem:
     """Return the exact first-order model of the motion at a state on the constraints, in independent coordinates.
 
@@ -66,6 +69,10 @@ def linearize_at(
         model is in y, and its q, v and ``system`` are those of the extended system.
     outputs : names of coordinates and velocities of the mechanism, dependent ones too: "boom" is the coordinate,
         "boom.rate" its velocity. By default the outputs are the state.
+    contacts : False leaves contacts with Coulomb friction, stops of joints and dry friction out. Else the model is
+        that of the motion where nothing is closed, with the dry friction of joints that slide, which is constant. What
+        touches or is held by dry friction has no model here, a `SolveError` with the names; a contact that sticks is a
+        constraint with ``friction="stick"``. Contacts between geometries are an `ArgumentError`.
 
     Redundant rows change nothing: λ is not unique there, the model is. Rows that contradict each other below 1e-6 (as
     printed digits do) count as redundant. Massless bodies are ordinary where M is positive definite on the motions
@@ -78,16 +85,17 @@ def linearize_at(
     ArgumentError
         q or v violate the constraints by more than 1e-5; names do not fit or do not determine the others.
     SolveError
-        The configuration is singular (its rank and that nearby, and the closures that become dependent, are given),
-        the constraints contradict each other, or there is no acceleration.
+        Something touches, see ``contacts``; the configuration is singular (its rank and that nearby, and the closures
+        that become dependent, are given), the constraints contradict each other, or there is no acceleration.
     """
+    tau = with_dry_friction(system, q, v, u, t, tau) if takes_part(system, contacts) else tau
     if isinstance(coordinates, Relation):
         system, q, v, tau, coordinates = extended(system, q, v, tau, coordinates, t)
     x = on_constraints(system, q, v, u, t)
     if tau is not None:
         x[system.parts.tau] = system.checked(tau, system.nv, "tau")
     q, v = x[system.parts.q], x[system.parts.v]
-    solved = system.forward_dynamics(q, v, x[system.parts.u], t, tau)
+    solved = system.forward_dynamics(q, v, x[system.parts.u], t, tau, contacts=False)
     if solved.status is not Status.OK:
         _refuse(system, solved, q, t)
     d = derivatives(system, x, solved.a, solved.multipliers)
@@ -137,6 +145,30 @@ def linearize_at(
         velocity_rows=chart.own,
         tangent_rates=read_only(np.hstack([reduced.rates[:, :n], reduced.rates[:, n + nu : -1]])),
     )
+
+
+def with_dry_friction(
+    system: System, q: ArrayLike, v: ArrayLike | None, u: ArrayLike | None, t: float, tau: ArrayLike | None
+) -> ArrayLike | None:
+    """Return τ with the friction of joints that slide; `SolveError` where something touches."""
+    x = on_constraints(system, q, v, u, t)
+    found = system.forward_dynamics(x[system.parts.q], x[system.parts.v], x[system.parts.u], t, tau).contacts
+    if found is None:
+        return tau
+    refuse_touching(system, found)
+    return found.force if tau is None else system.checked(tau, system.nv, "tau") + found.force
+
+
+def refuse_touching(system: System, found: ContactForces, where: str = "") -> None:
+    """Raise `SolveError` where something touches, or is held by dry friction, so that another motion begins there."""
+    if found.touching:
+        names = ", ".join(map(repr, found.touching))
+        raise SolveError(
+            f"{system.name}: no linear model{where}, where {names} may hold, slide or let go; contacts=False leaves "
+            "contacts, stops and dry friction out, and a contact with friction='stick' that is active is a constraint",
+            result=found,
+            element=found.touching[0],
+        )
 
 
 def extended(
@@ -201,7 +233,7 @@ def _refuse(system: System, solved: ForwardDynamics, q: Array, t: float) -> NoRe
     """Raise the error that says why there is no linear model here."""
     if solved.status is Status.INCONSISTENT:
         raise solved.status.error(system.name, result=solved)
-    here = mobility(system, q, t)
+    here = mobility(system, q, t, contacts=False)
     closures = ", ".join(map(repr, here.singular_closures))
     dependent = f"; the rows of {closures} become dependent" if closures else ""
     branches = "; ".join(f"({k}) {text}" for k, text in enumerate(here.branch_descriptions, start=1))

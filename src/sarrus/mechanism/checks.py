@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from sarrus.base.arrays import Array
 from sarrus.mechanism.elements import Activation
-from sarrus.mechanism.faults import fault
+from sarrus.mechanism.faults import Label, fault
 from sarrus.mechanism.pose import check_range, numbers, scalar, vector
 
 
@@ -156,3 +156,15 @@ def activation(given: Any, label: str) -> Activation:
     if time == 0.0 and given.kind == "filter":
         raise fault(label, "the time constant of its activation must be positive, got 0")
     return Activation(given.kind, time, bounds(given.limits, "limits of its activation", label))
+
+
+def static_coefficient(given: float | None, sliding: float, label: Label) -> float | None:
+    """Return the checked coefficient of what sticks."""
+    if given is None:
+        return None
+    static = nonnegative(given, "static_coefficient", label)
+    if static < sliding:
+        raise fault(
+            label, f"static_coefficient must be at least friction_coefficient {sliding:g}, got {static:g}"
+        )
+    return static

@@ -97,7 +97,7 @@ class ContactBuilder(Description):
         surface = _surface(place, ground, friction, friction_coefficient, restitution, active, label)
         if friction == "coulomb":
             surface |= _ball(place.radius if radius is None else radius, torsion, label)
-            surface["static_coefficient"] = _static(
+            surface["static_coefficient"] = checks.static_coefficient(
                 static_coefficient, surface["friction_coefficient"], label
             )
         elif radius or torsion or static_coefficient is not None:
@@ -230,18 +230,6 @@ def _ball(radius: float, torsion: float, label: Label) -> dict[str, float]:
         "radius": checks.nonnegative(radius, "radius", label),
         "torsion": checks.nonnegative(torsion, "torsion", label),
     }
-
-
-def _static(given: float | None, sliding: float, label: Label) -> float | None:
-    """Return the checked coefficient of what sticks."""
-    if given is None:
-        return None
-    static = checks.nonnegative(given, "static_coefficient", label)
-    if static < sliding:
-        raise fault(
-            label, f"static_coefficient must be at least friction_coefficient {sliding:g}, got {static:g}"
-        )
-    return static
 
 
 def _half_sizes(extent: Any, label: Label) -> tuple[float, ...]:

@@ -108,7 +108,8 @@ class GeometryContact:
 
     ``torsion`` and ``rolling`` are lengths [m] by which such friction is multiplied in the cone, zero where there is
     none: the moment is at most the coefficient times the length times the normal force. The surfaces keep a distance of
-    ``margin`` [m]. ``width`` is the number of rows: the normal, two tangents, torsion, two of rolling.
+    ``margin`` [m]. ``width`` is the number of rows: the normal, two tangents, torsion, two of rolling. What sticks does
+    so up to the ``static_coefficient``, None: that of sliding.
     """
 
     name: str
@@ -119,6 +120,7 @@ class GeometryContact:
     rolling: float = 0.0
     restitution: float = 0.0
     margin: float = 0.0
+    static_coefficient: float | None = None
 
     @property
     def width(self) -> int:

@@ -121,6 +121,7 @@ class GeometryBuilder(Description):
         others: Iterable[str] | None = None,
         *,
         friction_coefficient: float | None = None,
+        static_coefficient: float | None = None,
         restitution: float = 0.0,
     ) -> tuple[GeometryContact, ...]:
         """Let geometries touch each other, with Coulomb friction: all that may in the file, or those that are named.
@@ -138,6 +139,7 @@ class GeometryBuilder(Description):
             and neighbours do not matter.
         friction_coefficient : of all, of sliding; by default that of the geom of the higher priority, of equals the
             larger one. Torsional and rolling friction are those of the geoms, where their condim has them.
+        static_coefficient : of all, ≥ those of sliding: up to which they stick; by default those of sliding.
         restitution : of all (Newton's law).
 
         Returns the contacts, NAME-NAME.
@@ -162,7 +164,9 @@ class GeometryBuilder(Description):
             if one not in chosen and other not in chosen:
                 continue
             contact = self._contact(one, other, friction_coefficient, restitution, label)
-            added[contact.name] = contact
+            sliding = contact.friction_coefficient
+            static = checks.static_coefficient(static_coefficient, sliding, label)
+            added[contact.name] = replace(contact, static_coefficient=static)
         if not added:
             raise fault(label, "none of the geoms can touch another: mechanism.geoms has those that collide")
         self.geometry_contacts.update(added)

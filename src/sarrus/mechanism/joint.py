@@ -51,7 +51,7 @@ class Joint:
     ``damping`` and ``armature`` hold one entry per degree of freedom where they are tuples.
     ``actuator_force_limits`` [N, N m] bound the sum of the actuators' forces on a joint of one degree of freedom.
     ``pitch`` is the advance per turn of a screw [m]: translation = pitch × angle / 2π.
-    ``limits`` and ``friction``, the dry friction per degree of freedom [N, N m], act in runs;
+    ``limits`` and ``friction``, the dry friction per degree of freedom [N, N m], act in runs, statics and dynamics;
     ``largest_angle``, how far a spherical joint may turn away from the identity [rad], is recorded.
     """
 

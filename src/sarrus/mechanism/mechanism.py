@@ -130,8 +130,8 @@ class Mechanism(
             Spherical: the frames coincide at the identity quaternion, and a free joint's coordinates are the
             pose of the child in the parent; there ``reference`` is only the neutral configuration (default:
             the identity, and the pose that parent_pose and child_pose give).
-        limits : (lower, upper), or one pair per degree of freedom. Runs stop there without rebound and report it;
-            `sarrus.rollout` with other methods than "moreau-jean", and ``switching=False``, report alone.
+        limits : (lower, upper), or one pair per degree of freedom. Runs stop there without rebound and report it,
+            statics and dynamics count with the stop; ``switching=False`` and ``contacts=False`` leave it out.
         stiffness : spring toward ``spring_reference`` (default: ``reference``) [N/m, N m/rad].
         damping, armature : [N s/m, N m s/rad] and [kg, kg m²], one number or one per degree of freedom.
         actuator_force_limits : (lower, upper) of the sum of the actuators' forces on a joint of one degree of

@@ -30,12 +30,19 @@ from sarrus.multibody.lengths import Lengths, constraint_residual, spring_length
 from sarrus.multibody.link import Link, links
 from sarrus.multibody.rotations import conjugate, product
 from sarrus.multibody.scalars import Numbers, as_casadi, varies
+from sarrus.multibody.touches import contact_motion
 from sarrus.multibody.tree import GROUND, Tree, world_quaternion
 
 
-def sensor_values(mechanism: Mechanism, e: Equations, a: ca.SX, multipliers: ca.SX) -> dict[str, ca.SX]:
-    """Return the entries of every sensor by name; ``mechanism`` may have expressions of e.p in its numbers."""
-    measuring = _Measuring(mechanism, e, a, multipliers)
+def sensor_values(
+    mechanism: Mechanism, e: Equations, a: ca.SX, multipliers: ca.SX, pushes: ca.SX | None = None
+) -> dict[str, ca.SX]:
+    """Return the entries of every sensor by name; ``mechanism`` may have expressions of e.p in its numbers.
+
+    ``pushes`` are the forces of contacts with Coulomb friction by rows, zero by default.
+    """
+    count = sum(len(touch.row_names) for touch in e.touches)
+    measuring = _Measuring(mechanism, e, a, multipliers, ca.SX.zeros(count) if pushes is None else pushes)
     return {name: _clipped(s, measuring.value(s)) for name, s in mechanism.sensors.items()}
 
 
@@ -77,6 +84,11 @@ class _CutFrames(Frames):
         """Return the angular velocity of a body."""
         return super().angular_velocity(body) + (self._twist[:3] if body in self._below else 0)
 
+    def turning(self, body: str) -> Jet:
+        """Return angular velocity and acceleration of a body, as a jet whose value is zero."""
+        jet = super().turning(body)
+        return Jet(jet.value, jet.rate + self._twist[:3], jet.bias) if body in self._below else jet
+
     def point(self, body: str, point: Numbers) -> Jet:
         """Return the jet of a point given in body axes [m]."""
         jet = super().point(body, point)
@@ -96,8 +108,12 @@ class _CutFrames(Frames):
 class _Measuring:
     """The quantities of one mechanism that sensors share."""
 
-    def __init__(self, mechanism: Mechanism, e: Equations, a: ca.SX, multipliers: ca.SX) -> None:
+    def __init__(
+        self, mechanism: Mechanism, e: Equations, a: ca.SX, multipliers: ca.SX, pushes: ca.SX
+    ) -> None:
         assert e.tree is not None
+        rows = np.cumsum([0, *(len(touch.row_names) for touch in e.touches)])
+        self.pushes = {touch.name: pushes[i:j] for touch, i, j in zip(e.touches, rows, rows[1:])}
         self.mechanism, self.e, self.tree, self.multipliers = mechanism, e, e.tree, multipliers
         self.joints = links(e.tree, e.q, e.v)
         self.frames = Frames(e.tree, self.joints)
@@ -304,6 +320,10 @@ class _Measuring:
             if _acts_across(constraint, below):
                 rate = constraint_residual(constraint, self.mechanism, frames, self.jets).rate
                 wrench += forces.power_conjugate(rate, twist, self.multipliers[rows])
+        for contact in (self.mechanism.contacts[name] for name in self.pushes):
+            if _acts_across(contact, below):
+                rates = contact_motion(contact, self.mechanism, frames)[1]
+                wrench += forces.power_conjugate(rates, twist, self.pushes[contact.name])
         for spring in self.mechanism.springs.values():
             if _crosses(below, spring.body1, spring.body2):
                 wrench += forces.elastic_force(spring, spring_length(spring, self.mechanism, frames), twist)[

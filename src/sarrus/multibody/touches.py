@@ -23,9 +23,7 @@ def touches(
     for contact in mechanism.contacts.values():
         if not contact.slides:
             continue
-        carrier = mechanism.carrier(contact.body, contact.ground)
-        seen = frames if carrier is None else frames.seen_from(carrier)
-        gap, rates = _motion(contact, seen)
+        gap, rates = contact_motion(contact, mechanism, frames)
         bias = ca.jtimes(rates, ca.vertcat(q, t), ca.vertcat(rate, 1))
         assert contact.friction_coefficient is not None
         found.append(
@@ -43,8 +41,10 @@ def touches(
     return tuple(found)
 
 
-def _motion(contact: Contact, frames: JetFrames) -> tuple[ca.SX, ca.SX]:
+def contact_motion(contact: Contact, mechanism: Mechanism, frames: JetFrames) -> tuple[ca.SX, ca.SX]:
     """Return the gap and the velocities of the rows: those of d along n, t1, t2 and of the turn about n."""
+    carrier = mechanism.carrier(contact.body, contact.ground)
+    frames = frames if carrier is None else frames.seen_from(carrier)
     d = frames.point(contact.body, contact.point) - frames.point(contact.ground, contact.origin)
     normal, *tangents = (
         frames.direction(contact.ground, way) for way in (contact.normal, contact.tangent1, contact.tangent2)

@@ -90,10 +90,10 @@ def _reason(
         along = np.abs(free.T @ found.missing / system.characteristic.columns)
         largest = np.argsort(-along, kind="stable")[:_MOST_NAMED]
         names = [system.velocity_names[i] for i in sorted(largest) if along[i] >= _NAMED * along.max()]
-        return f"no actuator, loop or closed contact acts along {_listed(names)}"
+        return f"no actuator, loop or closed contact acts along {listed(names)}"
     if found.pulling:
         names = list(dict.fromkeys(state.touching[laws.owners[k]].name for k in found.pulling))
-        return f"{_listed(names)} would have to pull"
+        return f"{listed(names)} would have to pull"
     factor = found.friction()
     if np.isfinite(factor):
         sticking = [state.touching[k] for k, (_, mu) in zip(laws.owners, laws.contacts) if mu > 0.0]
@@ -101,9 +101,10 @@ def _reason(
         text = f"all friction coefficients {factor:.6g} times as large are needed"
         if max(needed) - min(needed) < NOTHING * max(needed):
             text = f"friction coefficients of {max(needed):.6g} are needed"
-        return f"{_listed([one.name for one in sticking])} would slide: {text}"
+        return f"{listed([one.name for one in sticking])} would slide: {text}"
     return "dry friction and the limits of the actuators leave too little"
 
 
-def _listed(names: Sequence[str]) -> str:
+def listed(names: Sequence[str]) -> str:
+    """Return names for a message."""
     return ", ".join(map(repr, names))

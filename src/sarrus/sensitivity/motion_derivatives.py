@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike
 
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError, SolveError
+from sarrus.dynamics.contact_state import without_dry_friction
 from sarrus.dynamics.control_limits import control_bounds
-from sarrus.dynamics.joint_limits import dry_friction
 from sarrus.dynamics.state_functions import StateFunction, trace_function
 from sarrus.dynamics.system import System
 from sarrus.dynamics.workspace import Workspace
@@ -90,7 +90,7 @@ def motion_derivatives(
         raise ArgumentError(f"every must be a whole number of steps ≥ 1, got {every!r}", element="every")
     system.without_activations("derivatives of a motion")
     system.without_touches("derivatives of a motion")
-    _without_dry_friction(system)
+    without_dry_friction(system, "derivatives of a motion")
     names, places = chosen_parameters(system, parameters)
     run = simulate(system, q, v, duration=duration, dt=dt, t0=t0, control=control, force=force)
     _refuse(system, run)
@@ -141,24 +141,17 @@ def _driven(system: Workspace, control: StateFunction | None, force: StateFuncti
     return with_force(system, total)
 
 
-def _without_dry_friction(system: System) -> None:
-    """Raise `ArgumentError` where joints have dry friction, which sticks and slides in the motion."""
-    rubbing = dry_friction(system).names
-    if rubbing:
-        raise ArgumentError(
-            f"{system.name}: derivatives of a motion know no dry friction of joints yet "
-            f"({', '.join(map(repr, rubbing))}); give these joints friction=0, or damping",
-            element=rubbing[0],
-        )
-
-
 def _refuse(system: System, run: Trajectory) -> None:
     """Raise where the motion has no derivative."""
     if run.switches:
         first = run.switches[0]
+        names = dict.fromkeys(
+            (*first.closed, *first.opened, *first.bounced, *first.slipping, *first.sticking)
+        )
         raise SolveError(
             f"{system.name}: no derivatives where contacts or closures switch or a joint meets its limit, at "
-            f"t = {first.time:g} s"
+            f"t = {first.time:g} s: {', '.join(names)}",
+            element=next(iter(names), None),
         )
     for passage in run.passages:
         if passage.crossed:

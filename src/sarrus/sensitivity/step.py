@@ -9,7 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sarrus.base.arrays import Array, read_only
-from sarrus.base.errors import ArgumentError
+from sarrus.base.errors import ArgumentError, SolveError
+from sarrus.dynamics.closed_state import OPEN
+from sarrus.dynamics.contact_state import without_dry_friction
+from sarrus.dynamics.joint_limits import joint_limits
 from sarrus.dynamics.system import System
 from sarrus.linear.linearize_at import on_constraints
 from sarrus.linear.outputs import rate_name
@@ -80,26 +83,31 @@ def step_derivatives(
     alone they separate at the stages, and the derivatives then differ from those of the discrete step by the order of
     its own error, dt⁵; elsewhere they are exact. Near singular configurations (``Options.near_singular``) stages
     are projected as `simulate` projects them; where it splits a step there, the derivatives are those of the whole
-    step. Massless bodies are ordinary. Contacts and closures are held as they are;
-    limits and dry friction of joints do not act.
+    step. Massless bodies are ordinary. Contacts and closures that are constraints
+    are held as they are.
 
     Raises
     ------
     ArgumentError
-        q or v violate the constraints by more than 1e-5, or a name is unknown.
+        q or v violate the constraints by more than 1e-5, a name is unknown, contacts have Coulomb friction or are
+        between geometries, or joints have dry friction.
     SolveError
-        A stage has no acceleration, the rank drops there, or the constraints contradict each other.
+        A joint is at its limit or meets it in the step; a stage has no acceleration, the rank drops there, or the
+        constraints contradict each other.
     """
     if not (isinstance(dt, (int, float, np.number)) and 0.0 < float(dt) < np.inf):
         raise ArgumentError(f"{system.name}: dt must be a positive number [s], got {dt!r}", element="dt")
     system.without_activations("derivatives of a step")
     system.without_touches("derivatives of a step")
+    without_dry_friction(system, "derivatives of a step")
     names, places = chosen_parameters(system, parameters)
     x = on_constraints(system, q, v, u, t)
     if tau is not None:
         x[system.parts.tau] = system.checked(tau, system.nv, "tau")
     flow = Flow(system.workspace().copy(), x, places, inputs=range(system.nu))
-    end = flow.step(flow.start(x), float(dt))
+    begun = flow.start(x)
+    end = flow.step(begun, float(dt))
+    _refuse_stops(system, *(point.x[system.parts.q] for point in (begun, end)))
     f, g, p = np.split(flow.in_tangent(end), [2 * system.nv, 2 * system.nv + system.nu], axis=1)
     return StepDerivatives(
         F=read_only(f.copy()),
@@ -114,3 +122,16 @@ def step_derivatives(
         input_names=tuple(system.actuator_names),
         parameter_names=names,
     )
+
+
+def _refuse_stops(system: System, before: Array, after: Array) -> None:
+    """Raise `SolveError` where a joint is at its limit, or meets it between two configurations."""
+    limits = joint_limits(system)
+    gaps = [-limits.signs * (q[limits.places] - limits.bounds) for q in (before, after)]
+    near = OPEN / system.characteristic.coordinates[limits.places]
+    met = (np.abs(gaps[0]) <= near) | ((gaps[0] > 0.0) & (gaps[1] <= near))
+    if met.any():
+        name = limits.names[int(met.argmax())]
+        raise SolveError(
+            f"{system.name}: no derivatives of a step in which {name!r} meets its limit", element=name
+        )

@@ -122,6 +122,12 @@ class Collisions:
         table.reaches = self._floats(sums)
         table.widths = self._integers([c.width for c in contacts])
         table.friction = self._floats([c.friction_coefficient for c in contacts])
+        table.static = self._floats(
+            [
+                c.friction_coefficient if c.static_coefficient is None else c.static_coefficient
+                for c in contacts
+            ]
+        )
         table.torsion, table.rolling = (
             self._floats([getattr(c, what) for c in contacts]) for what in ("torsion", "rolling")
         )

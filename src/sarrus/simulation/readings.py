@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from sarrus.base.errors import ArgumentError
-from sarrus.dynamics.sensing import Readings, native_readings
+from sarrus.dynamics.sensing import Readings, native_readings, push_count
+from sarrus.mechanism.sensor import REACTION_KINDS
 from sarrus.simulation.recorded_motion import RecordedMotion
 
 
@@ -29,7 +30,15 @@ def _read(trajectory: RecordedMotion) -> Readings:
     count = len(trajectory.t)
     if not sensors:
         return Readings({}, np.zeros((count, 0)))
-    native = native_readings(system)
+    if fails := unknown_reactions(trajectory):
+        raise ArgumentError(
+            f"trajectory {trajectory.name!r}: sensor {fails!r} measures forces through a joint, where contacts between "
+            "geometries push, which sensors do not know",
+            element=fails,
+        )
+    native, pushes = native_readings(system), np.zeros((count, push_count(system)))
+    if trajectory.contact_forces.shape[1]:
+        pushes = trajectory.contact_forces[:, : pushes.shape[1]]
     values = {**system.parameters, **trajectory.parameters}
     p = np.tile(list(values.values()), (count, 1)).reshape(count, -1)
     parts = (
@@ -41,6 +50,15 @@ def _read(trajectory: RecordedMotion) -> Readings:
         np.zeros_like(trajectory.v),
         trajectory.a,
         trajectory.multipliers,
+        pushes,
     )
     rows = np.ascontiguousarray(np.hstack(parts))
     return Readings(sensors, np.array([native(row) for row in rows]).reshape(count, native.n_out))
+
+
+def unknown_reactions(trajectory: RecordedMotion) -> str | None:
+    """Return the name of a sensor that measures forces through a joint in a run where geometries push, if any."""
+    if trajectory.mechanism is None or not len(trajectory.meetings.table):
+        return None
+    found = trajectory.mechanism.sensors.values()
+    return next((sensor.name for sensor in found if sensor.kind in REACTION_KINDS), None)

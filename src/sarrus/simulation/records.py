@@ -37,7 +37,7 @@ class Passage:
 
 @dataclass(frozen=True)
 class LimitCrossing:
-    """A joint coordinate that met a limit, or left it where limits do not act (``switching=False``, many runs).
+    """A joint coordinate that met a limit, or left it where limits do not act (``switching=False``).
 
     Attributes
     ----------

@@ -13,6 +13,7 @@ import numpy as np
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError, check_known
 from sarrus.base.numbers import real_array
+from sarrus.dynamics.contact_state import touching_of
 from sarrus.dynamics.evaluations import Evaluations
 from sarrus.kernels.c_function import prefetch
 from sarrus.kernels.rosenbrock_tableau import IMPLICIT_METHODS
@@ -213,7 +214,7 @@ def stepping_of(system: Evaluations, stepping: Stepping, switching: Any) -> Step
 
     So do those with contacts between geometries, always.
     """
-    if system.mechanism is not None and system.mechanism.geometry_contacts:
+    if system.touching_geometries:
         return stepping_of_many(system, stepping, switching)
     fixed = stepping.dt is not None and stepping.rtol is None and stepping.atol is None
     if not system.equations.touches or switching is False or stepping.method is not None or not fixed:
@@ -222,18 +223,37 @@ def stepping_of(system: Evaluations, stepping: Stepping, switching: Any) -> Step
 
 
 def stepping_of_many(system: Evaluations, stepping: Stepping, switching: Any) -> Stepping:
-    """Return how many runs step: in time where there are contacts with Coulomb friction, for events take Python."""
-    name = system.touching_name
-    if name is None or switching is False or stepping.method == TIME_STEPPING:
+    """Return how many runs step: in time where contacts, stops or dry friction act, for events take Python.
+
+    Raises `ArgumentError` for a method that does not know them.
+    """
+    what = what_acts(system)
+    if what is None or switching is False or stepping.method == TIME_STEPPING:
         return stepping
-    if stepping.method not in (None, AUTO):
+    given = stepping.method if stepping.method not in (None, AUTO) else None
+    if given is None and (stepping.rtol is not None or stepping.atol is not None):
+        given = "one with rtol and atol"
+    if given is not None:
         raise ArgumentError(
-            f"{system.name}: contact {name!r} has friction='coulomb', which in many runs at once and between "
-            f"geometries method={TIME_STEPPING!r} knows and {stepping.method!r} does not; leave it out, or "
-            "switching=False keeps such contacts open",
+            f"{system.name}: {what}, which in many runs at once and between geometries method={TIME_STEPPING!r} knows "
+            f"and {given!r} does not; leave it out, or switching=False leaves contacts with friction, limits and dry "
+            "friction out",
             element="method",
         )
     return replace(stepping, method=TIME_STEPPING)
+
+
+def what_acts(system: Evaluations) -> str | None:
+    """Return what acts in the runs of a system by steps in time or events alone, in words; None: nothing does."""
+    found = touching_of(system)
+    if found and found[0].kind == "contact":
+        return f"contact {found[0].name!r} has friction='coulomb'"
+    if system.touching_geometries:
+        return f"geometries {system.touching_geometries[0]!r} touch each other"
+    if found:
+        kinds = {"stop": "limits that stop it", "friction": "dry friction"}
+        return f"joint {found[0].name.rpartition('.')[0]!r} has {kinds[found[0].kind]}"
+    return None
 
 
 @dataclass(frozen=True)
@@ -303,10 +323,11 @@ def run_options(
     free = kept.kind in ("projection", "energy")
     scheme = choose_scheme(system, stepping, explicit_only=explicit_only or not free)
     if scheme.method == TIME_STEPPING:
-        system.without_activations(f"runs with method={TIME_STEPPING!r}")
+        system.without_activations(f"runs with method={TIME_STEPPING!r}, without switching=False,")
         if kept != _USUAL:
             raise ArgumentError(
-                f"method={TIME_STEPPING!r} closes loops and contacts by itself: leave stabilization as it is",
+                f"method={TIME_STEPPING!r} closes loops and contacts by itself: leave stabilization as it is, or "
+                "switching=False leaves contacts with friction, limits and dry friction out",
                 element="stabilization",
             )
     prefetch(implicit=scheme.method in IMPLICIT_METHODS)

@@ -19,6 +19,7 @@ from sarrus.control.law import Law
 from sarrus.control.sampling import Sampling
 from sarrus.coordinates.choices import Coordinates
 from sarrus.coordinates.relation import Relation, extend
+from sarrus.dynamics.evaluations import Evaluations
 from sarrus.dynamics.state_functions import StateFunction
 from sarrus.dynamics.system import System
 from sarrus.kernels.rosenbrock_tableau import IMPLICIT_METHODS
@@ -34,6 +35,7 @@ from sarrus.simulation.run_options import (
     check_positive,
     run_options,
     stepping_of,
+    what_acts,
 )
 from sarrus.simulation.switching import Switching
 from sarrus.simulation.trajectory import Trajectory
@@ -103,14 +105,16 @@ def simulate(
         "tangent-space", "null-space", or names of coordinates; see `sarrus.coordinates.choices.choose`. Charts that
         become poor are changed, which ``trajectory.events`` lists; named coordinates that fail end the run with
         COORDINATES_FAILED. A `sarrus.coordinates.Relation` R(q, y) = 0 appends the coordinates y to the system: the
-        trajectory is then that of the extended system, and ``force`` has zeros for y. Needs stabilization "projection".
+        trajectory is then that of the extended system, and ``force`` has zeros for y. Needs stabilization "projection";
+        like ``formulation`` it knows no contacts with friction, no limits and no dry friction.
     formulation : name in `sarrus.formulations.METHODS`, or a function like these, to solve for the acceleration
         instead of the compiled kernel, a hundred times slower; ``trajectory.condition`` is then that of the matrix it
         inverts. What it cannot solve ends the run with its diagnosis.
     stabilization : "projection" (default), "energy", "baumgarte" or "none"; a `sarrus.Stabilization` says more.
     events : functions whose zeros are located to 1e-10 s; terminal ones stop the run.
     switching : True lets contacts open and close by themselves, a `Switching` adds a schedule of closures that come
-        and go, False leaves everything as ``system.parameters`` say, and contacts with Coulomb friction open.
+        and go, False leaves contacts and closures that are constraints as ``system.parameters`` say, and contacts with
+        Coulomb friction, limits and dry friction out; limits that are crossed are still reported.
         ``trajectory.switches`` lists what switched; there the state is recorded twice, before and after. The system has
         its own parameters again at the end.
     every : record every so many steps; a `sarrus.Recording` says more, such as times at which to record.
@@ -140,6 +144,9 @@ def simulate(
     if not isinstance(system, System):
         raise ArgumentError(f"simulate needs a System, got {type(system).__name__}", element="system")
     if coordinates is not None and not isinstance(coordinates, str | Sequence):
+        what = what_acts(system) if switching is not False else None
+        if what is not None:
+            raise _unknown(system, what, "coordinates")
         system, q, v, coordinates = _extended(system, q, v, t0, coordinates)
     work = system.workspace().copy()
     if isinstance(control, Law):
@@ -205,15 +212,10 @@ def _check(motion: Motion) -> None:
             "coordinates= lie on the constraints by themselves: leave stabilization='projection' after every step",
             element="coordinates",
         )
-    touches = system.equations.touches if motion.switching is not False else ()
     if method == TIME_STEPPING:
         _check_time_stepping(motion)
-    elif touches and not motion.has_phases:
-        raise ArgumentError(
-            f"{system.name}: contact {touches[0].name!r} has friction='coulomb', which coordinates= and formulation= "
-            "do not know: leave them out, or switching=False keeps such contacts open",
-            element=touches[0].name,
-        )
+    elif (what := what_acts(system)) and motion.switching is not False and not motion.has_phases:
+        raise _unknown(system, what, "formulation" if motion.coordinates is None else "coordinates")
     implicit = method in IMPLICIT_METHODS
     if implicit or local:
         system.without_activations("implicit methods and coordinates=")
@@ -229,11 +231,23 @@ def _check(motion: Motion) -> None:
         )
 
 
+def _unknown(system: Evaluations, what: str, argument: str) -> ArgumentError:
+    """Return the error that something acts which an argument does not know."""
+    return ArgumentError(
+        f"{system.name}: {what}, which {argument}= does not know: leave it out, or switching=False leaves contacts "
+        "with friction, limits and dry friction out",
+        element=argument,
+    )
+
+
 def _check_time_stepping(motion: Motion) -> None:
     """Raise `ArgumentError` for what does not go together with time stepping."""
     system = motion.system
     others = {"coordinates": motion.coordinates, "formulation": motion.formulation}
+    what = what_acts(system) if motion.switching is not False else None
     for name in (name for name, given in others.items() if given is not None):
+        if what is not None:
+            raise _unknown(system, what, name)
         raise ArgumentError(
             f"method={TIME_STEPPING!r} has one of its own: leave {name} as it is", element=name
         )

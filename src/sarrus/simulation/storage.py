@@ -108,14 +108,15 @@ def axis_labels(known: Mapping[str, Any]) -> dict[str, Variable]:
 
 
 def _readings(trajectory: RecordedMotion) -> Readings | None:
-    """Return what the sensors read; None where no mechanism is known."""
+    """Return what the sensors read; None where no mechanism is known, or forces that they measure are not."""
     if trajectory.mechanism is None and getattr(trajectory.system, "mechanism", None) is None:
         return None
     from sarrus.simulation.readings import (
         read_run,  # here: it brings CasADi, which reading a file does not need
+        unknown_reactions,
     )
 
-    return read_run(trajectory)
+    return None if unknown_reactions(trajectory) else read_run(trajectory)
 
 
 def to_xarray(trajectory: RecordedMotion) -> xr.Dataset:

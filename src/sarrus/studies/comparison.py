@@ -24,7 +24,7 @@ from sarrus.dynamics.system import System
 from sarrus.files.atomic import checked_path, write_text
 from sarrus.files.netcdf import Dataset, Variable
 from sarrus.formulations import METHODS
-from sarrus.simulation.run_options import Stabilization
+from sarrus.simulation.run_options import Stabilization, what_acts
 from sarrus.simulation.simulate import simulate
 from sarrus.simulation.trajectory import Trajectory
 from sarrus.studies.comparison_row import ComparisonRow
@@ -161,7 +161,9 @@ def compare(
         ``{"textbook": {"formulation": "lagrange", "stabilization": "baumgarte"}, "kernel": {}}``.
     progress : a line per run on stderr, in a terminal with a bar while it lasts; default: in a terminal.
     options : options of `simulate` for every run, such as ``dt`` or ``stabilization``; those of a mapping come first.
-        Where they say nothing of steps, all runs have the same fixed steps of 1 ms. Errors are not estimated: the
+        Where they say nothing of steps, all runs have the same fixed steps of 1 ms. Where one of them has a formulation
+        or coordinates, which know no contacts with friction, no limits and no dry friction, these are left out of all
+        (``switching=False``). Errors are not estimated: the
         runs are there to be compared with each other.
 
     A formulation that cannot go on keeps its row, with status and message, and the others run all the same: `lagrange`
@@ -182,6 +184,9 @@ def compare(
     if not isinstance(system, System):
         raise ArgumentError(f"compare needs a System, got {type(system).__name__}", element="system")
     runs = {label: _filled({**options, **own}) for label, own in _runs(formulations, options).items()}
+    own = ("formulation", "coordinates")
+    if what_acts(system) and any(given.get(name) is not None for given in runs.values() for name in own):
+        runs = {label: {"switching": False, **given} for label, given in runs.items()}
     brief = min(duration, _BRIEF) if isinstance(duration, Real) else duration
     for label, given in runs.items():
         try:

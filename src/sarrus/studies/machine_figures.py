@@ -122,7 +122,7 @@ def _per_call(call: Callable[[], object]) -> float:
 
 
 def _forward(system: System, q: Array, v: Array) -> Iterator[Figure]:
-    python = _per_call(lambda: system.forward_dynamics(q, v))
+    python = _per_call(lambda: system.forward_dynamics(q, v, contacts=False))
     yield Figure("forward dynamics", 1e6 * python, "µs", "a, λ, Aᵀλ by a call from Python")
     table, out = system.workspace().table, np.empty(system.workspace().output_size)
     number = max(10, round(SECONDS / python))
@@ -164,7 +164,7 @@ def _linear(system: System, q: Array, v: Array) -> Iterator[Figure]:
 
     def run() -> float:
         began = perf_counter()
-        linearize_along(system, *many)
+        linearize_along(system, *many, contacts=False)
         return (perf_counter() - began) / LINEAR_MODELS
 
     yield Figure("linear model", 1e6 * _median(run), "µs", f"one of {LINEAR_MODELS} of linearize_along")

@@ -79,9 +79,11 @@ class Readout:
 def read(system: System, q: Array, t: float = 0.0) -> Readout:
     """Return the readout of a mechanism at rest at a closed configuration, let go there.
 
-    Redundant and singular configurations are ordinary input. Constraints that do not hold now count for nothing.
+    Redundant and singular configurations are ordinary input. Constraints that do not hold now count for nothing;
+    contacts with friction, stops and dry friction carry what they can, those between geometries are left out.
     """
-    found = system.forward_dynamics(q, np.zeros(system.nv), t=t, throw=False)
+    touching = not system.touching_geometries
+    found = system.forward_dynamics(q, np.zeros(system.nv), t=t, contacts=touching, throw=False)
     jacobian = system.constraint_jacobian(q, t=t)
     parts = ranked(jacobian, rank_cut(system, q, t, 1e-300))
     generic = generic_rank(system.workspace(), q, t)

@@ -33,6 +33,12 @@ _FLOATS = ("signs", "bounds", "given_bounds", "friction", "static", "limits", "r
 def contact_step(name: str, plan: SystemPlan, kernels: Kernels, natives: Natives, q: np.ndarray) -> Entry:
     """Return a step with contacts, stops and dry friction."""
     system, upper = plan.system, name.upper()
+    if system.touching_geometries:
+        pair = system.touching_geometries[0]
+        raise ArgumentError(
+            f"{system.name}: contact_step knows no contacts between geometries, such as {pair!r}; runs alone do",
+            element=pair,
+        )
     if not touching_of(system):
         raise ArgumentError(
             f"{system.name}: functions asks for contact_step, and it has no contacts with friction='coulomb', no "

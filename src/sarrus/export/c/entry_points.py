@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import casadi as ca
 
 from sarrus.base.status import Status
+from sarrus.dynamics.contact_state import touching_of
 from sarrus.dynamics.system import System
 from sarrus.export.c.contents import Member, Natives, SystemPlan
 from sarrus.export.c.functions import Kernels
@@ -61,6 +62,23 @@ def example(call: str, shown: tuple[str, str, int | str], *, said: str = "", dec
     return "\n".join(["    {", *(f"        {line}" for line in lines if line), "    }"])
 
 
+# What of a system only steps with contacts know, by the kind of `Touching`.
+_LEFT_OUT = {
+    "contact": "contacts with Coulomb friction",
+    "stop": "limits of joints",
+    "friction": "dry friction of joints",
+}
+
+
+def left_out(system: System) -> str:
+    """Return the sentence that says what of a system a function leaves out, empty where there is no such thing."""
+    kinds = dict.fromkeys(one.kind for one in touching_of(system))
+    names = [_LEFT_OUT[kind] for kind in kinds]
+    if system.touching_geometries:
+        names.append("contacts between geometries")
+    return f" Left out: {', '.join(names)}." if names else ""
+
+
 def forward_dynamics(name: str, plan: SystemPlan, kernels: Kernels) -> Entry:
     """Return accelerations, constraint forces and multipliers at a state, checked and sorted."""
     s, table = plan.system, plan.table
@@ -81,7 +99,7 @@ def forward_dynamics(name: str, plan: SystemPlan, kernels: Kernels) -> Entry:
         "constraints contradict each other (least squares); ALMOST where the residuals stay above 1e-9 of what is "
         "summed in them, ILL_CONDITIONED where M is so near to singular that a may have lost all digits; ILL_POSED "
         "or NOT_FINITE, then there is no answer."
-    )
+    ) + left_out(s)
     kernel, _ = kernels.call(answer_at, [table, View("W->answer", DOUBLE)])
     solve = f"code = {kernel}(W, W->answer);"
     again, non_ideal = [], []
@@ -194,7 +212,7 @@ def step(name: str, plan: SystemPlan, kernels: Kernels) -> Entry:
         "INCONSISTENT, ILL_CONDITIONED, ALMOST: forward dynamics had no full answer where it began. UNSTABLE_STEP: "
         "h is too long for the fastest forces, and errors have grown for four steps, each from where the one "
         "before ended."
-    )
+    ) + left_out(plan.system)
     memory = View("W->steps", DOUBLE, record=one.StepMemory)
     kernel, _ = kernels.call(one.single_step, [table, View("W->x", DOUBLE), Term("h", DOUBLE), memory])
     unit, _ = kernels.call(normalize, [table, View("W->x", DOUBLE)])

@@ -10,7 +10,7 @@ from sarrus.control.demands import ACHIEVED, Demand, ForceDemand, Settings
 from sarrus.control.law import Law
 from sarrus.dynamics.system import System
 from sarrus.export.c.contents import Member, Natives, array, clean
-from sarrus.export.c.entry_points import Entry, example, function, loop, prototype
+from sarrus.export.c.entry_points import Entry, example, function, left_out, loop, prototype
 from sarrus.export.c.functions import Kernels
 from sarrus.export.c.identifiers import listing, macros
 from sarrus.export.c.values import DOUBLE, INT, Address, Native, Table, Term, Value, View
@@ -150,7 +150,7 @@ def control_law(name: str, plan: LawPlan, kernels: Kernels) -> Entry:
         "has them. Returns OK; NOT_ACHIEVABLE where a demand is missed (least squares, those before it first); "
         "INFEASIBLE where limits allow no forces; ILL_POSED or NOT_FINITE, then u is not written. "
         "Quaternions in q must have length one."
-    )
+    ) + left_out(law.system)
     sample = (
         "The same at a sample: what the law remembers goes on by period [s]. multipliers are those of the plant, "
         "or NULL. reset forgets what was remembered."
@@ -233,7 +233,7 @@ def inverse_dynamics(name: str, plan: LawPlan, kernels: Kernels) -> Entry:
         "Inverse dynamics: the controls u of least norm that produce the acceleration a, loops and passive joints "
         "respected. Returns OK; NOT_ACHIEVABLE where the constraints or the actuators do not allow a (least "
         "squares); ILL_POSED or NOT_FINITE, then u is not written. Quaternions in q must have length one."
-    )
+    ) + left_out(s)
     public = function(
         signature,
         "    int i = 0;",

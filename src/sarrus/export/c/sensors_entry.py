@@ -7,7 +7,7 @@ import casadi as ca
 from sarrus.base.errors import ArgumentError
 from sarrus.dynamics.sensing import needs_accelerations, sensor_expressions, sensors_of
 from sarrus.export.c.contents import Member, Natives, SystemPlan
-from sarrus.export.c.entry_points import Entry, example, function, loop, prototype
+from sarrus.export.c.entry_points import Entry, example, function, left_out, loop, prototype
 from sarrus.export.c.functions import Kernels
 from sarrus.export.c.identifiers import enumeration
 from sarrus.export.c.values import DOUBLE, View
@@ -36,7 +36,7 @@ def sensors(name: str, plan: SystemPlan, kernels: Kernels, natives: Natives) -> 
     text = (
         "What the sensors read at a state; u and tau may be NULL: zeros. Returns what forward dynamics does where "
         "a sensor measures accelerations or forces, else OK; where there is no answer, readings are not written."
-    )
+    ) + (left_out(system) if needs_accelerations(found) else "")
     size, solve, unit, moved = system.parts.tau.stop, [], [], []
     if needs_accelerations(found):
         solve = [

@@ -50,7 +50,7 @@ def survey(report: ImportReport, names: Names) -> None:
     cones = [names.joints[j] for j in limited if names.joint_kinds[j] == "spherical"]
     scalar = [names.joints[j] for j in limited if names.joints[j] not in cones]
     if scalar:
-        reason = "stops in runs, without rebound; many runs report it alone"
+        reason = "stops runs without rebound, in dynamics and statics too"
         report.keep("joint limits", _list(scalar), reason)
     for name in cones:
         reason = "recorded as largest_angle; the cone of a ball joint does not act yet"
@@ -60,7 +60,9 @@ def survey(report: ImportReport, names: Names) -> None:
         count = len(VELOCITY_LABELS[names.joint_kinds[joint]])
         loss = float(np.max(model.dof_frictionloss[first : first + count]))
         if loss and not names.disabled("FRICTIONLOSS"):
-            report.keep("joint friction", name, f"dry friction of {loss:g} acts in runs")
+            report.keep(
+                "joint friction", name, f"dry friction of {loss:g} acts in runs, dynamics and statics"
+            )
         if hasattr(model, "jnt_springyield") and model.jnt_springyield[joint]:  # MuJoCo ≥ 4
             report.leave_out("joint spring", name, "the yield of its spring is left out: it stays elastic")
 
