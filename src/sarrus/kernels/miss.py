@@ -2,8 +2,8 @@
 
 With the left singular vector u of the smallest singular value of A, f = uᵀ φ has a critical point at the singular
 configuration, and the constraints are f = 0 there: two branches that cross where its value is zero, a hyperbola that
-turns from one to the other where it is not. Positions that are off by δ say that value to δ², so the motion goes on as a
-parabola for most of the way there, and is asked where σ is small but its vectors can be told.
+turns from one to the other where it is not. Positions that are off by δ say that value to δ², so the motion goes on as
+a parabola for most of the way there, and is asked where σ is small but its vectors can be told.
 """
 
 from __future__ import annotations

@@ -25,6 +25,8 @@ GO, AGAIN = 1000, 1001
 ROUNDING = 4e-15
 NOISE_LEVEL = 1e-8
 PATIENCE = 20.0
+# The error estimate of an explicit step across a singular configuration that is no rounding in any case.
+AT_MOST = 1e-3
 
 
 class Step(NamedTuple):
@@ -116,7 +118,9 @@ def _part(arrival, h, room, between):
     early = 1.0 - late
     fraction = arrival / h
     part = h
-    if 0.8 < fraction < 1.2 and arrival / late < min(0.999 * room, 1.9 * h):  # one time of the grid is passed, not two
+    if 0.8 < fraction < 1.2 and arrival / late < min(
+        0.999 * room, 1.9 * h
+    ):  # one time of the grid is passed, not two
         return arrival / late, False, True
     if fraction < early:
         part = arrival / early
@@ -144,12 +148,19 @@ def judge(table, x, good, step, size, speed, stages, work):
         error /= max(1.0, min(ROUNDING / (size * size), least) / tolerance)
     if step.crossing and error > 1.0:
         # Across a singular configuration the field on the constraints is smooth, and the estimate falls as the approach
-        # comes closer, until rounding of the stages takes over: enough then. The error is at right angles to the motion,
-        # and what the projection takes off.
+        # comes closer, until rounding of the stages takes over: enough then. The error is at right angles to the
+        # motion, and what the projection takes off.
         if (
             good
             and error >= 0.05 * state.tried_error
-            and (error * tolerance < least or goes_through(table, x, size / speed, stages, work))
+            and (
+                error * tolerance < least
+                or (
+                    table.implicit == 0
+                    and error * tolerance < AT_MOST
+                    and goes_through(table, x, size / speed, stages, work)
+                )
+            )
         ):
             error = 1.0
         else:

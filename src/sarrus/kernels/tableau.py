@@ -57,7 +57,9 @@ def tableau(name: str) -> Tableau:
         return Tableau(name, 4, a, b, np.array([0.0, 0.5, 0.5, 1.0]), np.zeros((0, 5)), 0)
     if name == TIME_STEPPING:
         # What matters of it: that it evaluates the start and the middle of a step.
-        return Tableau(name, 2, np.zeros((2, 2)), np.array([1.0, 0.0]), np.array([0.0, 0.5]), np.zeros((0, 3)), 0)
+        return Tableau(
+            name, 2, np.zeros((2, 2)), np.array([1.0, 0.0]), np.array([0.0, 0.5]), np.zeros((0, 3)), 0
+        )
     if name == "dopri5":
         a, b, errors = _rows(co.DOPRI5_A, 6), _rows([co.DOPRI5_B], 6)[0], _rows([co.DOPRI5_ERROR], 7)
         return Tableau(name, 5, a, b, np.array(co.DOPRI5_C), errors, 4)

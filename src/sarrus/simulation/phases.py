@@ -43,8 +43,8 @@ TURNED, CAUGHT = 0.1, 100.0
 PRESSED, SHOVE = 1e-6, 1e-6
 # What sticks with all of its friction but this part of it begins to slide.
 CRITICAL = 1e-9
-# From less than this part of it, other forces are looked for: some with which these parts of it are enough.
-SPENT, PARTS = 1e-3, (0.5, 0.9, 0.99)
+# From less than this part of it, other forces are looked for: some with which such a part of it is enough.
+SPENT, ENOUGH = 1e-3, 0.9
 # Phases shorter than this [s] in a row after which margins are taken ten times less exactly, and how much at the most.
 SOON, PATIENCE, MOST_LOOSE = 1e-7, 4, 1e6
 # Rounds in which directions of what begins to slide are found, and their change that is none.
@@ -77,6 +77,7 @@ class Phases:
         self.sizes = [*touches.rows_of_contacts, *([1] * (touching.stops + touching.dry))]
         self.first = np.concatenate([[0], np.cumsum(self.sizes)])
         self.modes, self.directions = touches.modes, touches.directions
+        self._spent: set[bytes] = set()  # modes in which no other forces than those at the limit were found
         self.settings = touches.settings
         self._acting, self._last, self._soon = 0, -np.inf, 0
         self._begin_slots(0.0)
@@ -322,14 +323,14 @@ class Phases:
     ) -> None:
         """Have what sticks with all of its friction do so with less, where other forces of redundant rows allow it."""
         sticking = [k for k in resting if self.modes[k] == STICKING and self.sizes[k] > 1]
-        if not any(self._slips(k, self.touches.begun, SPENT) for k in sticking):
+        asked = self.modes.tobytes()
+        if asked in self._spent or not any(self._slips(k, self.touches.begun, SPENT) for k in sticking):
             return
         kept = [array.copy() for array in (self.modes, self.directions, self.touches.begun)]
-        for part in PARTS:
-            less = coefficients | {k: part * coefficients[k] for k in sticking}
-            if not self._loosened(resting, held, going, velocity, less) and (self.modes == kept[0]).all():
-                return
+        less = coefficients | {k: ENOUGH * coefficients[k] for k in sticking}
+        if self._loosened(resting, held, going, velocity, less) or self.modes.tobytes() != asked:
             self.modes[:], self.directions[:], self.touches.begun[:] = kept
+            self._spent.add(asked)
 
     def _turn(self, beginning: list[int]) -> None:
         """Find the directions in which contacts begin to slide: those of their accelerations."""
