@@ -148,8 +148,8 @@ def judge(table, x, good, step, size, speed, stages, work):
         error /= max(1.0, min(ROUNDING / (size * size), least) / tolerance)
     if step.crossing and error > 1.0:
         # Across a singular configuration the field on the constraints is smooth, and the estimate falls as the approach
-        # comes closer, until rounding of the stages takes over: enough then. The error is at right angles to the
-        # motion, and what the projection takes off.
+        # comes closer, until rounding of the stages takes over: enough then. Where rounding has put the motion beside
+        # the crossing it grows as 1/σ² instead, at right angles to the motion, and the projection takes that off.
         if (
             good
             and error >= 0.05 * state.tried_error
@@ -157,7 +157,7 @@ def judge(table, x, good, step, size, speed, stages, work):
                 error * tolerance < least
                 or (
                     table.implicit == 0
-                    and error * tolerance < AT_MOST
+                    and 3.0 * state.tried_error <= error < AT_MOST / tolerance
                     and goes_through(table, x, size / speed, stages, work)
                 )
             )
