@@ -30,3 +30,8 @@ def add_free(mechanism, name, kind, size=(), position=(0.0, 0.0, 0.0), mass=1.0,
 def cube(half: float) -> np.ndarray:
     """Return the corners of a cube."""
     return half * np.array([[x, y, z] for x in (1, -1) for y in (1, -1) for z in (1, -1)], dtype=float)
+
+
+def run(system, q, v=None, duration=0.3, dt=1e-3, **options):
+    """Return a run by steps of a given length."""
+    return sr.simulate(system, q, v, duration=duration, dt=dt, error_estimate=False, **options)

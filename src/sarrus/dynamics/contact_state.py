@@ -306,10 +306,7 @@ def contact_state(
                 modes.append(Mode.OPEN)
                 continue
             if rates[0] < -slow:
-                impossible = impossible or (
-                    f"{one.kind} {one.name!r} closes with a velocity of {-rates[0] * one.unit:.3g}, which takes an "
-                    "impact"
-                )
+                impossible = impossible or it_hits(one, -float(rates[0]) * one.unit)
             elif changes[0] > steady:
                 modes.append(Mode.OPEN)
                 continue
@@ -321,6 +318,11 @@ def contact_state(
         modes.append(_mode_of_tails(one, rates, changes, slow, steady, directions))
     names = touch_names(system)
     return ContactState(touching, names, found.rows, found.gaps, tuple(modes), directions, impossible)
+
+
+def it_hits(one: Touching, speed: float) -> str:
+    """Return the words for what closes with a velocity."""
+    return f"{one.kind} {one.name!r} closes with a velocity of {speed:.3g}, which takes an impact"
 
 
 def below_its_plane(system: Evaluations, one: Touching, gap: float) -> ArgumentError:

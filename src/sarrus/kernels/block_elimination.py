@@ -6,8 +6,9 @@ blocks. The order, and what fills in, depend on the pattern alone: they are kept
 
 from __future__ import annotations
 
+from sarrus.kernels.dense import eliminate as solve_with_pivots
 from sarrus.kernels.flat import inserted, internal
-from sarrus.kernels.vectors import axpy, copy, copy_scaled, dot, fill, multiply, swap
+from sarrus.kernels.vectors import axpy, copy, copy_scaled, dot, fill
 
 # Velocities of a free body: blocks of such sizes are unrolled.
 FREE = 6
@@ -172,36 +173,12 @@ def invert(a, n, before, rest):
     good = _invert_without_pivots(a, FREE, before) if n == FREE else _invert_without_pivots(a, n, before)
     if good:
         return True
-    copy(before, a, n * n)
-    return invert_with_pivots(a, n, rest)
-
-
-@internal
-def invert_with_pivots(a, n, rest):
-    """Do so with exchanges of rows."""
     fill(rest, 0.0, n * n)
     for k in range(n):
         rest[k * (n + 1)] = 1.0
-    for k in range(n):
-        pivot, size = k, abs(a[k * n + k])
-        for i in range(k + 1, n):
-            if abs(a[i * n + k]) > size:
-                pivot, size = i, abs(a[i * n + k])
-        if not size > 0.0:
-            return False
-        if pivot != k:
-            swap(a + k * n, a + pivot * n, n)
-            swap(rest + k * n, rest + pivot * n, n)
-        inverse = 1.0 / a[k * n + k]
-        multiply(a + k * n, inverse, n)
-        multiply(rest + k * n, inverse, n)
-        for i in range(n):
-            weight = a[i * n + k]
-            if i != k and weight != 0.0:
-                axpy(-weight, a + k * n, a + i * n, n)
-                axpy(-weight, rest + k * n, rest + i * n, n)
+    good = solve_with_pivots(before, rest, n, n) == 0
     copy(rest, a, n * n)
-    return True
+    return good
 
 
 @internal

@@ -8,8 +8,6 @@ a parabola for most of the way there, and is asked where σ is small but its vec
 
 from __future__ import annotations
 
-import numpy as np
-
 from sarrus.kernels import layout as la
 from sarrus.kernels import passage_layout as pl
 from sarrus.kernels.flat import exists, internal
@@ -42,4 +40,4 @@ def goes_through(table, x, arrival, stages, work):
     factors, value = la.factors_of(table), 0.0
     for j in range(table.nh):
         value += state.left[j] * factors.rows[j] * work.native[j]
-    return abs(value) <= ROUNDING_OF_GAPS and np.isfinite(value)
+    return abs(value) <= ROUNDING_OF_GAPS

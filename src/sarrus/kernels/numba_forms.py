@@ -47,16 +47,14 @@ from sarrus.kernels.record import Record, laid, pointee, record_fields
 
 # Functions of the layouts that the kernels call as Python does: those without annotations.
 _LAYOUTS = (
-    *(
-        batch_layout,
-        colliding_layout,
-        cone_layout,
-        contact_layout,
-        contact_problem_layout,
-        lane_layout,
-        law_layout,
-        layout,
-    ),
+    batch_layout,
+    colliding_layout,
+    cone_layout,
+    contact_layout,
+    contact_problem_layout,
+    lane_layout,
+    law_layout,
+    layout,
     models_layout,
     passage_layout,
     touching_layout,

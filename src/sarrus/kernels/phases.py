@@ -171,12 +171,12 @@ def _rub(table, tau, work):
             continue
         row, n = touching.first_rows[k], touching.sizes[k]
         slip, way = work.native + row, touching.directions + row
-        speed, forward = 0.0, 0.0
+        square, forward = 0.0, 0.0
         for j in range(1, n):
-            speed += slip[j] * slip[j]
+            square += slip[j] * slip[j]
             forward += slip[j] * way[j]
         # What slides next to not at all does so in the direction in which it began; the field is smooth between.
-        aside = max(0.0, 1.0 - speed / (2.0 * touching.settings.still) ** 2) ** 2 * touching.settings.still
+        aside = max(0.0, 1.0 - square / (2.0 * touching.settings.still) ** 2) ** 2 * touching.settings.still
         along_slip, size = 1.0 if forward >= 0.0 else -1.0, 0.0
         for j in range(1, n):
             work.drag[row + j] = along_slip * slip[j] + aside * way[j]

@@ -25,8 +25,9 @@ GO, AGAIN = 1000, 1001
 ROUNDING = 4e-15
 NOISE_LEVEL = 1e-8
 PATIENCE = 20.0
-# The error estimate of an explicit step across a singular configuration that is no rounding in any case.
-AT_MOST = 1e-3
+# The error estimate of an explicit step across a singular configuration grows by so much from half the way before where
+# rounding is all there is of it; and what is no rounding in any case.
+GROWTH, AT_MOST = 3.0, 1e-3
 
 
 class Step(NamedTuple):
@@ -118,9 +119,8 @@ def _part(arrival, h, room, between):
     early = 1.0 - late
     fraction = arrival / h
     part = h
-    if 0.8 < fraction < 1.2 and arrival / late < min(
-        0.999 * room, 1.9 * h
-    ):  # one time of the grid is passed, not two
+    farthest = min(0.999 * room, 1.9 * h)  # one time of the grid is passed, not two
+    if 0.8 < fraction < 1.2 and arrival / late < farthest:
         return arrival / late, False, True
     if fraction < early:
         part = arrival / early
@@ -132,6 +132,18 @@ def _part(arrival, h, room, between):
         part = h - (h - arrival) / early
     whole = not 1e-3 * h < part < 0.999 * h
     return (h if whole else part), whole, False
+
+
+@internal
+def _is_put_aside(table, x, error, arrival, stages, work):
+    """Tell whether an explicit step is refused a crossing only as rounding has put the motion beside it.
+
+    The estimate then grows as 1/σ², at right angles to the motion, and the projection takes that off.
+    """
+    state = table.run
+    tolerance = max(state.relative, state.absolute)
+    grows = GROWTH * state.tried_error <= error < AT_MOST / tolerance
+    return table.implicit == 0 and grows and goes_through(table, x, arrival, stages, work)
 
 
 @internal
@@ -148,20 +160,9 @@ def judge(table, x, good, step, size, speed, stages, work):
         error /= max(1.0, min(ROUNDING / (size * size), least) / tolerance)
     if step.crossing and error > 1.0:
         # Across a singular configuration the field on the constraints is smooth, and the estimate falls as the approach
-        # comes closer, until rounding of the stages takes over: enough then. Where rounding has put the motion beside
-        # the crossing it grows as 1/σ² instead, at right angles to the motion, and the projection takes that off.
-        if (
-            good
-            and error >= 0.05 * state.tried_error
-            and (
-                error * tolerance < least
-                or (
-                    table.implicit == 0
-                    and 3.0 * state.tried_error <= error < AT_MOST / tolerance
-                    and goes_through(table, x, size / speed, stages, work)
-                )
-            )
-        ):
+        # comes closer, until rounding of the stages takes over: enough then.
+        rounded = good and error >= 0.05 * state.tried_error and error * tolerance < least
+        if rounded or (good and _is_put_aside(table, x, error, size / speed, stages, work)):
             error = 1.0
         else:
             state.rejected += 1.0

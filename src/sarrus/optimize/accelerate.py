@@ -29,6 +29,7 @@ from sarrus.dynamics.contact_state import (
     Mode,
     Touching,
     below_its_plane,
+    it_hits,
     touch_names,
     touch_rows,
     touching_of,
@@ -154,9 +155,7 @@ class _Acceleration:
     def answer(self) -> ContactForces:
         """Return the forces, or why there are none."""
         if self.closing:
-            (one, speed), *_ = self.closing
-            text = f"{one.kind} {one.name!r} closes with a velocity of {speed:.3g}, which takes an impact"
-            return self._said(None, text, Status.INCONSISTENT)
+            return self._said(None, it_hits(*self.closing[0]), Status.INCONSISTENT)
         self._find_operator()
         forces, status = self._find_modes()
         if status is Status.INFEASIBLE:

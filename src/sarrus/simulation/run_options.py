@@ -236,11 +236,14 @@ def stepping_of_many(system: Evaluations, stepping: Stepping, switching: Any) ->
     if given is not None:
         raise ArgumentError(
             f"{system.name}: {what}, which in many runs at once and between geometries method={TIME_STEPPING!r} knows "
-            f"and {given!r} does not; leave it out, or switching=False leaves contacts with friction, limits and dry "
-            "friction out",
+            f"and {given!r} does not; leave it out, or {LEAVES_OUT}",
             element="method",
         )
     return replace(stepping, method=TIME_STEPPING)
+
+
+# The way out of what does not know these.
+LEAVES_OUT = "switching=False leaves contacts with friction, limits and dry friction out"
 
 
 def what_acts(system: Evaluations) -> str | None:
@@ -327,7 +330,7 @@ def run_options(
         if kept != _USUAL:
             raise ArgumentError(
                 f"method={TIME_STEPPING!r} closes loops and contacts by itself: leave stabilization as it is, or "
-                "switching=False leaves contacts with friction, limits and dry friction out",
+                f"{LEAVES_OUT}",
                 element="stabilization",
             )
     prefetch(implicit=scheme.method in IMPLICIT_METHODS)

@@ -29,6 +29,7 @@ from sarrus.simulation.determinacy import estimate_determinacy
 from sarrus.simulation.inputs import Event, check_events, with_force
 from sarrus.simulation.motion import Motion
 from sarrus.simulation.run_options import (
+    LEAVES_OUT,
     Recording,
     Stabilization,
     Stepping,
@@ -234,8 +235,7 @@ def _check(motion: Motion) -> None:
 def _unknown(system: Evaluations, what: str, argument: str) -> ArgumentError:
     """Return the error that something acts which an argument does not know."""
     return ArgumentError(
-        f"{system.name}: {what}, which {argument}= does not know: leave it out, or switching=False leaves contacts "
-        "with friction, limits and dry friction out",
+        f"{system.name}: {what}, which {argument}= does not know: leave it out, or {LEAVES_OUT}",
         element=argument,
     )
 
