@@ -131,6 +131,7 @@ class CollidingWork(NamedTuple):
     chosen: Any  # its rows among those that take part
     numbered: Any  # and among all
     given: Any
+    turn: Any
     numbers: Any
     impulses: Any
 
@@ -143,7 +144,7 @@ def colliding_sizes(colliding, rows, nv):
         places=N_POSE * colliding.bodies, motion=moved, ahead=moved, found=room * N_SEEN, later=room * N_SEEN,
         parts=rows * part, turned=rows * part, reply=rows * part, shared=2 * rows, own=rows,
         own_turned=rows, rates=rows, bias=rows, block=colliding.block_size, moved=nv, leader=components,
-        ready=1, chosen=rows, numbered=rows, given=rows, numbers=rows, impulses=rows,
+        ready=1, chosen=rows, numbered=rows, given=rows, turn=rows, numbers=rows, impulses=rows,
     )  # fmt: skip
 
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from sarrus.kernels import contact_problem_layout as cp
 from sarrus.kernels import friction as fr
+from sarrus.kernels.agreement import make_agree
 from sarrus.kernels.contact_problem_layout import ContactProblem
 from sarrus.kernels.flat import exists, internal
 from sarrus.kernels.record import Floats
@@ -80,6 +81,9 @@ def _solve_whole(table, work, m, blocks, what, enough, target):
     for _ in range(-what):
         most = 0.1 * min(most, 1e-8)
     left, sweeps = _newton(table, work, m, blocks, np.inf, LEAST_RIDGE, most, target), SWEEPS
+    if enough < left < np.inf and make_agree(table, work, m):
+        copy(work.best, work.forces, m)
+        left = _newton(table, work, m, blocks, np.inf, LEAST_RIDGE, most, target)
     giving = MOST_GIVING
     for _ in range(what):
         if left <= enough or not left < np.inf:
@@ -141,6 +145,7 @@ def _scale(table, work, m, blocks, stretch):
     for i in range(m):
         factor = work.factors[i]
         work.velocities[i] = table.velocities[i] * factor / size
+        work.turn[i] = table.turn[i] * factor / size if exists(table.turn) else 0.0
         work.forces[i] = table.forces[i] / (factor * size)
         for j in range(0 if sparse else m):
             work.operator[i * m + j] = table.operator[i * m + j] * factor * work.factors[j]

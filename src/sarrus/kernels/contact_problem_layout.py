@@ -88,6 +88,7 @@ class ContactProblem(Record, of=int):
     sparse: int  # 1 where rows are given by their parts
     parts: Annotated[Any, Parts]
     velocities: Floats  # b
+    turn: Floats  # part of b that need not agree between rows, see `sarrus.kernels.agreement`; or none
     forces: Floats  # r to begin with, then the answer
     work: Floats
 
@@ -113,6 +114,7 @@ class ContactWorkspace(NamedTuple):
     factors: Any  # of each row
     operator: Any
     velocities: Any
+    turn: Any
     numbers: Any  # of each block
     forces: Any
     speeds: Any  # u
@@ -132,7 +134,7 @@ class ContactWorkspace(NamedTuple):
 def contact_sizes(m, blocks, whole):
     """Return the lengths of its parts; ``whole`` is the room for a matrix: m², 0 where rows have parts."""
     return ContactWorkspace(
-        facts=N_FACTS, factors=m, operator=whole, velocities=m, numbers=blocks, forces=m, speeds=m, gap=m, way=m,
+        facts=N_FACTS, factors=m, operator=whole, velocities=m, turn=m, numbers=blocks, forces=m, speeds=m, gap=m, way=m,
         ahead=m, ahead_speeds=m, ahead_gap=m, best=m, kept=m, matrix=whole, shifted=m,
         small=2 * WIDEST * (WIDEST + 1), active=m,
     )  # fmt: skip

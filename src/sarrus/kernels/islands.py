@@ -18,8 +18,9 @@ BEGINNINGS = 5
 BEGINNINGS_OF_MANY, LAST_BEGINNINGS = 3, 7
 # Rows of an island with more velocities than rows up to which its problem is solved with W as it is.
 FEW = 36
-# To which part gaps are closed, and steps of conjugate gradients for that.
-CLOSING, MOST_CLOSINGS = 1e-5, 60
+# To which part gaps are closed, steps of conjugate residuals for that, and the part of the mean response of gaps from
+# which on what is left cannot be closed.
+CLOSING, MOST_CLOSINGS, FLAT, TINY = 1e-5, 60, 1e-9, 1e-300
 
 
 @internal
@@ -187,7 +188,8 @@ def _gather(table, room, island, m, contacts, blocks, work):
             found += 1
             for j in range(i, i + n):
                 room.chosen[count] = j
-                room.given[count], room.impulses[count] = work.given[j], work.impulses[j]
+                room.given[count], room.turn[count] = work.given[j], work.turn[j]
+                room.impulses[count] = work.impulses[j]
                 count += 1
         if block < contacts:
             problem.contacts = found
@@ -266,33 +268,43 @@ def _breaks_loose(table, room, m, work):
 
 @internal
 def close_gaps(table, count, work):
-    """Replace gaps of ``count`` chosen rows, at work.velocity, by forces that close them, by conjugate gradients.
+    """Replace gaps of ``count`` chosen rows, at work.velocity, by forces that close them as far as can be.
 
-    The rows are those at ``work.given`` among those that take part. To a part of the gaps: what is left is closed next.
+    The rows are those at ``work.given`` among those that take part. Conjugate residuals (Stiefel, Commentarii
+    Mathematici Helvetici 29, 1955) leave less with every step, also of gaps that redundant rows cannot close together;
+    conjugate gradients would go astray there. What is left of the others is closed next.
     """
-    touching = table.touching
-    colliding, room, nv = touching.colliding, work_of(table), table.nv
-    gaps, left, way, product = work.velocity, room.given, room.impulses, room.numbers
-    copy(gaps, left, count)
-    copy(gaps, way, count)
-    fill(gaps, 0.0, count)
-    square = dot(left, left, count)
-    least = CLOSING * CLOSING * square
+    room = work_of(table)
+    forces, left, way = work.velocity, room.given, room.impulses
+    product, ahead = room.numbers, room.chosen
+    copy(forces, left, count)
+    fill(forces, 0.0, count)
+    copy(left, way, count)
+    _close(table, count, left, ahead, work)
+    copy(ahead, product, count)
+    square, curve = dot(left, left, count), dot(left, ahead, count)
+    least, flat = CLOSING * CLOSING * square, FLAT * curve / max(square, TINY)
     for _ in range(MOST_CLOSINGS):
-        if not square > least:
+        if not (square > least and curve > flat * square):
             break
-        fill(work.way, 0.0, nv)
-        for i in range(count):
-            add_parts(colliding, room, room.reply, int(work.which[int(work.given[i])]), way[i], work.way)
-        for i in range(count):
-            row = int(work.which[int(work.given[i])])
-            product[i] = along_parts(colliding, room, room.parts, row, work.way)
-        curve = dot(way, product, count)
-        if not curve > 0.0:
-            break
-        part = square / curve
-        axpy(part, way, gaps, count)
+        part = curve / dot(product, product, count)
+        axpy(part, way, forces, count)
         axpy(-part, product, left, count)
-        before, square = square, dot(left, left, count)
+        _close(table, count, left, ahead, work)
+        before, curve, square = curve, dot(left, ahead, count), dot(left, left, count)
         for i in range(count):
-            way[i] = left[i] + square / before * way[i]
+            way[i] = left[i] + curve / before * way[i]
+            product[i] = ahead[i] + curve / before * product[i]
+
+
+@internal
+def _close(table, count, forces, out, work):
+    """Write by how much forces on the chosen rows close their gaps."""
+    colliding, room = table.touching.colliding, work_of(table)
+    fill(work.way, 0.0, table.nv)
+    for i in range(count):
+        row = int(work.which[int(work.given[i])])
+        add_parts(colliding, room, room.reply, row, forces[i], work.way)
+    for i in range(count):
+        row = int(work.which[int(work.given[i])])
+        out[i] = along_parts(colliding, room, room.parts, row, work.way)

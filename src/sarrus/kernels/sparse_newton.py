@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from sarrus.kernels import friction as fr
+from sarrus.kernels.agreement import make_parts_agree
 from sarrus.kernels.flat import internal
 from sarrus.kernels.sparse_problem import lay_rows, sparse_direction, sparse_speeds, sparse_sweep
 from sarrus.kernels.vectors import add, axpy, copy
@@ -43,6 +44,9 @@ def solve_by_parts(table, work, m, blocks, tries, enough, good, target):
     sparse_sweep(table, work, m, blocks, FIRST_SWEEPS)
     copy(work.forces, work.kept, m)
     left = min(left, _descend(table, work, m, blocks, left, 0, enough, target))
+    if enough < left < np.inf and make_parts_agree(table, work, m, blocks):
+        copy(work.best, work.forces, m)
+        left = _descend(table, work, m, blocks, np.inf, 0, enough, target)
     for _ in range(tries):
         if left < NEAR:
             for ridge in RIDGES:

@@ -90,7 +90,7 @@ def _pull(own, stride, n, v, out, width):
 
 
 @internal
-def _push_block(parts, room, k, at, n, forces):
+def push_block(parts, room, k, at, n, forces):
     """Add what the forces of a block do to the velocities."""
     w = parts.widest
     for s in range(2):
@@ -105,7 +105,7 @@ def _push_block(parts, room, k, at, n, forces):
 
 
 @internal
-def _pull_block(parts, room, k, at, n, out):
+def pull_block(parts, room, k, at, n, out):
     """Add what the velocities are along the rows of a block."""
     w = parts.widest
     for s in range(2):
@@ -126,12 +126,12 @@ def sparse_speeds(table, work, r, u, m, blocks):
     room, at = cp.parts_work(parts), 0
     fill(room.speed, 0.0, parts.velocities)
     for k in range(blocks):
-        _push_block(parts, room, k, at, table.sizes[k], r + at)
+        push_block(parts, room, k, at, table.sizes[k], r + at)
         at += table.sizes[k]
     copy(work.velocities, u, m)
     at = 0
     for k in range(blocks):
-        _pull_block(parts, room, k, at, table.sizes[k], u + at)
+        pull_block(parts, room, k, at, table.sizes[k], u + at)
         at += table.sizes[k]
 
 
@@ -140,17 +140,16 @@ def sparse_direction(table, work, m, blocks, ridge):
     """Write the step of Newton's method to work.way; False where there is none."""
     parts, way, at = table.parts, work.way, 0
     room = cp.parts_work(parts)
-    clear(parts, room)
-    fill(room.speed, 0.0, parts.velocities)
+    begin_step(parts, room)
     for k in range(blocks):
         n, cone, D = table.sizes[k], k < table.contacts, room.slopes + at * cp.WIDEST
         r, u, F = work.forces + at, work.speeds + at, work.gap + at
         opened = fr.soft_step(cone, work.numbers[k], r, u, F, n, ridge, way + at, D)
         for i in range(at, at + n):
             way[i] = -way[i]
-        _push_block(parts, room, k, at, n, way + at)
+        push_block(parts, room, k, at, n, way + at)
         if not opened:
-            _couple(parts, room, k, at, n, D)
+            couple_block(parts, room, k, at, n, D)
         at += n
     if not eliminate(parts, room, room.speed):
         return False
@@ -158,7 +157,7 @@ def sparse_direction(table, work, m, blocks, ridge):
     for k in range(blocks):
         n, D = table.sizes[k], room.slopes + at * cp.WIDEST
         fill(room.small, 0.0, n)
-        _pull_block(parts, room, k, at, n, room.small)
+        pull_block(parts, room, k, at, n, room.small)
         for i in range(n):
             way[at + i] -= dot(D + i * n, room.small, n)
         at += n
@@ -166,7 +165,14 @@ def sparse_direction(table, work, m, blocks, ridge):
 
 
 @internal
-def _couple(parts, room, k, at, n, D):
+def begin_step(parts, room):
+    """Begin with no blocks of rows, and velocities that are zero."""
+    clear(parts, room)
+    fill(room.speed, 0.0, parts.velocities)
+
+
+@internal
+def couple_block(parts, room, k, at, n, D):
     """Add K Gᵀ D G of a block of rows."""
     w, count = parts.widest, int(room.count[0])
     for t in range(2):
@@ -233,7 +239,7 @@ def sparse_sweep(table, work, m, blocks, count):
     _find_own(table, room, blocks)
     fill(room.speed, 0.0, parts.velocities)
     for k in range(blocks):
-        _push_block(parts, room, k, at, table.sizes[k], r + at)
+        push_block(parts, room, k, at, table.sizes[k], r + at)
         at += table.sizes[k]
     for _ in range(count):
         at = 0
@@ -247,9 +253,9 @@ def _visit(table, work, room, k, at):
     """Find the forces of one block with those of others as they are."""
     n, u = table.sizes[k], work.speeds + at
     copy(work.velocities + at, u, n)
-    _pull_block(table.parts, room, k, at, n, u)
+    pull_block(table.parts, room, k, at, n, u)
     _settle(k < table.contacts, work.numbers[k], work.forces + at, u, n, room, at)
-    _push_block(table.parts, room, k, at, n, room.small)
+    push_block(table.parts, room, k, at, n, room.small)
 
 
 @internal

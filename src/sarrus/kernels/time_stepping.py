@@ -47,6 +47,7 @@ from sarrus.kernels.touching_rows import (
     load_motion,
     rate_of,
     speed_before,
+    turn_of,
 )
 from sarrus.kernels.vectors import add, axpy, copy, copy_scaled, fill, is_finite
 
@@ -282,8 +283,7 @@ def _begin(table, x, h, begun, again, work):
         speed = along(table, work, row, work.ahead)
         if drifts(touching, row):  # what moves by itself, and the turn of the row from the middle to the end
             speed += rate_of(table, work, row) - along(table, work, row, work.middle + nq)
-            speed += 0.5 * h * bias_of(table, work, row)
-        work.velocity[row] = speed
+        work.velocity[row] = speed + turn_of(table, h, row, work)
     for k in range(unilateral):
         row = touching.first_rows[k]
         joined = again and work.active[k] == 1.0 and work.gap[k] > settings.closed and work.forecast[k] >= 0.0

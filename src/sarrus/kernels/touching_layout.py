@@ -191,6 +191,7 @@ class TouchWork(NamedTuple):
     lasts: Any  # whether the row was closed before, without an impact
     operator: Any
     given: Any
+    turn: Any  # part of these: the turn of the row from the middle to the end
     numbers: Any
     impulses: Any
     matrix: Any
@@ -214,7 +215,7 @@ def touch_sizes(touching, nq, nv, size):
         active=unilateral, forecast=unilateral, delay=unilateral,
         response=responses, drag=rows, states=LANES * size, slopes=LANES * (nq + nv + N_GAUGE),
         velocity=rows, begin=rows, which=rows, owner=rows, assembled=1, lasts=rows,
-        operator=max(dense * dense, rows), given=rows, numbers=blocks, impulses=rows, matrix=dense * dense,
+        operator=max(dense * dense, rows), given=rows, turn=rows, numbers=blocks, impulses=rows, matrix=dense * dense,
         inverse=dense * dense, left=rows, solver=solver,
     )  # fmt: skip
 

@@ -10,7 +10,7 @@ from sarrus.kernels.batch_layout import LANES
 from sarrus.kernels.flat import exists, internal
 from sarrus.kernels.islands import BEGINNINGS, solve_islands
 from sarrus.kernels.native_call import call_kernel, call_native
-from sarrus.kernels.touching_rows import add_force, along, speed_before
+from sarrus.kernels.touching_rows import add_force, along, speed_before, turn_of
 from sarrus.kernels.vectors import copy, dot, fill, is_finite
 
 # Responses of so many rows are found one after the other.
@@ -132,7 +132,7 @@ def find_impulses(table, x, h, begun, again, known, work):
         return 0
     for i in range(m):
         row = int(work.which[i])
-        work.given[i] = work.velocity[row]
+        work.given[i], work.turn[i] = work.velocity[row], turn_of(table, h, row, work)
         work.impulses[i] = work.begin[row] if known else h * begun.lasting[row]
     if exists(touching.colliding):
         return solve_islands(table, m, again, work)

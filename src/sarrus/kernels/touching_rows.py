@@ -166,6 +166,12 @@ def bias_of(table, work, row):
 
 
 @internal
+def turn_of(table, h, row, work):
+    """Return by how much the velocity of a row changes from the middle to the end of a step as the row turns."""
+    return 0.5 * h * bias_of(table, work, row) if drifts(table.touching, row) else 0.0
+
+
+@internal
 def load_gaps(touching, x, out):
     """Write the gaps at x."""
     if touching.contacts > 0:
@@ -188,5 +194,4 @@ def speed_before(table, work, row, v, h):
     touching, speed = table.touching, along(table, work, row, v)
     if drifts(touching, row):
         speed += rate_of(table, work, row) - along(table, work, row, work.middle + table.nq)
-        speed -= 0.5 * h * bias_of(table, work, row)
-    return speed
+    return speed - turn_of(table, h, row, work)

@@ -175,7 +175,7 @@ class Touches:
             self._own = laid(collisions.room, cl.colliding_sizes(collisions.table, rows, system.nv))
         own, problem = self._own, self.problem
         problem.numbers, problem.velocities, problem.forces = own.numbers, own.given, own.impulses
-        problem.operator, problem.work = work.operator, work.solver
+        problem.operator, problem.turn, problem.work = work.operator, own.turn, work.solver
         if collisions is not None:
             self._parts = parts = collisions.parts(own, rows, system.nv)
             self._room_of_parts = np.zeros(sum(cp.parts_sizes(parts)))

@@ -160,6 +160,7 @@ def _problem(plan: SystemPlan, touching: tl.Touching) -> Table:
         "numbers": "numbers",
         "operator": "operator",
         "velocities": "given",
+        "turn": "turn",
         "forces": "impulses",
         "work": "solver",
     }
