@@ -8,7 +8,7 @@ from sarrus.kernels import touching_layout as tl
 from sarrus.kernels.acceleration import CLEAR_ENOUGH, are_regular
 from sarrus.kernels.batch_layout import LANES
 from sarrus.kernels.flat import exists, internal
-from sarrus.kernels.islands import BEGINNINGS, solve_islands
+from sarrus.kernels.islands import BEGINNINGS, keep_rows, solve_islands
 from sarrus.kernels.native_call import call_kernel, call_native
 from sarrus.kernels.touching_rows import add_force, along, speed_before, turn_of
 from sarrus.kernels.vectors import copy, dot, fill, is_finite
@@ -136,6 +136,12 @@ def find_impulses(table, x, h, begun, again, known, work):
         work.impulses[i] = work.begin[row] if known else h * begun.lasting[row]
     if exists(touching.colliding):
         return solve_islands(table, m, again, work)
+    closes = False
+    for i in range(m):
+        k = int(work.owner[i])
+        closes = closes or (k >= 0 and work.delay[k] > 0.0)
+    if closes:
+        keep_rows(work.given, work.turn, m)
     if touching.slope != 0 and m > ALONE:
         respond_together(table, m, work)
     for i in range(m):
