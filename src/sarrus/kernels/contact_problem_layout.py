@@ -10,6 +10,8 @@ from sarrus.kernels.record import Floats, Integers, Record, laid
 WIDEST = 6
 # What is answered.
 SOLVED, UNSOLVED = 0, 1
+# Rows from which on an island is sparse, and cone programs take too long to help where Newton's method does not.
+MANY = 96
 # Relative residual that an answer usually has at the most.
 USUAL = 1e-8
 # Added to what is asked for a rough answer, and the relative residual of that.
@@ -86,6 +88,7 @@ class ContactProblem(Record, of=int):
     numbers: Floats  # μ of contacts, limits of dry friction
     operator: Floats  # W (m × m), symmetric; of a sparse problem its diagonal
     sparse: int  # 1 where rows are given by their parts
+    lenient: int  # 1 where cone programs have not led to an answer either
     parts: Annotated[Any, Parts]
     velocities: Floats  # b
     turn: Floats  # part of b that need not agree between rows, see `sarrus.kernels.agreement`; or none

@@ -135,7 +135,7 @@ def solve_islands(table, m, again, work):
         count = _gather(table, room, c, m, contacts, blocks, work)
         if count == 0:
             continue
-        few = count <= (FEW if count <= _freedom(colliding, room, c) else tl.MOST_DENSE)
+        few = count <= (FEW if count <= _freedom(colliding, room, c) else cp.MANY)
         problem.sparse = 0 if few else 1
         if problem.sparse != 0:
             finite = _lay_parts(touching, room, count, work)
@@ -150,7 +150,7 @@ def solve_islands(table, m, again, work):
         solved = call_kernel(touching.solver, problem, work.solver, asked) == cp.SOLVED
         if again and problem.sparse != 0 and facts.residual > cp.USUAL:
             asked = LAST_BEGINNINGS
-            if count <= tl.MOST_DENSE and _assemble(colliding, room, count, work):
+            if count <= cp.MANY and _assemble(colliding, room, count, work):
                 problem.sparse, asked = 0, BEGINNINGS
             solved = call_kernel(touching.solver, problem, work.solver, asked) == cp.SOLVED
         while solved and _breaks_loose(table, room, count, work):

@@ -22,8 +22,6 @@ N_GAUGE = 3
 OPEN, STICKING, SLIDING = 0, 1, 2
 # Ends of parts of steps that are known, and the number of the slot that is room.
 PARTIAL = 4
-# Rows of an island from which on its contact problem is sparse.
-MOST_DENSE = 96
 ROOM = 2 + PARTIAL
 
 
@@ -204,7 +202,7 @@ def touch_sizes(touching, nq, nv, size):
     """Return the lengths of its parts; ``size`` is that of an x."""
     rows, unilateral = row_count(touching), lasting_contacts(touching) + touching.more_contacts
     blocks = unilateral + touching.dry
-    dense = rows if touching.more_rows == 0 else min(rows, MOST_DENSE)
+    dense = rows if touching.more_rows == 0 else min(rows, cp.MANY)
     responses = rows * nv if touching.more_rows == 0 else 0
     solver = 0
     for part in cp.contact_sizes(rows, blocks, dense * dense):

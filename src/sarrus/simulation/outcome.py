@@ -89,9 +89,14 @@ def trajectory_of(loop: Integration, seconds: float, failure: Exception | None) 
 
 
 def _with_energy_looked_at(system: Workspace, trajectory: Trajectory) -> Trajectory:
-    """Return the trajectory, INACCURATE where contacts have created energy: none of their laws does."""
+    """Return the trajectory, INACCURATE where contacts have created energy: none of their laws does.
+
+    What they did is told by the work of their forces, and where nothing else acts by the energy itself, too.
+    """
     loss, energy = trajectory.contact_loss, trajectory.energy
     created = -np.minimum(np.diff(loss), 0.0).sum()
+    if loss.any() and system.equations.conservative and not trajectory.u.any():
+        created = max(created, float((energy - np.minimum.accumulate(energy)).max()))
     size, gravity = system.characteristic, system.mechanism.gravity if system.mechanism is not None else ()
     pressed = size.length * float(np.abs(trajectory.contact_forces).max(initial=0.0))
     raised = size.mass * size.length * float(np.linalg.norm(gravity))

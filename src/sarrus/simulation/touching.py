@@ -28,6 +28,7 @@ from sarrus.kernels.c_function import (
     time_step,
     touched_acceleration,
 )
+from sarrus.kernels.contact_problem import AT_ALL_OF_MANY
 from sarrus.kernels.record import laid
 from sarrus.kernels.touching_problem import ALONE
 from sarrus.linalg import dense
@@ -280,9 +281,9 @@ class Touches:
             self.touching.failed = 0
             return True
         self.touching.failed = 0
-        self.tried = self.tried + 1 if t == self.stuck else 1
-        self.stuck = t
         problem = self.problem
+        self.tried = self.tried + 1 if t == self.stuck else 1
+        self.stuck, problem.lenient = t, 0
         m, contacts = problem.rows, problem.contacts
         which = self._which(m)
         sizes, numbers = self._counts[2][: problem.blocks], self._own.numbers[: problem.blocks]
@@ -318,13 +319,17 @@ class Touches:
     ) -> ContactSolution:
         """Return the answer to the contact problem of these rows with W and b, see `solve_contact_problem`.
 
-        Raises `SolveError` with the names of those that push where there is none, or it is ``refused``.
+        Raises `SolveError` with the names of those that push where there is none, or it is ``refused``; one between
+        geometries that is nearly there is taken.
         """
         from sarrus.optimize.contact_problem import solve_contact_problem
 
         parts = ranked(operator, relative=1e-13)
         found = solve_contact_problem(parts.left * np.sqrt(parts.kept), given, contacts, dry, throw=False)
         if found.status.ok and not refused:
+            return found
+        if self.collisions is not None and found.residual <= AT_ALL_OF_MANY:
+            self.problem.lenient = 1
             return found
         names = [self._name_of(int(row)) for row in which]
         pushing = dict.fromkeys(name for name, r in zip(names, found.forces) if r > 0.0)
