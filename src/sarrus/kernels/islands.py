@@ -16,7 +16,7 @@ from sarrus.kernels.vectors import axpy, copy, dot, fill, is_finite
 BEGINNINGS = 5
 # Of islands with many rows; and where that has not led to what is usual.
 BEGINNINGS_OF_MANY, LAST_BEGINNINGS = 3, 7
-# Rows of an island with more velocities than rows up to which its problem is solved with W as it is.
+# Rows of an island up to which its problem is solved with W as it is.
 FEW = 36
 # To which part gaps are closed, steps of conjugate residuals for that, and the part of the mean response of gaps from
 # which on what is left cannot be closed.
@@ -135,7 +135,7 @@ def solve_islands(table, m, again, work):
         count = _gather(table, room, c, m, contacts, blocks, work)
         if count == 0:
             continue
-        few = count <= (FEW if count <= _freedom(colliding, room, c) else cp.MANY)
+        few = count <= FEW
         problem.sparse = 0 if few else 1
         if problem.sparse != 0:
             finite = _lay_parts(touching, room, count, work)
@@ -163,16 +163,6 @@ def solve_islands(table, m, again, work):
             work.impulses[int(room.chosen[i])] = room.impulses[i]
     cp.contact_workspace(problem.work, 0, 0, 0).facts.residual = worst
     return m
-
-
-@internal
-def _freedom(colliding, room, island):
-    """Return the number of velocities of an island."""
-    total = 0
-    for c in range(colliding.components):
-        if _leader(room, c) == island:
-            total += colliding.starts[c + 1] - colliding.starts[c]
-    return total
 
 
 @internal
