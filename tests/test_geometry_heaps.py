@@ -11,8 +11,8 @@ from sarrus.kernels import contact_problem_layout as cp
 from sarrus.kernels.c_function import contact_problem
 
 KINDS = {
-    "box": lambda half: half, "mesh": lambda half: (), "sphere": lambda half: half[:1], "capsule": lambda half: half[:2],
-    "cylinder": lambda half: half[:2], "ellipsoid": lambda half: half,
+    "box": lambda half: half, "mesh": lambda half: (), "sphere": lambda half: half[:1],
+    "capsule": lambda half: half[:2], "cylinder": lambda half: half[:2], "ellipsoid": lambda half: half,
 }  # fmt: skip
 
 

@@ -137,8 +137,8 @@ class ContactWorkspace(NamedTuple):
 def contact_sizes(m, blocks, whole):
     """Return the lengths of its parts; ``whole`` is the room for a matrix: m², 0 where rows have parts."""
     return ContactWorkspace(
-        facts=N_FACTS, factors=m, operator=whole, velocities=m, turn=m, numbers=blocks, forces=m, speeds=m, gap=m, way=m,
-        ahead=m, ahead_speeds=m, ahead_gap=m, best=m, kept=m, matrix=whole, shifted=m,
+        facts=N_FACTS, factors=m, operator=whole, velocities=m, turn=m, numbers=blocks, forces=m, speeds=m, gap=m,
+        way=m, ahead=m, ahead_speeds=m, ahead_gap=m, best=m, kept=m, matrix=whole, shifted=m,
         small=2 * WIDEST * (WIDEST + 1), active=m,
     )  # fmt: skip
 
