@@ -268,8 +268,7 @@ def _recall(table, h, begun, work, room, count):
         rate = along_parts(colliding, room, room.parts, row, v) + room.own[row]
         turn = along_parts(colliding, room, room.turned, row, v) + room.own_turned[row]
         begin = seen.gap - 0.5 * h * (rate - 0.5 * turn)
-        if touching.given == 0:
-            fill(begun.lasting + row, 0.0, width)
+        fill(begun.lasting + row, 0.0, width)
         at, first = nearest(colliding, seen, first, begun.kept, cl.N_KEPT, many)
         work.gap[base + k] = begin
         if at < 0:
@@ -280,7 +279,7 @@ def _recall(table, h, begun, work, room, count):
         if doubt > 0.5 * h * abs(rate) + 1e3 * closed and not alone:
             continue
         work.gap[base + k] = kept.gap
-        if touching.given == 0 and kept.lasts != 0.0:
+        if kept.lasts != 0.0:
             _resolve(colliding, seen, kept, width, begun.lasting + row)
 
 

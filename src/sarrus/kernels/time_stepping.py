@@ -140,7 +140,7 @@ def _part(table, x, h, parts, begun, kept, near):
     local, touching = la.local_array(table), table.touching
     nq, nv, size = table.nq, table.nv, la.input_size(table)
     work = tl.touch_work(touching, nq, nv, size)
-    touching.settings.length = h
+    touching.settings.begun, touching.settings.length = x[nq + nv + table.nu], h
     copy(x, work.middle, size)
     work.middle[nq + nv + table.nu] += 0.5 * h
     copy_scaled(0.5 * h, x + nq, work.way, nv)
@@ -200,7 +200,10 @@ def _pass(table, x, h, begun, again, before, work):
     count, m = _begin(table, x, h, begun, again, work), 0
     if again:
         _keep(work, before)
-    known = again and table.touching.given == 0
+    known = again
+    if _is_answered(table.touching):
+        copy(work.answer, work.begin, tl.row_count(table.touching))
+        known = True
     for _ in range(count + 1):
         m = find_impulses(table, x, h, begun, again, known, work)
         if m < 0:
@@ -217,6 +220,14 @@ def _pass(table, x, h, begun, again, before, work):
             _keep(work, m)
             known = True
     return m
+
+
+@internal
+def _is_answered(touching):
+    """Tell whether the impulses of this part of a step are known."""
+    settings = touching.settings
+    same = settings.begun == settings.answered and settings.length == settings.answered_length
+    return touching.given != 0 and same
 
 
 @internal

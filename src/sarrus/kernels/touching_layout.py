@@ -32,7 +32,10 @@ class TouchSettings(Record):
     still: float  # speed below which a contact does not slide [m/s]
     rest_speed: float  # speed after an impact below which nothing rebounds [m/s, rad/s]
     force: float  # about the size of the forces [N]
-    length: float  # of the step, or the part of one, that was tried last [s]
+    begun: float  # when the step, or the part of one, began that was tried last [s]
+    length: float  # how long it is [s]
+    answered: float  # when that began whose forces are known [s]
+    answered_length: float  # how long that is [s]
     power: float  # of all forces at the last acceleration of a smooth phase [W]
     loss: float  # energy that was taken before the present phase [J]
     loose: float  # how many times what counts as zero is larger than where margins are exact
@@ -75,7 +78,7 @@ class Touching(Record, of=int):
     log: Floats  # what is recorded of these: `sarrus.kernels.colliding_layout.Kept` behind the time
     logged: int  # how many
     failed: int  # what a step failed at: see below
-    given: int  # 1 where forces that solve it are known: those that last in the first slot
+    given: int  # 1 where impulses that solve it are known: see ``answer``
     # of smooth phases, see `sarrus.kernels.phases`
     projection: int  # the kernel that projects without contacts
     modes: Integers  # of each contact, stop and dry friction
@@ -185,6 +188,7 @@ class TouchWork(NamedTuple):
     # of the rows that take part
     which: Any
     owner: Any  # the unilateral one that each belongs to, −1: dry friction
+    answer: Any  # impulses that solve a part of a step at which the kernel has failed, of all rows
     assembled: Any  # how many they were when W was found
     lasts: Any  # whether the row was closed before, without an impact
     operator: Any
@@ -212,7 +216,7 @@ def touch_sizes(touching, nq, nv, size):
         native=touching.contact_rows * (2 + nv) + 1, gap=unilateral, after=unilateral, known=rows,
         active=unilateral, forecast=unilateral, delay=unilateral,
         response=responses, drag=rows, states=LANES * size, slopes=LANES * (nq + nv + N_GAUGE),
-        velocity=rows, begin=rows, which=rows, owner=rows, assembled=1, lasts=rows,
+        velocity=rows, begin=rows, which=rows, owner=rows, answer=rows, assembled=1, lasts=rows,
         operator=max(dense * dense, rows), given=rows, turn=rows, numbers=blocks, impulses=rows, matrix=dense * dense,
         inverse=dense * dense, left=rows, solver=solver,
     )  # fmt: skip

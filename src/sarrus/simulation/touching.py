@@ -297,13 +297,10 @@ class Touches:
             blocks[contacts:],
             refused=refused,
         )
-        slots = self.slots.reshape(tl.ROOM + 1, -1)
-        slot, tried = laid(slots[0], self._sizes()), laid(slots[tl.ROOM], self._sizes())
-        fixed = tl.fixed_rows(self.touching)
-        slot.lasting[fixed:] = tried.lasting[
-            fixed:
-        ]  # of contacts between geometries, as they are numbered now
-        slot.lasting[which] = found.forces / self.settings.length
+        self.work.answer[:] = 0.0
+        self.work.answer[which] = found.forces
+        settings = self.settings
+        settings.answered, settings.answered_length = settings.begun, settings.length
         self.touching.given = 1
         return True
 
