@@ -76,9 +76,8 @@ def cradle() -> sr.System:
     return sr.System(mechanism)
 
 
-def gripper(press: float, friction: float) -> tuple[sr.System, Array, float]:
-    """Return two jaws on parallelograms at a peg of 0.4 kg, torques that press it with so many times what holds it, and
-    the friction that both can give [N]."""
+def gripper(press: float, friction: float) -> tuple[sr.System, Array]:
+    """Return two jaws on parallelograms at a peg of 0.4 kg, and torques that press it with so many times what holds."""
     mass, wide = 0.4, 0.03
     mechanism = sr.Mechanism("gripper")
     mechanism.add_body("peg", mass, inertia=(1e-3,) * 3)
@@ -103,4 +102,4 @@ def gripper(press: float, friction: float) -> tuple[sr.System, Array, float]:
         mechanism.add_actuator(name, f"{name}0")
     # cranks that hang straight down: a torque is a horizontal force at the pad
     force = press * mass * G / (2.0 * friction)
-    return sr.System(mechanism), np.array([-force * 0.1, force * 0.1]), 2.0 * friction * force
+    return sr.System(mechanism), np.array([-force * 0.1, force * 0.1])

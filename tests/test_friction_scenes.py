@@ -180,7 +180,6 @@ def test_feet_of_a_five_bar_slide_while_its_loops_are_singular() -> None:
     assert order(passed) == pytest.approx(2.0, abs=0.2)
     assert order(speeds) == pytest.approx(2.0, abs=0.2)
     assert ends[-1] < 1e-5
-    print(passed, speeds, ends, psi)
 
 
 # --- runs that are cut off ------------------------------------------------------------------------------------

@@ -26,7 +26,9 @@ def test_a_block_rocks_by_housners_law() -> None:
         return float(2.0 * G * block.radius * (np.cos(alpha - lean) - np.cos(alpha - theta)) / edge)
 
     def fall(lean: float) -> float:  # θ = lean − s², so that the integrand is finite where it begins
-        return quad(lambda s: 2.0 * s / np.sqrt(square(lean - s * s, lean)), 0.0, np.sqrt(lean), epsabs=1e-13)[0]
+        return quad(
+            lambda s: 2.0 * s / np.sqrt(square(lean - s * s, lean)), 0.0, np.sqrt(lean), epsabs=1e-13
+        )[0]
 
     ratio, lean, time = 1.0 - 1.5 * np.sin(alpha) ** 2, block.lean, fall(block.lean)
     hits = [switch for switch in motion.switches if switch.energy_loss > 1e-6]
@@ -58,7 +60,7 @@ def test_newtons_law_in_a_cradle() -> None:
 def test_a_gripper_holds_what_friction_allows() -> None:
     """Two jaws on parallelograms press a peg with F each: it hangs while 2 μ F > m g, else falls with g − 2 μ F/m."""
     for press in (1.0 + 1e-6, 0.99):
-        system, push, friction = gripper(press, 0.5)
+        system, push = gripper(press, 0.5)
         motion = sr.simulate(
             system, system.neutral(), duration=0.3, control=lambda q, v, t, push=push: push, **TIGHT
         )

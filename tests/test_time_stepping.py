@@ -13,6 +13,7 @@ from numpy.testing import assert_allclose
 import sarrus as sr
 from conftest import load_example
 from sarrus.contacts import activity
+from several_contacts import cradle
 
 G = 9.81
 
@@ -135,18 +136,7 @@ def test_a_ball_bounces_and_comes_to_rest() -> None:
 
 def test_newtons_law_in_a_cradle() -> None:
     """Three balls that touch, restitution 1, the first one comes with 1 m/s: Newton's law gives (−1, 2, 2)/3."""
-    mechanism = sr.Mechanism("cradle", gravity=(0, 0, 0))
-    for k in range(3):
-        mechanism.add_body(f"b{k}", 1.0)
-        mechanism.add_joint(
-            f"x{k}", "prismatic", "world", f"b{k}", axis=(1, 0, 0), parent_pose=(0.1 * k, 0, 0)
-        )
-    for k in range(2):
-        mechanism.add_contact(
-            f"c{k}", f"b{k}", (0.05, 0, 0), ground=f"b{k + 1}", normal=(-1, 0, 0), offset=0.05,
-            friction="coulomb", friction_coefficient=0.0, restitution=1.0,
-        )  # fmt: skip
-    system = sr.System(mechanism)
+    system = cradle()
     motion = run(system, system.neutral(), [1.0, 0.0, 0.0], 0.01, 1e-3)
     assert_allclose(motion.v[-1], [-1 / 3, 2 / 3, 2 / 3], atol=1e-13)
     assert motion.contact_loss[-1] == pytest.approx(0.0, abs=1e-12)
