@@ -6,9 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import casadi as ca
+import numpy as np
 from numpy.typing import ArrayLike
 
 from sarrus.base.errors import ArgumentError
+from sarrus.base.numbers import real_array
 from sarrus.control.contact_law import ContactTerms
 from sarrus.control.demands import Demand, Settings
 from sarrus.control.divergent import DivergentSteps
@@ -55,9 +57,12 @@ class Balance:
 
 @dataclass(frozen=True, eq=False)
 class Stride:
-    """What steps take from their gait, over the symbols: of each contact the phase and where it is to be from the centre
-    of mass, in axes of the base; whether contacts are closed; whether the gait walks, its period and duty; the rotation
-    of the base in the plane; the velocity that is wanted, in the world; the reach."""
+    """What steps take from their gait, over the symbols.
+
+    Of each contact its phase and its spot, where it is to be from the centre of mass in axes of the base; whether
+    contacts are closed; whether the gait walks, its period and duty; the rotation of the base in the plane; the
+    velocity that is wanted, in the world; the reach.
+    """
 
     phase: list[ca.SX]
     spots: list[ca.SX]
@@ -89,70 +94,72 @@ class TracedSteps:
             raise ArgumentError(
                 f"gait: capture steps need gravity along -z, not {list(gravity)}", element="gravity"
             )
-        if not steps.height > 0.0 or not steps.rate >= 0.0:
+        wrong = [
+            name for name in ("height", "play", "rate") if not np.all(real_array(getattr(steps, name)) >= 0.0)
+        ]
+        if wrong or not steps.height > 0.0:
+            name = (wrong or ["height"])[0]
             raise ArgumentError(
-                f"gait: height must be positive and rate at least 0, got {steps.height} and {steps.rate}",
-                element="height",
+                f"gait: height must be positive, play and rate at least 0, got {name}={getattr(steps, name)!r}",
+                element=name,
             )
         height = settings.add("gait.height", steps.height, 1, "gait")
         self._play = settings.add("gait.play", steps.play, 2, "gait")
         self._gain = settings.add("gait.rate", steps.rate, 1, "gait")
         self._inwards = settings.add("gait.inwards", steps.inwards, 1, "gait")
         self._omega, self._stride = ca.sqrt(-gravity[2] / height), stride
-        self._foot = _feet(offsets, terms)
-        contacts = [mechanism.contacts[name] for name in terms.names]
-        places = [quantity(system, point(c.body, c.point, "xy")).value for c in contacts]
-        self._middles = [_mean(places, foot) for foot in self._foot]
+        self._feet = _feet(offsets, terms)
         self._centre = quantity(system, centre_of_mass("xy"))
-        self._plan()
+        contacts = [mechanism.contacts[name] for name in terms.names]
+        self._plan([quantity(system, point(c.body, c.point, "xy")).value for c in contacts])
 
-    def _plan(self) -> None:
-        """Lay out the course: the foot that leads, its step, and the offsets that are to follow."""
-        s = self._stride
-        first, second = (foot[0] for foot in self._foot)
-        leads = s.phase[first] < 0.5
-        self._leads = leads
+    def _plan(self, places: list[ca.SX]) -> None:
+        """Lay out the course from the new foot, the one that touched down last, for contacts at these places."""
+        s, feet = self._stride, self._feet
+        newer = s.phase[feet[0][0]] < 0.5
 
-        def of_leader(values: list[ca.SX]) -> ca.SX:
-            return ca.if_else(leads, values[0], values[1])
+        def of_new(values: list[ca.SX]) -> ca.SX:
+            return ca.if_else(newer, values[0], values[1])
 
-        half, double = 0.5 * s.period, ca.fmin(ca.fmax(s.duty - 0.5, 0.0), 0.5) * s.period
-        self._since = of_leader([s.phase[first], s.phase[second]]) * s.period
-        self._to_go = half - self._since
-        self._steps = DivergentSteps(self._omega, half - double, double)
-        self._new, self._old = of_leader(self._middles), of_leader(self._middles[::-1])
-        self._found = of_leader([ca.fmin(1.0, sum(s.closed[k] for k in foot)) for foot in self._foot])
-        beside = _mean(s.spots, self._foot[1]) - _mean(s.spots, self._foot[0])
-        self._beside = of_leader([beside, -beside])  # where the other foot is to be, in axes of the base
-        self._travel, across = s.velocity * half, s.turn @ self._beside
-        self._following = self._steps.offset(self._travel, across)
-        self._after = self._steps.offset(self._travel, -across)
+        lasts, double = 0.5 * s.period, ca.fmin(ca.fmax(s.duty - 0.5, 0.0), 0.5) * s.period
+        self._steps = DivergentSteps(self._omega, lasts - double, double)
+        self._since = of_new([s.phase[foot[0]] for foot in feet]) * s.period
+        self._to_go = lasts - self._since
+        middles = [_mean(places, foot) for foot in feet]
+        self._new, old = of_new(middles), of_new(middles[::-1])
+        self._step = self._new - old
+        self._found = of_new([sum(s.closed[k] for k in foot) for foot in feet]) > 0.5
+        beside = _mean(s.spots, feet[1]) - _mean(s.spots, feet[0])
+        self._beside = of_new(
+            [beside, -beside]
+        )  # from the new foot to where the other one is to be, without travel
+        travel, across = s.velocity * lasts, s.turn @ self._beside
+        self._following = self._steps.offset(travel, across)
+        self._after = self._steps.offset(travel, -across)
         self._divergent = self._centre.value + self._centre.rate / self._omega - self._new
 
     def balance(self, task: Balance) -> Demand:
         """Return the task of the centre of mass."""
         s, x = self._stride, self._centre
-        course, pressure = self._steps.course(self._new - self._old, self._following, self._since)
-        pressure = ca.if_else(self._found > 0.5, pressure, self._old - self._new)
-        # two feet that stay where they are have the place between them as their course, or where the walk begins
-        stays = s.duty >= 1.0
-        course = ca.if_else(stays, 0.5 * (self._old - self._new), course)
+        course, pressure = self._steps.course(self._step, self._following, self._since)
+        pressure = ca.if_else(self._found, pressure, -self._step)
+        # on two feet that stay it goes to between them, or to where the walk is to begin
+        course = ca.if_else(s.duty < 1.0, course, -0.5 * self._step)
         back = (1.0 + self._gain / self._omega) * (self._divergent - course)
-        local = s.turn.T @ back
-        kept = s.turn @ ca.fmin(ca.fmax(local, -self._play), self._play)
-        pressure = self._new + ca.if_else(s.walking, pressure + kept, course + back)
+        within = s.turn @ ca.fmin(ca.fmax(s.turn.T @ back, -self._play), self._play)
+        pressure = self._new + ca.if_else(s.walking, pressure + within, course + back)
         return Demand(task.name, x.rows, x.jacobian, self._omega**2 * (x.value - pressure) - x.bias)
 
     def target(self, k: int) -> ca.SX:
-        """Return where a contact is to touch down (x, y), if it belongs to the foot that swings."""
+        """Return where a contact of the foot that swings is to touch down (x, y)."""
         s = self._stride
         offset = self._steps.grown(self._divergent, ca.fmax(self._to_go, 0.0))
-        step = s.turn.T @ self._steps.step(offset, self._after) - self._beside
-        step = step * ca.fmin(1.0, s.reach / ca.fmax(ca.norm_2(step), 1e-9))
+        aside = s.turn.T @ self._steps.step(offset, self._after) - self._beside
+        aside = aside * ca.fmin(1.0, s.reach / ca.fmax(ca.norm_2(aside), 1e-9))
         outwards = self._beside / ca.fmax(ca.norm_2(self._beside), 1e-9)
-        step = step + outwards * ca.fmax(0.0, -self._inwards - ca.dot(outwards, step))
-        foot = next(foot for foot in self._foot if k in foot)
-        return self._new + s.turn @ (self._beside + step + s.spots[k] - _mean(s.spots, foot))
+        aside = aside + outwards * ca.fmax(0.0, -self._inwards - ca.dot(outwards, aside))
+        foot = next(foot for foot in self._feet if k in foot)
+        return self._new + s.turn @ (self._beside + aside + s.spots[k] - _mean(s.spots, foot))
 
 
 def _mean(columns: list[ca.SX], chosen: list[int]) -> ca.SX:
@@ -161,7 +168,7 @@ def _mean(columns: list[ca.SX], chosen: list[int]) -> ca.SX:
 
 def _feet(offsets: Mapping[str, float], terms: ContactTerms) -> list[list[int]]:
     """Return the contacts of the two feet."""
-    values = [float(offsets[name]) % 1.0 for name in terms.names]
+    values = [round(float(offsets[name]) % 1.0, 9) for name in terms.names]
     feet = [[k for k, value in enumerate(values) if value == own] for own in dict.fromkeys(values)]
     if len(feet) != 2 or abs(abs(values[feet[0][0]] - values[feet[1][0]]) - 0.5) > 1e-9:
         raise ArgumentError(

@@ -37,8 +37,8 @@ class LeggedController(ContactLaw):
     ----------
     system : the model, with contacts (`Mechanism.add_contact`, `add_contact_patch`). Closures and passive joints are
         ordinary; redundant contacts too: see ``determined`` of `Distribution`.
-    tasks : levels, the most important first; each a `Task`, `ContactForce`, `SwingFeet`, `Travel`, `Balance`, or a list of
-        them at the same level.
+    tasks : levels, the most important first; each a `Task`, `ContactForce`, `SwingFeet`, `Travel`, `Balance`, or a
+        list of them at the same level.
     gait : which contacts are closed when. Without one all are, and the settings NAME.closed (1 or 0) open and close
         them: measured contacts, or a schedule of the user's own. From sample to sample the share of ``largest_force``
         that a contact may have then goes to 1 or 0 within ``hand_over`` [s]; it is open when its share is used up.
