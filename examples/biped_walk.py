@@ -104,7 +104,8 @@ class Pilot:
 
     def __init__(self, law: control.LeggedController) -> None:
         law.reset()
-        self.law, self.cones, self.outcomes = law, -np.inf, []
+        self.law, self.cones = law, -np.inf
+        self.outcomes: list[str] = []
 
     def __call__(self, q: Array, v: Array, t: float) -> Array:
         """Return the controls."""

@@ -128,7 +128,7 @@ class TracedSteps:
         middles = [_mean(places, foot) for foot in feet]
         self._new, old = of_new(middles), of_new(middles[::-1])
         self._step = self._new - old
-        self._found = of_new([sum(s.closed[k] for k in foot) for foot in feet]) > 0.5
+        self._found = of_new([ca.sum1(s.closed[foot]) for foot in feet]) > 0.5
         beside = _mean(s.spots, feet[1]) - _mean(s.spots, feet[0])
         self._beside = of_new(
             [beside, -beside]

@@ -1,4 +1,4 @@
-"""The divergent component of motion of a walk, in closed form: over floats as over CasADi symbols.
+"""The divergent component of motion of a walk, in closed form over CasADi expressions or numbers.
 
 A centre of mass at the height z above the ground, whose angular momentum does not change, is driven off its centre of
 pressure p by ẍ = ω² (x − p) with ω² = g / z. Of its two motions, the divergent component ξ = x + ẋ/ω flees from p,
@@ -13,6 +13,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import casadi as ca
+
+# Below this ω d is so short that two terms of a series are exact.
+_SHORT = 1e-4
 
 
 @dataclass(frozen=True)
@@ -32,8 +35,9 @@ class DivergentSteps:
     @property
     def _carry(self) -> Any:
         """ω d / (1 − e^(−ω d)), the step that takes up an offset of one; 1 without double support."""
-        x = self.rate * ca.fmax(self.double, 1e-6)
-        return x / (1.0 - ca.exp(-x))
+        x = self.rate * self.double
+        some = ca.fmax(x, _SHORT)
+        return ca.if_else(x < _SHORT, 1.0 + 0.5 * x + x * x / 12.0, some / (1.0 - ca.exp(-some)))
 
     @property
     def _decay(self) -> Any:
