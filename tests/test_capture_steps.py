@@ -176,9 +176,9 @@ def test_the_biped_turns_and_stops(walk, biped):
 
 
 def test_it_walks_alike_in_steps_and_between_events(walk, biped):
-    """Touchdowns, slips and releases located as events, or in steps of a millisecond."""
+    """Touchdowns, slips and releases located as events, or in steps of a millisecond, from a perturbed start."""
     law, plant = walk.walking_law(biped), walk.plant()
-    start = walk.pose(biped, 0.0, 0.0), np.zeros(biped.nv)
+    start = walk.perturbed(plant, 0)
     walk.DURATION = 1.9  # two steps
     stepped = walk.walk(plant, walk.Pilot(law), start, ())
     events = walk.walk(plant, walk.Pilot(law), start, (), dt=None, method="dopri5", rtol=1e-6)

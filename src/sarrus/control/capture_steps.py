@@ -130,9 +130,8 @@ class TracedSteps:
         self._step = self._new - old
         self._found = of_new([ca.sum1(s.closed[foot]) for foot in feet]) > 0.5
         beside = _mean(s.spots, feet[1]) - _mean(s.spots, feet[0])
-        self._beside = of_new(
-            [beside, -beside]
-        )  # from the new foot to where the other one is to be, without travel
+        # from the new foot to where the other one is to be, without travel, in axes of the base
+        self._beside = of_new([beside, -beside])
         travel, across = s.velocity * lasts, s.turn @ self._beside
         self._following = self._steps.offset(travel, across)
         self._after = self._steps.offset(travel, -across)
