@@ -210,6 +210,9 @@ def test_balance_needs_steps_and_steps_need_gravity():
     system = load_example("quadruped_gaits").robot()
     with pytest.raises(ArgumentError, match="'balance' needs steps=CaptureSteps"):
         control.LeggedController(system, [control.Balance()], gait=control.Gait("trunk", TROT))
+    flight = control.Gait("trunk", TROT, duty=0.45, steps=control.CaptureSteps(0.41))
+    with pytest.raises(ArgumentError, match="a duty of at least"):
+        control.LeggedController(system, [control.Balance()], gait=flight)
     with pytest.raises(ArgumentError, match="'balance' needs a gait"):
         control.LeggedController(system, [control.Balance()])
     mechanism = sr.load("models/quadruped.xml")

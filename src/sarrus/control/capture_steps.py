@@ -23,9 +23,10 @@ class CaptureSteps:
     """Footholds of a `Gait` by the divergent component of motion; for the level `Balance`.
 
     Contacts with the same offset step as one foot: the corners of a flat foot, or two legs of a trot (Raibert's virtual
-    legs). There are two such feet, half a period apart, and duty is at least 0.5: the rest is what both stand. A foot
-    steps to where the divergent component, as it will be when that foot is due, needs it for its course after that; so
-    a push is made up for by one step, within reach. Before the start the centre of mass goes to where the walk begins.
+    legs). There are two such feet, half a period apart, and a duty of at least 0.5: what is above that both stand. A
+    foot steps to where the divergent component, as it will be when that foot is due, needs it for its course after
+    that; so a push is made up for by one step, within reach. Before the start the centre of mass goes to where the walk
+    begins.
 
     Parameters
     ----------
@@ -49,7 +50,9 @@ class CaptureSteps:
 class Balance:
     """The task by which the centre of mass moves as an inverted pendulum on the feet of a gait with `CaptureSteps`.
 
-    ẍ = ω² (x − p), x and y, with the centre of pressure p in the standing foot, or on its way from foot to foot.
+    ẍ = ω² (x − p), x and y in the world, with ω² = g / height and the centre of pressure p in the standing foot, or on
+    its way from foot to foot. Two point feet leave a direction, across the line between them, in which it is missed
+    where tasks above it need all that they can do.
     """
 
     name: str = "balance"

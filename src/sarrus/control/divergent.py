@@ -3,8 +3,8 @@
 A centre of mass at the height z above the ground, whose angular momentum does not change, is driven off its centre of
 pressure p by ẍ = ω² (x − p) with ω² = g / z. Of its two motions, the divergent component ξ = x + ẋ/ω flees from p,
 ξ̇ = ω (ξ − p), and x follows ξ by itself, ẋ = ω (ξ − x) (Takenaka, Matsumoto and Yoshiike, IROS 2009; Englsberger, Ott
-and Albu-Schäffer, IEEE Transactions on Robotics 31, 2015, eqs. (4) to (10)). So whoever guides ξ walks, and ξ is guided
-by where the next foot goes.
+and Albu-Schäffer, IEEE Transactions on Robotics 31, 2015). So whoever guides ξ walks, and ξ is guided by where the next
+foot goes.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ _SHORT = 1e-4
 @dataclass(frozen=True)
 class DivergentSteps:
     """Steps that all last as long: ``double`` seconds on two feet, while p goes straight from one to the other at
-    constant speed, then ``single`` seconds on the new one. ``rate`` is ω [1/s].
+    constant speed, then ``single`` seconds on the new one. ``rate`` is ω [1/s]. All are positive, one of the two times
+    may be 0.
 
     The divergent component is told at the touchdown of a foot, from the foot that has stood alone until then, as an
     offset c [m]; a step is the way D [m] from that foot to the one that touches down. All of them are vectors in the

@@ -163,6 +163,11 @@ class TracedGait:
         self._turn = _turning(_heading(system, gait.base))
         self._steps = None
         if gait.steps is not None:
+            if not gait.duty >= 0.5:
+                raise ArgumentError(
+                    f"gait: capture steps need a duty of at least 0.5, a foot always stands, got {gait.duty}",
+                    element="duty",
+                )
             stride = Stride(
                 phase, self._spots, self.closed, walking, n["period"], n["duty"], self._turn,
                 self.desired_velocity(), n["reach"],
