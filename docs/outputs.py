@@ -71,11 +71,12 @@ def main(paths: list[str]) -> None:
         page, home = path.read_text(encoding="utf-8"), Path.cwd()
         with tempfile.TemporaryDirectory() as folder:
             prepare(Path(folder))
-            sys.path.insert(0, folder)
+            own = [folder, f"{folder}/examples"]  # examples import each other
+            sys.path[:0] = own
             os.chdir(folder)
             found = outputs(page, str(path))
             os.chdir(home)
-            sys.path.remove(folder)
+            del sys.path[: len(own)]
         for block, printed in reversed(found):
             lines = "".join(f"{line.rstrip()}\n" for line in printed.splitlines())
             page = page[: block.start] + lines + page[block.end :]

@@ -94,24 +94,29 @@ def build() -> sr.Mechanism:
     return mechanism
 
 
-def standing(system: sr.System) -> NDArray[np.float64]:
-    """Return q with the trunk level, one foot ahead and the legs apart, the feet flat; anchor them where they are."""
+def pose(system: sr.System, stride: float, splay: float) -> NDArray[np.float64]:
+    """Return q with the trunk level and the feet flat: the left one ahead and both outwards of the hips by so much."""
     q = system.neutral()
     q[2] = HIP_HEIGHT
     for leg, side in LEGS.items():
         down = HIP_HEIGHT - SOLE
-        reach = np.hypot(down, SPLAY)  # from hip to ankle in the plane of the leg, and its angle
-        far = np.hypot(reach, STRIDE)
+        reach = np.hypot(down, splay)  # from hip to ankle in the plane of the leg, and its angle
+        far = np.hypot(reach, stride)
         knee = -np.arccos((far**2 - THIGH**2 - SHANK**2) / (2 * THIGH * SHANK))
-        pitch = np.arctan2(side * STRIDE, reach) - np.arctan2(
+        pitch = np.arctan2(side * stride, reach) - np.arctan2(
             SHANK * np.sin(knee), THIGH + SHANK * np.cos(knee)
         )
-        roll = side * np.arctan2(SPLAY, down)
+        roll = side * np.arctan2(splay, down)
         first = system.coordinate_names.index(f"{leg}_yaw")
         crank, rod = knee - MIDDLE, MIDDLE - knee  # a guess
         q[first : first + 8] = 0.0, roll, pitch, crank, rod, knee, -pitch - knee, -roll
     held = [name for name in system.joint_names if not name.endswith(("crank", "rod"))]
-    q = system.assemble(q, locked=held).q
+    return system.assemble(q, locked=held).q
+
+
+def standing(system: sr.System) -> NDArray[np.float64]:
+    """Return q with the trunk level, one foot ahead and the legs apart, the feet flat; anchor them where they are."""
+    q = pose(system, STRIDE, SPLAY)
     switch_on(system, [f"{leg}.{k}" for leg in LEGS for k in range(1, 5)], q)
     return q
 

@@ -180,3 +180,21 @@ def test_contact_forces_inside_their_cones(tmp_path: Path, friction: str) -> Non
         plane = np.arange(len(forces)) % 3 < 2  # across it the cost is a billionth of that of the controls
         np.testing.assert_allclose(mine[plane], forces[plane], rtol=0, atol=1e-9 * np.abs(forces).max())
     assert seen == {"exact", "relaxed"}
+
+
+@pytest.mark.slow
+def test_a_biped_that_steps_by_its_divergent_component(tmp_path: Path, example: Example) -> None:
+    """The law of the walk at states of it: standing, on one foot, on two, pushed off its course."""
+    module = example("biped_walk")
+    system = sr.System(module.build())
+    law, q = module.walking_law(system), module.pose(system, 0.0, 0.0)
+    compiled = Compiled(sr.export.c_code(law, tmp_path, q=q), system)
+    got, rng = np.zeros(system.nu), np.random.default_rng(2)
+    for t in (0.5, 1.03, 1.2, 1.43, 1.7):
+        law.reset()
+        compiled.call("law_reset")
+        v = system.project_velocity(q, 0.02 * rng.standard_normal(system.nv))
+        status = compiled.call("law_sample", q, v, t, module.SAMPLE, None, got)
+        assert status in (Status.OK, Status.NOT_ACHIEVABLE)
+        u = law.sample(q, v, t, module.SAMPLE)
+        np.testing.assert_allclose(got, u, rtol=0, atol=1e-7 * np.abs(u).max())

@@ -34,7 +34,7 @@ def main(names: list[str]) -> None:
     IMAGES.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
         outputs.prepare(Path(folder))
-        sys.path.insert(0, folder)
+        sys.path[:0] = [folder, f"{folder}/examples"]  # examples import each other
         for name, motion in motions(page, names or known):
             draw(name, motion, IMAGES)
 

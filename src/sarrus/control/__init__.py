@@ -3,14 +3,15 @@
 Motion          `ProjectedInverseDynamics`, `OperationalSpaceTracking`, `ComputedTorque`, `Regulator`
 Forces          `HybridMotionForce`
 Constraints     `ServoConstraint`
-Contacts        `LeggedController` with `ContactForce`, `Gait`, `SwingFeet`, `Travel`; `ContactLaw`, `ContactOptions`,
-                `Distribution`
+Contacts        `LeggedController` with `ContactForce`, `Gait`, `SwingFeet`, `Travel`, `CaptureSteps`, `Balance`;
+                `ContactLaw`, `ContactOptions`, `Distribution`
 Priorities      `TaskHierarchy` of `Task`s about coordinates, a `point`, an `orientation`, the `centre_of_mass`
 Simulation      ``sr.simulate(control=law, sample_time=Sampling(...))``: sample time, delay, noise
 Feasibility     `controllability`; ``law.solve(q, v, t)`` returns a `Command` with a `Level` for each demand
 Own laws        `Law` of `Demand`s and `ForceDemand`s
 """
 
+from sarrus.control.capture_steps import Balance, CaptureSteps
 from sarrus.control.computed_torque import ComputedTorque
 from sarrus.control.contact_force import ContactForce
 from sarrus.control.contact_law import ContactLaw, Distribution
@@ -29,6 +30,8 @@ from sarrus.control.tasks import Part, Task, centre_of_mass, orientation, point
 from sarrus.control.tracking import OperationalSpaceTracking, ProjectedInverseDynamics
 
 __all__ = [
+    "Balance",
+    "CaptureSteps",
     "Command",
     "ComputedTorque",
     "ContactForce",

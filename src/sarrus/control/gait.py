@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sarrus.base.errors import ArgumentError
+from sarrus.control.capture_steps import Balance, CaptureSteps, Stride, TracedSteps
 from sarrus.control.contact_law import LEAST_SHARE, ContactTerms
 from sarrus.control.demands import Demand, Settings
 from sarrus.control.tasks import Quantity, centre_of_mass, point, quantity
@@ -18,7 +19,7 @@ from sarrus.dynamics.system import System
 
 @dataclass(frozen=True, eq=False)
 class Gait:
-    """A periodic gait of point feet. Its numbers are settings of the law, named gait.period and so on.
+    """A periodic gait. Its numbers are settings of the law, named gait.period and so on.
 
     The phase of a foot is the fractional part of (t − start) / period + offset; it stands while that is below ``duty``.
     Before ``start`` and with duty ≥ 1 all feet stand, and the velocity of travel is zero.
@@ -39,6 +40,7 @@ class Gait:
     search : gap [m] above which a foot that should stand goes on looking for the ground.
     shortest : time to go [s] below which the feedback of the swing does not get stiffer.
     footholds : by contact, (x, y) from the centre of mass [m]; by default as in the reference pose.
+    steps : `CaptureSteps`, where feet are to step by the divergent component of motion; ``gain`` is then of no use.
     """
 
     base: str
@@ -58,13 +60,14 @@ class Gait:
     search: float = 0.003
     shortest: float = 0.04
     footholds: Mapping[str, ArrayLike] = field(default_factory=dict)
+    steps: CaptureSteps | None = None
 
 
 # The settings of a gait, and how many numbers each of them is.
 _NUMBERS = {
     entry.name: np.size(getattr(Gait, entry.name))
     for entry in fields(Gait)
-    if entry.name not in ("base", "offsets", "footholds")
+    if entry.name not in ("base", "offsets", "footholds", "steps")
 }
 # Largest velocity back to the line of travel [m/s].
 _RETURN = 0.15
@@ -142,7 +145,8 @@ class TracedGait:
         places = _reference_footholds(system, gait.base, terms) | dict(gait.footholds)
         self._spots = [settings.add(f"gait.foothold.{k}", places[k], 2, "gait") for k in terms.names]
         self._walking = walking = ca.logic_and(t >= n["start"], n["duty"] < 1.0)
-        phase = [ca.fmod((t - n["start"]) / n["period"] + o + 1e3, 1.0) for o in offsets]
+        begun = ca.fmax(t - n["start"], 0.0) / n["period"]
+        phase = [ca.fmod(begun + o + 1e3, 1.0) for o in offsets]
         self._scheduled = [ca.if_else(walking, ca.if_else(p < n["duty"], 1.0, 0.0), 1.0) for p in phase]
         closed, share = [], []
         for k, p in enumerate(phase):
@@ -157,6 +161,18 @@ class TracedGait:
         self.closed, self.share, self._phase = ca.vertcat(*closed), ca.vertcat(*share), phase
         self._centre = quantity(system, centre_of_mass("xy"))
         self._turn = _turning(_heading(system, gait.base))
+        self._steps = None
+        if gait.steps is not None:
+            if not gait.duty >= 0.5:
+                raise ArgumentError(
+                    f"gait: capture steps need a duty of at least 0.5, a foot always stands, got {gait.duty}",
+                    element="duty",
+                )
+            stride = Stride(
+                phase, self._spots, self.closed, walking, n["period"], n["duty"], self._turn,
+                self.desired_velocity(), n["reach"],
+            )  # fmt: skip
+            self._steps = TracedSteps(gait.steps, system, terms, settings, gait.offsets, stride)
 
     def desired_velocity(self) -> ca.SX:
         """Return the velocity that the centre of mass is to have, in the world."""
@@ -171,6 +187,14 @@ class TracedGait:
         """Return the task of travelling."""
         x, rate = self._centre, settings.add(f"{task.name}.rate", task.rate, 1, task.name)
         return Demand(task.name, x.rows, x.jacobian, rate * (self.desired_velocity() - x.rate) - x.bias)
+
+    def balance(self, task: Balance) -> Demand:
+        """Return the task of balancing on the feet."""
+        if self._steps is None:
+            raise ArgumentError(
+                f"gait: {task.name!r} needs steps=CaptureSteps(height), got None", element=task.name
+            )
+        return self._steps.balance(task)
 
     def swing(self, task: SwingFeet) -> Demand:
         """Return the task of the open feet.
@@ -205,10 +229,7 @@ class TracedGait:
         progress = ca.if_else(late > 0.5, 1.0, progress)
         lasts, stands = swing * n["period"], ca.fmin(n["duty"], 1.0) * n["period"]
         to_go = ca.fmax((1.0 - progress) * lasts, n["shortest"])
-        speed = self._centre.rate
-        step = 0.5 * stands * speed + n["gain"] * (speed - self.desired_velocity())
-        step = step * ca.fmin(1.0, n["reach"] / ca.fmax(ca.norm_2(step), 1e-9))
-        target = self._centre.value + self._turn @ self._spots[k] + speed * (1.0 - progress) * lasts + step
+        target = self._foothold(k, (1.0 - progress) * lasts, stands)
         # a late foot goes straight down
         away = ca.if_else(late > 0.5, 0.0, 1.0) * 6.0 * (target - foot.value[:2]) / to_go**2
         level = away - 4.0 * foot.rate[:2] / to_go
@@ -217,6 +238,15 @@ class TracedGait:
         height = ca.if_else(rising, n["apex"], -n["touchdown"])
         lift = 6.0 * (height - gap) / upward**2 - 4.0 * foot.rate[2] / upward
         return ca.vertcat(level, lift)
+
+    def _foothold(self, k: int, left: ca.SX, stands: ca.SX) -> ca.SX:
+        """Return where a contact is to touch down (x, y), ``left`` seconds from now, to stand for so many."""
+        if self._steps is not None:
+            return self._steps.target(k)
+        n, speed = self._n, self._centre.rate
+        step = 0.5 * stands * speed + n["gain"] * (speed - self.desired_velocity())
+        step = step * ca.fmin(1.0, n["reach"] / ca.fmax(ca.norm_2(step), 1e-9))
+        return self._centre.value + self._turn @ self._spots[k] + speed * left + step
 
 
 def _turning(direction: ca.SX) -> ca.SX:

@@ -11,6 +11,7 @@ import casadi as ca
 import numpy as np
 
 from sarrus.base.errors import ArgumentError
+from sarrus.control.capture_steps import Balance
 from sarrus.control.contact_force import ContactForce
 from sarrus.control.contact_law import LEAST_SHARE, ContactLaw, ContactTerms
 from sarrus.control.contact_options import ContactOptions
@@ -19,7 +20,7 @@ from sarrus.control.gait import Gait, SwingFeet, TracedGait, Travel
 from sarrus.control.tasks import Task
 from sarrus.dynamics.system import System
 
-_One = Task | ContactForce | SwingFeet | Travel
+_One = Task | ContactForce | SwingFeet | Travel | Balance
 
 
 class LeggedController(ContactLaw):
@@ -36,8 +37,8 @@ class LeggedController(ContactLaw):
     ----------
     system : the model, with contacts (`Mechanism.add_contact`, `add_contact_patch`). Closures and passive joints are
         ordinary; redundant contacts too: see ``determined`` of `Distribution`.
-    tasks : levels, the most important first; each a `Task`, `ContactForce`, `SwingFeet`, `Travel`, or a list of them at
-        the same level.
+    tasks : levels, the most important first; each a `Task`, `ContactForce`, `SwingFeet`, `Travel`, `Balance`, or a
+        list of them at the same level.
     gait : which contacts are closed when. Without one all are, and the settings NAME.closed (1 or 0) open and close
         them: measured contacts, or a schedule of the user's own. From sample to sample the share of ``largest_force``
         that a contact may have then goes to 1 or 0 within ``hand_over`` [s]; it is open when its share is used up.
@@ -142,11 +143,14 @@ def _demand(
         return task.demand(system, settings, name)
     if isinstance(task, ContactForce):
         return task.demand(system, terms, closed, settings, name)
-    if not isinstance(task, SwingFeet | Travel):
+    if not isinstance(task, SwingFeet | Travel | Balance):
         raise ArgumentError(
-            f"{system.name}: a task must be a Task, ContactForce, SwingFeet or Travel, or a list of them, got {task!r}",
+            f"{system.name}: a task must be a Task, ContactForce, SwingFeet, Travel or Balance, or a list of them, got "
+            f"{task!r}",
             element="tasks",
         )
     if gait is None:
         raise ArgumentError(f"{system.name}: {name!r} needs a gait; give gait=", element=name)
-    return gait.swing(task) if isinstance(task, SwingFeet) else gait.travel(task, settings)
+    if isinstance(task, Travel):
+        return gait.travel(task, settings)
+    return gait.swing(task) if isinstance(task, SwingFeet) else gait.balance(task)
