@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import product
 
+import casadi as ca
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -289,6 +290,31 @@ def test_stops_beside_contacts_that_are_constraints(friction: str) -> None:
         assert motion.q[:, 1:].min() > -0.9 - 5e-9
         names = {name for switch in motion.switches for name in (*switch.closed, *switch.bounced)}
         assert any("stop" in name for name in names)
+
+
+def test_a_bar_that_sticks_opens_at_one_end_without_sliding() -> None:
+    """Its two points share friction along it as they like: the one that is about to open needs none."""
+    mechanism = body("bar")
+    for name, x in (("front", 0.1), ("rear", -0.1)):
+        mechanism.add_contact(
+            name, "bar", (x, 0, -0.05), offset=-0.05, friction="coulomb", friction_coefficient=0.5
+        )
+    system, weight = sr.System(mechanism), 2.0 * G
+
+    def push(q: object, v: object, t: ca.SX) -> ca.SX:
+        """Six tenths of the friction forwards, and a couple with which the rear lifts after one second."""
+        return ca.vertcat(0.3 * weight, 0, 0, 0, 0.1 * weight * t - 0.05 * 0.3 * weight, 0)
+
+    motion = run(system, system.neutral(), None, 1.1, force=push)
+    assert [(s.opened, s.slipping, s.sticking) for s in motion.switches] == [
+        ((), (), ()),
+        (("rear",), (), ()),
+    ]
+    assert motion.switches[1].time == pytest.approx(1.0, abs=1e-8)
+    assert motion.steps < 100
+    before = motion.contact_forces[motion.t < motion.switches[1].time]
+    assert_allclose(before[:, 1] + before[:, 4], -0.3 * weight, rtol=1e-9)
+    assert (np.abs(before[:, 4]) <= 0.5 * before[:, 3] + 1e-8 * weight).all()
 
 
 def test_a_biped_falls_on_its_feet_with_its_energy_accounted_for() -> None:
