@@ -306,13 +306,10 @@ def test_a_bar_that_sticks_opens_at_one_end_without_sliding() -> None:
         return ca.vertcat(0.3 * weight, 0, 0, 0, 0.1 * weight * t - 0.05 * 0.3 * weight, 0)
 
     motion = run(system, system.neutral(), None, 1.1, force=push)
-    assert [(s.opened, s.slipping, s.sticking) for s in motion.switches] == [
-        ((), (), ()),
-        (("rear",), (), ()),
-    ]
-    assert motion.switches[1].time == pytest.approx(1.0, abs=1e-8)
-    assert motion.steps < 100
-    before = motion.contact_forces[motion.t < motion.switches[1].time]
+    assert motion.switches[-1].opened == ("rear",)
+    assert all(abs(switch.time - 1.0) < 1e-7 for switch in motion.switches[1:])
+    assert motion.steps < 150
+    before = motion.contact_forces[motion.t < 1.0 - 1e-7]
     assert_allclose(before[:, 1] + before[:, 4], -0.3 * weight, rtol=1e-9)
     assert (np.abs(before[:, 4]) <= 0.5 * before[:, 3] + 1e-8 * weight).all()
 
@@ -333,4 +330,5 @@ def test_a_biped_falls_on_its_feet_with_its_energy_accounted_for() -> None:
     assert motion.residual.max() < 1e-12
     assert balance(motion) < 1e-6
     coarse = sr.simulate(plant, start, duration=0.25, rtol=1e-8, error_estimate=False)
-    assert_allclose(coarse.q[-1], motion.q[-1], atol=1e-5)
+    assert_allclose(coarse.q[-1], motion.q[-1], atol=1e-6)
+    assert len(coarse.switches) < 25

@@ -23,6 +23,7 @@ from sarrus.kernels.record import laid
 from sarrus.kernels.touching_layout import OPEN, SLIDING, STICKING
 from sarrus.linalg import dense
 from sarrus.linalg.ranked import ranked
+from sarrus.optimize.sharing import REDUNDANT, share
 
 if TYPE_CHECKING:
     from sarrus.simulation.time_loop import TimeLoop
@@ -43,9 +44,8 @@ TURNED, CAUGHT = 0.1, 100.0
 PRESSED, SHOVE = 1e-6, 1e-6
 # What sticks with all of its friction but this part of it begins to slide.
 CRITICAL = 1e-9
-# From less than this part of it, forces of redundant rows are shared in another way; singular values of W below this
-# part of the largest one are those of such rows.
-SPENT, REDUNDANT = 1e-3, 1e-12
+# From less than this part of it, forces of redundant rows are shared anew.
+SPENT = 1e-3
 # Phases shorter than this [s] in a row after which margins are taken ten times less exactly, and how much at the most.
 SOON, PATIENCE, MOST_LOOSE = 1e-7, 4, 1e6
 # Rounds in which directions of what begins to slide are found, and their change that is none.
@@ -314,26 +314,16 @@ class Phases:
         return False
 
     def _ease(self, resting: list[int]) -> None:
-        """Share the forces of redundant rows by what each may have, where something sticks with all of its friction.
-
-        That is the least friction in parts of what there is, and the least change of normal forces in parts of these.
-        """
-        sticking, begun = [k for k in resting if self.modes[k] == STICKING], self.touches.begun
+        """Share the forces of redundant rows anew, where something sticks with all of its friction."""
+        static, begun = self.touches.static, self.touches.begun
+        sticking = [
+            k for k in resting if self.modes[k] == STICKING and (self.sizes[k] == 1 or static[k] > 0.0)
+        ]
         rows = self._rows(sticking)
         if not any(self._slips(k, begun, SPENT) for k in sticking) or self._survey(rows) < 0:
             return
-        left = ranked(self._operator(len(rows)), relative=REDUNDANT).null
-        if left.shape[1] == 0:
-            return
-        before, normal = begun[rows], np.isin(rows, self.first)
-        limits = [
-            begun[self.first[k]] * (self.touches.static[k] if self.sizes[k] > 1 else 1.0) for k in sticking
-        ]
-        room = np.maximum(np.repeat(limits, [self.sizes[k] for k in sticking]), np.finfo(float).tiny)
-        change = ranked(left / room[:, None]).solve(np.where(normal, 0.0, before) / room)
-        begun[rows] = before - dense.product(left, change)
-        if any(self._slips(k, begun, 0.0) for k in sticking) or (begun[rows][normal] <= 0.0).any():
-            begun[rows] = before
+        sizes, coefficients = [self.sizes[k] for k in sticking], [static[k] for k in sticking]
+        begun[rows] = share(self._operator(len(rows)), begun[rows], sizes, coefficients)
 
     def _turn(self, beginning: list[int]) -> None:
         """Find the directions in which contacts begin to slide: those of their accelerations."""
