@@ -102,9 +102,10 @@ class _Builder:
         """Add a bar between two points, in the plane of the leg or ``aside`` of it, that turns about the first."""
         parent, body = parent if parent == "trunk" else f"{leg}_{parent}", f"{leg}_{part}"
         here, reach = self.place(leg, at, aside), self.place(leg, to, aside) - self.place(leg, at, aside)
-        turn = mass * (reach @ reach / 12.0 + 1e-3)
+        square = float(np.add.reduce(reach * reach))
+        turn = mass * (square / 12.0 + 1e-3)
         if kind == "universal":  # it does not turn about itself
-            joint["axis2"] = np.array([-reach[2], 0.0, reach[0]]) / np.linalg.norm(reach)
+            joint["axis2"] = np.array([-reach[2], 0.0, reach[0]]) / np.sqrt(square)
         self.mechanism.add_body(body, mass, com=0.5 * reach, inertia=(turn, turn, turn))
         pose = here - self.at[parent]
         self.mechanism.add_joint(body, kind, parent, body, parent_pose=pose, **{"axis": BACK} | joint)
