@@ -43,10 +43,11 @@ def stands(robot: Stander, motion: sr.Trajectory) -> None:
     weight = 9.81 * robot.mass
     assert normal[-1].sum() == pytest.approx(weight, rel=1e-3)
     assert (normal[-1] > 0.02 * weight).all()
-    # Where a contact begins to slide, its force turns within some nanoseconds, and events are located to 0.1 of these.
-    over = friction - FRICTION * normal
-    assert over.max() < 1e-3 * weight
-    assert np.mean(over > 1e-7 * weight) < 1e-3
+    # What begins to slide turns its friction while it is slower than counts as still, within nanoseconds of a switch.
+    switches = np.array([-1.0, *(switch.time for switch in motion.switches)])
+    settled = np.abs(motion.t[:, None] - switches).min(axis=1) > 1e-6
+    assert settled.sum() > 0.8 * len(motion.t)
+    assert (friction - FRICTION * normal)[settled].max() < 1e-6 * weight
 
 
 def balance(robot: Stander, motion: sr.Trajectory) -> float:
