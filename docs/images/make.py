@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
@@ -33,6 +34,7 @@ def main() -> None:
     bricard = sr.System(example("bricard").build())
     swing = sr.simulate(bricard, bricard.neutral(), duration=1.3, dt=1e-3)
     save(swing.draw(frames=7), "bricard.png", dpi=75)
+    save(landing_picture(), "landing.png", dpi=90)
 
 
 def passage_picture(system: sr.System, fall: sr.Trajectory) -> Figure:
@@ -70,6 +72,41 @@ def passage_picture(system: sr.System, fall: sr.Trajectory) -> Figure:
             color=INK,
         )
     figure.align_ylabels([condition, gap, energy])
+    return figure
+
+
+def landing_picture() -> Figure:
+    """Draw what the corners of the feet carry where the biped with four-bar knees lands, and what that takes."""
+    module = example("biped_four_bar")
+    mechanism = module.build()
+    pose = module.standing(sr.System(mechanism))
+    for name, contact in list(mechanism.contacts.items()):
+        mechanism.contacts[name] = replace(contact, friction="coulomb", friction_coefficient=0.6)
+    plant = sr.System(mechanism)
+    hold = sr.equilibrium(plant, pose, hold=True).u
+    at = [plant.coordinate_names.index(name) for name in plant.actuator_names]
+    of = [plant.velocity_names.index(name) for name in plant.actuator_names]
+    high = pose.copy()
+    high[2] += 0.02
+    fall = sr.simulate(
+        plant, high, duration=0.25, control=lambda q, v, t: hold + 800.0 * (pose[at] - q[at]) - 40.0 * v[of]
+    )
+    figure = new_figure(10.0, 5.0)
+    loads = figure.subplots(3, 1, sharex=True, height_ratios=(2.0, 2.0, 1.0))
+    for axes, foot in zip(loads, ("left", "right")):
+        for k in range(1, 5):
+            force = fall.contact_forces[:, fall.contact_row_names.index(f"{foot}.{k}.n")]
+            axes.plot(fall.t, force, color=colour(k), linewidth=1.0, label=f"corner {k}")
+        axes.set_ylabel(f"{foot} foot\n[N]")
+        axes.set_ylim(0.0, 400.0)
+    loads[0].legend(loc="upper right", ncols=4, frameon=False, fontsize=8)
+    loads[2].plot(fall.t, fall.contact_loss, color=colour(0))
+    loads[2].set_ylabel("lost by\ncontacts [J]")
+    loads[2].set_xlabel("time [s]")
+    loads[2].set_xlim(0.04, fall.t[-1])
+    for axes in loads:
+        dress(axes)
+    figure.align_ylabels(loads)
     return figure
 
 

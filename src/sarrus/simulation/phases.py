@@ -23,6 +23,7 @@ from sarrus.kernels.record import laid
 from sarrus.kernels.touching_layout import OPEN, SLIDING, STICKING
 from sarrus.linalg import dense
 from sarrus.linalg.ranked import ranked
+from sarrus.optimize.sharing import REDUNDANT, share
 
 if TYPE_CHECKING:
     from sarrus.simulation.time_loop import TimeLoop
@@ -43,8 +44,8 @@ TURNED, CAUGHT = 0.1, 100.0
 PRESSED, SHOVE = 1e-6, 1e-6
 # What sticks with all of its friction but this part of it begins to slide.
 CRITICAL = 1e-9
-# From less than this part of it, other forces are looked for: some with which such a part of it is enough.
-SPENT, ENOUGH = 1e-3, 0.9
+# From less than this part of it, forces of redundant rows are shared anew.
+SPENT = 1e-3
 # Phases shorter than this [s] in a row after which margins are taken ten times less exactly, and how much at the most.
 SOON, PATIENCE, MOST_LOOSE = 1e-7, 4, 1e6
 # Rounds in which directions of what begins to slide are found, and their change that is none.
@@ -77,7 +78,6 @@ class Phases:
         self.sizes = [*touches.rows_of_contacts, *([1] * (touching.stops + touching.dry))]
         self.first = np.concatenate([[0], np.cumsum(self.sizes)])
         self.modes, self.directions = touches.modes, touches.directions
-        self._spent: set[bytes] = set()  # modes in which no other forces than those at the limit were found
         self.settings = touches.settings
         self._acting, self._last, self._soon = 0, -np.inf, 0
         self._begin_slots(0.0)
@@ -130,7 +130,7 @@ class Phases:
         time = self.loop.time
         self._soon = self._soon + 1 if time - self._last < SOON else 0
         self._last = time
-        self.settings.loose = min(MOST_LOOSE, 10.0 ** (self._soon // PATIENCE))
+        self.settings.loose = min(MOST_LOOSE, 10.0 ** min(self._soon // PATIENCE, 300))
 
     # --- what the kernel knows -----------------------------------------------------------------------
 
@@ -203,7 +203,7 @@ class Phases:
             sticks = self._friction(k) > 0.0 and self._slip(velocity, k) < self.rest_speed
             rows += self._rows([k]) if sticks else [int(self.first[k])]
         speeds = self._speeds_of(rows)
-        impulses = -ranked(self._operator(len(rows)), relative=1e-12).solve(speeds)
+        impulses = -ranked(self._operator(len(rows)), relative=REDUNDANT).solve(speeds)
         self._push(rows, impulses)
         return -float(0.5 * (impulses * speeds).sum())
 
@@ -243,7 +243,7 @@ class Phases:
         if resting or held:
             while self._loosened(resting, held, going, velocity, coefficients):
                 pass
-            self._ease(resting, held, going, velocity, coefficients)
+            self._ease(resting)
         self._verify()
 
     def _goes_on(self, velocity: Array, k: int) -> bool:
@@ -313,24 +313,17 @@ class Phases:
         self._turn([k for k in resting if self.modes[k] == SLIDING and k not in going])
         return False
 
-    def _ease(
-        self,
-        resting: list[int],
-        held: list[int],
-        going: set[int],
-        velocity: Array,
-        coefficients: dict[int, float],
-    ) -> None:
-        """Have what sticks with all of its friction do so with less, where other forces of redundant rows allow it."""
-        sticking = [k for k in resting if self.modes[k] == STICKING and self.sizes[k] > 1]
-        asked = self.modes.tobytes()
-        if asked in self._spent or not any(self._slips(k, self.touches.begun, SPENT) for k in sticking):
+    def _ease(self, resting: list[int]) -> None:
+        """Share the forces of redundant rows anew, where something sticks with all of its friction."""
+        static, begun = self.touches.static, self.touches.begun
+        sticking = [
+            k for k in resting if self.modes[k] == STICKING and (self.sizes[k] == 1 or static[k] > 0.0)
+        ]
+        rows = self._rows(sticking)
+        if not any(self._slips(k, begun, SPENT) for k in sticking) or self._survey(rows) < 0:
             return
-        kept = [array.copy() for array in (self.modes, self.directions, self.touches.begun)]
-        less = coefficients | {k: ENOUGH * coefficients[k] for k in sticking}
-        if self._loosened(resting, held, going, velocity, less) or self.modes.tobytes() != asked:
-            self.modes[:], self.directions[:], self.touches.begun[:] = kept
-            self._spent.add(asked)
+        sizes, coefficients = [self.sizes[k] for k in sticking], [static[k] for k in sticking]
+        begun[rows] = share(self._operator(len(rows)), begun[rows], sizes, coefficients)
 
     def _turn(self, beginning: list[int]) -> None:
         """Find the directions in which contacts begin to slide: those of their accelerations."""
