@@ -33,8 +33,8 @@ from sarrus.kernels.c_function import contact_problem
 from sarrus.kernels.contact_problem import HUGE
 from sarrus.linalg.ranked import ranked
 from sarrus.optimize.cone_program import solve_cone_program
-from sarrus.optimize.cone_rows import ConeRows
 from sarrus.optimize.friction_blocks import Blocks, allowed_rows
+from sarrus.optimize.shifted_program import ShiftedProgram
 
 # Relative residual that is aimed at, that any answer of least forces may have, and where rounding ends the iterations.
 TARGET, SMALL, ACCEPTED = 1e-14, 1e-12, 1e-10
@@ -48,8 +48,6 @@ DEPENDENT = 1e-9
 NOTHING = 1e-9
 # Forces are determined that free directions of length one move by less than this.
 UNMOVED = 1e-7
-# What is added to the diagonal of W in cone programs, so that redundant rows share their forces.
-GIVING = 1e-10
 # A proof that there is no answer holds to this.
 PROVED = 1e-10
 
@@ -167,6 +165,7 @@ class _Scaled:
         self.b = b * self.factors / self.size
         self.W = self.H @ self.H.T
         self.blocks = replace(blocks, limit=blocks.limit * sizes / self.size)
+        self.program = ShiftedProgram(self.H, self.W, self.blocks)
 
     # --- the solution --------------------------------------------------------------------------------
 
@@ -178,7 +177,7 @@ class _Scaled:
         best, least, steps = self.newton(given / (self.factors * self.size), BEGINNINGS)
         programs, found, shifted = 0, 0, self.b
         while least > TARGET and programs < ROUNDS:
-            r = self.cone_program(shifted)
+            r = self.program.solve(shifted)
             programs += 1
             if not np.isfinite(r).all() or (programs == ENOUGH and self.proof is not None):
                 break
@@ -195,21 +194,6 @@ class _Scaled:
             ahead = self.b + (self.blocks.shift(u) - u)
             shifted = ahead if programs < TURNS else 0.5 * (shifted + ahead)
         return best, least, programs, steps
-
-    def cone_program(self, shifted: Array) -> Array:
-        """Return the allowed forces of the least ½ rᵀW r + (b + s)ᵀr, or the last iterate."""
-        along, rows = self.programmed
-        if along.size == 0:
-            return np.zeros(len(shifted))
-        W, b = along.T @ self.W @ along + GIVING * np.eye(along.shape[1]), along.T @ shifted
-        found = solve_cone_program(W, b, rows.G, rows.h, cones=rows.cones, throw=False)
-        return along @ found.x
-
-    @cached_property
-    def programmed(self) -> tuple[Array, ConeRows]:
-        """The forces that there may be, by columns, and the rows of cone programs for them."""
-        along = np.eye(len(self.b))[:, ~self.blocks.idle]
-        return along, allowed_rows(along, np.zeros(len(self.b)), self.blocks)
 
     def newton(self, r: Array, beginnings: int) -> tuple[Array, float, int]:
         """Return the best that Newton's method comes by, its residual, and the number of steps."""

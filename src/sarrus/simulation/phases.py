@@ -42,6 +42,8 @@ TURNED, CAUGHT = 0.1, 100.0
 # Part of an acceleration from which on nothing holds what goes into what it touches; the speed, as a part of that of
 # rest, with which that hits.
 PRESSED, SHOVE = 1e-6, 1e-6
+# By so much of `rest_speed` rows that depend on each other need not agree where an impact begins.
+SLIGHT = 1e-5
 # What sticks with all of its friction but this part of it begins to slide.
 CRITICAL = 1e-9
 # From less than this part of it, forces of redundant rows are shared anew.
@@ -183,6 +185,10 @@ class Phases:
                 given[rows.index(self.first[k])] -= SHOVE * self.rest_speed
         blocks = [(self.sizes[k], self._friction(k)) for k in touching]
         operator = self._operator(len(rows))
+        belongs = ranked(operator, relative=REDUNDANT).left
+        agreed = dense.product(belongs, dense.product(belongs.T, given))
+        if np.abs(agreed - given).max() <= SLIGHT * self.rest_speed:
+            given = agreed  # rows that depend on each other are those of one motion
         impulses = touches.answer(operator, rows, given, blocks, []).forces
         self._push(rows, impulses)
         after = before + dense.product(operator, impulses)
