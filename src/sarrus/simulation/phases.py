@@ -92,7 +92,7 @@ class Phases:
 
         Raises `SolveError` where an impact has no answer.
         """
-        before, forces = self.modes.copy(), self.touches.forces.copy()
+        before = self.modes.copy()
         self._give_way()
         self.touches.touching.acting = len(before)  # what acts is yet to be found
         self._survey([])
@@ -100,9 +100,6 @@ class Phases:
         gaps, rates = work.gap[: self.unilateral].copy(), self._rates()
         near = NEAR * self.settings.closed * (1.0 + np.abs(rates))
         touching = np.flatnonzero((before[: self.unilateral] != OPEN) | (gaps <= near)).tolist()
-        if self._holds_on(touching, before, forces):
-            self._begin_slots(0.0)
-            return self._change(before, [], 0.0)
         slow = _slow(rates[touching])
         approaching, loss = [k for k in touching if rates[k] < -slow], 0.0
         if approaching:
@@ -316,32 +313,17 @@ class Phases:
         self._turn([k for k in resting if self.modes[k] == SLIDING and k not in going])
         return False
 
-    def _holds_on(self, touching: list[int], before: Array, forces: Array) -> bool:
-        """Tell whether all that touches sticks, and goes on to with other forces than those at a limit, which begin.
-
-        The laws may allow it to slide as well; what sticks stays where it can.
-        """
-        closed = np.flatnonzero(before[: self.unilateral] != OPEN).tolist()
-        if touching != closed or (before == SLIDING).any():
-            return False
-        self.touches.begun[:] = forces
-        least = UNLOADED * np.abs(forces).max(initial=0.0)
-        pushing = (forces[self.first[closed]] > least).all()
-        return bool(pushing) and self._ease(closed)
-
-    def _ease(self, resting: list[int]) -> bool:
-        """Share the forces of redundant rows anew, where something sticks with all of its friction; True where less is
-        enough."""
+    def _ease(self, resting: list[int]) -> None:
+        """Share the forces of redundant rows anew, where something sticks with all of its friction."""
         static, begun = self.touches.static, self.touches.begun
         sticking = [
             k for k in resting if self.modes[k] == STICKING and (self.sizes[k] == 1 or static[k] > 0.0)
         ]
         rows = self._rows(sticking)
         if not any(self._slips(k, begun, SPENT) for k in sticking) or self._survey(rows) < 0:
-            return False
+            return
         sizes, coefficients = [self.sizes[k] for k in sticking], [static[k] for k in sticking]
         begun[rows] = share(self._operator(len(rows)), begun[rows], sizes, coefficients)
-        return not any(self._slips(k, begun, SPENT) for k in sticking)
 
     def _turn(self, beginning: list[int]) -> None:
         """Find the directions in which contacts begin to slide: those of their accelerations."""
