@@ -8,11 +8,9 @@ import numpy as np
 
 from sarrus.base.arrays import Array
 from sarrus.linalg import dense
-from sarrus.linalg.ranked import ranked
+from sarrus.linalg.ranked import ROUNDING, ranked
 from sarrus.optimize.cone_program import solve_cone_program
 
-# Singular values of W below this part of the largest one are those of redundant rows.
-REDUNDANT = 1e-12
 # Weight of the sum of squares beside the largest part: where little is left, this decides when something slides.
 EVENLY = 1e-4
 
@@ -34,7 +32,7 @@ def share(operator: Array, forces: Array, sizes: Sequence[int], coefficients: Se
 
     Where no row is redundant, or no better forces are found, those are the given ones.
     """
-    null = ranked(operator, relative=REDUNDANT).null
+    null = ranked(operator, relative=ROUNDING).null
     first = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(int)
     normal = np.isin(np.arange(len(forces)), first)
     parts = [mu if n > 1 else 1.0 for n, mu in zip(sizes, coefficients)]

@@ -22,8 +22,8 @@ from sarrus.kernels.c_function import phase_acceleration, phase_survey
 from sarrus.kernels.record import laid
 from sarrus.kernels.touching_layout import OPEN, SLIDING, STICKING
 from sarrus.linalg import dense
-from sarrus.linalg.ranked import ranked
-from sarrus.optimize.sharing import REDUNDANT, share
+from sarrus.linalg.ranked import ROUNDING, ranked
+from sarrus.optimize.sharing import share
 
 if TYPE_CHECKING:
     from sarrus.simulation.time_loop import TimeLoop
@@ -209,7 +209,7 @@ class Phases:
             sticks = self._friction(k) > 0.0 and self._slip(velocity, k) < self.rest_speed
             rows += self._rows([k]) if sticks else [int(self.first[k])]
         speeds = self._speeds_of(rows)
-        impulses = -ranked(self._operator(len(rows)), relative=REDUNDANT).solve(speeds)
+        impulses = -ranked(self._operator(len(rows)), relative=ROUNDING).solve(speeds)
         self._push(rows, impulses)
         return -float(0.5 * (impulses * speeds).sum())
 
