@@ -31,6 +31,7 @@ from sarrus.dynamics.contact_state import Mode
 from sarrus.kernels import contact_problem_layout as cp
 from sarrus.kernels.c_function import contact_problem
 from sarrus.kernels.contact_problem import HUGE
+from sarrus.linalg import dense
 from sarrus.linalg.ranked import ranked
 from sarrus.optimize.cone_program import solve_cone_program
 from sarrus.optimize.friction_blocks import Blocks, allowed_rows
@@ -163,7 +164,7 @@ class _Scaled:
         self.H = H * self.factors[:, None]
         self.size = float(np.exp2(np.rint(np.log2(np.abs(b * self.factors).max(initial=0.0) or 1.0))))
         self.b = b * self.factors / self.size
-        self.W = self.H @ self.H.T
+        self.W = dense.product(self.H, self.H.T)
         self.blocks = replace(blocks, limit=blocks.limit * sizes / self.size)
         self.program = ShiftedProgram(self.H, self.W, self.blocks)
 
@@ -190,7 +191,7 @@ class _Scaled:
             size = 1.0 if programs >= MANY else max(1.0, np.abs(best).max(initial=0.0))
             if least * size <= SMALL and programs >= ENOUGH:
                 break
-            u = self.W @ r + self.b
+            u = dense.product(self.W, r) + self.b
             ahead = self.b + (self.blocks.shift(u) - u)
             shifted = ahead if programs < TURNS else 0.5 * (shifted + ahead)
         return best, least, programs, steps
@@ -222,10 +223,10 @@ class _Scaled:
         else:
             r, status = self.proof, Status.INFEASIBLE
         forces = r * self.factors * self.size
-        change = self.given.T @ forces
+        change = dense.product(self.given.T, forces)
         return ContactSolution(
             forces=read_only(forces),
-            velocities=read_only(self.given @ change + self.b_given),
+            velocities=read_only(dense.product(self.given, change) + self.b_given),
             change=read_only(change),
             modes=modes,
             determined=read_only(determined),
@@ -237,7 +238,7 @@ class _Scaled:
 
     def modes(self, r: Array) -> tuple[Mode, ...]:
         """Return what every block does."""
-        blocks, u = self.blocks, self.W @ r + self.b
+        blocks, u = self.blocks, dense.product(self.W, r) + self.b
         force, speed = NOTHING * np.abs(r).max(initial=1.0), NOTHING * np.abs(u).max(initial=1.0)
         opens = blocks.cone & (blocks.heads(u) > speed) & (blocks.heads(r) <= force)
         slides = blocks.lengths(u) > speed
@@ -249,17 +250,19 @@ class _Scaled:
     def least(self, r: Array, residual: float, modes: tuple[Mode, ...]) -> tuple[Array, float, np.ndarray]:
         """Return the least forces of these velocities and modes, their residual, and which are alike in all of them."""
         ways = self.free_forces(r, modes)
-        null = ranked(self.H.T @ ways, relative=DEPENDENT).null if ways.size else np.zeros((0, 0))
+        null = (
+            ranked(dense.product(self.H.T, ways), relative=DEPENDENT).null if ways.size else np.zeros((0, 0))
+        )
         if null.shape[1] == 0:
             return r, residual, np.ones(len(r), dtype=bool)
-        along = np.linalg.qr(ways @ null)[0]
+        along = ranked(dense.product(ways, null)).left
         rows = allowed_rows(along, r, self.blocks)
         found = solve_cone_program(
-            np.eye(along.shape[1]), along.T @ r, rows.G, rows.h, cones=rows.cones, throw=False
+            np.eye(along.shape[1]), dense.product(along.T, r), rows.G, rows.h, cones=rows.cones, throw=False
         )
         determined = np.asarray(np.abs(along).max(axis=1) < UNMOVED)
         if found.status.ok:
-            least = r + along @ found.x
+            least = r + dense.product(along, found.x)
             least, left, _ = self.newton(least, 0)
             if left <= max(10.0 * residual, SMALL):
                 return least, left, determined
@@ -267,7 +270,7 @@ class _Scaled:
 
     def free_forces(self, r: Array, modes: tuple[Mode, ...]) -> Array:
         """Return directions in which forces may change without another velocity or mode, by columns."""
-        blocks, u = self.blocks, self.W @ r + self.b
+        blocks, u = self.blocks, dense.product(self.W, r) + self.b
         d = blocks.directions(u, blocks.lengths(u))
         columns: list[Array] = []
         for k, mode in enumerate(modes):

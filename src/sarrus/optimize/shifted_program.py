@@ -12,6 +12,7 @@ from functools import cached_property
 import numpy as np
 
 from sarrus.base.arrays import Array
+from sarrus.linalg import dense
 from sarrus.optimize.cone_program import ConeProgram
 from sarrus.optimize.friction_blocks import Blocks, allowed_rows
 
@@ -48,7 +49,7 @@ class ShiftedProgram:
         along, W, G, h, program = self._forces
         if along.size == 0:
             return np.zeros(len(shifted))
-        return np.asarray(along @ program.solve(W, along.T @ shifted, G, h, throw=False).x)
+        return dense.product(along, program.solve(W, dense.product(along.T, shifted), G, h, throw=False).x)
 
     @cached_property
     def _inertia(self) -> Array:
@@ -89,6 +90,6 @@ class ShiftedProgram:
         """The forces that there may be, by columns, W and the rows of the program for them."""
         along = np.eye(len(self.W))[:, ~self.blocks.idle]
         rows = allowed_rows(along, np.zeros(len(self.W)), self.blocks)
-        W = along.T @ self.W @ along + GIVING * np.eye(along.shape[1])
+        W = dense.product(along.T, self.W, along) + GIVING * np.eye(along.shape[1])
         program = ConeProgram(max(along.shape[1], 1), linear=len(rows.h) - sum(rows.cones), cones=rows.cones)
         return along, W, rows.G, rows.h, program

@@ -22,7 +22,7 @@ from sarrus.kernels.c_function import phase_acceleration, phase_survey
 from sarrus.kernels.record import laid
 from sarrus.kernels.touching_layout import OPEN, SLIDING, STICKING
 from sarrus.linalg import dense
-from sarrus.linalg.ranked import ROUNDING, ranked
+from sarrus.linalg.ranked import ranked
 from sarrus.optimize.sharing import share
 
 if TYPE_CHECKING:
@@ -42,8 +42,8 @@ TURNED, CAUGHT = 0.1, 100.0
 # Part of an acceleration from which on nothing holds what goes into what it touches; the speed, as a part of that of
 # rest, with which that hits.
 PRESSED, SHOVE = 1e-6, 1e-6
-# By so much of `rest_speed` rows that depend on each other need not agree where an impact begins.
-SLIGHT = 1e-5
+# Singular values of W below this part of the largest one are none: a leg that is almost stretched has small ones.
+STIFF = 1e-12
 # What sticks with all of its friction but this part of it begins to slide.
 CRITICAL = 1e-9
 # From less than this part of it, forces of redundant rows are shared anew.
@@ -185,10 +185,6 @@ class Phases:
                 given[rows.index(self.first[k])] -= SHOVE * self.rest_speed
         blocks = [(self.sizes[k], self._friction(k)) for k in touching]
         operator = self._operator(len(rows))
-        belongs = ranked(operator, relative=REDUNDANT).left
-        agreed = dense.product(belongs, dense.product(belongs.T, given))
-        if np.abs(agreed - given).max() <= SLIGHT * self.rest_speed:
-            given = agreed  # rows that depend on each other are those of one motion
         impulses = touches.answer(operator, rows, given, blocks, []).forces
         self._push(rows, impulses)
         after = before + dense.product(operator, impulses)
@@ -209,7 +205,7 @@ class Phases:
             sticks = self._friction(k) > 0.0 and self._slip(velocity, k) < self.rest_speed
             rows += self._rows([k]) if sticks else [int(self.first[k])]
         speeds = self._speeds_of(rows)
-        impulses = -ranked(self._operator(len(rows)), relative=ROUNDING).solve(speeds)
+        impulses = -ranked(self._operator(len(rows)), relative=STIFF).solve(speeds)
         self._push(rows, impulses)
         return -float(0.5 * (impulses * speeds).sum())
 
