@@ -100,7 +100,7 @@ def test_a_ball_bounces_until_it_rests() -> None:
     impacts = times(motion, "bounced")
     numbers = np.arange(len(impacts))
     truth = fall * (1.0 + 2.0 * bounce * (1.0 - bounce**numbers) / (1.0 - bounce))
-    assert_allclose(impacts, truth, atol=1e-8)
+    assert_allclose(impacts, truth, atol=1e-9)
     assert impacts[0] == pytest.approx(fall, abs=1e-10)
     losses = [switch.energy_loss for switch in motion.switches if switch.bounced]
     assert_allclose(losses, 2.0 * G * (1.0 - bounce**2) * bounce ** (2 * numbers), rtol=1e-6)
@@ -225,7 +225,7 @@ def test_dry_friction_takes_force_times_way() -> None:
 def test_a_block_on_a_spring_sticks_and_slips() -> None:
     system, first, period = pulled_block()
     motion = run(system, system.neutral(), None, first + 2.5 * period)
-    assert_allclose(times(motion, "slipping"), first + period * np.arange(3), atol=1e-8)
+    assert_allclose(times(motion, "slipping"), first + period * np.arange(3), atol=1e-9)
 
 
 # --- robots -------------------------------------------------------------------------------------------

@@ -116,7 +116,7 @@ class Workspace(Evaluations):
         settings.position_tolerance = self.options.position_tolerance
         settings.inconsistent = self.options.inconsistent
         settings.near = self.options.near_singular
-        settings.event_tolerance = 1e-10
+        settings.event_tolerance = 1e-11
         settings.accepted_residual = DATA_TOLERANCE
         if near is not None:
             settings.scale_of_rows, settings.scale_of_weighted_rows = near.scale, near.weighted_scale

@@ -112,7 +112,7 @@ def simulate(
         instead of the compiled kernel, a hundred times slower; ``trajectory.condition`` is then that of the matrix it
         inverts. What it cannot solve ends the run with its diagnosis.
     stabilization : "projection" (default), "energy", "baumgarte" or "none"; a `sarrus.Stabilization` says more.
-    events : functions whose zeros are located to 1e-10 s; terminal ones stop the run.
+    events : functions whose zeros are located to 1e-11 s; terminal ones stop the run.
     switching : True lets contacts open and close by themselves, a `Switching` adds a schedule of closures that come
         and go, False leaves contacts and closures that are constraints as ``system.parameters`` say, and contacts with
         Coulomb friction, limits and dry friction out; limits that are crossed are still reported.

@@ -47,7 +47,8 @@ class Trajectory(RecordedMotion):
         method "moreau-jean" means over the step that ends there.
     meetings : contacts between geometries, see `sarrus.simulation.geometry_log.Meetings`; `geometry_forces`.
     contact_loss : energy that all of these have taken up to then (T,) [J]. contact_residual : by how much they break
-        the laws of Signorini and Coulomb at the most, relative; see `sarrus.optimize.solve_contact_problem`.
+        the laws of Signorini and Coulomb at the most, relative; see `sarrus.optimize.solve_contact_problem`. In steps
+        in time rows that depend on each other turn as one motion has them turn.
     status, message : how the run ended. After a failure the motion up to then is kept.
     passages, limit_crossings, events, switches : what happened on the way, in order of time.
     determined_until : last time [s] up to which a motion with singular passages agrees with one that takes somewhat
