@@ -92,3 +92,21 @@ def solve(H, b, turn):
     table.velocities, table.turn, table.forces, table.work = b, turn, forces, work
     assert contact_problem.entry(table.ctypes.data, forces.ctypes.data, 5) == cp.SOLVED
     return forces, work.view(cp.ContactFacts).residual
+
+
+@pytest.mark.parametrize("kind", ["sphere", "box"])
+def test_walls_that_close_in_end_a_run_by_name(kind):
+    """Between two driven walls no motion keeps both from closing further: an error, no run that never ends."""
+    mechanism = scene("vice", floor=False)
+    add_free(mechanism, "b", kind, KINDS[kind](np.full(3, 0.1)))
+    for name, side in (("left", -1), ("right", 1)):
+        mechanism.add_body(name)
+        mechanism.add_joint(name, "fixed", "world", name)
+        mechanism.drive(name, lambda t, side=side: (side * (0.35 - t), 0, 0))
+        mechanism.add_geom(name, name, "box", (0.15, 0.5, 0.5))
+    mechanism.add_geometry_contacts(friction_coefficient=0.5)
+    system = sr.System(mechanism)
+    motion = run(system, system.neutral(), throw=False)
+    assert motion.status is sr.Status.INFEASIBLE
+    assert "no motion keeps these contacts from closing further: b-left, b-right" in motion.message
+    assert motion.t[-1] == pytest.approx(0.1, abs=2e-3)

@@ -283,7 +283,8 @@ class Touches:
         self.touching.failed = 0
         problem = self.problem
         self.tried = self.tried + 1 if t == self.stuck else 1
-        self.stuck, problem.lenient = t, 0
+        # what the kernel refuses once more it takes next as it is, between geometries
+        self.stuck, problem.lenient = t, int(self.collisions is not None and self.tried > 1)
         m, contacts = problem.rows, problem.contacts
         which = self._which(m)
         sizes, numbers = self._counts[2][: problem.blocks], self._own.numbers[: problem.blocks]
@@ -325,7 +326,8 @@ class Touches:
         found = solve_contact_problem(parts.left * np.sqrt(parts.kept), given, contacts, dry, throw=False)
         if found.status.ok and not refused:
             return found
-        if self.collisions is not None and found.residual <= AT_ALL_OF_MANY:
+        nearly = found.status is Status.NOT_CONVERGED and found.residual <= AT_ALL_OF_MANY
+        if nearly and self.collisions is not None and not refused:
             self.problem.lenient = 1
             return found
         names = [self._name_of(int(row)) for row in which]
