@@ -14,9 +14,9 @@ from __future__ import annotations
 
 from sarrus.kernels import contact_problem_layout as cp
 from sarrus.kernels import factor as fa
-from sarrus.kernels.block_elimination import eliminate
+from sarrus.kernels.block_elimination import clear, eliminate
 from sarrus.kernels.flat import exists, internal
-from sarrus.kernels.sparse_problem import begin_step, couple_block, pull_block, push_block
+from sarrus.kernels.sparse_problem import couple_block, pull_all, push_all
 from sarrus.kernels.vectors import axpy, copy, dot, fill, is_finite, multiply
 
 # Part of the diagonal of W that is added, and how often.
@@ -53,24 +53,22 @@ def make_parts_agree(table, work, m, blocks):
     room = cp.parts_work(parts)
     copy(work.turn, left, m)
     for _ in range(ROUNDS):
-        begin_step(parts, room)
+        for i in range(m):
+            work.ahead[i] = left[i] / RIDGE
+        push_all(table, work.ahead, blocks)
+        clear(parts, room)
         at = 0
         for k in range(blocks):
             n, D = table.sizes[k], room.slopes + at * cp.WIDEST
             fill(D, 0.0, n * n)
             for i in range(n):
                 D[i * (n + 1)] = 1.0 / RIDGE
-                work.ahead[at + i] = left[at + i] / RIDGE
-            push_block(parts, room, k, at, n, work.ahead + at)
             couple_block(parts, room, k, at, n, D)
             at += n
         if not eliminate(parts, room, room.speed):
             return False
         fill(work.ahead, 0.0, m)
-        at = 0
-        for k in range(blocks):
-            pull_block(parts, room, k, at, table.sizes[k], work.ahead + at)
-            at += table.sizes[k]
+        pull_all(table, work.ahead, blocks)
         axpy(-1.0, work.ahead, left, m)
     return _take_off(work, left, m)
 

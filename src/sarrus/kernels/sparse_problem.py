@@ -120,19 +120,30 @@ def pull_block(parts, room, k, at, n, out):
 
 
 @internal
+def push_all(table, forces, blocks):
+    """Find what the forces of all blocks do to the velocities."""
+    room, at = cp.parts_work(table.parts), 0
+    fill(room.speed, 0.0, table.parts.velocities)
+    for k in range(blocks):
+        push_block(table.parts, room, k, at, table.sizes[k], forces + at)
+        at += table.sizes[k]
+
+
+@internal
+def pull_all(table, out, blocks):
+    """Add what the velocities are along the rows of all blocks."""
+    room, at = cp.parts_work(table.parts), 0
+    for k in range(blocks):
+        pull_block(table.parts, room, k, at, table.sizes[k], out + at)
+        at += table.sizes[k]
+
+
+@internal
 def sparse_speeds(table, work, r, u, m, blocks):
     """Write u = W r + b."""
-    parts = table.parts
-    room, at = cp.parts_work(parts), 0
-    fill(room.speed, 0.0, parts.velocities)
-    for k in range(blocks):
-        push_block(parts, room, k, at, table.sizes[k], r + at)
-        at += table.sizes[k]
+    push_all(table, r, blocks)
     copy(work.velocities, u, m)
-    at = 0
-    for k in range(blocks):
-        pull_block(parts, room, k, at, table.sizes[k], u + at)
-        at += table.sizes[k]
+    pull_all(table, u, blocks)
 
 
 @internal
@@ -140,7 +151,8 @@ def sparse_direction(table, work, m, blocks, ridge):
     """Write the step of Newton's method to work.way; False where there is none."""
     parts, way, at = table.parts, work.way, 0
     room = cp.parts_work(parts)
-    begin_step(parts, room)
+    clear(parts, room)
+    fill(room.speed, 0.0, parts.velocities)
     for k in range(blocks):
         n, cone, D = table.sizes[k], k < table.contacts, room.slopes + at * cp.WIDEST
         r, u, F = work.forces + at, work.speeds + at, work.gap + at
@@ -162,13 +174,6 @@ def sparse_direction(table, work, m, blocks, ridge):
             way[at + i] -= dot(D + i * n, room.small, n)
         at += n
     return is_finite(way, m)
-
-
-@internal
-def begin_step(parts, room):
-    """Begin with no blocks of rows, and velocities that are zero."""
-    clear(parts, room)
-    fill(room.speed, 0.0, parts.velocities)
 
 
 @internal
@@ -234,13 +239,9 @@ def _spread_free(answers, stride, product, out):
 @internal
 def sparse_sweep(table, work, m, blocks, count):
     """Find the forces of one block after the other, from those there are: some that stick, if they may."""
-    parts, r = table.parts, work.forces
-    room, at = cp.parts_work(parts), 0
+    room = cp.parts_work(table.parts)
     _find_own(table, room, blocks)
-    fill(room.speed, 0.0, parts.velocities)
-    for k in range(blocks):
-        push_block(parts, room, k, at, table.sizes[k], r + at)
-        at += table.sizes[k]
+    push_all(table, work.forces, blocks)
     for _ in range(count):
         at = 0
         for k in range(blocks):

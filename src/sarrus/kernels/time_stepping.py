@@ -40,12 +40,12 @@ from sarrus.kernels.touching_rows import (
     add_row,
     along,
     bias_of,
+    drift_of,
     drifts,
     find_slot,
     load_gaps,
     load_gaps_behind,
     load_motion,
-    rate_of,
     speed_before,
     turn_of,
 )
@@ -291,9 +291,7 @@ def _begin(table, x, h, begun, again, work):
     unilateral, settings = tl.unilateral_count(touching), touching.settings
     load_motion(table, h, work)
     for row in range(rows_now(touching)):
-        speed = along(table, work, row, work.ahead)
-        if drifts(touching, row):  # what moves by itself, and the turn of the row from the middle to the end
-            speed += rate_of(table, work, row) - along(table, work, row, work.middle + nq)
+        speed = along(table, work, row, work.ahead) + drift_of(table, work, row)
         work.velocity[row] = speed + turn_of(table, h, row, work)
     for k in range(unilateral):
         row = touching.first_rows[k]
@@ -420,9 +418,7 @@ def _remember(table, x, h, parts, begun, kept, m, work):
         row, impulse = int(work.which[i]), work.impulses[i]
         kept.forces[row] += impulse / (h * parts)
         speed = along(table, work, row, x + table.nq) + along(table, work, row, work.ahead)
-        if drifts(touching, row):
-            speed += 2.0 * (rate_of(table, work, row) - along(table, work, row, work.middle + table.nq))
-        work_done += 0.5 * impulse * speed
+        work_done += 0.5 * impulse * (speed + 2.0 * drift_of(table, work, row))
         if work.lasts[i] != 0.0:
             kept.lasting[row] = impulse / h
             add_row(table, work, row, impulse / h, kept.applied)

@@ -166,6 +166,14 @@ def bias_of(table, work, row):
 
 
 @internal
+def drift_of(table, work, row):
+    """Return the velocity that a row has by itself, in the middle."""
+    if not drifts(table.touching, row):
+        return 0.0
+    return rate_of(table, work, row) - along(table, work, row, work.middle + table.nq)
+
+
+@internal
 def turn_of(table, h, row, work):
     """Return by how much the velocity of a row changes from the middle to the end of a step as the row turns."""
     return 0.5 * h * bias_of(table, work, row) if drifts(table.touching, row) else 0.0
@@ -191,7 +199,4 @@ def load_gaps_behind(table, x, h, work):
 @internal
 def speed_before(table, work, row, v, h):
     """Return the velocity of a row where the step begins."""
-    touching, speed = table.touching, along(table, work, row, v)
-    if drifts(touching, row):
-        speed += rate_of(table, work, row) - along(table, work, row, work.middle + table.nq)
-    return speed - turn_of(table, h, row, work)
+    return along(table, work, row, v) + drift_of(table, work, row) - turn_of(table, h, row, work)

@@ -46,9 +46,9 @@ class ShiftedProgram:
 
     def _of_forces(self, shifted: Array) -> Array:
         """Return the answer with forces as the unknowns."""
-        along, W, G, h, program = self._forces
-        if along.size == 0:
+        if self.blocks.idle.all():
             return np.zeros(len(shifted))
+        along, W, G, h, program = self._forces
         return dense.product(along, program.solve(W, dense.product(along.T, shifted), G, h, throw=False).x)
 
     @cached_property
@@ -57,33 +57,28 @@ class ShiftedProgram:
 
     @cached_property
     def _motions(self) -> tuple[Array, np.ndarray, Array, ConeProgram]:
-        """G, the row of the problem that each row is, −1 for the bound of a ball, by what it is scaled, the program."""
+        """G, the row of the problem that each row is, −1 for the bound of a ball, by what it is scaled, the program.
+
+        The tails of a contact are scaled by μ.
+        """
         blocks, k = self.blocks, self.H.shape[1]
         lines: list[int] = []
-        cones: list[tuple[int, list[int]]] = []
+        cones: list[list[int]] = []
         for j in range(blocks.count):
             own = np.flatnonzero((blocks.owner == j) & ~blocks.idle).tolist()
             if len(own) == 1 and blocks.cone[j]:
                 lines += own
             elif own:
-                cones.append((j, own if blocks.cone[j] else [-1, *own]))
-        rows = np.array([*lines, *(row for _, own in cones for row in own)], dtype=int)
-        scale = np.array(
-            [*(1.0 for _ in lines), *(part for j, own in cones for part in self._scale(j, len(own)))]
-        )
+                cones.append(own if blocks.cone[j] else [-1, *own])
+        rows = np.array([*lines, *(row for own in cones for row in own)], dtype=int)
+        owner = blocks.owner[rows]
+        tails = (rows >= 0) & ~blocks.head[rows] & blocks.cone[owner]
+        scale = np.where(tails, blocks.friction[owner], 1.0)
         G = np.zeros((len(rows), k + len(self.balls)))
         G[:, :k] = np.where((rows >= 0)[:, None], -scale[:, None] * self.H[rows], 0.0)
         G[rows < 0, k + np.arange(len(self.balls))] = -1.0
-        sizes = [len(own) for _, own in cones]
-        return G, rows, scale, ConeProgram(G.shape[1], linear=len(lines), cones=sizes)
-
-    def _scale(self, block: int, size: int) -> list[float]:
-        """Return by what the rows of a cone are scaled: the tails of a contact by μ."""
-        return (
-            [1.0, *([float(self.blocks.friction[block])] * (size - 1))]
-            if self.blocks.cone[block]
-            else [1.0] * size
-        )
+        program = ConeProgram(G.shape[1], linear=len(lines), cones=[len(own) for own in cones])
+        return G, rows, scale, program
 
     @cached_property
     def _forces(self) -> tuple[Array, Array, Array, Array, ConeProgram]:
@@ -91,5 +86,5 @@ class ShiftedProgram:
         along = np.eye(len(self.W))[:, ~self.blocks.idle]
         rows = allowed_rows(along, np.zeros(len(self.W)), self.blocks)
         W = dense.product(along.T, self.W, along) + GIVING * np.eye(along.shape[1])
-        program = ConeProgram(max(along.shape[1], 1), linear=len(rows.h) - sum(rows.cones), cones=rows.cones)
+        program = ConeProgram(along.shape[1], linear=len(rows.h) - sum(rows.cones), cones=rows.cones)
         return along, W, rows.G, rows.h, program
