@@ -38,7 +38,7 @@ def on_top(kind, size, friction):
     mechanism.add_geom("base", "world", "sphere", (BIG,))
     angle, rate, reach = 0.3, 0.5, BIG + SMALL
     add_free(mechanism, "ball", kind, size, reach * np.array([np.sin(angle), 0.0, np.cos(angle)]))
-    mechanism.add_geometry_contacts(friction_coefficient=friction)
+    mechanism.add_geometry_contacts(friction_coefficient=friction, closed_form=False)
     system = sr.System(mechanism)
     v = np.zeros(6)
     v[:3] = rate * reach * np.array([np.cos(angle), 0.0, -np.sin(angle)])
@@ -70,7 +70,7 @@ def test_a_ball_on_a_ball_has_order_two(kind, size, friction):
 def test_a_ball_goes_from_slip_to_roll():
     mechanism = scene("slip")
     add_free(mechanism, "ball", "sphere", (SMALL,), (0.0, 0.0, SMALL))
-    (contact,) = mechanism.add_geometry_contacts(friction_coefficient=0.3)
+    (contact,) = mechanism.add_geometry_contacts(friction_coefficient=0.3, closed_form=False)
     assert contact.name == "floor-ball"
     system = sr.System(mechanism)
     motion = run(system, system.neutral(), [1.0, 0, 0, 0, 0, 0], 0.3)
@@ -85,7 +85,7 @@ def test_a_cylinder_rolls_down_a_plane():
     mechanism.add_body("roller", mass=1.0, inertia=(0.01, 0.01, 0.5 * radius**2))
     mechanism.add_joint("roller", "free", "world", "roller", parent_pose=(0.0, 0.0, radius))
     mechanism.add_geom("roller", "roller", "cylinder", (radius, 0.15))
-    mechanism.add_geometry_contacts(friction_coefficient=1.0)
+    mechanism.add_geometry_contacts(friction_coefficient=1.0, closed_form=False)
     system = sr.System(mechanism)
     q = system.neutral()
     q[3:7] = np.sqrt(0.5) * np.array([1.0, 1.0, 0.0, 0.0])
@@ -96,7 +96,7 @@ def test_a_cylinder_rolls_down_a_plane():
 def test_torsional_friction_stops_a_spinning_ball():
     mechanism = scene("spin")
     add_free(mechanism, "ball", "sphere", (SMALL,), (0.0, 0.0, SMALL), friction=0.5, torsion=0.01, condim=4)
-    mechanism.add_geometry_contacts()
+    mechanism.add_geometry_contacts(closed_form=False)
     system = sr.System(mechanism)
     spin, inertia = 3.0, 0.4 * SMALL**2
     end = spin * inertia / (0.01 * G)
@@ -109,7 +109,7 @@ def test_torsional_friction_stops_a_spinning_ball():
 def test_rolling_friction_stops_a_rolling_ball():
     mechanism = scene("roll")
     add_free(mechanism, "ball", "sphere", (SMALL,), (0.0, 0.0, SMALL), friction=1.0, rolling=0.004, condim=6)
-    mechanism.add_geometry_contacts()
+    mechanism.add_geometry_contacts(closed_form=False)
     system = sr.System(mechanism)
     # all directions of friction share a cone, so that the ball creeps: its tail is along (creep, length × turn)
     length, inertia = 0.004, 0.4 * SMALL**2
@@ -138,7 +138,7 @@ def test_a_box_on_a_box_sticks_up_to_the_angle_of_friction(factor):
     mechanism = scene("boxes", floor=False, tilt=np.arctan(mu) * factor)
     mechanism.add_geom("ground", "world", "box", (1.0, 1.0, 0.1))
     add_free(mechanism, "box", "box", (0.2, 0.15, 0.1), (0.0, 0.0, 0.2))
-    mechanism.add_geometry_contacts(friction_coefficient=mu)
+    mechanism.add_geometry_contacts(friction_coefficient=mu, closed_form=False)
     system = sr.System(mechanism)
     motion = run(system, system.neutral(), duration=0.1)
     tilt = np.arctan(mu) * factor
@@ -154,7 +154,7 @@ def test_geometries_stick_up_to_their_static_coefficient(part, slides):
     sliding, static = 0.3, 0.5
     mechanism = scene("static", tilt=np.arctan(static) * part)
     add_free(mechanism, "box", "box", (0.2, 0.15, 0.1), (0.0, 0.0, 0.1))
-    mechanism.add_geometry_contacts(friction_coefficient=sliding, static_coefficient=static)
+    mechanism.add_geometry_contacts(friction_coefficient=sliding, static_coefficient=static, closed_form=False)
     system = sr.System(mechanism)
     tilt = np.arctan(static) * part
     pull = G * (np.sin(tilt) - sliding * np.cos(tilt))
@@ -163,7 +163,7 @@ def test_geometries_stick_up_to_their_static_coefficient(part, slides):
         way = speed * 0.1 + (0.5 * pull * 0.1**2 if slides or speed else 0.0)
         assert motion.q[-1, 0] == pytest.approx(way, abs=1e-9)
     with pytest.raises(sr.ModelError, match="static_coefficient must be at least friction_coefficient"):
-        mechanism.add_geometry_contacts(friction_coefficient=0.5, static_coefficient=0.4)
+        mechanism.add_geometry_contacts(friction_coefficient=0.5, static_coefficient=0.4, closed_form=False)
 
 
 def test_a_cube_as_a_mesh_is_a_box():
@@ -171,7 +171,7 @@ def test_a_cube_as_a_mesh_is_a_box():
     for kind, size, points in (("box", (0.1,) * 3, None), ("mesh", (), cube(0.1))):
         mechanism = scene(kind, tilt=0.2)
         add_free(mechanism, "body", kind, size, (0.0, 0.0, 0.25), points=points)
-        mechanism.add_geometry_contacts(friction_coefficient=0.1)
+        mechanism.add_geometry_contacts(friction_coefficient=0.1, closed_form=False)
         system = sr.System(mechanism)
         motions.append(run(system, system.neutral(), [0.3, 0, 0, 0, 0, 0], 0.6))
     assert np.abs(motions[0].q[-1] - motions[1].q[-1]).max() < 1e-6  # MuJoCo has meshes in single precision
@@ -182,7 +182,7 @@ def test_a_stack_of_boxes_rests():
     mechanism = scene("stack")
     for k in range(4):
         add_free(mechanism, f"box{k}", "box", (0.1, 0.1, 0.05), (0.0, 0.0, 0.05 + 0.1 * k), mass=1.0 + k)
-    mechanism.add_geometry_contacts(friction_coefficient=0.5)
+    mechanism.add_geometry_contacts(friction_coefficient=0.5, closed_form=False)
     system = sr.System(mechanism)
     motion = run(system, system.neutral(), duration=0.2)
     assert np.abs(motion.q[-1] - system.neutral()).max() < 1e-12
@@ -205,7 +205,7 @@ def test_a_capsule_rests_on_a_capsule():
         "rail2", "world", "capsule", (0.05, 1.0), sr.Pose.of((0.0, 0.2, 0.0), quaternion=ALONG_X)
     )
     add_free(mechanism, "rod", "capsule", (0.05, 0.5), (0.0, 0.0, 0.1))
-    mechanism.add_geometry_contacts(friction_coefficient=0.5)
+    mechanism.add_geometry_contacts(friction_coefficient=0.5, closed_form=False)
     system = sr.System(mechanism)
     q = system.neutral()
     q[3:7] = np.sqrt(0.5) * np.array([1.0, 1.0, 0.0, 0.0])
@@ -218,7 +218,7 @@ def test_an_ellipsoid_falls_on_a_plane():
     axes = np.array([0.1, 0.2, 0.3])
     mechanism = scene("ellipsoid")
     add_free(mechanism, "egg", "ellipsoid", axes, (0.0, 0.0, 0.4))
-    mechanism.add_geometry_contacts(friction_coefficient=0.4)
+    mechanism.add_geometry_contacts(friction_coefficient=0.4, closed_form=False)
     system = sr.System(mechanism)
     q = system.neutral()
     q[3:7] = np.array([0.8, 0.6, 0.0, 0.0])
@@ -239,7 +239,7 @@ def test_a_ball_rests_in_a_pit_of_balls():
         )
     height = np.sqrt(0.3**2 - 0.2**2)
     add_free(mechanism, "ball", "sphere", (0.1,), (0.0, 0.0, height))
-    mechanism.add_geometry_contacts(friction_coefficient=0.0)
+    mechanism.add_geometry_contacts(friction_coefficient=0.0, closed_form=False)
     system = sr.System(mechanism)
     motion = run(system, system.neutral(), duration=0.2)
     assert np.abs(motion.q[-1, :3] - [0, 0, height]).max() < 1e-12
@@ -255,7 +255,7 @@ def test_a_ball_rests_on_a_height_field():
     )
     slope = np.arctan(0.4)
     add_free(mechanism, "ball", "sphere", (0.1,), (0.0, 0.013, 0.1 / np.cos(slope)))
-    mechanism.add_geometry_contacts(friction_coefficient=0.3)
+    mechanism.add_geometry_contacts(friction_coefficient=0.3, closed_form=False)
     system = sr.System(mechanism)
     motion = run(system, system.neutral(), duration=0.2)
     assert np.abs(motion.q[-1, :3] - system.neutral()[:3]).max() < 1e-6  # heights are in single precision
@@ -271,7 +271,7 @@ def test_newtons_cradle_with_balls_apart():
     mechanism = sr.Mechanism("cradle", gravity=(0.0, 0.0, 0.0))
     for k in range(4):
         add_free(mechanism, f"ball{k}", "sphere", (0.1,), (0.21 * k, 0.0, 0.0))
-    mechanism.add_geometry_contacts(friction_coefficient=0.0, restitution=1.0)
+    mechanism.add_geometry_contacts(friction_coefficient=0.0, restitution=1.0, closed_form=False)
     system = sr.System(mechanism)
     v = np.zeros(system.nv)
     v[0] = 1.0
@@ -291,7 +291,7 @@ def test_energy_never_grows_in_a_heap():
     ]
     for k, (kind, size) in enumerate(kinds):
         add_free(mechanism, kind, kind, size, (0.05 * k, 0.03 * k, 0.25 + 0.3 * k))
-    mechanism.add_geometry_contacts(friction_coefficient=0.6)
+    mechanism.add_geometry_contacts(friction_coefficient=0.6, closed_form=False)
     system = sr.System(mechanism)
     q = system.neutral()
     for k in range(4):
@@ -318,7 +318,7 @@ def test_a_heap_of_many_spheres_obeys_the_laws():
             -4e-3, 4e-3, 3
         )
         add_free(mechanism, f"ball{k}", "sphere", (radius,), tuple(place))
-    mechanism.add_geometry_contacts(friction_coefficient=0.5)
+    mechanism.add_geometry_contacts(friction_coefficient=0.5, closed_form=False)
     system = sr.System(mechanism)
     motion = run(system, system.neutral(), duration=0.4, dt=1e-3)
     assert motion.status.ok, motion.message
@@ -344,7 +344,7 @@ def test_jaws_with_loops_hold_a_box():
         mechanism.add_geom(pad, pad, "box", (0.01, 0.02, 0.02), (0, 0, 0.02))
         mechanism.add_actuator(f"{side}_motor", f"{side}0")
     add_free(mechanism, "box", "box", (0.0899, 0.03, 0.03), (0.0, 0.0, 0.22), mass=0.2)
-    mechanism.add_geometry_contacts("box", friction_coefficient=0.8)
+    mechanism.add_geometry_contacts("box", friction_coefficient=0.8, closed_form=False)
     system = sr.System(mechanism)
     q = system.assemble(system.neutral()).q
     motion = run(system, q, duration=0.5, control=lambda q, v, t: [1.0, -1.0])

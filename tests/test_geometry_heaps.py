@@ -24,7 +24,7 @@ def thrown(kinds, rng, friction=0.5):
         shape = {"points": cube(half[0]) * (1.0, 1.3, 0.8)} if kind == "mesh" else {}
         place = (*rng.uniform(-0.2, 0.2, 2), 0.3 + 0.4 * k)
         add_free(mechanism, f"b{k}", kind, KINDS[kind](half), place, float(rng.uniform(0.5, 2.0)), **shape)
-    mechanism.add_geometry_contacts(friction_coefficient=friction)
+    mechanism.add_geometry_contacts(friction_coefficient=friction, closed_form=False)
     system = sr.System(mechanism)
     q = system.neutral().copy()
     turns = rng.normal(size=(len(kinds), 4))
@@ -104,7 +104,7 @@ def test_walls_that_close_in_end_a_run_by_name(kind):
         mechanism.add_joint(name, "fixed", "world", name)
         mechanism.drive(name, lambda t, side=side: (side * (0.35 - t), 0, 0))
         mechanism.add_geom(name, name, "box", (0.15, 0.5, 0.5))
-    mechanism.add_geometry_contacts(friction_coefficient=0.5)
+    mechanism.add_geometry_contacts(friction_coefficient=0.5, closed_form=False)
     system = sr.System(mechanism)
     motion = run(system, system.neutral(), throw=False)
     assert motion.status is sr.Status.INFEASIBLE

@@ -104,10 +104,11 @@ def test_coincident_balls_and_wrong_numbers_are_refused_by_name():
         mechanism.add_geometry_contacts(friction_coefficient=np.nan)
     with pytest.raises(sr.ModelError, match="restitution"):
         mechanism.add_geometry_contacts(friction_coefficient=0.5, restitution=1.5)
-    mechanism.add_geometry_contacts(friction_coefficient=0.5)
-    system = sr.System(mechanism)
-    with pytest.raises(sr.ArgumentError, match="'ball0-ball1' begin 0\\.2 m in each other"):
-        run(system, system.neutral())
+    for closed_form in (True, False):
+        mechanism.add_geometry_contacts("ball0", "ball1", friction_coefficient=0.5, closed_form=closed_form)
+        system = sr.System(mechanism)
+        with pytest.raises(sr.ArgumentError, match="'ball0-ball1' begin 0\\.2 m in each other"):
+            run(system, system.neutral())
     with pytest.raises(sr.ArgumentError, match="moreau-jean"):
         run(system, system.neutral(), method="rk4")
 
@@ -158,7 +159,7 @@ def test_geometries_are_written_for_mujoco(tmp_path):
 def test_statics_say_that_they_do_not_know_them() -> None:
     mechanism = scene("box")
     add_free(mechanism, "box", "box", (0.1, 0.1, 0.1), (0.0, 0.0, 0.1))
-    mechanism.add_geometry_contacts(friction_coefficient=0.5)
+    mechanism.add_geometry_contacts(friction_coefficient=0.5, closed_form=False)
     system = sr.System(mechanism)
     q = system.neutral()
     for call in (

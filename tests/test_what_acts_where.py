@@ -20,12 +20,13 @@ from sarrus import control
 from sarrus.base.errors import ArgumentError, SolveError
 
 DOCS = Path(__file__).parent.parent / "docs" / "tour.md"
-COLUMNS = ("constraint", "coulomb", "limits", "dry", "geometries")
+COLUMNS = ("constraint", "coulomb", "closed form", "limits", "dry", "geometries")
 # The name of what acts in each scene, and the words with which a description leaves it out.
 NAMES = {
     "coulomb": "floor",
     "limits": "z",
     "dry": "z",
+    "closed form": "ground-ball",
     "geometries": "ground-ball",
     "constraint": "floor|contacts",
 }
@@ -33,6 +34,7 @@ WORDS = {
     "coulomb": "Coulomb friction",
     "limits": "limits of joints",
     "dry": "dry friction",
+    "closed form": "Coulomb friction",
     "geometries": "between geometries",
 }
 Q, V, WEIGHT, DT = [0.0, 0.0], [0.5, 0.0], 2.0 * 9.81, 1e-3
@@ -53,10 +55,10 @@ def scene(column: str | None) -> sr.System:
         mechanism.add_contact("floor", "block", friction="coulomb", friction_coefficient=0.3)
     if column == "constraint":
         mechanism.add_contact("floor", "block", friction="frictionless", active=True)
-    if column == "geometries":
+    if column in ("closed form", "geometries"):
         mechanism.add_geom("ground", "world", "plane")
         mechanism.add_geom("ball", "block", "sphere", (0.1,), (0, 0, 0.1), friction=0.3)
-        mechanism.add_geometry_contacts()
+        mechanism.add_geometry_contacts(closed_form=column == "closed form")
     return sr.System(mechanism)
 
 
@@ -154,7 +156,7 @@ def table() -> dict[str, dict[str, str]]:
     rows = {}
     for line in DOCS.read_text(encoding="utf-8").splitlines():
         cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
-        if len(cells) == 6 and set(cells[1:]) <= {"acts", "refuses", "left out"}:
+        if len(cells) == 1 + len(COLUMNS) and set(cells[1:]) <= {"acts", "refuses", "left out"}:
             rows[cells[0]] = dict(zip(COLUMNS, cells[1:]))
     return rows
 
@@ -216,7 +218,7 @@ def test_headers_say_what_is_left_out(row: str, systems: dict[str | None, sr.Sys
 def test_what_is_left_out_on_purpose_is_left_out(systems: dict[str | None, sr.System]) -> None:
     """With contacts=False all answers are those of the block that falls, refused ones too."""
     falling = systems[None]
-    for column in ("coulomb", "limits", "dry", "geometries"):
+    for column in COLUMNS[1:]:
         system = systems[column]
         for call in (
             lambda s, **more: s.forward_dynamics(Q, V, **more).a,
@@ -233,7 +235,7 @@ def test_what_is_left_out_on_purpose_is_left_out(systems: dict[str | None, sr.Sy
             np.testing.assert_allclose(run(system), run(falling), rtol=1e-9, atol=1e-12)
 
 
-@pytest.mark.parametrize("column", ["coulomb", "limits"])
+@pytest.mark.parametrize("column", ["coulomb", "closed form", "limits"])
 def test_where_all_is_open_nothing_changes(column: str, systems: dict[str | None, sr.System]) -> None:
     system, falling, up = systems[column], systems[None], [0.0, 0.5]
     for call in (

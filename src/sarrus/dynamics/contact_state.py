@@ -326,11 +326,14 @@ def it_hits(one: Touching, speed: float) -> str:
 
 
 def below_its_plane(system: Evaluations, one: Touching, gap: float) -> ArgumentError:
-    """Return the error that a contact is deep below its plane."""
-    return ArgumentError(
-        f"{system.name}: contact {one.name!r} is {-gap:.3g} m below its plane; raise the body",
-        element=one.name,
+    """Return the error that a contact is deep below its plane, or geometries deep in each other."""
+    between = system.mechanism is not None and one.name not in system.mechanism.contacts
+    text = (
+        f"geometries {one.name!r} are {-gap:.3g} m in each other; move them apart"
+        if between
+        else f"contact {one.name!r} is {-gap:.3g} m below its plane; raise the body"
     )
+    return ArgumentError(f"{system.name}: {text}", element=one.name)
 
 
 def _mode_of_tails(

@@ -194,8 +194,11 @@ class Evaluations(Described):
 
     @property
     def touching_geometries(self) -> tuple[str, ...]:
-        """Names of the contacts between geometries, which runs alone know."""
-        return () if self.mechanism is None else tuple(self.mechanism.geometry_contacts)
+        """Names of the contacts between geometries that are not in closed form, which steps in time alone know."""
+        return self.model.lasting("touching geometries", self._touching_geometries)
+
+    def _touching_geometries(self) -> tuple[str, ...]:
+        return () if self.mechanism is None else tuple(pair.name for pair in self.mechanism.colliding_pairs)
 
     def body_placements(self, q: ArrayLike, t: float = 0.0) -> tuple[Array, Array]:
         """Return positions (nb × 3) and rotations (nb × 3 × 3) in the order of ``mechanism.bodies``.

@@ -104,12 +104,14 @@ class GeomPair:
 
 @dataclass(frozen=True)
 class GeometryContact:
-    """Two geoms that touch in runs with time stepping, wherever they are nearest to each other.
+    """Two geoms that touch, wherever they are nearest to each other.
 
     ``torsion`` and ``rolling`` are lengths [m] by which such friction is multiplied in the cone, zero where there is
     none: the moment is at most the coefficient times the length times the normal force. The surfaces keep a distance of
     ``margin`` [m]. ``width`` is the number of rows: the normal, two tangents, torsion, two of rolling. What sticks does
-    so up to the ``static_coefficient``, None: that of sliding.
+    so up to the ``static_coefficient``, None: that of sliding. ``closed_form`` says whether the contact is written down
+    beforehand, with the places of `sarrus.mechanism.surface_contacts`, or found in steps in time by a narrow phase;
+    None: by what all pairs are.
     """
 
     name: str
@@ -121,6 +123,7 @@ class GeometryContact:
     restitution: float = 0.0
     margin: float = 0.0
     static_coefficient: float | None = None
+    closed_form: bool | None = None
 
     @property
     def width(self) -> int:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from itertools import product
 
 import numpy as np
 
 from sarrus.base.arrays import Array
 from sarrus.mechanism.contact_builder import ContactBuilder
-from sarrus.mechanism.elements import WORLD, Contact, Geom
+from sarrus.mechanism.elements import WORLD, Contact
 from sarrus.mechanism.faults import Label, check_name, fault
+from sarrus.mechanism.surface_contacts import balls
 
 # Kinds of geoms that touch a plane with fixed points, or balls about these.
 TOUCHING = ("sphere", "capsule", "box")
@@ -56,7 +56,14 @@ class FloorContactBuilder(ContactBuilder):
             if friction_coefficient is None and not known:
                 raise fault(label, f"the file has no friction of {name!r}: give friction_coefficient", name)
             mu = max(known) if friction_coefficient is None else friction_coefficient
-            for number, (point, radius) in enumerate(_points(geom, label), start=1):
+            if geom.kind not in TOUCHING:
+                raise fault(
+                    label,
+                    f"geom {name!r} ({geom.kind}) touches with other points in every pose; only "
+                    f"{', '.join(TOUCHING)} do not",
+                    name,
+                )
+            for number, (point, radius) in enumerate(balls(geom), start=1):
                 contact = self.add_contact(
                     name if geom.kind == "sphere" else f"{name}.{number}",
                     geom.body,
@@ -93,20 +100,3 @@ class FloorContactBuilder(ContactBuilder):
         if not names:
             raise fault(label, "the file has no sphere, capsule or box that collides and could touch it")
         return names
-
-
-def _points(geom: Geom, label: Label) -> list[tuple[Array, float]]:
-    """Return the points of a geom in axes of its body, each the centre of a ball of a radius."""
-    size, pose = geom.size, geom.pose
-    if geom.kind == "sphere":
-        return [(pose.position, float(size[0]))]
-    if geom.kind == "capsule":
-        return [(pose.apply((0.0, 0.0, z)), float(size[0])) for z in (size[1], -size[1])]
-    if geom.kind == "box":
-        corners = product(*((x, -x) for x in size[:3]))
-        return [(pose.apply(corner), 0.0) for corner in corners]
-    raise fault(
-        label,
-        f"geom {geom.name!r} ({geom.kind}) touches with other points in every pose; only {', '.join(TOUCHING)} do not",
-        geom.name,
-    )

@@ -15,6 +15,7 @@ from sarrus.mechanism.description import Description
 from sarrus.mechanism.elements import WORLD, Geom, GeometryContact, GeomPair, Shape
 from sarrus.mechanism.faults import Label, check_name, fault
 from sarrus.mechanism.pose import PoseLike, as_pose, check_range, numbers, vector
+from sarrus.mechanism.surface_contacts import SurfaceContact, places, surface_contacts
 
 # Kinds of geoms and how many sizes each has; the last ones are not bounded, and do not touch each other.
 GEOM_SIZES = {
@@ -123,13 +124,13 @@ class GeometryBuilder(Description):
         friction_coefficient: float | None = None,
         static_coefficient: float | None = None,
         restitution: float = 0.0,
+        closed_form: bool | None = None,
     ) -> tuple[GeometryContact, ...]:
         """Let geometries touch each other, with Coulomb friction: all that may in the file, or those that are named.
 
         Which may touch is decided as in MuJoCo: a bit of the ``contype`` of one is in the ``conaffinity`` of the other;
         their bodies are not fixed to each other, not excluded, and neither hangs on the other by one joint, unless that
-        is the world; pairs of the file in any case. They act in runs with method "moreau-jean", the default where there
-        are any. Contacts that are there already are replaced.
+        is the world; pairs of the file in any case. Contacts that are there already are replaced.
 
         Parameters
         ----------
@@ -141,11 +142,16 @@ class GeometryBuilder(Description):
             larger one. Torsional and rolling friction are those of the geoms, where their condim has them.
         static_coefficient : of all, ≥ those of sliding: up to which they stick; by default those of sliding.
         restitution : of all (Newton's law).
+        closed_form : True: contacts at the places where the gap is a closed form, which act everywhere as those of
+            `add_contact` do, in runs by events too; there are such places for spheres on planes, spheres, capsules,
+            boxes and cylinders, for capsules, boxes, meshes and ellipsoids on planes, and for two capsules. False:
+            contacts that a narrow phase finds in steps in time (method "moreau-jean"), of any kinds and number. By
+            default closed forms where all pairs have them, with 64 places at the most.
 
-        Returns the contacts, NAME-NAME.
+        Returns the contacts, NAME-NAME. In closed form contacts of several places are NAME-NAME.1, NAME-NAME.2, ….
 
-        Raises `ModelError` for names that there are not, where a coefficient is not known, and for meshes without
-        points.
+        Raises `ModelError` for names that there are not, where a coefficient is not known, for meshes without points,
+        and for pairs without closed form that are asked for it.
         """
         label = Label("geometry contacts", self.name)
         given = {} if friction_coefficient is None else {"friction": friction_coefficient}
@@ -166,11 +172,29 @@ class GeometryBuilder(Description):
             contact = self._contact(one, other, friction_coefficient, restitution, label)
             sliding = contact.friction_coefficient
             static = checks.static_coefficient(static_coefficient, sliding, label)
-            added[contact.name] = replace(contact, static_coefficient=static)
+            added[contact.name] = replace(contact, static_coefficient=static, closed_form=closed_form)
+            if closed_form and not places(added[contact.name], self.geoms):
+                kinds = " and ".join(f"{name!r} ({self.geoms[name].kind})" for name in (one, other))
+                raise fault(
+                    label,
+                    f"{kinds} have no gap in closed form: name pairs that have, or leave closed_form out",
+                    contact.name,
+                )
         if not added:
             raise fault(label, "none of the geoms can touch another: mechanism.geoms has those that collide")
         self.geometry_contacts.update(added)
         return tuple(added.values())
+
+    @property
+    def surface_contacts(self) -> tuple[SurfaceContact, ...]:
+        """The places at which pairs touch that are in closed form."""
+        return surface_contacts(self.geometry_contacts, self.geoms)
+
+    @property
+    def colliding_pairs(self) -> tuple[GeometryContact, ...]:
+        """The pairs that are not, which a narrow phase finds."""
+        known = {place.pair.name for place in self.surface_contacts}
+        return tuple(pair for pair in self.geometry_contacts.values() if pair.name not in known)
 
     def touching_geoms(self) -> Iterator[tuple[str, str]]:
         """Iterate over the pairs of geoms that may touch in the file, by the rules of MuJoCo."""

@@ -30,7 +30,7 @@ from sarrus.multibody.lengths import Lengths, constraint_residual, spring_length
 from sarrus.multibody.link import Link, links
 from sarrus.multibody.rotations import conjugate, product
 from sarrus.multibody.scalars import Numbers, as_casadi, varies
-from sarrus.multibody.touches import contact_motion
+from sarrus.multibody.touches import Touching, contact_motion, touching_elements
 from sarrus.multibody.tree import GROUND, Tree, world_quaternion
 
 
@@ -320,9 +320,9 @@ class _Measuring:
             if _acts_across(constraint, below):
                 rate = constraint_residual(constraint, self.mechanism, frames, self.jets).rate
                 wrench += forces.power_conjugate(rate, twist, self.multipliers[rows])
-        for contact in (self.mechanism.contacts[name] for name in self.pushes):
+        for contact in touching_elements(self.mechanism):
             if _acts_across(contact, below):
-                rates = contact_motion(contact, self.mechanism, frames)[1]
+                rates = contact_motion(contact, self.mechanism, frames).rates
                 wrench += forces.power_conjugate(rates, twist, self.pushes[contact.name])
         for spring in self.mechanism.springs.values():
             if _crosses(below, spring.body1, spring.body2):
@@ -346,13 +346,13 @@ class _Measuring:
         return ca.substitute(wrench, twist, ca.SX.zeros(6))
 
 
-def _acts_across(constraint: Closure | Coupling | Contact, below: set[str]) -> bool:
+def _acts_across(constraint: Closure | Coupling | Touching, below: set[str]) -> bool:
     """Tell whether a constraint ties some bodies to others, past the joints."""
     if isinstance(constraint, Coupling):
         return any(term.coordinate.startswith("tendon:") for term in constraint.terms)
-    if isinstance(constraint, Contact):
-        return _crosses(below, constraint.body, constraint.ground)
-    return _crosses(below, constraint.body1, constraint.body2)
+    if isinstance(constraint, Closure):
+        return _crosses(below, constraint.body1, constraint.body2)
+    return _crosses(below, constraint.body, constraint.ground)
 
 
 def _pulls_across(mechanism: Mechanism, actuator: Actuator, below: set[str]) -> bool:

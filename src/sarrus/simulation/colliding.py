@@ -9,13 +9,12 @@ import mujoco
 import numpy as np
 
 from sarrus.base.arrays import Array
-from sarrus.dynamics.described import Described
 from sarrus.dynamics.workspace import Workspace
 from sarrus.kernels import colliding_layout as cl
 from sarrus.kernels import contact_problem_layout as cp
 from sarrus.kernels.c_function import find_contacts
 from sarrus.kernels.record import laid
-from sarrus.mechanism.elements import WORLD, GeometryContact
+from sarrus.mechanism.elements import WORLD
 from sarrus.mechanism.mechanism import Mechanism
 from sarrus.mechanism.pose import rotation_of_quaternion
 from sarrus.multibody.carried import components, motions, places
@@ -31,17 +30,12 @@ from sarrus.simulation.narrow_phase import (
 _ROOM, _EACH = 16, 8
 
 
-def geometry_contacts(system: Described) -> tuple[GeometryContact, ...]:
-    """Return the contacts between geometries."""
-    return () if system.mechanism is None else tuple(system.mechanism.geometry_contacts.values())
-
-
 class Collisions:
     """The geometries of one run, with an `MjData` of its own, and the arrays that its kernels work on."""
 
     def __init__(self, system: Workspace, room: int | None = None) -> None:
         assert system.mechanism is not None
-        mechanism, self.contacts = system.mechanism, geometry_contacts(system)
+        mechanism, self.contacts = system.mechanism, system.mechanism.colliding_pairs
         names = dict.fromkeys(name for c in self.contacts for name in (c.geom1, c.geom2))
         geoms = [mechanism.geoms[name] for name in names]
         self.model = system.model.lasting("geometries", lambda: geometry_model(system.name, geoms))

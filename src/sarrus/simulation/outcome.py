@@ -21,6 +21,7 @@ from sarrus.simulation.integration import Integration
 from sarrus.simulation.limits import find_limit_crossings, has_limits, limit_met
 from sarrus.simulation.quantities import RunRows
 from sarrus.simulation.records import EventRecord
+from sarrus.simulation.surface_log import meetings_in_closed_form
 from sarrus.simulation.trajectory import Trajectory
 
 # Part of what energies change in a run that contacts may create by errors of its steps, and of the energy of the
@@ -68,6 +69,8 @@ def trajectory_of(loop: Integration, seconds: float, failure: Exception | None) 
         wall_seconds=seconds,
         parameters={name: s.parameters[name] for name in s.equations.design_parameters},
     )
+    if s.mechanism is not None and s.mechanism.surface_contacts and loop.touches is not None:
+        trajectory = trajectory.revised(meetings=meetings_in_closed_form(s, trajectory))
     if loop.touches is not None and status in (Status.OK, Status.EVENT):
         trajectory = _with_energy_looked_at(s, trajectory)
         if trajectory.contact_residual > LAWS:
@@ -101,7 +104,7 @@ def _with_energy_looked_at(system: Workspace, trajectory: Trajectory) -> Traject
     pressed = size.length * float(np.abs(trajectory.contact_forces).max(initial=0.0))
     raised = size.mass * size.length * float(np.linalg.norm(gravity))
     # rows that turn do some work within a step, of order two in its length
-    least = (CURVED if trajectory.meetings.names else ROUNDING) * (
+    least = (CURVED if system.touching_geometries else ROUNDING) * (
         raised + pressed + float(np.abs(energy).max(initial=0.0))
     )
     if not created > CREATED * (np.ptp(energy) + np.ptp(loss)) + least:

@@ -58,7 +58,9 @@ def _read(trajectory: RecordedMotion) -> Readings:
 
 def unknown_reactions(trajectory: RecordedMotion) -> str | None:
     """Return the name of a sensor that measures forces through a joint in a run where geometries push, if any."""
-    if trajectory.mechanism is None or not len(trajectory.meetings.table):
+    if trajectory.mechanism is None or not (
+        trajectory.mechanism.colliding_pairs and len(trajectory.meetings.table)
+    ):
         return None
     found = trajectory.mechanism.sensors.values()
     return next((sensor.name for sensor in found if sensor.kind in REACTION_KINDS), None)

@@ -33,7 +33,7 @@ from sarrus.kernels.record import laid
 from sarrus.kernels.touching_problem import ALONE
 from sarrus.linalg import dense
 from sarrus.linalg.ranked import ranked
-from sarrus.simulation.colliding import Collisions, geometry_contacts
+from sarrus.simulation.colliding import Collisions
 from sarrus.simulation.geometry_log import NONE, Meetings, meetings_of
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ class Touches:
         self.problem = cp.ContactProblem.zeros()
         touching.settings, touching.problem = settings, self.problem
         self.collisions = None
-        if geometry_contacts(system):
+        if system.touching_geometries:
             self.collisions = Collisions(system)
             self.collisions.share(self._rows())
             touching.colliding = self.collisions.table
@@ -199,6 +199,9 @@ class Touches:
         worst = int(np.argmin(gaps))
         if not gaps[worst] >= -deep:
             name = self.system.equations.touches[worst].name
+            mechanism = self.system.mechanism
+            if mechanism is not None and name not in mechanism.contacts:
+                raise self._overlapping(what, name, -gaps[worst])
             raise ArgumentError(
                 f"{self.system.name}: {what}contact {name!r} begins {-gaps[worst]:.3g} m below its plane; raise the "
                 f"body, gaps may be {-deep:.1g} m at the least",
@@ -215,15 +218,18 @@ class Touches:
     def _refuse_overlap(self, x: Array, what: str) -> None:
         """Raise `ArgumentError` where geometries begin deep in each other."""
         assert self.collisions is not None
-        deep = DEEP * self.system.characteristic.length
         for seen in self.collisions.look(x, 0.0):
-            if not seen.gap >= -deep:
-                name = self.collisions.contacts[int(seen.pair)].name
-                raise ArgumentError(
-                    f"{self.system.name}: {what}geometries {name!r} begin {-seen.gap:.3g} m in each other; move them "
-                    f"apart, gaps may be {-deep:.1g} m at the least",
-                    element=name,
-                )
+            if not seen.gap >= -DEEP * self.system.characteristic.length:
+                raise self._overlapping(what, self.collisions.contacts[int(seen.pair)].name, -seen.gap)
+
+    def _overlapping(self, what: str, name: str, depth: float) -> ArgumentError:
+        """Return the error that says how deep geometries are in each other [m]."""
+        deep = DEEP * self.system.characteristic.length
+        return ArgumentError(
+            f"{self.system.name}: {what}geometries {name!r} begin {depth:.3g} m in each other; move them "
+            f"apart, gaps may be {-deep:.1g} m at the least",
+            element=name,
+        )
 
     def attach(self, table: la.Table) -> None:
         """Have the kernels take steps with contacts from now on."""
