@@ -56,6 +56,15 @@ def _crosses(before, after, direction):
 
 
 @internal
+def look_between(table, x, h, stages):
+    """Find when in a step of length h open gaps come near zero between its ends; False: the step is too long to tell."""
+    count = la.event_count(table)
+    margins, dips = count - table.n_margins, stages.values + 3 * count
+    before, after = table.values + margins, stages.values + margins
+    return find_dips(table, x, stages.new, h, stages.slopes, before, after, dips)
+
+
+@internal
 def locate(table, x, step, what, stages, work):
     """Find and log crossings within the step from x to ``new``, whose values are there.
 
@@ -63,12 +72,10 @@ def locate(table, x, step, what, stages, work):
     """
     count = la.event_count(table)
     state, modes, before, after = table.run, table.modes, table.values, stages.values
-    found, slopes, dips = after + 2 * count, stages.slopes, after + 3 * count
+    found, slopes = after + 2 * count, stages.slopes
     clock = table.nq + table.nv + table.nu
     copy(stages.new, stages.trial, la.input_size(table))
-    earliest, stop, margins = step.h, False, count - table.n_margins
-    if table.n_margins > 0:
-        find_dips(table, x, stages.new, step.h, before + margins, after + margins, dips)
+    earliest, stop = step.h, False
     for k in range(count):
         found[k] = _time_of_event(table, x, step, what, k, earliest, stages, work)
         if modes[2 * k + 1] != 0.0 and found[k] <= earliest:
@@ -101,7 +108,7 @@ def _time_of_event(table, x, step, what, k, earliest, stages, work):
     if _crosses(before, after, direction):
         return _time_of_crossing(table, x, step, what, k, 0.0, step.h, after, stages, work)
     dip = stages.values[3 * count + margin] if margin >= 0 else 0.0
-    if not (0.0 < dip < earliest and _reaches(table, x, step, dip, what, stages, work)):
+    if not (dip > 0.0 and _reaches(table, x, step, dip, what, stages, work)):
         return np.inf
     after = stages.values[count + k]
     if not _crosses(before, after, direction):

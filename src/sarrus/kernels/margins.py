@@ -21,6 +21,8 @@ from sarrus.kernels.vectors import dot, fill
 SLACK, SLACK_OF_FORCES, SLACK_OF_SPEEDS = 1e-2, 1e-11, 1e-3
 # Gaps whose least value within a step is below this part of what they change are looked at there.
 DIP = 0.1
+# Parts of a step at whose ends cubics are looked at.
+PARTS = 8
 
 
 @internal
@@ -64,29 +66,58 @@ def write_margins(table, x, out):
 
 
 @internal
-def find_dips(table, x, new, h, before, after, out):
+def find_dips(table, x, new, h, slope, before, after, out):
     """Write when in a step of length h open gaps are least that close and open again in it, and come near zero.
 
-    That is by the cubic through both ends; 0 where this does not. Before and after are the margins there.
+    That is by the cubic through both ends; 0 where this does not. Before and after are the margins there, ``slope``
+    the rates of q and v at x. Returns whether the cubics are exact enough to tell: False where a gap might have closed
+    and opened again between them, for all that its acceleration at x says.
     """
-    touching = table.touching
-    work = tl.touch_work(touching, table.nq, table.nv, la.input_size(table))
-    unit = SLACK * touching.settings.closed
+    touching, nv = table.touching, table.nv
+    work = tl.touch_work(touching, table.nq, nv, la.input_size(table))
+    unit, known = SLACK * touching.settings.closed, True
     fill(out, 0.0, tl.margin_count(touching))
     if touching.contacts > 0:
         call_native(touching.motion, x, work.native)
         for k in range(touching.contacts):
-            work.forecast[k] = work.native[touching.first_rows[k]]
+            row = touching.first_rows[k]
+            work.forecast[k] = work.native[row]
+            gains = work.native + (2 * touching.contact_rows + row * nv)
+            work.delay[k] = work.native[touching.contact_rows + row] + dot(gains, slope + table.nq, nv)
         call_native(touching.motion, new, work.native)
     for k in range(touching.contacts):
         if touching.modes[k] == tl.OPEN:
-            rate = work.native[touching.first_rows[k]]
-            out[k] = _dip(h, before[k], after[k], h * work.forecast[k] / unit, h * rate / unit)
+            falls, rises = h * work.forecast[k] / unit, h * work.native[touching.first_rows[k]] / unit
+            out[k] = _dip(h, before[k], after[k], falls, rises)
+            known = known and _is_known(before[k], after[k], falls, rises, h * h * work.delay[k] / unit)
     for s in range(touching.stops):
-        k, at = touching.contacts + s, table.nq + touching.speeds[s]
+        k, place = touching.contacts + s, touching.speeds[s]
         if touching.modes[k] == tl.OPEN:
-            sign = touching.signs[s] * h / unit
+            sign, at = touching.signs[s] * h / unit, table.nq + place
             out[k] = _dip(h, before[k], after[k], sign * x[at], sign * new[at])
+            turns = sign * h * slope[at]
+            known = known and _is_known(before[k], after[k], sign * x[at], sign * new[at], turns)
+    return known
+
+
+@internal
+def _is_known(before, after, falls, rises, turns):
+    """Tell whether a cubic with these values and slopes over a step tells if a gap with this second derivative closes.
+
+    The quartic that has it, too, differs from the cubic by κ s² (1 − s)², the measure of what is not known.
+    """
+    if not (before > 0.0 and after > 0.0):
+        return True
+    kappa = 0.5 * abs(turns + 6.0 * (before - after) + 4.0 * falls + 2.0 * rises)
+    if kappa < 16.0 or min(before, after) > abs(falls) + abs(rises) + kappa:
+        return True
+    for i in range(1, PARTS):
+        part, left = i / PARTS, 1.0 - i / PARTS
+        least = before * left * left * (1.0 + 2.0 * part) + after * part * part * (1.0 + 2.0 * left)
+        least += part * left * (falls * left - rises * part)
+        if least < kappa * (part * left) ** 2:
+            return False
+    return True
 
 
 @internal

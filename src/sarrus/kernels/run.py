@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from sarrus.kernels import layout as la
 from sarrus.kernels import run_state as rs
-from sarrus.kernels.events import are_defined, event_values, locate
+from sarrus.kernels.events import are_defined, event_values, locate, look_between
 from sarrus.kernels.flat import exists, internal
 from sarrus.kernels.layout import Table
 from sarrus.kernels.native_call import call_kernel
@@ -68,6 +68,8 @@ def advance(table: Table, x: Floats, room: int) -> int:
         if code != GO:
             return code
         code, stop, on_time = _pass(table, x, step, what, stages, work)
+        if code == AGAIN:
+            continue
         if code != GO:
             return code
         code, rank, size, speed = _arrive(table, x, step, h_lambda, stages, work)
@@ -166,7 +168,7 @@ def _lost(table, new):
 def _pass(table, x, step, what, stages, work):
     """Find events within the step and write the records that are wanted there.
 
-    Returns GO or how the run ended, whether an event stops it, and whether a record is wanted at ``new``.
+    Returns GO, AGAIN where the step is too long to tell, or how the run ended, whether an event stops it, and whether a record is wanted at ``new``.
     """
     state, stop = table.run, False
     if exists(table.touching):
@@ -175,6 +177,11 @@ def _pass(table, x, step, what, stages, work):
         event_values(table, stages.new, stages.values, work)
         if not are_defined(table, stages.values, table.values):
             return rs.NOT_FINITE, False, False
+        if table.n_margins > 0 and not look_between(table, x, step.h, stages):
+            if table.n_errors > 0 and step.h > max(2.0 * state.shortest, table.settings.shortest_closing):
+                state.rejected += 1.0
+                state.step = 0.5 * step.h
+                return AGAIN, False, False
         stop = locate(table, x, step, what, stages, work)
         if stop and exists(table.touching):
             keep(table, stages.new)
