@@ -22,6 +22,7 @@ from sarrus.kernels.layout import Table
 from sarrus.kernels.moves import move
 from sarrus.kernels.native_call import call_kernel, call_native
 from sarrus.kernels.record import Floats
+from sarrus.kernels.slow_slip import add_slow_rows, steer
 from sarrus.kernels.stepping import set_control
 from sarrus.kernels.touching_problem import ALONE, respond, respond_together
 from sarrus.kernels.touching_rows import add_force, along, find_slot, load_gaps
@@ -93,7 +94,7 @@ def phase_projection(table: Table, x: Floats, what: int) -> int:
         slow, near = _measure(table, x, m, work)
         if slow and (near or what == la.VELOCITIES):
             break
-        if _find_forces(table, m, work) < 0:
+        if _assemble(table, m, work) < 0 or not _solve(table, m, work):
             return -1
         fill(work.way, 0.0, nv)
         for i in range(m):
@@ -171,20 +172,11 @@ def _rub(table, tau, work):
             continue
         row, n = touching.first_rows[k], touching.sizes[k]
         slip, way = work.native + row, touching.directions + row
-        square, forward = 0.0, 0.0
-        for j in range(1, n):
-            square += slip[j] * slip[j]
-            forward += slip[j] * way[j]
-        # What slides next to not at all does so in the direction in which it began; the field is smooth between.
-        aside = max(0.0, 1.0 - square / (2.0 * touching.settings.still) ** 2) ** 2 * touching.settings.still
-        along_slip, size = 1.0 if forward >= 0.0 else -1.0, 0.0
-        for j in range(1, n):
-            work.drag[row + j] = along_slip * slip[j] + aside * way[j]
-            size += work.drag[row + j] ** 2
-        size = np.sqrt(size)
-        for j in range(1, n):
-            part = work.drag[row + j] / size if size > 0.0 else way[j]
-            work.drag[row + j] = -touching.friction[k] * part
+        speed = np.sqrt(dot(slip + 1, slip + 1, n - 1))
+        if speed > touching.settings.still:  # of what is slower directions are found with all that is held
+            sign = 1.0 if dot(slip + 1, way + 1, n - 1) >= 0.0 else -1.0
+            for j in range(1, n):
+                work.drag[row + j] = -touching.friction[k] * sign * slip[j] / speed
     for d in range(touching.dry):
         if touching.modes[touching.contacts + touching.stops + d] == tl.SLIDING:
             row = touching.contact_rows + touching.stops + d
@@ -208,19 +200,45 @@ def _assemble(table, m, work):
         respond(table, row, work)
         bias = work.native[touching.contact_rows + row] if row < touching.contact_rows else 0.0
         work.given[i] = along(table, work, row, work.free) + bias
+    _load_operator(table, m, work)
+    return rank if is_finite(work.operator, m * m) and is_finite(work.given, m) else -1
+
+
+@internal
+def _load_operator(table, m, work):
+    """Write W of the first m rows at ``which``, whose responses are known."""
+    nv = table.nv
     for i in range(m):
         for j in range(m):
             response = work.response + int(work.which[j]) * nv
             work.operator[i * m + j] = along(table, work, int(work.which[i]), response)
-    return rank if is_finite(work.operator, m * m) and is_finite(work.given, m) else -1
+
+
+@internal
+def _assemble_steered(table, m, work):
+    """Do what `_assemble` does, after the directions of contacts that hardly slide are found; return the rank."""
+    nv, count = table.nv, add_slow_rows(table.touching, m, work)
+    rank = _assemble(table, count, work)
+    if rank < 0 or count == m:
+        return rank
+    steer(table.touching, m, count, work)
+    for i in range(m, count):
+        row, normal = int(work.which[i]), int(work.which[int(work.owner[i])])
+        axpy(work.drag[row], work.response + row * nv, work.response + normal * nv, nv)
+    _load_operator(table, m, work)
+    return rank
 
 
 @internal
 def _find_forces(table, m, work):
     """Find the forces on the rows at ``which`` that hold these, and the inverse of W; return the rank, −1: none."""
-    rank = _assemble(table, m, work)
-    if rank < 0:
-        return -1
+    rank = _assemble_steered(table, m, work)
+    return -1 if rank < 0 or not _solve(table, m, work) else rank
+
+
+@internal
+def _solve(table, m, work):
+    """Find the forces for W and accelerations that are known, and the inverse of W; return whether there are any."""
     copy(work.operator, work.matrix, m * m)
     fill(work.inverse, 0.0, m * m)
     i = 0
@@ -234,7 +252,7 @@ def _find_forces(table, m, work):
             work.inverse[j * (m + 1)] = 1.0
         i = end
     if eliminate(work.matrix, work.inverse, m, m) != 0:
-        return -1
+        return False
     for i in range(m):
         work.impulses[i] = table.touching.begun[int(work.which[i])]
     for _ in range(REFINEMENTS):
@@ -242,7 +260,7 @@ def _find_forces(table, m, work):
             work.left[i] = -work.given[i] - dot(work.operator + i * m, work.impulses, m)
         for i in range(m):
             work.impulses[i] += dot(work.inverse + i * m, work.left, m)
-    return rank if is_finite(work.impulses, m) else -1
+    return is_finite(work.impulses, m)
 
 
 @internal
