@@ -154,7 +154,9 @@ def test_geometries_stick_up_to_their_static_coefficient(part, slides):
     sliding, static = 0.3, 0.5
     mechanism = scene("static", tilt=np.arctan(static) * part)
     add_free(mechanism, "box", "box", (0.2, 0.15, 0.1), (0.0, 0.0, 0.1))
-    mechanism.add_geometry_contacts(friction_coefficient=sliding, static_coefficient=static, closed_form=False)
+    mechanism.add_geometry_contacts(
+        friction_coefficient=sliding, static_coefficient=static, closed_form=False
+    )
     system = sr.System(mechanism)
     tilt = np.arctan(static) * part
     pull = G * (np.sin(tilt) - sliding * np.cos(tilt))

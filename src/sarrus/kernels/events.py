@@ -57,7 +57,7 @@ def _crosses(before, after, direction):
 
 @internal
 def look_between(table, x, h, stages):
-    """Find when in a step of length h open gaps come near zero between its ends; False: the step is too long to tell."""
+    """Find when open gaps come near zero within a step of length h; False: it is too long to tell."""
     count = la.event_count(table)
     margins, dips = count - table.n_margins, stages.values + 3 * count
     before, after = table.values + margins, stages.values + margins

@@ -172,11 +172,21 @@ def _rub(table, tau, work):
             continue
         row, n = touching.first_rows[k], touching.sizes[k]
         slip, way = work.native + row, touching.directions + row
-        speed = np.sqrt(dot(slip + 1, slip + 1, n - 1))
-        if speed > touching.settings.still:  # of what is slower directions are found with all that is held
-            sign = 1.0 if dot(slip + 1, way + 1, n - 1) >= 0.0 else -1.0
-            for j in range(1, n):
-                work.drag[row + j] = -touching.friction[k] * sign * slip[j] / speed
+        square, forward = 0.0, 0.0
+        for j in range(1, n):
+            square += slip[j] * slip[j]
+            forward += slip[j] * way[j]
+        # What slides next to not at all does so in the direction in which it began; the field is smooth between. Of a
+        # single one that is slow the direction is found with all that is held, see `_assemble_steered`.
+        aside = max(0.0, 1.0 - square / (2.0 * touching.settings.still) ** 2) ** 2 * touching.settings.still
+        along_slip, size = 1.0 if forward >= 0.0 else -1.0, 0.0
+        for j in range(1, n):
+            work.drag[row + j] = along_slip * slip[j] + aside * way[j]
+            size += work.drag[row + j] ** 2
+        size = np.sqrt(size)
+        for j in range(1, n):
+            part = work.drag[row + j] / size if size > 0.0 else way[j]
+            work.drag[row + j] = -touching.friction[k] * part
     for d in range(touching.dry):
         if touching.modes[touching.contacts + touching.stops + d] == tl.SLIDING:
             row = touching.contact_rows + touching.stops + d
@@ -216,14 +226,15 @@ def _load_operator(table, m, work):
 
 @internal
 def _assemble_steered(table, m, work):
-    """Do what `_assemble` does, after the directions of contacts that hardly slide are found; return the rank."""
+    """Do what `_assemble` does, after the direction of a contact that hardly slides is found; return the rank."""
     nv, count = table.nv, add_slow_rows(table.touching, m, work)
     rank = _assemble(table, count, work)
     if rank < 0 or count == m:
         return rank
     steer(table.touching, m, count, work)
+    normal = int(work.which[int(work.owner[m])])
     for i in range(m, count):
-        row, normal = int(work.which[i]), int(work.which[int(work.owner[i])])
+        row = int(work.which[i])
         axpy(work.drag[row], work.response + row * nv, work.response + normal * nv, nv)
     _load_operator(table, m, work)
     return rank

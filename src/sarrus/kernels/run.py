@@ -168,7 +168,8 @@ def _lost(table, new):
 def _pass(table, x, step, what, stages, work):
     """Find events within the step and write the records that are wanted there.
 
-    Returns GO, AGAIN where the step is too long to tell, or how the run ended, whether an event stops it, and whether a record is wanted at ``new``.
+    Returns GO, AGAIN where the step is too long to tell, or how the run ended; whether an event stops it; and whether a
+    record is wanted at ``new``.
     """
     state, stop = table.run, False
     if exists(table.touching):
@@ -177,11 +178,15 @@ def _pass(table, x, step, what, stages, work):
         event_values(table, stages.new, stages.values, work)
         if not are_defined(table, stages.values, table.values):
             return rs.NOT_FINITE, False, False
-        if table.n_margins > 0 and not look_between(table, x, step.h, stages):
-            if table.n_errors > 0 and step.h > max(2.0 * state.shortest, table.settings.shortest_closing):
-                state.rejected += 1.0
-                state.step = 0.5 * step.h
-                return AGAIN, False, False
+        known = table.n_margins == 0 or look_between(table, x, step.h, stages)
+        if (
+            not known
+            and table.n_errors > 0
+            and step.h > max(2.0 * state.shortest, table.settings.shortest_closing)
+        ):
+            state.rejected += 1.0
+            state.step = 0.5 * step.h
+            return AGAIN, False, False
         stop = locate(table, x, step, what, stages, work)
         if stop and exists(table.touching):
             keep(table, stages.new)

@@ -38,6 +38,7 @@ class TouchSettings(Record):
     answered_length: float  # how long that is [s]
     power: float  # of all forces at the last acceleration of a smooth phase [W]
     loss: float  # energy that was taken before the present phase [J]
+    slow: float  # speed below which the direction of friction in a smooth phase is not that of the slip [m/s]
     loose: float  # how many times what counts as zero is larger than where margins are exact
 
 

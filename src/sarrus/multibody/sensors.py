@@ -16,7 +16,7 @@ from sarrus.base.arrays import Array
 from sarrus.equations.equations import Equations
 from sarrus.equations.symbolic import stacked
 from sarrus.mechanism import sensor as kinds
-from sarrus.mechanism.elements import WORLD, Actuator, Closure, Contact, Coupling
+from sarrus.mechanism.elements import WORLD, Actuator, Closure, Coupling
 from sarrus.mechanism.mechanism import Mechanism
 from sarrus.mechanism.pose import Pose
 from sarrus.mechanism.sensor import Sensor

@@ -1,6 +1,6 @@
 """Contacts with Coulomb friction: gaps, and the velocities with which bodies touch.
 
-A ball touches where it is nearest to what it lies on, so its tangential velocity is that of the body there: it can roll.
+A ball touches where it is nearest to what it lies on, so its tangential velocity is that of the body there: it rolls.
 """
 
 from __future__ import annotations
@@ -120,7 +120,12 @@ def _on_surface(place: SurfaceContact, mechanism: Mechanism, frames: JetFrames) 
 
 
 def _rates(
-    frames: JetFrames, element: Touching, d: Jet, arm: ca.SX, ways: Sequence[ca.SX], lengths: tuple[float, float]
+    frames: JetFrames,
+    element: Touching,
+    d: Jet,
+    arm: ca.SX,
+    ways: Sequence[ca.SX],
+    lengths: tuple[float, float],
 ) -> ca.SX:
     """Return the velocities of the rows along n, t1, t2 [m/s], and of the turns about these, times lengths [m].
 

@@ -19,8 +19,8 @@ COLUMNS = ("sample", "contact", "gap", "x", "y", "z", "nx", "ny", "nz", "fx", "f
 class Meeting(NamedTuple):
     """One point where two geometries touch, in world axes; force [N] and moment [N m] are those on the second one.
 
-    Means over a step in time that ends there; in closed form with other methods those of that moment. The normal points from the first one to the second one; the moment is that
-    of torsional and rolling friction.
+    Means over the step that ends there; with other methods than steps in time those of that moment. The normal points
+    from the first one to the second one; the moment is that of torsional and rolling friction.
     """
 
     contact: str

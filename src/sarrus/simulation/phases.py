@@ -50,6 +50,8 @@ CRITICAL = 1e-9
 SPENT = 1e-3
 # Phases shorter than this [s] in a row after which margins are taken ten times less exactly, and how much at the most.
 SOON, PATIENCE, MOST_LOOSE = 1e-7, 4, 1e6
+# Rounds in which directions of what begins to slide are found, and their change that is none.
+ROUNDS, SAME = 20, 1e-12
 
 
 class Change(NamedTuple):
@@ -326,13 +328,26 @@ class Phases:
         begun[rows] = share(self._operator(len(rows)), begun[rows], sizes, coefficients)
 
     def _turn(self, beginning: list[int]) -> None:
-        """Have contacts begin to slide in the directions of their accelerations, which the kernel finds from these."""
-        rough = [k for k in beginning if self.sizes[k] > 1 and self._friction(k) > 0.0]
-        if not rough or self._acceleration() is None:
-            return
-        for k in rough:
-            own = self._along_surface(k)
-            self.directions[own] = -self.touches.work.drag[own] / self._friction(k)
+        """Find the directions in which contacts begin to slide: those of their accelerations."""
+        velocity, still = self.touches.work.velocity, self.settings.still
+        spatial = [
+            k for k in beginning
+            if self.sizes[k] > 2 and self._friction(k) > 0.0 and self._slip(velocity, k) <= still
+        ]  # fmt: skip
+        least = self._least()
+        for _ in range(ROUNDS if spatial else 0):
+            a, change = self._acceleration(), 0.0
+            if a is None:
+                return
+            for k in spatial:
+                own = self._along_surface(k)
+                way = self._along(range(own.start, own.stop), a)
+                size = dense.norm(way)
+                if size > least:
+                    change = max(change, float(np.abs(way / size - self.directions[own]).max()))
+                    self.directions[own] = way / size
+            if change < SAME:
+                return
 
     def _pressed(self, resting: list[int]) -> list[int]:
         """Return which of the blocks that rest go into what they touch, as no force prevents it (Painlevé)."""

@@ -17,9 +17,7 @@ def meetings_in_closed_form(system: Evaluations, motion: RecordedMotion) -> Meet
     if mechanism is None or not mechanism.surface_contacts:
         return NONE
     places, names = mechanism.surface_contacts, tuple(mechanism.geometry_contacts)
-    frames = system.compiled.named(
-        "surface frames", lambda: {"frames": surface_frames(mechanism, equations)}
-    )
+    frames = system.compiled.named("surface frames", lambda: {"frames": surface_frames(mechanism, equations)})
     starts = [motion.contact_row_names.index(place.row_names[0]) for place in places]
     pushing = np.argwhere(motion.contact_forces[:, starts] > 0.0)
     table, sample = np.zeros((len(pushing), len(COLUMNS))), -1

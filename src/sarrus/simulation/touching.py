@@ -43,8 +43,9 @@ if TYPE_CHECKING:
 CLOSED, DEEP = 1e-9, 1e-5
 # Contacts slower than this stick, and may go on to with their static coefficient [characteristic lengths per second].
 STILL = 1e-10
-# In smooth phases what is slower is about to stop or has just begun: its friction has the direction of before.
-STANDING = 1e-7
+# In smooth phases what is slower is about to stop or has just begun, and up to the second one its friction has the
+# direction of its acceleration.
+STANDING, SLOW = 1e-7, 1e-5
 # Speeds after an impact from which on contacts rebound [m/s, rad/s].
 REST_SPEED = 1e-3
 # So often a step is tried with other forces to begin with.
@@ -210,7 +211,8 @@ class Touches:
 
     def attach_phases(self, table: la.Table) -> None:
         """Have the kernels hold what is closed from now on, and look for where that changes."""
-        self.settings.loose, self.settings.still = 1.0, STANDING * self.system.characteristic.length
+        length = self.system.characteristic.length
+        self.settings.loose, self.settings.still, self.settings.slow = 1.0, STANDING * length, SLOW * length
         self.touching.inner, self.touching.projection = table.acceleration, table.projection
         table.touching, table.n_margins = self.touching, tl.margin_count(self.touching)
         table.acceleration, table.projection = phase_acceleration.address, phase_projection.address
