@@ -117,8 +117,8 @@ def equilibrium(
         or deep by up to 1e-5 lengths are closed.
     u : (nu,) inputs, default zero; not with ``hold``. tau : (nv,) applied generalized force, held constant.
     t : time [s], for forces and constraints that depend on it, held fixed.
-    contacts : whether contacts, stops and dry friction act, where there are any. Those between geometries, which runs
-        alone know, are an `ArgumentError`, unless False leaves all of them out.
+    contacts : whether contacts, stops and dry friction act, where there are any. Those between geometries without
+        closed form, which runs alone know, are an `ArgumentError`, unless False leaves all of them out.
     throw : raise `SolveError` for NOT_ACHIEVABLE and INFEASIBLE; its ``result`` holds the best answer found.
 
     Redundant rows are ordinary; λ is of minimum norm. Rigid: force is balanced along the motions that there are; where

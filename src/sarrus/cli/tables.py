@@ -239,7 +239,7 @@ def _mobility(system: System) -> Table:
         if not here.branches:
             table.add_row("branches", "none: nothing can move on from here")
     if system.touching_geometries:
-        table.add_row("contacts", "those between geometries act in runs alone")
+        table.add_row("contacts", "those between geometries without closed form act in runs alone")
     if here.contacts is not None:
         for label, text in here.contacts.rows:
             table.add_row(label, escape(text))

@@ -168,14 +168,14 @@ def takes_part(system: Evaluations, contacts: bool) -> bool:
     """Tell whether contacts with Coulomb friction, stops and dry friction act: wherever there are any.
 
     So it is in runs, in statics, in forward dynamics and in linear models, unless ``contacts`` is False. Raises
-    `ArgumentError` where there are contacts between geometries, which runs alone know.
+    `ArgumentError` where there are contacts between geometries without closed form, which runs alone know.
     """
     if not contacts:
         return False
     if system.touching_geometries:
         name = system.touching_geometries[0]
         raise ArgumentError(
-            f"{system.name}: contacts between geometries, such as {name!r}, act in runs alone; contacts=False leaves "
+            f"{system.name}: contacts between geometries without closed form, such as {name!r}, act in runs alone; contacts=False leaves "
             "all contacts out",
             element=name,
         )

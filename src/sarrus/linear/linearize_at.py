@@ -72,7 +72,7 @@ def linearize_at(
     contacts : False leaves contacts with Coulomb friction, stops of joints and dry friction out. Else the model is
         that of the motion where nothing is closed, with the dry friction of joints that slide, which is constant. What
         touches or is held by dry friction has no model here, a `SolveError` with the names; a contact that sticks is a
-        constraint with ``friction="stick"``. Contacts between geometries are an `ArgumentError`.
+        constraint with ``friction="stick"``. Contacts between geometries without closed form are an `ArgumentError`.
 
     Redundant rows change nothing: λ is not unique there, the model is. Rows that contradict each other below 1e-6 (as
     printed digits do) count as redundant. Massless bodies are ordinary where M is positive definite on the motions

@@ -212,7 +212,7 @@ def choose_scheme(system: Evaluations, stepping: Stepping, *, explicit_only: boo
 def stepping_of(system: Evaluations, stepping: Stepping, switching: Any) -> Stepping:
     """Return how one run steps: in time where contacts with Coulomb friction are left with nothing but a fixed step.
 
-    So do those with contacts between geometries, always.
+    So do those with contacts between geometries that are not in closed form, always.
     """
     if system.touching_geometries:
         return stepping_of_many(system, stepping, switching)
@@ -235,7 +235,7 @@ def stepping_of_many(system: Evaluations, stepping: Stepping, switching: Any) ->
         given = "one with rtol and atol"
     if given is not None:
         raise ArgumentError(
-            f"{system.name}: {what}, which in many runs at once and between geometries method={TIME_STEPPING!r} knows "
+            f"{system.name}: {what}, which in many runs at once and between geometries without closed form method={TIME_STEPPING!r} knows "
             f"and {given!r} does not; leave it out, or {LEAVES_OUT}",
             element="method",
         )

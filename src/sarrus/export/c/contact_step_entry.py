@@ -36,7 +36,7 @@ def contact_step(name: str, plan: SystemPlan, kernels: Kernels, natives: Natives
     if system.touching_geometries:
         pair = system.touching_geometries[0]
         raise ArgumentError(
-            f"{system.name}: contact_step knows no contacts between geometries, such as {pair!r}; runs alone do",
+            f"{system.name}: contact_step knows no contacts between geometries without closed form, such as {pair!r}; runs alone do",
             element=pair,
         )
     if not touching_of(system):
