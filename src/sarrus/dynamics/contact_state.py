@@ -193,6 +193,17 @@ def without_dry_friction(system: Evaluations, what: str) -> None:
         )
 
 
+def without_poisson(system: Evaluations, what: str) -> None:
+    """Raise `ArgumentError` where a contact has Poisson's law of restitution, which ``what`` do not know."""
+    for touch in system.equations.touches:
+        if touch.impact_law == "poisson":
+            raise ArgumentError(
+                f"{system.name}: contact {touch.name!r} has impact_law='poisson', which {what} do not know; single "
+                "runs by events do (sarrus.simulate without dt, or with method='rk4'); or give it impact_law='newton'",
+                element=touch.name,
+            )
+
+
 def all_open(system: Evaluations, q: Array, t: float = 0.0, *, near: float = OPEN) -> bool:
     """Tell whether nothing acts at a configuration, whatever the velocity: all is open, and there is no dry friction.
 

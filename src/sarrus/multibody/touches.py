@@ -36,6 +36,7 @@ def touches(
                 contact.friction_coefficient,
                 contact.static_coefficient or contact.friction_coefficient,
                 contact.restitution,
+                contact.impact_law,
             )
         )
     return tuple(found)

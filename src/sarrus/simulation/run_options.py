@@ -13,7 +13,7 @@ import numpy as np
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError, check_known
 from sarrus.base.numbers import real_array
-from sarrus.dynamics.contact_state import touching_of
+from sarrus.dynamics.contact_state import touching_of, without_poisson
 from sarrus.dynamics.evaluations import Evaluations
 from sarrus.kernels.c_function import prefetch
 from sarrus.kernels.rosenbrock_tableau import IMPLICIT_METHODS
@@ -327,6 +327,7 @@ def run_options(
     scheme = choose_scheme(system, stepping, explicit_only=explicit_only or not free)
     if scheme.method == TIME_STEPPING:
         system.without_activations(f"runs with method={TIME_STEPPING!r}, without switching=False,")
+        without_poisson(system, f"runs with method={TIME_STEPPING!r}")
         if kept != _USUAL:
             raise ArgumentError(
                 f"method={TIME_STEPPING!r} closes loops and contacts by itself: leave stabilization as it is, or "
