@@ -44,24 +44,27 @@ class RockingBlock(NamedTuple):
     inertia: float  # about its centre [kg m²]
 
 
-def rocking_block(half_width: float = 0.1, half_height: float = 0.4, lean: float = 0.1) -> RockingBlock:
-    """Return a block with friction enough not to slip."""
+def rocking_block(
+    half_width: float = 0.1, half_height: float = 0.4, lean: float = 0.1, **contact: object
+) -> RockingBlock:
+    """Return a block with friction enough not to slip; options are those of its contacts."""
     mechanism = sr.Mechanism("rocking")
     square = half_width**2 + half_height**2
     mechanism.add_body("block", 1.0, inertia=(1.0, square / 3.0, 1.0), physical=False)
     mechanism.add_joint("free", "planar", "world", "block", axis=(0, -1, 0), axis2=(1, 0, 0))
     for name, side in (("left", -1), ("right", 1)):
         mechanism.add_contact(
-            name, "block", (side * half_width, 0, -half_height), friction="coulomb", friction_coefficient=5.0
-        )
+            name, "block", (side * half_width, 0, -half_height), friction="coulomb", friction_coefficient=5.0,
+            **contact,
+        )  # fmt: skip
     lower = min(np.sin(lean) * x - np.cos(lean) * half_height for x in (-half_width, half_width))
     q = np.array([0.0, -lower, lean])
     slenderness = float(np.arctan2(half_width, half_height))
     return RockingBlock(sr.System(mechanism), q, lean, slenderness, float(np.sqrt(square)), square / 3.0)
 
 
-def cradle() -> sr.System:
-    """Return three balls in a row that touch, with restitution 1."""
+def cradle(restitution: tuple[float, float] = (1.0, 1.0), impact_law: str = "newton") -> sr.System:
+    """Return three balls in a row that touch, with the restitution of their two contacts."""
     mechanism = sr.Mechanism("cradle", gravity=(0, 0, 0))
     for k in range(3):
         mechanism.add_body(f"b{k}", 1.0)
@@ -71,7 +74,7 @@ def cradle() -> sr.System:
     for k in range(2):
         mechanism.add_contact(
             f"c{k}", f"b{k}", (0.05, 0, 0), ground=f"b{k + 1}", normal=(-1, 0, 0), offset=0.05,
-            friction="coulomb", friction_coefficient=0.0, restitution=1.0,
+            friction="coulomb", friction_coefficient=0.0, restitution=restitution[k], impact_law=impact_law,
         )  # fmt: skip
     return sr.System(mechanism)
 

@@ -41,6 +41,7 @@ def test_gaps_and_rows(tmp_path) -> None:
         "PLANT_CONTACT_FR_FOOT = 1",
         "PLANT_TOUCH_FR_FOOT_T2 = 5",
         "PLANT_FRICTION {0.6, 0.6, 0.6, 0.6}",
+        "PLANT_POISSON {0, 0, 0, 0}",
     ):
         assert text in header
 

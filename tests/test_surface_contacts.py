@@ -220,3 +220,35 @@ def test_what_is_thrown_agrees_with_steps_in_time(seed):
     ]
     assert errors[1] < max(0.2 * errors[0], 1e-6)
     assert errors[1] < 2e-3
+
+
+@pytest.mark.parametrize(
+    ("law", "after"), [("newton", (1 / 3, 1 / 3, 1 / 3)), ("poisson", (1 / 6, 1 / 6, 2 / 3))]
+)
+def test_balls_hit_by_either_law(law, after):
+    """Of three balls in a row the first hits; the first contact does not rebound, the second one does (e = 0, 1)."""
+    mechanism = sr.Mechanism("cradle", gravity=(0.0, 0.0, 0.0))
+    for k in range(3):
+        mechanism.add_body(f"b{k}", mass=1.0, inertia=np.full(3, 4e-3))
+        mechanism.add_joint(f"b{k}", "prismatic", "world", f"b{k}", axis=(1, 0, 0))
+        mechanism.add_geom(f"b{k}", f"b{k}", "sphere", (0.1,))
+    for k, e in ((0, 0.0), (1, 1.0)):
+        mechanism.add_geometry_contacts(
+            f"b{k}", f"b{k + 1}", friction_coefficient=0.0, restitution=e, impact_law=law, closed_form=True
+        )
+    motion = sr.simulate(sr.System(mechanism), [0.0, 0.3, 0.5], [1.0, 0.0, 0.0], duration=0.15)
+    assert motion.v[-1] == pytest.approx(after, abs=1e-9)
+    with pytest.raises(sr.ModelError, match="closed form"):
+        mechanism.add_geometry_contacts(
+            "b0", "b1", friction_coefficient=0.0, impact_law="poisson", closed_form=False
+        )
+
+
+def test_pairs_without_closed_form_are_refused_by_name():
+    mechanism = scene("boxes")
+    for k in range(2):
+        add_free(mechanism, f"box{k}", "box", (0.1, 0.1, 0.1), (0.0, 0.0, 0.1 + 0.3 * k))
+    with pytest.raises(sr.ModelError, match=r"'box0' \(box\) and 'box1' \(box\) have no gap in closed form"):
+        mechanism.add_geometry_contacts(friction_coefficient=0.5, closed_form=True)
+    mechanism.add_geometry_contacts(friction_coefficient=0.5)  # all by the narrow phase
+    assert not sr.System(mechanism).equations.touches

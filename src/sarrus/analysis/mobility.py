@@ -225,7 +225,8 @@ def mobility(
         alike.
     contacts : whether contacts with Coulomb friction and stops of joints are looked at, where there are any; see
         `sarrus.analysis.contact_freedoms.ContactFreedoms`; dry friction of joints is left out. Contacts between
-        geometries without closed form, which runs alone know, are an `ArgumentError`, unless False leaves all of them out.
+        geometries without closed form, which runs alone know, are an `ArgumentError`, unless False leaves all of them
+        out.
     """
     acting = takes_part(system, contacts)
     q = closed_start(system, real_array(q), t)

@@ -177,8 +177,10 @@ def _joints(mechanism: Mechanism) -> Table:
 
 
 def _limits(joint: Joint) -> str:
+    restitution = joint.limit_restitution or (0.0,) * joint.nv
     return ", ".join(
-        "free" if limit is None else f"{limit[0]:.4g} … {limit[1]:.4g}" for limit in joint.limits
+        "free" if limit is None else f"{limit[0]:.4g} … {limit[1]:.4g}" + (f", e = {e:.4g}" if e else "")
+        for limit, e in zip(joint.limits, restitution)
     )
 
 

@@ -175,8 +175,8 @@ def takes_part(system: Evaluations, contacts: bool) -> bool:
     if system.touching_geometries:
         name = system.touching_geometries[0]
         raise ArgumentError(
-            f"{system.name}: contacts between geometries without closed form, such as {name!r}, act in runs alone; contacts=False leaves "
-            "all contacts out",
+            f"{system.name}: contacts between geometries without closed form, such as {name!r}, act in runs alone; "
+            "contacts=False leaves all contacts out",
             element=name,
         )
     return bool(touching_of(system))
@@ -191,6 +191,17 @@ def without_dry_friction(system: Evaluations, what: str) -> None:
             "joints friction=0, or damping",
             element=rubbing[0],
         )
+
+
+def without_poisson(system: Evaluations, what: str) -> None:
+    """Raise `ArgumentError` where a contact has Poisson's law of restitution, which ``what`` do not know."""
+    for touch in system.equations.touches:
+        if touch.impact_law == "poisson":
+            raise ArgumentError(
+                f"{system.name}: contact {touch.name!r} has impact_law='poisson', which {what} do not know; single "
+                "runs by events do (sarrus.simulate without dt, or with method='rk4'); or give it impact_law='newton'",
+                element=touch.name,
+            )
 
 
 def all_open(system: Evaluations, q: Array, t: float = 0.0, *, near: float = OPEN) -> bool:

@@ -55,8 +55,8 @@ def inverse_dynamics(
     gives this motion: status INFEASIBLE, and ``contacts.reason`` names what would have to pull, or how much friction it
     takes; u and r are those that miss it least. INCONSISTENT where v or a go into a plane. Where
     nothing is closed and there is no dry friction, ``result.contacts`` is None. q below a plane by more than 1e-5
-    lengths is an `ArgumentError`, and so are contacts between geometries without closed form, which runs alone know; ``contacts=False``
-    leaves all of them out.
+    lengths is an `ArgumentError`, and so are contacts between geometries without closed form, which runs
+    alone know; ``contacts=False`` leaves all of them out.
     """
     q = system.normalized(q)
     jacobian, acceleration = system.constraint_jacobian(q, v, t), system.checked(a, system.nv, "a")

@@ -11,13 +11,17 @@ from sarrus.dynamics.evaluations import Evaluations
 
 
 class JointLimits(NamedTuple):
-    """All limits of joints: coordinate and velocity of each, the bound, and the sign with which it is an upper one."""
+    """All limits of joints: coordinate and velocity of each, the bound, and the sign with which it is an upper one.
+
+    ``restitution`` is Newton's coefficient of each.
+    """
 
     names: tuple[str, ...]
     places: np.ndarray
     rates: np.ndarray
     bounds: Array
     signs: Array
+    restitution: Array
 
 
 class DryFriction(NamedTuple):
@@ -44,17 +48,20 @@ def _limits_of(system: Evaluations) -> JointLimits:
     rate = {name: i for i, name in enumerate(system.velocity_names)}
     joints = system.mechanism.joints() if system.mechanism is not None else ()
     limited = [
-        (name, limit)
+        (name, limit, restitution)
         for joint in joints
-        for name, limit in zip(joint.velocity_names, joint.limits)
+        for name, limit, restitution in zip(
+            joint.velocity_names, joint.limits, joint.limit_restitution or (0.0,) * joint.nv
+        )
         if limit is not None and name in place
     ]
     return JointLimits(
-        tuple(name for name, _ in limited for _ in range(2)),
-        np.repeat(np.array([place[name] for name, _ in limited], dtype=np.int64), 2),
-        np.repeat(np.array([rate[name] for name, _ in limited], dtype=np.int64), 2),
-        np.array([bound for _, limit in limited for bound in limit], dtype=float),
+        tuple(name for name, *_ in limited for _ in range(2)),
+        np.repeat(np.array([place[name] for name, *_ in limited], dtype=np.int64), 2),
+        np.repeat(np.array([rate[name] for name, *_ in limited], dtype=np.int64), 2),
+        np.array([bound for _, limit, _ in limited for bound in limit], dtype=float),
         np.tile([-1.0, 1.0], len(limited)),
+        np.repeat(np.array([restitution for *_, restitution in limited], dtype=float), 2),
     )
 
 

@@ -206,8 +206,8 @@ class System(Evaluations):
         no finite forces obey the laws (Painlevé): INFEASIBLE. Both are raised, the names in the message. With friction
         the laws may allow other accelerations too; this is one. A joint beyond its limit is not stopped, as in runs; a
         contact below its plane by more than 1e-5 lengths is an `ArgumentError`, and so are contacts between geometries
-        without closed form, which runs alone know. ``contacts=False`` leaves all of them out; contacts and closures that are constraints
-        hold as ``parameters`` say.
+        without closed form, which runs alone know. ``contacts=False`` leaves all of them out; contacts
+        and closures that are constraints hold as ``parameters`` say.
 
         Parameters: q (nq,), v (nv,), u (nu,) controls, t [s], tau (nv,) applied generalized force.
         """

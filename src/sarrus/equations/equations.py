@@ -43,7 +43,8 @@ class Touch:
     """A contact with Coulomb friction: its gap [m] and the velocities of its rows, whatever is closed.
 
     ``rates`` are those along the normal, which opens the gap, and along the tangents [m/s], then the torsion; ``bias``
-    the part of their derivatives without accelerations. It takes no part in the constraints.
+    the part of their derivatives without accelerations. It takes no part in the constraints. ``impact_law`` says what
+    the restitution is the coefficient of, "newton" or "poisson", see `sarrus.contacts.restitution`.
     """
 
     name: str
@@ -54,6 +55,7 @@ class Touch:
     friction_coefficient: float
     static_coefficient: float
     restitution: float
+    impact_law: str = "newton"
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -77,9 +77,11 @@ def impossible(mass: float, inertia: Array) -> str:
     return ""
 
 
-def per_dof(value: Any, nv: int, what: str, label: str) -> tuple[float, ...]:
-    """Return one number ≥ 0 per degree of freedom from one number or a sequence."""
-    return tuple(nonnegative(v, what, label) for v in _one_or_several(value, nv, what, label))
+def per_dof(
+    value: Any, nv: int, what: str, label: str, check: Callable[[Any, str, str], float] = nonnegative
+) -> tuple[float, ...]:
+    """Return one number per degree of freedom, ≥ 0 or what ``check`` asks for, from one number or a sequence."""
+    return tuple(check(v, what, label) for v in _one_or_several(value, nv, what, label))
 
 
 def reference(value: Any, kind: str, nq: int, label: str, what: str = "reference") -> tuple[float, ...]:

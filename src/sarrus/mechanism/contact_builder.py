@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from sarrus.mechanism import checks
 from sarrus.mechanism.contact_places import Place, Plane, at_site, lower_face, only_one, point_of
 from sarrus.mechanism.description import Description
-from sarrus.mechanism.elements import CONTACT_ROWS, WORLD, Contact, ContactPatch
+from sarrus.mechanism.elements import CONTACT_ROWS, IMPACT_LAWS, WORLD, Contact, ContactPatch
 from sarrus.mechanism.faults import Label, check_name, fault
 from sarrus.mechanism.pose import (
     Pose,
@@ -50,6 +50,7 @@ class ContactBuilder(Description):
         radius: float | None = None,
         torsion: float = 0.0,
         static_coefficient: float | None = None,
+        impact_law: str = "newton",
     ) -> Contact:
         """Let a point of a body touch a plane of another body; the plane only pushes.
 
@@ -75,7 +76,11 @@ class ContactBuilder(Description):
         torsion : length by which torsional friction counts [m], the couple about the normal over the force that would
             have the same limit: ‖(λ_t, couple / torsion)‖ ≤ μ λ_n; for "coulomb" only, 0: there is none.
         static_coefficient : ≥ μ, up to which it sticks; once it slides, μ counts. For "coulomb" only, by default μ.
-        restitution : Newton's coefficient of the normal velocity at an impact, from 0 to 1.
+        restitution : e from 0 to 1 of the impact law.
+        impact_law : "newton": e is the part of the normal velocity with which the contact leaves an impact; "poisson":
+            the part of the normal impulse of compression that expansion has, for "coulomb" and runs by events.
+            With friction, and with different e at several contacts, they differ, and Newton's may create energy;
+            Poisson's may where there are both (`sarrus.contacts.restitution`).
         active : whether the contact is closed at the start. Its tangential rows then hold the point where it is in
             the reference pose; `sarrus.contacts.activity.switch_on` anchors it elsewhere.
 
@@ -94,7 +99,9 @@ class ContactBuilder(Description):
             own = Pose(vector((0.0, 0.0, 0.0) if point is None else point, 3, "point", label))
             place = self._place(body, own, site, label)
         plane = self._plane(ground, normal, offset, tangent, label)
-        surface = _surface(place, ground, friction, friction_coefficient, restitution, active, label)
+        surface = _surface(
+            place, ground, friction, friction_coefficient, restitution, impact_law, active, label
+        )
         if friction == "coulomb":
             surface |= _ball(place.radius if radius is None else radius, torsion, label)
             surface["static_coefficient"] = checks.static_coefficient(
@@ -125,6 +132,7 @@ class ContactBuilder(Description):
         friction_coefficient: float | None = None,
         restitution: float = 0.0,
         active: bool = False,
+        impact_law: str = "newton",
     ) -> ContactPatch:
         """Let a line or a flat foot of a body touch a plane of another body, by contacts at its ends or corners.
 
@@ -139,8 +147,8 @@ class ContactBuilder(Description):
               points most against that of the plane in the reference pose, along its edge nearest to the tangent.
         extent : half length along [m], of a line with the contacts NAME.1 (+) and NAME.2 (−); or half length along and
             half width across [m], of a foot with NAME.1 … NAME.4 at the corners + +, − +, − −, + −.
-        ground, normal, offset, tangent, friction, friction_coefficient, restitution, active : of every contact, as in
-            `add_contact`.
+        ground, normal, offset, tangent, friction, friction_coefficient, restitution, active, impact_law : of every
+            contact, as in `add_contact`.
 
         The ends and corners are ordinary contacts: those that push decide whether the patch lies, rocks on an edge or
         stands on a corner, and that they push and stay in their friction cones is what limits the centre of pressure
@@ -159,7 +167,9 @@ class ContactBuilder(Description):
         else:
             half = _half_sizes(extent, label)
             place = self._place(body, as_pose(pose, "pose", label), site, label)
-        surface = _surface(place, ground, friction, friction_coefficient, restitution, active, label)
+        surface = _surface(
+            place, ground, friction, friction_coefficient, restitution, impact_law, active, label
+        )
         signs = _ENDS if len(half) == 1 else _CORNERS
         names = tuple(f"{name}.{k}" for k in range(1, len(signs) + 1))
         for own in names:
@@ -201,6 +211,7 @@ def _surface(
     friction: str,
     friction_coefficient: float | None,
     restitution: float,
+    impact_law: str,
     active: bool,
     label: Label,
 ) -> dict[str, Any]:
@@ -216,11 +227,18 @@ def _surface(
             raise fault(label, "a frictionless contact has no friction_coefficient; give friction='coulomb'")
     elif friction == "coulomb":
         raise fault(label, "friction='coulomb' needs a friction_coefficient")
+    check_name("impact_law", impact_law, IMPACT_LAWS, label)
+    if impact_law != "newton" and friction != "coulomb":
+        raise fault(
+            label,
+            f"impact_law={impact_law!r} is for friction='coulomb', with a coefficient of zero where it slides freely",
+        )
     return {
         "friction": friction,
         "friction_coefficient": friction_coefficient,
         "restitution": checks.fraction(restitution, "restitution", label),
         "active": bool(checks.activity(active, label)),
+        "impact_law": impact_law,
     }
 
 

@@ -37,6 +37,8 @@ CONTACT_ROWS: dict[str, tuple[str, ...]] = {
     "frictionless": ("n",),
     "coulomb": ("n", "t1", "t2"),
 }
+# Laws of restitution: of velocities, of impulses.
+IMPACT_LAWS: tuple[str, ...] = ("newton", "poisson")
 _SAME_PLANE = 1e-9
 
 
@@ -124,6 +126,7 @@ class GeometryContact:
     margin: float = 0.0
     static_coefficient: float | None = None
     closed_form: bool | None = None
+    impact_law: str = "newton"
 
     @property
     def width(self) -> int:
@@ -205,6 +208,7 @@ class Contact:
     is recorded only, and ``active`` tells whether the contact is closed at the start. The point is the centre of a
     ball of the ``radius`` [m], which touches at its surface; ``torsion`` is the length [m] by which the torsional
     friction is multiplied in the cone, zero where there is none. What sticks does so up to the ``static_coefficient``.
+    ``restitution`` is that of the ``impact_law``, Newton's or Poisson's.
     """
 
     name: str
@@ -222,6 +226,7 @@ class Contact:
     radius: float = 0.0
     torsion: float = 0.0
     static_coefficient: float | None = None
+    impact_law: str = "newton"
 
     @property
     def row_names(self) -> tuple[str, ...]:

@@ -26,6 +26,7 @@ class FloorContactBuilder(ContactBuilder):
         geoms: Iterable[str] | None = None,
         friction_coefficient: float | None = None,
         restitution: float = 0.0,
+        impact_law: str = "newton",
     ) -> tuple[Contact, ...]:
         """Let spheres, capsules and boxes of the file touch a plane with Coulomb friction: all of a robot on a floor.
 
@@ -36,7 +37,7 @@ class FloorContactBuilder(ContactBuilder):
         geoms : names of those that may touch it; by default all spheres, capsules and boxes of the file that are not
             fixed to what the floor is.
         friction_coefficient : of all; by default the larger one of the geom and the floor, as MuJoCo has it.
-        restitution : of all.
+        restitution, impact_law : of all, as in `add_contact`.
 
         Returns the contacts: NAME of a sphere, NAME.1 and NAME.2 at the ends of a capsule, NAME.1 … NAME.8 at the
         corners of a box. Other kinds touch with other points in every pose and are no contacts: meshes, cylinders and
@@ -74,6 +75,7 @@ class FloorContactBuilder(ContactBuilder):
                     friction="coulomb",
                     friction_coefficient=mu,
                     restitution=restitution,
+                    impact_law=impact_law,
                     radius=radius,
                 )
                 added.append(contact)

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from sarrus.base.arrays import Array
 from sarrus.mechanism import checks
 from sarrus.mechanism.description import Description
-from sarrus.mechanism.elements import WORLD, Geom, GeometryContact, GeomPair, Shape
+from sarrus.mechanism.elements import IMPACT_LAWS, WORLD, Geom, GeometryContact, GeomPair, Shape
 from sarrus.mechanism.faults import Label, check_name, fault
 from sarrus.mechanism.pose import PoseLike, as_pose, check_range, numbers, vector
 from sarrus.mechanism.surface_contacts import SurfaceContact, places, surface_contacts
@@ -124,6 +124,7 @@ class GeometryBuilder(Description):
         friction_coefficient: float | None = None,
         static_coefficient: float | None = None,
         restitution: float = 0.0,
+        impact_law: str = "newton",
         closed_form: bool | None = None,
     ) -> tuple[GeometryContact, ...]:
         """Let geometries touch each other, with Coulomb friction: all that may in the file, or those that are named.
@@ -141,7 +142,7 @@ class GeometryBuilder(Description):
         friction_coefficient : of all, of sliding; by default that of the geom of the higher priority, of equals the
             larger one. Torsional and rolling friction are those of the geoms, where their condim has them.
         static_coefficient : of all, ≥ those of sliding: up to which they stick; by default those of sliding.
-        restitution : of all (Newton's law).
+        restitution, impact_law : of all, as in `add_contact`; Poisson's law is for contacts in closed form.
         closed_form : True: contacts at the places where the gap is a closed form, which act everywhere as those of
             `add_contact` do, in runs by events too; there are such places for spheres on planes, spheres, capsules,
             boxes and cylinders, for capsules, boxes, meshes and ellipsoids on planes, and for two capsules. False:
@@ -158,6 +159,11 @@ class GeometryBuilder(Description):
         for what, number in given.items():
             checks.nonnegative(number, f"{what}_coefficient", label)
         checks.fraction(restitution, "restitution", label)
+        check_name("impact_law", impact_law, IMPACT_LAWS, label)
+        if impact_law != "newton":
+            if closed_form is False:
+                raise fault(label, f"impact_law={impact_law!r} is for contacts in closed form")
+            closed_form = True
         chosen = self._named(geoms, label)
         if others is None:
             pairs: Iterable[tuple[str, str]] = self.touching_geoms()
@@ -172,7 +178,9 @@ class GeometryBuilder(Description):
             contact = self._contact(one, other, friction_coefficient, restitution, label)
             sliding = contact.friction_coefficient
             static = checks.static_coefficient(static_coefficient, sliding, label)
-            added[contact.name] = replace(contact, static_coefficient=static, closed_form=closed_form)
+            added[contact.name] = replace(
+                contact, static_coefficient=static, closed_form=closed_form, impact_law=impact_law
+            )
             if closed_form and not places(added[contact.name], self.geoms):
                 kinds = " and ".join(f"{name!r} ({self.geoms[name].kind})" for name in (one, other))
                 raise fault(

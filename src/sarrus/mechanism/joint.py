@@ -48,10 +48,11 @@ class Joint:
     ``anchor`` [m] and ``axis`` are in the frame of the body that moves. ``axis2`` is the second axis of a
     universal joint, or the x direction of a planar one. ``reference`` is the coordinate at which the body
     has its reference placement; ``limits``, ``stiffness`` [N/m, N m/rad], ``spring_reference``,
-    ``damping`` and ``armature`` hold one entry per degree of freedom where they are tuples.
+    ``damping``, ``armature`` and ``limit_restitution`` hold one entry per degree of freedom where they are tuples.
     ``actuator_force_limits`` [N, N m] bound the sum of the actuators' forces on a joint of one degree of freedom.
     ``pitch`` is the advance per turn of a screw [m]: translation = pitch × angle / 2π.
     ``limits`` and ``friction``, the dry friction per degree of freedom [N, N m], act in runs, statics and dynamics;
+    ``limit_restitution`` is Newton's coefficient of impacts on both limits, from 0 to 1, empty where there is none.
     ``largest_angle``, how far a spherical joint may turn away from the identity [rad], is recorded.
     """
 
@@ -70,6 +71,7 @@ class Joint:
     actuator_force_limits: tuple[float, float] | None = None
     friction: tuple[float, ...] = ()
     largest_angle: float | None = None
+    limit_restitution: tuple[float, ...] = ()
 
     @property
     def nq(self) -> int:

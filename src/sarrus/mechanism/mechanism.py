@@ -115,6 +115,7 @@ class Mechanism(
         actuator_force_limits: tuple[float, float] | None = None,
         friction: float | Sequence[float] = 0.0,
         largest_angle: float | None = None,
+        limit_restitution: float | Sequence[float] = 0.0,
     ) -> Joint:
         """Attach ``child`` to ``parent`` ("world" is the ground) by a joint.
 
@@ -130,8 +131,10 @@ class Mechanism(
             Spherical: the frames coincide at the identity quaternion, and a free joint's coordinates are the
             pose of the child in the parent; there ``reference`` is only the neutral configuration (default:
             the identity, and the pose that parent_pose and child_pose give).
-        limits : (lower, upper), or one pair per degree of freedom. Runs stop there without rebound and report it,
-            statics and dynamics count with the stop; ``switching=False`` and ``contacts=False`` leave it out.
+        limits : (lower, upper), or one pair per degree of freedom. Runs stop there and report it, statics and dynamics
+            count with the stop; ``switching=False`` and ``contacts=False`` leave it out.
+        limit_restitution : Newton's coefficient of the velocity at an impact on either limit, from 0 to 1, one number
+            or one per degree of freedom: in runs the joint leaves with so much of the speed with which it came.
         stiffness : spring toward ``spring_reference`` (default: ``reference``) [N/m, N m/rad].
         damping, armature : [N s/m, N m s/rad] and [kg, kg m²], one number or one per degree of freedom.
         actuator_force_limits : (lower, upper) of the sum of the actuators' forces on a joint of one degree of
@@ -186,7 +189,14 @@ class Mechanism(
             largest_angle=None
             if largest_angle is None
             else checks.nonnegative(largest_angle, "largest_angle", label),
+            limit_restitution=checks.per_dof(
+                limit_restitution, nv, "limit_restitution", label, checks.fraction
+            ),
         )
+        if any(joint.limit_restitution) and not any(joint.limits):
+            raise fault(
+                label, "limit_restitution is for a joint with limits, and this one has none; give limits"
+            )
         self._bodies[child] = replace(
             body,
             parent=parent,

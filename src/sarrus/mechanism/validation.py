@@ -118,7 +118,8 @@ def _attach(built: Mechanism, body: Body) -> None:
         built.add_joint(body.name, "fixed", body.parent, body.name, parent_pose=body.placement)
     for number, joint in enumerate(body.joints):
         child = Pose(joint.anchor)
-        given = _given(joint, anchor=None, friction=joint.friction or 0.0)  # files of before have no friction
+        missing = {"friction": joint.friction or 0.0, "limit_restitution": joint.limit_restitution or 0.0}
+        given = _given(joint, anchor=None, **missing)  # files of before have none of these
         pose = None if number else body.placement @ child
         built.add_joint(**given, parent=body.parent, child=body.name, child_pose=child, parent_pose=pose)
 

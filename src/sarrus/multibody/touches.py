@@ -59,6 +59,7 @@ def touches(
                 law.friction_coefficient,
                 law.static_coefficient or law.friction_coefficient,
                 law.restitution,
+                law.impact_law,
             )
         )
     return tuple(found)

@@ -97,7 +97,7 @@ def _with_energy_looked_at(system: Workspace, trajectory: Trajectory) -> Traject
     What they did is told by the work of their forces, and where nothing else acts by the energy itself, too.
     """
     loss, energy = trajectory.contact_loss, trajectory.energy
-    created = -np.minimum(np.diff(loss), 0.0).sum()
+    created = -np.minimum(np.diff(loss, prepend=0.0), 0.0).sum()  # what hits at the start counts, too
     if loss.any() and system.equations.conservative and not trajectory.u.any():
         created = max(created, float((energy - np.minimum.accumulate(energy)).max()))
     size, gravity = system.characteristic, system.mechanism.gravity if system.mechanism is not None else ()
@@ -111,7 +111,8 @@ def _with_energy_looked_at(system: Workspace, trajectory: Trajectory) -> Traject
         return trajectory
     message = (
         f"contacts have created {created:.2g} J, where they took {loss[-1]:.2g} J on the whole: take a smaller dt; "
-        "Newton's law of restitution can do that by itself for contacts with friction or several at a time"
+        "Newton's law of restitution can do that by itself for contacts with friction or several at a time, Poisson's "
+        "(impact_law) only where contacts with friction have different coefficients"
     )
     return trajectory.revised(status=Status.INACCURATE, message=message)
 

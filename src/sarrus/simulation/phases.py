@@ -2,8 +2,8 @@
 
 The kernels (`sarrus.kernels.phases`) hold what is closed and stop where a margin falls through zero. There (`resolve`)
 
-1. what hits takes part in an impact: velocities after it obey the laws of Signorini and Coulomb, with Newton's law of
-   restitution, all contacts that touch at once (`sarrus.optimize.solve_contact_problem`);
+1. what hits takes part in an impact (`sarrus.simulation.impacting`): velocities after it obey the laws of Signorini and
+   Coulomb, with Newton's or Poisson's law of restitution, all contacts that touch at once;
 2. of those that stay, and of dry friction, the same laws for accelerations say what opens, sticks or slides.
 """
 
@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from sarrus.base.arrays import Array
-from sarrus.base.errors import SolveError
 from sarrus.kernels import layout as la
 from sarrus.kernels import touching_layout as tl
-from sarrus.kernels.c_function import phase_acceleration, phase_survey
+from sarrus.kernels.c_function import phase_acceleration
 from sarrus.kernels.record import laid
 from sarrus.kernels.touching_layout import OPEN, SLIDING, STICKING
 from sarrus.linalg import dense
-from sarrus.linalg.ranked import ranked
 from sarrus.optimize.sharing import share
+from sarrus.simulation.impacting import Impacts
+from sarrus.simulation.survey import Survey, slow_rate
 
 if TYPE_CHECKING:
     from sarrus.simulation.time_loop import TimeLoop
@@ -31,19 +31,15 @@ if TYPE_CHECKING:
 
 # Contacts whose gap is below this part of the one that is closed touch, and as much more per m/s of its rate.
 NEAR = 1.0
-# Normal velocities below this multiple of the largest one (or of 1 mm/s) are none; forces below this part of the
-# largest one are none.
-SLOW, UNLOADED = 1e-8, 1e-9
+# Forces below this part of the largest one are none.
+UNLOADED = 1e-9
 # What slides has this speed, in accelerations of the largest one, where it is asked what else will.
 GOING = 1e3
 # A contact whose velocity has this cosine or less with that of before has turned round; where it is slower than this
 # multiple of the speed that is none, it may stick.
 TURNED, CAUGHT = 0.1, 100.0
-# Part of an acceleration from which on nothing holds what goes into what it touches; the speed, as a part of that of
-# rest, with which that hits.
-PRESSED, SHOVE = 1e-6, 1e-6
-# Singular values of W below this part of the largest one are none: a leg that is almost stretched has small ones.
-STIFF = 1e-12
+# Part of an acceleration from which on nothing holds what goes into what it touches.
+PRESSED = 1e-6
 # What sticks with all of its friction but this part of it begins to slide.
 CRITICAL = 1e-9
 # From less than this part of it, forces of redundant rows are shared anew.
@@ -65,20 +61,15 @@ class Change(NamedTuple):
     energy_loss: float
 
 
-def _slow(rates: Array) -> float:
-    """Return the normal velocity that is none among these."""
-    return SLOW * max(1e-3, float(np.abs(rates).max(initial=0.0)))
-
-
 class Phases:
     """The contacts, stops and dry frictions of one run with events."""
 
     def __init__(self, loop: TimeLoop, touches: Touches, rest_speed: float) -> None:
-        self.loop, self.touches, self.rest_speed = loop, touches, rest_speed
-        touching = touches.touching
-        self.contacts, self.unilateral = touching.contacts, touching.contacts + touching.stops
-        self.sizes = [*touches.rows_of_contacts, *([1] * (touching.stops + touching.dry))]
-        self.first = np.concatenate([[0], np.cumsum(self.sizes)])
+        self.loop, self.touches = loop, touches
+        self.survey = survey = Survey(loop, touches)
+        self.impacts = Impacts(survey, rest_speed)
+        self.contacts, self.unilateral = survey.contacts, survey.unilateral
+        self.sizes, self.first = survey.sizes, survey.first
         self.modes, self.directions = touches.modes, touches.directions
         self.settings = touches.settings
         self._acting, self._last, self._soon = 0, -np.inf, 0
@@ -97,23 +88,23 @@ class Phases:
         before = self.modes.copy()
         self._give_way()
         self.touches.touching.acting = len(before)  # what acts is yet to be found
-        self._survey([])
+        self.survey.look([])
         work = self.touches.work
-        gaps, rates = work.gap[: self.unilateral].copy(), self._rates()
+        gaps, rates = work.gap[: self.unilateral].copy(), self.survey.rates()
         near = NEAR * self.settings.closed * (1.0 + np.abs(rates))
         touching = np.flatnonzero((before[: self.unilateral] != OPEN) | (gaps <= near)).tolist()
-        slow = _slow(rates[touching])
+        slow = slow_rate(rates[touching])
         approaching, loss = [k for k in touching if rates[k] < -slow], 0.0
         if approaching:
-            loss = self._impact(touching, rates)
-            self._survey([])
-            rates = self._rates()
+            loss = self.impacts.strike(touching, rates)
+            self.survey.look([])
+            rates = self.survey.rates()
         resting = [k for k in touching if rates[k] <= slow]
         self._settle(resting)
         if pressed := self._pressed(resting):
-            loss += self._impact(touching, rates, pressed)
-            self._survey([])
-            rates = self._rates()
+            loss += self.impacts.strike(touching, rates, pressed)
+            self.survey.look([])
+            rates = self.survey.rates()
             resting = [k for k in touching if rates[k] <= slow]
             self._settle(resting)
         self._begin_slots(loss)
@@ -134,24 +125,6 @@ class Phases:
         self._last = time
         self.settings.loose = min(MOST_LOOSE, 10.0 ** min(self._soon // PATIENCE, 300))
 
-    # --- what the kernel knows -----------------------------------------------------------------------
-
-    def _survey(self, rows: list[int]) -> int:
-        """Have the gaps and velocities of all rows, W and the accelerations of these rows at the present state."""
-        work = self.touches.work
-        work.which[: len(rows)] = rows
-        return phase_survey(self.loop.table, self.loop.x, len(rows))
-
-    def _rates(self) -> Array:
-        return self.touches.work.velocity[self.first[: self.unilateral]].copy()
-
-    def _rows(self, blocks: list[int]) -> list[int]:
-        """Return the rows of blocks."""
-        return [row for k in blocks for row in range(self.first[k], self.first[k + 1])]
-
-    def _operator(self, m: int) -> Array:
-        return self.touches.work.operator[: m * m].reshape(m, m)
-
     def _begin_slots(self, loss: float) -> None:
         """Have the present state be the end of a step, after which contacts have taken so much more."""
         slots = self.touches.slots.reshape(tl.ROOM + 1, -1)
@@ -167,63 +140,6 @@ class Phases:
         touching = self.touches.touching
         touching.acting = self._acting = int((self.modes[: self.unilateral] != OPEN).sum()) + touching.dry
 
-    # --- impacts -------------------------------------------------------------------------------------
-
-    def _impact(self, touching: list[int], rates: Array, pressed: Sequence[int] = ()) -> float:
-        """Give the state the velocity after an impact; return the energy that it took.
-
-        What is ``pressed`` hits with next to no speed, although it does not approach.
-        """
-        touches, rows = self.touches, self._rows(touching)
-        before = self._speeds_of(rows)
-        given = before.copy()
-        for k in touching:
-            rebound = -touches.restitution[k] * rates[k]
-            if rebound >= self.rest_speed:
-                given[rows.index(self.first[k])] -= rebound
-            elif k in pressed:
-                given[rows.index(self.first[k])] -= SHOVE * self.rest_speed
-        blocks = [(self.sizes[k], self._friction(k)) for k in touching]
-        operator = self._operator(len(rows))
-        impulses = touches.answer(operator, rows, given, blocks, []).forces
-        self._push(rows, impulses)
-        after = before + dense.product(operator, impulses)
-        loss = -float(0.5 * (impulses * (before + after)).sum())
-        leaving = after[[rows.index(self.first[k]) for k in touching]]
-        if not ((leaving > _slow(rates[touching])) & (leaving < self.rest_speed)).any():
-            return loss
-        return loss + self._stay([k for k, rate in zip(touching, leaving) if rate < self.rest_speed])
-
-    def _stay(self, blocks: list[int]) -> float:
-        """Take the normal velocities of blocks from the state, by the smallest change; return the energy of that.
-
-        Those with friction that slide as slowly stick, too.
-        """
-        self._survey([])
-        velocity, rows = self.touches.work.velocity, []
-        for k in blocks:
-            sticks = self._friction(k) > 0.0 and self._slip(velocity, k) < self.rest_speed
-            rows += self._rows([k]) if sticks else [int(self.first[k])]
-        speeds = self._speeds_of(rows)
-        impulses = -ranked(self._operator(len(rows)), relative=STIFF).solve(speeds)
-        self._push(rows, impulses)
-        return -float(0.5 * (impulses * speeds).sum())
-
-    def _speeds_of(self, rows: list[int]) -> Array:
-        """Return the velocities of rows, and have W and responses of these; `SolveError` where they are no numbers."""
-        if self._survey(rows) < 0:
-            raise SolveError(f"{self.loop.system.name}: the responses of what hits are not finite")
-        return self.touches.work.velocity[rows].copy()
-
-    def _push(self, rows: list[int], impulses: Array) -> None:
-        """Change the velocity of the state by impulses on rows whose responses are known."""
-        nv = self.loop.system.nv
-        responses = self.touches.work.response[: len(self.touches.names) * nv].reshape(-1, nv)[rows]
-        self.loop.v[:] += (impulses[:, None] * responses).sum(axis=0)
-
-    def _friction(self, k: int) -> float:
-        return self.touches.friction[k] if k < self.contacts else 0.0
-
     # --- accelerations -------------------------------------------------------------------------------
 
     def _settle(self, resting: list[int]) -> None:
@@ -233,13 +149,13 @@ class Phases:
         velocity, dry = work.velocity.copy(), range(self.unilateral, len(self.modes))
         held = []
         for k in dry:
-            row, moving = self.first[k], self._slip(velocity, k) > self.settings.still
+            row, moving = self.first[k], self.survey.slip(velocity, k) > self.settings.still
             self.modes[k] = SLIDING if moving else STICKING
             self.directions[row] = np.sign(velocity[row])
             held += [] if moving else [k]
         going = {k for k in resting if self._goes_on(velocity, k)}
         coefficients = {
-            k: self.touches.static[k] if k < self.contacts and k not in going else self._friction(k)
+            k: self.touches.static[k] if k < self.contacts and k not in going else self.survey.friction(k)
             for k in resting
         }
         if resting or held:
@@ -250,18 +166,10 @@ class Phases:
 
     def _goes_on(self, velocity: Array, k: int) -> bool:
         """Tell whether a contact slides on: not if it is as good as still, nor if it is slow and has turned round."""
-        own = self._along_surface(k)
+        own = self.survey.surface(k)
         slip, still = dense.norm(velocity[own]), self.settings.still
         turned = dense.dot(velocity[own], self.directions[own]) <= TURNED * slip
         return slip > (CAUGHT * still if turned else still)
-
-    def _along_surface(self, k: int) -> slice:
-        """Return the rows of a block that have friction."""
-        return slice(int(self.first[k]) + (k < self.unilateral), int(self.first[k + 1]))
-
-    def _slip(self, velocity: Array, k: int) -> float:
-        """Return how fast a block slides."""
-        return dense.norm(velocity[self._along_surface(k)])
 
     def _loosened(
         self,
@@ -274,20 +182,20 @@ class Phases:
         """Solve for accelerations and note the modes; True where a contact breaks loose, whose coefficient is then
         that of sliding."""
         touches, blocks = self.touches, [*resting, *held]
-        rows, at, start = self._rows(blocks), {}, 0
+        rows, at, start = self.survey.rows(blocks), {}, 0
         for k in blocks:
             at[k], start = start, start + self.sizes[k]
-        if self._survey(rows) < 0:  # something is no number, which the run will say
+        if self.survey.look(rows) < 0:  # something is no number, which the run will say
             return False
         given = touches.work.given[: len(rows)].copy()
         fast = GOING * np.abs(given).max(initial=0.0)
         for k in going:
-            own, slip = self._along_surface(k), self._slip(velocity, k)
+            own, slip = self.survey.surface(k), self.survey.slip(velocity, k)
             self.directions[own] = velocity[own] / slip
             given[at[k] + 1 : at[k] + self.sizes[k]] += fast * self.directions[own]
         limits = [(1, touches.limits[k - self.unilateral]) for k in held]
         found = touches.answer(
-            self._operator(len(rows)),
+            self.survey.operator(len(rows)),
             rows,
             given,
             [(self.sizes[k], coefficients[k]) for k in resting],
@@ -305,11 +213,11 @@ class Phases:
             slides = k in going or (int(mode) == SLIDING and self.sizes[k] > 1)
             self.modes[k] = OPEN if force[0] <= least else SLIDING if slides else STICKING
             if self.modes[k] == SLIDING and k not in going:
-                if coefficients[k] > self._friction(k):
-                    coefficients[k] = self._friction(k)
+                if coefficients[k] > self.survey.friction(k):
+                    coefficients[k] = self.survey.friction(k)
                     return True
-                own, way = self._along_surface(k), found.velocities[at[k] + 1 : at[k] + self.sizes[k]]
-                if self._slip(velocity, k) > self.settings.still:  # it slides on after all
+                own, way = self.survey.surface(k), found.velocities[at[k] + 1 : at[k] + self.sizes[k]]
+                if self.survey.slip(velocity, k) > self.settings.still:  # it slides on after all
                     way = velocity[own]
                 self.directions[own] = way / dense.norm(way)
         self._turn([k for k in resting if self.modes[k] == SLIDING and k not in going])
@@ -321,18 +229,18 @@ class Phases:
         sticking = [
             k for k in resting if self.modes[k] == STICKING and (self.sizes[k] == 1 or static[k] > 0.0)
         ]
-        rows = self._rows(sticking)
-        if not any(self._slips(k, begun, SPENT) for k in sticking) or self._survey(rows) < 0:
+        rows = self.survey.rows(sticking)
+        if not any(self._slips(k, begun, SPENT) for k in sticking) or self.survey.look(rows) < 0:
             return
         sizes, coefficients = [self.sizes[k] for k in sticking], [static[k] for k in sticking]
-        begun[rows] = share(self._operator(len(rows)), begun[rows], sizes, coefficients)
+        begun[rows] = share(self.survey.operator(len(rows)), begun[rows], sizes, coefficients)
 
     def _turn(self, beginning: list[int]) -> None:
         """Find the directions in which contacts begin to slide: those of their accelerations."""
         velocity, still = self.touches.work.velocity, self.settings.still
         spatial = [
             k for k in beginning
-            if self.sizes[k] > 2 and self._friction(k) > 0.0 and self._slip(velocity, k) <= still
+            if self.sizes[k] > 2 and self.survey.friction(k) > 0.0 and self.survey.slip(velocity, k) <= still
         ]  # fmt: skip
         least = self._least()
         for _ in range(ROUNDS if spatial else 0):
@@ -340,7 +248,7 @@ class Phases:
             if a is None:
                 return
             for k in spatial:
-                own = self._along_surface(k)
+                own = self.survey.surface(k)
                 way = self._along(range(own.start, own.stop), a)
                 size = dense.norm(way)
                 if size > least:
@@ -407,14 +315,14 @@ class Phases:
         sticking = np.flatnonzero(self.modes == STICKING).tolist()
         critical = [k for k in sticking if k not in kept and self._slips(k, self.touches.forces)]
         for k in critical:
-            own = self._along_surface(k)
+            own = self.survey.surface(k)
             force = self.touches.forces[own]
             friction = dense.norm(force)
             self.directions[own] = -force / friction if friction > 0.0 else 1.0 / np.sqrt(len(force))
             self.modes[k] = SLIDING
         a = self._acceleration() if critical else None
         for k in critical:
-            own = self._along_surface(k)
+            own = self.survey.surface(k)
             way = self._along(range(own.start, own.stop), a) if a is not None else -self.directions[own]
             if dense.dot(way, self.directions[own]) < -self._least():
                 self.modes[k] = STICKING
@@ -429,7 +337,7 @@ class Phases:
             return False
         dry = k >= self.unilateral
         limit = touches.limits[k - self.unilateral] if dry else touches.static[k] * found[self.first[k]]
-        return dense.norm(found[self._along_surface(k)]) > (1.0 - spent) * limit
+        return dense.norm(found[self.survey.surface(k)]) > (1.0 - spent) * limit
 
     # --- what is said of it --------------------------------------------------------------------------
 

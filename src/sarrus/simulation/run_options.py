@@ -13,7 +13,7 @@ import numpy as np
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError, check_known
 from sarrus.base.numbers import real_array
-from sarrus.dynamics.contact_state import touching_of
+from sarrus.dynamics.contact_state import touching_of, without_poisson
 from sarrus.dynamics.evaluations import Evaluations
 from sarrus.kernels.c_function import prefetch
 from sarrus.kernels.rosenbrock_tableau import IMPLICIT_METHODS
@@ -235,8 +235,8 @@ def stepping_of_many(system: Evaluations, stepping: Stepping, switching: Any) ->
         given = "one with rtol and atol"
     if given is not None:
         raise ArgumentError(
-            f"{system.name}: {what}, which in many runs at once and between geometries without closed form method={TIME_STEPPING!r} knows "
-            f"and {given!r} does not; leave it out, or {LEAVES_OUT}",
+            f"{system.name}: {what}, which in many runs at once and between geometries without closed form "
+            f"method={TIME_STEPPING!r} knows and {given!r} does not; leave it out, or {LEAVES_OUT}",
             element="method",
         )
     return replace(stepping, method=TIME_STEPPING)
@@ -327,6 +327,7 @@ def run_options(
     scheme = choose_scheme(system, stepping, explicit_only=explicit_only or not free)
     if scheme.method == TIME_STEPPING:
         system.without_activations(f"runs with method={TIME_STEPPING!r}, without switching=False,")
+        without_poisson(system, f"runs with method={TIME_STEPPING!r}")
         if kept != _USUAL:
             raise ArgumentError(
                 f"method={TIME_STEPPING!r} closes loops and contacts by itself: leave stabilization as it is, or "

@@ -155,6 +155,7 @@ class Touches:
         self._laws = np.zeros((3, unilateral))
         for k, touch in enumerate(contacts):
             self._laws[:, k] = touch.friction_coefficient, touch.static_coefficient, touch.restitution
+        self._laws[2, len(contacts) : tl.lasting_contacts(touching)] = joint_limits(system).restitution
         touching.friction, touching.static, touching.restitution = self._laws
         self.friction, self.static, self.restitution = self._laws
         self.slots = np.zeros((tl.ROOM + 1) * tl.slot_size(touching, system.nv))

@@ -9,7 +9,13 @@ import casadi as ca
 import numpy as np
 
 from sarrus.base.errors import ArgumentError
-from sarrus.dynamics.contact_state import gap_outputs, motion_outputs, touch_names, touching_of
+from sarrus.dynamics.contact_state import (
+    gap_outputs,
+    motion_outputs,
+    touch_names,
+    touching_of,
+    without_poisson,
+)
 from sarrus.dynamics.system import System
 from sarrus.export.c.contents import Member, Natives, SystemPlan, array, clean
 from sarrus.export.c.entry_points import Entry, example, function, loop, prototype
@@ -36,7 +42,8 @@ def contact_step(name: str, plan: SystemPlan, kernels: Kernels, natives: Natives
     if system.touching_geometries:
         pair = system.touching_geometries[0]
         raise ArgumentError(
-            f"{system.name}: contact_step knows no contacts between geometries without closed form, such as {pair!r}; runs alone do",
+            f"{system.name}: contact_step knows no contacts between geometries without closed form, such as "
+            f"{pair!r}; runs alone do",
             element=pair,
         )
     if not touching_of(system):
@@ -46,6 +53,7 @@ def contact_step(name: str, plan: SystemPlan, kernels: Kernels, natives: Natives
             element="contact_step",
         )
     system.without_activations("steps with contacts")
+    without_poisson(system, "steps with contacts in C")
     members = _attach(plan, natives, Touches(system.workspace(), q, 0.0))
     names, state = touch_names(system), la.local_sizes(plan.table.numbers)
     at = state.header + state.start + state.ranks

@@ -43,6 +43,7 @@ def contacts(name: str, plan: SystemPlan, kernels: Kernels, natives: Natives) ->
         "FRICTION": (c_number(touch.friction_coefficient) for touch in touches),
         "STATIC_FRICTION": (c_number(touch.static_coefficient) for touch in touches),
         "RESTITUTION": (c_number(touch.restitution) for touch in touches),
+        "POISSON": (str(int(touch.impact_law == "poisson")) for touch in touches),
     }
     declaration = "\n".join(
         [

@@ -55,8 +55,8 @@ def mjcf_file(
     joints become MuJoCo joints in series, named after the coordinates (``j.translation``, ``j.angle``).
     All numbers are written with full precision. Point and weld closures become ``connect`` and ``weld``
     between sites, a revolute closure two connects on its axis, a constant distance a tendon equality; all
-    of them are soft in MuJoCo, and those that are off at the start have active="false". Limits, only
-    recorded here, are enforced by MuJoCo, and dry friction acts there. Shapes are drawn and touch nothing; a mesh is
+    of them are soft in MuJoCo, and those that are off at the start have active="false". Limits, soft there, are
+    written without their restitution, and dry friction acts. Shapes are drawn and touch nothing; a mesh is
     written if its file exists. Driven bodies become mocap bodies at their placement; how they move is not in the file.
 
     Errors: `UnsupportedElementError`, naming the element, for what MJCF cannot say: a screw joint, other

@@ -1,0 +1,94 @@
+"""`Impacts`: velocities after an impact in a run, of all contacts and stops that touch at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from sarrus.base.arrays import Array
+from sarrus.base.errors import SolveError
+from sarrus.contacts.restitution import impulses
+from sarrus.linalg import dense
+from sarrus.linalg.ranked import ranked
+from sarrus.simulation.survey import Survey, slow_rate
+
+# The speed, as a part of that of rest, with which hits what is pressed.
+SHOVE = 1e-6
+# Singular values of W below this part of the largest one are none: a leg that is almost stretched has small ones.
+STIFF = 1e-12
+
+
+class Impacts:
+    """The impacts of one run; contacts slower than ``rest_speed`` [m/s, rad/s] after one stay."""
+
+    def __init__(self, survey: Survey, rest_speed: float) -> None:
+        self.survey, self.rest_speed = survey, rest_speed
+        contacts = survey.loop.system.equations.touches
+        self.poisson = {k for k, touch in enumerate(contacts) if touch.impact_law == "poisson"}
+
+    def strike(self, touching: list[int], rates: Array, pressed: Sequence[int] = ()) -> float:
+        """Give the state the velocity after an impact; return the energy that it took [J].
+
+        What is ``pressed`` hits with next to no speed, although it does not approach. Raises `SolveError` where no
+        impulses obey the laws of contact.
+        """
+        survey, touches = self.survey, self.survey.touches
+        rows = survey.rows(touching)
+        before = self._speeds_of(rows)
+        heads = [rows.index(survey.first[k]) for k in touching]
+        given, rebounds = before.copy(), np.zeros(len(touching))
+        expansions = {i: touches.restitution[k] for i, k in enumerate(touching) if k in self.poisson}
+        for i, k in enumerate(touching):
+            rebound = 0.0 if k in self.poisson else -touches.restitution[k] * rates[k]
+            if rebound >= self.rest_speed:
+                rebounds[i] = rebound
+            elif k in pressed:
+                given[heads[i]] -= SHOVE * self.rest_speed
+        operator = survey.operator(len(rows))
+
+        def solve(
+            chosen: list[int], b: Array, contacts: list[tuple[int, float]], dry: list[tuple[int, float]]
+        ) -> Array:
+            which = [rows[i] for i in chosen]
+            return touches.answer(operator[np.ix_(chosen, chosen)], which, b, contacts, dry).forces
+
+        blocks = [(survey.sizes[k], survey.friction(k)) for k in touching]
+        found = impulses(solve, operator, given, blocks, rebounds, expansions)
+        self._push(rows, found)
+        after = before + dense.product(operator, found)
+        loss = -float(0.5 * (found * (before + after)).sum())
+        leaving = after[heads]
+        if not ((leaving > slow_rate(rates[touching])) & (leaving < self.rest_speed)).any():
+            return loss
+        return loss + self._stay([k for k, rate in zip(touching, leaving) if rate < self.rest_speed])
+
+    def _stay(self, blocks: list[int]) -> float:
+        """Take the normal velocities of blocks from the state, by the smallest change; return the energy of that.
+
+        Those with friction that slide as slowly stick, too.
+        """
+        survey = self.survey
+        survey.look([])
+        velocity, rows = survey.touches.work.velocity, []
+        for k in blocks:
+            sticks = survey.friction(k) > 0.0 and survey.slip(velocity, k) < self.rest_speed
+            rows += survey.rows([k]) if sticks else [int(survey.first[k])]
+        speeds = self._speeds_of(rows)
+        found = -ranked(survey.operator(len(rows)), relative=STIFF).solve(speeds)
+        self._push(rows, found)
+        return -float(0.5 * (found * speeds).sum())
+
+    def _speeds_of(self, rows: list[int]) -> Array:
+        """Return the velocities of rows, and have W and responses of these; `SolveError` where they are no numbers."""
+        survey = self.survey
+        if survey.look(rows) < 0:
+            raise SolveError(f"{survey.loop.system.name}: the responses of what hits are not finite")
+        return survey.touches.work.velocity[rows].copy()
+
+    def _push(self, rows: list[int], found: Array) -> None:
+        """Change the velocity of the state by impulses on rows whose responses are known."""
+        loop, touches = self.survey.loop, self.survey.touches
+        nv = loop.system.nv
+        responses = touches.work.response[: len(touches.names) * nv].reshape(-1, nv)[rows]
+        loop.v[:] += (found[:, None] * responses).sum(axis=0)
