@@ -71,6 +71,7 @@ class Law:
         self.system, self.levels, self.memory = system, tuple(levels), memory
         self.name, self.needs_samples, self.symbols = type(self).__name__, False, tuple(settings.symbols)
         self.unknowns, self.constraint_rows = self._dimensions()
+        self._check_levels()
         if system.nu == 0:
             raise ArgumentError(f"{self.name}: {system.name} has no actuators", element=system.name)
         self.native = system.compiled.compile(self.name, self.outputs(), settings.symbols)
@@ -258,6 +259,14 @@ class Law:
     def _dimensions(self) -> tuple[int, int]:
         """Return the number of unknowns and of constraint rows."""
         return self.system.nu, self.system.nc
+
+    def _check_levels(self) -> None:
+        """Make sure that the demands are over the symbols of the system and the settings, with the sizes of these."""
+        e = self.system.equations
+        symbols = ca.vertcat(e.q, e.v, e.t, e.p, e.u, *self.symbols)
+        sizes = {"jacobian": e.nv, "wanted": 1, "multipliers": e.nc, "unknowns": self.unknowns}
+        for level in self.levels:
+            level.check(self.name, sizes, symbols)
 
     def _contact_count(self) -> int:
         """Return for how many contacts the native function says what they do."""
