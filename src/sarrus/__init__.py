@@ -73,6 +73,7 @@ if TYPE_CHECKING:
     from sarrus.contacts.wrenches import ContactWrench, contact_wrench
     from sarrus.control import references
     from sarrus.coordinates.parametrization import Parametrization, parametrize
+    from sarrus.dynamics.body_motion import BodyJacobian, CentroidalMotion
     from sarrus.dynamics.branches import Branch
     from sarrus.dynamics.carried_load import CarriedLoad, ContactForces, TouchForces
     from sarrus.dynamics.sensing import Readings
@@ -113,6 +114,7 @@ _NAMES = {
     "sarrus.mechanism": "mechanism",
     # Equations
     "sarrus.dynamics.system": "System",
+    "sarrus.dynamics.body_motion": "BodyJacobian CentroidalMotion",
     "sarrus.dynamics.solves": "Assembly ForwardDynamics InverseDynamics",
     "sarrus.dynamics.sensing": "Readings",
     # Motion
@@ -180,9 +182,11 @@ __all__ = [
     "Assembly",
     "AssemblyMode",
     "AssemblyModes",
+    "BodyJacobian",
     "Branch",
     "CacheWarning",
     "CarriedLoad",
+    "CentroidalMotion",
     "Comparison",
     "ComparisonRow",
     "CompilationError",
