@@ -7,6 +7,7 @@ Contacts        `LeggedController` with `ContactForce`, `Gait`, `SwingFeet`, `Tr
                 `ContactLaw`, `ContactOptions`, `Distribution`
 Priorities      `TaskHierarchy` of `Task`s about coordinates, a `point`, an `orientation`, the `centre_of_mass`
 Simulation      ``sr.simulate(control=law, sample_time=Sampling(...))``: sample time, delay, noise
+Task space      `TaskSpace`, `TaskKinematics`
 Feasibility     `controllability`; ``law.solve(q, v, t)`` returns a `Command` with a `Level` for each demand
 Own laws        `Law` of `Demand`s and `ForceDemand`s, with `Settings`
 """
@@ -26,6 +27,7 @@ from sarrus.control.regulator import Regulator
 from sarrus.control.sampling import Sampling
 from sarrus.control.servo_constraint import ServoConstraint
 from sarrus.control.task_hierarchy import TaskHierarchy
+from sarrus.control.task_space import TaskKinematics, TaskSpace
 from sarrus.control.tasks import Part, Task, centre_of_mass, orientation, point
 from sarrus.control.tracking import OperationalSpaceTracking, ProjectedInverseDynamics
 
@@ -56,6 +58,8 @@ __all__ = [
     "SwingFeet",
     "Task",
     "TaskHierarchy",
+    "TaskKinematics",
+    "TaskSpace",
     "Travel",
     "centre_of_mass",
     "controllability",
