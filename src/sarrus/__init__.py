@@ -4,8 +4,8 @@ Closed loops, redundant constraints, singular configurations, nonholonomic const
 
 Describe     `load` (MJCF, URDF, SDF), `Mechanism`, `Pose`, `Shape`; `mechanism` (elements)
 Equations    `System` (also `System.from_lagrangian`, `System.from_equations`)
-Motion       `simulate`, `Event`, `Switching`, `Trajectory`; `impact`, `contact_wrench`; `coordinates`, `parametrize`
-             (local state space)
+Motion       `simulate`, `Event`, `Switching`, `Trajectory`; `impact`, `contact_wrench`, `contact_wrenches`;
+             `coordinates`, `parametrize` (local state space)
 Many runs    `rollout`, `Rollout`; `study` (on disk, on clusters), `studies`; `compare` (formulations)
 Analysis     `mobility`, `find_singularity`, `distance_to_singularity`, `assembly_modes`, `inverse_kinematics`,
              `equilibrium`; `linearize`, `linearize_at`, `linearize_along`, `LinearSystem`
@@ -70,7 +70,7 @@ if TYPE_CHECKING:
     )
     from sarrus.base.status import Status
     from sarrus.contacts.impacts import Impact, impact
-    from sarrus.contacts.wrenches import ContactWrench, contact_wrench
+    from sarrus.contacts.wrenches import ContactWrench, ContactWrenches, contact_wrench, contact_wrenches
     from sarrus.control import references
     from sarrus.coordinates.parametrization import Parametrization, parametrize
     from sarrus.dynamics.body_motion import BodyJacobian, CentroidalMotion
@@ -125,7 +125,7 @@ _NAMES = {
     "sarrus.simulation.trajectory": "Trajectory",
     "sarrus.simulation.records": "EventRecord LimitCrossing Passage SwitchRecord",
     "sarrus.contacts.impacts": "impact Impact",
-    "sarrus.contacts.wrenches": "contact_wrench ContactWrench",
+    "sarrus.contacts.wrenches": "contact_wrench contact_wrenches ContactWrench ContactWrenches",
     "sarrus.coordinates": "coordinates",
     "sarrus.coordinates.parametrization": "parametrize Parametrization",
     # Many runs
@@ -193,6 +193,7 @@ __all__ = [
     "ContactForces",
     "ContactFreedoms",
     "ContactWrench",
+    "ContactWrenches",
     "Curve",
     "DiscreteSystem",
     "Equilibrium",
@@ -243,6 +244,7 @@ __all__ = [
     "assembly_modes",
     "compare",
     "contact_wrench",
+    "contact_wrenches",
     "control",
     "coordinates",
     "distance_to_singularity",
