@@ -38,7 +38,8 @@ class Demand:
     jacobian : J (m, nv), as an SX matrix.
     wanted : r (m), as an SX column.
     multipliers : E (m, nc), or None where λ does not matter.
-    unknowns : F (m, nu and the contact forces), of F x on the left side in laws with contacts, or None.
+    unknowns : F (m, nu), of F u on the left side, or None; in laws with contacts their forces come after the controls.
+    soft : coming close is good enough: the level is never missed.
     """
 
     name: str
@@ -47,6 +48,7 @@ class Demand:
     wanted: ca.SX
     multipliers: ca.SX | None = None
     unknowns: ca.SX | None = None
+    soft: bool = False
 
     def check(self, law: str, sizes: Mapping[str, int], symbols: ca.SX) -> None:
         """Raise `ArgumentError` where a matrix has another size than (rows, ``sizes`` of it), or unknown symbols."""

@@ -152,7 +152,7 @@ class Law:
         u, facts = self(q, v, t), self.arrays.answer[self.unknowns :].tolist()
         parts = [facts[k : k + ll.PER_LEVEL] for k in range(1, len(facts), ll.PER_LEVEL)]
         levels = tuple(
-            Level(level.name, int(rank), rest, demanded, isinstance(level, ForceDemand) and level.soft)
+            Level(level.name, int(rank), rest, demanded, level.soft)
             for level, (rank, rest, demanded) in zip(self.levels, parts)
         )
         achieved = all(level.achieved for level in levels)
@@ -228,7 +228,8 @@ class Law:
         """Make sure that the law can drive ``system``: the same coordinates and actuators as its model has."""
         if self.needs_samples and not sampled:
             raise ArgumentError(
-                f"{self.name}: feedback of forces needs samples; give sample_time=, or leave its gains zero",
+                f"{self.name}: feedback that remembers, by integrals or measured forces, needs samples; give "
+                "sample_time=, or leave its gains zero",
                 element="sample_time",
             )
         own = self.system
