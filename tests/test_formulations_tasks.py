@@ -199,6 +199,23 @@ def test_singular_configurations_lose_rank_and_stay_finite() -> None:
     assert near.inertia[0, 0] > 1e6  # what nothing short of the stretched arm can accelerate
 
 
+def test_a_singular_loop_is_left_unconstrained_and_finite(example) -> None:
+    """The slider-crank with the rod folded back: A vanishes, and beside that place it has its rank."""
+    module = example("slider_crank")
+    system = sr.System(module.build())
+    space = control.TaskSpace(system, control.point("rod", (1.0, 0, 0), axes="xy"))
+    for angle, rank in ((np.pi / 2, 0), (np.pi / 2 - 1e-3, 1), (0.3, 1)):
+        q = np.array([angle, -2 * angle])
+        v = system.project_velocity(q, [1.0, -2.0])
+        seen = space(q, v)
+        assert seen.constraint_rank == rank == system.forward_dynamics(q, v, throw=False).rank
+        assert seen.rank == 1  # the end of the rod stays on its line, at the singular place to first order
+        assert np.isfinite(seen.force([1.0, 0.0])).all()
+        c = np.cos(2 * angle)
+        if rank:  # T = ½ (3 − 2 cos 2q) q̇², ẋ = −2 sin q q̇
+            assert_allclose(seen.inertia[0, 0], (3 - 2 * c) / (4 * np.sin(angle) ** 2), rtol=1e-9)
+
+
 def test_algorithm_2_is_the_law(example) -> None:
     """On the platform of the paper: three elbows, place first; the shoulders get no torque."""
     module = example("three_leg_platform")

@@ -33,7 +33,7 @@ class Demand:
 
     Attributes
     ----------
-    name : of the level, in `Command.levels` and `Command.missed`.
+    name : of the level, in ``levels`` and ``missed`` of a `Command`.
     rows : names of the rows (m).
     jacobian : J (m, nv), as an SX matrix.
     wanted : r (m), as an SX column.
