@@ -61,6 +61,28 @@ def test_jacobians_and_momentum_are_those_of_mujoco(seed: int, tmp_path: Path) -
     assert ours.mass == pytest.approx(model.body_subtreemass[0], rel=1e-12)
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_momentum_is_that_of_pinocchio(seed: int) -> None:
+    """Momentum, its rate and the composite inertia, of trees with free and spherical joints."""
+    pin = pytest.importorskip("pinocchio")
+    from benchmarks.pinocchio_peer import PinocchioPeer
+
+    kinds = ("free", "revolute", "spherical", "prismatic", "planar", "revolute")
+    mechanism = random_tree(seed, kinds, forces=False).mechanism
+    system, peer = sr.System(mechanism), PinocchioPeer(mechanism)
+    q, v = random_state(system, seed)
+    its = np.random.default_rng(seed).standard_normal(system.nv)  # accelerations in its conventions
+    theirs, a = (peer.q(q), peer.v(q, v), its), peer.acceleration(q, v, its)
+    ours = system.centroidal(q, v)
+    pin.ccrba(peer.model, peer.data, *theirs[:2])
+    assert_allclose(ours.momentum, peer.data.hg.vector, atol=1e-11)
+    assert_allclose(ours.inertia, peer.data.Ig.inertia, atol=1e-11)
+    assert_allclose(ours.centre, pin.centerOfMass(peer.model, peer.data, *theirs[:2]), atol=1e-12)
+    assert_allclose(ours.velocity, peer.data.vcom[0], atol=1e-12)
+    pin.computeCentroidalMomentumTimeVariation(peer.model, peer.data, *theirs)
+    assert_allclose(ours.matrix @ a + ours.bias, peer.data.dhg.vector, atol=1e-10)
+
+
 def moving(kind: str) -> tuple[sr.System, Array, Array, Array]:
     """A system of loops with a state and accelerations that they allow."""
     system = sr.System(random_loop(kind)[0])
