@@ -7,12 +7,16 @@ closed contacts do not accelerate and open ones have no force. The tasks follow 
     minimise xᵀW x   subject to √(λ_t1² + λ_t2²) ≤ μ λ_n, λ_n ≤ σ λ_max, u_min ≤ u ≤ u_max, rows of the user
 
 (Aghili, Optimal control of legged robots subject to friction cone constraints, eq. (29)). Where that has no solution,
-the tasks are relaxed and physics is not: in all directions that the first level leaves,
+the tasks are relaxed and physics is not. Level after level, in the directions that physics and the levels before leave,
+
+    minimise ‖T_k (x − x_h)‖² + ε ‖x − x_0‖²,   then xᵀW x
+
+subject to the limits: x_0 is what was found before, and T_k, the rows of a level, are zero along the directions that those before it leave, so what is
+found for a level stays as it is. Or all at once, with weights (ibid., section 3.3, for several priorities),
 
     minimise xᵀW x + Σ ρ_k ‖T_k (x − x_h)‖²
 
-over the rows T_k of the levels (ibid., section 3.3, for several priorities): T_k (x − x_h) is the acceleration by which
-level k is disturbed.
+T_k (x − x_h) is the acceleration by which level k is disturbed.
 """
 
 from __future__ import annotations
@@ -30,8 +34,11 @@ from sarrus.kernels.law_layout import LawTable
 from sarrus.kernels.record import Floats, laid
 from sarrus.kernels.vectors import axpy, copy, copy_scaled, dot, fill, is_finite
 
-# Where nothing is free, limits may be missed by this much, relative to the largest unknown.
-_MISSED = 1e-9
+# Where nothing is free, limits may be missed by this much, relative to the largest unknown. Of programs one after the
+# other each has limits that are so much wider than those before it, so that what these have found is inside.
+_MISSED, _TIGHTER = 1e-9, 1e-11
+# ε, relative to the square of the size of T, and programs for a level, each near what was found by that before it.
+NEARBY, PASSES = 1e-7, 3
 
 
 def distribution(table: LawTable, x: Floats, what: int) -> int:
@@ -42,14 +49,17 @@ def distribution(table: LawTable, x: Floats, what: int) -> int:
     if rank < 0:
         return rank
     work, n, free = ll.law_workspace(table), table.nu, table.nv - rank
-    room = laid(contacts.work, cn.distribution_sizes(n, total, 0))
+    room = laid(contacts.work, cn.distribution_sizes(n, total, table.n_levels, 0))
     copy(work.table, room.rows, total * n)
     begin_levels(table, work)
     first, done = solve_level(table, work, 0, 0, 0, total, free)
-    tasks, left = first, done
+    tasks = first
+    room.ends[0] = done
     for level in range(1, table.n_levels):
         first, done = solve_level(table, work, level, first, done, total, free)
-    outcome = _choose(table, work, room, done, tasks, left, what)
+        room.ends[level] = done
+    copy(answer, room.wanted, n)
+    outcome = _choose(table, work, room, done, tasks, what)
     contacts.report[0] = outcome
     if outcome == cn.FAILED:
         return -2
@@ -72,15 +82,20 @@ def _go_on(table):
 
 
 @internal
-def _choose(table, work, room, done, tasks, left, what):
+def _choose(table, work, room, done, tasks, what):
     """Find the unknowns: with the tasks as they are, relaxed, relaxed with a jump, or as they were; return which."""
-    kept = cn.memory_of(table)
-    near = what == ll.SAMPLE and cn.physics_of(table).rate[0] > 0.0 and kept.known[0] == 1.0
-    if _distribute(table, work, room, done, tasks, near, False):
+    kept, limits = cn.memory_of(table), cn.physics_of(table)
+    near = what == ll.SAMPLE and limits.rate[0] > 0.0 and kept.known[0] == 1.0
+    if _solve(table, work, room, kept.exact, done, near, 0, True):
         return cn.EXACT
     for attempt in range(2 if near else 1):
         held = near and attempt == 0
-        if _distribute(table, work, room, left, tasks, held, True):
+        if limits.relaxation[1] == 0.0:
+            found = _descend(table, work, room, tasks, held)
+        else:
+            found = _weigh(table, work, room, tasks, held)
+        if found:
+            _note_misses(table, room, tasks)
             return cn.JUMPED if near and attempt == 1 else cn.RELAXED
     if table.contacts.hold == 1 and kept.known[0] == 1.0:
         copy(kept.controls, table.answer, table.nu)
@@ -89,24 +104,139 @@ def _choose(table, work, room, done, tasks, left, what):
 
 
 @internal
-def _distribute(table, work, room, used, tasks, near, relaxed):
-    """Solve for the unknowns in the directions turned[:, used:], with costs on the rows from ``tasks`` on; where
-    there is a solution write it to the answer."""
+def _solve(table, work, room, slot, used, near, left, begins):
+    """Solve for the unknowns of least cost in the directions turned[:, used:]; tell whether there are any."""
+    cone = _begin(table, work, room, used, near)
+    _add_cost(table, work, used, cone)
+    _complete(cone, table.nu - used)
+    return _distribute(table, work, cone, slot, used, near, left, begins)
+
+
+@internal
+def _weigh(table, work, room, tasks, near):
+    """Solve with costs of what all levels miss at once; tell whether there is a solution."""
+    used, row, limits = int(room.ends[0]), tasks, cn.physics_of(table)
+    cone = _begin(table, work, room, used, near)
+    _add_cost(table, work, used, cone)
+    for level in range(1, table.n_levels):
+        row = _add_misses(table, work, room, level, row, used, limits.relaxation[level], cone)
+    _complete(cone, table.nu - used)
+    found = _distribute(table, work, cone, cn.memory_of(table).relaxed, used, near, 0, True)
+    if found:
+        _accuse(table, work, cone, near)
+    return found
+
+
+@internal
+def _descend(table, work, room, tasks, near):
+    """Solve level after level, then for the least cost; tell whether the limits allow anything.
+
+    The first levels that the limits allow as they are take one program together. Each of the others takes some, every
+    one near where that before it has led. A program that rounding ends leaves what was found before it.
+    """
+    levels, slots = table.n_levels, cn.memory_of(table).relaxed
+    size = cn.slot_size(table.nu, _most_rows(table))
+    kept, found = levels - 1, False
+    while kept > 0 and not found:
+        kept -= 1
+        copy(room.wanted, table.answer, table.nu)
+        left = PASSES * (levels - 1 - kept)
+        found = _solve(table, work, room, slots + kept * size, int(room.ends[kept]), near, left, True)
+    if not found:
+        return False
+    row = tasks
+    for level in range(1, levels):
+        after = row + table[ll.LEVELS + 3 * level + 2]
+        for turn in range(PASSES if level > kept else 0):
+            left -= 1
+            cone = _approach(table, work, room, slots + (levels + level) * size, level, row, near, left)
+            if level == kept + 1 and turn == 0:
+                _accuse(table, work, cone, near)
+        row = after
+    _solve(table, work, room, slots + levels * size, int(room.ends[levels - 1]), near, 0, False)
+    for k in range(table.actuators):  # what rounding has left outside
+        lower, upper = _bounds(table, k, near)
+        table.answer[k] = min(max(table.answer[k], lower), upper)
+    return True
+
+
+@internal
+def _approach(table, work, room, slot, level, row, near, left):
+    """Solve for a level, whose rows begin at ``row``, near where the unknowns are; return the program."""
+    used = int(room.ends[level - 1])
+    cone = _begin(table, work, room, used, near)
+    _add_misses(table, work, room, level, row, used, 1.0 / _size(table, room, level, row), cone)
+    for a in range(table.nu - used):
+        cone.quadratic[a * (table.nu - used + 1)] += NEARBY
+    _complete(cone, table.nu - used)
+    _distribute(table, work, cone, slot, used, near, left, False)
+    return cone
+
+
+@internal
+def _bounds(table, k, near):
+    """Return the least and the largest value of a control, from the one before it where that limits its rate."""
+    limits = cn.physics_of(table)
+    lower, upper = limits.lower[k], limits.upper[k]
+    if near:
+        kept, reach = cn.memory_of(table).controls[k], limits.rate[0] * table.settings.period
+        lower, upper = max(lower, kept - reach), min(upper, kept + reach)
+    return lower, upper
+
+
+@internal
+def _size(table, room, level, row):
+    """Return the square of the largest acceleration of a level by one of all unknowns together."""
+    n, size = table.nu, 0.0
+    for i in range(row, row + table[ll.LEVELS + 3 * level + 2]):
+        size = max(size, dot(room.rows + i * n, room.rows + i * n, n))
+    return size if size > 0.0 else 1.0
+
+
+@internal
+def _out(table, level):
+    """Return where in the answer stands what became of a level."""
+    return table.nu + 1 + ll.PER_LEVEL * level
+
+
+@internal
+def _most_rows(table):
+    return cn.most_rows(table.actuators, table.n_contacts, table.contacts.extra_rows)
+
+
+@internal
+def _begin(table, work, room, used, near):
+    """Begin a program in the directions turned[:, used:], without costs, and return it."""
+    free = table.nu - used
+    _, _, rows, _ = _count(table, work, _sizes(table), near)
+    cone = cl.cone_workspace(room.program, free, rows)
+    fill(cone.quadratic, 0.0, free * free + free)
+    return cone
+
+
+@internal
+def _sizes(table):
+    """Return where the sizes of the cones of a program are."""
+    contacts = table.contacts
+    return contacts + (cn.PLACES + 2 * table.n_contacts + contacts.extra_cones)
+
+
+@internal
+def _distribute(table, work, cone, slot, used, near, left, begins):
+    """Solve a program whose costs are there, after which so many others are left; where it has a solution add that to
+    the answer. What was found before is inside the limits unless it ``begins``."""
     n, contacts, answer, told = table.nu, table.contacts, table.answer, cn.report_of(table)
-    free, kept = n - used, cn.memory_of(table)
-    sizes = contacts + (cn.PLACES + 2 * table.n_contacts + contacts.extra_cones)
+    free, sizes = n - used, _sizes(table)
     linear, cones, rows, signature = _count(table, work, sizes, near)
-    order = contacts + (cn.PLACES + 2 * table.n_contacts + contacts.extra_cones + cones)
-    shape, cone = Shape(free, rows, linear, cones, sizes, order), cl.cone_workspace(room.program, free, rows)
-    _cost(table, work, room, used, tasks, relaxed, cone)
+    shape = Shape(free, rows, linear, cones, sizes, sizes + cones)
     _rows(table, work, used, near, cone)
+    _tighten(cone, shape, left, begins, answer, n)
     if free == 0:
         fill(told.facts, 0.0, cl.N_FACTS)
         if _within(cone, shape, answer, n):
             return True
-        _accuse(table, work, cone, rows, near)
+        _accuse(table, work, cone, near)
         return False
-    slot = kept.relaxed if relaxed else kept.exact
     warm = slot[0] == signature
     if warm:
         fill(cone.x, 0.0, free)
@@ -120,16 +250,41 @@ def _distribute(table, work, room, used, tasks, near, relaxed):
     _tell(cone, free, rows, told.facts)
     slot[0] = -1.0
     if verdict != cl.SOLVED:
-        _accuse(table, work, cone, rows, near)
+        if begins:
+            _accuse(table, work, cone, near)
         return False
-    if relaxed:
-        _accuse(table, work, cone, rows, near)
-    _settle(table, work, room, used, tasks, relaxed, cone)
+    for k in range(n):
+        answer[k] += dot(work.turned + (k * n + used), cone.x, free)
     slot[0] = signature
     copy(answer, slot + 1, n)
     for i in range(rows):
         slot[1 + n + i], slot[1 + n + rows + i] = cone.s[i], cone.z[i]
     return True
+
+
+@internal
+def _tighten(cone, shape, left, begins, answer, n):
+    """Have limits be a little tighter the more programs are left, and what was found before be inside."""
+    if begins and left == 0:
+        return
+    margin, at = _TIGHTER * _largest(answer, n), shape.linear
+    least = -np.inf if begins else 0.5 * margin
+    for i in range(at):
+        cone.limits[i] = max(cone.limits[i] - left * margin, least)
+    for c in range(shape.count):
+        outer, size = cone.limits + at + 1, shape.sizes[c]
+        least = np.sqrt(dot(outer, outer, size - 1)) + 0.5 * margin if not begins else -np.inf
+        cone.limits[at] = max(cone.limits[at] - left * margin, least)
+        at += size
+
+
+@internal
+def _largest(answer, n):
+    """Return the largest unknown, or 1."""
+    largest = 1.0
+    for k in range(n):
+        largest = max(largest, abs(answer[k]))
+    return largest
 
 
 @internal
@@ -188,34 +343,66 @@ def _count(table, work, sizes, near):
 
 
 @internal
-def _cost(table, work, room, used, tasks, relaxed, cone):
-    """Write P and q of xᵀW x, and of what the levels miss where they are relaxed."""
+def _add_cost(table, work, used, cone):
+    """Add P and q of xᵀW x."""
     n, answer, limits = table.nu, table.answer, cn.physics_of(table)
     free = n - used
-    fill(cone.quadratic, 0.0, free * free + free)
     for k in range(n):
         turned, weight = work.turned + k * n + used, 2.0 * limits.weights[k]
         for a in range(free):
             share = weight * turned[a]
             cone.linear[a] += share * answer[k]
             axpy(share, turned, cone.quadratic + a * free, a + 1)
-    if relaxed:
-        row = tasks
-        for level in range(1, table.n_levels):
-            weight = 2.0 * limits.relaxation[level]
-            for _ in range(table[ll.LEVELS + 3 * level + 2]):
-                fill(room.vector, 0.0, free)
-                for k in range(n):
-                    entry, at = room.rows[row * n + k], work.turned + k * n + used
-                    if entry != 0.0:
-                        axpy(entry, at, room.vector, free)
-                for a in range(free):
-                    share = weight * room.vector[a]
-                    axpy(share, room.vector, cone.quadratic + a * free, a + 1)
-                row += 1
+
+
+@internal
+def _add_misses(table, work, room, level, row, used, rho, cone):
+    """Add P and q of ρ ‖T (x − x_h)‖² of a level whose rows begin at ``row``; return the next row."""
+    n, answer, free = table.nu, table.answer, table.nu - used
+    for _ in range(table[ll.LEVELS + 3 * level + 2]):
+        fill(room.vector, 0.0, free)
+        missed = 0.0
+        for k in range(n):
+            entry, at = room.rows[row * n + k], work.turned + k * n + used
+            if entry != 0.0:
+                axpy(entry, at, room.vector, free)
+                missed += entry * (answer[k] - room.wanted[k])
+        for a in range(free):
+            share = 2.0 * rho * room.vector[a]
+            cone.linear[a] += share * missed
+            axpy(share, room.vector, cone.quadratic + a * free, a + 1)
+        row += 1
+    return row
+
+
+@internal
+def _complete(cone, free):
+    """Copy the lower half of P to the upper one."""
     for a in range(free):
         for b in range(a):
             cone.quadratic[b * free + a] = cone.quadratic[a * free + b]
+
+
+@internal
+def _misses(table, room, first, end):
+    """Return what rows of levels miss by the limits."""
+    n, total = table.nu, 0.0
+    for row in range(first, end):
+        missed = 0.0
+        for k in range(n):
+            missed += room.rows[row * n + k] * (table.answer[k] - room.wanted[k])
+        total += missed * missed
+    return np.sqrt(total)
+
+
+@internal
+def _note_misses(table, room, tasks):
+    """Add what levels miss by the limits to what they tell."""
+    row = tasks
+    for level in range(1, table.n_levels):
+        end = row + table[ll.LEVELS + 3 * level + 2]
+        table.answer[_out(table, level) + 1] += _misses(table, room, row, end)
+        row = end
 
 
 @internal
@@ -230,12 +417,10 @@ def _rows(table, work, used, near, cone):
     """Write G and h: limits of the controls, of the normal forces and of the user, then the cones."""
     contacts, limits, answer = table.contacts, cn.physics_of(table), table.answer
     n, nu, count, mode = table.nu, table.actuators, table.n_contacts, contacts.friction
-    free, kept, reach = n - used, cn.memory_of(table).controls, limits.rate[0] * table.settings.period
-    row = 0
+    free, row = n - used, 0
     for k in range(nu):
-        at, upper, lower = work.turned + k * n + used, limits.upper[k], limits.lower[k]
-        if near:
-            upper, lower = min(upper, kept[k] + reach), max(lower, kept[k] - reach)
+        at = work.turned + k * n + used
+        lower, upper = _bounds(table, k, near)
         if np.isfinite(upper):
             _put(cone, free, row, at, 1.0, upper - answer[k])
             row += 1
@@ -303,10 +488,7 @@ def _users(table, work, used, first, end, row, cone):
 @internal
 def _within(cone, shape, answer, n):
     """Tell whether the limits hold where nothing is free; write by how much they do not to the dual."""
-    allowed = 1.0
-    for k in range(n):
-        allowed = max(allowed, abs(answer[k]))
-    allowed *= _MISSED
+    allowed = _MISSED * _largest(answer, n)
     linear, sizes = shape.linear, shape.sizes
     missed, at = 0.0, linear
     for i in range(linear):
@@ -322,30 +504,12 @@ def _within(cone, shape, answer, n):
 
 
 @internal
-def _settle(table, work, room, used, tasks, relaxed, cone):
-    """Add the solution to the unknowns, and what levels miss by it to what they tell."""
-    n, answer = table.nu, table.answer
-    free = n - used
-    for k in range(n):
-        change = dot(work.turned + (k * n + used), cone.x, free)
-        room.vector[k] = change
-        answer[k] += change
-    if relaxed:
-        row = tasks
-        for level in range(1, table.n_levels):
-            total = 0.0
-            for _ in range(table[ll.LEVELS + 3 * level + 2]):
-                total += dot(room.rows + row * n, room.vector, n) ** 2
-                row += 1
-            answer[n + 1 + ll.PER_LEVEL * level + 1] += np.sqrt(total)
-
-
-@internal
-def _accuse(table, work, cone, rows, near):
+def _accuse(table, work, cone, near):
     """Write how strongly each actuator, contact and row of the user takes part in the conflict: by the proof that there
     is no solution, or by the multipliers of the relaxed one."""
     contacts, limits, told = table.contacts, cn.physics_of(table), cn.report_of(table).conflict
     nu, count, mode = table.actuators, table.n_contacts, contacts.friction
+    _, _, rows, _ = _count(table, work, _sizes(table), near)
     fill(told, 0.0, nu + count)
     row, users = 0, nu + count
     for k in range(nu):
