@@ -226,13 +226,13 @@ class ContactLaw(Law):
             )
         rows = cn.most_rows(self.system.nu, count, len(extra.h))
         places = [v for p in self.terms.places for v in (self.system.nu + p.start, p.stop - p.start)]
-        table = cn.ContactTable.zeros(3 * count + 2 * len(extra.cones) + rows + n)
+        total = sum(level.wanted.numel() for level in self.levels if isinstance(level, Demand))
+        table = cn.ContactTable.zeros(3 * count + 3 * len(extra.cones) + 2 * rows + n + 1 + count + total)
         table.friction, table.hold = friction, hold
         table.extra_linear, table.extra_cones = extra.linear, len(extra.cones)
         table.extra_rows = len(extra.h)
         table[cn.PLACES : cn.PLACES + 2 * count + len(extra.cones)] = [*places, *extra.cones]
-        total = sum(level.wanted.numel() for level in self.levels if isinstance(level, Demand))
-        work = sum(cn.distribution_sizes(n, total, len(self.levels), sum(cl.cone_sizes(n, rows))))
+        work = sum(cn.distribution_sizes(n, total, len(self.levels), rows, sum(cl.cone_sizes(n, rows))))
         memory, report = cn.memory(n, rows, len(self.levels)), cn.report(self.system.nu, count, len(extra.h))
         self.report_layout = laid(0, report)
         self.contact_arrays = {

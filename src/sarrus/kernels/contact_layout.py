@@ -107,18 +107,43 @@ def most_rows(actuators, contacts, extra):
 class DistributionWorkspace(NamedTuple):
     """The array ``work``."""
 
-    rows: Any  # of the levels
+    rows: Any  # T of the levels
+    right: Any  # and d: levels want T x = d
     vector: Any  # of all unknowns
     wanted: Any  # the unknowns with which levels are as their priorities allow, limits aside
     ends: Any  # how many turned unknowns each level and those before it have used up
+    turned: Any  # these, before levels that miss something turn them once more
+    faces: Any  # see `sarrus.kernels.faces`
+    across: Any
     program: Any  # a cone program
 
 
-def distribution_sizes(unknowns, total, levels, program):
-    """Return the lengths of its parts for so many unknowns, rows of levels, and numbers of a cone program."""
+def distribution_sizes(unknowns, total, levels, rows, program):
+    """Return the lengths of its parts for so many unknowns, rows of levels, of limits, and numbers of a program."""
+    across = 0
+    for part in across_sizes(unknowns, total, rows):
+        across += part
     return DistributionWorkspace(
-        rows=total * unknowns, vector=unknowns, wanted=unknowns, ends=levels, program=program
-    )
+        rows=total * unknowns, right=total, vector=unknowns, wanted=unknowns, ends=levels, turned=unknowns * unknowns,
+        faces=rows, across=across, program=program,
+    )  # fmt: skip
+
+
+class Across(NamedTuple):
+    """Room for rows across which nothing may move any more: see `sarrus.kernels.faces`."""
+
+    rows: Any
+    diagonal: Any
+    beta: Any
+    beta2: Any
+    norms: Any
+
+
+def across_sizes(unknowns, total, rows):
+    """Return the lengths of the parts of `sarrus.kernels.faces.Across`."""
+    # one more for the row that is being written
+    count = 2 * rows + total + 1
+    return Across(rows=count * unknowns, diagonal=count, beta=count, beta2=count, norms=count)
 
 
 def physics_of(table):
