@@ -146,14 +146,6 @@ def controller(system: sr.System, start: NDArray[np.float64], **options: object)
     return control.LeggedController(system, [[balance, upright]], **options)
 
 
-def multipliers(system: sr.System, forces: dict[str, NDArray[np.float64]]) -> NDArray[np.float64]:
-    """Return the contact forces of a law at their places among all multipliers."""
-    values = np.zeros(system.nc)
-    for name, force in forces.items():
-        values[system.closure_rows[name]] = force
-    return values
-
-
 def main() -> None:
     """Squat and shift the weight; compare what the motors lose."""
     system = sr.System(build())
@@ -192,7 +184,7 @@ def main() -> None:
         for n, *along in found.contact_forces.values():
             margin = min(margin, n, FRICTION * n - float(np.hypot(*along)))
         for leg in LEGS:
-            asked = sr.contact_wrench(system, run.q[k], multipliers(system, found.contact_forces), leg)
+            asked = sr.contact_wrench(system, run.q[k], found, leg)
             done = sr.contact_wrench(system, run.q[k], run.multipliers[k], leg)
             wrench_error = max(wrench_error, *abs(asked.force - done.force), *abs(asked.moment - done.moment))
             farthest = max(farthest, *abs(done.centre_of_pressure / [HALF_LENGTH, HALF_WIDTH]))

@@ -4,8 +4,8 @@ Closed loops, redundant constraints, singular configurations, nonholonomic const
 
 Describe     `load` (MJCF, URDF, SDF), `Mechanism`, `Pose`, `Shape`; `mechanism` (elements)
 Equations    `System` (also `System.from_lagrangian`, `System.from_equations`)
-Motion       `simulate`, `Event`, `Switching`, `Trajectory`; `impact`, `contact_wrench`; `coordinates`, `parametrize`
-             (local state space)
+Motion       `simulate`, `Event`, `Switching`, `Trajectory`; `impact`, `contact_wrench`, `contact_wrenches`;
+             `coordinates`, `parametrize` (local state space)
 Many runs    `rollout`, `Rollout`; `study` (on disk, on clusters), `studies`; `compare` (formulations)
 Analysis     `mobility`, `find_singularity`, `distance_to_singularity`, `assembly_modes`, `inverse_kinematics`,
              `equilibrium`; `linearize`, `linearize_at`, `linearize_along`, `LinearSystem`
@@ -70,9 +70,10 @@ if TYPE_CHECKING:
     )
     from sarrus.base.status import Status
     from sarrus.contacts.impacts import Impact, impact
-    from sarrus.contacts.wrenches import ContactWrench, contact_wrench
+    from sarrus.contacts.wrenches import ContactWrench, ContactWrenches, contact_wrench, contact_wrenches
     from sarrus.control import references
     from sarrus.coordinates.parametrization import Parametrization, parametrize
+    from sarrus.dynamics.body_motion import BodyJacobian, CentroidalMotion
     from sarrus.dynamics.branches import Branch
     from sarrus.dynamics.carried_load import CarriedLoad, ContactForces, TouchForces
     from sarrus.dynamics.sensing import Readings
@@ -113,6 +114,7 @@ _NAMES = {
     "sarrus.mechanism": "mechanism",
     # Equations
     "sarrus.dynamics.system": "System",
+    "sarrus.dynamics.body_motion": "BodyJacobian CentroidalMotion",
     "sarrus.dynamics.solves": "Assembly ForwardDynamics InverseDynamics",
     "sarrus.dynamics.sensing": "Readings",
     # Motion
@@ -123,7 +125,7 @@ _NAMES = {
     "sarrus.simulation.trajectory": "Trajectory",
     "sarrus.simulation.records": "EventRecord LimitCrossing Passage SwitchRecord",
     "sarrus.contacts.impacts": "impact Impact",
-    "sarrus.contacts.wrenches": "contact_wrench ContactWrench",
+    "sarrus.contacts.wrenches": "contact_wrench contact_wrenches ContactWrench ContactWrenches",
     "sarrus.coordinates": "coordinates",
     "sarrus.coordinates.parametrization": "parametrize Parametrization",
     # Many runs
@@ -180,15 +182,18 @@ __all__ = [
     "Assembly",
     "AssemblyMode",
     "AssemblyModes",
+    "BodyJacobian",
     "Branch",
     "CacheWarning",
     "CarriedLoad",
+    "CentroidalMotion",
     "Comparison",
     "ComparisonRow",
     "CompilationError",
     "ContactForces",
     "ContactFreedoms",
     "ContactWrench",
+    "ContactWrenches",
     "Curve",
     "DiscreteSystem",
     "Equilibrium",
@@ -239,6 +244,7 @@ __all__ = [
     "assembly_modes",
     "compare",
     "contact_wrench",
+    "contact_wrenches",
     "control",
     "coordinates",
     "distance_to_singularity",

@@ -7,8 +7,9 @@ Contacts        `LeggedController` with `ContactForce`, `Gait`, `SwingFeet`, `Tr
                 `ContactLaw`, `ContactOptions`, `Distribution`
 Priorities      `TaskHierarchy` of `Task`s about coordinates, a `point`, an `orientation`, the `centre_of_mass`
 Simulation      ``sr.simulate(control=law, sample_time=Sampling(...))``: sample time, delay, noise
+Task space      `TaskSpace`, `TaskKinematics`
 Feasibility     `controllability`; ``law.solve(q, v, t)`` returns a `Command` with a `Level` for each demand
-Own laws        `Law` of `Demand`s and `ForceDemand`s
+Own laws        `Law` of `Demand`s and `ForceDemand`s, with `Settings`
 """
 
 from sarrus.control.capture_steps import Balance, CaptureSteps
@@ -17,7 +18,7 @@ from sarrus.control.contact_force import ContactForce
 from sarrus.control.contact_law import ContactLaw, Distribution
 from sarrus.control.contact_options import ContactOptions
 from sarrus.control.controllability import Controllability, controllability
-from sarrus.control.demands import Command, Demand, ForceDemand, Level
+from sarrus.control.demands import Command, Demand, ForceDemand, Level, Settings
 from sarrus.control.gait import Gait, SwingFeet, Travel
 from sarrus.control.hybrid_motion_force import HybridMotionForce
 from sarrus.control.law import Law
@@ -26,6 +27,7 @@ from sarrus.control.regulator import Regulator
 from sarrus.control.sampling import Sampling
 from sarrus.control.servo_constraint import ServoConstraint
 from sarrus.control.task_hierarchy import TaskHierarchy
+from sarrus.control.task_space import TaskKinematics, TaskSpace
 from sarrus.control.tasks import Part, Task, centre_of_mass, orientation, point
 from sarrus.control.tracking import OperationalSpaceTracking, ProjectedInverseDynamics
 
@@ -52,9 +54,12 @@ __all__ = [
     "Regulator",
     "Sampling",
     "ServoConstraint",
+    "Settings",
     "SwingFeet",
     "Task",
     "TaskHierarchy",
+    "TaskKinematics",
+    "TaskSpace",
     "Travel",
     "centre_of_mass",
     "controllability",

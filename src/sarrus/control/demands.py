@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import casadi as ca
@@ -21,10 +21,25 @@ ACHIEVED = 1e-7
 
 @dataclass(frozen=True, eq=False)
 class Demand:
-    """One level: rows J a + E λ = r over the symbols of a system (columns and matrices of SX).
+    """One level: rows J a + E λ = r over the symbols of a system, for laws of one's own as for those of the library.
 
-    ``jacobian`` J (m × nv), ``wanted`` r (m), ``multipliers`` E (m × nc) or None, ``rows`` names of the rows. For laws
-    with contacts also F x on the left, ``unknowns`` F (m × all unknowns) or None.
+    The symbols are ``system.equations``: e.q, e.v, e.t, with e.rate for q̇, and the expressions made of them, such as
+    e.mass_matrix, e.jacobian and e.kinetic_energy; and those that `Settings.add` returns. λ are the multipliers, Aᵀλ is
+    the force on the mechanism. Of a demand on some s(q, v, t), J = ∂s/∂v, and −∂s/∂q q̇ − ∂s/∂t is part of r.
+
+    Rows that depend on others, or vanish, are no error: they lose rank, and what they ask for is then missed, in the
+    least-squares sense, or follows. Rows that contradict those of levels above give way to them. A `Law` raises
+    `ArgumentError` for a demand that does not fit its system.
+
+    Attributes
+    ----------
+    name : of the level, in ``levels`` and ``missed`` of a `Command`.
+    rows : names of the rows (m).
+    jacobian : J (m, nv), as an SX matrix.
+    wanted : r (m), as an SX column.
+    multipliers : E (m, nc), or None where λ does not matter.
+    unknowns : F (m, nu), of F u on the left side, or None; in laws with contacts their forces come after the controls.
+    soft : coming close is good enough: the level is never missed.
     """
 
     name: str
@@ -33,6 +48,34 @@ class Demand:
     wanted: ca.SX
     multipliers: ca.SX | None = None
     unknowns: ca.SX | None = None
+    soft: bool = False
+
+    def check(self, law: str, sizes: Mapping[str, int], symbols: ca.SX) -> None:
+        """Raise `ArgumentError` where a matrix has another size than (rows, ``sizes`` of it), or unknown symbols."""
+        count = len(self.rows)
+        for part, width in sizes.items():
+            given = getattr(self, part)
+            if given is None:
+                continue
+            if not isinstance(given, ca.SX) or given.shape != (count, width):
+                got = f"{given.shape[0]} × {given.shape[1]}" if isinstance(given, ca.SX) else repr(given)
+                raise ArgumentError(
+                    f"{law}: {part} of the demand {self.name!r} must be a CasADi SX matrix of {count} × {width}, "
+                    f"a row for each of ({', '.join(self.rows)}), got {got}",
+                    element=self.name,
+                )
+            check_symbols(law, self.name, given, symbols)
+
+
+def check_symbols(law: str, name: str, expression: ca.SX, symbols: ca.SX) -> None:
+    """Raise `ArgumentError` where an expression of the level ``name`` has symbols that are not among ``symbols``."""
+    strange = ca.Function("level", [symbols], [expression], {"allow_free": True}).get_free()
+    if strange:
+        raise ArgumentError(
+            f"{law}: the demand {name!r} has symbols of its own, {', '.join(strange)}: it may have those of "
+            "system.equations (q, v, t, p) and of its settings",
+            element=name,
+        )
 
 
 def stacked(demands: Sequence[Demand], part: str, width: int) -> ca.SX:
@@ -53,6 +96,19 @@ class ForceDemand:
     name: str
     force: ca.SX | None = None
     soft: bool = False
+
+    def check(self, law: str, sizes: Mapping[str, int], symbols: ca.SX) -> None:
+        """Raise `ArgumentError` where the force has another size than (nv,), or unknown symbols."""
+        nv = sizes["jacobian"]
+        if self.force is None:
+            return
+        if not isinstance(self.force, ca.SX) or self.force.shape != (nv, 1):
+            got = self.force.shape if isinstance(self.force, ca.SX) else repr(self.force)
+            raise ArgumentError(
+                f"{law}: the force of the demand {self.name!r} must be a CasADi SX column of {nv}, got {got}",
+                element=self.name,
+            )
+        check_symbols(law, self.name, self.force, symbols)
 
 
 @dataclass(frozen=True)

@@ -71,6 +71,7 @@ class Law:
         self.system, self.levels, self.memory = system, tuple(levels), memory
         self.name, self.needs_samples, self.symbols = type(self).__name__, False, tuple(settings.symbols)
         self.unknowns, self.constraint_rows = self._dimensions()
+        self._check_levels()
         if system.nu == 0:
             raise ArgumentError(f"{self.name}: {system.name} has no actuators", element=system.name)
         self.native = system.compiled.compile(self.name, self.outputs(), settings.symbols)
@@ -151,7 +152,7 @@ class Law:
         u, facts = self(q, v, t), self.arrays.answer[self.unknowns :].tolist()
         parts = [facts[k : k + ll.PER_LEVEL] for k in range(1, len(facts), ll.PER_LEVEL)]
         levels = tuple(
-            Level(level.name, int(rank), rest, demanded, isinstance(level, ForceDemand) and level.soft)
+            Level(level.name, int(rank), rest, demanded, level.soft)
             for level, (rank, rest, demanded) in zip(self.levels, parts)
         )
         achieved = all(level.achieved for level in levels)
@@ -227,7 +228,8 @@ class Law:
         """Make sure that the law can drive ``system``: the same coordinates and actuators as its model has."""
         if self.needs_samples and not sampled:
             raise ArgumentError(
-                f"{self.name}: feedback of forces needs samples; give sample_time=, or leave its gains zero",
+                f"{self.name}: feedback that remembers, by integrals or measured forces, needs samples; give "
+                "sample_time=, or leave its gains zero",
                 element="sample_time",
             )
         own = self.system
@@ -258,6 +260,14 @@ class Law:
     def _dimensions(self) -> tuple[int, int]:
         """Return the number of unknowns and of constraint rows."""
         return self.system.nu, self.system.nc
+
+    def _check_levels(self) -> None:
+        """Make sure that the demands are over the symbols of the system and the settings, with the sizes of these."""
+        e = self.system.equations
+        symbols = ca.vertcat(e.q, e.v, e.t, e.p, e.u, *self.symbols)
+        sizes = {"jacobian": e.nv, "wanted": 1, "multipliers": e.nc, "unknowns": self.unknowns}
+        for level in self.levels:
+            level.check(self.name, sizes, symbols)
 
     def _contact_count(self) -> int:
         """Return for how many contacts the native function says what they do."""

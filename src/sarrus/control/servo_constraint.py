@@ -6,11 +6,14 @@ from collections.abc import Callable
 from typing import Any
 
 import casadi as ca
+import numpy as np
 from numpy.typing import ArrayLike
 
 from sarrus.base.errors import ArgumentError
-from sarrus.control.demands import Demand, Settings
+from sarrus.control.demands import Demand, Memory, Settings
 from sarrus.control.law import Law
+from sarrus.dynamics.inverse_dynamics import positive_weights
+from sarrus.dynamics.state_functions import trace_function
 from sarrus.dynamics.system import System
 from sarrus.equations.symbolic import traced
 
@@ -25,7 +28,10 @@ class ServoConstraint(Law):
         u = (C B̄)⁺ b̄ + (I − (C B̄)⁺ C B̄) s,   b̄ = b_s − C a₀.
 
     This is the law of Liu et al. (2015) made consistent: their eq. (35), in which the passive constraint force is
-    computed without the servo force, violates the closures.
+    computed without the servo force, violates the closures. Rows of ψ are their first order form (18), Σ A_i(q, t) q̇_i
+    + A(q, t) = 0: no φ with φ̇ = ψ need exist (nonholonomic), and rows may be nonlinear in v. Without samples ψ dies out
+    as exp(−α t); with ``integral``, ψ̇ + α ψ + κ ∫ψ dt = 0, which takes away what a constant force that the model does
+    not know would leave of ψ, as long as the sample time is short beside 1/α.
 
     Parameters
     ----------
@@ -33,7 +39,10 @@ class ServoConstraint(Law):
     holonomic : function φ(q, t) of CasADi vectors, any number of rows, time included (rheonomic).
     velocity : function ψ(q, v, t), rows linear or nonlinear in v. At least one of the two is needed.
     alpha, beta : [1/s] of the deviations: a number or one for each row (β for the rows of φ).
-    preferred : s (nu,), the controls to be near to where the servo constraints leave a choice.
+    integral : κ [1/s²], a number or one for each row of ψ. The integral is a memory of the law, so it needs samples:
+        ``sr.simulate(..., sample_time=...)``, or `sample`.
+    preferred : s (nu,), the controls to be near to where the servo constraints leave a choice, in the norm below:
+        numbers, or a function s(q, v, t) of CasADi vectors.
     weights : (nu,) of the norm of u − s.
 
     Redundant actuation: least norm. Under-actuation: least squares, which `solve` reports as NOT_ACHIEVABLE; so are
@@ -48,7 +57,8 @@ class ServoConstraint(Law):
         *,
         alpha: ArrayLike = 10.0,
         beta: ArrayLike = 10.0,
-        preferred: ArrayLike | None = None,
+        integral: ArrayLike = 0.0,
+        preferred: ArrayLike | Callable[..., Any] | None = None,
         weights: ArrayLike | None = None,
     ) -> None:
         e, settings = system.equations, Settings()
@@ -67,10 +77,27 @@ class ServoConstraint(Law):
         if phi.numel():
             b = settings.add("beta", beta, phi.numel(), "servo")
             wanted -= ca.vertcat(a[: phi.numel()] * rate + b**2 * phi, ca.SX.zeros(psi.numel()))
+        memory = None
+        if np.any(integral):
+            if not psi.numel():
+                raise ArgumentError(
+                    f"{system.name}: integral= is about the rows of velocity=, and there are none",
+                    element="integral",
+                )
+            gain = settings.add("integral", integral, psi.numel(), "servo")
+            state_at = settings.count
+            total = settings.add("memory", 0.0, psi.numel(), "servo")
+            wanted -= ca.vertcat(ca.SX.zeros(phi.numel()), gain * total)
+            memory = Memory((), 0, state_at, psi)
         names = tuple(f"servo[{k}]" for k in range(size))
-        demand = Demand("servo", names, ca.jacobian(slips, e.v), wanted)
-        super().__init__(system, [demand], settings, weights=weights, preferred=preferred)
-        self._demand, self._symbols = demand, settings.symbols
+        demand, fixed = Demand("servo", names, ca.jacobian(slips, e.v), wanted), None
+        levels = [demand]
+        if callable(preferred):
+            levels.append(_near(system, preferred, weights))
+        else:
+            fixed = preferred
+        super().__init__(system, levels, settings, weights=weights, preferred=fixed, memory=memory)
+        self._demand, self._symbols, self.needs_samples = demand, settings.symbols, memory is not None
 
     def printed(self, q: ArrayLike) -> Callable[[Any, Any, Any], Any]:
         """Return u(q, v, t) as eq. (35) of Liu et al. (2015) has it, over CasADi vectors, for comparison.
@@ -88,6 +115,14 @@ class ServoConstraint(Law):
         numbers = [*self.settings.values(), *self.system.parameters.values()]
         u = ca.substitute(u, ca.vertcat(*self._symbols, e.p), ca.DM(numbers))
         return ca.Function("printed", [e.q, e.v, e.t], [u])
+
+
+def _near(system: System, preferred: Callable[..., Any], weights: ArrayLike | None) -> Demand:
+    """Return the level that takes u as near to s(q, v, t) as those above it allow."""
+    roots = ca.SX(ca.DM(np.sqrt(positive_weights(system, weights))))
+    s = trace_function(system, preferred, system.nu, f"{system.name}: preferred")
+    still = ca.SX.zeros(system.nu, system.nv)
+    return Demand("preferred", system.actuator_names, still, roots * s, unknowns=ca.diag(roots), soft=True)
 
 
 def _trace(

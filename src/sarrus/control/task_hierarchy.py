@@ -21,7 +21,7 @@ class TaskHierarchy(Law):
 
     Every task acts in the null space of those above it, in the metric of M, under the constraints and with passive
     joints left without torque (De Sapio and Park 2010, algorithms 1 and 2). What no task needs stays as it would be
-    without actuators (the control of least acceleration energy, eq. (60) there with τ₀ = 0), or follows ``rest``.
+    without actuators (the control of least acceleration energy, eq. (71) there with τ* = 0), or follows ``rest``.
 
     Parameters
     ----------

@@ -20,9 +20,10 @@ from sarrus.equations.symbolic import traced
 from sarrus.mechanism.elements import WORLD
 from sarrus.mechanism.mechanism import Mechanism
 from sarrus.multibody.frames import Frames
-from sarrus.multibody.jet import Jet, constant
+from sarrus.multibody.jet import Jet
 from sarrus.multibody.kinematics import cross
 from sarrus.multibody.link import links
+from sarrus.multibody.momentum import centre_of_mass as mass_centre
 
 AXES = "xyz"
 
@@ -168,11 +169,7 @@ def centre_of_mass(axes: str = AXES) -> Part:
         frames = _frames(system, WORLD)
         symbols = dict(zip(system.equations.parameter_values, ca.vertsplit(system.equations.p)))
         bodies = list(system.model.driven.apply(mechanism, symbols).bodies.values())
-        total = sum(body.mass for body in bodies)
-        centre = constant(ca.SX.zeros(3))
-        for body in bodies:
-            centre = centre + frames.point(body.name, body.com).scaled(body.mass / total)
-        return _place(system, "centre_of_mass", centre, chosen)
+        return _place(system, "centre_of_mass", mass_centre(frames, bodies), chosen)
 
     return Part(trace)
 

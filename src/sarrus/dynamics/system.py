@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from sarrus.base.errors import ArgumentError
 from sarrus.base.later import later
 from sarrus.dynamics.assembly import assemble
+from sarrus.dynamics.body_motion import centroidal, jacobian
 from sarrus.dynamics.contact_state import touching_of
 from sarrus.dynamics.evaluations import Evaluations
 from sarrus.dynamics.forward_dynamics import forward_dynamics, on_contacts, solved
@@ -167,6 +168,8 @@ class System(Evaluations):
         return f"System({self.name!r}: nq={self.nq}, nv={self.nv}, nu={self.nu}, nc={self.nc})"
 
     assemble = assemble
+    jacobian = jacobian
+    centroidal = centroidal
     project_velocity = _of_workspace(project_velocity)
 
     # --- solves ------------------------------------------------------------------------------------

@@ -19,6 +19,8 @@ Results                             `Formulation`, `Residuals`
 Parts of the projections            `projector`, `projector_from_pseudo_inverse`, `projector_rate`, `ProjectorRate`,
                                     `decompose_force`, `decouples`
 Inverse dynamics                    `projected_inverse_dynamics`, `ProjectedInverse`
+Tasks                               `operational_space`, `OperationalSpace`; `task_orthogonalization`,
+                                    `constrained_task_orthogonalization`, `TaskOrthogonalization`, `OrthogonalTask`
 Friction cones                      `contact_forces`, `ContactForces`, `cone_inequalities`, `ConeInequality`;
                                     `optimal_distribution`, `relaxed_distribution`, `ForceDistribution`
 Convex programs                     `log_barrier`, `Cone`, `BarrierResult`
@@ -53,6 +55,7 @@ from sarrus.formulations.mass_weighted import mass_weighted
 from sarrus.formulations.metric import WeightedProblem, actuator_metric, characteristic_metric
 from sarrus.formulations.null_space import SpikeIndicator, null_space, spike_indicator
 from sarrus.formulations.oblique import oblique_projection
+from sarrus.formulations.operational_space import OperationalSpace, operational_space
 from sarrus.formulations.problem import Formulation, Problem
 from sarrus.formulations.projected_inverse import ProjectedInverse, projected_inverse_dynamics
 from sarrus.formulations.residuals import Residuals
@@ -63,6 +66,12 @@ from sarrus.formulations.tangent_space import (
     projector,
     projector_from_pseudo_inverse,
     projector_rate,
+)
+from sarrus.formulations.task_orthogonalization import (
+    OrthogonalTask,
+    TaskOrthogonalization,
+    constrained_task_orthogonalization,
+    task_orthogonalization,
 )
 from sarrus.formulations.udwadia_kalaba import udwadia_kalaba
 
@@ -87,16 +96,20 @@ __all__ = [
     "ContactForces",
     "ForceDistribution",
     "Formulation",
+    "OperationalSpace",
+    "OrthogonalTask",
     "Problem",
     "ProjectedInverse",
     "ProjectorRate",
     "Residuals",
     "SpikeIndicator",
+    "TaskOrthogonalization",
     "WeightedProblem",
     "actuator_metric",
     "augmented_lagrangian",
     "characteristic_metric",
     "cone_inequalities",
+    "constrained_task_orthogonalization",
     "contact_forces",
     "decompose_force",
     "decouples",
@@ -106,6 +119,7 @@ __all__ = [
     "mass_weighted",
     "null_space",
     "oblique_projection",
+    "operational_space",
     "optimal_distribution",
     "parameterized_projection",
     "projected_inverse_dynamics",
@@ -116,5 +130,6 @@ __all__ = [
     "relaxed_distribution",
     "spike_indicator",
     "symmetric_projection",
+    "task_orthogonalization",
     "udwadia_kalaba",
 ]

@@ -27,7 +27,7 @@ def udwadia_kalaba(
         Q_id = M^½ B⁺ (b − A M⁻¹ Q),      B = A M^(−½)              (11)
         Q_nid = M^½ (I − B⁺B) M^(−½) c                              (12)
 
-    Liu et al. 2015, section II.A. Their Q is our τ − h, b is −γ, and the constraint force Q_id + Q_nid is ours,
+    Liu et al. 2015, section I.A. Their Q is our τ − h, b is −γ, and the constraint force Q_id + Q_nid is ours,
     on the mechanism. c is the force whose work in every virtual displacement the constraints do, friction for
     instance: wᵀQ_nid = wᵀc for A w = 0 (8). Only that part of c acts; along Aᵀ the ideal force stands in for it.
     M^½ is the symmetric root; with inertias of very different size it costs as many digits as the condition number of

@@ -43,9 +43,9 @@ if TYPE_CHECKING:
 CLOSED, DEEP = 1e-9, 1e-5
 # Contacts slower than this stick, and may go on to with their static coefficient [characteristic lengths per second].
 STILL = 1e-10
-# In smooth phases what is slower is about to stop or has just begun, and up to the second one its friction has the
+# In smooth phases what is slower is about to stop or has just begun, and up to the second one friction has the
 # direction of its acceleration.
-STANDING, SLOW = 1e-7, 1e-5
+STANDING, SLOW = 1e-7, 1e-6
 # Speeds after an impact from which on contacts rebound [m/s, rad/s].
 REST_SPEED = 1e-3
 # So often a step is tried with other forces to begin with.

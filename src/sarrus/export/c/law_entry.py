@@ -6,7 +6,7 @@ import casadi as ca
 import numpy as np
 
 from sarrus.control.contact_law import ContactLaw
-from sarrus.control.demands import ACHIEVED, Demand, ForceDemand, Settings
+from sarrus.control.demands import ACHIEVED, Demand, Settings
 from sarrus.control.law import Law
 from sarrus.dynamics.system import System
 from sarrus.export.c.contents import Member, Natives, array, clean
@@ -111,7 +111,7 @@ class LawPlan:
         levels = [
             f"    missed |= W->{p}_answer[{at + 1}] > {ACHIEVED!r} * (1.0 + W->{p}_answer[{at + 2}]);"
             for level, at in zip(law.levels, range(law.unknowns + 1, 10**9, ll.PER_LEVEL))
-            if not (isinstance(level, ForceDemand) and level.soft)
+            if not level.soft
         ]
         n = s.nq + s.nv
         return function(

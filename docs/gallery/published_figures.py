@@ -1,0 +1,120 @@
+"""Draw the figures of the works from the examples that reproduce them: python docs/gallery/published_figures.py."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+from matplotlib.figure import Figure
+
+HERE = Path(__file__).resolve().parent
+sys.path.append(str(HERE.parent.parent / "examples"))
+
+import platform_control  # noqa: E402
+import sarrus as sr  # noqa: E402
+import slider_crank_control  # noqa: E402
+import two_arms  # noqa: E402
+from sarrus.plotting.style import FAINT, INK, colour, dress, new_figure  # noqa: E402
+
+COLOURS = {"consistent": colour(0), "printed": colour(1)}
+
+
+def arms() -> Figure:
+    """Liu et al. 2015, figures 4 to 14: angles of the links and torques of the motors, printed and consistent."""
+    system = sr.System(two_arms.build())
+    runs = {"printed": two_arms.lift_by_law(system, printed=True)}
+    runs["consistent"] = two_arms.lift_by_law(system, printed=False)
+    figure = new_figure(10, 8)
+    axes = figure.subplots(3, 4).ravel()
+    for k in range(5):
+        for name, line in (("consistent", "-"), ("printed", "--")):
+            axes[k].plot(runs[name].t, np.cumsum(runs[name].q, axis=1)[:, k], line, color=COLOURS[name])
+        axes[k].set_title(f"figure {4 + k}: θ{k + 1} [rad]")
+    axes[2].set_ylim(-0.1, 0.1)
+    for k, words in enumerate(two_arms.WORDS):
+        panel = axes[5 + k]
+        for name, line in (("consistent", "-"), ("printed", "--")):
+            panel.plot(runs[name].t, runs[name].u[:, k], line, color=COLOURS[name], label=name)
+        for level in words:
+            panel.axhline(level, color=INK, linewidth=1.2, linestyle=":", label="range, in words")
+        panel.set_title(f"figure {9 + k}: u{k + 1} [N m]")
+    for panel in axes[:11]:
+        dress(panel)
+        panel.set_xlabel("t [s]")
+    handles, labels = axes[5].get_legend_handles_labels()
+    axes[11].axis("off")
+    axes[11].legend(handles[:3], labels[:3], loc="center")
+    return figure
+
+
+def platform() -> Figure:
+    """De Sapio and Park 2010, figures 5 and 6: place and orientation of the platform, torques of the joints."""
+    system, motion = platform_control.goal_motion()
+    torques = platform_control.joint_torques(system, motion)
+    figure = new_figure(10, 6)
+    place, angle, active, passive = figure.subplots(2, 2).ravel()
+    early = motion.t <= 2.0
+    for k, name in ((6, "x"), (7, "y")):
+        place.plot(motion.t[early], motion.q[early, k], label=name)
+        place.axhline(platform_control.GOAL[k - 6], color=FAINT, linewidth=0.8, linestyle=":")
+    place.set_title("figure 5: place [m]")
+    angle.plot(motion.t, motion.q[:, 8])
+    angle.set_title("figure 5: orientation [rad]")
+    for k in (1, 3, 5):
+        active.plot(motion.t[early], torques[early, k], label=f"τ{k + 1}")
+    active.set_title("figure 6: elbows [N m]")
+    for k in (0, 2, 4):
+        passive.plot(motion.t[early], torques[early, k], label=f"τ{k + 1}", linewidth=0.7)
+    passive.set_title("figure 6: shoulders [N m]")
+    for panel in (place, angle, active, passive):
+        dress(panel)
+        panel.set_xlabel("t [s]")
+    for panel in (place, active, passive):
+        panel.legend()
+    return figure
+
+
+def slider_crank() -> Figure:
+    """Aghili 2005, section 8: path, error and torques of the slider-crank through its singular configurations."""
+    figure = new_figure(10, 3.5)
+    path, error, torque = figure.subplots(1, 3)
+    for motors in slider_crank_control.SHARES:
+        motion = slider_crank_control.follow(motors)
+        if motors == "crank":
+            path.plot(motion.t, motion.q[:, 0], label="crank")
+            path.plot(motion.t, motion.q[:, 1], label="rod")
+            error.semilogy(motion.t, np.abs(slider_crank_control.tracking_error(motion)) + 1e-17)
+            torque.plot(motion.t, motion.u[:, 0], label="crank, rod passive")
+        else:
+            torque.plot(motion.t, motion.u[:, 0], "--", label="crank, of two")
+            torque.plot(motion.t, motion.u[:, 1], "--", label="rod, of two")
+        for passage in motion.passages:
+            for panel in (path, error, torque):
+                panel.axvline(passage.time, color=FAINT, linewidth=0.8, linestyle=":")
+    path.set_title("angles [rad]; dotted: singular")
+    error.set_title("error of the crank [rad]")
+    torque.set_title("motors [N m]")
+    for panel in (path, error, torque):
+        dress(panel)
+        panel.set_xlabel("t [s]")
+    path.legend()
+    torque.set_ylim(-24.0, 36.0)
+    torque.legend(loc="upper right", fontsize=9)
+    return figure
+
+
+FIGURES: dict[str, Callable[[], Figure]] = {
+    "published_arms": arms, "published_platform": platform, "published_slider_crank": slider_crank,
+}  # fmt: skip
+
+
+def main() -> None:
+    """Draw all of them beside the page."""
+    for name, draw in FIGURES.items():
+        draw().savefig(HERE / f"{name}.png", dpi=70)
+
+
+if __name__ == "__main__":
+    main()
