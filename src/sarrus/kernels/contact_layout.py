@@ -112,7 +112,8 @@ class DistributionWorkspace(NamedTuple):
     vector: Any  # of all unknowns
     wanted: Any  # the unknowns with which levels are as their priorities allow, limits aside
     ends: Any  # how many turned unknowns each level and those before it have used up
-    turned: Any  # these, before levels that miss something turn them once more
+    margin: Any  # by how much limits are tighter for each program that is left
+    turned: Any  # the unknowns turned, before levels that miss something turn them once more
     faces: Any  # see `sarrus.kernels.faces`
     across: Any
     program: Any  # a cone program
@@ -124,7 +125,8 @@ def distribution_sizes(unknowns, total, levels, rows, program):
     for part in across_sizes(unknowns, total, rows):
         across += part
     return DistributionWorkspace(
-        rows=total * unknowns, right=total, vector=unknowns, wanted=unknowns, ends=levels, turned=unknowns * unknowns,
+        rows=total * unknowns, right=total, vector=unknowns, wanted=unknowns, ends=levels, margin=1,
+        turned=unknowns * unknowns,
         faces=rows, across=across, program=program,
     )  # fmt: skip
 

@@ -9,9 +9,8 @@ from sarrus.kernels import contact_layout as cn
 from sarrus.kernels.flat import internal
 from sarrus.kernels.vectors import axpy, copy_scaled, dot, fill
 
-# Where nothing is free, limits may be missed by this much, relative to the largest unknown. Of programs one after the
-# other each has limits that are so much wider than those before it, so that what these have found is inside.
-_MISSED, _TIGHTER = 1e-9, 1e-10
+# Where nothing is free, limits may be missed by this much, relative to the largest unknown.
+_MISSED = 1e-9
 
 
 @internal
@@ -159,17 +158,17 @@ def _users(table, work, used, first, end, row, cone):
 
 
 @internal
-def tighten(cone, shape, left, begins, answer, n):
-    """Have limits be a little tighter the more programs are left, and what was found before be inside."""
-    if begins and left == 0:
-        return
-    margin, at = _TIGHTER * _largest(answer, n), shape.linear
-    least = -np.inf if begins else 0.5 * margin
+def tighten(cone, shape, margin, left, begins):
+    """Have limits be tighter by a margin for each program that is left, and what was found before be inside.
+
+    That need not be so where a program ``begins``.
+    """
+    at, inside = shape.linear, -np.inf if begins else 0.5 * margin
     for i in range(at):
-        cone.limits[i] = max(cone.limits[i] - left * margin, least)
+        cone.limits[i] = max(cone.limits[i] - left * margin, inside)
     for c in range(shape.count):
         outer, size = cone.limits + at + 1, shape.sizes[c]
-        least = np.sqrt(dot(outer, outer, size - 1)) + 0.5 * margin if not begins else -np.inf
+        least = np.sqrt(dot(outer, outer, size - 1)) + inside
         cone.limits[at] = max(cone.limits[at] - left * margin, least)
         at += size
 
@@ -177,7 +176,7 @@ def tighten(cone, shape, left, begins, answer, n):
 @internal
 def are_kept(cone, shape, answer, n):
     """Tell whether the limits hold where nothing is free; write by how much they do not to the dual."""
-    allowed = _MISSED * _largest(answer, n)
+    allowed = _MISSED * largest_of(answer, n)
     linear, sizes = shape.linear, shape.sizes
     missed, at = 0.0, linear
     for i in range(linear):
@@ -193,7 +192,7 @@ def are_kept(cone, shape, answer, n):
 
 
 @internal
-def _largest(answer, n):
+def largest_of(answer, n):
     """Return the largest unknown, or 1."""
     largest = 1.0
     for k in range(n):

@@ -33,6 +33,7 @@ from sarrus.kernels.contact_limits import (
     are_kept,
     bounds_of,
     count_rows,
+    largest_of,
     order_of,
     sizes_of,
     tighten,
@@ -48,6 +49,9 @@ from sarrus.kernels.vectors import axpy, copy, dot, fill, is_finite
 
 # ε, relative to the square of the size of T, and programs for a level, each near what was found by that before it.
 NEARBY, PASSES = 1e-9, 3
+# Programs one after the other have limits that are so much wider than those before them, relative to the largest
+# unknown, so that what these have found is inside; the last one's are still so much tighter than what is allowed.
+TIGHTER = 1e-9
 # What a level misses, relative to what it wants, up to which it is fulfilled.
 _MET = 1e-9
 
@@ -72,6 +76,7 @@ def distribution(table: LawTable, x: Floats, what: int) -> int:
         room.ends[level] = done
     copy(answer, room.wanted, n)
     copy(work.turned, room.turned, n * n)
+    room.margin[0] = 0.0
     outcome = _choose(table, work, room, done, tasks, what)
     contacts.report[0] = outcome
     if outcome == cn.FAILED:
@@ -152,15 +157,16 @@ def _descend(table, work, room, tasks, near):
     n, levels, slots = table.nu, table.n_levels, cn.memory_of(table).relaxed
     size, row = cn.slot_size(n, _most_rows(table)), tasks
     copy(room.turned, work.turned, n * n)
-    kept, found, left = levels - 1, False, 0
+    room.margin[0] = 0.0
+    kept, found = levels - 1, False
     while kept > 0 and not found:
         kept -= 1
         copy(room.wanted, table.answer, n)
-        left = PASSES * (levels - 1 - kept)
-        found = _solve(table, work, room, slots + kept * size, int(room.ends[kept]), near, left, True)
+        found = _solve(table, work, room, slots + kept * size, int(room.ends[kept]), near, 0, True)
     if not found:
         return False
-    used = int(room.ends[kept])
+    used, left = int(room.ends[kept]), PASSES * (levels - 1 - kept) + 1
+    room.margin[0] = TIGHTER * largest_of(table.answer, n)
     fill(room.faces, FREE, _most_rows(table))
     for level in range(1, levels):
         after = row + table[ll.LEVELS + 3 * level + 2]
@@ -169,7 +175,7 @@ def _descend(table, work, room, tasks, near):
             slot = slots + (levels + level) * size
             used = _fulfil(table, work, room, slot, level, row, used, near, left, level == kept + 1)
         row = after
-    _solve(table, work, room, slots + levels * size, used, near, 0, False)
+    _solve(table, work, room, slots + levels * size, used, near, 1, False)
     for k in range(table.actuators):  # what rounding has left outside
         lower, upper = bounds_of(table, k, near)
         table.answer[k] = min(max(table.answer[k], lower), upper)
@@ -191,8 +197,10 @@ def _fulfil(table, work, room, slot, level, row, used, near, left, tells):
         for a in range(free):
             cone.quadratic[a * (free + 1)] += NEARBY
         _complete(cone, free)
-        solved = _distribute(table, work, room, cone, slot, used, near, left + PASSES - 1 - turn, False)
-        if tells and turn == 0:
+        # one that is the first does not know yet of tighter limits
+        begins = tells and turn == 0
+        solved = _distribute(table, work, room, cone, slot, used, near, left + PASSES - 1 - turn, begins)
+        if begins:
             accuse(table, work, cone, near)
     out = laid(room.across, cn.across_sizes(n, _total(table), _most_rows(table)))
     missed, count = _misses(table, room, row, end), 0
@@ -251,11 +259,12 @@ def _distribute(table, work, room, cone, slot, used, near, left, begins):
     free, sizes = n - used, sizes_of(table)
     linear, cones, rows, signature = count_rows(table, work, sizes, near)
     write_rows(table, work, used, near, cone)
-    if not begins:
+    if room.margin[0] > 0.0:
         signature = kind_of_faces(room.faces, linear + cones, signature)
         linear, cones, rows = on_faces(cone, linear, cones, sizes, free, room.faces)
     shape = Shape(free, rows, linear, cones, sizes, order_of(table))
-    tighten(cone, shape, left, begins, answer, n)
+    if room.margin[0] > 0.0:
+        tighten(cone, shape, room.margin[0], left, begins)
     if free == 0:
         fill(told.facts, 0.0, cl.N_FACTS)
         if are_kept(cone, shape, answer, n):

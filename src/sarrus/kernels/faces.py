@@ -59,7 +59,8 @@ def on_faces(cone, linear, cones, sizes, free, faces):
 def kind_of_faces(faces, count, kind):
     """Return what tells programs on different faces apart, from what tells them apart without."""
     for i in range(count):
-        kind = np.fmod(3.0 * kind + faces[i], 1e15)
+        kind = 3.0 * kind + faces[i]
+        kind -= 1e15 * int(kind / 1e15)
     return kind + 1.0
 
 
