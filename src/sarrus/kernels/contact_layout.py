@@ -112,7 +112,7 @@ class DistributionWorkspace(NamedTuple):
     vector: Any  # of all unknowns
     wanted: Any  # the unknowns with which levels are as their priorities allow, limits aside
     ends: Any  # how many turned unknowns each level and those before it have used up
-    margin: Any  # by how much limits are tighter for each program that is left
+    margin: Any  # by how much limits are tighter in the next program
     turned: Any  # the unknowns turned, before levels that miss something turn them once more
     faces: Any  # see `sarrus.kernels.faces`
     across: Any

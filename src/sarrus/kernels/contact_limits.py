@@ -158,18 +158,14 @@ def _users(table, work, used, first, end, row, cone):
 
 
 @internal
-def tighten(cone, shape, margin, left, begins):
-    """Have limits be tighter by a margin for each program that is left, and what was found before be inside.
-
-    That need not be so where a program ``begins``.
-    """
+def tighten(cone, shape, margin, begins):
+    """Have limits be tighter by a margin, and what was found before be inside, unless a program ``begins``."""
     at, inside = shape.linear, -np.inf if begins else 0.5 * margin
     for i in range(at):
-        cone.limits[i] = max(cone.limits[i] - left * margin, inside)
+        cone.limits[i] = max(cone.limits[i] - margin, inside)
     for c in range(shape.count):
         outer, size = cone.limits + at + 1, shape.sizes[c]
-        least = np.sqrt(dot(outer, outer, size - 1)) + inside
-        cone.limits[at] = max(cone.limits[at] - left * margin, least)
+        cone.limits[at] = max(cone.limits[at] - margin, np.sqrt(dot(outer, outer, size - 1)) + inside)
         at += size
 
 

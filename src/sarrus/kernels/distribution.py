@@ -48,9 +48,9 @@ from sarrus.kernels.record import Floats, laid
 from sarrus.kernels.vectors import axpy, copy, dot, fill, is_finite
 
 # ε, relative to the square of the size of T, and programs for a level, each near what was found by that before it.
-NEARBY, PASSES = 1e-9, 3
-# Programs one after the other have limits that are so much wider than those before them, relative to the largest
-# unknown, so that what these have found is inside; the last one's are still so much tighter than what is allowed.
+NEARBY, PASSES = 1e-7, 3
+# The first of programs one after the other has limits that are so much tighter, relative to the largest unknown, every
+# other one half of that before it: so what was found before is inside.
 TIGHTER = 1e-9
 # What a level misses, relative to what it wants, up to which it is fulfilled.
 _MET = 1e-9
@@ -104,7 +104,7 @@ def _choose(table, work, room, done, tasks, what):
     """Find the unknowns: with the tasks as they are, relaxed, relaxed with a jump, or as they were; return which."""
     kept, limits = cn.memory_of(table), cn.physics_of(table)
     near = what == ll.SAMPLE and limits.rate[0] > 0.0 and kept.known[0] == 1.0
-    if _solve(table, work, room, kept.exact, done, near, 0, True):
+    if _solve(table, work, room, kept.exact, done, near, True):
         return cn.EXACT
     for attempt in range(2 if near else 1):
         held = near and attempt == 0
@@ -122,12 +122,12 @@ def _choose(table, work, room, done, tasks, what):
 
 
 @internal
-def _solve(table, work, room, slot, used, near, left, begins):
+def _solve(table, work, room, slot, used, near, begins):
     """Solve for the unknowns of least cost in the directions turned[:, used:]; tell whether there are any."""
     cone = _begin(table, work, room, used, near)
     _add_cost(table, work, used, cone)
     _complete(cone, table.nu - used)
-    return _distribute(table, work, room, cone, slot, used, near, left, begins)
+    return _distribute(table, work, room, cone, slot, used, near, begins)
 
 
 @internal
@@ -139,7 +139,7 @@ def _weigh(table, work, room, tasks, near):
     for level in range(1, table.n_levels):
         row = _add_misses(table, work, room, level, row, used, limits.relaxation[level], cone)
     _complete(cone, table.nu - used)
-    found = _distribute(table, work, room, cone, cn.memory_of(table).relaxed, used, near, 0, True)
+    found = _distribute(table, work, room, cone, cn.memory_of(table).relaxed, used, near, True)
     if found:
         accuse(table, work, cone, near)
     return found
@@ -162,20 +162,19 @@ def _descend(table, work, room, tasks, near):
     while kept > 0 and not found:
         kept -= 1
         copy(room.wanted, table.answer, n)
-        found = _solve(table, work, room, slots + kept * size, int(room.ends[kept]), near, 0, True)
+        found = _solve(table, work, room, slots + kept * size, int(room.ends[kept]), near, True)
     if not found:
         return False
-    used, left = int(room.ends[kept]), PASSES * (levels - 1 - kept) + 1
+    used = int(room.ends[kept])
     room.margin[0] = TIGHTER * largest_of(table.answer, n)
     fill(room.faces, FREE, _most_rows(table))
     for level in range(1, levels):
         after = row + table[ll.LEVELS + 3 * level + 2]
         if level > kept:
-            left -= PASSES
             slot = slots + (levels + level) * size
-            used = _fulfil(table, work, room, slot, level, row, used, near, left, level == kept + 1)
+            used = _fulfil(table, work, room, slot, level, row, used, near, level == kept + 1)
         row = after
-    _solve(table, work, room, slots + levels * size, used, near, 1, False)
+    _solve(table, work, room, slots + levels * size, used, near, False)
     for k in range(table.actuators):  # what rounding has left outside
         lower, upper = bounds_of(table, k, near)
         table.answer[k] = min(max(table.answer[k], lower), upper)
@@ -183,7 +182,7 @@ def _descend(table, work, room, tasks, near):
 
 
 @internal
-def _fulfil(table, work, room, slot, level, row, used, near, left, tells):
+def _fulfil(table, work, room, slot, level, row, used, near, tells):
     """Find a best answer of a level whose rows begin at ``row``, and use up directions across its best answers.
 
     Returns how many directions are used up. With ``tells`` it says whose limits are in the way.
@@ -199,7 +198,7 @@ def _fulfil(table, work, room, slot, level, row, used, near, left, tells):
         _complete(cone, free)
         # one that is the first does not know yet of tighter limits
         begins = tells and turn == 0
-        solved = _distribute(table, work, room, cone, slot, used, near, left + PASSES - 1 - turn, begins)
+        solved = _distribute(table, work, room, cone, slot, used, near, begins)
         if begins:
             accuse(table, work, cone, near)
     out = laid(room.across, cn.across_sizes(n, _total(table), _most_rows(table)))
@@ -252,9 +251,10 @@ def _begin(table, work, room, used, near):
 
 
 @internal
-def _distribute(table, work, room, cone, slot, used, near, left, begins):
-    """Solve a program whose costs are there, after which so many others are left; where it has a solution add that to
-    the answer. What was found before is inside the limits, and on faces of these, unless it ``begins``."""
+def _distribute(table, work, room, cone, slot, used, near, begins):
+    """Solve a program whose costs are there; where it has a solution add that to the answer.
+
+    What was found before is inside the limits unless it ``begins``."""
     n, answer, told = table.nu, table.answer, cn.report_of(table)
     free, sizes = n - used, sizes_of(table)
     linear, cones, rows, signature = count_rows(table, work, sizes, near)
@@ -264,7 +264,8 @@ def _distribute(table, work, room, cone, slot, used, near, left, begins):
         linear, cones, rows = on_faces(cone, linear, cones, sizes, free, room.faces)
     shape = Shape(free, rows, linear, cones, sizes, order_of(table))
     if room.margin[0] > 0.0:
-        tighten(cone, shape, room.margin[0], left, begins)
+        tighten(cone, shape, room.margin[0], begins)
+        room.margin[0] *= 0.5
     if free == 0:
         fill(told.facts, 0.0, cl.N_FACTS)
         if are_kept(cone, shape, answer, n):
