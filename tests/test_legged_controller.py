@@ -200,13 +200,16 @@ def test_a_contact_keeps_its_falling_share_unless_it_is_lost() -> None:
 # --- memory, settings, parameters --------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize(("relaxation", "digits_relaxed"), [(1e6, 1e-8), (None, 5e-8)])
 @pytest.mark.parametrize("friction", ["cone", "pyramid"])
-def test_a_warm_start_finds_the_same(friction: str) -> None:
+def test_a_warm_start_finds_the_same(friction: str, relaxation: float | None, digits_relaxed: float) -> None:
     """Along a path with active cones, relaxed tasks and changing feet, as a law that has seen nothing."""
     system, stand = standing()
     few = dict.fromkeys(LEGS, 0.12)
     warm, fresh = (
-        control.LeggedController(system, stay(system, stand), friction=friction, coefficients=few)
+        control.LeggedController(
+            system, stay(system, stand), friction=friction, coefficients=few, relaxation=relaxation
+        )
         for _ in range(2)
     )
     outcomes = []
@@ -217,8 +220,8 @@ def test_a_warm_start_finds_the_same(friction: str) -> None:
             law.settings["FL.closed"] = float(k % 40 < 30)
         fresh.reset()
         u = warm.sample(q, part * v, 0.0, PERIOD)
-        # ρ = 1e6 takes six of the digits that a relaxed program has
-        digits = 1e-11 if warm.outcome == "exact" else 1e-8
+        # ρ = 1e6 takes six of the digits that a relaxed program has; level after level the squares of what is missed do
+        digits = 1e-11 if warm.outcome == "exact" else digits_relaxed
         assert_allclose(u, fresh(q, part * v), rtol=0.0, atol=digits * np.abs(u).max())
         assert warm.outcome == fresh.outcome
         outcomes.append(warm.outcome)
@@ -454,8 +457,8 @@ def _without_friction() -> object:
         (_law(weights=[1, 1]), "weights"),
         (_law(limits=(1.0, -1.0)), "limits must be numbers or 4 of them, lower < upper for every actuator"),
         (_law(limits=([1.0, 2.0], 3.0)), "limits must be numbers or 4 of them"),
-        (_law(relaxation=0.0), "relaxation must be a positive number or 2 of them"),
-        (_law(relaxation=[1.0, 1.0, 1.0]), "relaxation must be a positive number or 2 of them"),
+        (_law(relaxation=0.0), "relaxation must be None, a positive number or 2 of them"),
+        (_law(relaxation=[1.0, 1.0, 1.0]), "relaxation must be None, a positive number or 2 of them"),
         (_law(largest_force=0.0), "largest_force must be positive"),
         (_law(largest_rate=-1.0), "largest_rate at least 0"),
         (_law(hand_over=0.1), "needs a finite largest_force to hand over"),

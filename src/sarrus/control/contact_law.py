@@ -226,14 +226,14 @@ class ContactLaw(Law):
             )
         rows = cn.most_rows(self.system.nu, count, len(extra.h))
         places = [v for p in self.terms.places for v in (self.system.nu + p.start, p.stop - p.start)]
-        table = cn.ContactTable.zeros(3 * count + 2 * len(extra.cones) + rows + n)
+        total = sum(level.wanted.numel() for level in self.levels if isinstance(level, Demand))
+        table = cn.ContactTable.zeros(3 * count + 3 * len(extra.cones) + 2 * rows + n + 1 + count + total)
         table.friction, table.hold = friction, hold
         table.extra_linear, table.extra_cones = extra.linear, len(extra.cones)
         table.extra_rows = len(extra.h)
         table[cn.PLACES : cn.PLACES + 2 * count + len(extra.cones)] = [*places, *extra.cones]
-        total = sum(level.wanted.numel() for level in self.levels if isinstance(level, Demand))
-        work = sum(cn.distribution_sizes(n, total, sum(cl.cone_sizes(n, rows))))
-        memory, report = cn.memory(n, rows), cn.report(self.system.nu, count, len(extra.h))
+        work = sum(cn.distribution_sizes(n, total, len(self.levels), rows, sum(cl.cone_sizes(n, rows))))
+        memory, report = cn.memory(n, rows, len(self.levels)), cn.report(self.system.nu, count, len(extra.h))
         self.report_layout = laid(0, report)
         self.contact_arrays = {
             "physics": physics,
@@ -262,8 +262,15 @@ class ContactLaw(Law):
         return duplicate
 
     def _forget(self) -> None:
-        kept, layout = self.contact_arrays["memory"], self.memory_layout
-        kept[layout.known], kept[layout.exact], kept[layout.relaxed] = 0.0, -1.0, -1.0
+        kept = self.contact_arrays["memory"]
+        kept[self.memory_layout.known], kept[self.slots] = 0.0, -1.0
+
+    @property
+    def slots(self) -> list[int]:
+        """Where the memories of programs begin, each with what tells whether it is known: −1 where it is not."""
+        layout, count = self.memory_layout, 2 * len(self.levels)
+        size = (len(self.contact_arrays["memory"]) - layout.relaxed) // count
+        return [layout.exact, *(layout.relaxed + k * size for k in range(count))]
 
     def reset(self) -> None:
         """Forget the last controls, forces and shares; a simulation begins so."""

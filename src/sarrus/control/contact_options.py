@@ -34,7 +34,9 @@ class ContactOptions:
     friction : "cone"; "pyramid", of four sides inside it; "none", the forces of least cost whatever the ground.
     coefficients : by contact, where not those of the mechanism.
     largest_force : normal force that a contact may have [N].
-    relaxation : ρ of each task, or one for all: the cost of a squared acceleration that it misses.
+    relaxation : what becomes of tasks that the limits do not allow. None: each level misses as little as its own limits
+        and what those above it got allow, whatever that takes from those below (lexicographic). Numbers, ρ of each
+        level, or one for all: the costs of the squared accelerations that they miss, all at once.
     limits : (lower, upper) of the controls, where not those of the mechanism.
     largest_rate : of the controls [1/s], from sample to sample; 0 for any.
     constraints : further rows over (u, forces of all contacts (n, t1, t2)), such as limits of the centre of pressure.
@@ -46,7 +48,7 @@ class ContactOptions:
     friction: str = "cone"
     coefficients: Mapping[str, float] | None = None
     largest_force: float = np.inf
-    relaxation: ArrayLike = 1e6
+    relaxation: ArrayLike | None = None
     limits: tuple[ArrayLike, ArrayLike] | None = None
     largest_rate: float = 0.0
     constraints: ConeRows | None = None
@@ -68,13 +70,15 @@ class ContactOptions:
         weights = positive_weights(system, self.weights)
         small = FORCE_WEIGHT * float(np.mean(weights))
         parts.weights[:] = [*weights, *[small] * (unknowns - system.nu)]
-        rho = real_array(self.relaxation)
-        if rho.shape not in ((), (levels - 1,)) or not np.all(rho > 0.0):
-            raise ArgumentError(
-                f"{law}: relaxation must be a positive number or {levels - 1} of them, got {self.relaxation!r}",
-                element="relaxation",
-            )
-        parts.relaxation[1:] = rho
+        if self.relaxation is not None:
+            rho = real_array(self.relaxation)
+            if rho.shape not in ((), (levels - 1,)) or not np.all(rho > 0.0):
+                raise ArgumentError(
+                    f"{law}: relaxation must be None, a positive number or {levels - 1} of them, got "
+                    f"{self.relaxation!r}",
+                    element="relaxation",
+                )
+            parts.relaxation[1:] = rho
         given = self.coefficients or {}
         for k, contact in enumerate(contacts):
             own = given.get(contact.name, contact.friction_coefficient)

@@ -48,7 +48,7 @@ class Physics(NamedTuple):
     lower: Any  # limits of the controls
     upper: Any
     weights: Any  # of the unknowns
-    relaxation: Any  # weights of what relaxed levels miss
+    relaxation: Any  # weights of what relaxed levels miss; 0: the levels one after the other
     friction: Any  # coefficients
     largest: Any  # normal forces
     rate: Any  # of the controls, 0: any
@@ -85,13 +85,18 @@ class Memory(NamedTuple):
     known: Any  # whether unknowns of a sample are known
     controls: Any  # these
     exact: Any  # a slot for programs with tasks as they are
-    relaxed: Any  # and one for relaxed ones
+    relaxed: Any  # and for relaxed ones: of so many levels as they are, then of the costs, then of each level
 
 
-def memory(unknowns, rows):
+def slot_size(unknowns, rows):
+    """Return the length of a slot."""
+    return 1 + unknowns + 2 * rows
+
+
+def memory(unknowns, rows, levels):
     """Return the lengths of its parts."""
-    slot = 1 + unknowns + 2 * rows
-    return Memory(known=1, controls=unknowns, exact=slot, relaxed=slot)
+    slot = slot_size(unknowns, rows)
+    return Memory(known=1, controls=unknowns, exact=slot, relaxed=2 * levels * slot)
 
 
 def most_rows(actuators, contacts, extra):
@@ -102,14 +107,45 @@ def most_rows(actuators, contacts, extra):
 class DistributionWorkspace(NamedTuple):
     """The array ``work``."""
 
-    rows: Any  # of the levels
+    rows: Any  # T of the levels
+    right: Any  # and d: levels want T x = d
     vector: Any  # of all unknowns
+    wanted: Any  # the unknowns with which levels are as their priorities allow, limits aside
+    ends: Any  # how many turned unknowns each level and those before it have used up
+    margin: Any  # by how much limits are tighter in the next program
+    turned: Any  # the unknowns turned, before levels that miss something turn them once more
+    faces: Any  # see `sarrus.kernels.faces`
+    across: Any
     program: Any  # a cone program
 
 
-def distribution_sizes(unknowns, total, program):
-    """Return the lengths of its parts for so many unknowns, rows of levels, and numbers of a cone program."""
-    return DistributionWorkspace(rows=total * unknowns, vector=unknowns, program=program)
+def distribution_sizes(unknowns, total, levels, rows, program):
+    """Return the lengths of its parts for so many unknowns, rows of levels, of limits, and numbers of a program."""
+    across = 0
+    for part in across_sizes(unknowns, total, rows):
+        across += part
+    return DistributionWorkspace(
+        rows=total * unknowns, right=total, vector=unknowns, wanted=unknowns, ends=levels, margin=1,
+        turned=unknowns * unknowns,
+        faces=rows, across=across, program=program,
+    )  # fmt: skip
+
+
+class Across(NamedTuple):
+    """Room for rows across which nothing may move any more: see `sarrus.kernels.faces`."""
+
+    rows: Any
+    diagonal: Any
+    beta: Any
+    beta2: Any
+    norms: Any
+
+
+def across_sizes(unknowns, total, rows):
+    """Return the lengths of the parts of `sarrus.kernels.faces.Across`."""
+    # one more for the row that is being written
+    count = 2 * rows + total + 1
+    return Across(rows=count * unknowns, diagonal=count, beta=count, beta2=count, norms=count)
 
 
 def physics_of(table):
@@ -121,7 +157,7 @@ def physics_of(table):
 def memory_of(table):
     """Return the parts of the array ``memory`` of a law."""
     rows = most_rows(table.actuators, table.n_contacts, table.contacts.extra_rows)
-    return laid(table.contacts.memory, memory(table.nu, rows))
+    return laid(table.contacts.memory, memory(table.nu, rows, table.n_levels))
 
 
 def report_of(table):

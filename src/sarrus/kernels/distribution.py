@@ -2,17 +2,21 @@
 
 The unknowns are x = (u, λ): to the motion, the force of a contact is one more actuator. The first level is physics:
 closed contacts do not accelerate and open ones have no force. The tasks follow level by level as in
-`sarrus.kernels.command`, and give x_h. In the directions that they leave free,
+`sarrus.kernels.command`. In the directions that they leave free,
 
     minimise xᵀW x   subject to √(λ_t1² + λ_t2²) ≤ μ λ_n, λ_n ≤ σ λ_max, u_min ≤ u ≤ u_max, rows of the user
 
 (Aghili, Optimal control of legged robots subject to friction cone constraints, eq. (29)). Where that has no solution,
-the tasks are relaxed and physics is not: in all directions that the first level leaves,
+the tasks are relaxed and physics is not. Level after level,
 
-    minimise xᵀW x + Σ ρ_k ‖T_k (x − x_h)‖²
+    minimise ‖T_k x − d_k‖² + ε ‖x − x_0‖²,   then xᵀW x
 
-over the rows T_k of the levels (ibid., section 3.3, for several priorities): T_k (x − x_h) is the acceleration by which
-level k is disturbed.
+subject to the limits: x_0 is what was found before, and later levels go along the best answers of those before them
+(`sarrus.kernels.faces`). Or all at once, with weights (ibid., section 3.3, for several priorities),
+
+    minimise xᵀW x + Σ ρ_k ‖T_k x − d_k‖²
+
+T_k x = d_k is what level k wants.
 """
 
 from __future__ import annotations
@@ -24,14 +28,32 @@ from sarrus.kernels import contact_layout as cn
 from sarrus.kernels import law_layout as ll
 from sarrus.kernels.command import begin_levels, prepare, remember, solve_level
 from sarrus.kernels.cones import Shape
+from sarrus.kernels.contact_limits import (
+    accuse,
+    are_kept,
+    bounds_of,
+    count_rows,
+    largest_of,
+    order_of,
+    sizes_of,
+    tighten,
+    whole_sizes,
+    write_rows,
+)
+from sarrus.kernels.faces import COUNTS, FREE, add_across, kind_of_faces, mark, on_faces, use_up
 from sarrus.kernels.flat import internal, limits_at
 from sarrus.kernels.interior_point import interior_point
 from sarrus.kernels.law_layout import LawTable
 from sarrus.kernels.record import Floats, laid
-from sarrus.kernels.vectors import axpy, copy, copy_scaled, dot, fill, is_finite
+from sarrus.kernels.vectors import axpy, copy, dot, fill, is_finite
 
-# Where nothing is free, limits may be missed by this much, relative to the largest unknown.
-_MISSED = 1e-9
+# ε, relative to the square of the size of T, and programs for a level, each near what was found by that before it.
+NEARBY, PASSES = 1e-7, 3
+# The first of programs one after the other has limits that are so much tighter, relative to the largest unknown, every
+# other one half of that before it: so what was found before is inside.
+TIGHTER = 1e-9
+# What a level misses, relative to what it wants, up to which it is fulfilled.
+_MET = 1e-9
 
 
 def distribution(table: LawTable, x: Floats, what: int) -> int:
@@ -42,14 +64,20 @@ def distribution(table: LawTable, x: Floats, what: int) -> int:
     if rank < 0:
         return rank
     work, n, free = ll.law_workspace(table), table.nu, table.nv - rank
-    room = laid(contacts.work, cn.distribution_sizes(n, total, 0))
+    room = laid(contacts.work, cn.distribution_sizes(n, total, table.n_levels, _most_rows(table), 0))
     copy(work.table, room.rows, total * n)
+    copy(work.right, room.right, total)
     begin_levels(table, work)
     first, done = solve_level(table, work, 0, 0, 0, total, free)
-    tasks, left = first, done
+    tasks = first
+    room.ends[0] = done
     for level in range(1, table.n_levels):
         first, done = solve_level(table, work, level, first, done, total, free)
-    outcome = _choose(table, work, room, done, tasks, left, what)
+        room.ends[level] = done
+    copy(answer, room.wanted, n)
+    copy(work.turned, room.turned, n * n)
+    room.margin[0] = 0.0
+    outcome = _choose(table, work, room, done, tasks, what)
     contacts.report[0] = outcome
     if outcome == cn.FAILED:
         return -2
@@ -72,15 +100,20 @@ def _go_on(table):
 
 
 @internal
-def _choose(table, work, room, done, tasks, left, what):
+def _choose(table, work, room, done, tasks, what):
     """Find the unknowns: with the tasks as they are, relaxed, relaxed with a jump, or as they were; return which."""
-    kept = cn.memory_of(table)
-    near = what == ll.SAMPLE and cn.physics_of(table).rate[0] > 0.0 and kept.known[0] == 1.0
-    if _distribute(table, work, room, done, tasks, near, False):
+    kept, limits = cn.memory_of(table), cn.physics_of(table)
+    near = what == ll.SAMPLE and limits.rate[0] > 0.0 and kept.known[0] == 1.0
+    if _solve(table, work, room, kept.exact, done, near, True):
         return cn.EXACT
     for attempt in range(2 if near else 1):
         held = near and attempt == 0
-        if _distribute(table, work, room, left, tasks, held, True):
+        if limits.relaxation[1] == 0.0:
+            found = _descend(table, work, room, tasks, held)
+        else:
+            found = _weigh(table, work, room, tasks, held)
+        if found:
+            _note_misses(table, room, tasks)
             return cn.JUMPED if near and attempt == 1 else cn.RELAXED
     if table.contacts.hold == 1 and kept.known[0] == 1.0:
         copy(kept.controls, table.answer, table.nu)
@@ -89,24 +122,156 @@ def _choose(table, work, room, done, tasks, left, what):
 
 
 @internal
-def _distribute(table, work, room, used, tasks, near, relaxed):
-    """Solve for the unknowns in the directions turned[:, used:], with costs on the rows from ``tasks`` on; where
-    there is a solution write it to the answer."""
-    n, contacts, answer, told = table.nu, table.contacts, table.answer, cn.report_of(table)
-    free, kept = n - used, cn.memory_of(table)
-    sizes = contacts + (cn.PLACES + 2 * table.n_contacts + contacts.extra_cones)
-    linear, cones, rows, signature = _count(table, work, sizes, near)
-    order = contacts + (cn.PLACES + 2 * table.n_contacts + contacts.extra_cones + cones)
-    shape, cone = Shape(free, rows, linear, cones, sizes, order), cl.cone_workspace(room.program, free, rows)
-    _cost(table, work, room, used, tasks, relaxed, cone)
-    _rows(table, work, used, near, cone)
+def _solve(table, work, room, slot, used, near, begins):
+    """Solve for the unknowns of least cost in the directions turned[:, used:]; tell whether there are any."""
+    cone = _begin(table, work, room, used, near)
+    _add_cost(table, work, used, cone)
+    _complete(cone, table.nu - used)
+    return _distribute(table, work, room, cone, slot, used, near, begins)
+
+
+@internal
+def _weigh(table, work, room, tasks, near):
+    """Solve with costs of what all levels miss at once; tell whether there is a solution."""
+    used, row, limits = int(room.ends[0]), tasks, cn.physics_of(table)
+    cone = _begin(table, work, room, used, near)
+    _add_cost(table, work, used, cone)
+    for level in range(1, table.n_levels):
+        row = _add_misses(table, work, room, level, row, used, limits.relaxation[level], cone)
+    _complete(cone, table.nu - used)
+    found = _distribute(table, work, room, cone, cn.memory_of(table).relaxed, used, near, True)
+    if found:
+        accuse(table, work, cone, near)
+    return found
+
+
+@internal
+def _descend(table, work, room, tasks, near):
+    """Solve level after level, then for the least cost; tell whether the limits allow anything.
+
+    The first levels that the limits allow as they are take one program together. Each of the others takes some, every
+    one near where that before it has led, and leaves its best answers to those after it: the faces of the limits on
+    which these are, in directions that the level does not see. A program that rounding ends leaves what was found
+    before it.
+    """
+    n, levels, slots = table.nu, table.n_levels, cn.memory_of(table).relaxed
+    size, row = cn.slot_size(n, _most_rows(table)), tasks
+    copy(room.turned, work.turned, n * n)
+    room.margin[0] = 0.0
+    kept, found = levels - 1, False
+    while kept > 0 and not found:
+        kept -= 1
+        copy(room.wanted, table.answer, n)
+        found = _solve(table, work, room, slots + kept * size, int(room.ends[kept]), near, True)
+    if not found:
+        return False
+    used = int(room.ends[kept])
+    room.margin[0] = TIGHTER * largest_of(table.answer, n)
+    fill(room.faces, FREE, _most_rows(table))
+    for level in range(1, levels):
+        after = row + table[ll.LEVELS + 3 * level + 2]
+        if level > kept:
+            slot = slots + (levels + level) * size
+            used = _fulfil(table, work, room, slot, level, row, used, near, level == kept + 1)
+        row = after
+    _solve(table, work, room, slots + levels * size, used, near, False)
+    for k in range(table.actuators):  # what rounding has left outside
+        lower, upper = bounds_of(table, k, near)
+        table.answer[k] = min(max(table.answer[k], lower), upper)
+    return True
+
+
+@internal
+def _fulfil(table, work, room, slot, level, row, used, near, tells):
+    """Find a best answer of a level whose rows begin at ``row``, and use up directions across its best answers.
+
+    Returns how many directions are used up. With ``tells`` it says whose limits are in the way.
+    """
+    n, free, end = table.nu, table.nu - used, row + table[ll.LEVELS + 3 * level + 2]
+    scale, solved = _size(table, room, level, row), False
+    cone = _begin(table, work, room, used, near)
+    for turn in range(PASSES):
+        cone = _begin(table, work, room, used, near)
+        _add_misses(table, work, room, level, row, used, 1.0 / scale, cone)
+        for a in range(free):
+            cone.quadratic[a * (free + 1)] += NEARBY
+        _complete(cone, free)
+        # one that is the first does not know yet of tighter limits
+        begins = tells and turn == 0
+        solved = _distribute(table, work, room, cone, slot, used, near, begins)
+        if begins:
+            accuse(table, work, cone, near)
+    out = laid(room.across, cn.across_sizes(n, _total(table), _most_rows(table)))
+    missed, count = _misses(table, room, row, end), 0
+    if solved and missed > _MET * (1.0 + table.answer[_out(table, level) + 2]):
+        linear, cones, _, _ = count_rows(table, work, whole_sizes(table), near)
+        slope = 2.0 * missed / np.sqrt(scale)
+        count = mark(cone, linear, cones, whole_sizes(table), free, COUNTS * slope, room.faces, out)
+    count = add_across(room.rows, row, end, n, work.turned, used, np.sqrt(scale), out, count)
+    return use_up(work.turned, n, used, out, count, order_of(table))
+
+
+@internal
+def _size(table, room, level, row):
+    """Return the square of the largest acceleration of a level by one of all unknowns together."""
+    n, size = table.nu, 0.0
+    for i in range(row, row + table[ll.LEVELS + 3 * level + 2]):
+        size = max(size, dot(room.rows + i * n, room.rows + i * n, n))
+    return size if size > 0.0 else 1.0
+
+
+@internal
+def _out(table, level):
+    """Return where in the answer stands what became of a level."""
+    return table.nu + 1 + ll.PER_LEVEL * level
+
+
+@internal
+def _total(table):
+    """Return the number of rows of all levels."""
+    total = 0
+    for level in range(table.n_levels):
+        total += table[ll.LEVELS + 3 * level + 2]
+    return total
+
+
+@internal
+def _most_rows(table):
+    return cn.most_rows(table.actuators, table.n_contacts, table.contacts.extra_rows)
+
+
+@internal
+def _begin(table, work, room, used, near):
+    """Begin a program in the directions turned[:, used:], without costs, and return it."""
+    free = table.nu - used
+    _, _, rows, _ = count_rows(table, work, whole_sizes(table), near)
+    cone = cl.cone_workspace(room.program, free, rows)
+    fill(cone.quadratic, 0.0, free * free + free)
+    return cone
+
+
+@internal
+def _distribute(table, work, room, cone, slot, used, near, begins):
+    """Solve a program whose costs are there; where it has a solution add that to the answer.
+
+    What was found before is inside the limits unless it ``begins``."""
+    n, answer, told = table.nu, table.answer, cn.report_of(table)
+    free, sizes = n - used, sizes_of(table)
+    linear, cones, rows, signature = count_rows(table, work, sizes, near)
+    write_rows(table, work, used, near, cone)
+    if room.margin[0] > 0.0:
+        signature = kind_of_faces(room.faces, linear + cones, signature)
+        linear, cones, rows = on_faces(cone, linear, cones, sizes, free, room.faces)
+    shape = Shape(free, rows, linear, cones, sizes, order_of(table))
+    if room.margin[0] > 0.0:
+        tighten(cone, shape, room.margin[0], begins)
+        room.margin[0] *= 0.5
     if free == 0:
         fill(told.facts, 0.0, cl.N_FACTS)
-        if _within(cone, shape, answer, n):
+        if are_kept(cone, shape, answer, n):
             return True
-        _accuse(table, work, cone, rows, near)
+        accuse(table, work, cone, near)
         return False
-    slot = kept.relaxed if relaxed else kept.exact
     warm = slot[0] == signature
     if warm:
         fill(cone.x, 0.0, free)
@@ -120,11 +285,11 @@ def _distribute(table, work, room, used, tasks, near, relaxed):
     _tell(cone, free, rows, told.facts)
     slot[0] = -1.0
     if verdict != cl.SOLVED:
-        _accuse(table, work, cone, rows, near)
+        if begins:
+            accuse(table, work, cone, near)
         return False
-    if relaxed:
-        _accuse(table, work, cone, rows, near)
-    _settle(table, work, room, used, tasks, relaxed, cone)
+    for k in range(n):
+        answer[k] += dot(work.turned + (k * n + used), cone.x, free)
     slot[0] = signature
     copy(answer, slot + 1, n)
     for i in range(rows):
@@ -154,232 +319,58 @@ def _tell(cone, n, m, told):
 
 
 @internal
-def _count(table, work, sizes, near):
-    """Write the sizes of the cones; return the number of half-lines, of cones, of rows, and what tells programs of
-    different rows apart."""
-    contacts, limits = table.contacts, cn.physics_of(table)
-    nu, count, mode = table.actuators, table.n_contacts, contacts.friction
-    linear, cones, signature = 0, 0, 2.0 if near else 0.0
-    for k in range(nu):
-        linear += 1 if np.isfinite(limits.upper[k]) or near else 0
-        linear += 1 if np.isfinite(limits.lower[k]) or near else 0
-    weight = 4.0
-    for k in range(count):
-        if work.contacts[k] != 0.0 and mode != cn.NO_LIMITS:
-            signature += weight
-            size = contacts[cn.PLACES + 2 * k + 1]
-            linear += 1 if np.isfinite(limits.largest[k]) else 0
-            if size == 1:
-                linear += 1
-            elif mode == cn.PYRAMID:
-                linear += 4
-            else:
-                sizes[cones] = size
-                cones += 1
-        weight *= 2.0
-    linear += contacts.extra_linear
-    for k in range(contacts.extra_cones):
-        sizes[cones] = contacts[cn.PLACES + 2 * count + k]
-        cones += 1
-    rows = linear
-    for c in range(cones):
-        rows += sizes[c]
-    return linear, cones, rows, signature
-
-
-@internal
-def _cost(table, work, room, used, tasks, relaxed, cone):
-    """Write P and q of xᵀW x, and of what the levels miss where they are relaxed."""
+def _add_cost(table, work, used, cone):
+    """Add P and q of xᵀW x."""
     n, answer, limits = table.nu, table.answer, cn.physics_of(table)
     free = n - used
-    fill(cone.quadratic, 0.0, free * free + free)
     for k in range(n):
         turned, weight = work.turned + k * n + used, 2.0 * limits.weights[k]
         for a in range(free):
             share = weight * turned[a]
             cone.linear[a] += share * answer[k]
             axpy(share, turned, cone.quadratic + a * free, a + 1)
-    if relaxed:
-        row = tasks
-        for level in range(1, table.n_levels):
-            weight = 2.0 * limits.relaxation[level]
-            for _ in range(table[ll.LEVELS + 3 * level + 2]):
-                fill(room.vector, 0.0, free)
-                for k in range(n):
-                    entry, at = room.rows[row * n + k], work.turned + k * n + used
-                    if entry != 0.0:
-                        axpy(entry, at, room.vector, free)
-                for a in range(free):
-                    share = weight * room.vector[a]
-                    axpy(share, room.vector, cone.quadratic + a * free, a + 1)
-                row += 1
+
+
+@internal
+def _add_misses(table, work, room, level, row, used, rho, cone):
+    """Add P and q of ρ ‖T x − d‖² of a level whose rows begin at ``row``; return the next row."""
+    n, free = table.nu, table.nu - used
+    for _ in range(table[ll.LEVELS + 3 * level + 2]):
+        fill(room.vector, 0.0, free)
+        for k in range(n):
+            if room.rows[row * n + k] != 0.0:
+                axpy(room.rows[row * n + k], work.turned + (k * n + used), room.vector, free)
+        missed = dot(room.rows + row * n, table.answer, n) - room.right[row]
+        for a in range(free):
+            share = 2.0 * rho * room.vector[a]
+            cone.linear[a] += share * missed
+            axpy(share, room.vector, cone.quadratic + a * free, a + 1)
+        row += 1
+    return row
+
+
+@internal
+def _complete(cone, free):
+    """Copy the lower half of P to the upper one."""
     for a in range(free):
         for b in range(a):
             cone.quadratic[b * free + a] = cone.quadratic[a * free + b]
 
 
 @internal
-def _put(cone, free, row, at, factor, limit):
-    """Write the row limit − factor × (row of the turned unknowns)."""
-    copy_scaled(factor, at, cone.rows + row * free, free)
-    cone.limits[row] = limit
+def _misses(table, room, first, end):
+    """Return what rows of levels miss."""
+    total = 0.0
+    for row in range(first, end):
+        total += (dot(room.rows + row * table.nu, table.answer, table.nu) - room.right[row]) ** 2
+    return np.sqrt(total)
 
 
 @internal
-def _rows(table, work, used, near, cone):
-    """Write G and h: limits of the controls, of the normal forces and of the user, then the cones."""
-    contacts, limits, answer = table.contacts, cn.physics_of(table), table.answer
-    n, nu, count, mode = table.nu, table.actuators, table.n_contacts, contacts.friction
-    free, kept, reach = n - used, cn.memory_of(table).controls, limits.rate[0] * table.settings.period
-    row = 0
-    for k in range(nu):
-        at, upper, lower = work.turned + k * n + used, limits.upper[k], limits.lower[k]
-        if near:
-            upper, lower = min(upper, kept[k] + reach), max(lower, kept[k] - reach)
-        if np.isfinite(upper):
-            _put(cone, free, row, at, 1.0, upper - answer[k])
-            row += 1
-        if np.isfinite(lower):
-            _put(cone, free, row, at, -1.0, answer[k] - lower)
-            row += 1
-    for cones in range(2):
-        for k in range(count):
-            if work.contacts[k] == 0.0 or mode == cn.NO_LIMITS:
-                continue
-            first, size, mu = (
-                contacts[cn.PLACES + 2 * k],
-                contacts[cn.PLACES + 2 * k + 1],
-                limits.friction[k],
-            )
-            at = work.turned + first * n + used
-            if cones == 1:
-                if size > 1 and mode == cn.CONE:
-                    _put(cone, free, row, at, -mu, mu * answer[first])
-                    for i in range(1, size):
-                        _put(cone, free, row + i, at + i * n, -1.0, answer[first + i])
-                    row += size
-                continue
-            if np.isfinite(limits.largest[k]):
-                limit = work.contacts[count + k] * limits.largest[k]
-                _put(cone, free, row, at, 1.0, limit - answer[first])
-                row += 1
-            if size == 1:
-                _put(cone, free, row, at, -1.0, answer[first])
-                row += 1
-            elif mode == cn.PYRAMID:
-                side = mu / np.sqrt(2.0)
-                for i in range(1, 3):
-                    for way in range(2):
-                        sign = 1.0 - 2.0 * way
-                        _put(cone, free, row, at, -side, side * answer[first] - sign * answer[first + i])
-                        axpy(sign, at + i * n, cone.rows + row * free, free)
-                        row += 1
-        if cones == 0:
-            linear = contacts.extra_linear
-            row = _users(table, work, used, 0, linear, row, cone)
-    first, end = contacts.extra_linear, contacts.extra_rows
-    _users(table, work, used, first, end, row, cone)
-
-
-@internal
-def _users(table, work, used, first, end, row, cone):
-    """Write rows of the user, h − G x; return the next row."""
-    n, contacts, answer = table.nu, table.contacts, table.answer
-    free = n - used
-    extra, given = contacts.extra_rows, contacts.extra
-    for i in range(first, end):
-        fill(cone.rows + row * free, 0.0, free)
-        value = given[extra * n + i]
-        for k in range(n):
-            weight = given[i * n + k]
-            if weight != 0.0:
-                value -= weight * answer[k]
-                axpy(weight, work.turned + (k * n + used), cone.rows + row * free, free)
-        cone.limits[row] = value
-        row += 1
-    return row
-
-
-@internal
-def _within(cone, shape, answer, n):
-    """Tell whether the limits hold where nothing is free; write by how much they do not to the dual."""
-    allowed = 1.0
-    for k in range(n):
-        allowed = max(allowed, abs(answer[k]))
-    allowed *= _MISSED
-    linear, sizes = shape.linear, shape.sizes
-    missed, at = 0.0, linear
-    for i in range(linear):
-        cone.z[i] = max(0.0, -cone.limits[i])
-        missed = max(missed, cone.z[i])
-    for c in range(shape.count):
-        outer = cone.limits + at + 1
-        fill(cone.z + at, 0.0, sizes[c])
-        cone.z[at] = max(0.0, np.sqrt(dot(outer, outer, sizes[c] - 1)) - cone.limits[at])
-        missed = max(missed, cone.z[at])
-        at += sizes[c]
-    return missed <= allowed
-
-
-@internal
-def _settle(table, work, room, used, tasks, relaxed, cone):
-    """Add the solution to the unknowns, and what levels miss by it to what they tell."""
-    n, answer = table.nu, table.answer
-    free = n - used
-    for k in range(n):
-        change = dot(work.turned + (k * n + used), cone.x, free)
-        room.vector[k] = change
-        answer[k] += change
-    if relaxed:
-        row = tasks
-        for level in range(1, table.n_levels):
-            total = 0.0
-            for _ in range(table[ll.LEVELS + 3 * level + 2]):
-                total += dot(room.rows + row * n, room.vector, n) ** 2
-                row += 1
-            answer[n + 1 + ll.PER_LEVEL * level + 1] += np.sqrt(total)
-
-
-@internal
-def _accuse(table, work, cone, rows, near):
-    """Write how strongly each actuator, contact and row of the user takes part in the conflict: by the proof that there
-    is no solution, or by the multipliers of the relaxed one."""
-    contacts, limits, told = table.contacts, cn.physics_of(table), cn.report_of(table).conflict
-    nu, count, mode = table.actuators, table.n_contacts, contacts.friction
-    fill(told, 0.0, nu + count)
-    row, users = 0, nu + count
-    for k in range(nu):
-        # what pushes against both limits of an actuator proves nothing
-        if np.isfinite(limits.upper[k]) or near:
-            told[k] += cone.z[row]
-            row += 1
-        if np.isfinite(limits.lower[k]) or near:
-            told[k] -= cone.z[row]
-            row += 1
-        told[k] = abs(told[k])
-    for cones in range(2):
-        for k in range(count):
-            if work.contacts[k] == 0.0 or mode == cn.NO_LIMITS:
-                continue
-            size = contacts[cn.PLACES + 2 * k + 1]
-            number = 0
-            if cones == 0:
-                number += 1 if np.isfinite(limits.largest[k]) else 0
-                number += 1 if size == 1 else 0
-                number += 4 if size > 1 and mode == cn.PYRAMID else 0
-            elif size > 1 and mode == cn.CONE:
-                number = size
-            row = _blame(told + (nu + k), cone.z, row, number)
-        number = contacts.extra_linear if cones == 0 else rows - row
-        for i in range(number):
-            told[users + i] = abs(cone.z[row + i])
-        users += number
-        row += number
-
-
-@internal
-def _blame(told, dual, row, number):
-    """Add so many entries of the dual to what is told of one; return the next row."""
-    for i in range(number):
-        told[0] += abs(dual[row + i])
-    return row + number
+def _note_misses(table, room, tasks):
+    """Write what levels miss to what they tell."""
+    row = tasks
+    for level in range(1, table.n_levels):
+        end = row + table[ll.LEVELS + 3 * level + 2]
+        table.answer[_out(table, level) + 1] = _misses(table, room, row, end)
+        row = end

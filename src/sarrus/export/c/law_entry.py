@@ -82,9 +82,9 @@ class LawPlan:
         ]
 
     def _contact_members(self, law: ContactLaw, contacts: Table) -> list[Member]:
-        p, arrays, layout = self.prefix, law.contact_arrays, law.memory_layout
+        p, arrays = self.prefix, law.contact_arrays
         forgotten = np.zeros(len(arrays["memory"]))  # before the first sample
-        forgotten[[layout.exact, layout.relaxed]] = -1.0
+        forgotten[law.slots] = -1.0
         room = len(contacts.numbers) - contacts.room
         return [
             array(f"{p}_limits", "limits and weights", arrays["physics"]),
@@ -207,8 +207,7 @@ def _memory(plan: LawPlan, own: int) -> tuple[list[str], list[str]]:
         states = range(int(memory.rate.numel()))
         reset += [f"    W->{p}_input[{own + memory.state_at + k}] = 0.0;" for k in states]
     if isinstance(law, ContactLaw):
-        layout = law.memory_layout
-        values = ((layout.known, "0.0"), (layout.exact, "-1.0"), (layout.relaxed, "-1.0"))
+        values = ((law.memory_layout.known, "0.0"), *((slot, "-1.0") for slot in law.slots))
         reset += [f"    W->{p}_memory[{place}] = {value};" for place, value in values]
     return measure, reset or ["    (void)W;"]
 

@@ -1,0 +1,110 @@
+"""Levels of tasks that the limits do not allow, one after the other: against another solver, level by level."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import clarabel
+import numpy as np
+import pytest
+from scipy import sparse
+
+from legged_robots import LEGS, ByHand, moving, quadruped, rows_of, slack
+from sarrus import control
+from sarrus.base.errors import SolveError
+
+MU = 0.6
+STANCES = (LEGS, LEGS[1:], ("FL", "RR"), ("FR", "RL", "RR"))
+
+
+@pytest.fixture(scope="module")
+def robot():
+    return quadruped(MU)
+
+
+def random_tasks(rng, stand):
+    """Return two to four tasks in random order, some of which contradict each other."""
+    made = (
+        lambda name: control.Task(control.orientation("trunk"), 0.1 * rng.normal(size=3), 30, 8, name=name),
+        lambda name: control.Task(control.centre_of_mass("z"), 0.407 + 0.1 * rng.normal(), 30, 8, name=name),
+        lambda name: control.Task(control.centre_of_mass("xy"), 1.5 * rng.normal(size=2), 30, 8, name=name),
+        lambda name: control.Task(control.orientation("trunk", "z"), rng.normal(), 30, 8, name=name),
+        lambda name: control.Task(
+            control.point("trunk", (0.2, 0, 0)), stand[:3] + 0.5 * rng.normal(size=3), 30, 8, name=name
+        ),
+    )
+    return tuple(made[k](f"task{j}") for j, k in enumerate(rng.permutation(5)[: rng.integers(2, 5)]))
+
+
+def least_misses(system, q, v, tasks, closed, limit):
+    """Return what each level misses at the least, with those before it as they are; None where the solver fails."""
+    hand = ByHand(system, q, v, closed, coefficient=MU, limit=limit)
+    A, b, k, n, missed = hand.A, hand.b, hand.rows, len(hand.c), []
+    settings = clarabel.DefaultSettings()
+    settings.verbose = False
+    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-12
+    for task in tasks:
+        J, r = np.zeros((len(rows_of(system, task, q, v)[0]), n)), rows_of(system, task, q, v)[1]
+        J[:, hand.a] = rows_of(system, task, q, v)[0]
+        cones = [clarabel.ZeroConeT(len(b)), clarabel.NonnegativeConeT(k.linear)]
+        cones += [clarabel.SecondOrderConeT(size) for size in k.cones]
+        found = clarabel.DefaultSolver(
+            sparse.csc_matrix(np.triu(2.0 * J.T @ J)), -2.0 * J.T @ r, sparse.csc_matrix(np.vstack([A, k.G])),
+            np.concatenate([b, k.h]), cones, settings,
+        ).solve()  # fmt: skip
+        if "Solved" not in str(found.status):
+            return None
+        x = np.array(found.x)
+        missed.append(float(np.linalg.norm(J @ x - r)))
+        A, b = np.vstack([A, J]), np.concatenate([b, J @ x])
+    return np.array(missed)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_each_level_is_as_near_as_it_can_be(robot, seed):
+    """Whatever levels follow: none disturbs those before it, and all limits hold."""
+    system, stand = robot
+    rng = np.random.default_rng(seed)
+    tasks, closed = random_tasks(rng, stand), STANCES[rng.integers(4)]
+    limit = float(rng.choice([15.0, 25.0, 40.0]))
+    q, v = moving(system, stand, int(rng.integers(1e6)), float(rng.choice([0.03, 0.1])))
+    told = []
+    for count in range(1, len(tasks) + 1):
+        law = control.LeggedController(system, tasks[:count], limits=(-limit, limit))
+        for name in law.terms.names:
+            law.settings[f"{name}.closed"] = float(name in closed)
+        try:
+            told.append(law.solve(q, v, throw=False))
+        except SolveError:  # no forces at all keep the robot's feet where they are
+            assert least_misses(system, q, v, tasks[:1], closed, limit) is None
+            return
+    alone = [[level.residual for level in one.levels[1:]] for one in told]
+    for before, after in pairwise(alone):
+        np.testing.assert_allclose(after[: len(before)], before, rtol=1e-7, atol=1e-7)
+    forces = {name: force for name, force in told[-1].contact_forces.items() if name in closed}
+    assert slack(forces, MU) > -1e-9 * max(np.abs(force).max() for force in forces.values())
+    assert np.abs(told[-1].u).max() <= limit
+    truth = least_misses(system, q, v, tasks, closed, limit)
+    if truth is not None:
+        missed = np.flatnonzero(truth > 1e-6)
+        first = int(missed[0]) + 1 if len(missed) else len(truth)
+        assert (np.array(alone[-1])[:first] <= truth[:first] * (1.0 + 1e-6) + 1e-6).all()
+        # Below that the solver's digits give it some freedom: cones bend by the square.
+        assert (np.array(alone[-1]) <= truth * (1.0 + 1e-3) + 1e-3).all()
+
+
+def test_all_levels_weigh_the_same_where_that_is_asked_for(robot):
+    """One weight for all trades the first level for the last; in order the first is kept."""
+    system, stand = robot
+    tasks = (
+        control.Task(control.centre_of_mass("z"), 0.407, 30, 8, name="height"),
+        control.Task(control.centre_of_mass("xy"), (1.0, 0.0), 30, 8, name="push"),
+    )
+    q, v = moving(system, stand, 3, 0.03)
+    weighed, ordered = (
+        control.LeggedController(system, tasks, relaxation=rho).solve(q, v, throw=False).levels
+        for rho in (1e6, None)
+    )
+    assert weighed[1].residual > 0.1
+    assert ordered[1].residual < 1e-9
+    assert ordered[2].residual > weighed[2].residual
