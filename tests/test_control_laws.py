@@ -390,6 +390,19 @@ def test_a_task_that_no_motor_moves_has_no_rank(example: Callable[[str], object]
         assert np.abs(found.u).max() < (1e3 if rank else 30.0)
 
 
+def test_a_motor_that_moves_nothing_has_no_part() -> None:
+    """Loops hold its joint: the motions that they leave have 1e-16 there, which is nothing."""
+    mechanism, q = random_loop("quaternions")
+    held = next(joint.name for joint in mechanism.joints() if joint.kind == "revolute")
+    mechanism.add_actuator("motor", held)
+    system = sr.System(mechanism)
+    found = control.TaskHierarchy(system, [control.Task(held, 0.5, 10.0, 5.0, name="turn")]).solve(
+        q, np.zeros(system.nv), throw=False
+    )
+    assert found.u == 0.0
+    assert found.missed == ("turn",)
+
+
 @pytest.mark.parametrize(
     ("build", "message"),
     [

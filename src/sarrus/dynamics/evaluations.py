@@ -21,6 +21,7 @@ from sarrus.equations.symbolic import ParameterValues
 from sarrus.linalg.quaternions import are_unit, normalize
 from sarrus.mechanism.keyframe import Keyframe
 from sarrus.mechanism.mechanism import Mechanism
+from sarrus.mechanism.surface_contacts import SurfaceContact
 from sarrus.multibody.model import body_placements
 
 
@@ -196,6 +197,14 @@ class Evaluations(Described):
     def touching_geometries(self) -> tuple[str, ...]:
         """Names of the contacts between geometries that are not in closed form, which steps in time alone know."""
         return self.model.lasting("touching geometries", self._touching_geometries)
+
+    @property
+    def surface_contacts(self) -> tuple[SurfaceContact, ...]:
+        """The places at which geometries touch in closed form."""
+        return self.model.lasting("surface contacts", self._surface_contacts)
+
+    def _surface_contacts(self) -> tuple[SurfaceContact, ...]:
+        return () if self.mechanism is None else self.mechanism.surface_contacts
 
     def _touching_geometries(self) -> tuple[str, ...]:
         return () if self.mechanism is None else tuple(pair.name for pair in self.mechanism.colliding_pairs)

@@ -24,7 +24,8 @@ from sarrus.kernels.native_call import call_native
 from sarrus.kernels.record import Floats
 from sarrus.kernels.vectors import add, axpy, clear_dot, copy, copy_scaled, dot, is_finite, set_unit, times
 
-# A sum that is smaller than this, relative to its parts, is rounding: controls that cannot move a task have no gain.
+# A sum that is smaller than this, relative to its parts, is rounding: controls that move nothing, or no task, have no
+# gain.
 CANCELLED = 1e-13
 
 
@@ -134,12 +135,16 @@ def _motion(table, work):
 
 @internal
 def _along(work, nv, free, x, out):
-    """Write Zᵀ x; without constraints Z is the identity."""
+    """Write Zᵀ x, zero where it is rounding; without constraints Z is the identity."""
     if free == nv:
         copy(x, out, nv)
         return
+    size = 0.0
+    for c in range(nv):
+        size = max(size, abs(x[c]))
     for i in range(free):
-        out[i] = dot(work.basis + i * nv, x, nv)
+        value = dot(work.basis + i * nv, x, nv)
+        out[i] = value if abs(value) > CANCELLED * size else 0.0
 
 
 @internal

@@ -142,7 +142,7 @@ class Across(NamedTuple):
 
 
 def across_sizes(unknowns, total, rows):
-    """Return the lengths of the parts of `sarrus.kernels.faces.Across`."""
+    """Return the lengths of the parts of `Across`."""
     # one more for the row that is being written
     count = 2 * rows + total + 1
     return Across(rows=count * unknowns, diagonal=count, beta=count, beta2=count, norms=count)

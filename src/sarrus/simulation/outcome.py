@@ -69,7 +69,7 @@ def trajectory_of(loop: Integration, seconds: float, failure: Exception | None) 
         wall_seconds=seconds,
         parameters={name: s.parameters[name] for name in s.equations.design_parameters},
     )
-    if s.mechanism is not None and s.mechanism.surface_contacts and loop.touches is not None:
+    if s.surface_contacts and loop.touches is not None:
         trajectory = trajectory.revised(meetings=meetings_in_closed_form(s, trajectory))
     if loop.touches is not None and status in (Status.OK, Status.EVENT):
         trajectory = _with_energy_looked_at(s, trajectory)

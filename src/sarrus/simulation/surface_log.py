@@ -14,9 +14,9 @@ from sarrus.simulation.recorded_motion import RecordedMotion
 def meetings_in_closed_form(system: Evaluations, motion: RecordedMotion) -> Meetings:
     """Return the contacts of geometries in closed form that push at the samples of a run."""
     mechanism, equations = system.mechanism, system.equations
-    if mechanism is None or not mechanism.surface_contacts:
+    if mechanism is None or not system.surface_contacts:
         return NONE
-    places, names = mechanism.surface_contacts, tuple(mechanism.geometry_contacts)
+    places, names = system.surface_contacts, tuple(mechanism.geometry_contacts)
     frames = system.compiled.named("surface frames", lambda: {"frames": surface_frames(mechanism, equations)})
     starts = [motion.contact_row_names.index(place.row_names[0]) for place in places]
     pushing = np.argwhere(motion.contact_forces[:, starts] > 0.0)
