@@ -194,6 +194,9 @@ class _Scaled:
             u = dense.product(self.W, r) + self.b
             ahead = self.b + (self.blocks.shift(u) - u)
             shifted = ahead if programs < TURNS else 0.5 * (shifted + ahead)
+        if least > ACCEPTED and np.isfinite(best).all():  # from the best there is, which no program began at
+            ended, left, more = self.newton(best, BEGINNINGS)
+            best, least, steps = (ended, left, steps + more) if left < least else (best, least, steps + more)
         return best, least, programs, steps
 
     def newton(self, r: Array, beginnings: int) -> tuple[Array, float, int]:
