@@ -252,3 +252,19 @@ def test_pairs_without_closed_form_are_refused_by_name():
         mechanism.add_geometry_contacts(friction_coefficient=0.5, closed_form=True)
     mechanism.add_geometry_contacts(friction_coefficient=0.5)  # all by the narrow phase
     assert not sr.System(mechanism).equations.touches
+
+
+@pytest.mark.parametrize("kind", ["sphere", "capsule", "box"])
+def test_a_ball_does_not_fly_through_what_is_thinner_than_a_step(kind):
+    """Nothing else happens, so that steps are as long as they like: gaps come and go along straight lines between."""
+    mechanism = sr.Mechanism("shot", gravity=(0.0, 0.0, 0.0))
+    mechanism.add_geom(
+        "target", "world", kind, {"sphere": (0.05,), "capsule": (0.05, 0.5), "box": (0.05,) * 3}[kind]
+    )
+    mechanism.add_body("ball", mass=1.0, inertia=np.full(3, 1e-3))
+    mechanism.add_joint("x", "prismatic", "world", "ball", axis=(1, 0, 0), parent_pose=(-1.0, 0.0, 0.0))
+    mechanism.add_geom("ball", "ball", "sphere", (0.05,))
+    mechanism.add_geometry_contacts(friction_coefficient=0.0, restitution=1.0)
+    motion = sr.simulate(sr.System(mechanism), [0.0], [5.0], duration=1.0)
+    assert motion.v[-1, 0] == pytest.approx(-5.0, abs=1e-9)
+    assert motion.switches[-1].time == pytest.approx(0.18, abs=1e-9)

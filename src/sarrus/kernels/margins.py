@@ -104,13 +104,16 @@ def find_dips(table, x, new, h, slope, before, after, out):
 def _is_known(before, after, falls, rises, turns):
     """Tell whether a cubic with these values and slopes over a step tells if a gap with this second derivative closes.
 
-    The quartic that has it, too, differs from the cubic by κ s² (1 − s)², the measure of what is not known.
+    The quartic that has it, too, differs from the cubic by κ s² (1 − s)², the measure of what is not known. A ball that
+    flies through another one comes and goes along straight lines: these must not cross below zero, either.
     """
     if not (before > 0.0 and after > 0.0):
         return True
     kappa = 0.5 * abs(turns + 6.0 * (before - after) + 4.0 * falls + 2.0 * rises)
     if kappa < 16.0 or min(before, after) > abs(falls) + abs(rises) + kappa:
         return True
+    if falls < 0.0 < rises and before * rises - after * falls + falls * rises < 0.0:
+        return False
     for i in range(1, PARTS):
         part, left = i / PARTS, 1.0 - i / PARTS
         least = before * left * left * (1.0 + 2.0 * part) + after * part * part * (1.0 + 2.0 * left)
