@@ -21,7 +21,7 @@ ACHIEVED = 1e-7
 
 @dataclass(frozen=True, eq=False)
 class Demand:
-    """One level: rows J a + E λ = r over the symbols of a system, for laws of one's own as for those of the library.
+    """One level: rows J a + E λ = r, or ≤ r, over the symbols of a system, for laws of one's own as for those of the library.
 
     The symbols are ``system.equations``: e.q, e.v, e.t, with e.rate for q̇, and the expressions made of them, such as
     e.mass_matrix, e.jacobian and e.kinetic_energy; and those that `Settings.add` returns. λ are the multipliers, Aᵀλ is
@@ -40,6 +40,9 @@ class Demand:
     multipliers : E (m, nc), or None where λ does not matter.
     unknowns : F (m, nu), of F u on the left side, or None; in laws with contacts their forces come after the controls.
     soft : coming close is good enough: the level is never missed.
+    at_most : the rows are inequalities, J a + E λ + F u ≤ r.
+    active : by row, an SX column (m) of what is 1 where the row counts, 0 where it does not, and between these while it
+        comes or goes: then the controls are between those with and those without it. None: all count.
     """
 
     name: str
@@ -49,6 +52,8 @@ class Demand:
     multipliers: ca.SX | None = None
     unknowns: ca.SX | None = None
     soft: bool = False
+    at_most: bool = False
+    active: ca.SX | None = None
 
     def check(self, law: str, sizes: Mapping[str, int], symbols: ca.SX) -> None:
         """Raise `ArgumentError` where a matrix has another size than (rows, ``sizes`` of it), or unknown symbols."""
