@@ -15,7 +15,7 @@ from sarrus.base.errors import ArgumentError, SolveError
 from sarrus.base.status import Status
 from sarrus.contacts.activity import active, contact_names, switch_off
 from sarrus.control.contact_options import ContactOptions
-from sarrus.control.demands import Command, Demand, Memory, Settings
+from sarrus.control.demands import Command, Demand, Settings
 from sarrus.control.law import Law
 from sarrus.dynamics.inverse_dynamics import positive_weights
 from sarrus.dynamics.ranks import generic_rank
@@ -155,7 +155,6 @@ class ContactLaw(Law):
         settings: Settings,
         *,
         terms: ContactTerms | None = None,
-        memory: Memory | None = None,
         options: ContactOptions | None = None,
         **by_name: Any,
     ) -> None:
@@ -165,7 +164,7 @@ class ContactLaw(Law):
         name = type(self).__name__
         friction = options.kind_of_friction(name)
         damping = settings.add("contact_damping", options.contact_damping, 1, name)
-        super().__init__(system, [self._physics(damping), *tasks], settings, memory=memory)
+        super().__init__(system, [self._physics(damping), *tasks], settings)
         self.cost_weights = positive_weights(system, options.weights)
         physics = options.physics(name, system, self.unknowns, len(self.levels))
         self._connect(physics, friction, options.constraints, options.hold)
