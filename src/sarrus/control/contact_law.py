@@ -14,7 +14,7 @@ from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError
 from sarrus.contacts.activity import active, contact_names, switch_off
 from sarrus.control.contact_options import ContactOptions
-from sarrus.control.demands import Command, Demand, ForceDemand, Memory, Settings
+from sarrus.control.demands import Command, Demand, ForceDemand, Settings
 from sarrus.control.law import Law
 from sarrus.control.law_limits import LawLimits
 from sarrus.control.law_options import LawOptions, chosen
@@ -135,7 +135,6 @@ class ContactLaw(Law):
         settings: Settings,
         *,
         terms: ContactTerms | None = None,
-        memory: Memory | None = None,
         options: ContactOptions | None = None,
         **by_name: Any,
     ) -> None:
@@ -147,7 +146,7 @@ class ContactLaw(Law):
         damping = settings.add("contact_damping", options.contact_damping, 1, name)
         self.cost_weights = positive_weights(system, options.weights)
         self._friction = friction
-        super().__init__(system, [self._physics(damping), *tasks], settings, memory=memory, options=options)
+        super().__init__(system, [self._physics(damping), *tasks], settings, options=options)
 
     def _in_order(
         self, levels: Sequence[Demand | ForceDemand], bounds: Sequence[Demand]

@@ -183,27 +183,40 @@ class Command(Answer):
         return "; ".join(missed) + limits if not self.success else self.status.diagnosis
 
 
-@dataclass(frozen=True, eq=False)
-class Memory:
-    """What a law remembers from sample to sample: entries of its settings, and how fast they change.
+@dataclass(eq=False)
+class State:
+    """Numbers that a law remembers from sample to sample: settings of it, and what each sample leaves in them.
 
-    ``measured`` are rows of the constraints whose multipliers of the plant are written at every sample to the settings
-    ``measured_at`` on, after one that is 1 as soon as they are known (neither where there are none);
-    ``state_at`` is the first setting of the states, ``rate`` their derivative, which is held for a sample.
+    Attributes
+    ----------
+    value : symbols (size,), what a sample finds. place : of the first of them among the settings.
+    start : what they begin with (size,). like : the first of the settings that they begin with instead, if any.
+    next : what they are at the next sample (size,), over the symbols of the system, the settings and
+        ``Settings.period``; as they are, unless it is assigned.
     """
 
-    measured: tuple[int, ...]
-    measured_at: int
-    state_at: int
-    rate: ca.SX
+    value: ca.SX
+    place: int
+    start: Array
+    like: int | None
+    next: ca.SX
 
 
 @dataclass(eq=False)
 class Settings:
-    """Numbers of a law that may change without compiling: symbols while the law is traced."""
+    """Numbers of a law that may change without compiling: symbols while the law is traced.
+
+    Some of them the law changes itself, at samples: ``states`` by rules of its own (`remember`); and ``measured``, rows
+    of the constraints, whose multipliers of the plant are written to the settings ``measured_at`` on, after one that is
+    1 as soon as they are known. ``period`` is the time until the next sample [s].
+    """
 
     values: dict[str, float] = field(default_factory=dict)
     symbols: list[ca.SX] = field(default_factory=list)
+    period: ca.SX = field(default_factory=lambda: ca.SX.sym("period"))
+    states: list[State] = field(default_factory=list)
+    measured: tuple[int, ...] = ()
+    measured_at: int = 0
 
     @property
     def count(self) -> int:
@@ -223,6 +236,16 @@ class Settings:
         self.symbols.append(column)
         return column
 
+    def remember(self, name: str, start: ArrayLike, size: int, law: str, *, like: str | None = None) -> State:
+        """Return a state (size,) that begins with ``start``, or as the settings from ``like`` on are; assign its
+        ``next``."""
+        place = self.count
+        value = self.add(name, start, size, law)
+        numbers = np.broadcast_to(real_array(start), (size,))
+        state = State(value, place, numbers, None if like is None else list(self.values).index(like), value)
+        self.states.append(state)
+        return state
+
 
 class SettingValues(ParameterValues):
     """The settings of a law by name; what is assigned goes to the input of its native function."""
@@ -230,7 +253,7 @@ class SettingValues(ParameterValues):
     def __init__(self, law: str, values: dict[str, float], target: Array) -> None:
         super().__init__(law, values)
         self._target, self._place = target, {name: k for k, name in enumerate(values)}
-        target[:] = list(values.values())
+        target[: len(values)] = list(values.values())
 
     def __getitem__(self, name: str) -> float:
         return float(self._target[self._place[name]]) if name in self else super().__getitem__(name)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sarrus.base.errors import ArgumentError, place_of
-from sarrus.control.demands import Demand, Memory, Settings
+from sarrus.control.demands import Demand, Settings
 from sarrus.control.law import Law
 from sarrus.control.reference import Reference, trace_reference
 from sarrus.control.tasks import Task
@@ -84,18 +84,21 @@ class HybridMotionForce(Law):
         size = len(names)
         p = settings.add("force.proportional", proportional, size, "force")
         i = settings.add("force.integral", integral, size, "force")
-        measured_at = settings.count
+        settings.measured, settings.measured_at = measured_rows, settings.count
         known = settings.add("force.known", 0.0, 1, "force")
         measured = settings.add("force.measured", 0.0, len(measured_rows), "force")
         seen = measured if constraint_force is None else select @ measured
-        state_at = settings.count
-        total = settings.add("force.memory", 0.0, size, "force")
+        total = settings.remember("force.memory", 0.0, size, "force")
         error = known * (wanted - seen)
+        total.next = total.value + settings.period * error
         demand = Demand(
-            "force", names, ca.SX.zeros(size, system.nv), wanted + p * error + i * total, ca.densify(select)
+            "force",
+            names,
+            ca.SX.zeros(size, system.nv),
+            wanted + p * error + i * total.value,
+            ca.densify(select),
         )
-        memory = Memory(measured_rows, measured_at, state_at, error)
-        super().__init__(system, [motion, demand], settings, weights=weights, memory=memory)
+        super().__init__(system, [motion, demand], settings, weights=weights)
         self.needs_samples = bool(np.any(proportional) or np.any(integral))
 
     def prepare(self, q: ArrayLike, v: ArrayLike, t: float = 0.0) -> None:

@@ -19,7 +19,6 @@ from sarrus.control.demands import (
     Demand,
     ForceDemand,
     Level,
-    Memory,
     Settings,
     SettingValues,
     stacked,
@@ -69,25 +68,26 @@ class Law:
         *,
         weights: ArrayLike | None = None,
         preferred: ArrayLike | None = None,
-        memory: Memory | None = None,
         options: LawOptions | None = None,
         **by_name: Any,
     ) -> None:
         system.without_activations("control laws")
         options = chosen(options, LawOptions, by_name)
-        self.system, self.memory = system, memory
+        self.system = system
         self.levels = self._in_order(levels, options.traced_bounds(system, settings))
-        self.name, self.needs_samples, self.symbols = type(self).__name__, False, tuple(settings.symbols)
+        self.states, self.measured = tuple(settings.states), settings.measured
+        self.name, self.needs_samples = type(self).__name__, bool(settings.states)
+        self.symbols = (*settings.symbols, settings.period)
         self.unknowns, self.constraint_rows = self._dimensions()
         self._check_levels()
         if system.nu == 0:
             raise ArgumentError(f"{self.name}: {system.name} has no actuators", element=system.name)
-        self.native = system.compiled.compile(self.name, self.outputs(), settings.symbols)
+        self.native = system.compiled.compile(self.name, self.outputs(), list(self.symbols))
         self.weights = np.ones(self.unknowns) if weights is None else positive_weights(system, weights)
         nearest = np.zeros(self.unknowns)
         if preferred is not None:
             nearest = np.array(system.checked(preferred, system.nu, "preferred"))
-        table = self._table()
+        table = self._table(settings.measured_at)
         self.arrays = LawArrays(
             table=table,
             input=np.zeros(self.native.n_in),
@@ -160,17 +160,16 @@ class Law:
         with self._lock:
             if not self.is_prepared:
                 self.prepare(q, v, t)
-            memory = self.memory
-            if memory is not None and memory.measured and multipliers is not None:
+            if self.measured and multipliers is not None:
                 known = real_array(multipliers)
                 if known.shape != (self.system.nc,) or not np.isfinite(known).all():
                     raise ArgumentError(
                         f"{self.name}: multipliers must be {self.system.nc} finite numbers, got {multipliers!r}",
                         element="multipliers",
                     )
-                own = self._own_input()
-                own[memory.measured_at] = 1.0
-                own[memory.measured_at + 1 :][: len(memory.measured)] = known[list(memory.measured)]
+                at = self.table.measured
+                self.arrays.input[at] = 1.0
+                self.arrays.input[at + 1 :][: len(self.measured)] = known[list(self.measured)]
             self.period = period
             return self._run(q, v, t, ll.SAMPLE)
 
@@ -203,21 +202,22 @@ class Law:
     @property
     def period(self) -> float:
         """The time for which memory goes on at a sample [s]."""
-        return self.arrays.tolerances.period
+        return float(self.arrays.input[self.table.period])
 
     @period.setter
     def period(self, value: float) -> None:
-        self.arrays.tolerances.period = value
+        self.arrays.input[self.table.period] = value
 
     def reset(self) -> None:
         """Forget what was measured and remembered, and the last controls; a simulation begins so."""
         if self.limits is not None:
             self.limits.forget()
-        if self.memory is not None:
-            own = self._own_input()
-            if self.memory.measured:
-                own[self.memory.measured_at : self.memory.measured_at + 1 + len(self.memory.measured)] = 0.0
-            own[self.memory.state_at : self.memory.state_at + self.memory.rate.numel()] = 0.0
+        if self.measured:
+            self.arrays.input[self.table.measured :][: 1 + len(self.measured)] = 0.0
+        own = self._own_input()
+        for state in self.states:
+            size = len(state.start)
+            own[state.place :][:size] = state.start if state.like is None else own[state.like :][:size]
 
     def copy(self) -> Law:
         """Return this law with arrays of its own and the same compiled code, for another thread; its settings are
@@ -242,7 +242,8 @@ class Law:
         return self.arrays.table
 
     def _own_input(self) -> Array:
-        """Return the settings, and what is remembered and measured, in the input of the native function."""
+        """Return the settings, with what is remembered and measured, then the period, in the input of the native
+        function."""
         return self.arrays.input[self.system.parts.tau.stop :]
 
     def workspace(self) -> Workspace:
@@ -357,11 +358,11 @@ class Law:
             outputs["active"] = ca.fmin(ca.fmax(ca.vertcat(*each), 0.0), 1.0)
         if forces:
             outputs["forces"] = ca.horzcat(*forces).T
-        if self.memory is not None:
-            outputs["memory"] = self.memory.rate
+        if self.states:
+            outputs["memory"] = ca.vertcat(*(state.next for state in self.states))
         return outputs
 
-    def _table(self) -> ll.LawTable:
+    def _table(self, measured_at: int) -> ll.LawTable:
         """Return the table for the kernel; see `sarrus.kernels.law_layout`."""
         system, levels = self.system, []
         row = force = 0
@@ -373,8 +374,9 @@ class Law:
             else:
                 levels.append((ll.FORCE, -1 if level.force is None else force, 0))
                 force += level.force is not None
-        memory = self.memory or Memory((), 0, 0, ca.SX(0, 1))
-        tail = [*np.ravel(levels), *memory.measured]
+        own = system.parts.tau.stop
+        states = [own + state.place + k for state in self.states for k in range(len(state.start))]
+        tail = [*np.ravel(levels), *self.measured, *states]
         table = ll.LawTable.zeros(len(tail) + system.nc + system.nv + self.unknowns + row + 1)
         table.nq, table.nv, table.nu, table.nc = system.nq, system.nv, self.unknowns, self.constraint_rows
         table.actuators = system.nu
@@ -384,9 +386,8 @@ class Law:
         table.on_activity = "active" in self.native.outputs
         table.n_contacts = self._contact_count()
         table[ll.LEVELS : ll.LEVELS + len(tail)] = tail
-        own = system.parts.tau.stop
-        table.n_measured, table.n_states = len(memory.measured), memory.rate.numel()
-        table.measured, table.states = own + memory.measured_at, own + memory.state_at
+        table.n_measured, table.n_states = len(self.measured), len(states)
+        table.measured, table.period = own + measured_at, self.native.n_in - 1
         table.native = self.native.address
         return table
 

@@ -14,7 +14,7 @@ class LawArrays:
 
     Attributes
     ----------
-    input : x = [q | v | u | t | p | τ] and the settings of the law, for its native function.
+    input : x = [q | v | u | t | p | τ] the settings of the law and the period, for its native function.
     roots, preferred : 1/√weights and the controls to be near to (unknowns,).
     state : [q | v | u | t] at a call. answer : the unknowns, the rank of A, and what became of each level.
     """

@@ -14,7 +14,7 @@ from sarrus.control.capture_steps import Balance
 from sarrus.control.contact_force import ContactForce
 from sarrus.control.contact_law import LEAST_SHARE, ContactLaw, ContactTerms
 from sarrus.control.contact_options import ContactOptions
-from sarrus.control.demands import Demand, Memory, Settings, stacked
+from sarrus.control.demands import Demand, Settings, stacked
 from sarrus.control.gait import Gait, SwingFeet, TracedGait, Travel
 from sarrus.control.law_options import chosen
 from sarrus.control.tasks import Task
@@ -63,33 +63,23 @@ class LeggedController(ContactLaw):
     ) -> None:
         options = chosen(options, ContactOptions, by_name)
         terms, settings = ContactTerms.of(system), Settings()
-        traced, memory = None, None
+        traced = None
         if gait is not None:
             traced = TracedGait(gait, system, terms, settings)
             closed, share = traced.closed, traced.share
         else:
-            closed, share, memory = _commanded(terms, settings, hand_over, options.largest_force)
+            closed, share = _commanded(terms, settings, hand_over, options.largest_force)
         demand = partial(_demand, system, settings, traced, terms, closed)
         levels = [_level(system, level, k, demand) for k, level in enumerate(tasks)]
         names = [level.name for level in levels]
         if len(set(names)) != len(names):
             raise ArgumentError(f"{system.name}: names of levels must differ, got {names}", element="tasks")
-        super().__init__(system, levels, closed, share, settings, terms=terms, memory=memory, options=options)
-        self.needs_samples = memory is not None
-        self._shares = memory.state_at if memory is not None else None
-        self.reset()
-
-    def reset(self) -> None:
-        """Forget what was; all contacts have the share that they are told to have."""
-        super().reset()
-        if self._shares is not None:
-            for name in self.terms.names:
-                self.settings[f"{name}.share"] = self.settings[f"{name}.closed"]
+        super().__init__(system, levels, closed, share, settings, terms=terms, options=options)
 
 
 def _commanded(
     terms: ContactTerms, settings: Settings, hand_over: float, largest_force: float
-) -> tuple[ca.SX, ca.SX, Memory | None]:
+) -> tuple[ca.SX, ca.SX]:
     """Return closed and share of contacts that settings open and close."""
     if not hand_over >= 0.0 or (hand_over > 0.0 and not np.isfinite(largest_force)):
         raise ArgumentError(
@@ -99,14 +89,17 @@ def _commanded(
         )
     wanted = ca.vertcat(*[settings.add(f"{name}.closed", 1.0, 1, name) for name in terms.names])
     if hand_over == 0.0:
-        return ca.if_else(wanted > 0.5, 1.0, 0.0), ca.SX.ones(len(terms.names)), None
+        return ca.if_else(wanted > 0.5, 1.0, 0.0), ca.SX.ones(len(terms.names))
     release = settings.add("release", 1.0, 1, "release")
-    place = settings.count
-    states = ca.vertcat(*[settings.add(f"{name}.share", 1.0, 1, name) for name in terms.names])
+    shares = [settings.remember(f"{n}.share", 1.0, 1, n, like=f"{n}.closed") for n in terms.names]
+    states = ca.vertcat(*[share.value for share in shares])
     on = ca.if_else(wanted > 0.5, 1.0, 0.0)
     closed = ca.if_else(ca.logic_or(on > 0.5, ca.logic_and(states > LEAST_SHARE, release > 0.5)), 1.0, 0.0)
-    share = ca.fmax(states, LEAST_SHARE)
-    return closed, share, Memory((), 0, place, (2.0 * on - 1.0) / hand_over)
+    for k, share in enumerate(shares):
+        share.next = ca.fmin(
+            ca.fmax(share.value + settings.period * (2.0 * on[k] - 1.0) / hand_over, 0.0), 1.0
+        )
+    return closed, ca.fmax(states, LEAST_SHARE)
 
 
 def _level(

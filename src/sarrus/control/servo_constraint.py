@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sarrus.base.errors import ArgumentError
-from sarrus.control.demands import Demand, Memory, Settings
+from sarrus.control.demands import Demand, Settings
 from sarrus.control.law import Law
 from sarrus.dynamics.inverse_dynamics import positive_weights
 from sarrus.dynamics.state_functions import trace_function
@@ -77,7 +77,6 @@ class ServoConstraint(Law):
         if phi.numel():
             b = settings.add("beta", beta, phi.numel(), "servo")
             wanted -= ca.vertcat(a[: phi.numel()] * rate + b**2 * phi, ca.SX.zeros(psi.numel()))
-        memory = None
         if np.any(integral):
             if not psi.numel():
                 raise ArgumentError(
@@ -85,10 +84,9 @@ class ServoConstraint(Law):
                     element="integral",
                 )
             gain = settings.add("integral", integral, psi.numel(), "servo")
-            state_at = settings.count
-            total = settings.add("memory", 0.0, psi.numel(), "servo")
-            wanted -= ca.vertcat(ca.SX.zeros(phi.numel()), gain * total)
-            memory = Memory((), 0, state_at, psi)
+            total = settings.remember("memory", 0.0, psi.numel(), "servo")
+            wanted -= ca.vertcat(ca.SX.zeros(phi.numel()), gain * total.value)
+            total.next = total.value + settings.period * psi
         names = tuple(f"servo[{k}]" for k in range(size))
         demand, fixed = Demand("servo", names, ca.jacobian(slips, e.v), wanted), None
         levels = [demand]
@@ -96,8 +94,8 @@ class ServoConstraint(Law):
             levels.append(_near(system, preferred, weights))
         else:
             fixed = preferred
-        super().__init__(system, levels, settings, weights=weights, preferred=fixed, memory=memory)
-        self._demand, self._symbols, self.needs_samples = demand, settings.symbols, memory is not None
+        super().__init__(system, levels, settings, weights=weights, preferred=fixed)
+        self._demand, self._symbols = demand, settings.symbols
 
     def printed(self, q: ArrayLike) -> Callable[[Any, Any, Any], Any]:
         """Return u(q, v, t) as eq. (35) of Liu et al. (2015) has it, over CasADi vectors, for comparison.

@@ -77,10 +77,10 @@ def _matrix(table, work, rows, m, n):
 
 @internal
 def remember(table):
-    """Let the memory of the law go on by a sample."""
-    own, settings = table.own, table.settings
-    rates, states = ll.law_workspace(table).memory, table.states
-    axpy(settings.period, rates, own + states, table.n_states)
+    """Have the law remember what it is to know at the next sample."""
+    following, first = ll.law_workspace(table).memory, ll.place_of_states(table)
+    for k in range(table.n_states):
+        table.own[table[first + k]] = following[k]
 
 
 @internal

@@ -105,13 +105,11 @@ def _to_controls(table):
 
 @internal
 def _go_on(table):
-    """Remember controls and forces, and let the shares of the contacts go on."""
-    own, kept = table.own, cn.memory_of(table)
+    """Remember controls and forces, and what the law is to know at the next sample."""
+    kept = cn.memory_of(table)
     kept.known[0] = 1.0
     copy(table.answer, kept.controls, table.nu)
     remember(table)
-    for k in range(table.states, table.states + table.n_states):
-        own[k] = min(max(own[k], 0.0), 1.0)
 
 
 @internal

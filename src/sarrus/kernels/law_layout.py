@@ -1,9 +1,9 @@
 """How a control law is handed to its kernel (`sarrus.kernels.command`): a table of its own, with entries named here.
 
-The native function of a law reads its own input [q | v | u = 0 | t | p | τ = 0 | settings of the law] and writes M,
-f, A, γ, Sᵀ (nu × nv), the rows J of the demands, their right-hand sides, the rows E on the multipliers (where there
-are any) and on the unknowns, the generalized forces that are demanded, the rates of the law's memory, and of each
-contact whether it is closed and which share of its largest force it may have.
+The native function of a law reads its own input [q | v | u = 0 | t | p | τ = 0 | settings of the law | period] and
+writes M, f, A, γ, Sᵀ (nu × nv), the rows J of the demands, their right-hand sides, the rows E on the multipliers (where
+there are any) and on the unknowns, the generalized forces that are demanded, what the law remembers for the next
+sample, and of each contact whether it is closed and which share of its largest force it may have.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ class LawSettings(Record):
     singular_cut: float
     scale_of_rows: float
     level_cut: float
-    period: float
     damping: float  # relative size below which directions of a level are damped, 0: none
 
 
@@ -28,7 +27,7 @@ class LawTable(Record, of=int):
     """A control law, as its kernel sees it.
 
     Then follow kind, first row or force, and number of rows of each level; the rows of the multipliers that are
-    measured; and room for a permutation.
+    measured; where each state is in the input; and room for a permutation.
     """
 
     nq: int
@@ -50,7 +49,7 @@ class LawTable(Record, of=int):
     n_measured: int  # multipliers of the plant
     measured: int  # where they go in the input, after an entry that is 1 when they are known
     n_states: int
-    states: int  # where they are in the input
+    period: int  # where it is in the input
     # of laws whose unknowns are the actuators and the forces of contacts: nu counts all of them
     actuators: int
     on_unknowns: int  # whether there are rows on the unknowns
@@ -87,7 +86,7 @@ class LawWorkspace(NamedTuple):
     selections: Any  # rows on the unknowns
     active: Any  # which rows count
     forces: Any
-    memory: Any  # rates of the states
+    memory: Any  # the states at the next sample
     contacts: Any  # whether they are closed, and the shares of their largest forces
     # vectors, among them a(0), M a(0) − f and a constraint force
     motion: Any
@@ -140,6 +139,11 @@ def law_workspace(table):
     return laid(table.work, law_sizes(table))
 
 
+def place_of_states(table):
+    """Return where in the table it stands where each state is in the input."""
+    return LEVELS + 3 * table.n_levels + table.n_measured
+
+
 def law_permutation(table):
     """Return the room for a permutation."""
-    return table + (LEVELS + 3 * table.n_levels + table.n_measured)
+    return table + (place_of_states(table) + table.n_states)

@@ -50,7 +50,7 @@ def bounds_of(table, k, near):
     limits = cn.physics_of(table)
     lower, upper = limits.lower[k], limits.upper[k]
     if near:
-        kept, reach = cn.memory_of(table).controls[k], limits.rate[0] * table.settings.period
+        kept, reach = cn.memory_of(table).controls[k], limits.rate[0] * table.own[table.period]
         lower, upper = max(lower, kept - reach), min(upper, kept + reach)
     return lower, upper
 

@@ -55,7 +55,7 @@ class LawPlan:
         entries["generic_rank"] = Term(f"W->{self.prefix}_rank", INT, counts=True)
         if contacts is not None:
             entries["contacts"] = Address(contacts)
-        room = int(ll.LEVELS + 3 * table.n_levels + table.n_measured)
+        room = int(ll.LEVELS + 3 * table.n_levels + table.n_measured + table.n_states)
         order = f"W->{self.prefix}_order"
         return Table("the law", clean(table, entries), entries, room, order, f"{self.prefix}_table")
 
@@ -170,14 +170,13 @@ def control_law(name: str, plan: LawPlan, kernels: Kernels) -> Entry:
         parts.append(listing(heading, [(macro, k, "") for k, macro in enumerate(names)]))
         parts.append(f"#define {upper}_FORCE(W, k) ((W)->{plan.prefix}_answer[{upper}_NU + (k)])\n")
     measured, forgotten = _memory(plan, own)
-    period = ll.LawSettings.places["period"]
     definitions = [
         plan.run(name, kernels),
         function(ask, f"    return {p}_run(W, q, v, t, {ll.ANSWER_ONLY}, u);"),
         function(
             ask_sample,
             *measured,
-            f"    W->{p}_tolerances[{period}] = period;",
+            f"    W->{p}_input[{law.table.period}] = period;",
             f"    return {p}_run(W, q, v, t, {ll.SAMPLE}, u);",
         ),
         function(reset, *forgotten),
@@ -190,23 +189,23 @@ def control_law(name: str, plan: LawPlan, kernels: Kernels) -> Entry:
 
 def _memory(plan: LawPlan, own: int) -> tuple[list[str], list[str]]:
     """Return what takes in measured multipliers, and what forgets; ``own`` is where the settings begin."""
-    law, p, memory = plan.law, plan.prefix, plan.law.memory
+    law, p, at = plan.law, plan.prefix, plan.law.table.measured
     measure, reset = ["    (void)multipliers;"], []
-    if memory is not None:
-        if memory.measured:
-            at = own + memory.measured_at
-            measure = [
-                "    if (multipliers) {",
-                f"        W->{p}_input[{at}] = 1.0;",
-                *(
-                    f"        W->{p}_input[{at + 1 + k}] = multipliers[{row}];"
-                    for k, row in enumerate(memory.measured)
-                ),
-                "    }",
-            ]
-            reset += [f"    W->{p}_input[{at + k}] = 0.0;" for k in range(1 + len(memory.measured))]
-        states = range(int(memory.rate.numel()))
-        reset += [f"    W->{p}_input[{own + memory.state_at + k}] = 0.0;" for k in states]
+    if law.measured:
+        measure = [
+            "    if (multipliers) {",
+            f"        W->{p}_input[{at}] = 1.0;",
+            *(
+                f"        W->{p}_input[{at + 1 + k}] = multipliers[{row}];"
+                for k, row in enumerate(law.measured)
+            ),
+            "    }",
+        ]
+        reset += [f"    W->{p}_input[{at + k}] = 0.0;" for k in range(1 + len(law.measured))]
+    for state in law.states:
+        for k, number in enumerate(state.start.tolist()):
+            like = repr(number) if state.like is None else f"W->{p}_input[{own + state.like + k}]"
+            reset.append(f"    W->{p}_input[{own + state.place + k}] = {like};")
     if law.limits is not None:
         values = ((law.limits.memory.known, "0.0"), *((slot, "-1.0") for slot in law.limits.slots))
         reset += [f"    W->{p}_memory[{place}] = {value};" for place, value in values]
