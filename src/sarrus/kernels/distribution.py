@@ -54,7 +54,9 @@ from sarrus.kernels.vectors import axpy, copy, dot, fill, is_finite
 
 # Programs for a level, each near what was found by that before it: at least so many, at most, and what it still misses
 # less for that, in parts of what it wants.
-_PASSES, _MOST_PASSES, _LESS = 3, 10, 1e-9
+_PASSES, _MOST_PASSES, _LESS = 3, 12, 1e-9
+# ε, relative to the square of the size of T; larger by this factor where rounding ends a program, up to the last.
+_NEARBY, _LARGER, _LARGEST = 1e-7, 100.0, 1e-2
 # The first of programs one after the other has limits that are so much tighter, relative to the largest unknown, every
 # other one half of that before it: so what was found before is inside.
 TIGHTER = 1e-9
@@ -300,6 +302,7 @@ def _fulfil(table, work, room, lines, cones, kind, slot, level, used, tells):
     if at_most and wake(table, room, lines, level) == 0:
         return used
     missed = misses_of(table, room, level)
+    room.nearby[0] = _NEARBY
     while turns < _PASSES or (turns < _MOST_PASSES and before - missed > _LESS * (1.0 + demanded)):
         # one that is the first does not know yet of tighter limits
         begins = tells and turns == 0
@@ -310,7 +313,10 @@ def _fulfil(table, work, room, lines, cones, kind, slot, level, used, tells):
         before, missed = missed, misses_of(table, room, level)
         turns += 1
         if not solved:
-            break
+            room.nearby[0] *= _LARGER
+            if room.nearby[0] > _LARGEST:
+                break
+            before = np.inf
     out = laid(room.across, cn.across_sizes(n, int(room.firsts[table.n_levels]), _most_rows(table)))
     count = 0
     if solved and missed > _MET * (1.0 + demanded):
