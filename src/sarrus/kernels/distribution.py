@@ -174,7 +174,7 @@ def _distribute(table, work, room, total, free, what):
     copy(work.table, room.rows, total * n)
     copy(work.right, room.right, total)
     begin_levels(table, work)
-    for level in range(table.n_levels):
+    for level in range(table.n_used):
         first = int(room.firsts[level])
         if table[ll.LEVELS + 3 * level] == ll.AT_MOST:
             at = _out(table, level)
@@ -215,7 +215,7 @@ def _choose(table, work, room, done, free, what):
 def _keep_all(table, work, room, used, near):
     """Find the unknowns of least cost with all levels as they are; tell whether the limits allow any."""
     lines, cones, kind = lay(table, work, room, near)
-    enter(table, room, lines, cones, table.n_levels, True)
+    enter(table, room, lines, cones, table.n_used - 1, True)
     if table.n_contacts == 0 and cones == 0:
         # they are of least norm already
         for i in range(lines):
@@ -244,7 +244,7 @@ def _weigh(table, work, room, near):
     copy(room.turned, work.turned, table.nu * table.nu)
     copy(room.wanted, table.answer, table.nu)
     lines, cones, kind = lay(table, work, room, near)
-    enter(table, room, lines, cones, table.n_levels, False)
+    enter(table, room, lines, cones, table.n_used - 1, False)
     slot = cn.memory_of(table).relaxed
     found = minimise(table, work, room, lines, cones, kind, ALL, 0, slot, used, True)
     if found:
@@ -263,7 +263,7 @@ def _descend(table, work, room, near):
     which these are, in directions that the level does not see. A program that rounding ends leaves what was found
     before it.
     """
-    n, levels, slots, first = table.nu, table.n_levels, cn.memory_of(table).relaxed, first_task(table)
+    n, levels, slots, first = table.nu, table.n_used, cn.memory_of(table).relaxed, first_task(table)
     size = cn.slot_size(n, _most_rows(table))
     copy(room.turned, work.turned, n * n)
     room.margin[0] = 0.0
@@ -374,7 +374,7 @@ def _most_rows(table):
 @internal
 def _note_misses(table, room, all_levels):
     """Write what levels miss to what they tell; of inequalities, where all others are as they were."""
-    for level in range(first_task(table), table.n_levels):
+    for level in range(first_task(table), table.n_used):
         at = _out(table, level)
         if table[ll.LEVELS + 3 * level] == ll.AT_MOST:
             table.answer[at + 2] = _demanded(table, room, level)

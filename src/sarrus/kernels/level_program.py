@@ -153,7 +153,7 @@ def _write_cost(table, work, room, cone, lines, cost, level, used, width):
     else:
         rho = 0.0
         _add_least(table, work, cone, used, width)
-    for k in range(first_task(table), table.n_levels):
+    for k in range(first_task(table), table.n_used):
         if cost == ALL:
             rho = cn.physics_of(table).relaxation[k]
         if cost == ALL or (cost == ONE and k == level):
