@@ -90,6 +90,17 @@ class ContactTerms:
         rows, bias, rate, gap = ca.substitute(parts, [e.p[on]], [ca.SX.ones(len(on))])
         return cls(contact_names(system), rows, bias, rate, gap, places)
 
+    @property
+    def row_names(self) -> tuple[str, ...]:
+        """Names of the rows: contact and number."""
+        return tuple(
+            f"{name}.{k}" for name, p in zip(self.names, self.places) for k in range(p.stop - p.start)
+        )
+
+    def per_row(self, values: ca.SX) -> ca.SX:
+        """Return a column with an entry for each contact as one with an entry for each row of the contacts."""
+        return ca.vertcat(*[values[k] for k, p in enumerate(self.places) for _ in range(p.stop - p.start)])
+
 
 @dataclass(frozen=True, eq=False)
 class Distribution(Command):
@@ -141,6 +152,9 @@ class ContactLaw(Law):
     tasks : demands in order of priority.
     closed, share : columns with an entry for each contact, over the symbols of the system and the settings: 1 where it
         is closed, and the share of its largest normal force that it may have.
+    sliding : likewise 1 where a closed contact slides: it has no friction and is not held along its plane.
+    reflexes : levels before the tasks, of which no number of ``relaxation`` speaks: they have the largest of these.
+        `Distribution` has no `Level` of them.
     options : `ContactOptions`; each of them may be given by its name instead.
     """
 
@@ -154,19 +168,25 @@ class ContactLaw(Law):
         share: ca.SX,
         settings: Settings,
         *,
+        sliding: ca.SX | None = None,
+        reflexes: Sequence[Demand] = (),
         terms: ContactTerms | None = None,
         options: ContactOptions | None = None,
         **by_name: Any,
     ) -> None:
         options = replace(options or ContactOptions(), **by_name)
         self.system, self.terms = system, terms or ContactTerms.of(system)
-        self._closed, self._share = closed, share
+        self._closed, self._share, self.reflexes = closed, share, len(reflexes)
+        self._held = self.terms.per_row(closed)
+        if sliding is not None:
+            for k, p in enumerate(self.terms.places):
+                self._held[p.start + 1 : p.stop] *= 1.0 - sliding[k]
         name = type(self).__name__
         friction = options.kind_of_friction(name)
         damping = settings.add("contact_damping", options.contact_damping, 1, name)
-        super().__init__(system, [self._physics(damping), *tasks], settings)
+        super().__init__(system, [self._physics(damping), *reflexes, *tasks], settings)
         self.cost_weights = positive_weights(system, options.weights)
-        physics = options.physics(name, system, self.unknowns, len(self.levels))
+        physics = options.physics(name, system, self.unknowns, len(tasks), len(reflexes))
         self._connect(physics, friction, options.constraints, options.hold)
 
     # --- what is compiled -------------------------------------------------------------------------------
@@ -186,27 +206,17 @@ class ContactLaw(Law):
 
     def _physics(self, damping: ca.SX) -> Demand:
         """Return the first level: A_c a = −γ − damping ċ where closed, λ = 0 where open."""
-        terms, nu = self.terms, self.system.nu
-        shut = self.per_row(self._closed)
+        terms, nu, shut = self.terms, self.system.nu, self._held
         unknowns = ca.horzcat(ca.SX(shut.numel(), nu), ca.diag(1.0 - shut))
-        names = tuple(
-            f"{name}.{k}" for name, p in zip(terms.names, terms.places) for k in range(p.stop - p.start)
-        )
         wanted = shut * (-terms.bias - damping * terms.rate)
-        return Demand("contacts", names, ca.diag(shut) @ terms.rows, wanted, unknowns=unknowns)
-
-    def per_row(self, values: ca.SX) -> ca.SX:
-        """Return a column with an entry for each contact as one with an entry for each row of the contacts."""
-        return ca.vertcat(
-            *[values[k] for k, p in enumerate(self.terms.places) for _ in range(p.stop - p.start)]
-        )
+        return Demand("contacts", terms.row_names, ca.diag(shut) @ terms.rows, wanted, unknowns=unknowns)
 
     def outputs(self) -> dict[str, ca.SX]:
         """Return what the native function gives, with the contacts."""
         outputs = super().outputs()
         count = self.constraint_rows
         outputs["rows"], outputs["bias"] = outputs["rows"][:count, :], outputs["bias"][:count]
-        pushing = ca.diag(self.per_row(self._closed)) @ self.terms.rows
+        pushing = ca.diag(self._held) @ self.terms.rows
         outputs["actuation"] = ca.vertcat(outputs["actuation"], pushing)
         outputs["contacts"] = ca.vertcat(self._closed, self._share)
         return outputs
@@ -307,7 +317,7 @@ class ContactLaw(Law):
         return Distribution(
             found.u,
             found.rank,
-            found.levels,
+            (found.levels[0], *found.levels[1 + self.reflexes :]),
             Status.INFEASIBLE if outcome == "held" else found.status,
             self.contact_forces,
             self._determined(q, v, t),

@@ -60,10 +60,12 @@ class ContactOptions:
         check_known("friction", self.friction, FRICTION, law, element="friction")
         return FRICTION[self.friction]
 
-    def physics(self, law: str, system: System, unknowns: int, levels: int) -> Array:
-        """Return limits and weights as the kernel of a law takes them; `ArgumentError` for what cannot be meant."""
+    def physics(self, law: str, system: System, unknowns: int, tasks: int, reflexes: int) -> Array:
+        """Return limits and weights as the kernel of a law takes them; `ArgumentError` for what cannot be meant.
+
+        ``tasks`` and ``reflexes`` are levels that follow physics: numbers of ``relaxation`` are about the former."""
         contacts = system.equations.contacts
-        sizes = cn.physics(system.nu, len(contacts), unknowns, levels)
+        sizes = cn.physics(system.nu, len(contacts), unknowns, 1 + reflexes + tasks)
         data = np.zeros(sum(sizes))
         parts = laid(data, sizes)
         parts.lower[:], parts.upper[:] = self._bounds(law, system)
@@ -72,13 +74,14 @@ class ContactOptions:
         parts.weights[:] = [*weights, *[small] * (unknowns - system.nu)]
         if self.relaxation is not None:
             rho = real_array(self.relaxation)
-            if rho.shape not in ((), (levels - 1,)) or not np.all(rho > 0.0):
+            if rho.shape not in ((), (tasks,)) or not np.all(rho > 0.0):
                 raise ArgumentError(
-                    f"{law}: relaxation must be None, a positive number or {levels - 1} of them, got "
+                    f"{law}: relaxation must be None, a positive number or {tasks} of them, got "
                     f"{self.relaxation!r}",
                     element="relaxation",
                 )
-            parts.relaxation[1:] = rho
+            parts.relaxation[1 : 1 + reflexes] = rho.max(initial=0.0)
+            parts.relaxation[1 + reflexes :] = rho
         given = self.coefficients or {}
         for k, contact in enumerate(contacts):
             own = given.get(contact.name, contact.friction_coefficient)

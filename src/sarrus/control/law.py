@@ -170,7 +170,7 @@ class Law:
         """Forget what was measured and remembered; a simulation begins so."""
         if self.measured:
             self.arrays.input[self.table.measured :][: 1 + len(self.measured)] = 0.0
-        own = self._own_input()
+        self.period, own = 0.0, self._own_input()
         for state in self.states:
             size = len(state.start)
             own[state.place :][:size] = state.start if state.like is None else own[state.like :][:size]
