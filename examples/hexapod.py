@@ -1,16 +1,14 @@
 """A hexapod of 18 motors loses the ground under a foot, standing and walking: in MuJoCo's plant, told late or never.
 
-The plant is MuJoCo's, with soft contacts; nothing tells it the gait. The floor opens under one foot for a while. The law
-sees q and v every 2 ms, and is told that the contact is gone after 20 ms, after 100 ms or never. What it does then with
-its own senses (`control.ContactSense`) and without them: how far the trunk tilts, how fast joints get, when it stands on
-six feet again.
+The plant is MuJoCo's, with soft contacts; nothing tells it the gait. The floor opens under one foot for a while. The
+law sees q and v every 2 ms, and is told that the contact is gone after 20 ms, after 100 ms or never. What it does then
+with its own senses (`control.ContactSense`) and without them: how far the trunk tilts, how fast joints get, and whether
+it stands on six feet again.
 """
 
 from __future__ import annotations
 
-import json
 import tempfile
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -37,7 +35,7 @@ MOTORS = tuple(f"{leg}_{joint}" for leg in LEGS for joint in ("yaw", "hip", "kne
 
 
 def build(**contact: Any) -> sr.Mechanism:
-    """Return the robot: trunk (7), then yaw, hip and knee of each leg [rad], zero where the legs stand as it was built."""
+    """Return the robot: trunk (7), then yaw, hip and knee of each leg [rad], zero as it was built and stands."""
     mechanism = sr.Mechanism("hexapod")
     mechanism.add_body("trunk", 6.0, inertia=(0.04, 0.08, 0.1))
     mechanism.add_joint("trunk", "free", "world", "trunk", parent_pose=(0, 0, height()))
@@ -99,8 +97,8 @@ def walking_law(
 
 
 class Loss(NamedTuple):
-    """The floor under a foot falls by ``depth`` [m] at ``start`` and comes back, at 0.3 m/s at last, ``lasts`` [s] later;
-    the law is told ``told`` seconds after each, None: never."""
+    """The floor under a foot falls by ``depth`` [m] at ``start`` and comes back, at 0.3 m/s at last, ``lasts`` [s]
+    later; the law is told ``told`` seconds after each, None: never."""
 
     foot: str = "L2"
     start: float = 1.0

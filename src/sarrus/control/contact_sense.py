@@ -9,6 +9,8 @@ import casadi as ca
 from sarrus.base.errors import ArgumentError
 from sarrus.control.contact_law import LEAST_SHARE, ContactTerms
 from sarrus.control.demands import Demand, Settings, State
+from sarrus.control.tasks import centre_of_mass, quantity
+from sarrus.dynamics.system import System
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +31,8 @@ class ContactSense:
     speed : of a contact along its normal from which it is lost [m/s]; slip : along its plane, from which it slides.
     smoothing : time constant of the first-order filter of these velocities [s], for noise.
     gap : above which it is lost [m], whatever it does.
-    descent : with which the foot of a lost contact goes down [m/s]; depth : how far below the plane at most [m].
+    descent : by which the foot of a lost contact goes down faster than the robot falls [m/s]; depth : how far below the
+        plane it goes by itself [m].
     stiffness : rate at which it takes up that velocity [1/s].
     settle : time for which it goes at less than half of that, or slides at less than half of ``slip``, before it is
         closed and held again [s].
@@ -55,7 +58,13 @@ class TracedSense:
     """
 
     def __init__(
-        self, sense: ContactSense, terms: ContactTerms, wanted: ca.SX, share: ca.SX, settings: Settings
+        self,
+        sense: ContactSense,
+        system: System,
+        terms: ContactTerms,
+        wanted: ca.SX,
+        share: ca.SX,
+        settings: Settings,
     ) -> None:
         for entry in fields(sense):
             if not getattr(sense, entry.name) > 0.0:
@@ -63,7 +72,7 @@ class TracedSense:
                     f"sense: {entry.name} must be positive, got {getattr(sense, entry.name)!r}",
                     element=entry.name,
                 )
-        self.terms = terms
+        self.terms, self._falls = terms, _falls(system, terms)
         self._n = {
             entry.name: settings.add(f"sense.{entry.name}", getattr(sense, entry.name), 1, "sense")
             for entry in fields(sense)
@@ -92,8 +101,10 @@ class TracedSense:
 
         empty = ca.logic_and(sampled, ca.logic_or(measured == 0.0, gap > n["gap"]))
         goes = ca.logic_or(empty, ca.logic_and(measured != 1.0, normal > n["speed"]))
-        told = self._descent(gap)
-        held = ca.logic_and(normal < 0.5 * told, ca.logic_and(told > 0.5 * n["descent"], ca.logic_not(empty)))
+        told = self._descent(k)
+        held = ca.logic_and(
+            normal < 0.5 * told, ca.logic_and(told - self._falls[k] > 0.5 * n["descent"], ca.logic_not(empty))
+        )
         still = ca.if_else(lost.value > 0.5, held, along < 0.5 * n["slip"])
         rest = ca.fmin(ca.fmax(rested.value + ca.if_else(still, period, -period), 0.0), n["settle"])
         over = ca.logic_or(rest >= n["settle"], ca.logic_and(lost.value > 0.5, measured == 1.0))
@@ -111,11 +122,11 @@ class TracedSense:
         rested.next, risen.next = ca.if_else(goes_on, rest, 0.0), ca.if_else(wanted > 0.5, share, 1.0)
         return is_lost, ca.SX(is_sliding), risen.value
 
-    def _descent(self, gap: ca.SX) -> ca.SX:
+    def _descent(self, k: int) -> ca.SX:
         """Return the velocity at which the foot of a lost contact goes down, less and less near the lowest place."""
         n = self._n
-        near = 0.25 * n["stiffness"] * (gap + n["depth"])
-        return ca.fmin(ca.fmax(near, -n["descent"]), n["descent"])
+        near = 0.25 * n["stiffness"] * (self.terms.gap[k] + n["depth"])
+        return ca.fmin(ca.fmax(near, -n["descent"]), n["descent"]) + self._falls[k]
 
     def search(self) -> Demand:
         """Return the level of feet that look for the ground, or slide: down where they are lost, at rest across."""
@@ -124,6 +135,17 @@ class TracedSense:
         first = ca.DM([float(row in normals) for row in range(terms.rows.shape[0])])
         gone, sliding = per_row(self.lost), per_row(self.sliding)
         acts = gone + (1.0 - first) * sliding
-        told = -first * per_row(ca.vertcat(*[self._descent(terms.gap[k]) for k in range(len(terms.names))]))
+        told = -first * per_row(ca.vertcat(*[self._descent(k) for k in range(len(terms.names))]))
         wanted = acts * (rate * (told - terms.rate) - terms.bias)
         return Demand("lost contacts", terms.row_names, ca.diag(acts) @ terms.rows, wanted, soft=True)
+
+
+def _falls(system: System, terms: ContactTerms) -> list[ca.SX]:
+    """Return at which velocity the robot falls on the plane of each contact [m/s]; 0 where that is none of the world."""
+    contacts = system.mechanism.contacts if system.mechanism else {}
+    planes = {name: contacts[name].normal for name in terms.names if contacts[name].ground == "world"}
+    if not planes:
+        return [ca.SX(0.0)] * len(terms.names)
+    centre = quantity(system, centre_of_mass()).rate
+    speeds = {name: ca.fmax(-ca.dot(ca.DM(normal), centre), 0.0) for name, normal in planes.items()}
+    return [speeds.get(name, ca.SX(0.0)) for name in terms.names]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -18,6 +17,7 @@ from sarrus.control.contact_options import ContactOptions
 from sarrus.control.contact_sense import ContactSense, TracedSense
 from sarrus.control.demands import Demand, Settings, stacked
 from sarrus.control.gait import Gait, SwingFeet, TracedGait, Travel
+from sarrus.control.law_options import chosen
 from sarrus.control.tasks import Task
 from sarrus.dynamics.system import System
 
@@ -52,8 +52,8 @@ class LeggedController(ContactLaw):
         until they do again; ``contact_states`` tells. None: closed is what the gait or the settings call so.
     options : `ContactOptions`, or each of them by its name; shares need a ``largest_force``.
 
-    For infeasible limits `solve` and the error name the contacts and actuators in conflict; ``hold=True`` keeps the
-    last controls instead.
+    For infeasible limits `solve` and the error name the contacts and actuators in conflict; ``hold=True`` damps the
+    joints instead, within the limits of the actuators.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class LeggedController(ContactLaw):
         options: ContactOptions | None = None,
         **by_name: Any,
     ) -> None:
-        options = replace(options or ContactOptions(), **by_name)
+        options = chosen(options, ContactOptions, by_name)
         terms, settings = ContactTerms.of(system), Settings()
         traced = None
         if gait is not None:
@@ -77,7 +77,7 @@ class LeggedController(ContactLaw):
             closed, share = _commanded(terms, settings, hand_over, options.largest_force)
         sensed, reflexes = None, []
         if sense is not None:
-            sensed = TracedSense(sense, terms, closed, share, settings)
+            sensed = TracedSense(sense, system, terms, closed, share, settings)
             closed, share, reflexes = sensed.closed, sensed.share, [sensed.search()]
         demand = partial(_demand, system, settings, traced, terms, closed)
         levels = [_level(system, level, k, demand) for k, level in enumerate(tasks)]
