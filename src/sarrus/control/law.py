@@ -74,9 +74,8 @@ class Law:
     ) -> None:
         system.without_activations("control laws")
         options = chosen(options, LawOptions, by_name)
-        self.system = system
+        self.system, self.states, self.measured = system, tuple(settings.states), settings.measured
         self.levels = self._in_order(levels, options.traced_bounds(system, settings))
-        self.states, self.measured = tuple(settings.states), settings.measured
         self.name, self.needs_samples = type(self).__name__, bool(settings.states)
         self.symbols = (*settings.symbols, settings.period)
         self.unknowns, self.constraint_rows = self._dimensions()
@@ -249,7 +248,7 @@ class Law:
             self.limits.forget()
         if self.measured:
             self.arrays.input[self.table.measured :][: 1 + len(self.measured)] = 0.0
-        own = self._own_input()
+        self.period, own = 0.0, self._own_input()
         for state in self.states:
             size = len(state.start)
             own[state.place :][:size] = state.start if state.like is None else own[state.like :][:size]
