@@ -71,8 +71,7 @@ def walking_law(system: sr.System, speed: float = SPEED, **options: Any) -> cont
     upright = control.Task(control.orientation("trunk"), np.zeros(3), 200.0, 25.0, name="upright")
     return control.LeggedController(
         system, [[height, upright], control.SwingFeet(), control.Balance()], gait=gait, weights=LOSS,
-        coefficients=dict.fromkeys(CORNERS, PLANNED), largest_force=FORCE, hold=True, relaxation=[1e8, 1e6, 1e4],
-        **options,
+        **{"coefficients": dict.fromkeys(CORNERS, PLANNED), "largest_force": FORCE, "hold": True} | options,
     )  # fmt: skip
 
 
