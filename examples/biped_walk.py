@@ -67,7 +67,7 @@ def walking_law(system: sr.System, speed: float = SPEED, **options: Any) -> cont
         "trunk", CORNERS, period=0.8, duty=0.575, velocity=(speed, 0.0), start=START, ramp=0.05, apex=0.05,
         reach=0.4, steps=steps,
     )  # fmt: skip
-    height = control.Task(control.centre_of_mass("z"), [HEIGHT], 200.0, 25.0, name="height")
+    height = control.Height(HEIGHT)
     upright = control.Task(control.orientation("trunk"), np.zeros(3), 200.0, 25.0, name="upright")
     return control.LeggedController(
         system, [[height, upright], control.SwingFeet(), control.Balance()], gait=gait, weights=LOSS,

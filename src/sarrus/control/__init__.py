@@ -3,7 +3,7 @@
 Motion          `ProjectedInverseDynamics`, `OperationalSpaceTracking`, `ComputedTorque`, `Regulator`
 Forces          `HybridMotionForce`
 Constraints     `ServoConstraint`
-Contacts        `LeggedController` with `ContactForce`, `Gait`, `SwingFeet`, `Travel`, `CaptureSteps`, `Balance`;
+Contacts        `LeggedController` with `ContactForce`, `Gait`, `SwingFeet`, `Travel`, `CaptureSteps`, `Balance`, `Height`;
                 `ContactLaw`, `ContactOptions`, `Distribution`
 Priorities      `TaskHierarchy` of `Task`s about coordinates, a `point`, an `orientation`, the `centre_of_mass`
 Simulation      ``sr.simulate(control=law, sample_time=Sampling(...))``: sample time, delay, noise
@@ -20,6 +20,7 @@ from sarrus.control.contact_options import ContactOptions
 from sarrus.control.controllability import Controllability, controllability
 from sarrus.control.demands import Command, Demand, ForceDemand, Level, Settings
 from sarrus.control.gait import Gait, SwingFeet, Travel
+from sarrus.control.ground import Height
 from sarrus.control.hybrid_motion_force import HybridMotionForce
 from sarrus.control.law import Law
 from sarrus.control.legged_controller import LeggedController
@@ -44,6 +45,7 @@ __all__ = [
     "Distribution",
     "ForceDemand",
     "Gait",
+    "Height",
     "HybridMotionForce",
     "Law",
     "LeggedController",

@@ -17,13 +17,14 @@ from sarrus.control.contact_options import ContactOptions
 from sarrus.control.contact_sense import ContactSense, TracedSense
 from sarrus.control.demands import Demand, Settings, stacked
 from sarrus.control.gait import Gait, SwingFeet, TracedGait, Travel
+from sarrus.control.ground import Height
 from sarrus.control.law_options import chosen
 from sarrus.control.tasks import Task
 from sarrus.dynamics.system import System
 
 SENSE = ContactSense()
 
-_One = Task | ContactForce | SwingFeet | Travel | Balance
+_One = Task | ContactForce | SwingFeet | Travel | Balance | Height
 
 
 class LeggedController(ContactLaw):
@@ -40,8 +41,8 @@ class LeggedController(ContactLaw):
     ----------
     system : the model, with contacts (`Mechanism.add_contact`, `add_contact_patch`). Closures and passive joints are
         ordinary; redundant contacts too: see ``determined`` of `Distribution`.
-    tasks : levels, the most important first; each a `Task`, `ContactForce`, `SwingFeet`, `Travel`, `Balance`, or a
-        list of them at the same level.
+    tasks : levels, the most important first; each a `Task`, `ContactForce`, `SwingFeet`, `Travel`, `Balance`,
+        `Height`, or a list of them at the same level.
     gait : which contacts are closed when. Without one all are, and the settings NAME.closed (1 or 0) open and close
         them: measured contacts, or a schedule of the user's own. From sample to sample the share of ``largest_force``
         that a contact may have then goes to 1 or 0 within ``hand_over`` [s]; it is open when its share is used up.
@@ -72,7 +73,7 @@ class LeggedController(ContactLaw):
         traced = None
         if gait is not None:
             traced = TracedGait(gait, system, terms, settings)
-            closed, share = traced.closed, traced.share
+            terms, closed, share = traced.terms, traced.closed, traced.share
         else:
             closed, share = _commanded(terms, settings, hand_over, options.largest_force)
         sensed, reflexes = None, []
@@ -162,9 +163,9 @@ def _demand(
         return task.demand(system, settings, name)
     if isinstance(task, ContactForce):
         return task.demand(system, terms, closed, settings, name)
-    if not isinstance(task, SwingFeet | Travel | Balance):
+    if not isinstance(task, SwingFeet | Travel | Balance | Height):
         raise ArgumentError(
-            f"{system.name}: a task must be a Task, ContactForce, SwingFeet, Travel or Balance, or a list of them, got "
+            f"{system.name}: a task must be a Task, ContactForce, SwingFeet, Travel, Balance or Height, or a list of them, got "
             f"{task!r}",
             element="tasks",
         )
@@ -172,4 +173,6 @@ def _demand(
         raise ArgumentError(f"{system.name}: {name!r} needs a gait; give gait=", element=name)
     if isinstance(task, Travel):
         return gait.travel(task, settings)
+    if isinstance(task, Height):
+        return gait.height(task, settings)
     return gait.swing(task) if isinstance(task, SwingFeet) else gait.balance(task)
