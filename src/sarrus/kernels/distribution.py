@@ -170,10 +170,10 @@ def _choose_rows(table, work, room, total, threshold):
 @internal
 def _distribute(table, work, room, total, free, what):
     """Find the unknowns for the rows that count; return what became of it."""
-    n, answer, done = table.nu, table.answer, 0
+    n, answer = table.nu, table.answer
     copy(work.table, room.rows, total * n)
     copy(work.right, room.right, total)
-    begin_levels(table, work)
+    done = begin_levels(table, work, total)
     for level in range(table.n_used):
         first = int(room.firsts[level])
         if table[ll.LEVELS + 3 * level] == ll.AT_MOST:

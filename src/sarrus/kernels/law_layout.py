@@ -112,6 +112,7 @@ class LawWorkspace(NamedTuple):
     table: Any  # T of all levels
     right: Any  # d
     turned: Any  # unknowns
+    idle: Any  # whether an unknown moves nothing, as the force of an open contact
     # a level's rows turned so that they are at right angles, and how
     spread: Any
     spin: Any
@@ -131,7 +132,8 @@ def law_sizes(table):
         forces=n_forces * nv, memory=table.n_states, contacts=2 * table.n_contacts,
         motion=big, load=big, constraint=big, diagonal=big, beta=big, beta2=big, norms=big, along=big, y=big, step=big,
         basis=nv * nv, product=nv * nv, inner=nv * nv, push=nu * nv, gain=nu * nv, reaction=nu * nc, rest=nc,
-        panel=longest * nu, table=total * nu, right=total, turned=nu * nu, spread=longest * nu, spin=longest * longest,
+        panel=longest * nu, table=total * nu, right=total, turned=nu * nu, idle=nu,
+        spread=longest * nu, spin=longest * longest,
     )  # fmt: skip
 
 

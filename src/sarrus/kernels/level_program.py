@@ -186,8 +186,9 @@ def _add_least(table, work, cone, used, width):
         turned, weight = work.turned + k * n + used, 2.0 * limits.weights[k]
         for a in range(free):
             share = weight * turned[a]
-            cone.linear[a] += share * answer[k]
-            axpy(share, turned, cone.quadratic + a * width, a + 1)
+            if share != 0.0:
+                cone.linear[a] += share * answer[k]
+                axpy(share, turned, cone.quadratic + a * width, a + 1)
 
 
 @internal
