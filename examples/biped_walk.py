@@ -209,7 +209,7 @@ def main(runs: int = 10) -> dict[str, Any]:
     assert figures["slip"] < 3e-3
     assert figures["commanded_cone_excess"] < 1e-9
     assert figures["peak_torque"] <= TORQUE + 1e-9
-    assert "held" not in pilot.outcomes
+    assert "damped" not in pilot.outcomes
 
     # The same law in MuJoCo: how far the trunks are from each other in ten seconds.
     for name, softness in (("soft", SOFT), ("stiff", STIFF)):

@@ -159,7 +159,7 @@ def main(phases: dict[str, float] = PHASES) -> dict[str, Any]:
     torque = float(np.abs(run.u).max())
     assert cones < 1e-9
     assert torque <= TORQUE + 1e-9
-    assert "held" not in pilot.outcomes
+    assert "damped" not in pilot.outcomes
 
     # What the plant made of it: forces of the feet, means over each step.
     assert run.contact_row_names[:3] == ("FL.n", "FL.t1", "FL.t2")

@@ -48,7 +48,7 @@ class Walk(NamedTuple):
     torque: float
     loss: float
     relaxed: float
-    held: int
+    damped: int
     cones: float
     speed: float
 
@@ -137,7 +137,7 @@ def walk(law: control.LeggedController, seed: int, push: Push | None = None) -> 
     forwards, sideways = plant.data.qpos[:2] - start
     return Walk(
         float(forwards), float(sideways), aside, fell, slips, worst, torque, loss,
-        outcomes.count("relaxed") / len(outcomes), outcomes.count("held"), cones,
+        outcomes.count("relaxed") / len(outcomes), outcomes.count("damped"), cones,
         float(np.mean(speeds[-round(0.8 / SAMPLE) :])),
     )  # fmt: skip
 
@@ -167,7 +167,7 @@ def summary(name: str, walks: list[Walk]) -> dict[str, Any]:
         "peak_torque": max(walk.torque for walk in walks),
         "loss_per_second": float(np.mean([walk.loss for walk in walks])) / (STAND + TROT),
         "relaxed": float(np.mean([walk.relaxed for walk in walks])),
-        "held": sum(walk.held for walk in walks),
+        "damped": sum(walk.damped for walk in walks),
         "cone_excess": max(walk.cones for walk in walks),
         "least_speed_at_the_end": min(walk.speed for walk in walks),
     }
@@ -192,7 +192,7 @@ def main(runs: int = 10) -> dict[str, Any]:
     pushed = [walk(law, seed, push) for seed, push in enumerate(pushes)]
     figures["pushed"] = summary(f"{PUSH:.0f} N for {PUSH_LASTS} s", pushed)
     for found in figures.values():
-        assert found["falls"] == found["held"] == 0
+        assert found["falls"] == found["damped"] == 0
         assert found["least_distance"] >= 2.0
         assert found["cone_excess"] < 1e-9
         assert found["peak_torque"] <= TORQUE + 1e-9

@@ -351,26 +351,28 @@ def test_what_cannot_be_names_contacts_and_actuators() -> None:
     assert strong.solve(q, np.zeros(6)).u[2] == pytest.approx(-2.0 * G, rel=1e-6)
 
 
-def test_a_law_that_holds_keeps_the_last_controls() -> None:
-    """Contacts that leave their plane would have to be pulled back."""
+def test_a_law_that_holds_damps_the_joints() -> None:
+    """Contacts that leave their plane would have to be pulled back: motors slow the box down within their limits."""
     system = box(0.2)
     q, leaving = system.neutral(), np.array([0.0, 0.0, 0.1, 0.0, 0.0, 0.0])
     law = control.LeggedController(system, [], limits=(-1, 1), contact_damping=200.0, hold=True)
-    with pytest.raises(SolveError, match="no forces lie inside all limits"):
-        law.sample(q, leaving, 0.0, PERIOD)  # nothing to hold yet
-    kept = law.sample(q, np.zeros(6), 0.0, PERIOD)
-    assert_allclose(law.sample(q, leaving, PERIOD, PERIOD), kept, rtol=0.0, atol=0.0)
-    assert law.outcome == "held"
+    # in free fall along the slope and to it: gravity is more than a newton stops
+    assert_allclose(law.sample(q, leaving, 0.0, PERIOD), [-1.0, 0.0, 1.0], rtol=0.0, atol=1e-9)
+    assert law.outcome == "damped"
+    for speed, expected in ((-0.01, 0.4), (-1.0, 1.0)):  # 2 kg, 20/s
+        aside = np.array([0.0, speed, 0.1, 0.0, 0.0, 0.0])
+        assert_allclose(law.sample(q, aside, 0.0, PERIOD), [-1.0, expected, 1.0], rtol=0.0, atol=1e-9)
     told = law.solve(q, leaving, throw=False)
     assert told.status is Status.INFEASIBLE
     assert told.conflict[0].startswith("contact 'foot")
     assert "actuator 'z'" in told.conflict
-    with pytest.raises(SolveError, match="held: contact 'foot"):
+    with pytest.raises(SolveError, match="damped joints: contact 'foot"):
         law.solve(q, leaving)
     assert law.solve(q, np.zeros(6)).outcome == "exact"
     law.reset()
-    with pytest.raises(SolveError, match="no forces"):
-        law(q, leaving)
+    fails = control.LeggedController(system, [], limits=(-1, 1), contact_damping=200.0)
+    with pytest.raises(SolveError, match="no forces lie inside all limits"):
+        fails(q, leaving)
 
 
 def test_a_rate_that_is_too_low_is_not_blamed_on_others() -> None:

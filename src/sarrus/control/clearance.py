@@ -132,7 +132,7 @@ def _gap(place: SurfaceContact, frames: Frames) -> Jet:
         return through(lambda c: nearest(place, c, ca.SX.eye(3)).gap, centre)
     own = [frames.direction(geom.body, axis) for axis in geom.pose.rotation.T]
     turned = vertcat([dot(axis, column) for column in own for axis in axes])
-    return through(lambda c, r: nearest(place, c, ca.horzcat(*ca.vertsplit(r, 3))).gap, centre, turned)
+    return through(lambda c, r: nearest(place, c, ca.horzcat(r[:3], r[3:6], r[6:])).gap, centre, turned)
 
 
 def _geom(shape: Shape, name: str, mechanism: Mechanism) -> Geom:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields
 from typing import Any
 
 import casadi as ca
@@ -11,35 +11,23 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sarrus.base.arrays import Array
-from sarrus.base.errors import ArgumentError, SolveError
-from sarrus.base.status import Status
+from sarrus.base.errors import ArgumentError
 from sarrus.contacts.activity import active, contact_names, switch_off
 from sarrus.control.contact_options import ContactOptions
-from sarrus.control.demands import Command, Demand, Settings
+from sarrus.control.demands import Command, Demand, ForceDemand, Settings
 from sarrus.control.law import Law
+from sarrus.control.law_limits import LawLimits
+from sarrus.control.law_options import LawOptions, chosen
 from sarrus.dynamics.inverse_dynamics import positive_weights
 from sarrus.dynamics.ranks import generic_rank
 from sarrus.dynamics.system import System
 from sarrus.dynamics.workspace import Workspace
 from sarrus.equations.equations import activity_parameter, stick_parameter
 from sarrus.kernels import cone_layout as cl
-from sarrus.kernels import contact_layout as cn
 from sarrus.kernels import law_layout as ll
-from sarrus.kernels.c_function import distribution
 from sarrus.kernels.record import laid
 from sarrus.linalg.ranked import ROUNDING, ranked
-from sarrus.optimize.cone_rows import ConeRows
 
-OUTCOMES = {
-    cn.EXACT: "exact",
-    cn.RELAXED: "relaxed",
-    cn.JUMPED: "jumped",
-    cn.HELD: "held",
-    cn.FAILED: "infeasible",
-}
-# Part in a proof, relative to the largest of its kind, from which a limit is named; relative multiplier from which one
-# counts as reached.
-_PART, _REACHED = 0.1, 1e-3
 # A contact with a smaller share of its force than this is open.
 LEAST_SHARE = 1e-3
 
@@ -91,7 +79,7 @@ class ContactTerms:
         return cls(contact_names(system), rows, bias, rate, gap, places)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Distribution(Command):
     """The controls of a law with contacts, with the forces that go with them and what proves them.
 
@@ -100,23 +88,17 @@ class Distribution(Command):
     contact_forces : by contact, the force of the ground on the robot (n, t1, t2) [N] in the contact's frame.
     determined : by contact, which of these the motion and the controls determine; the others are chosen: at least cost,
         and of these with the least norm.
-    outcome : "exact": all tasks as their priorities allow; "relaxed": less, for the limits; "jumped": relaxed, and the
-        rate of the controls not kept; "held": no forces inside all limits, the last controls with their forces.
     cost : uᵀW u.
     gap, primal_residual, dual_residual, iterations : of the cone program; see `sarrus.optimize.ConeSolution`.
-    conflict : names of contacts and actuators whose limits stand against each other, or against the tasks where these
-        are relaxed; those that count most first.
     """
 
     contact_forces: dict[str, Array]
     determined: dict[str, np.ndarray]
-    outcome: str
     cost: float
     gap: float
     primal_residual: float
     dual_residual: float
     iterations: int
-    conflict: tuple[str, ...] = ()
 
     @property
     def message(self) -> str:
@@ -124,8 +106,8 @@ class Distribution(Command):
         if self.success:
             return self.status.diagnosis
         limits, missed = ", ".join(self.conflict), ", ".join(self.missed)
-        if self.outcome == "held":
-            return f"held: {limits}"
+        if self.outcome == "damped":
+            return f"damped joints: {limits}"
         return f"{self.outcome}: {missed}" + (f", for the limits of {limits}" if limits else "")
 
 
@@ -144,8 +126,6 @@ class ContactLaw(Law):
     options : `ContactOptions`; each of them may be given by its name instead.
     """
 
-    kernel = distribution
-
     def __init__(
         self,
         system: System,
@@ -158,16 +138,31 @@ class ContactLaw(Law):
         options: ContactOptions | None = None,
         **by_name: Any,
     ) -> None:
-        options = replace(options or ContactOptions(), **by_name)
+        options = chosen(options, ContactOptions, by_name)
         self.system, self.terms = system, terms or ContactTerms.of(system)
         self._closed, self._share = closed, share
         name = type(self).__name__
         friction = options.kind_of_friction(name)
         damping = settings.add("contact_damping", options.contact_damping, 1, name)
-        super().__init__(system, [self._physics(damping), *tasks], settings)
         self.cost_weights = positive_weights(system, options.weights)
-        physics = options.physics(name, system, self.unknowns, len(self.levels))
-        self._connect(physics, friction, options.constraints, options.hold)
+        self._friction = friction
+        super().__init__(system, [self._physics(damping), *tasks], settings, options=options)
+
+    def _in_order(
+        self, levels: Sequence[Demand | ForceDemand], bounds: Sequence[Demand]
+    ) -> tuple[Demand | ForceDemand, ...]:
+        physics, *tasks = levels
+        return physics, *bounds, *tasks
+
+    def _limits(self, options: LawOptions) -> LawLimits:
+        nu, places = self.system.nu, self.terms.places
+        return LawLimits(
+            self.name, self.table, self.levels,
+            options.physics(self.name, self.system, self.unknowns, len(self.levels) - 1),
+            actuators=self.system.actuator_names, contacts=self.terms.names, friction=self._friction,
+            places=[(nu + p.start, p.stop - p.start) for p in places],
+            constraints=options.constraints, hold=options.hold,
+        )  # fmt: skip
 
     # --- what is compiled -------------------------------------------------------------------------------
 
@@ -211,71 +206,6 @@ class ContactLaw(Law):
         outputs["contacts"] = ca.vertcat(self._closed, self._share)
         return outputs
 
-    # --- what the kernel takes -------------------------------------------------------------------------
-
-    def _connect(self, physics: Array, friction: int, constraints: ConeRows | None, hold: bool) -> None:
-        """Make the table of the contacts."""
-        n, count = self.unknowns, len(self.terms.names)
-        extra = constraints or ConeRows(np.zeros((0, n)), np.zeros(0), 0)
-        if extra.G.shape[1] != n:
-            raise ArgumentError(
-                f"{self.name}: constraints must be over {n} unknowns, {self.system.nu} controls and the forces "
-                f"{', '.join(self.terms.names)}, got {extra.G.shape[1]}",
-                element="constraints",
-            )
-        rows = cn.most_rows(self.system.nu, count, len(extra.h))
-        places = [v for p in self.terms.places for v in (self.system.nu + p.start, p.stop - p.start)]
-        total = sum(level.wanted.numel() for level in self.levels if isinstance(level, Demand))
-        table = cn.ContactTable.zeros(3 * count + 3 * len(extra.cones) + 2 * rows + n + 1 + count + total)
-        table.friction, table.hold = friction, hold
-        table.extra_linear, table.extra_cones = extra.linear, len(extra.cones)
-        table.extra_rows = len(extra.h)
-        table[cn.PLACES : cn.PLACES + 2 * count + len(extra.cones)] = [*places, *extra.cones]
-        work = sum(cn.distribution_sizes(n, total, len(self.levels), rows, sum(cl.cone_sizes(n, rows))))
-        memory, report = cn.memory(n, rows, len(self.levels)), cn.report(self.system.nu, count, len(extra.h))
-        self.report_layout = laid(0, report)
-        self.contact_arrays = {
-            "physics": physics,
-            "extra": np.concatenate([extra.G.ravel(), extra.h, [0.0]]),
-            "memory": np.zeros(sum(memory)),
-            "work": np.zeros(work),
-            "report": np.zeros(sum(report)),
-        }
-        self.memory_layout = laid(0, memory)
-        self.contact_table = table
-        self.attach_contacts()
-        self._forget()
-
-    def attach_contacts(self) -> None:
-        """Have the tables point to the arrays of this law."""
-        for entry, array in self.contact_arrays.items():
-            setattr(self.contact_table, entry, array)
-        self.table.contacts = self.contact_table
-
-    def _copy(self) -> ContactLaw:
-        duplicate = super()._copy()
-        assert isinstance(duplicate, ContactLaw)
-        duplicate.contact_table = self.contact_table.copy()
-        duplicate.contact_arrays = {entry: array.copy() for entry, array in self.contact_arrays.items()}
-        duplicate.attach_contacts()
-        return duplicate
-
-    def _forget(self) -> None:
-        kept = self.contact_arrays["memory"]
-        kept[self.memory_layout.known], kept[self.slots] = 0.0, -1.0
-
-    @property
-    def slots(self) -> list[int]:
-        """Where the memories of programs begin, each with what tells whether it is known: −1 where it is not."""
-        layout, count = self.memory_layout, 2 * len(self.levels)
-        size = (len(self.contact_arrays["memory"]) - layout.relaxed) // count
-        return [layout.exact, *(layout.relaxed + k * size for k in range(count))]
-
-    def reset(self) -> None:
-        """Forget the last controls, forces and shares; a simulation begins so."""
-        super().reset()
-        self._forget()
-
     # --- what it tells ----------------------------------------------------------------------------------
 
     @property
@@ -283,11 +213,6 @@ class ContactLaw(Law):
         """The forces (n, t1, t2) [N] of the contacts that go with the last controls."""
         forces = self.arrays.answer[self.system.nu : self.unknowns]
         return {name: forces[p].copy() for name, p in zip(self.terms.names, self.terms.places)}
-
-    @property
-    def outcome(self) -> str:
-        """What became of the last distribution; see `Distribution`."""
-        return OUTCOMES[int(self.contact_arrays["report"][self.report_layout.outcome])]
 
     def solve(self, q: ArrayLike, v: ArrayLike, t: float = 0.0, *, throw: bool = True) -> Distribution:
         """Return u with forces, certificate and what became of each demand.
@@ -300,43 +225,19 @@ class ContactLaw(Law):
         return result
 
     def _command(self, q: ArrayLike, v: ArrayLike, t: float) -> Distribution:
-        report, layout = self.contact_arrays["report"], self.report_layout
-        report[layout.conflict :] = 0.0
         found = super()._command(q, v, t)
-        facts, outcome = report[layout.facts :], self.outcome
+        assert self.limits is not None
+        facts = self.limits.facts
         return Distribution(
-            found.u,
-            found.rank,
-            found.levels,
-            Status.INFEASIBLE if outcome == "held" else found.status,
-            self.contact_forces,
-            self._determined(q, v, t),
-            outcome,
-            float(found.u @ (self.cost_weights * found.u)),
-            float(facts[cl.GAP]),
-            float(facts[cl.PRIMAL]),
-            float(facts[cl.DUAL]),
-            int(facts[cl.COUNT]),
-            self._conflict() if outcome != "exact" else (),
+            **{entry.name: getattr(found, entry.name) for entry in fields(found)},
+            contact_forces=self.contact_forces,
+            determined=self._determined(q, v, t),
+            cost=float(found.u @ (self.cost_weights * found.u)),
+            gap=float(facts[cl.GAP]),
+            primal_residual=float(facts[cl.PRIMAL]),
+            dual_residual=float(facts[cl.DUAL]),
+            iterations=int(facts[cl.COUNT]),
         )
-
-    def _conflict(self) -> tuple[str, ...]:
-        """Return whose limits are in the way, what counts most first.
-
-        For relaxed tasks these are the limits that are reached. Where there is no solution they are those that prove
-        it, and nothing makes a proof touch only what it needs: a small part beside others of its kind is not named.
-        """
-        report = self.contact_arrays["report"][self.report_layout.conflict :]
-        actuators, contacts = self.system.actuator_names, self.terms.names
-        names = [f"actuator {name!r}" for name in actuators]
-        names += [f"contact {name!r}" for name in contacts]
-        names += [f"constraint {k}" for k in range(len(report) - len(names))]
-        least = _PART if self.outcome in ("held", "infeasible") else _REACHED
-        most, counted = float(report.max(initial=0.0)), np.zeros(len(report), bool)
-        for part in np.split(np.arange(len(report)), np.cumsum([len(actuators), len(contacts)])):
-            counted[part] = report[part] > max(least * float(report[part].max(initial=0.0)), _REACHED * most)
-        order = np.argsort(-report, kind="stable")
-        return tuple(names[k] for k in order if counted[k])
 
     def _determined(self, q: ArrayLike, v: ArrayLike, t: float) -> dict[str, np.ndarray]:
         """Return which forces the motion determines: those of rows that no combination of rows lacks."""
@@ -354,11 +255,3 @@ class ContactLaw(Law):
         """Which contacts the law took as closed at its last call, in the order of the contacts."""
         closed = laid(self.arrays.work, ll.law_sizes(self.table)).contacts
         return np.asarray(closed[: len(self.terms.names)] != 0.0)
-
-    def _fail(self, q: ArrayLike, v: ArrayLike, t: float) -> None:
-        if self.outcome == "infeasible":
-            raise SolveError(
-                f"{self.name} of {self.system.name}: no forces lie inside all limits: {', '.join(self._conflict())} "
-                f"contradict each other. {Status.INFEASIBLE.remedy}"
-            )
-        super()._fail(q, v, t)

@@ -23,7 +23,7 @@ DERIVATIVES = ("rate", "acceleration")
 
 @dataclass(frozen=True, eq=False)
 class Demand:
-    """One level: rows J a + E λ = r, or ≤ r, over the symbols of a system, for laws of one's own as for the library's.
+    """One level: rows J a + E λ = r, or ≤ r, over the symbols of a system, as all laws are made of.
 
     The symbols are ``system.equations``: e.q, e.v, e.t, with e.rate for q̇, and the expressions made of them, such as
     e.mass_matrix, e.jacobian and e.kinetic_energy; and those that `Settings.add` returns. λ are the multipliers, Aᵀλ is
@@ -72,6 +72,13 @@ class Demand:
                     element=self.name,
                 )
             check_symbols(law, self.name, given, symbols)
+        if self.active is not None:
+            if not isinstance(self.active, ca.SX) or self.active.shape != (count, 1):
+                raise ArgumentError(
+                    f"{law}: active of the demand {self.name!r} must be a CasADi SX column of {count}",
+                    element=self.name,
+                )
+            check_symbols(law, self.name, self.active, symbols)
 
 
 def check_symbols(law: str, name: str, expression: ca.SX, symbols: ca.SX) -> None:
@@ -139,15 +146,27 @@ class Level:
 
 @dataclass(frozen=True, eq=False)
 class Command(Answer):
-    """The controls that a law asks for at a state. ``levels`` tells what became of each demand, in order.
+    """The controls that a law asks for at a state.
 
-    ``status``: OK; NOT_ACHIEVABLE where a demand is not fulfilled (least squares, after those above it).
+    Attributes
+    ----------
+    u : (nu,).
+    rank : of the constraints.
+    levels : what became of each demand, in order.
+    status : OK; NOT_ACHIEVABLE where a demand is not fulfilled (least squares, after those above it); INFEASIBLE where
+        joints are damped.
+    outcome : "exact": all levels as their priorities allow; "relaxed": less, for the limits; "jumped": relaxed, and the
+        rate of the controls not kept; "damped": nothing inside all limits, joints lose their velocities.
+    conflict : names of what has the limits that stand against each other, or against the levels where these are
+        relaxed; those that count most first.
     """
 
     u: Array
     rank: int
     levels: tuple[Level, ...]
     status: Status
+    outcome: str = "exact"
+    conflict: tuple[str, ...] = ()
 
     @property
     def missed(self) -> tuple[str, ...]:
@@ -162,7 +181,8 @@ class Command(Answer):
             for level in self.levels
             if not level.achieved
         )
-        return "; ".join(missed) or self.status.diagnosis
+        limits = f", for the limits of {', '.join(self.conflict)}" if self.conflict else ""
+        return "; ".join(missed) + limits if not self.success else self.status.diagnosis
 
 
 @dataclass(eq=False)

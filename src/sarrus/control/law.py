@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from typing import Any
 
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
 from sarrus.base.arrays import Array, read_only
-from sarrus.base.errors import ArgumentError
+from sarrus.base.errors import ArgumentError, SolveError
 from sarrus.base.numbers import real_array
 from sarrus.base.status import Status
 from sarrus.control.demands import (
@@ -23,13 +24,15 @@ from sarrus.control.demands import (
     stacked,
 )
 from sarrus.control.law_arrays import LawArrays
+from sarrus.control.law_limits import LawLimits
+from sarrus.control.law_options import LawOptions, chosen
 from sarrus.dynamics.evaluations import Evaluations
 from sarrus.dynamics.inverse_dynamics import positive_weights
 from sarrus.dynamics.ranks import generic_rank
 from sarrus.dynamics.system import System
 from sarrus.dynamics.workspace import Workspace
 from sarrus.kernels import law_layout as ll
-from sarrus.kernels.c_function import command
+from sarrus.kernels.c_function import command, distribution
 
 # Relative size below which a row of demands counts as a combination of those above it, or as out of reach.
 LEVEL_CUT = 1e-8
@@ -44,6 +47,9 @@ class Law:
     contradict those above them are fulfilled in the least-squares sense. What remains free of u is as near to
     ``preferred`` as it can be in the norm uᵀ diag(weights) u.
 
+    Limits are those of ``options`` (`LawOptions`, or each of them by its name): by default those of the mechanism's
+    actuators. They are never broken; where one is in the way, levels give way to it from the last one on.
+
     Give it to ``sr.simulate(control=...)``: it then runs in the compiled loop, with a ``sample_time`` or without.
     ``settings`` holds its gains and targets by name: assign to the items, nothing is compiled again.
 
@@ -54,8 +60,6 @@ class Law:
     sample is one memory, though: a thread that samples by itself takes a copy of its own.
     """
 
-    kernel = command
-
     def __init__(
         self,
         system: System,
@@ -64,9 +68,13 @@ class Law:
         *,
         weights: ArrayLike | None = None,
         preferred: ArrayLike | None = None,
+        options: LawOptions | None = None,
+        **by_name: Any,
     ) -> None:
         system.without_activations("control laws")
-        self.system, self.levels = system, tuple(levels)
+        options = chosen(options, LawOptions, by_name)
+        self.system = system
+        self.levels = self._in_order(levels, options.traced_bounds(system, settings))
         self.states, self.measured = tuple(settings.states), settings.measured
         self.name, self.needs_samples = type(self).__name__, bool(settings.states)
         self.symbols = (*settings.symbols, settings.period)
@@ -91,16 +99,44 @@ class Law:
             work=np.zeros(sum(ll.law_sizes(table))),
         )
         self.settings = SettingValues(f"{self.name} of {system.name}", settings.values, self._own_input())
+        self.arrays.tolerances.damping = options.checked_damping(self.name)
+        self.limits = self._limits(options)
+        self.kernel = command if self.limits is None else distribution
         self.is_prepared = False
         self._run_workspace: Workspace | None = None
         self._sees_run = False
         self._lock = threading.RLock()
 
+    def _in_order(
+        self, levels: Sequence[Demand | ForceDemand], bounds: Sequence[Demand]
+    ) -> tuple[Demand | ForceDemand, ...]:
+        """Return all levels, those of bounds where they belong."""
+        return *bounds, *levels
+
+    def _limits(self, options: LawOptions) -> LawLimits | None:
+        """Return what the kernel of laws with limits needs, None where there are none."""
+        physics = options.physics(self.name, self.system, self.unknowns, len(self.levels))
+        lower, upper = physics[: self.system.nu], physics[self.system.nu : 2 * self.system.nu]
+        own = any(isinstance(x, Demand) and (x.at_most or x.active is not None) for x in self.levels)
+        limited = np.isfinite([lower, upper]).any() or options.largest_rate > 0.0
+        if not (own or limited or options.constraints is not None):
+            return None
+        self.arrays.preferred[:] = np.clip(self.arrays.preferred, lower, upper)
+        return LawLimits(
+            self.name, self.table, self.levels, physics, actuators=self.system.actuator_names,
+            constraints=options.constraints, hold=options.hold,
+        )  # fmt: skip
+
+    @property
+    def outcome(self) -> str:
+        """What became of the last call: see `Command`."""
+        return "exact" if self.limits is None else self.limits.outcome
+
     def __call__(self, q: ArrayLike, v: ArrayLike, t: float = 0.0) -> Array:
         """Return u (nu,) at a state; `solve` tells more.
 
-        Raises `SolveError` where there is no acceleration (M not positive definite on the motions), or where u
-        would not be finite.
+        Raises `SolveError` where there is no acceleration (M not positive definite on the motions), where u would not
+        be finite, or where nothing is inside all limits (unless ``hold`` damps the joints then).
         """
         return self._run(q, v, t, ll.ANSWER_ONLY)
 
@@ -148,14 +184,20 @@ class Law:
 
     def _command(self, q: ArrayLike, v: ArrayLike, t: float) -> Command:
         """Return u with what became of each demand."""
+        if self.limits is not None:
+            self.limits.begin()
         u, facts = self(q, v, t), self.arrays.answer[self.unknowns :].tolist()
         parts = [facts[k : k + ll.PER_LEVEL] for k in range(1, len(facts), ll.PER_LEVEL)]
         levels = tuple(
             Level(level.name, int(rank), rest, demanded, level.soft)
             for level, (rank, rest, demanded) in zip(self.levels, parts)
         )
-        achieved = all(level.achieved for level in levels)
-        return Command(read_only(u), int(facts[0]), levels, Status.OK if achieved else Status.NOT_ACHIEVABLE)
+        achieved, outcome = all(level.achieved for level in levels), self.outcome
+        status = Status.OK if achieved else Status.NOT_ACHIEVABLE
+        return Command(
+            read_only(u), int(facts[0]), levels, Status.INFEASIBLE if outcome == "damped" else status, outcome,
+            self.limits.conflict() if self.limits is not None else (),
+        )  # fmt: skip
 
     @property
     def period(self) -> float:
@@ -167,7 +209,9 @@ class Law:
         self.arrays.input[self.table.period] = value
 
     def reset(self) -> None:
-        """Forget what was measured and remembered; a simulation begins so."""
+        """Forget what was measured and remembered, and the last controls; a simulation begins so."""
+        if self.limits is not None:
+            self.limits.forget()
         if self.measured:
             self.arrays.input[self.table.measured :][: 1 + len(self.measured)] = 0.0
         own = self._own_input()
@@ -218,6 +262,8 @@ class Law:
         vars(duplicate).update(vars(self))
         duplicate._lock = threading.RLock()
         duplicate.arrays = self.arrays.copy()
+        if self.limits is not None:
+            duplicate.limits = self.limits.copy(duplicate.table)
         duplicate.settings = SettingValues(
             f"{self.name} of {self.system.name}",
             {name: self.settings[name] for name in self.settings},
@@ -279,6 +325,12 @@ class Law:
         return int(work.table.generic_rank)
 
     def _fail(self, q: ArrayLike, v: ArrayLike, t: float) -> None:
+        if self.limits is not None and self.outcome == "infeasible":
+            what, names = "forces" if self.table.n_contacts else "controls", ", ".join(self.limits.conflict())
+            raise SolveError(
+                f"{self.name} of {self.system.name}: no {what} lie inside all limits: {names} contradict each other. "
+                f"{Status.INFEASIBLE.remedy}"
+            )
         x = self.system.pack(q, v, None, t)
         raise self.workspace().diagnose(x).error(f"{self.name} of {self.system.name}")
 
@@ -301,6 +353,9 @@ class Law:
             outputs["couplings"] = stacked(rows, "multipliers", e.nc)
         if any(level.unknowns is not None for level in rows):
             outputs["selections"] = stacked(rows, "unknowns", self.unknowns)
+        if any(level.active is not None for level in rows):
+            each = [ca.SX.ones(len(level.rows)) if level.active is None else level.active for level in rows]
+            outputs["active"] = ca.fmin(ca.fmax(ca.vertcat(*each), 0.0), 1.0)
         if forces:
             outputs["forces"] = ca.horzcat(*forces).T
         if self.states:
@@ -314,7 +369,7 @@ class Law:
         for level in self.levels:
             if isinstance(level, Demand):
                 count = level.wanted.numel()
-                levels.append((ll.ROWS, row, count))
+                levels.append((ll.AT_MOST if level.at_most else ll.ROWS, row, count))
                 row += count
             else:
                 levels.append((ll.FORCE, -1 if level.force is None else force, 0))
@@ -328,6 +383,7 @@ class Law:
         table.n_demands, table.n_forces, table.n_levels = row, force, len(levels)
         table.on_multipliers = "couplings" in self.native.outputs
         table.on_unknowns = "selections" in self.native.outputs
+        table.on_activity = "active" in self.native.outputs
         table.n_contacts = self._contact_count()
         table[ll.LEVELS : ll.LEVELS + len(tail)] = tail
         table.n_measured, table.n_states = len(self.measured), len(states)

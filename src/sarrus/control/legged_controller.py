@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -20,6 +19,7 @@ from sarrus.control.contact_options import ContactOptions
 from sarrus.control.demands import Demand, Settings, stacked
 from sarrus.control.gait import Gait, SwingFeet, TracedGait, Travel
 from sarrus.control.joint_bounds import JointLimits
+from sarrus.control.law_options import chosen
 from sarrus.control.tasks import Task
 from sarrus.dynamics.system import System
 
@@ -51,8 +51,8 @@ class LeggedController(ContactLaw):
         once, as a foot is that has lost the ground. A setting, "release".
     options : `ContactOptions`, or each of them by its name; shares need a ``largest_force``.
 
-    For infeasible limits `solve` and the error name the contacts and actuators in conflict; ``hold=True`` keeps the
-    last controls instead.
+    For infeasible limits `solve` and the error name the contacts and actuators in conflict; ``hold=True`` damps the
+    joints instead, within the limits of the actuators.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class LeggedController(ContactLaw):
         options: ContactOptions | None = None,
         **by_name: Any,
     ) -> None:
-        options = replace(options or ContactOptions(), **by_name)
+        options = chosen(options, ContactOptions, by_name)
         terms, settings = ContactTerms.of(system), Settings()
         traced = None
         if gait is not None:

@@ -29,8 +29,9 @@ class Streamed:
 def streamed(start: ArrayLike) -> Streamed:
     """Return a reference that is told to the law while it runs: by a planner, a pilot, another controller.
 
-    It begins at ``start``, a number or one for each row, at rest. ``law.settings.set_reference(NAME, x, rate, acceleration)``
-    sets the settings NAME.reference, NAME.reference_rate and NAME.reference_acceleration of the task NAME in one call.
+    It begins at ``start``, a number or one for each row, at rest. ``law.settings.set_reference(NAME, x, rate,
+    acceleration)`` sets NAME.reference, NAME.reference_rate and NAME.reference_acceleration of the task NAME in one
+    call.
     """
     return Streamed(start)
 

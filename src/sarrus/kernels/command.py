@@ -18,6 +18,7 @@ import numpy as np
 
 from sarrus.kernels import factor as fa
 from sarrus.kernels import law_layout as ll
+from sarrus.kernels.damped_step import damp_step
 from sarrus.kernels.flat import internal
 from sarrus.kernels.law_layout import LawTable
 from sarrus.kernels.native_call import call_native
@@ -27,6 +28,8 @@ from sarrus.kernels.vectors import add, axpy, clear_dot, copy, copy_scaled, dot,
 # A sum that is smaller than this, relative to its parts, is rounding: controls that move nothing, or no task, have no
 # gain.
 CANCELLED = 1e-13
+# Pivots tell the least singular value to about this factor.
+_NEAR_SINGULAR = 10.0
 
 
 def command(table: LawTable, x: Floats, what: int) -> int:
@@ -39,7 +42,9 @@ def command(table: LawTable, x: Floats, what: int) -> int:
     nu, first, done = table.nu, 0, 0
     begin_levels(table, work)
     for level in range(table.n_levels):
-        first, done = solve_level(table, work, level, first, done, total, table.nv - rank)
+        count = rows_of_level(table, level, table.nv - rank)
+        done = solve_level(table, work, level, first, count, done, total)
+        first += count
     roots, preferred = table.roots, table.preferred
     for k in range(nu):
         answer[k] = preferred[k] + roots[k] * answer[k]
@@ -188,6 +193,13 @@ def _levels(table, work, rank):
 
 
 @internal
+def rows_of_level(table, level, free):
+    """Return the number of rows of a level; those of a force are the motions."""
+    _, _, count = _level(table, level, free)
+    return count
+
+
+@internal
 def _level(table, level, free):
     """Return kind, first row or force, and number of rows of a level; those of a force are the motions."""
     at = ll.LEVELS + 3 * level
@@ -246,37 +258,41 @@ def begin_levels(table, work):
 
 
 @internal
-def solve_level(table, work, level, first, done, total, free):
+def solve_level(table, work, level, first, count, done, total):
     """Solve the rows T u = d of one level in what those before it leave; write what became of it.
 
-    ``first`` is its first row, ``done`` how many turned unknowns are used up. Returns both for the next level.
+    ``first`` is the first of its ``count`` rows, ``done`` how many turned unknowns are used up; returns how many then.
     """
-    nu, answer, step = table.nu, table.answer, work.step
-    _, _, count = _level(table, level, free)
+    nu, answer, step, settings = table.nu, table.answer, work.step, table.settings
     left = nu - done
     size = demanded = 0.0
-    for i in range(count):
-        norm = dot(work.table + (first + i) * nu, work.table + (first + i) * nu, nu)
-        size = max(size, norm)
-        demanded += work.right[first + i] ** 2
-        copy(work.table + ((first + i) * nu + done), work.panel + i * left, left)
+    for i in range(first, first + count):
+        size = max(size, dot(work.table + i * nu, work.table + i * nu, nu))
+        demanded += work.right[i] ** 2
+        copy(work.table + (i * nu + done), work.panel + (i - first) * left, left)
+    size = np.sqrt(size)
     T = _matrix(table, work, work.panel, count, left)
-    rank, rest = fa.solve(T, left, table.settings.level_cut, np.sqrt(size), work.right + first, work.y, step)
+    rank, rest = fa.solve(T, left, settings.level_cut, size, work.right + first, work.y, step)
+    if (
+        rank > 0
+        and settings.damping > 0.0
+        and abs(T.diagonal[rank - 1]) < settings.damping * size * _NEAR_SINGULAR
+    ):
+        rest = damp_step(table, work, first, count, done, settings.damping * size)
     out = nu + 1 + ll.PER_LEVEL * level
     answer[out], answer[out + 1], answer[out + 2] = rank, rest, np.sqrt(demanded)
-    first += count
     if rank <= 0:
-        return first, done
+        return done
     for k in range(nu):
         turned = work.turned + k * nu + done
         for c in range(left):
             answer[k] += turned[c] * step[c]
         fa.apply_q_transposed(T, rank, turned)
-    for i in range(first, total):
+    for i in range(first + count, total):
         rows = work.table + i * nu + done
         if _is_zero(rows, left):
             continue
         for c in range(left):
             work.right[i] -= rows[c] * step[c]
         fa.apply_q_transposed(T, rank, rows)
-    return first, done + rank
+    return done + rank

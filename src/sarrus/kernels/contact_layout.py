@@ -1,8 +1,8 @@
-"""How the contacts of a control law are handed to its kernel (`sarrus.kernels.distribution`): the record
+"""How the limits and contacts of a control law are handed to its kernel (`sarrus.kernels.distribution`): the record
 ``table.contacts`` of the law.
 
-The unknowns x of such a law are the controls u and then the forces λ of all contacts, each in its own frame
-(n, t1, t2).
+The unknowns of such a law are the controls u and then the forces λ of all contacts, each in its own frame (n, t1, t2).
+The kernel computes with y, (u, λ) = preferred + roots y.
 """
 
 from __future__ import annotations
@@ -13,18 +13,21 @@ from sarrus.kernels.record import Floats, Record, laid
 
 
 class ContactTable(Record, of=int):
-    """The contacts of a control law.
+    """The limits and contacts of a control law.
 
     Then follow first unknown and number of rows of each contact; sizes of the cones of the user; room for the sizes of
     a program and for a permutation.
     """
 
     friction: int  # which friction
-    hold: int  # whether the last controls stay where there are none
+    hold: int  # whether joints are damped where there are no forces inside all limits
     # of the user
     extra_linear: int  # half-lines
     extra_cones: int  # second-order cones
     extra_rows: int  # of both
+    # inequalities among the levels
+    unequal: int  # rows of all of these levels
+    slack: int  # and of the longest one
     physics: Floats
     extra: Floats
     memory: Floats
@@ -37,9 +40,9 @@ PLACES = len(ContactTable.fields)
 # Friction: true cones, pyramids of four sides inside them, none and forces of any sign.
 CONE, PYRAMID, NO_LIMITS = 0, 1, 2
 
-# What became of a distribution: with all tasks as they are; with tasks relaxed; the same, and controls that jump; the
-# last controls; none.
-EXACT, RELAXED, JUMPED, HELD, FAILED = 0, 1, 2, 3, 4
+# What became of a distribution: with all tasks as they are; with tasks relaxed; the same, and controls that jump;
+# damped joints; none.
+EXACT, RELAXED, JUMPED, DAMPED, FAILED = 0, 1, 2, 3, 4
 
 
 class Physics(NamedTuple):
@@ -68,7 +71,7 @@ class Report(NamedTuple):
 
     outcome: Any  # what became of it
     facts: Any  # of the program
-    conflict: Any  # how strongly each actuator, contact and row of the user is in conflict where there is no solution
+    conflict: Any  # how strongly each actuator, contact, row of the user and inequality is in conflict, where one is
 
 
 def report(actuators, contacts, extra):
@@ -84,6 +87,7 @@ class Memory(NamedTuple):
 
     known: Any  # whether unknowns of a sample are known
     controls: Any  # these
+    working: Any  # which half-lines took part in the last program, by the number that they had
     exact: Any  # a slot for programs with tasks as they are
     relaxed: Any  # and for relaxed ones: of so many levels as they are, then of the costs, then of each level
 
@@ -96,11 +100,11 @@ def slot_size(unknowns, rows):
 def memory(unknowns, rows, levels):
     """Return the lengths of its parts."""
     slot = slot_size(unknowns, rows)
-    return Memory(known=1, controls=unknowns, exact=slot, relaxed=2 * levels * slot)
+    return Memory(known=1, controls=unknowns, working=rows, exact=slot, relaxed=2 * levels * slot)
 
 
 def most_rows(actuators, contacts, extra):
-    """Return how many rows a program can have."""
+    """Return how many rows a program can have; ``extra`` of the user and inequalities among the levels."""
     return 2 * actuators + 6 * contacts + extra
 
 
@@ -108,13 +112,25 @@ class DistributionWorkspace(NamedTuple):
     """The array ``work``."""
 
     rows: Any  # T of the levels
-    right: Any  # and d: levels want T x = d
+    right: Any  # and d: levels want T y = d, or ≤ d
     vector: Any  # of all unknowns
     wanted: Any  # the unknowns with which levels are as their priorities allow, limits aside
+    base: Any  # the unknowns from which a program starts
+    firsts: Any  # the first row of each level, and how many rows there are
     ends: Any  # how many turned unknowns each level and those before it have used up
     margin: Any  # by how much limits are tighter in the next program
     turned: Any  # the unknowns turned, before levels that miss something turn them once more
-    faces: Any  # see `sarrus.kernels.faces`
+    # limits, half-lines and then cones: rows over the unknowns, what these are at most, whose they are (number + 1 of
+    # what the report tells, negative for lower limits), the level that they are (0: none), see `sarrus.kernels.faces`
+    limits: Any
+    most: Any
+    owners: Any
+    belongs: Any
+    faces: Any
+    # of levels that come or go: all rows and right-hand sides, and the unknowns between those of some and others
+    all_rows: Any
+    all_right: Any
+    between: Any
     across: Any
     program: Any  # a cone program
 
@@ -125,9 +141,10 @@ def distribution_sizes(unknowns, total, levels, rows, program):
     for part in across_sizes(unknowns, total, rows):
         across += part
     return DistributionWorkspace(
-        rows=total * unknowns, right=total, vector=unknowns, wanted=unknowns, ends=levels, margin=1,
-        turned=unknowns * unknowns,
-        faces=rows, across=across, program=program,
+        rows=total * unknowns, right=total, vector=unknowns, wanted=unknowns, base=unknowns, firsts=levels + 1,
+        ends=levels, margin=1,
+        turned=unknowns * unknowns, limits=rows * unknowns, most=rows, owners=rows, belongs=rows, faces=rows,
+        all_rows=total * unknowns, all_right=total, between=unknowns, across=across, program=program,
     )  # fmt: skip
 
 
@@ -148,6 +165,11 @@ def across_sizes(unknowns, total, rows):
     return Across(rows=count * unknowns, diagonal=count, beta=count, beta2=count, norms=count)
 
 
+def extra_of(table):
+    """Return how many rows of the user and inequalities among the levels there are."""
+    return table.contacts.extra_rows + table.contacts.unequal
+
+
 def physics_of(table):
     """Return the parts of the array ``physics`` of a law."""
     sizes = physics(table.actuators, table.n_contacts, table.nu, table.n_levels)
@@ -156,11 +178,11 @@ def physics_of(table):
 
 def memory_of(table):
     """Return the parts of the array ``memory`` of a law."""
-    rows = most_rows(table.actuators, table.n_contacts, table.contacts.extra_rows)
+    rows = most_rows(table.actuators, table.n_contacts, extra_of(table))
     return laid(table.contacts.memory, memory(table.nu, rows, table.n_levels))
 
 
 def report_of(table):
     """Return the parts of the array ``report`` of a law."""
-    sizes = report(table.actuators, table.n_contacts, table.contacts.extra_rows)
+    sizes = report(table.actuators, table.n_contacts, extra_of(table))
     return laid(table.contacts.report, sizes)

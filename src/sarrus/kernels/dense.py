@@ -36,7 +36,7 @@ def dense(table: Integers, x: Floats, what: int) -> int:
     if what == SINGULAR:
         V = x + m * n
         lengths = V + m * m
-        return _orthogonalize(x, V, lengths, lengths + m, m, n)
+        return orthogonalize(x, V, lengths, lengths + m, m, n)
     if what == VALUES:
         d = x + m * n
         return all_values(x, d, d + m, d + 2 * m, m, n)
@@ -72,7 +72,7 @@ def _turn(a, b, n, cosine, sine):
 
 
 @internal
-def _orthogonalize(G, V, lengths, noise, m, n):
+def orthogonalize(G, V, lengths, noise, m, n):
     """One-sided Jacobi rotations (Hestenes 1958; Demmel and Veselić, SIAM J. Matrix Anal. Appl. 13, 1992).
 
     From the longest row on (de Rijk, SIAM J. Sci. Stat. Comput. 10, 1989). What rounding leaves in each row is counted:

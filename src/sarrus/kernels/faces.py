@@ -16,7 +16,9 @@ from sarrus.kernels import factor as fa
 from sarrus.kernels.flat import internal
 from sarrus.kernels.vectors import axpy, copy, copy_scaled, dot, fill
 
-FREE, RAY, ENDED = 0.0, 1.0, 2.0
+# Rows of limits: free, on a ray, at their ends; a ray since this program; half-lines that are too far away to take
+# part, those of later levels, and those that may be missed.
+FREE, RAY, ENDED, NEW_RAY, IDLE, LATER, SLACK = 0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0
 # Multipliers above this part of the largest slope of a level count; one of a cone that is nearer to the boundary than
 # this part of its size is on it.
 COUNTS, ON_BOUNDARY = 1e-5, 1e-4
@@ -25,82 +27,48 @@ NOTHING, CUT = 1e-9, 1e-8
 
 
 @internal
-def on_faces(cone, linear, cones, sizes, free, faces):
-    """Leave of a program what the faces do; write the sizes of its cones, return its half-lines, cones and rows."""
-    rows, at = linear, 0
-    for c in range(cones):
-        rows += sizes[c]
-    copy(cone.rows, cone.g, rows * free)
-    copy(cone.limits, cone.h, rows)
-    for i in range(linear):
-        if faces[i] == FREE:
-            _put(cone, free, i, at)
-            at += 1
-    first = linear
-    for c in range(cones):
-        if faces[linear + c] == RAY:
-            _put(cone, free, first, at)
-            at += 1
-        first += sizes[c]
-    lines, left, first = at, 0, linear
-    for c in range(cones):
-        size = sizes[c]
-        if faces[linear + c] == FREE:
-            for i in range(size):
-                _put(cone, free, first + i, at + i)
-            at += size
-            sizes[left] = size
-            left += 1
-        first += size
-    return lines, left, at
-
-
-@internal
 def kind_of_faces(faces, count, kind):
     """Return what tells programs on different faces apart, from what tells them apart without."""
     for i in range(count):
-        kind = 3.0 * kind + faces[i]
+        kind = 7.0 * kind + faces[i]
         kind -= 1e15 * int(kind / 1e15)
     return kind + 1.0
 
 
 @internal
-def _put(cone, free, row, at):
-    copy(cone.g + row * free, cone.rows + at * free, free)
-    cone.limits[at] = cone.h[row]
-
-
-@internal
-def mark(cone, linear, cones, whole, free, least, faces, out):
+def mark(cone, linear, cones, whole, width, free, least, faces, out):
     """Note on which faces the rows of a solved program are whose multipliers count, and write the rows across these.
 
-    ``whole`` are the sizes of the cones of the whole program. Returns how many rows there are.
+    ``whole`` are the sizes of the cones of the whole program, ``width`` the number of its variables, the first ``free``
+    of them directions. Returns how many rows there are.
     """
     count, at = 0, 0
     for i in range(linear):
         if faces[i] == FREE:
             if cone.z[at] > least:
                 faces[i] = ENDED
-                count = _across(cone.rows + at * free, free, out, count)
+                count = _across(cone.rows + at * width, free, out, count)
             at += 1
     for c in range(cones):
         if faces[linear + c] == RAY:
             if cone.z[at] > least:
-                faces[linear + c] = 3.0  # it was a ray in this program
-                count = _across(cone.rows + at * free, free, out, count)
+                faces[linear + c] = NEW_RAY
+                count = _across(cone.rows + at * width, free, out, count)
             at += 1
+    for i in range(linear):
+        at += 1 if faces[i] == SLACK else 0
     for c in range(cones):
         size = whole[c]
-        if faces[linear + c] == 3.0:
+        if faces[linear + c] == NEW_RAY:
             faces[linear + c] = ENDED
         elif faces[linear + c] == FREE:
-            count = _mark_cone(cone, size, at, free, least, faces + (linear + c), out, count)
+            count = _mark_cone(cone, size, at, width, free, least, faces + (linear + c), out, count)
             at += size
     return count
 
 
 @internal
-def _mark_cone(cone, size, at, free, least, face, out, count):
+def _mark_cone(cone, size, at, width, free, least, face, out, count):
     """The same of a cone whose rows begin at ``at``."""
     outer = cone.z + (at + 1)
     length = np.sqrt(dot(outer, outer, size - 1))
@@ -109,20 +77,20 @@ def _mark_cone(cone, size, at, free, least, face, out, count):
     if cone.z[at] - length > ON_BOUNDARY * cone.z[at]:
         face[0] = ENDED
         for i in range(size):
-            count = _across(cone.rows + (at + i) * free, free, out, count)
+            count = _across(cone.rows + (at + i) * width, free, out, count)
         return count
     face[0] = RAY
     row = out.rows + count * free  # the ray is (1, −z̄/‖z̄‖)
-    copy(cone.rows + at * free, row, free)
+    copy(cone.rows + at * width, row, free)
     for i in range(1, size):
-        axpy(cone.z[at + i] / length, cone.rows + (at + i) * free, row, free)
+        axpy(cone.z[at + i] / length, cone.rows + (at + i) * width, row, free)
     count = _across(row, free, out, count)
     for i in range(1, size):
         row = out.rows + count * free
-        copy(cone.rows + (at + i) * free, row, free)
+        copy(cone.rows + (at + i) * width, row, free)
         for j in range(1, size):
             weight = -cone.z[at + i] * cone.z[at + j] / length**2
-            axpy(weight, cone.rows + (at + j) * free, row, free)
+            axpy(weight, cone.rows + (at + j) * width, row, free)
         count = _across(row, free, out, count)
     return count
 

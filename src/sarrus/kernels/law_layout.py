@@ -20,6 +20,7 @@ class LawSettings(Record):
     singular_cut: float
     scale_of_rows: float
     level_cut: float
+    damping: float  # relative size below which directions of a level are damped, 0: none
 
 
 class LawTable(Record, of=int):
@@ -52,6 +53,7 @@ class LawTable(Record, of=int):
     # of laws whose unknowns are the actuators and the forces of contacts: nu counts all of them
     actuators: int
     on_unknowns: int  # whether there are rows on the unknowns
+    on_activity: int  # whether rows come and go
     n_contacts: int
     contacts: Annotated[Any, ContactTable]
     n_levels: int
@@ -62,8 +64,8 @@ LEVELS = len(LawTable.fields)
 # What a law is called for: u; u, after which its memory goes on by a period.
 ANSWER_ONLY, SAMPLE = 0, 1
 
-# Kinds of a level: rows J a + E λ = r; a generalized force, as far as the motions see it.
-ROWS, FORCE = 0, 1
+# Kinds of a level: rows J a + E λ = r; a generalized force, as far as the motions see it; rows J a + E λ ≤ r.
+ROWS, FORCE, AT_MOST = 0, 1, 2
 
 # in the answer after u: the rank of A, and for each level its rank, the norm of what is left of it, and of what was
 # demanded
@@ -82,6 +84,7 @@ class LawWorkspace(NamedTuple):
     wanted: Any  # their right-hand sides
     couplings: Any  # rows E
     selections: Any  # rows on the unknowns
+    active: Any  # which rows count
     forces: Any
     memory: Any  # the states at the next sample
     contacts: Any  # whether they are closed, and the shares of their largest forces
@@ -108,6 +111,9 @@ class LawWorkspace(NamedTuple):
     table: Any  # T of all levels
     right: Any  # d
     turned: Any  # unknowns
+    # a level's rows turned so that they are at right angles, and how
+    spread: Any
+    spin: Any
 
 
 def law_sizes(table):
@@ -115,14 +121,16 @@ def law_sizes(table):
     nv, nu, nc = table.nv, table.nu, table.nc
     n_demands, n_forces = table.n_demands, table.n_forces
     total = n_demands + nv * table.n_levels
+    longest = n_demands + nv
     big = nv + nu + nc + n_demands + 1
     return LawWorkspace(
         mass=nv * nv, force=nv, rows=nc * nv, bias=nc, actuation=nu * nv, demands=n_demands * nv, wanted=n_demands,
         couplings=n_demands * nc * table.on_multipliers, selections=n_demands * nu * table.on_unknowns,
+        active=n_demands * table.on_activity,
         forces=n_forces * nv, memory=table.n_states, contacts=2 * table.n_contacts,
         motion=big, load=big, constraint=big, diagonal=big, beta=big, beta2=big, norms=big, along=big, y=big, step=big,
         basis=nv * nv, product=nv * nv, inner=nv * nv, push=nu * nv, gain=nu * nv, reaction=nu * nc, rest=nc,
-        panel=(n_demands + nv) * nu, table=total * nu, right=total, turned=nu * nu,
+        panel=longest * nu, table=total * nu, right=total, turned=nu * nu, spread=longest * nu, spin=longest * longest,
     )  # fmt: skip
 
 

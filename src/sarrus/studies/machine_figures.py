@@ -173,6 +173,7 @@ def _linear(system: System, q: Array, v: Array) -> Iterator[Figure]:
 def _law(system: System, q: Array, v: Array) -> Iterator[Figure]:
     settings = Settings()
     wanted = settings.add("a", 0.0, system.nv, "bench")
-    law = Law(system, [Demand("a", system.velocity_names, ca.SX.eye(system.nv), wanted)], settings)
+    demand = Demand("a", system.velocity_names, ca.SX.eye(system.nv), wanted)
+    law = Law(system, [demand], settings, limits=(-np.inf, np.inf))
     note = "u of least norm for given accelerations, a call from Python"
     yield Figure("control law", 1e6 * _per_call(lambda: law(q, v)), "µs", note)

@@ -8,6 +8,7 @@ import numpy as np
 from sarrus.control.contact_law import ContactLaw
 from sarrus.control.demands import ACHIEVED, Demand, Settings
 from sarrus.control.law import Law
+from sarrus.control.law_limits import LawLimits
 from sarrus.dynamics.system import System
 from sarrus.export.c.contents import Member, Natives, array, clean
 from sarrus.export.c.entry_points import Entry, example, function, left_out, loop, prototype
@@ -28,12 +29,12 @@ class LawPlan:
         compiled = law.system.compiled
         native = natives.add(f"{prefix}_all_terms", lambda: ([*compiled.inputs, *law.symbols], law.outputs()))
         self.constants = {f"{prefix}_roots": law.arrays.roots, f"{prefix}_preferred": law.arrays.preferred}
-        contacts = self._contact_table(law) if isinstance(law, ContactLaw) else None
+        contacts = None if law.limits is None else self._contact_table(law.limits)
         self.table = self._law_table(native, contacts)
         self.tables = [self.table] if contacts is None else [self.table, contacts]
         self.members = self._members()
-        if isinstance(law, ContactLaw) and contacts is not None:
-            self.members += self._contact_members(law, contacts)
+        if law.limits is not None and contacts is not None:
+            self.members += self._contact_members(law.limits, contacts)
 
     def _entries(self, constants: dict[str, str], **members: str) -> dict[str, Value]:
         """Return entries of a table: pointers to constants and to members of the workspace."""
@@ -58,15 +59,15 @@ class LawPlan:
         order = f"W->{self.prefix}_order"
         return Table("the law", clean(table, entries), entries, room, order, f"{self.prefix}_table")
 
-    def _contact_table(self, law: ContactLaw) -> Table:
-        table = law.contact_table
+    def _contact_table(self, limits: LawLimits) -> Table:
+        table = limits.table
         entries = self._entries(
             {"extra": "rows"}, physics="limits", memory="memory", work="program", report="report"
         )
-        self.constants[f"{self.prefix}_rows"] = law.contact_arrays["extra"]
-        room = int(cn.PLACES + 2 * len(law.terms.names) + table.extra_cones)
+        self.constants[f"{self.prefix}_rows"] = limits.arrays["extra"]
+        room = int(cn.PLACES + 2 * self.law.table.n_contacts + table.extra_cones)
         order = f"W->{self.prefix}_cones"
-        return Table("the contacts", clean(table, entries), entries, room, order, f"{self.prefix}_contacts")
+        return Table("the limits", clean(table, entries), entries, room, order, f"{self.prefix}_contacts")
 
     def _members(self) -> list[Member]:
         law, p, s = self.law, self.prefix, self.law.system
@@ -81,10 +82,10 @@ class LawPlan:
             Member(f"{p}_work", len(law.arrays.work), "room to compute in"),
         ]
 
-    def _contact_members(self, law: ContactLaw, contacts: Table) -> list[Member]:
-        p, arrays = self.prefix, law.contact_arrays
+    def _contact_members(self, limits: LawLimits, contacts: Table) -> list[Member]:
+        p, arrays = self.prefix, limits.arrays
         forgotten = np.zeros(len(arrays["memory"]))  # before the first sample
-        forgotten[law.slots] = -1.0
+        forgotten[limits.slots] = -1.0
         room = len(contacts.numbers) - contacts.room
         return [
             array(f"{p}_limits", "limits and weights", arrays["physics"]),
@@ -98,16 +99,16 @@ class LawPlan:
         """Return the function that loads the state and tells what became of the demands."""
         law, p, s, upper = self.law, self.prefix, self.law.system, name.upper()
         kernel, _ = kernels.call(
-            distribution if isinstance(law, ContactLaw) else command,
+            command if law.limits is None else distribution,
             [self.table, View(f"W->{p}_state", DOUBLE), Term("what", INT)],
         )
-        infeasible = held = ""
-        if isinstance(law, ContactLaw):
-            outcome = f"W->{p}_report[{law.report_layout.outcome}]"
+        infeasible = damped = ""
+        if law.limits is not None:
+            outcome = f"W->{p}_report[{law.limits.report.outcome}]"
             infeasible = (
                 f"    if (code < 0 && {outcome} == {cn.FAILED}.0)\n        return {upper}_INFEASIBLE;"
             )
-            held = f"    if ({outcome} == {cn.HELD}.0)\n        return {upper}_INFEASIBLE;"
+            damped = f"    if ({outcome} == {cn.DAMPED}.0)\n        return {upper}_INFEASIBLE;"
         levels = [
             f"    missed |= W->{p}_answer[{at + 1}] > {ACHIEVED!r} * (1.0 + W->{p}_answer[{at + 2}]);"
             for level, at in zip(law.levels, range(law.unknowns + 1, 10**9, ll.PER_LEVEL))
@@ -129,7 +130,7 @@ class LawPlan:
             "    if (code < 0 || wrong != 0.0)",
             f"        return wrong == 0.0 ? {upper}_ILL_POSED : {upper}_NOT_FINITE;",
             loop(s.nu, f"u[i] = W->{p}_answer[i]"),
-            held,
+            damped,
             *levels,
             f"    return missed ? {upper}_NOT_ACHIEVABLE : {upper}_OK;",
         )
@@ -205,8 +206,8 @@ def _memory(plan: LawPlan, own: int) -> tuple[list[str], list[str]]:
         for k, number in enumerate(state.start.tolist()):
             like = repr(number) if state.like is None else f"W->{p}_input[{own + state.like + k}]"
             reset.append(f"    W->{p}_input[{own + state.place + k}] = {like};")
-    if isinstance(law, ContactLaw):
-        values = ((law.memory_layout.known, "0.0"), *((slot, "-1.0") for slot in law.slots))
+    if law.limits is not None:
+        values = ((law.limits.memory.known, "0.0"), *((slot, "-1.0") for slot in law.limits.slots))
         reset += [f"    W->{p}_memory[{place}] = {value};" for place, value in values]
     return measure, reset or ["    (void)W;"]
 
@@ -215,7 +216,8 @@ def demanding_law(system: System, q: np.ndarray) -> Law:
     """Return the law that demands the accelerations it is given: inverse dynamics."""
     settings = Settings()
     wanted = settings.add("a", 0.0, system.nv, "inverse dynamics")
-    law = Law(system, [Demand("a", system.velocity_names, ca.SX.eye(system.nv), wanted)], settings)
+    demand = Demand("a", system.velocity_names, ca.SX.eye(system.nv), wanted)
+    law = Law(system, [demand], settings, limits=(-np.inf, np.inf))
     law.prepare(q, np.zeros(system.nv))
     return law
 

@@ -1,0 +1,154 @@
+"""`LawLimits`: what the kernel of a law with limits works on, and what it tells about them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from copy import copy
+
+import numpy as np
+
+from sarrus.base.arrays import Array
+from sarrus.base.errors import ArgumentError
+from sarrus.control.demands import Demand, ForceDemand
+from sarrus.kernels import cone_layout as cl
+from sarrus.kernels import contact_layout as cn
+from sarrus.kernels import law_layout as ll
+from sarrus.kernels.record import laid
+from sarrus.optimize.cone_rows import ConeRows
+
+OUTCOMES = {
+    cn.EXACT: "exact",
+    cn.RELAXED: "relaxed",
+    cn.JUMPED: "jumped",
+    cn.DAMPED: "damped",
+    cn.FAILED: "infeasible",
+}
+# Part in a proof, relative to the largest of its kind, from which a limit is named; relative multiplier from which one
+# counts as reached.
+_PART, _REACHED = 0.1, 1e-3
+
+
+class LawLimits:
+    """Table and arrays of the limits and contacts of one law; a copy of a law has its own.
+
+    Parameters
+    ----------
+    law : name of the law.
+    table : of the law, which points to this one's from now on.
+    levels : of the law.
+    places : of each contact, first unknown and number of rows.
+    unknowns : names of the actuators and of the contacts.
+    physics : see `sarrus.control.law_options`.
+    """
+
+    def __init__(
+        self,
+        law: str,
+        table: ll.LawTable,
+        levels: Sequence[Demand | ForceDemand],
+        physics: Array,
+        *,
+        actuators: Sequence[str],
+        contacts: Sequence[str] = (),
+        places: Sequence[tuple[int, int]] = (),
+        friction: int = cn.NO_LIMITS,
+        constraints: ConeRows | None = None,
+        hold: bool = False,
+    ) -> None:
+        n, count, nu = int(table.nu), len(contacts), len(actuators)
+        extra = constraints or ConeRows(np.zeros((0, n)), np.zeros(0), 0)
+        if extra.G.shape[1] != n:
+            forces = f" and the forces {', '.join(contacts)}" if contacts else ""
+            raise ArgumentError(
+                f"{law}: constraints must be over {n} unknowns, {nu} controls{forces}, got {extra.G.shape[1]}",
+                element="constraints",
+            )
+        unequal = [level for level in levels if isinstance(level, Demand) and level.at_most]
+        longest = max((len(level.rows) for level in unequal), default=0)
+        more = sum(len(level.rows) for level in unequal)
+        rows = cn.most_rows(nu, count, len(extra.h) + more)
+        total = sum(len(level.rows) if isinstance(level, Demand) else int(table.nv) for level in levels)
+        width = n + longest
+        own = cn.ContactTable.zeros(3 * count + 3 * len(extra.cones) + 2 * rows + width + 1 + count + total)
+        own.friction, own.hold = friction, hold
+        own.extra_linear, own.extra_cones, own.extra_rows = extra.linear, len(extra.cones), len(extra.h)
+        own.unequal, own.slack = more, longest
+        flat = [number for place in places for number in place]
+        own[cn.PLACES : cn.PLACES + 2 * count + len(extra.cones)] = [*flat, *extra.cones]
+        program = sum(cl.cone_sizes(width, rows))
+        memory, report = cn.memory(n, rows, len(levels)), cn.report(nu, count, len(extra.h) + more)
+        self.table, self.arrays = (
+            own,
+            {
+                "physics": physics,
+                "extra": np.concatenate([extra.G.ravel(), extra.h, [0.0]]),
+                "memory": np.zeros(sum(memory)),
+                "work": np.zeros(sum(cn.distribution_sizes(n, total, len(levels), rows, program))),
+                "report": np.zeros(sum(report)),
+            },
+        )
+        self.memory, self.report = laid(0, memory), laid(0, report)
+        self._slots = 2 * len(levels)
+        self._kinds = (nu, count, len(extra.h), more)
+        self._names = [f"actuator {name!r}" for name in actuators]
+        self._names += [f"contact {name!r}" for name in contacts]
+        self._names += [f"constraint {k}" for k in range(len(extra.h))]
+        self._names += [f"{row!r} of {level.name!r}" for level in unequal for row in level.rows]
+        self.attach(table)
+        self.forget()
+
+    def attach(self, table: ll.LawTable) -> None:
+        """Have the table of a law point to this one, and this one to its arrays."""
+        for entry, array in self.arrays.items():
+            setattr(self.table, entry, array)
+        table.contacts = self.table
+
+    def copy(self, table: ll.LawTable) -> LawLimits:
+        """Return the same with arrays of its own, for the table of another law."""
+        duplicate = copy(self)
+        duplicate.table = self.table.copy()
+        duplicate.arrays = {entry: array.copy() for entry, array in self.arrays.items()}
+        duplicate.attach(table)
+        return duplicate
+
+    @property
+    def slots(self) -> list[int]:
+        """Where the memories of programs begin, each with what tells whether it is known: −1 where it is not."""
+        size = (len(self.arrays["memory"]) - self.memory.relaxed) // self._slots
+        return [self.memory.exact, *(self.memory.relaxed + k * size for k in range(self._slots))]
+
+    def forget(self) -> None:
+        """Forget the last controls, forces and programs."""
+        kept = self.arrays["memory"]
+        kept[:] = 0.0
+        kept[self.slots] = -1.0
+
+    @property
+    def outcome(self) -> str:
+        """What became of the last call; see `sarrus.control.Command`."""
+        return OUTCOMES[int(self.arrays["report"][self.report.outcome])]
+
+    def begin(self) -> None:
+        """Forget who was in conflict."""
+        self.arrays["report"][self.report.conflict :] = 0.0
+
+    @property
+    def facts(self) -> Array:
+        """What proves the last program: see `sarrus.kernels.cone_layout`."""
+        return self.arrays["report"][self.report.facts :]
+
+    def conflict(self) -> tuple[str, ...]:
+        """Return whose limits are in the way, what counts most first.
+
+        For relaxed tasks these are the limits that are reached. Where there is no solution they are those that prove
+        it, and nothing makes a proof touch only what it needs: a small part beside others of its kind is not named.
+        """
+        if self.outcome == "exact":
+            return ()
+        report = self.arrays["report"][self.report.conflict :]
+        least = _PART if self.outcome in ("damped", "infeasible") else _REACHED
+        most, counted = float(report.max(initial=0.0)), np.zeros(len(report), bool)
+        for part in np.split(np.arange(len(report)), np.cumsum(self._kinds)):
+            counted[part] = report[part] > max(least * float(report[part].max(initial=0.0)), _REACHED * most)
+        order = np.argsort(-report, kind="stable")
+        return tuple(self._names[k] for k in order if counted[k])

@@ -1,0 +1,139 @@
+"""`LawOptions`: what every law may be told about its limits, and the numbers its kernel takes for that."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sarrus.base.arrays import Array
+from sarrus.base.errors import ArgumentError, check_known
+from sarrus.base.numbers import real_array
+from sarrus.control.demands import Demand, Settings
+from sarrus.dynamics.control_limits import control_bounds, limited_by_state
+from sarrus.dynamics.system import System
+from sarrus.kernels import contact_layout as cn
+from sarrus.kernels.record import laid
+from sarrus.optimize.cone_program import ACCEPTED, ITERATIONS, TARGET, WARM_SHIFT
+from sarrus.optimize.cone_rows import ConeRows
+
+
+class Traced(Protocol):
+    """A task of its own name, such as `sarrus.control.Bound`: it gives the level that it is."""
+
+    name: str
+
+    def demand(self, system: System, settings: Settings, name: str) -> Demand:
+        """Return the level."""
+
+
+@dataclass(frozen=True, eq=False)
+class LawOptions:
+    """Limits of a law; laws take them as a whole, ``options=``, by name, or both.
+
+    Where no limit is reached controls are those without limits, and cost what those cost. Where one is, levels are
+    given up from the last one on, each as near to what it wants as limits and those before it allow.
+
+    Parameters
+    ----------
+    limits : (lower, upper) of the controls, numbers or one for each (nu,); by default those of the mechanism, whose
+        servos with limits of force have that of their controls. (-inf, inf) for none.
+    largest_rate : of the controls [1/s], from sample to sample; 0 for any.
+    bounds : tasks that come before all others, such as limits of joints: `sarrus.control.Bound`.
+    constraints : further rows over the unknowns, u and then, of laws with contacts, forces of all contacts (n, t1, t2):
+        G x ≤ h by half-lines and second-order cones.
+    damping : ε, relative to the largest row of a level (its acceleration by unit controls, in the norm that the law
+        minimises): directions with smaller singular values are damped, so that a level takes no more than 1.16 / ε
+        times what it demands over that row, whatever the configuration; it is then missed in part. 0: only directions
+        below 1e-8 are given up.
+    relaxation : what becomes of levels that the limits do not allow. None: one after the other, as above
+        (lexicographic). Numbers, ρ of each level, or one for all: the costs of the squared accelerations that they
+        miss, all at once.
+    hold : where there is nothing inside all limits, joints lose their velocities, within the limits of the actuators,
+        instead of an error (outcome "damped").
+    """
+
+    limits: tuple[ArrayLike, ArrayLike] | None = None
+    largest_rate: float = 0.0
+    bounds: Sequence[Traced] = ()
+    constraints: ConeRows | None = None
+    damping: float = 0.0
+    relaxation: ArrayLike | None = None
+    hold: bool = False
+
+    def physics(self, law: str, system: System, unknowns: int, levels: int, contacts: int = 0) -> Array:
+        """Return limits and weights as the kernel of a law takes them, friction and normal forces not yet.
+
+        ``levels`` may be missed. Raises `ArgumentError` for what cannot be meant.
+        """
+        first = 1 if contacts else 0
+        sizes = cn.physics(system.nu, contacts, unknowns, first + levels)
+        data = np.zeros(sum(sizes))
+        parts = laid(data, sizes)
+        parts.lower[:], parts.upper[:] = self.controls(law, system)
+        parts.weights[:] = 1.0
+        if self.relaxation is not None:
+            rho = real_array(self.relaxation)
+            if rho.shape not in ((), (levels,)) or not np.all(rho > 0.0):
+                raise ArgumentError(
+                    f"{law}: relaxation must be None, a positive number or {levels} of them, got {self.relaxation!r}",
+                    element="relaxation",
+                )
+            parts.relaxation[first:] = rho
+        if not self.largest_rate >= 0.0:
+            raise ArgumentError(
+                f"{law}: needs largest_rate at least 0, got {self.largest_rate!r}", element="largest_rate"
+            )
+        parts.rate[:] = self.largest_rate
+        parts.solver[:] = TARGET, ACCEPTED, ITERATIONS, WARM_SHIFT
+        return data
+
+    def controls(self, law: str, system: System) -> Array:
+        """Return lower and upper limits of the controls (2 × nu)."""
+        bounds = np.full((2, system.nu), np.nan)
+        try:
+            bounds[0], bounds[1] = control_bounds(system) if self.limits is None else self.limits
+        except ValueError:
+            bounds[:] = np.nan
+        if not np.all(bounds[0] < bounds[1]):
+            raise ArgumentError(
+                f"{law}: limits must be numbers or {system.nu} of them, lower < upper for every actuator",
+                element="limits",
+            )
+        return bounds
+
+    def checked_damping(self, law: str) -> float:
+        """Return the damping; raises `ArgumentError` where it is none."""
+        if not 0.0 <= self.damping < 1.0:
+            raise ArgumentError(
+                f"{law}: damping is relative, from 0 to 1, got {self.damping!r}", element="damping"
+            )
+        return float(self.damping)
+
+    def refuse_servos(self, law: str, system: System) -> None:
+        """Raise `ArgumentError` where limits of force depend on the state: those of forces of contacts need them."""
+        servos = limited_by_state(system) if self.limits is None else ()
+        if servos:
+            raise ArgumentError(
+                f"{law}: limits of the force of {', '.join(servos)} depend on the state, those of this law are "
+                "numbers: give limits=(lower, upper) of the controls, or drive these joints by motors without bias",
+                element=servos[0],
+            )
+
+    def traced_bounds(self, system: System, settings: Settings) -> list[Demand]:
+        """Return the levels of ``bounds``."""
+        return [
+            bound.demand(system, settings, bound.name or f"bound{k + 1}")
+            for k, bound in enumerate(self.bounds)
+        ]
+
+
+def chosen(options: Any, default: type[Any], by_name: dict[str, Any]) -> Any:
+    """Return options with those given by name; raises `ArgumentError` for a name that is none."""
+    given = options or default()
+    for name in by_name:
+        check_known("option", name, [entry.name for entry in fields(given)])
+    return replace(given, **by_name)

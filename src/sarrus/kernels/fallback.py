@@ -1,0 +1,47 @@
+"""What a law does where no forces lie inside all limits: joints lose their velocities, within the limits of the motors.
+
+With all contacts open, the motors' accelerations Sᵀa come as near to −κ Sᵀv as limits allow, in the metric of what it
+takes: minimise ½ uᵀH u − dᵀu, H = SᵀZ M₂₂⁻¹ ZᵀS, d = −κ Sᵀv − Sᵀa(0). A robot that has lost the ground becomes stiff,
+not wild. Limits are of one control each, so the least is found along one after the other.
+"""
+
+from __future__ import annotations
+
+from sarrus.kernels.flat import internal
+from sarrus.kernels.limit_rows import bounds_of
+from sarrus.kernels.vectors import axpy, dot, fill, is_finite
+
+# κ [1/s].
+_RATE = 20.0
+# Rounds over all controls, and the change, relative to the largest control, below which they end.
+_ROUNDS, _SETTLED = 200, 1e-9
+
+
+@internal
+def damp_joints(table, work, free, near):
+    """Write the unknowns with which motors lose their velocities, of ``free`` motions; tell whether there are any."""
+    nv, answer, roots, preferred = table.nv, table.answer, table.roots, table.preferred
+    v, pushed = table.own + table.nq, work.along
+    fill(answer, 0.0, table.nu)
+    fill(pushed, 0.0, free)
+    for k in range(table.actuators):
+        axpy(preferred[k], work.push + k * nv, pushed, free)
+    for _ in range(_ROUNDS):
+        change = size = 0.0
+        for k in range(table.actuators):
+            along, push = work.actuation + k * nv, work.push + k * nv
+            weight, before = dot(push, push, free), preferred[k] + roots[k] * answer[k]
+            lower, upper = bounds_of(table, k, near)
+            u = before
+            if weight > 0.0 and roots[k] > 0.0:
+                left = -_RATE * dot(along, v, nv) - dot(along, work.motion, nv) - dot(push, pushed, free)
+                u = before + left / weight
+            u = min(max(u, lower), upper)
+            if roots[k] > 0.0:
+                answer[k] = (u - preferred[k]) / roots[k]
+                axpy(u - before, push, pushed, free)
+                change = max(change, abs(u - before))
+            size = max(size, abs(u))
+        if not change > _SETTLED * size:
+            break
+    return is_finite(answer, table.nu)
