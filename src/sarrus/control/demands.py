@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import casadi as ca
@@ -17,6 +17,8 @@ from sarrus.equations.symbolic import ParameterValues
 
 # Relative size of what is left of a level from which it counts as not achieved.
 ACHIEVED = 1e-7
+# Of a streamed reference: the settings NAME.reference_rate and NAME.reference_acceleration.
+DERIVATIVES = ("rate", "acceleration")
 
 
 @dataclass(frozen=True, eq=False)
@@ -258,6 +260,48 @@ class SettingValues(ParameterValues):
     def __getitem__(self, name: str) -> float:
         return float(self._target[self._place[name]]) if name in self else super().__getitem__(name)
 
-    def __setitem__(self, name: str, value: float) -> None:
-        super().__setitem__(name, value)
-        self._target[self._place[name]] = value
+    def update(self, values: Mapping[str, float] | Iterable[tuple[str, float]]) -> None:  # type: ignore[override]
+        """Assign several at once: all of them, or none where one is refused."""
+        values = dict(values)
+        super().update(values)
+        for name, value in values.items():
+            self._target[self._place[name]] = value
+
+    def set_reference(
+        self, name: str, x: ArrayLike, rate: ArrayLike = 0.0, acceleration: ArrayLike = 0.0
+    ) -> None:
+        """Set what the task ``name`` is to follow: x_d, ẋ_d and ẍ_d, numbers or one for each row, in the units of the
+        task; it holds until the next call.
+
+        Its reference must be `sarrus.control.streamed`. Raises `ArgumentError` where it is not, and for what is not
+        finite or has another size, and then nothing changes.
+        """
+        what = f"{name}.reference"
+        if not any(f"{what}_rate{end}" in self for end in ("", "[0]")):
+            streamed = [key.removesuffix("[0]") for key in self if key.endswith(("_rate", "_rate[0]"))]
+            names = [key.removesuffix(".reference_rate") for key in streamed]
+            raise ArgumentError(
+                f"{self._system}: {name!r} is no task with a streamed reference; there are "
+                f"{', '.join(names) or 'none'}",
+                element=name,
+                valid=names,
+            )
+        values: dict[str, float] = {}
+        for setting, given in zip(
+            (what, *(f"{what}_{part}" for part in DERIVATIVES)), (x, rate, acceleration)
+        ):
+            keys = self._keys(setting)
+            numbers = real_array(given)
+            if numbers.shape not in ((), (len(keys),)):
+                raise ArgumentError(
+                    f"{self._system}: {setting} must be a number or {len(keys)} of them, got {given!r}",
+                    element=setting,
+                )
+            values.update(zip(keys, np.broadcast_to(numbers, (len(keys),)).tolist()))
+        self.update(values)
+
+    def _keys(self, name: str) -> list[str]:
+        """Return the names of all entries of a setting."""
+        if name in self:
+            return [name]
+        return [f"{name}[{k}]" for k in range(len(self)) if f"{name}[{k}]" in self]
