@@ -26,7 +26,6 @@ from sarrus.kernels.record import Floats
 from sarrus.kernels.vectors import (
     add,
     axpy,
-    clear_dot,
     copy,
     copy_scaled,
     dot,
@@ -139,17 +138,24 @@ def _motion(table, work):
         for c in range(nv):
             motion[c] += rhs[i] * work.basis[i * nv + c]
             load[c] += rhs[i] * work.product[i * nv + c]
+    for i in range(free):
+        for c in range(nv):
+            work.spanned[c * free + i] = work.basis[i * nv + c]
     for k in range(nu):
         push, gain = work.push + k * nv, work.gain + k * nv
         work.idle[k] = 1.0 if _is_zero(work.actuation + k * nv, nv) else 0.0
         if work.idle[k] == 1.0:
             fill(push, 0.0, nv)
             fill(gain, 0.0, nv)
+            for i in range(free):
+                work.gains[i * nu + k] = 0.0
             continue
         _along(work, nv, free, work.actuation + k * nv, push)
         fa.solve_l_transposed(work.inner, free, push)
         copy(push, gain, free)
         fa.solve_l(work.inner, free, gain)
+        for i in range(free):
+            work.gains[i * nu + k] = gain[i]
     return used
 
 
@@ -160,11 +166,14 @@ def _along(work, nv, free, x, out):
         copy(x, out, nv)
         return
     size = 0.0
+    fill(out, 0.0, free)
     for c in range(nv):
-        size = max(size, abs(x[c]))
+        if x[c] != 0.0:
+            size = max(size, abs(x[c]))
+            axpy(x[c], work.spanned + c * free, out, free)
     for i in range(free):
-        value = dot(work.basis + i * nv, x, nv)
-        out[i] = value if abs(value) > CANCELLED * size else 0.0
+        if not abs(out[i]) > CANCELLED * size:
+            out[i] = 0.0
 
 
 @internal
@@ -230,9 +239,10 @@ def _row(table, work, free, demand, row):
     moves = not _is_zero(jacobian, nv)
     if moves:
         _along(work, nv, free, jacobian, along)
-    for k in range(nu):
-        seen = moves and work.idle[k] == 0.0
-        work.table[row * nu + k] = clear_dot(0.0, along, work.gain + k * nv, free, CANCELLED) if seen else 0.0
+    out = work.table + row * nu
+    fill(out, 0.0, nu)
+    if moves:
+        _gained(table, work, free, along, out)
     if table.on_unknowns == 1:
         add(work.selections + demand * nu, work.table + row * nu, nu)
     if table.on_multipliers == 1:
@@ -244,6 +254,23 @@ def _row(table, work, free, demand, row):
                 for k in range(nu):
                     work.table[row * nu + k] += weight * work.reaction[k * nc + j]
     work.right[row] = value
+
+
+@internal
+def _gained(table, work, free, along, out):
+    """Write what each unknown adds to an acceleration along a row over the motions, zero where that is rounding."""
+    nu, sizes = table.nu, work.sizes
+    fill(sizes, 0.0, nu)
+    for i in range(free):
+        if along[i] != 0.0:
+            gains, weight = work.gains + i * nu, along[i]
+            for k in range(nu):
+                term = weight * gains[k]
+                out[k] += term
+                sizes[k] += abs(term)
+    for k in range(nu):
+        if not abs(out[k]) > CANCELLED * sizes[k]:
+            out[k] = 0.0
 
 
 @internal

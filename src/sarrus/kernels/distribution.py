@@ -173,6 +173,10 @@ def _distribute(table, work, room, total, free, what):
     n, answer = table.nu, table.answer
     copy(work.table, room.rows, total * n)
     copy(work.right, room.right, total)
+    for level in range(table.n_levels):
+        if table[ll.LEVELS + 3 * level] == ll.AT_MOST:  # no matter of the hierarchy
+            first = int(room.firsts[level])
+            fill(work.table + first * n, 0.0, (int(room.firsts[level + 1]) - first) * n)
     done = begin_levels(table, work, total)
     for level in range(table.n_used):
         first = int(room.firsts[level])
