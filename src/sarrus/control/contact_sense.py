@@ -141,7 +141,7 @@ class TracedSense:
 
 
 def _falls(system: System, terms: ContactTerms) -> list[ca.SX]:
-    """Return at which velocity the robot falls on the plane of each contact [m/s]; 0 where that is none of the world."""
+    """Return at which velocity the robot falls on the plane of each contact [m/s]; 0 where it is not of the world."""
     contacts = system.mechanism.contacts if system.mechanism else {}
     planes = {name: contacts[name].normal for name in terms.names if contacts[name].ground == "world"}
     if not planes:
