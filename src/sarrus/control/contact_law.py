@@ -15,6 +15,7 @@ from sarrus.base.errors import ArgumentError
 from sarrus.contacts.activity import active, contact_names, switch_off
 from sarrus.control.contact_options import ContactOptions
 from sarrus.control.demands import Command, Demand, ForceDemand, Settings
+from sarrus.control.explanation import LimitUse
 from sarrus.control.law import Law
 from sarrus.control.law_limits import LawLimits
 from sarrus.control.law_options import LawOptions, chosen
@@ -24,6 +25,7 @@ from sarrus.dynamics.system import System
 from sarrus.dynamics.workspace import Workspace
 from sarrus.equations.equations import activity_parameter, stick_parameter
 from sarrus.kernels import cone_layout as cl
+from sarrus.kernels import contact_layout as cn
 from sarrus.kernels import law_layout as ll
 from sarrus.kernels.record import laid
 from sarrus.linalg.ranked import ROUNDING, ranked
@@ -164,7 +166,7 @@ class ContactLaw(Law):
         name = type(self).__name__
         friction = options.kind_of_friction(name)
         damping = settings.add("contact_damping", options.contact_damping, 1, name)
-        self.cost_weights = positive_weights(system, options.weights)
+        self._cost_weights = positive_weights(system, options.weights)
         self._friction = friction
         super().__init__(system, [self._physics(damping), *reflexes, *tasks], settings, options=options)
 
@@ -219,6 +221,29 @@ class ContactLaw(Law):
         outputs["actuation"] = ca.vertcat(outputs["actuation"], pushing)
         outputs["contacts"] = ca.vertcat(self._closed, self._share)
         return outputs
+
+    @property
+    def cost_weights(self) -> Array:
+        return self._cost_weights
+
+    def _limits_in_use(self) -> tuple[LimitUse, ...]:
+        """Return also of each closed contact its normal force [N] and its tangential one over the normal one."""
+        assert self.limits is not None
+        count, found = len(self.terms.names), list(super()._limits_in_use())
+        physics = laid(
+            self.limits.arrays["physics"], cn.physics(self.system.nu, count, self.unknowns, len(self.levels))
+        )
+        shares = laid(self.arrays.work, ll.law_sizes(self.table)).contacts[count:]
+        for k, (name, force) in enumerate(self.contact_forces.items()):
+            if self.closed[k] and self._friction != cn.NO_LIMITS:
+                most = float(shares[k] * physics.largest[k])
+                found.append(LimitUse(f"contact {name!r}, normal force", float(force[0]), 0.0, most))
+                if len(force) > 1 and force[0] > 0.0:
+                    ratio = float(np.linalg.norm(force[1:]) / force[0])
+                    found.append(
+                        LimitUse(f"contact {name!r}, friction", ratio, -np.inf, float(physics.friction[k]))
+                    )
+        return tuple(found)
 
     # --- what it tells ----------------------------------------------------------------------------------
 

@@ -45,10 +45,10 @@ class LawOptions:
     bounds : tasks that come before all others, such as limits of joints: `sarrus.control.Bound`.
     constraints : further rows over the unknowns, u and then, of laws with contacts, forces of all contacts (n, t1, t2):
         G x ≤ h by half-lines and second-order cones.
-    damping : ε, relative to the largest row of a level (its acceleration by unit controls, in the norm that the law
-        minimises): directions with smaller singular values are damped, so that a level takes no more than 1.16 / ε
-        times what it demands over that row, whatever the configuration; it is then missed in part. 0: only directions
-        below 1e-8 are given up.
+    singular_damping : ε, relative to the largest row of a level (its acceleration by unit controls, in the norm that
+        the law minimises): directions with smaller singular values are damped, so that a level takes no more than
+        1.16 / ε times what it demands over that row, whatever the configuration; it is then missed in part. 0: only
+        directions below 1e-8 are given up.
     relaxation : what becomes of levels that the limits do not allow. None: one after the other, as above
         (lexicographic). Numbers, ρ of each level, or one for all: the costs of the squared accelerations that they
         miss, all at once.
@@ -60,7 +60,7 @@ class LawOptions:
     largest_rate: float = 0.0
     bounds: Sequence[Traced] = ()
     constraints: ConeRows | None = None
-    damping: float = 0.0
+    singular_damping: float = 0.0
     relaxation: ArrayLike | None = None
     hold: bool = False
 
@@ -111,11 +111,12 @@ class LawOptions:
 
     def checked_damping(self, law: str) -> float:
         """Return the damping; raises `ArgumentError` where it is none."""
-        if not 0.0 <= self.damping < 1.0:
+        if not 0.0 <= self.singular_damping < 1.0:
             raise ArgumentError(
-                f"{law}: damping is relative, from 0 to 1, got {self.damping!r}", element="damping"
+                f"{law}: singular_damping is relative, from 0 to 1, got {self.singular_damping!r}",
+                element="singular_damping",
             )
-        return float(self.damping)
+        return float(self.singular_damping)
 
     def refuse_servos(self, law: str, system: System) -> None:
         """Raise `ArgumentError` where limits of force depend on the state: those of forces of contacts need them."""

@@ -30,6 +30,7 @@ class Regulator(Law):
     stiffness : K_P, force per x [N/m, N m/rad]: a number or one for each row of x.
     damping : K_D, force per velocity [N s/m, N m s/rad]: a number or one for each of the nv velocities.
     weights : (nu,) of the norm of u.
+    limits : `LawOptions`, each by its name, or all as options=.
 
     Where the actuators cannot produce τ_c, the accelerations come as close as they can (`solve` says
     NOT_ACHIEVABLE), and V need not fall.
@@ -44,6 +45,7 @@ class Regulator(Law):
         stiffness: ArrayLike,
         damping: ArrayLike,
         weights: ArrayLike | None = None,
+        **limits: Any,
     ) -> None:
         e, settings = system.equations, Settings()
         x = trace_quantity(system, quantity)
@@ -52,4 +54,4 @@ class Regulator(Law):
         damper = settings.add("damping", damping, system.nv, "regulator")
         at_rest = ca.substitute(e.bias_force - e.passive_force, e.v, ca.SX.zeros(system.nv))
         force = at_rest - damper * e.v + x.jacobian.T @ (spring * x.error(wanted))
-        super().__init__(system, [ForceDemand("regulation", force)], settings, weights=weights)
+        super().__init__(system, [ForceDemand("regulation", force)], settings, weights=weights, **limits)

@@ -41,7 +41,7 @@ def command(table: LawTable, x: Floats, what: int) -> int:
     work, answer = ll.law_workspace(table), table.answer
     nu, first, done = table.nu, 0, 0
     begin_levels(table, work)
-    for level in range(table.n_levels):
+    for level in range(table.n_used):
         count = rows_of_level(table, level, table.nv - rank)
         done = solve_level(table, work, level, first, count, done, total)
         first += count

@@ -118,6 +118,7 @@ class DistributionWorkspace(NamedTuple):
     base: Any  # the unknowns from which a program starts
     firsts: Any  # the first row of each level, and how many rows there are
     ends: Any  # how many turned unknowns each level and those before it have used up
+    nearby: Any  # weight of what a program changes beside what a level misses
     margin: Any  # by how much limits are tighter in the next program
     turned: Any  # the unknowns turned, before levels that miss something turn them once more
     # limits, half-lines and then cones: rows over the unknowns, what these are at most, whose they are (number + 1 of
@@ -142,7 +143,7 @@ def distribution_sizes(unknowns, total, levels, rows, program):
         across += part
     return DistributionWorkspace(
         rows=total * unknowns, right=total, vector=unknowns, wanted=unknowns, base=unknowns, firsts=levels + 1,
-        ends=levels, margin=1,
+        ends=levels, nearby=1, margin=1,
         turned=unknowns * unknowns, limits=rows * unknowns, most=rows, owners=rows, belongs=rows, faces=rows,
         all_rows=total * unknowns, all_right=total, between=unknowns, across=across, program=program,
     )  # fmt: skip

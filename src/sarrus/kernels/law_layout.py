@@ -57,6 +57,7 @@ class LawTable(Record, of=int):
     n_contacts: int
     contacts: Annotated[Any, ContactTable]
     n_levels: int
+    n_used: int  # the first of them, which count
 
 
 LEVELS = len(LawTable.fields)

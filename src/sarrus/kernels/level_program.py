@@ -29,8 +29,6 @@ from sarrus.kernels.vectors import axpy, copy, dot, fill
 
 # Costs: of the unknowns; of what one level misses, near what was found before; of the unknowns and all that is missed.
 LEAST, ONE, ALL = 0, 1, 2
-# Weight of what is changed beside what a level misses, relative to the square of its size.
-NEARBY = 1e-7
 
 
 @internal
@@ -151,11 +149,11 @@ def _write_cost(table, work, room, cone, lines, cost, level, used, width):
     if cost == ONE:
         rho = 1.0 / size_of(table, room, level)
         for a in range(free):
-            cone.quadratic[a * (width + 1)] += NEARBY
+            cone.quadratic[a * (width + 1)] += room.nearby[0]
     else:
         rho = 0.0
         _add_least(table, work, cone, used, width)
-    for k in range(first_task(table), table.n_levels):
+    for k in range(first_task(table), table.n_used):
         if cost == ALL:
             rho = cn.physics_of(table).relaxation[k]
         if cost == ALL or (cost == ONE and k == level):
