@@ -89,7 +89,7 @@ class TracedSense:
         measured = settings.add(f"{name}.measured", -1.0, 1, name)
 
         def state(what: str, start: float = 0.0, size: int = 1) -> State:
-            return settings.remember(f"{name}.{what}", start, size, name)
+            return settings.remember(f"{name}.{what}", start, size, name, optional=True)
 
         moves, lost, slides = state("moves", size=place.stop - place.start), state("lost"), state("slides")
         rested, risen = state("rested"), state("risen", 1.0)

@@ -77,7 +77,8 @@ class Law:
         self.system = system
         self.levels = self._in_order(levels, options.traced_bounds(system, settings))
         self.states, self.measured = tuple(settings.states), settings.measured
-        self.name, self.needs_samples = type(self).__name__, bool(settings.states)
+        self.name = type(self).__name__
+        self.needs_samples = not all(state.optional for state in settings.states)
         self.symbols = (*settings.symbols, settings.period)
         self.unknowns, self.constraint_rows = self._dimensions()
         self._check_levels()
@@ -234,7 +235,8 @@ class Law:
         achieved = all(level.achieved for level in levels)
         status = Status.OK if achieved else Status.NOT_ACHIEVABLE
         return Command(
-            read_only(u), int(self.arrays.answer[self.unknowns]), levels, Status.INFEASIBLE if outcome == "damped" else status, outcome,
+            read_only(u), int(self.arrays.answer[self.unknowns]), levels,
+            Status.INFEASIBLE if outcome == "damped" else status, outcome,
             self.limits.conflict() if self.limits is not None else (),
         )  # fmt: skip
 

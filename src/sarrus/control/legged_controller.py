@@ -10,20 +10,23 @@ import casadi as ca
 import numpy as np
 
 from sarrus.base.errors import ArgumentError
+from sarrus.control.bounds import Bound
 from sarrus.control.capture_steps import Balance
+from sarrus.control.centre_of_pressure import CentreOfPressure
 from sarrus.control.contact_force import ContactForce
 from sarrus.control.contact_law import LEAST_SHARE, ContactLaw, ContactTerms
 from sarrus.control.contact_options import ContactOptions
 from sarrus.control.contact_sense import ContactSense, TracedSense
 from sarrus.control.demands import Demand, Settings, stacked
 from sarrus.control.gait import Gait, SwingFeet, TracedGait, Travel
+from sarrus.control.joint_bounds import JointLimits
 from sarrus.control.law_options import chosen
 from sarrus.control.tasks import Task
 from sarrus.dynamics.system import System
 
 SENSE = ContactSense()
 
-_One = Task | ContactForce | SwingFeet | Travel | Balance
+_One = Task | Bound | JointLimits | ContactForce | CentreOfPressure | SwingFeet | Travel | Balance
 
 
 class LeggedController(ContactLaw):
@@ -40,8 +43,9 @@ class LeggedController(ContactLaw):
     ----------
     system : the model, with contacts (`Mechanism.add_contact`, `add_contact_patch`). Closures and passive joints are
         ordinary; redundant contacts too: see ``determined`` of `Distribution`.
-    tasks : levels, the most important first; each a `Task`, `ContactForce`, `SwingFeet`, `Travel`, `Balance`, or a
-        list of them at the same level.
+    tasks : levels, the most important first; each a `Task`, `Bound`, `JointLimits`, `ContactForce`,
+        `CentreOfPressure`, `SwingFeet`, `Travel`, `Balance`, or a list of them at the same level; inequalities are at
+        levels of their own.
     gait : which contacts are closed when. Without one all are, and the settings NAME.closed (1 or 0) open and close
         them: measured contacts, or a schedule of the user's own. From sample to sample the share of ``largest_force``
         that a contact may have then goes to 1 or 0 within ``hand_over`` [s]; it is open when its share is used up.
@@ -89,7 +93,6 @@ class LeggedController(ContactLaw):
             sliding=None if sensed is None else sensed.sliding,
         )  # fmt: skip
         self._senses = sensed is not None
-        self.needs_samples = gait is None and hand_over > 0.0
 
     @property
     def contact_states(self) -> dict[str, str]:
@@ -139,6 +142,15 @@ def _level(
     ]
     if not parts:
         raise ArgumentError(f"{system.name}: a level needs at least one task", element="tasks")
+    if len({part.at_most for part in parts}) > 1:
+        names = ", ".join(part.name for part in parts if part.at_most)
+        raise ArgumentError(
+            f"{system.name}: inequalities have levels of their own: take {names} out of the list of task{place + 1}",
+            element="tasks",
+        )
+    active = None
+    if any(part.active is not None for part in parts):
+        active = ca.vertcat(*[ca.SX.ones(len(p.rows)) if p.active is None else p.active for p in parts])
     widths = [part.unknowns.shape[1] for part in parts if part.unknowns is not None]
     return Demand(
         ", ".join(part.name for part in parts),
@@ -146,6 +158,8 @@ def _level(
         ca.vertcat(*[part.jacobian for part in parts]),
         ca.vertcat(*[part.wanted for part in parts]),
         unknowns=stacked(parts, "unknowns", widths[0]) if widths else None,
+        at_most=parts[0].at_most,
+        active=active,
     )
 
 
@@ -158,14 +172,14 @@ def _demand(
     task: _One,
     name: str,
 ) -> Demand:
-    if isinstance(task, Task):
+    if isinstance(task, Task | Bound | JointLimits):
         return task.demand(system, settings, name)
-    if isinstance(task, ContactForce):
+    if isinstance(task, ContactForce | CentreOfPressure):
         return task.demand(system, terms, closed, settings, name)
     if not isinstance(task, SwingFeet | Travel | Balance):
         raise ArgumentError(
-            f"{system.name}: a task must be a Task, ContactForce, SwingFeet, Travel or Balance, or a list of them, got "
-            f"{task!r}",
+            f"{system.name}: a task must be a Task, Bound, JointLimits, ContactForce, CentreOfPressure, SwingFeet, "
+            f"Travel or Balance, or a list of them, got {task!r}",
             element="tasks",
         )
     if gait is None:

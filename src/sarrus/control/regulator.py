@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike
 
 from sarrus.control.demands import ForceDemand, Settings
 from sarrus.control.law import Law
+from sarrus.control.quantities import position_quantity
 from sarrus.control.reference import Reference, trace_reference
-from sarrus.control.tasks import quantity as trace_quantity
 from sarrus.dynamics.system import System
 
 
@@ -48,7 +48,7 @@ class Regulator(Law):
         **limits: Any,
     ) -> None:
         e, settings = system.equations, Settings()
-        x = trace_quantity(system, quantity)
+        x = position_quantity(system, quantity, "a regulator")
         wanted, _, _ = trace_reference(system, target, len(x.rows), settings, "target")
         spring = settings.add("stiffness", stiffness, len(x.rows), "regulator")
         damper = settings.add("damping", damping, system.nv, "regulator")
