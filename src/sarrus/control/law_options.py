@@ -64,13 +64,16 @@ class LawOptions:
     relaxation: ArrayLike | None = None
     hold: bool = False
 
-    def physics(self, law: str, system: System, unknowns: int, levels: int, contacts: int = 0) -> Array:
+    def physics(
+        self, law: str, system: System, unknowns: int, levels: int, contacts: int = 0, reflexes: int = 0
+    ) -> Array:
         """Return limits and weights as the kernel of a law takes them, friction and normal forces not yet.
 
-        ``levels`` may be missed. Raises `ArgumentError` for what cannot be meant.
+        ``levels`` may be missed, and so may ``reflexes``, after those of bounds and as little as any. Raises
+        `ArgumentError` for what cannot be meant.
         """
         first = 1 if contacts else 0
-        sizes = cn.physics(system.nu, contacts, unknowns, first + levels)
+        sizes = cn.physics(system.nu, contacts, unknowns, first + reflexes + levels)
         data = np.zeros(sum(sizes))
         parts = laid(data, sizes)
         parts.lower[:], parts.upper[:] = self.controls(law, system)
@@ -82,7 +85,8 @@ class LawOptions:
                     f"{law}: relaxation must be None, a positive number or {levels} of them, got {self.relaxation!r}",
                     element="relaxation",
                 )
-            parts.relaxation[first:] = rho
+            own = np.broadcast_to(rho, levels)
+            parts.relaxation[first:] = np.insert(own, [len(self.bounds)] * reflexes, rho.max(initial=0.0))
         if not self.largest_rate >= 0.0:
             raise ArgumentError(
                 f"{law}: needs largest_rate at least 0, got {self.largest_rate!r}", element="largest_rate"

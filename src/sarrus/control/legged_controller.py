@@ -16,12 +16,15 @@ from sarrus.control.centre_of_pressure import CentreOfPressure
 from sarrus.control.contact_force import ContactForce
 from sarrus.control.contact_law import LEAST_SHARE, ContactLaw, ContactTerms
 from sarrus.control.contact_options import ContactOptions
+from sarrus.control.contact_sense import ContactSense, TracedSense
 from sarrus.control.demands import Demand, Settings, stacked
 from sarrus.control.gait import Gait, SwingFeet, TracedGait, Travel
 from sarrus.control.joint_bounds import JointLimits
 from sarrus.control.law_options import chosen
 from sarrus.control.tasks import Task
 from sarrus.dynamics.system import System
+
+SENSE = ContactSense()
 
 _One = Task | Bound | JointLimits | ContactForce | CentreOfPressure | SwingFeet | Travel | Balance
 
@@ -49,6 +52,8 @@ class LeggedController(ContactLaw):
     hand_over : 0 for contacts that switch at once.
     release : with 1 (the default) a contact whose NAME.closed becomes 0 keeps its falling share; with 0 it is open at
         once, as a foot is that has lost the ground. A setting, "release".
+    sense : `ContactSense`: contacts that carry nothing, or slide, are noticed at samples, and taken for what they are
+        until they do again; ``contact_states`` tells. None: closed is what the gait or the settings call so.
     options : `ContactOptions`, or each of them by its name; shares need a ``largest_force``.
 
     For infeasible limits `solve` and the error name the contacts and actuators in conflict; ``hold=True`` damps the
@@ -62,6 +67,7 @@ class LeggedController(ContactLaw):
         *,
         gait: Gait | None = None,
         hand_over: float = 0.0,
+        sense: ContactSense | None = SENSE,
         options: ContactOptions | None = None,
         **by_name: Any,
     ) -> None:
@@ -73,12 +79,31 @@ class LeggedController(ContactLaw):
             closed, share = traced.closed, traced.share
         else:
             closed, share = _commanded(terms, settings, hand_over, options.largest_force)
+        sensed, reflexes = None, []
+        if sense is not None:
+            sensed = TracedSense(sense, system, terms, closed, share, settings)
+            closed, share, reflexes = sensed.closed, sensed.share, [sensed.search()]
         demand = partial(_demand, system, settings, traced, terms, closed)
         levels = [_level(system, level, k, demand) for k, level in enumerate(tasks)]
         names = [level.name for level in levels]
         if len(set(names)) != len(names):
             raise ArgumentError(f"{system.name}: names of levels must differ, got {names}", element="tasks")
-        super().__init__(system, levels, closed, share, settings, terms=terms, options=options)
+        super().__init__(
+            system, levels, closed, share, settings, terms=terms, options=options, reflexes=reflexes,
+            sliding=None if sensed is None else sensed.sliding,
+        )  # fmt: skip
+        self._senses = sensed is not None
+
+    @property
+    def contact_states(self) -> dict[str, str]:
+        """What the law took each contact for at its last sample: "closed", "open", "lost" or "sliding"."""
+        told = {}
+        for name, closed in zip(self.terms.names, self.closed):
+            told[name] = "closed" if closed else "open"
+            for what, word in (("lost", "lost"), ("slides", "sliding")):
+                if self._senses and self.settings[f"{name}.{what}"]:
+                    told[name] = word
+        return told
 
 
 def _commanded(
