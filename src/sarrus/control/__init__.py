@@ -36,7 +36,7 @@ from sarrus.control.law_options import LawOptions
 from sarrus.control.legged_controller import LeggedController
 from sarrus.control.quantities import Part
 from sarrus.control.reference import streamed
-from sarrus.control.regulator import Regulator
+from sarrus.control.regulator import Regulation, Regulator
 from sarrus.control.sampling import Sampling
 from sarrus.control.servo_constraint import ServoConstraint
 from sarrus.control.task_hierarchy import TaskHierarchy
@@ -73,6 +73,7 @@ __all__ = [
     "Part",
     "Plane",
     "ProjectedInverseDynamics",
+    "Regulation",
     "Regulator",
     "Sampling",
     "ServoConstraint",

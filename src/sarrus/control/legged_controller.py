@@ -17,16 +17,19 @@ from sarrus.control.contact_force import ContactForce
 from sarrus.control.contact_law import LEAST_SHARE, ContactLaw, ContactTerms
 from sarrus.control.contact_options import ContactOptions
 from sarrus.control.contact_sense import ContactSense, TracedSense
-from sarrus.control.demands import Demand, Settings, stacked
+from sarrus.control.demands import Demand, ForceDemand, Settings, stacked
 from sarrus.control.gait import Gait, SwingFeet, TracedGait, Travel
 from sarrus.control.joint_bounds import JointLimits
 from sarrus.control.law_options import chosen
+from sarrus.control.regulator import Regulation
 from sarrus.control.tasks import Task
 from sarrus.dynamics.system import System
 
 SENSE = ContactSense()
 
-_One = Task | Bound | JointLimits | ContactForce | CentreOfPressure | SwingFeet | Travel | Balance
+_One = (
+    Task | Bound | JointLimits | ContactForce | CentreOfPressure | SwingFeet | Travel | Balance | Regulation
+)
 
 
 class LeggedController(ContactLaw):
@@ -44,8 +47,8 @@ class LeggedController(ContactLaw):
     system : the model, with contacts (`Mechanism.add_contact`, `add_contact_patch`). Closures and passive joints are
         ordinary; redundant contacts too: see ``determined`` of `Distribution`.
     tasks : levels, the most important first; each a `Task`, `Bound`, `JointLimits`, `ContactForce`,
-        `CentreOfPressure`, `SwingFeet`, `Travel`, `Balance`, or a list of them at the same level; inequalities are at
-        levels of their own.
+        `CentreOfPressure`, `SwingFeet`, `Travel`, `Balance`, `Regulation`, or a list of them at the same level;
+        inequalities and regulation are at levels of their own.
     gait : which contacts are closed when. Without one all are, and the settings NAME.closed (1 or 0) open and close
         them: measured contacts, or a schedule of the user's own. From sample to sample the share of ``largest_force``
         that a contact may have then goes to 1 or 0 within ``hand_over`` [s]; it is open when its share is used up.
@@ -132,16 +135,20 @@ def _commanded(
 
 
 def _level(
-    system: System, level: _One | Sequence[_One], place: int, demand: Callable[[_One, str], Demand]
-) -> Demand:
+    system: System,
+    level: _One | Sequence[_One],
+    place: int,
+    demand: Callable[[_One, str], Demand | ForceDemand],
+) -> Demand | ForceDemand:
     """Return a level of tasks as one demand."""
     if not isinstance(level, Sequence):
         return demand(level, getattr(level, "name", "") or f"task{place + 1}")
-    parts = [
-        demand(task, getattr(task, "name", "") or f"task{place + 1}.{k + 1}") for k, task in enumerate(level)
-    ]
-    if not parts:
-        raise ArgumentError(f"{system.name}: a level needs at least one task", element="tasks")
+    named = [(task, getattr(task, "name", "") or f"task{place + 1}.{k + 1}") for k, task in enumerate(level)]
+    found = [demand(task, name) for task, name in named]
+    parts = [part for part in found if isinstance(part, Demand)]
+    if not parts or len(parts) < len(found):
+        what = "a level needs at least one task" if not found else "a Regulation is a level of its own"
+        raise ArgumentError(f"{system.name}: {what}", element="tasks")
     if len({part.at_most for part in parts}) > 1:
         names = ", ".join(part.name for part in parts if part.at_most)
         raise ArgumentError(
@@ -171,15 +178,15 @@ def _demand(
     closed: ca.SX,
     task: _One,
     name: str,
-) -> Demand:
-    if isinstance(task, Task | Bound | JointLimits):
+) -> Demand | ForceDemand:
+    if isinstance(task, Task | Bound | JointLimits | Regulation):
         return task.demand(system, settings, name)
     if isinstance(task, ContactForce | CentreOfPressure):
         return task.demand(system, terms, closed, settings, name)
     if not isinstance(task, SwingFeet | Travel | Balance):
         raise ArgumentError(
             f"{system.name}: a task must be a Task, Bound, JointLimits, ContactForce, CentreOfPressure, SwingFeet, "
-            f"Travel or Balance, or a list of them, got {task!r}",
+            f"Travel, Balance or Regulation, or a list of them, got {task!r}",
             element="tasks",
         )
     if gait is None:
