@@ -311,6 +311,8 @@ def begin_levels(table, work, total):
     if idle > 0:
         for i in range(total):
             row, at = work.table + i * nu, idle
+            if _is_zero(row, nu):
+                continue
             copy(row, work.step, nu)
             fill(row, 0.0, idle)
             for k in range(nu):
@@ -356,6 +358,8 @@ def solve_level(table, work, level, first, count, done, total):
     if rank <= 0:
         return done
     for k in range(nu):
+        if work.idle[k] == 1.0 and k >= table.actuators:
+            continue
         turned = work.turned + k * nu + done
         for c in range(left):
             answer[k] += turned[c] * step[c]

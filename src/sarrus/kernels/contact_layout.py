@@ -86,6 +86,7 @@ class Memory(NamedTuple):
     """
 
     known: Any  # whether unknowns of a sample are known
+    kind: Any  # what tells the limits of the last program apart from others
     controls: Any  # these
     working: Any  # which half-lines took part in the last program, by the number that they had
     exact: Any  # a slot for programs with tasks as they are
@@ -100,7 +101,7 @@ def slot_size(unknowns, rows):
 def memory(unknowns, rows, levels):
     """Return the lengths of its parts."""
     slot = slot_size(unknowns, rows)
-    return Memory(known=1, controls=unknowns, working=rows, exact=slot, relaxed=2 * levels * slot)
+    return Memory(known=1, kind=1, controls=unknowns, working=rows, exact=slot, relaxed=2 * levels * slot)
 
 
 def most_rows(actuators, contacts, extra):

@@ -219,14 +219,16 @@ def _choose(table, work, room, done, free, what):
 def _keep_all(table, work, room, used, near):
     """Find the unknowns of least cost with all levels as they are; tell whether the limits allow any."""
     lines, cones, kind = lay(table, work, room, near)
-    enter(table, room, lines, cones, table.n_used - 1, True)
+    kept = cn.memory_of(table)
+    enter(table, room, lines, cones, table.n_used - 1, kept.kind[0] == kind)
+    kept.kind[0] = kind
     if table.n_contacts == 0 and cones == 0:
         # they are of least norm already
         for i in range(lines):
             room.faces[i] = IDLE
         if wake(table, room, lines, NONE) == 0:
             return True
-    slot = cn.memory_of(table).exact
+    slot = kept.exact
     return _least(table, work, room, lines, cones, kind, slot, used, True)
 
 
