@@ -30,7 +30,12 @@ def test_costs_are_those_of_what_comes_with_each_level(leap):
     law, q, v = leap
     told, found = law.explain(q, v), law.solve(q, v, throw=False)
     assert sum(share.cost for share in told.levels) == pytest.approx(found.cost, rel=1e-9)
-    assert [share.level.name for share in told.levels] == ["contacts", "lost contacts", "upright, height", "place"]
+    assert [share.level.name for share in told.levels] == [
+        "contacts",
+        "lost contacts",
+        "upright, height",
+        "place",
+    ]
     shares = {share.level.name: share.level.residual for share in told.levels}
     for level in found.levels:
         assert shares[level.name] == pytest.approx(level.residual, rel=1e-8, abs=1e-9)

@@ -114,6 +114,7 @@ class DistributionWorkspace(NamedTuple):
 
     rows: Any  # T of the levels
     right: Any  # and d: levels want T y = d, or ≤ d
+    goals: Any  # d, or what is left of it in directions that are damped
     vector: Any  # of all unknowns
     wanted: Any  # the unknowns with which levels are as their priorities allow, limits aside
     base: Any  # the unknowns from which a program starts
@@ -143,10 +144,10 @@ def distribution_sizes(unknowns, total, levels, rows, program):
     for part in across_sizes(unknowns, total, rows):
         across += part
     return DistributionWorkspace(
-        rows=total * unknowns, right=total, vector=unknowns, wanted=unknowns, base=unknowns, firsts=levels + 1,
-        ends=levels, nearby=1, margin=1,
-        turned=unknowns * unknowns, limits=rows * unknowns, most=rows, owners=rows, belongs=rows, faces=rows,
-        all_rows=total * unknowns, all_right=total, between=unknowns, across=across, program=program,
+        rows=total * unknowns, right=total, goals=total, vector=unknowns, wanted=unknowns, base=unknowns,
+        firsts=levels + 1, ends=levels, nearby=1, margin=1, turned=unknowns * unknowns, limits=rows * unknowns,
+        most=rows, owners=rows, belongs=rows, faces=rows, all_rows=total * unknowns, all_right=total, between=unknowns,
+        across=across, program=program,
     )  # fmt: skip
 
 

@@ -173,6 +173,7 @@ def _distribute(table, work, room, total, free, what):
     n, answer = table.nu, table.answer
     copy(work.table, room.rows, total * n)
     copy(work.right, room.right, total)
+    copy(work.right, room.goals, total)
     for level in range(table.n_levels):
         if table[ll.LEVELS + 3 * level] == ll.AT_MOST:  # no matter of the hierarchy
             first = int(room.firsts[level])
@@ -184,8 +185,12 @@ def _distribute(table, work, room, total, free, what):
             at = _out(table, level)
             answer[at] = answer[at + 1] = answer[at + 2] = 0.0
         else:
-            count = int(room.firsts[level + 1]) - first
-            done = solve_level(table, work, level, first, count, done, total)
+            end = int(room.firsts[level + 1])
+            done = solve_level(table, work, level, first, end - first, done, total)
+            if table.settings.damping > 0.0 and answer[_out(table, level) + 1] > 0.0:
+                # what it misses for want of rank or by damping is no matter of limits
+                for i in range(first, end):
+                    room.goals[i] = dot(room.rows + i * n, answer, n)
         room.ends[level] = done
     copy(answer, room.wanted, n)
     copy(work.turned, room.turned, n * n)
@@ -307,7 +312,7 @@ def _fulfil(table, work, room, lines, cones, kind, slot, level, used, tells):
             room.faces[i] = IDLE
     if at_most and wake(table, room, lines, level) == 0:
         return used
-    missed = misses_of(table, room, level)
+    missed = misses_of(table, room, level, room.goals)
     room.nearby[0] = _NEARBY
     while turns < _PASSES or (turns < _MOST_PASSES and before - missed > _LESS * (1.0 + demanded)):
         # one that is the first does not know yet of tighter limits
@@ -316,7 +321,7 @@ def _fulfil(table, work, room, lines, cones, kind, slot, level, used, tells):
         if begins and solved:
             cone = program_of(table, room, lines, cones, used)
             accuse(table, room, cone, lines, cones)
-        before, missed = missed, misses_of(table, room, level)
+        before, missed = missed, misses_of(table, room, level, room.goals)
         turns += 1
         if not solved:
             room.nearby[0] *= _LARGER
@@ -384,6 +389,6 @@ def _note_misses(table, room, all_levels):
         at = _out(table, level)
         if table[ll.LEVELS + 3 * level] == ll.AT_MOST:
             table.answer[at + 2] = _demanded(table, room, level)
-            table.answer[at + 1] = misses_of(table, room, level)
+            table.answer[at + 1] = misses_of(table, room, level, room.right)
         elif all_levels:
-            table.answer[at + 1] = misses_of(table, room, level)
+            table.answer[at + 1] = misses_of(table, room, level, room.right)
