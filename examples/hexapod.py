@@ -75,13 +75,17 @@ def upright() -> list[control.Task]:
     ]
 
 
+def limits() -> dict[str, Any]:
+    """Return what all laws respect: forces of the feet, and the speeds of the motors before all tasks."""
+    speeds = control.Bound(list(MOTORS), speed=0.8 * SPEED, rate=50.0, name="speeds")
+    return {"largest_force": LARGEST, "bounds": [speeds], "hold": True}
+
+
 def standing_law(system: sr.System, **options: Any) -> control.LeggedController:
     """Return the law that stands on six feet; options are those of `LeggedController`."""
     place = control.Task(control.point("trunk", (0, 0, 0), "xy"), np.zeros(2), 50.0, 14.0, name="place")
     posture = control.Task(list(MOTORS), np.zeros(18), 50.0, 14.0, name="posture")
-    return control.LeggedController(
-        system, [upright(), place, posture], largest_force=LARGEST, hold=True, **options
-    )
+    return control.LeggedController(system, [upright(), place, posture], **limits() | options)
 
 
 def walking_law(
@@ -93,7 +97,7 @@ def walking_law(
     )  # fmt: skip
     posture = control.Task(list(MOTORS), np.zeros(18), 0.0, 14.0, name="posture")
     levels = [upright(), control.SwingFeet(), control.Travel(), posture]
-    return control.LeggedController(system, levels, gait=gait, largest_force=LARGEST, hold=True, **options)
+    return control.LeggedController(system, levels, gait=gait, **limits() | options)
 
 
 class Loss(NamedTuple):

@@ -33,6 +33,15 @@ def real_array(value: ArrayLike) -> NDArray[np.float64]:
     return np.ascontiguousarray(floats) if floats.ndim else floats
 
 
+def number_between(value: ArrayLike, least: float, most: float, what: str) -> float:
+    """Return one finite number from ``least`` to ``most``; raises `ArgumentError` about ``what`` for anything else."""
+    number = finite_array(value)
+    if number is None or number.shape != () or not least <= number <= most:
+        span = f"from {least:g} to {most:g}" if isfinite(most) else f"of at least {least:g}"
+        raise ArgumentError(f"{what} must be a number {span}, got {value!r}", element=what)
+    return float(number)
+
+
 def is_finite(array: NDArray[np.float64]) -> bool:
     """Tell whether all entries of a vector are finite: of few numbers one after the other, which NumPy is slow at."""
     if array.size <= _FEW:

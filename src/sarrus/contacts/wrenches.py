@@ -109,7 +109,7 @@ def contact_wrench(
     Raises `ArgumentError` for an unknown patch, contacts on several planes, forces that lack one of them, and for a
     system without mechanism.
     """
-    contacts = _named(system, patch)
+    contacts = contacts_of(system, patch)
     return _wrench(system, q, t, contacts, _forces(system, contacts, forces))
 
 
@@ -123,7 +123,7 @@ def contact_wrenches(trajectory: _Motion, patch: str | Sequence[str]) -> Contact
         raise ArgumentError(f"{trajectory.name}: the file holds no mechanism", element="mechanism")
     if trajectory.parameters:
         system = system.with_parameters(trajectory.parameters)
-    contacts = _named(system, patch)
+    contacts = contacts_of(system, patch)
     recorded = trajectory.contact_forces if _slide(contacts) else trajectory.multipliers
     found = [
         _wrench(system, q, float(t), contacts, _forces(system, contacts, row))
@@ -139,7 +139,7 @@ def contact_wrenches(trajectory: _Motion, patch: str | Sequence[str]) -> Contact
     )
 
 
-def _named(system: System, patch: str | Sequence[str]) -> list[Contact]:
+def contacts_of(system: System, patch: str | Sequence[str]) -> list[Contact]:
     """Return the contacts of patches and contacts by name, all on one plane."""
     mechanism = system.current_mechanism()
     names = [patch] if isinstance(patch, str) else list(patch)

@@ -145,7 +145,7 @@ class ContactLaw(Law):
     def __init__(
         self,
         system: System,
-        tasks: Sequence[Demand],
+        tasks: Sequence[Demand | ForceDemand],
         closed: ca.SX,
         share: ca.SX,
         settings: Settings,

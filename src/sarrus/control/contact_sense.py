@@ -89,7 +89,7 @@ class TracedSense:
         measured = settings.add(f"{name}.measured", -1.0, 1, name)
 
         def state(what: str, start: float = 0.0, size: int = 1) -> State:
-            return settings.remember(f"{name}.{what}", start, size, name)
+            return settings.remember(f"{name}.{what}", start, size, name, optional=True)
 
         moves, lost, slides = state("moves", size=place.stop - place.start), state("lost"), state("slides")
         rested, risen = state("rested"), state("risen", 1.0)
@@ -141,7 +141,7 @@ class TracedSense:
 
 
 def _falls(system: System, terms: ContactTerms) -> list[ca.SX]:
-    """Return at which velocity the robot falls on the plane of each contact [m/s]; 0 where that is none of the world."""
+    """Return at which velocity the robot falls on the plane of each contact [m/s]; 0 where it is not of the world."""
     contacts = system.mechanism.contacts if system.mechanism else {}
     planes = {name: contacts[name].normal for name in terms.names if contacts[name].ground == "world"}
     if not planes:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import casadi as ca
@@ -17,6 +17,8 @@ from sarrus.equations.symbolic import ParameterValues
 
 # Relative size of what is left of a level from which it counts as not achieved.
 ACHIEVED = 1e-7
+# Of a streamed reference: the settings NAME.reference_rate and NAME.reference_acceleration.
+DERIVATIVES = ("rate", "acceleration")
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,6 +195,7 @@ class State:
     start : what they begin with (size,). like : the first of the settings that they begin with instead, if any.
     next : what they are at the next sample (size,), over the symbols of the system, the settings and
         ``Settings.period``; as they are, unless it is assigned.
+    optional : whether the law is as it should be without samples, too, when it stays as it begins.
     """
 
     value: ca.SX
@@ -200,6 +203,7 @@ class State:
     start: Array
     like: int | None
     next: ca.SX
+    optional: bool = False
 
 
 @dataclass(eq=False)
@@ -236,13 +240,23 @@ class Settings:
         self.symbols.append(column)
         return column
 
-    def remember(self, name: str, start: ArrayLike, size: int, law: str, *, like: str | None = None) -> State:
+    def remember(
+        self,
+        name: str,
+        start: ArrayLike,
+        size: int,
+        law: str,
+        *,
+        like: str | None = None,
+        optional: bool = False,
+    ) -> State:
         """Return a state (size,) that begins with ``start``, or as the settings from ``like`` on are; assign its
         ``next``."""
         place = self.count
         value = self.add(name, start, size, law)
         numbers = np.broadcast_to(real_array(start), (size,))
-        state = State(value, place, numbers, None if like is None else list(self.values).index(like), value)
+        first = None if like is None else list(self.values).index(like)
+        state = State(value, place, numbers, first, value, optional)
         self.states.append(state)
         return state
 
@@ -258,6 +272,48 @@ class SettingValues(ParameterValues):
     def __getitem__(self, name: str) -> float:
         return float(self._target[self._place[name]]) if name in self else super().__getitem__(name)
 
-    def __setitem__(self, name: str, value: float) -> None:
-        super().__setitem__(name, value)
-        self._target[self._place[name]] = value
+    def update(self, values: Mapping[str, float] | Iterable[tuple[str, float]]) -> None:  # type: ignore[override]
+        """Assign several at once: all of them, or none where one is refused."""
+        values = dict(values)
+        super().update(values)
+        for name, value in values.items():
+            self._target[self._place[name]] = value
+
+    def set_reference(
+        self, name: str, x: ArrayLike, rate: ArrayLike = 0.0, acceleration: ArrayLike = 0.0
+    ) -> None:
+        """Set what the task ``name`` is to follow: x_d, ẋ_d and ẍ_d, numbers or one for each row, in the units of the
+        task; it holds until the next call.
+
+        Its reference must be `sarrus.control.streamed`. Raises `ArgumentError` where it is not, and for what is not
+        finite or has another size, and then nothing changes.
+        """
+        what = f"{name}.reference"
+        if not any(f"{what}_rate{end}" in self for end in ("", "[0]")):
+            streamed = [key.removesuffix("[0]") for key in self if key.endswith(("_rate", "_rate[0]"))]
+            names = [key.removesuffix(".reference_rate") for key in streamed]
+            raise ArgumentError(
+                f"{self._system}: {name!r} is no task with a streamed reference; there are "
+                f"{', '.join(names) or 'none'}",
+                element=name,
+                valid=names,
+            )
+        values: dict[str, float] = {}
+        for setting, given in zip(
+            (what, *(f"{what}_{part}" for part in DERIVATIVES)), (x, rate, acceleration)
+        ):
+            keys = self._keys(setting)
+            numbers = real_array(given)
+            if numbers.shape not in ((), (len(keys),)):
+                raise ArgumentError(
+                    f"{self._system}: {setting} must be a number or {len(keys)} of them, got {given!r}",
+                    element=setting,
+                )
+            values.update(zip(keys, np.broadcast_to(numbers, (len(keys),)).tolist()))
+        self.update(values)
+
+    def _keys(self, name: str) -> list[str]:
+        """Return the names of all entries of a setting."""
+        if name in self:
+            return [name]
+        return [f"{name}[{k}]" for k in range(len(self)) if f"{name}[{k}]" in self]

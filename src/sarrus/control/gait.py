@@ -186,7 +186,9 @@ class TracedGait:
             swings = 6.0 * part * (1.0 - part) * (n["apex"] + n["touchdown"]) / half
             down.append(late * n["descent"] + falls * swings)
         rate = [terms.rate[place.start] for place in terms.places]
-        footing.find([ca.if_else(self._walking, s, 1.0) for s in self._scheduled], falling, down, rate, terms.gap)
+        footing.find(
+            [ca.if_else(self._walking, s, 1.0) for s in self._scheduled], falling, down, rate, terms.gap
+        )
         return footing
 
     def _progress(self, k: int) -> ca.SX:

@@ -105,7 +105,11 @@ class TracedGround:
             gaps.append((self._rise[k] - self.height(self._points[k].value[:2])) * up[2])
         turn = ca.diagcat(*turns)
         return replace(
-            given, rows=turn @ given.rows, bias=turn @ given.bias, rate=turn @ given.rate, gap=ca.vertcat(*gaps)
+            given,
+            rows=turn @ given.rows,
+            bias=turn @ given.bias,
+            rate=turn @ given.rate,
+            gap=ca.vertcat(*gaps),
         )
 
     def stand_on(self, stands: ca.SX, stood: ca.SX) -> ContactTerms:
@@ -154,4 +158,3 @@ def _on_ground(system: System, name: str) -> Contact:
             element=name,
         )
     return contact
-

@@ -74,9 +74,11 @@ class Law:
     ) -> None:
         system.without_activations("control laws")
         options = chosen(options, LawOptions, by_name)
-        self.system, self.states, self.measured = system, tuple(settings.states), settings.measured
+        self.system = system
         self.levels = self._in_order(levels, options.traced_bounds(system, settings))
-        self.name, self.needs_samples = type(self).__name__, bool(settings.states)
+        self.states, self.measured = tuple(settings.states), settings.measured
+        self.name = type(self).__name__
+        self.needs_samples = not all(state.optional for state in settings.states)
         self.symbols = (*settings.symbols, settings.period)
         self.unknowns, self.constraint_rows = self._dimensions()
         self._check_levels()
@@ -197,7 +199,7 @@ class Law:
             LevelShare(level, demand.rows, demand.at_most, cost)
             if isinstance(demand, Demand)
             else LevelShare(level, (), False, cost)
-            for level, demand, cost in zip(told.levels, own.levels, np.diff(costs).tolist())
+            for level, demand, cost in zip(own._told(), own.levels, np.diff(costs).tolist())  # noqa: SLF001  of this class
         )
         uses = own._limits_in_use()  # noqa: SLF001  of this class
         return Explanation(
@@ -216,20 +218,25 @@ class Law:
         """W (nu,) of the norm of the controls that is minimised."""
         return self.weights[: self.system.nu]
 
+    def _told(self) -> tuple[Level, ...]:
+        """Return what became of each level at the last call."""
+        facts = self.arrays.answer[self.unknowns + 1 :].reshape(-1, ll.PER_LEVEL).tolist()
+        return tuple(
+            Level(level.name, int(rank), rest, demanded, level.soft)
+            for level, (rank, rest, demanded) in zip(self.levels, facts)
+        )
+
     def _command(self, q: ArrayLike, v: ArrayLike, t: float) -> Command:
         """Return u with what became of each demand."""
         if self.limits is not None:
             self.limits.begin()
-        u, facts = self(q, v, t), self.arrays.answer[self.unknowns :].tolist()
-        parts = [facts[k : k + ll.PER_LEVEL] for k in range(1, len(facts), ll.PER_LEVEL)]
-        levels = tuple(
-            Level(level.name, int(rank), rest, demanded, level.soft)
-            for level, (rank, rest, demanded) in zip(self.levels, parts)
-        )
-        achieved, outcome = all(level.achieved for level in levels), self.outcome
+        u = self(q, v, t)
+        levels, outcome = self._told(), self.outcome
+        achieved = all(level.achieved for level in levels)
         status = Status.OK if achieved else Status.NOT_ACHIEVABLE
         return Command(
-            read_only(u), int(facts[0]), levels, Status.INFEASIBLE if outcome == "damped" else status, outcome,
+            read_only(u), int(self.arrays.answer[self.unknowns]), levels,
+            Status.INFEASIBLE if outcome == "damped" else status, outcome,
             self.limits.conflict() if self.limits is not None else (),
         )  # fmt: skip
 

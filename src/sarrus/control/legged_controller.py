@@ -10,21 +10,36 @@ import casadi as ca
 import numpy as np
 
 from sarrus.base.errors import ArgumentError
+from sarrus.control.bounds import Bound
 from sarrus.control.capture_steps import Balance
+from sarrus.control.centre_of_pressure import CentreOfPressure
 from sarrus.control.contact_force import ContactForce
 from sarrus.control.contact_law import LEAST_SHARE, ContactLaw, ContactTerms
 from sarrus.control.contact_options import ContactOptions
 from sarrus.control.contact_sense import ContactSense, TracedSense
-from sarrus.control.demands import Demand, Settings, stacked
+from sarrus.control.demands import Demand, ForceDemand, Settings, stacked
 from sarrus.control.gait import Gait, SwingFeet, TracedGait, Travel
 from sarrus.control.ground import Height
+from sarrus.control.joint_bounds import JointLimits
 from sarrus.control.law_options import chosen
+from sarrus.control.regulator import Regulation
 from sarrus.control.tasks import Task
 from sarrus.dynamics.system import System
 
 SENSE = ContactSense()
 
-_One = Task | ContactForce | SwingFeet | Travel | Balance | Height
+_One = (
+    Task
+    | Bound
+    | JointLimits
+    | ContactForce
+    | CentreOfPressure
+    | SwingFeet
+    | Travel
+    | Balance
+    | Height
+    | Regulation
+)
 
 
 class LeggedController(ContactLaw):
@@ -41,8 +56,9 @@ class LeggedController(ContactLaw):
     ----------
     system : the model, with contacts (`Mechanism.add_contact`, `add_contact_patch`). Closures and passive joints are
         ordinary; redundant contacts too: see ``determined`` of `Distribution`.
-    tasks : levels, the most important first; each a `Task`, `ContactForce`, `SwingFeet`, `Travel`, `Balance`,
-        `Height`, or a list of them at the same level.
+    tasks : levels, the most important first; each a `Task`, `Bound`, `JointLimits`, `ContactForce`,
+        `CentreOfPressure`, `SwingFeet`, `Travel`, `Balance`, `Height`, `Regulation`, or a list of them at the same
+        level; inequalities and regulation are at levels of their own.
     gait : which contacts are closed when. Without one all are, and the settings NAME.closed (1 or 0) open and close
         them: measured contacts, or a schedule of the user's own. From sample to sample the share of ``largest_force``
         that a contact may have then goes to 1 or 0 within ``hand_over`` [s]; it is open when its share is used up.
@@ -90,7 +106,6 @@ class LeggedController(ContactLaw):
             sliding=None if sensed is None else sensed.sliding,
         )  # fmt: skip
         self._senses = sensed is not None
-        self.needs_samples = gait is None and hand_over > 0.0
 
     @property
     def contact_states(self) -> dict[str, str]:
@@ -130,16 +145,29 @@ def _commanded(
 
 
 def _level(
-    system: System, level: _One | Sequence[_One], place: int, demand: Callable[[_One, str], Demand]
-) -> Demand:
+    system: System,
+    level: _One | Sequence[_One],
+    place: int,
+    demand: Callable[[_One, str], Demand | ForceDemand],
+) -> Demand | ForceDemand:
     """Return a level of tasks as one demand."""
     if not isinstance(level, Sequence):
         return demand(level, getattr(level, "name", "") or f"task{place + 1}")
-    parts = [
-        demand(task, getattr(task, "name", "") or f"task{place + 1}.{k + 1}") for k, task in enumerate(level)
-    ]
-    if not parts:
-        raise ArgumentError(f"{system.name}: a level needs at least one task", element="tasks")
+    named = [(task, getattr(task, "name", "") or f"task{place + 1}.{k + 1}") for k, task in enumerate(level)]
+    found = [demand(task, name) for task, name in named]
+    parts = [part for part in found if isinstance(part, Demand)]
+    if not parts or len(parts) < len(found):
+        what = "a level needs at least one task" if not found else "a Regulation is a level of its own"
+        raise ArgumentError(f"{system.name}: {what}", element="tasks")
+    if len({part.at_most for part in parts}) > 1:
+        names = ", ".join(part.name for part in parts if part.at_most)
+        raise ArgumentError(
+            f"{system.name}: inequalities have levels of their own: take {names} out of the list of task{place + 1}",
+            element="tasks",
+        )
+    active = None
+    if any(part.active is not None for part in parts):
+        active = ca.vertcat(*[ca.SX.ones(len(p.rows)) if p.active is None else p.active for p in parts])
     widths = [part.unknowns.shape[1] for part in parts if part.unknowns is not None]
     return Demand(
         ", ".join(part.name for part in parts),
@@ -147,6 +175,8 @@ def _level(
         ca.vertcat(*[part.jacobian for part in parts]),
         ca.vertcat(*[part.wanted for part in parts]),
         unknowns=stacked(parts, "unknowns", widths[0]) if widths else None,
+        at_most=parts[0].at_most,
+        active=active,
     )
 
 
@@ -158,15 +188,15 @@ def _demand(
     closed: ca.SX,
     task: _One,
     name: str,
-) -> Demand:
-    if isinstance(task, Task):
+) -> Demand | ForceDemand:
+    if isinstance(task, Task | Bound | JointLimits | Regulation):
         return task.demand(system, settings, name)
-    if isinstance(task, ContactForce):
+    if isinstance(task, ContactForce | CentreOfPressure):
         return task.demand(system, terms, closed, settings, name)
     if not isinstance(task, SwingFeet | Travel | Balance | Height):
         raise ArgumentError(
-            f"{system.name}: a task must be a Task, ContactForce, SwingFeet, Travel, Balance or Height, or a list of them, got "
-            f"{task!r}",
+            f"{system.name}: a task must be a Task, Bound, JointLimits, ContactForce, CentreOfPressure, SwingFeet, "
+            f"Travel, Balance, Height or Regulation, or a list of them, got {task!r}",
             element="tasks",
         )
     if gait is None:

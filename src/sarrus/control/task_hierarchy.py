@@ -9,7 +9,9 @@ import casadi as ca
 from numpy.typing import ArrayLike
 
 from sarrus.base.errors import ArgumentError
+from sarrus.control.bounds import Bound
 from sarrus.control.demands import Demand, ForceDemand, Settings
+from sarrus.control.joint_bounds import JointLimits
 from sarrus.control.law import Law
 from sarrus.control.tasks import Task
 from sarrus.dynamics.state_functions import trace_function
@@ -26,7 +28,8 @@ class TaskHierarchy(Law):
     Parameters
     ----------
     system : the model the law believes in.
-    tasks : list of `sarrus.control.Task`, the most important first. ``name`` names their levels and settings.
+    tasks : list of `Task`, `Bound`, `JointLimits` of `sarrus.control`, the most important first. ``name`` names their
+        levels and settings.
     rest : function g(q, v, t) of CasADi vectors, a generalized force (nv,) for the motions that no task uses, such as
         damping; by default none.
     weights : (nu,) of the norm of u that decides between controls that make no difference to the motion.
@@ -39,7 +42,7 @@ class TaskHierarchy(Law):
     def __init__(
         self,
         system: System,
-        tasks: Sequence[Task],
+        tasks: Sequence[Task | Bound | JointLimits],
         *,
         rest: Callable[..., Any] | None = None,
         weights: ArrayLike | None = None,

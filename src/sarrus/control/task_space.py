@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sarrus.base.arrays import Array, read_only
-from sarrus.control.tasks import quantity as trace_quantity
+from sarrus.control.quantities import position_quantity
 from sarrus.dynamics.inverse_dynamics import constraint_rank
 from sarrus.dynamics.system import System
 from sarrus.formulations.operational_space import OperationalSpace, operational_space
@@ -49,7 +49,7 @@ class TaskSpace:
     """
 
     def __init__(self, system: System, quantity: Any) -> None:
-        self.system, x = system, trace_quantity(system, quantity)
+        self.system, x = system, position_quantity(system, quantity, "a task space")
         self.rows = x.rows
         outputs = {"value": x.value, "velocity": x.rate, "jacobian": x.jacobian, "bias": x.bias}
         self._native = system.compiled.compile("task space", outputs)

@@ -1,0 +1,68 @@
+"""Demands that come and go: a setting NAME.on, and within how many seconds it takes effect."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import casadi as ca
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sarrus.base.errors import ArgumentError
+from sarrus.base.numbers import finite_array, number_between
+from sarrus.control.demands import Demand, Settings
+
+
+@dataclass(frozen=True, eq=False)
+class Activation:
+    """How much the rows of a demand count: the setting NAME.on, from 0 to 1, at once or within ``ramp`` [s].
+
+    With a ramp the setting is what is wanted, and from sample to sample NAME.active, which the law remembers, goes
+    there at a rate of 1 / ramp; a law that is reset, as at the start of a run, begins at NAME.on. Without one no
+    samples are needed. ``on`` None: there are no such settings, and the rows always count.
+    """
+
+    on: float | None
+    ramp: float = 0.0
+
+    def column(self, settings: Settings, name: str, rows: int) -> ca.SX | None:
+        """Return ``active`` of the demand ``name``."""
+        ramp = number_between(self.ramp, 0.0, np.inf, f"{name}.ramp")
+        if self.on is None:
+            if ramp > 0.0:
+                raise ArgumentError(
+                    f"{name}: a ramp is for what comes and goes; give on=1.0 or on=0.0 too",
+                    element=f"{name}.on",
+                )
+            return None
+        on = number_between(self.on, 0.0, 1.0, f"{name}.on")
+        wanted = ca.fmin(ca.fmax(settings.add(f"{name}.on", on, 1, name), 0.0), 1.0)
+        if ramp == 0.0:
+            return ca.repmat(wanted, rows, 1)
+        state = settings.remember(f"{name}.active", on, 1, name, like=f"{name}.on")
+        step = settings.period / ramp
+        state.next = state.value + ca.fmin(ca.fmax(wanted - state.value, -step), step)
+        return ca.repmat(ca.fmin(ca.fmax(state.value, 0.0), 1.0), rows, 1)
+
+
+def weigh(demand: Demand, weight: ArrayLike | None, settings: Settings) -> Demand:
+    """Return a demand with rows multiplied by the setting NAME.weight, by none where it is None.
+
+    It has rows of accelerations alone.
+    """
+    if weight is None:
+        return demand
+    given, name = finite_array(weight), demand.name
+    if given is None or not np.all(given > 0.0):
+        raise ArgumentError(
+            f"{name}: weight must be positive numbers, got {weight!r}", element=f"{name}.weight"
+        )
+    w = settings.add(f"{name}.weight", given, len(demand.rows), name)
+    return Demand(
+        name,
+        demand.rows,
+        ca.diag(w) @ demand.jacobian,
+        w * demand.wanted,
+        at_most=demand.at_most,
+        active=demand.active,
+    )
