@@ -8,7 +8,9 @@ it stands on six feet again.
 
 from __future__ import annotations
 
+import json
 import tempfile
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -119,8 +121,9 @@ class Loss(NamedTuple):
 
 
 class Run(NamedTuple):
-    """What became of a run: largest tilt [rad], joint speed [rad/s] and torque [N m], outcomes, states of the contact
-    that was lost, forces of the floor on each foot at the end [N], the way of the trunk (x, y) [m]."""
+    """What became of a run: largest tilt [rad], joint speed [rad/s] and torque [N m]; at each sample the outcome and,
+    where one was lost, what the law took its contact for; at the end the forces of the floor on the feet [N], and where
+    the trunk is (x, y) [m]."""
 
     tilt: float
     speed: float
@@ -188,3 +191,42 @@ def loads(model: mujoco.MjModel, data: mujoco.MjData) -> Array:
         for foot, body in enumerate(bodies):
             found[foot] += force[0] * (body in owners)
     return found
+
+
+def summary(name: str, runs: list[Run]) -> dict[str, float]:
+    """Print a row of the table; return its figures."""
+    found = {
+        "runs": len(runs),
+        "tumbled": sum(run.tilt > 0.3 for run in runs),
+        "tilt": max(run.tilt for run in runs),
+        "speed": max(run.speed for run in runs),
+        "torque": max(run.torque for run in runs),
+        "damped": sum(run.outcomes.count("damped") for run in runs),
+    }
+    print(f"{name:32}" + "".join(f"{value:9.3g}" for value in found.values()))
+    return found
+
+
+def main(feet: Sequence[str] = tuple(LEGS)) -> dict[str, dict[str, float]]:
+    """Lose the ground under each of ``feet``, standing and in a wave, with the law's senses and without."""
+    system, figures = sr.System(build()), {}
+    print(f"{'':32}" + "".join(f"{name:>9}" for name in ("runs", "tumbled", "rad", "rad/s", "N m", "damped")))
+    for name, options in (("", {}), (", without senses", {"sense": None})):
+        stand, walk = standing_law(system, **options), walking_law(system, **options)
+        for told, when in ((0.02, "told after 20 ms"), (0.1, "after 100 ms"), (None, "never")):
+            runs = [run(stand, Loss(foot, told=told)) for foot in feet]
+            figures[f"stands, {when}{name}"] = summary(f"stands, {when}{name}", runs)
+        runs = [run(walk, Loss(foot, start)) for foot in feet for start in (1.0, 1.2)]
+        figures[f"walks, never{name}"] = summary(f"walks, never{name}", runs)
+    for row, found in figures.items():
+        assert found["torque"] <= TORQUE
+        if "without" not in row:
+            assert found["tilt"] < 0.3
+            assert found["speed"] < SPEED
+            assert found["damped"] == 0
+    print(json.dumps(figures))
+    return figures
+
+
+if __name__ == "__main__":
+    main()

@@ -4,7 +4,8 @@ Motion          `ProjectedInverseDynamics`, `OperationalSpaceTracking`, `Compute
 Forces          `HybridMotionForce`
 Constraints     `ServoConstraint`
 Contacts        `LeggedController` with `ContactForce`, `CentreOfPressure`, `Gait`, `SwingFeet`, `Travel`,
-                `CaptureSteps`, `Balance`, `Height`; `ContactLaw`, `ContactOptions`, `Distribution`
+                `CaptureSteps`, `Balance`, `Height`; `ContactLaw`, `ContactOptions`, `ContactSense`,
+                `Distribution`
 Priorities      `TaskHierarchy` of `Task`s, `Bound`s and `JointLimits`
 Quantities      `point`, `orientation`, `gaze`, `clearance` of `Sphere`, `Capsule`, `Plane`; `centre_of_mass`,
                 `momentum`, `capture_point`; references that are `streamed`
@@ -25,6 +26,7 @@ from sarrus.control.computed_torque import ComputedTorque
 from sarrus.control.contact_force import ContactForce
 from sarrus.control.contact_law import ContactLaw, Distribution
 from sarrus.control.contact_options import ContactOptions
+from sarrus.control.contact_sense import ContactSense
 from sarrus.control.controllability import Controllability, controllability
 from sarrus.control.demands import Command, Demand, ForceDemand, Level, Settings
 from sarrus.control.explanation import Explanation, LevelShare, LimitUse
@@ -56,6 +58,7 @@ __all__ = [
     "ContactForce",
     "ContactLaw",
     "ContactOptions",
+    "ContactSense",
     "Controllability",
     "Demand",
     "Distribution",

@@ -34,8 +34,8 @@ class ContactSense:
     descent : by which the foot of a lost contact goes down faster than the robot falls [m/s]; depth : how far below the
         plane it goes by itself [m].
     stiffness : rate at which it takes up that velocity [1/s].
-    settle : time for which it goes at less than half of that, or slides at less than half of ``slip``, before it is
-        closed and held again [s].
+    settle : time for which it goes at less than half of that before it is closed again [s]; grip : for which one that
+        slid does so at less than half of ``slip`` before it is held again: the floor has shown what it is.
     rise : time in which the share of its largest force comes back [s].
     """
 
@@ -47,6 +47,7 @@ class ContactSense:
     depth: float = 0.05
     stiffness: float = 40.0
     settle: float = 0.02
+    grip: float = 0.5
     rise: float = 0.05
 
 
@@ -106,8 +107,9 @@ class TracedSense:
             normal < 0.5 * told, ca.logic_and(told - self._falls[k] > 0.5 * n["descent"], ca.logic_not(empty))
         )
         still = ca.if_else(lost.value > 0.5, held, along < 0.5 * n["slip"])
-        rest = ca.fmin(ca.fmax(rested.value + ca.if_else(still, period, -period), 0.0), n["settle"])
-        over = ca.logic_or(rest >= n["settle"], ca.logic_and(lost.value > 0.5, measured == 1.0))
+        enough = ca.if_else(lost.value > 0.5, n["settle"], n["grip"])
+        rest = ca.fmin(ca.fmax(rested.value + ca.if_else(still, period, -period), 0.0), enough)
+        over = ca.logic_or(rest >= enough, ca.logic_and(lost.value > 0.5, measured == 1.0))
         is_lost = wanted * ca.if_else(ca.if_else(lost.value > 0.5, ca.logic_not(over), goes), 1.0, 0.0)
         slips = ca.if_else(slides.value > 0.5, ca.logic_not(over), along > n["slip"])
         is_sliding = (
