@@ -12,6 +12,7 @@ Simulation      ``sr.simulate(control=law, sample_time=Sampling(...))``: sample 
 Task space      `TaskSpace`, `TaskKinematics`
 Feasibility     `controllability`; ``law.solve(q, v, t)`` returns a `Command` with a `Level` for each demand
 Own laws        `Law` of `Demand`s and `ForceDemand`s, with `Settings`
+Limits          `LawOptions`; ``law.explain(q, v, t)``: an `Explanation` of `LevelShare`s and `LimitUse`s
 """
 
 from sarrus.control.body_quantities import gaze, orientation, point
@@ -26,14 +27,16 @@ from sarrus.control.contact_law import ContactLaw, Distribution
 from sarrus.control.contact_options import ContactOptions
 from sarrus.control.controllability import Controllability, controllability
 from sarrus.control.demands import Command, Demand, ForceDemand, Level, Settings
+from sarrus.control.explanation import Explanation, LevelShare, LimitUse
 from sarrus.control.gait import Gait, SwingFeet, Travel
 from sarrus.control.hybrid_motion_force import HybridMotionForce
 from sarrus.control.joint_bounds import JointLimits
 from sarrus.control.law import Law
+from sarrus.control.law_options import LawOptions
 from sarrus.control.legged_controller import LeggedController
 from sarrus.control.quantities import Part
 from sarrus.control.reference import streamed
-from sarrus.control.regulator import Regulator
+from sarrus.control.regulator import Regulation, Regulator
 from sarrus.control.sampling import Sampling
 from sarrus.control.servo_constraint import ServoConstraint
 from sarrus.control.task_hierarchy import TaskHierarchy
@@ -55,17 +58,22 @@ __all__ = [
     "Controllability",
     "Demand",
     "Distribution",
+    "Explanation",
     "ForceDemand",
     "Gait",
     "HybridMotionForce",
     "JointLimits",
     "Law",
+    "LawOptions",
     "LeggedController",
     "Level",
+    "LevelShare",
+    "LimitUse",
     "OperationalSpaceTracking",
     "Part",
     "Plane",
     "ProjectedInverseDynamics",
+    "Regulation",
     "Regulator",
     "Sampling",
     "ServoConstraint",

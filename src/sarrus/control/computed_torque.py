@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -29,6 +30,7 @@ class ComputedTorque(Law):
     coordinates : names of coordinates, as many as there are degrees of freedom.
     reference, stiffness, damping : as in `sarrus.control.Task`.
     actuators : names of the actuators to use; by default those that act on these coordinates alone.
+    limits : `LawOptions`, each by its name, or all as options=.
     """
 
     def __init__(
@@ -40,6 +42,7 @@ class ComputedTorque(Law):
         stiffness: ArrayLike = 100.0,
         damping: ArrayLike = 20.0,
         actuators: Sequence[str] | None = None,
+        **limits: Any,
     ) -> None:
         names = [coordinates] if isinstance(coordinates, str) else list(coordinates)
         settings = Settings()
@@ -53,7 +56,7 @@ class ComputedTorque(Law):
                 "name them with actuators=",
                 element="actuators",
             )
-        super().__init__(system, [demand], settings)
+        super().__init__(system, [demand], settings, **limits)
         self.arrays.roots[:] = [1.0 if name in used else 0.0 for name in system.actuator_names]
 
 

@@ -15,6 +15,7 @@ from sarrus.base.errors import ArgumentError
 from sarrus.contacts.activity import active, contact_names, switch_off
 from sarrus.control.contact_options import ContactOptions
 from sarrus.control.demands import Command, Demand, ForceDemand, Settings
+from sarrus.control.explanation import LimitUse
 from sarrus.control.law import Law
 from sarrus.control.law_limits import LawLimits
 from sarrus.control.law_options import LawOptions, chosen
@@ -24,6 +25,7 @@ from sarrus.dynamics.system import System
 from sarrus.dynamics.workspace import Workspace
 from sarrus.equations.equations import activity_parameter, stick_parameter
 from sarrus.kernels import cone_layout as cl
+from sarrus.kernels import contact_layout as cn
 from sarrus.kernels import law_layout as ll
 from sarrus.kernels.record import laid
 from sarrus.linalg.ranked import ROUNDING, ranked
@@ -78,6 +80,17 @@ class ContactTerms:
         rows, bias, rate, gap = ca.substitute(parts, [e.p[on]], [ca.SX.ones(len(on))])
         return cls(contact_names(system), rows, bias, rate, gap, places)
 
+    @property
+    def row_names(self) -> tuple[str, ...]:
+        """Names of the rows: contact and number."""
+        return tuple(
+            f"{name}.{k}" for name, p in zip(self.names, self.places) for k in range(p.stop - p.start)
+        )
+
+    def per_row(self, values: ca.SX) -> ca.SX:
+        """Return a column with an entry for each contact as one with an entry for each row of the contacts."""
+        return ca.vertcat(*[values[k] for k, p in enumerate(self.places) for _ in range(p.stop - p.start)])
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Distribution(Command):
@@ -123,42 +136,55 @@ class ContactLaw(Law):
     tasks : demands in order of priority.
     closed, share : columns with an entry for each contact, over the symbols of the system and the settings: 1 where it
         is closed, and the share of its largest normal force that it may have.
+    sliding : likewise 1 where a closed contact slides: it has no friction and is not held along its plane.
+    reflexes : levels before the tasks, of which no number of ``relaxation`` speaks: they have the largest of these.
+        `Distribution` has no `Level` of them.
     options : `ContactOptions`; each of them may be given by its name instead.
     """
 
     def __init__(
         self,
         system: System,
-        tasks: Sequence[Demand],
+        tasks: Sequence[Demand | ForceDemand],
         closed: ca.SX,
         share: ca.SX,
         settings: Settings,
         *,
+        sliding: ca.SX | None = None,
+        reflexes: Sequence[Demand] = (),
         terms: ContactTerms | None = None,
         options: ContactOptions | None = None,
         **by_name: Any,
     ) -> None:
         options = chosen(options, ContactOptions, by_name)
         self.system, self.terms = system, terms or ContactTerms.of(system)
-        self._closed, self._share = closed, share
+        self._closed, self._share, self.reflexes = closed, share, len(reflexes)
+        self._held = self.terms.per_row(closed)
+        if sliding is not None:
+            for k, p in enumerate(self.terms.places):
+                self._held[p.start + 1 : p.stop] *= 1.0 - sliding[k]
         name = type(self).__name__
         friction = options.kind_of_friction(name)
         damping = settings.add("contact_damping", options.contact_damping, 1, name)
-        self.cost_weights = positive_weights(system, options.weights)
+        self._cost_weights = positive_weights(system, options.weights)
         self._friction = friction
-        super().__init__(system, [self._physics(damping), *tasks], settings, options=options)
+        super().__init__(system, [self._physics(damping), *reflexes, *tasks], settings, options=options)
 
     def _in_order(
         self, levels: Sequence[Demand | ForceDemand], bounds: Sequence[Demand]
     ) -> tuple[Demand | ForceDemand, ...]:
-        physics, *tasks = levels
-        return physics, *bounds, *tasks
+        physics, *others = levels
+        self._reflexes = slice(1 + len(bounds), 1 + len(bounds) + self.reflexes)
+        return physics, *bounds, *others
 
     def _limits(self, options: LawOptions) -> LawLimits:
         nu, places = self.system.nu, self.terms.places
         return LawLimits(
             self.name, self.table, self.levels,
-            options.physics(self.name, self.system, self.unknowns, len(self.levels) - 1),
+            options.physics(
+                self.name, self.system, self.unknowns, len(self.levels) - 1 - self.reflexes,
+                reflexes=self.reflexes,
+            ),
             actuators=self.system.actuator_names, contacts=self.terms.names, friction=self._friction,
             places=[(nu + p.start, p.stop - p.start) for p in places],
             constraints=options.constraints, hold=options.hold,
@@ -181,30 +207,43 @@ class ContactLaw(Law):
 
     def _physics(self, damping: ca.SX) -> Demand:
         """Return the first level: A_c a = −γ − damping ċ where closed, λ = 0 where open."""
-        terms, nu = self.terms, self.system.nu
-        shut = self.per_row(self._closed)
+        terms, nu, shut = self.terms, self.system.nu, self._held
         unknowns = ca.horzcat(ca.SX(shut.numel(), nu), ca.diag(1.0 - shut))
-        names = tuple(
-            f"{name}.{k}" for name, p in zip(terms.names, terms.places) for k in range(p.stop - p.start)
-        )
         wanted = shut * (-terms.bias - damping * terms.rate)
-        return Demand("contacts", names, ca.diag(shut) @ terms.rows, wanted, unknowns=unknowns)
-
-    def per_row(self, values: ca.SX) -> ca.SX:
-        """Return a column with an entry for each contact as one with an entry for each row of the contacts."""
-        return ca.vertcat(
-            *[values[k] for k, p in enumerate(self.terms.places) for _ in range(p.stop - p.start)]
-        )
+        return Demand("contacts", terms.row_names, ca.diag(shut) @ terms.rows, wanted, unknowns=unknowns)
 
     def outputs(self) -> dict[str, ca.SX]:
         """Return what the native function gives, with the contacts."""
         outputs = super().outputs()
         count = self.constraint_rows
         outputs["rows"], outputs["bias"] = outputs["rows"][:count, :], outputs["bias"][:count]
-        pushing = ca.diag(self.per_row(self._closed)) @ self.terms.rows
+        pushing = ca.diag(self._held) @ self.terms.rows
         outputs["actuation"] = ca.vertcat(outputs["actuation"], pushing)
         outputs["contacts"] = ca.vertcat(self._closed, self._share)
         return outputs
+
+    @property
+    def cost_weights(self) -> Array:
+        return self._cost_weights
+
+    def _limits_in_use(self) -> tuple[LimitUse, ...]:
+        """Return also of each closed contact its normal force [N] and its tangential one over the normal one."""
+        assert self.limits is not None
+        count, found = len(self.terms.names), list(super()._limits_in_use())
+        physics = laid(
+            self.limits.arrays["physics"], cn.physics(self.system.nu, count, self.unknowns, len(self.levels))
+        )
+        shares = laid(self.arrays.work, ll.law_sizes(self.table)).contacts[count:]
+        for k, (name, force) in enumerate(self.contact_forces.items()):
+            if self.closed[k] and self._friction != cn.NO_LIMITS:
+                most = float(shares[k] * physics.largest[k])
+                found.append(LimitUse(f"contact {name!r}, normal force", float(force[0]), 0.0, most))
+                if len(force) > 1 and force[0] > 0.0:
+                    ratio = float(np.linalg.norm(force[1:]) / force[0])
+                    found.append(
+                        LimitUse(f"contact {name!r}, friction", ratio, -np.inf, float(physics.friction[k]))
+                    )
+        return tuple(found)
 
     # --- what it tells ----------------------------------------------------------------------------------
 
@@ -227,9 +266,11 @@ class ContactLaw(Law):
     def _command(self, q: ArrayLike, v: ArrayLike, t: float) -> Distribution:
         found = super()._command(q, v, t)
         assert self.limits is not None
+        told = {entry.name: getattr(found, entry.name) for entry in fields(found)}
+        told["levels"] = found.levels[: self._reflexes.start] + found.levels[self._reflexes.stop :]
         facts = self.limits.facts
         return Distribution(
-            **{entry.name: getattr(found, entry.name) for entry in fields(found)},
+            **told,
             contact_forces=self.contact_forces,
             determined=self._determined(q, v, t),
             cost=float(found.u @ (self.cost_weights * found.u)),

@@ -48,12 +48,14 @@ class ContactOptions(LawOptions):
         check_known("friction", self.friction, FRICTION, law, element="friction")
         return FRICTION[self.friction]
 
-    def physics(self, law: str, system: System, unknowns: int, levels: int, contacts: int = 0) -> Array:
+    def physics(
+        self, law: str, system: System, unknowns: int, levels: int, contacts: int = 0, reflexes: int = 0
+    ) -> Array:
         """Return limits and weights as the kernel of a law takes them; `ArgumentError` for what cannot be meant."""
         self.refuse_servos(law, system)
         elements = system.equations.contacts
-        data = super().physics(law, system, unknowns, levels, len(elements))
-        parts = laid(data, cn.physics(system.nu, len(elements), unknowns, 1 + levels))
+        data = super().physics(law, system, unknowns, levels, len(elements), reflexes)
+        parts = laid(data, cn.physics(system.nu, len(elements), unknowns, 1 + reflexes + levels))
         weights = positive_weights(system, self.weights)
         small = FORCE_WEIGHT * float(np.mean(weights))
         parts.weights[:] = [*weights, *[small] * (unknowns - system.nu)]

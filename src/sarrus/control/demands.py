@@ -195,6 +195,7 @@ class State:
     start : what they begin with (size,). like : the first of the settings that they begin with instead, if any.
     next : what they are at the next sample (size,), over the symbols of the system, the settings and
         ``Settings.period``; as they are, unless it is assigned.
+    optional : whether the law is as it should be without samples, too, when it stays as it begins.
     """
 
     value: ca.SX
@@ -202,6 +203,7 @@ class State:
     start: Array
     like: int | None
     next: ca.SX
+    optional: bool = False
 
 
 @dataclass(eq=False)
@@ -238,13 +240,23 @@ class Settings:
         self.symbols.append(column)
         return column
 
-    def remember(self, name: str, start: ArrayLike, size: int, law: str, *, like: str | None = None) -> State:
+    def remember(
+        self,
+        name: str,
+        start: ArrayLike,
+        size: int,
+        law: str,
+        *,
+        like: str | None = None,
+        optional: bool = False,
+    ) -> State:
         """Return a state (size,) that begins with ``start``, or as the settings from ``like`` on are; assign its
         ``next``."""
         place = self.count
         value = self.add(name, start, size, law)
         numbers = np.broadcast_to(real_array(start), (size,))
-        state = State(value, place, numbers, None if like is None else list(self.values).index(like), value)
+        first = None if like is None else list(self.values).index(like)
+        state = State(value, place, numbers, first, value, optional)
         self.states.append(state)
         return state
 

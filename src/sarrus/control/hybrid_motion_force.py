@@ -39,6 +39,7 @@ class HybridMotionForce(Law):
         the law, so these need samples: ``sr.simulate(..., sample_time=...)``, or `sample` with the measured λ.
         Both zero (the default) is feed-forward, which is exact where the model is.
     weights : (nu,) of the norm of u.
+    limits : `LawOptions`, each by its name, or all as options=.
 
     Where closures are redundant a multiplier may not be determined; then only Aᵀλ can be controlled, and this law
     refuses the row by name when it is first used. Where the actuators are too few, the motion comes first (`solve`
@@ -58,6 +59,7 @@ class HybridMotionForce(Law):
         proportional: ArrayLike = 0.0,
         integral: ArrayLike = 0.0,
         weights: ArrayLike | None = None,
+        **limits: Any,
     ) -> None:
         settings, names = Settings(), tuple(forces or {})
         if bool(names) == (constraint_force is not None):
@@ -98,7 +100,7 @@ class HybridMotionForce(Law):
             wanted + p * error + i * total.value,
             ca.densify(select),
         )
-        super().__init__(system, [motion, demand], settings, weights=weights)
+        super().__init__(system, [motion, demand], settings, weights=weights, **limits)
         self.needs_samples = bool(np.any(proportional) or np.any(integral))
 
     def prepare(self, q: ArrayLike, v: ArrayLike, t: float = 0.0) -> None:

@@ -23,6 +23,7 @@ from sarrus.control.demands import (
     SettingValues,
     stacked,
 )
+from sarrus.control.explanation import Explanation, LevelShare, LimitUse
 from sarrus.control.law_arrays import LawArrays
 from sarrus.control.law_limits import LawLimits
 from sarrus.control.law_options import LawOptions, chosen
@@ -76,7 +77,8 @@ class Law:
         self.system = system
         self.levels = self._in_order(levels, options.traced_bounds(system, settings))
         self.states, self.measured = tuple(settings.states), settings.measured
-        self.name, self.needs_samples = type(self).__name__, bool(settings.states)
+        self.name = type(self).__name__
+        self.needs_samples = not all(state.optional for state in settings.states)
         self.symbols = (*settings.symbols, settings.period)
         self.unknowns, self.constraint_rows = self._dimensions()
         self._check_levels()
@@ -182,20 +184,59 @@ class Law:
             raise result.status.error(f"{self.name} of {self.system.name}", result.message, result=result)
         return result
 
+    def explain(self, q: ArrayLike, v: ArrayLike, t: float = 0.0) -> Explanation:
+        """Return which level gets what at a state, what each costs, and which limits are reached; print it.
+
+        Nothing that the law remembers changes. Raises `SolveError` where nothing lies inside all limits.
+        """
+        own, costs = self.copy(), [0.0]
+        for used in range(1, len(own.levels) + 1):
+            own.table.n_used = used
+            told = own.solve(q, v, t, throw=False)
+            away = told.u - own.arrays.preferred[: own.system.nu]
+            costs.append(float(away @ (own.cost_weights * away)))
+        shares = tuple(
+            LevelShare(level, demand.rows, demand.at_most, cost)
+            if isinstance(demand, Demand)
+            else LevelShare(level, (), False, cost)
+            for level, demand, cost in zip(own._told(), own.levels, np.diff(costs).tolist())  # noqa: SLF001  of this class
+        )
+        uses = own._limits_in_use()  # noqa: SLF001  of this class
+        return Explanation(
+            f"{self.name} of {self.system.name}", told.u, told.outcome, told.conflict, shares, uses
+        )
+
+    def _limits_in_use(self) -> tuple[LimitUse, ...]:
+        """Return all limits and what is there at the last call."""
+        if self.limits is None:
+            return ()
+        wanted = self.native(self.arrays.input)[self.native.outputs["wanted"][0]]
+        return self.limits.uses(self.arrays, self.levels, int(self.arrays.answer[self.unknowns]), wanted)
+
+    @property
+    def cost_weights(self) -> Array:
+        """W (nu,) of the norm of the controls that is minimised."""
+        return self.weights[: self.system.nu]
+
+    def _told(self) -> tuple[Level, ...]:
+        """Return what became of each level at the last call."""
+        facts = self.arrays.answer[self.unknowns + 1 :].reshape(-1, ll.PER_LEVEL).tolist()
+        return tuple(
+            Level(level.name, int(rank), rest, demanded, level.soft)
+            for level, (rank, rest, demanded) in zip(self.levels, facts)
+        )
+
     def _command(self, q: ArrayLike, v: ArrayLike, t: float) -> Command:
         """Return u with what became of each demand."""
         if self.limits is not None:
             self.limits.begin()
-        u, facts = self(q, v, t), self.arrays.answer[self.unknowns :].tolist()
-        parts = [facts[k : k + ll.PER_LEVEL] for k in range(1, len(facts), ll.PER_LEVEL)]
-        levels = tuple(
-            Level(level.name, int(rank), rest, demanded, level.soft)
-            for level, (rank, rest, demanded) in zip(self.levels, parts)
-        )
-        achieved, outcome = all(level.achieved for level in levels), self.outcome
+        u = self(q, v, t)
+        levels, outcome = self._told(), self.outcome
+        achieved = all(level.achieved for level in levels)
         status = Status.OK if achieved else Status.NOT_ACHIEVABLE
         return Command(
-            read_only(u), int(facts[0]), levels, Status.INFEASIBLE if outcome == "damped" else status, outcome,
+            read_only(u), int(self.arrays.answer[self.unknowns]), levels,
+            Status.INFEASIBLE if outcome == "damped" else status, outcome,
             self.limits.conflict() if self.limits is not None else (),
         )  # fmt: skip
 
@@ -214,7 +255,7 @@ class Law:
             self.limits.forget()
         if self.measured:
             self.arrays.input[self.table.measured :][: 1 + len(self.measured)] = 0.0
-        own = self._own_input()
+        self.period, own = 0.0, self._own_input()
         for state in self.states:
             size = len(state.start)
             own[state.place :][:size] = state.start if state.like is None else own[state.like :][:size]
@@ -380,7 +421,8 @@ class Law:
         table = ll.LawTable.zeros(len(tail) + system.nc + system.nv + self.unknowns + row + 1)
         table.nq, table.nv, table.nu, table.nc = system.nq, system.nv, self.unknowns, self.constraint_rows
         table.actuators = system.nu
-        table.n_demands, table.n_forces, table.n_levels = row, force, len(levels)
+        table.n_demands, table.n_forces = row, force
+        table.n_levels = table.n_used = len(levels)
         table.on_multipliers = "couplings" in self.native.outputs
         table.on_unknowns = "selections" in self.native.outputs
         table.on_activity = "active" in self.native.outputs

@@ -10,6 +10,8 @@ import numpy as np
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError
 from sarrus.control.demands import Demand, ForceDemand
+from sarrus.control.explanation import LimitUse
+from sarrus.control.law_arrays import LawArrays
 from sarrus.kernels import cone_layout as cl
 from sarrus.kernels import contact_layout as cn
 from sarrus.kernels import law_layout as ll
@@ -136,6 +138,36 @@ class LawLimits:
     def facts(self) -> Array:
         """What proves the last program: see `sarrus.kernels.cone_layout`."""
         return self.arrays["report"][self.report.facts :]
+
+    def uses(
+        self, law: LawArrays, levels: Sequence[Demand | ForceDemand], rank: int, wanted: Array
+    ) -> tuple[LimitUse, ...]:
+        """Return the limits of the controls and the inequalities, J a + E λ + F u ≤ ``wanted``, at the last answer."""
+        nu, physics, first = self._kinds[0], self.arrays["physics"], 0
+        bounds = zip(self._names, law.answer.tolist(), physics[:nu].tolist(), physics[nu : 2 * nu].tolist())
+        found = [LimitUse(*bound) for bound in bounds]
+        for level, left in zip(levels, self._left_of_levels(law, levels, rank)):
+            if isinstance(level, Demand):
+                most = wanted[first : first + len(level.rows)]
+                first += len(level.rows)
+                if level.at_most:
+                    names = [f"{name!r} of {level.name!r}" for name in level.rows]
+                    values = zip(names, (most + left).tolist(), most.tolist())
+                    found += [LimitUse(name, value, -np.inf, upper) for name, value, upper in values]
+        return tuple(found)
+
+    def _left_of_levels(
+        self, law: LawArrays, levels: Sequence[Demand | ForceDemand], rank: int
+    ) -> list[Array]:
+        """Return T y − d of the rows of each level at the last answer: what they are more than what they are to be."""
+        table, n = law.table, int(law.table.nu)
+        free = int(table.nv) - rank
+        counts = [len(level.rows) if isinstance(level, Demand) else free for level in levels]
+        sizes = cn.distribution_sizes(n, sum(counts), len(levels), sum(self._kinds), 0)
+        room, used = laid(self.arrays["work"], sizes), law.roots > 0.0
+        y = np.where(used, law.answer[:n] - law.preferred, 0.0) / np.where(used, law.roots, 1.0)
+        left = room.rows.reshape(-1, n) @ y - room.right
+        return np.split(left, np.cumsum(counts)[:-1])
 
     def conflict(self) -> tuple[str, ...]:
         """Return whose limits are in the way, what counts most first.

@@ -45,10 +45,10 @@ class LawOptions:
     bounds : tasks that come before all others, such as limits of joints: `sarrus.control.Bound`.
     constraints : further rows over the unknowns, u and then, of laws with contacts, forces of all contacts (n, t1, t2):
         G x ≤ h by half-lines and second-order cones.
-    damping : ε, relative to the largest row of a level (its acceleration by unit controls, in the norm that the law
-        minimises): directions with smaller singular values are damped, so that a level takes no more than 1.16 / ε
-        times what it demands over that row, whatever the configuration; it is then missed in part. 0: only directions
-        below 1e-8 are given up.
+    singular_damping : ε, relative to the largest row of a level (its acceleration by unit controls, in the norm that
+        the law minimises): directions with smaller singular values are damped, so that a level takes no more than
+        1.16 / ε times what it demands over that row, whatever the configuration; it is then missed in part. 0: only
+        directions below 1e-8 are given up.
     relaxation : what becomes of levels that the limits do not allow. None: one after the other, as above
         (lexicographic). Numbers, ρ of each level, or one for all: the costs of the squared accelerations that they
         miss, all at once.
@@ -60,17 +60,20 @@ class LawOptions:
     largest_rate: float = 0.0
     bounds: Sequence[Traced] = ()
     constraints: ConeRows | None = None
-    damping: float = 0.0
+    singular_damping: float = 0.0
     relaxation: ArrayLike | None = None
     hold: bool = False
 
-    def physics(self, law: str, system: System, unknowns: int, levels: int, contacts: int = 0) -> Array:
+    def physics(
+        self, law: str, system: System, unknowns: int, levels: int, contacts: int = 0, reflexes: int = 0
+    ) -> Array:
         """Return limits and weights as the kernel of a law takes them, friction and normal forces not yet.
 
-        ``levels`` may be missed. Raises `ArgumentError` for what cannot be meant.
+        ``levels`` may be missed, and so may ``reflexes``, after those of bounds and as little as any. Raises
+        `ArgumentError` for what cannot be meant.
         """
         first = 1 if contacts else 0
-        sizes = cn.physics(system.nu, contacts, unknowns, first + levels)
+        sizes = cn.physics(system.nu, contacts, unknowns, first + reflexes + levels)
         data = np.zeros(sum(sizes))
         parts = laid(data, sizes)
         parts.lower[:], parts.upper[:] = self.controls(law, system)
@@ -82,7 +85,8 @@ class LawOptions:
                     f"{law}: relaxation must be None, a positive number or {levels} of them, got {self.relaxation!r}",
                     element="relaxation",
                 )
-            parts.relaxation[first:] = rho
+            own = np.broadcast_to(rho, levels)
+            parts.relaxation[first:] = np.insert(own, [len(self.bounds)] * reflexes, rho.max(initial=0.0))
         if not self.largest_rate >= 0.0:
             raise ArgumentError(
                 f"{law}: needs largest_rate at least 0, got {self.largest_rate!r}", element="largest_rate"
@@ -107,11 +111,12 @@ class LawOptions:
 
     def checked_damping(self, law: str) -> float:
         """Return the damping; raises `ArgumentError` where it is none."""
-        if not 0.0 <= self.damping < 1.0:
+        if not 0.0 <= self.singular_damping < 1.0:
             raise ArgumentError(
-                f"{law}: damping is relative, from 0 to 1, got {self.damping!r}", element="damping"
+                f"{law}: singular_damping is relative, from 0 to 1, got {self.singular_damping!r}",
+                element="singular_damping",
             )
-        return float(self.damping)
+        return float(self.singular_damping)
 
     def refuse_servos(self, law: str, system: System) -> None:
         """Raise `ArgumentError` where limits of force depend on the state: those of forces of contacts need them."""

@@ -16,14 +16,20 @@ from sarrus.control.centre_of_pressure import CentreOfPressure
 from sarrus.control.contact_force import ContactForce
 from sarrus.control.contact_law import LEAST_SHARE, ContactLaw, ContactTerms
 from sarrus.control.contact_options import ContactOptions
-from sarrus.control.demands import Demand, Settings, stacked
+from sarrus.control.contact_sense import ContactSense, TracedSense
+from sarrus.control.demands import Demand, ForceDemand, Settings, stacked
 from sarrus.control.gait import Gait, SwingFeet, TracedGait, Travel
 from sarrus.control.joint_bounds import JointLimits
 from sarrus.control.law_options import chosen
+from sarrus.control.regulator import Regulation
 from sarrus.control.tasks import Task
 from sarrus.dynamics.system import System
 
-_One = Task | Bound | JointLimits | ContactForce | CentreOfPressure | SwingFeet | Travel | Balance
+SENSE = ContactSense()
+
+_One = (
+    Task | Bound | JointLimits | ContactForce | CentreOfPressure | SwingFeet | Travel | Balance | Regulation
+)
 
 
 class LeggedController(ContactLaw):
@@ -41,14 +47,16 @@ class LeggedController(ContactLaw):
     system : the model, with contacts (`Mechanism.add_contact`, `add_contact_patch`). Closures and passive joints are
         ordinary; redundant contacts too: see ``determined`` of `Distribution`.
     tasks : levels, the most important first; each a `Task`, `Bound`, `JointLimits`, `ContactForce`,
-        `CentreOfPressure`, `SwingFeet`, `Travel`, `Balance`, or a list of them at the same level; inequalities are at
-        levels of their own.
+        `CentreOfPressure`, `SwingFeet`, `Travel`, `Balance`, `Regulation`, or a list of them at the same level;
+        inequalities and regulation are at levels of their own.
     gait : which contacts are closed when. Without one all are, and the settings NAME.closed (1 or 0) open and close
         them: measured contacts, or a schedule of the user's own. From sample to sample the share of ``largest_force``
         that a contact may have then goes to 1 or 0 within ``hand_over`` [s]; it is open when its share is used up.
     hand_over : 0 for contacts that switch at once.
     release : with 1 (the default) a contact whose NAME.closed becomes 0 keeps its falling share; with 0 it is open at
         once, as a foot is that has lost the ground. A setting, "release".
+    sense : `ContactSense`: contacts that carry nothing, or slide, are noticed at samples, and taken for what they are
+        until they do again; ``contact_states`` tells. None: closed is what the gait or the settings call so.
     options : `ContactOptions`, or each of them by its name; shares need a ``largest_force``.
 
     For infeasible limits `solve` and the error name the contacts and actuators in conflict; ``hold=True`` damps the
@@ -62,6 +70,7 @@ class LeggedController(ContactLaw):
         *,
         gait: Gait | None = None,
         hand_over: float = 0.0,
+        sense: ContactSense | None = SENSE,
         options: ContactOptions | None = None,
         **by_name: Any,
     ) -> None:
@@ -73,12 +82,31 @@ class LeggedController(ContactLaw):
             closed, share = traced.closed, traced.share
         else:
             closed, share = _commanded(terms, settings, hand_over, options.largest_force)
+        sensed, reflexes = None, []
+        if sense is not None:
+            sensed = TracedSense(sense, system, terms, closed, share, settings)
+            closed, share, reflexes = sensed.closed, sensed.share, [sensed.search()]
         demand = partial(_demand, system, settings, traced, terms, closed)
         levels = [_level(system, level, k, demand) for k, level in enumerate(tasks)]
         names = [level.name for level in levels]
         if len(set(names)) != len(names):
             raise ArgumentError(f"{system.name}: names of levels must differ, got {names}", element="tasks")
-        super().__init__(system, levels, closed, share, settings, terms=terms, options=options)
+        super().__init__(
+            system, levels, closed, share, settings, terms=terms, options=options, reflexes=reflexes,
+            sliding=None if sensed is None else sensed.sliding,
+        )  # fmt: skip
+        self._senses = sensed is not None
+
+    @property
+    def contact_states(self) -> dict[str, str]:
+        """What the law took each contact for at its last sample: "closed", "open", "lost" or "sliding"."""
+        told = {}
+        for name, closed in zip(self.terms.names, self.closed):
+            told[name] = "closed" if closed else "open"
+            for what, word in (("lost", "lost"), ("slides", "sliding")):
+                if self._senses and self.settings[f"{name}.{what}"]:
+                    told[name] = word
+        return told
 
 
 def _commanded(
@@ -107,16 +135,20 @@ def _commanded(
 
 
 def _level(
-    system: System, level: _One | Sequence[_One], place: int, demand: Callable[[_One, str], Demand]
-) -> Demand:
+    system: System,
+    level: _One | Sequence[_One],
+    place: int,
+    demand: Callable[[_One, str], Demand | ForceDemand],
+) -> Demand | ForceDemand:
     """Return a level of tasks as one demand."""
     if not isinstance(level, Sequence):
         return demand(level, getattr(level, "name", "") or f"task{place + 1}")
-    parts = [
-        demand(task, getattr(task, "name", "") or f"task{place + 1}.{k + 1}") for k, task in enumerate(level)
-    ]
-    if not parts:
-        raise ArgumentError(f"{system.name}: a level needs at least one task", element="tasks")
+    named = [(task, getattr(task, "name", "") or f"task{place + 1}.{k + 1}") for k, task in enumerate(level)]
+    found = [demand(task, name) for task, name in named]
+    parts = [part for part in found if isinstance(part, Demand)]
+    if not parts or len(parts) < len(found):
+        what = "a level needs at least one task" if not found else "a Regulation is a level of its own"
+        raise ArgumentError(f"{system.name}: {what}", element="tasks")
     if len({part.at_most for part in parts}) > 1:
         names = ", ".join(part.name for part in parts if part.at_most)
         raise ArgumentError(
@@ -146,15 +178,15 @@ def _demand(
     closed: ca.SX,
     task: _One,
     name: str,
-) -> Demand:
-    if isinstance(task, Task | Bound | JointLimits):
+) -> Demand | ForceDemand:
+    if isinstance(task, Task | Bound | JointLimits | Regulation):
         return task.demand(system, settings, name)
     if isinstance(task, ContactForce | CentreOfPressure):
         return task.demand(system, terms, closed, settings, name)
     if not isinstance(task, SwingFeet | Travel | Balance):
         raise ArgumentError(
             f"{system.name}: a task must be a Task, Bound, JointLimits, ContactForce, CentreOfPressure, SwingFeet, "
-            f"Travel or Balance, or a list of them, got {task!r}",
+            f"Travel, Balance or Regulation, or a list of them, got {task!r}",
             element="tasks",
         )
     if gait is None:

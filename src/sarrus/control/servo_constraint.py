@@ -44,6 +44,7 @@ class ServoConstraint(Law):
     preferred : s (nu,), the controls to be near to where the servo constraints leave a choice, in the norm below:
         numbers, or a function s(q, v, t) of CasADi vectors.
     weights : (nu,) of the norm of u − s.
+    limits : `LawOptions`, each by its name, or all as options=.
 
     Redundant actuation: least norm. Under-actuation: least squares, which `solve` reports as NOT_ACHIEVABLE; so are
     servo constraints that contradict each other or the closures.
@@ -60,6 +61,7 @@ class ServoConstraint(Law):
         integral: ArrayLike = 0.0,
         preferred: ArrayLike | Callable[..., Any] | None = None,
         weights: ArrayLike | None = None,
+        **limits: Any,
     ) -> None:
         e, settings = system.equations, Settings()
         if holonomic is None and velocity is None:
@@ -94,7 +96,7 @@ class ServoConstraint(Law):
             levels.append(_near(system, preferred, weights))
         else:
             fixed = preferred
-        super().__init__(system, levels, settings, weights=weights, preferred=fixed)
+        super().__init__(system, levels, settings, weights=weights, preferred=fixed, **limits)
         self._demand, self._symbols = demand, settings.symbols
 
     def printed(self, q: ArrayLike) -> Callable[[Any, Any, Any], Any]:

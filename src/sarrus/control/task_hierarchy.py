@@ -33,6 +33,7 @@ class TaskHierarchy(Law):
     rest : function g(q, v, t) of CasADi vectors, a generalized force (nv,) for the motions that no task uses, such as
         damping; by default none.
     weights : (nu,) of the norm of u that decides between controls that make no difference to the motion.
+    limits : `LawOptions`, each by its name, or all as options=.
 
     Tasks that depend on those above them, or become singular, lose rank and are fulfilled as far as they can be, in the
     least-squares sense; no other task is affected. `solve` reports rank and residual of each by name.
@@ -45,6 +46,7 @@ class TaskHierarchy(Law):
         *,
         rest: Callable[..., Any] | None = None,
         weights: ArrayLike | None = None,
+        **limits: Any,
     ) -> None:
         if not tasks:
             raise ArgumentError(f"{system.name}: a hierarchy needs at least one task", element="tasks")
@@ -56,4 +58,6 @@ class TaskHierarchy(Law):
             task.demand(system, settings, name) for task, name in zip(tasks, names)
         ]
         force: ca.SX | None = None if rest is None else trace_function(system, rest, system.nv, "rest")
-        super().__init__(system, [*levels, ForceDemand("rest", force, soft=True)], settings, weights=weights)
+        super().__init__(
+            system, [*levels, ForceDemand("rest", force, soft=True)], settings, weights=weights, **limits
+        )

@@ -35,6 +35,7 @@ class ProjectedInverseDynamics(Law):
     stiffness, damping : G_P [1/s²], G_D [1/s], numbers or one for each θ.
     weights : (nu,) positive, the norm of u: 1/u_max² of each actuator, its copper losses, or squared characteristic
         lengths where forces and torques mix (section 7.2). Default: ones.
+    limits : `LawOptions`, each by its name, or all as options=.
 
     Redundant closures and singular configurations change nothing but the rank. Where θ is not reachable with the
     actuators, `solve` says so (NOT_ACHIEVABLE); `sarrus.control.controllability` tells which motions are out of reach.
@@ -49,10 +50,13 @@ class ProjectedInverseDynamics(Law):
         stiffness: ArrayLike = 100.0,
         damping: ArrayLike = 20.0,
         weights: ArrayLike | None = None,
+        **limits: Any,
     ) -> None:
         settings = Settings()
         task = Task(quantity, reference, stiffness, damping)
-        super().__init__(system, [task.demand(system, settings, "motion")], settings, weights=weights)
+        super().__init__(
+            system, [task.demand(system, settings, "motion")], settings, weights=weights, **limits
+        )
 
 
 class OperationalSpaceTracking(ProjectedInverseDynamics):

@@ -54,7 +54,9 @@ from sarrus.kernels.vectors import axpy, copy, dot, fill, is_finite
 
 # Programs for a level, each near what was found by that before it: at least so many, at most, and what it still misses
 # less for that, in parts of what it wants.
-_PASSES, _MOST_PASSES, _LESS = 3, 10, 1e-9
+_PASSES, _MOST_PASSES, _LESS = 3, 12, 1e-9
+# ε, relative to the square of the size of T; larger by this factor where rounding ends a program, up to the last.
+_NEARBY, _LARGER, _LARGEST = 1e-7, 100.0, 1e-2
 # The first of programs one after the other has limits that are so much tighter, relative to the largest unknown, every
 # other one half of that before it: so what was found before is inside.
 TIGHTER = 1e-9
@@ -168,18 +170,27 @@ def _choose_rows(table, work, room, total, threshold):
 @internal
 def _distribute(table, work, room, total, free, what):
     """Find the unknowns for the rows that count; return what became of it."""
-    n, answer, done = table.nu, table.answer, 0
+    n, answer = table.nu, table.answer
     copy(work.table, room.rows, total * n)
     copy(work.right, room.right, total)
-    begin_levels(table, work)
+    copy(work.right, room.goals, total)
     for level in range(table.n_levels):
+        if table[ll.LEVELS + 3 * level] == ll.AT_MOST:  # no matter of the hierarchy
+            first = int(room.firsts[level])
+            fill(work.table + first * n, 0.0, (int(room.firsts[level + 1]) - first) * n)
+    done = begin_levels(table, work, total)
+    for level in range(table.n_used):
         first = int(room.firsts[level])
         if table[ll.LEVELS + 3 * level] == ll.AT_MOST:
             at = _out(table, level)
             answer[at] = answer[at + 1] = answer[at + 2] = 0.0
         else:
-            count = int(room.firsts[level + 1]) - first
-            done = solve_level(table, work, level, first, count, done, total)
+            end = int(room.firsts[level + 1])
+            done = solve_level(table, work, level, first, end - first, done, total)
+            if table.settings.damping > 0.0 and answer[_out(table, level) + 1] > 0.0:
+                # what it misses for want of rank or by damping is no matter of limits
+                for i in range(first, end):
+                    room.goals[i] = dot(room.rows + i * n, answer, n)
         room.ends[level] = done
     copy(answer, room.wanted, n)
     copy(work.turned, room.turned, n * n)
@@ -213,14 +224,16 @@ def _choose(table, work, room, done, free, what):
 def _keep_all(table, work, room, used, near):
     """Find the unknowns of least cost with all levels as they are; tell whether the limits allow any."""
     lines, cones, kind = lay(table, work, room, near)
-    enter(table, room, lines, cones, table.n_levels, True)
+    kept = cn.memory_of(table)
+    enter(table, room, lines, cones, table.n_used - 1, kept.kind[0] == kind)
+    kept.kind[0] = kind
     if table.n_contacts == 0 and cones == 0:
         # they are of least norm already
         for i in range(lines):
             room.faces[i] = IDLE
         if wake(table, room, lines, NONE) == 0:
             return True
-    slot = cn.memory_of(table).exact
+    slot = kept.exact
     return _least(table, work, room, lines, cones, kind, slot, used, True)
 
 
@@ -242,7 +255,7 @@ def _weigh(table, work, room, near):
     copy(room.turned, work.turned, table.nu * table.nu)
     copy(room.wanted, table.answer, table.nu)
     lines, cones, kind = lay(table, work, room, near)
-    enter(table, room, lines, cones, table.n_levels, False)
+    enter(table, room, lines, cones, table.n_used - 1, False)
     slot = cn.memory_of(table).relaxed
     found = minimise(table, work, room, lines, cones, kind, ALL, 0, slot, used, True)
     if found:
@@ -261,7 +274,7 @@ def _descend(table, work, room, near):
     which these are, in directions that the level does not see. A program that rounding ends leaves what was found
     before it.
     """
-    n, levels, slots, first = table.nu, table.n_levels, cn.memory_of(table).relaxed, first_task(table)
+    n, levels, slots, first = table.nu, table.n_used, cn.memory_of(table).relaxed, first_task(table)
     size = cn.slot_size(n, _most_rows(table))
     copy(room.turned, work.turned, n * n)
     room.margin[0] = 0.0
@@ -299,7 +312,8 @@ def _fulfil(table, work, room, lines, cones, kind, slot, level, used, tells):
             room.faces[i] = IDLE
     if at_most and wake(table, room, lines, level) == 0:
         return used
-    missed = misses_of(table, room, level)
+    missed = misses_of(table, room, level, room.goals)
+    room.nearby[0] = _NEARBY
     while turns < _PASSES or (turns < _MOST_PASSES and before - missed > _LESS * (1.0 + demanded)):
         # one that is the first does not know yet of tighter limits
         begins = tells and turns == 0
@@ -307,10 +321,13 @@ def _fulfil(table, work, room, lines, cones, kind, slot, level, used, tells):
         if begins and solved:
             cone = program_of(table, room, lines, cones, used)
             accuse(table, room, cone, lines, cones)
-        before, missed = missed, misses_of(table, room, level)
+        before, missed = missed, misses_of(table, room, level, room.goals)
         turns += 1
         if not solved:
-            break
+            room.nearby[0] *= _LARGER
+            if room.nearby[0] > _LARGEST:
+                break
+            before = np.inf
     out = laid(room.across, cn.across_sizes(n, int(room.firsts[table.n_levels]), _most_rows(table)))
     count = 0
     if solved and missed > _MET * (1.0 + demanded):
@@ -368,10 +385,10 @@ def _most_rows(table):
 @internal
 def _note_misses(table, room, all_levels):
     """Write what levels miss to what they tell; of inequalities, where all others are as they were."""
-    for level in range(first_task(table), table.n_levels):
+    for level in range(first_task(table), table.n_used):
         at = _out(table, level)
         if table[ll.LEVELS + 3 * level] == ll.AT_MOST:
             table.answer[at + 2] = _demanded(table, room, level)
-            table.answer[at + 1] = misses_of(table, room, level)
+            table.answer[at + 1] = misses_of(table, room, level, room.right)
         elif all_levels:
-            table.answer[at + 1] = misses_of(table, room, level)
+            table.answer[at + 1] = misses_of(table, room, level, room.right)

@@ -29,8 +29,6 @@ from sarrus.kernels.vectors import axpy, copy, dot, fill
 
 # Costs: of the unknowns; of what one level misses, near what was found before; of the unknowns and all that is missed.
 LEAST, ONE, ALL = 0, 1, 2
-# Weight of what is changed beside what a level misses, relative to the square of its size.
-NEARBY = 1e-7
 
 
 @internal
@@ -151,11 +149,11 @@ def _write_cost(table, work, room, cone, lines, cost, level, used, width):
     if cost == ONE:
         rho = 1.0 / size_of(table, room, level)
         for a in range(free):
-            cone.quadratic[a * (width + 1)] += NEARBY
+            cone.quadratic[a * (width + 1)] += room.nearby[0]
     else:
         rho = 0.0
         _add_least(table, work, cone, used, width)
-    for k in range(first_task(table), table.n_levels):
+    for k in range(first_task(table), table.n_used):
         if cost == ALL:
             rho = cn.physics_of(table).relaxation[k]
         if cost == ALL or (cost == ONE and k == level):
@@ -188,8 +186,9 @@ def _add_least(table, work, cone, used, width):
         turned, weight = work.turned + k * n + used, 2.0 * limits.weights[k]
         for a in range(free):
             share = weight * turned[a]
-            cone.linear[a] += share * answer[k]
-            axpy(share, turned, cone.quadratic + a * width, a + 1)
+            if share != 0.0:
+                cone.linear[a] += share * answer[k]
+                axpy(share, turned, cone.quadratic + a * width, a + 1)
 
 
 @internal
@@ -201,7 +200,7 @@ def _add_misses(table, work, room, cone, level, used, width, rho):
         for k in range(n):
             if room.rows[row * n + k] != 0.0:
                 axpy(room.rows[row * n + k], work.turned + (k * n + used), room.vector, free)
-        missed = dot(room.rows + row * n, table.answer, n) - room.right[row]
+        missed = dot(room.rows + row * n, table.answer, n) - room.goals[row]
         for a in range(free):
             share = 2.0 * rho * room.vector[a]
             cone.linear[a] += share * missed
@@ -209,11 +208,11 @@ def _add_misses(table, work, room, cone, level, used, width, rho):
 
 
 @internal
-def misses_of(table, room, level):
-    """Return what a level misses."""
+def misses_of(table, room, level, wanted):
+    """Return what a level misses of what is ``wanted`` of all rows."""
     n, total, at_most = table.nu, 0.0, table[ll.LEVELS + 3 * level] == ll.AT_MOST
     for row in range(int(room.firsts[level]), int(room.firsts[level + 1])):
-        missed = dot(room.rows + row * n, table.answer, n) - room.right[row]
+        missed = dot(room.rows + row * n, table.answer, n) - wanted[row]
         if missed > 0.0 or not at_most:
             total += missed**2
     return np.sqrt(total)

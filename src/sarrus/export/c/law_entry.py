@@ -202,6 +202,7 @@ def _memory(plan: LawPlan, own: int) -> tuple[list[str], list[str]]:
             "    }",
         ]
         reset += [f"    W->{p}_input[{at + k}] = 0.0;" for k in range(1 + len(law.measured))]
+    reset.append(f"    W->{p}_input[{law.table.period}] = 0.0;")
     for state in law.states:
         for k, number in enumerate(state.start.tolist()):
             like = repr(number) if state.like is None else f"W->{p}_input[{own + state.like + k}]"
@@ -209,7 +210,7 @@ def _memory(plan: LawPlan, own: int) -> tuple[list[str], list[str]]:
     if law.limits is not None:
         values = ((law.limits.memory.known, "0.0"), *((slot, "-1.0") for slot in law.limits.slots))
         reset += [f"    W->{p}_memory[{place}] = {value};" for place, value in values]
-    return measure, reset or ["    (void)W;"]
+    return measure, reset
 
 
 def demanding_law(system: System, q: np.ndarray) -> Law:
