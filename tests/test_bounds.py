@@ -288,7 +288,7 @@ def test_an_arm_that_a_wall_is_in_the_way_of() -> None:
     wall = control.Bound(
         control.point("link1", (0.5, 0, 0), "x"), upper=0.7, rate=20.0, deceleration=4.0, name="wall"
     )
-    slow = control.Bound(control.point("link1", (0.5, 0, 0), "xz"), speed=0.6, rate=20.0, name="slow")
+    slow = control.Bound(control.point("link1", (0.5, 0, 0), "xz"), speed=[0.6, 0.65], rate=20.0, name="slow")
     reach = control.Task(control.point("link1", (0.5, 0, 0), "xz"), goal, 100.0, 20.0, name="reach")
     law = control.TaskHierarchy(system, [wall, slow, reach])
     start = np.array([1.4, -1.0])
@@ -297,11 +297,10 @@ def test_an_arm_that_a_wall_is_in_the_way_of() -> None:
     assert place[:, 0].max() < 0.7 + 1e-8
     assert place[-1] == pytest.approx([0.7, 0.1], abs=1e-3)
     speeds = np.abs(np.gradient(place, run.t, axis=0))
-    assert speeds.max() < 0.6 * 1.02
+    assert np.all(speeds.max(axis=0) < 1.02 * np.array([0.6, 0.65]))
     assert speeds.max() > 0.5
     found = law.solve(run.q[-1], run.v[-1], throw=False)
     assert found.missed[0] == "reach"
-    print(found)
     assert any("wall" in name for name in found.conflict)
 
 
@@ -327,3 +326,17 @@ def test_bounds_of_a_robot_with_contacts() -> None:
         heights = [system.centroidal(x).centre[2] for x in run.q]
     assert min(heights) > 0.38 - 1e-5
     assert heights[-1] == pytest.approx(0.38, abs=1e-3)
+
+
+@pytest.mark.xfail(
+    strict=True, reason="the kernel ends at other rows of four that are reached at once, without a warm start"
+)
+def test_bounds_of_equal_size_at_rest() -> None:
+    system = arm()
+    reached = control.point("link1", (0.5, 0, 0), "xz")
+    box = control.Bound(reached, acceleration=12.0, name="box")
+    law = control.ProjectedInverseDynamics(system, reached, [0.95, 0.1], bounds=[box])
+    q, v = np.array([np.arccos(0.6), -0.5 * np.pi]), np.zeros(2)
+    here = control.TaskSpace(system, reached).kinematics(q, v)
+    a = system.forward_dynamics(q, v, law.solve(q, v, throw=False).u).a
+    assert_allclose(here.jacobian @ a + here.bias, [12.0, 0.0], atol=1e-9)
