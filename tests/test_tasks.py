@@ -327,7 +327,7 @@ def test_a_centre_of_pressure_as_a_task_and_within_bounds() -> None:
         assert "pressure" not in found.missed
 
 
-# --- errors -------------------------------------------------------------------------------------------------------------
+# --- errors ------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
