@@ -9,12 +9,10 @@ prints the table; names of robots and conditions choose among them, ``--runs 10`
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 import tempfile
 from collections import deque
 from collections.abc import Callable, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path

@@ -26,8 +26,6 @@ from sarrus.control.regulator import Regulation
 from sarrus.control.tasks import Task
 from sarrus.dynamics.system import System
 
-SENSE = ContactSense()
-
 _One = (
     Task
     | Bound
@@ -66,7 +64,9 @@ class LeggedController(ContactLaw):
     release : with 1 (the default) a contact whose NAME.closed becomes 0 keeps its falling share; with 0 it is open at
         once, as a foot is that has lost the ground. A setting, "release".
     sense : `ContactSense`: contacts that carry nothing, or slide, are noticed at samples, and taken for what they are
-        until they do again; ``contact_states`` tells. None: closed is what the gait or the settings call so.
+        until they do again; ``contact_states`` tells. False: closed is what the gait or the settings call so. By
+        default on where settings open and close contacts. A gait finds the ground by itself, and feet that strike it,
+        pivot on edges or slip for a moment are what it lives with; give ``sense=True`` where ground may be missing.
     options : `ContactOptions`, or each of them by its name; shares need a ``largest_force``.
 
     For infeasible limits `solve` and the error name the contacts and actuators in conflict; ``hold=True`` damps the
@@ -80,7 +80,7 @@ class LeggedController(ContactLaw):
         *,
         gait: Gait | None = None,
         hand_over: float = 0.0,
-        sense: ContactSense | None = SENSE,
+        sense: ContactSense | bool | None = None,
         options: ContactOptions | None = None,
         **by_name: Any,
     ) -> None:
@@ -93,7 +93,10 @@ class LeggedController(ContactLaw):
         else:
             closed, share = _commanded(terms, settings, hand_over, options.largest_force)
         sensed, reflexes = None, []
-        if sense is not None:
+        if sense is None:
+            sense = gait is None
+        if sense is not False:
+            sense = ContactSense() if sense is True else sense
             sensed = TracedSense(sense, system, terms, closed, share, settings)
             closed, share, reflexes = sensed.closed, sensed.share, [sensed.search()]
         demand = partial(_demand, system, settings, traced, terms, closed)
