@@ -328,9 +328,6 @@ def test_bounds_of_a_robot_with_contacts() -> None:
     assert heights[-1] == pytest.approx(0.38, abs=1e-3)
 
 
-@pytest.mark.xfail(
-    strict=True, reason="the kernel ends at other rows of four that are reached at once, without a warm start"
-)
 def test_bounds_of_equal_size_at_rest() -> None:
     system = arm()
     reached = control.point("link1", (0.5, 0, 0), "xz")
