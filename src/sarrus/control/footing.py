@@ -18,14 +18,21 @@ class Footing:
     swing begins. Whether it is held up shows at samples: the way by which it lags behind half of what it was sent down,
     summed up. Without samples nothing is remembered, and the gap alone counts.
 
+    Contacts of one body are one foot: where one of them has met the ground the whole sole stands, as it is then.
+
     Attributes
     ----------
     stands, stood : which feet stand now, and which did so at the last sample.
     since : for how long [s], 0 where they do not.
     """
 
-    def __init__(self, names: tuple[str, ...], settings: Settings, search: ca.SX) -> None:
+    def __init__(self, bodies: dict[str, str], settings: Settings, search: ca.SX) -> None:
+        names = tuple(bodies)
         self._names, self._search, self._period = names, search, settings.period
+        self._soles = [
+            [k for k, name in enumerate(names) if bodies[name] == body]
+            for body in dict.fromkeys(bodies.values())
+        ]
         self._stood = [settings.remember(f"{name}.stands", 0.0, 1, name) for name in names]
         self._since = [settings.remember(f"{name}.since", 1.0, 1, name) for name in names]
         self._lag = [settings.remember(f"{name}.lag", 0.0, 1, name) for name in names]
@@ -41,16 +48,18 @@ class Footing:
         ``scheduled`` to stand; ``falling`` in the second half of a swing; ``down`` the speed at which a foot is to go
         down, and ``rate`` at which its gap grows [m/s].
         """
+        sampled, lags, met, waits = self._period > 0.0, [], [], []
         for k in range(len(self._names)):
-            sampled = self._period > 0.0
             stood = ca.logic_and(self._stood[k].value > 0.5, sampled)
-            waits = ca.logic_or(scheduled[k] > 0.5, falling[k] > 0.5)
-            lag = ca.fmax(self._lag[k].value + self._period * (0.5 * down[k] + rate[k]), 0.0)
-            held = ca.logic_and(lag > _HELD, sampled)
-            found = ca.logic_or(stood, held)
+            waits.append(ca.logic_or(scheduled[k] > 0.5, falling[k] > 0.5))
+            lags.append(ca.fmax(self._lag[k].value + self._period * (0.5 * down[k] + rate[k]), 0.0))
+            held = ca.logic_and(lags[k] > _HELD, sampled)
             reached = ca.logic_and(scheduled[k] > 0.5, gap[k] < self._search)
-            stands = ca.if_else(ca.logic_or(reached, ca.logic_and(waits, found)), 1.0, 0.0)
-            self._lag[k].next = ca.if_else(waits, ca.if_else(stands > 0.5, 0.0, lag), 0.0)
-            self._stood[k].next = stands
-            self._since[k].next = ca.if_else(stands > 0.5, self._since[k].value + self._period, 0.0)
-            self.stands[k] = stands
+            met.append(ca.logic_or(reached, ca.logic_and(waits[k], ca.logic_or(stood, held))))
+        for sole in self._soles:
+            found = ca.if_else(ca.sum1(ca.vertcat(*[met[k] for k in sole])) > 0.5, 1.0, 0.0)
+            for k in sole:
+                self._lag[k].next = ca.if_else(waits[k], ca.if_else(found > 0.5, 0.0, lags[k]), 0.0)
+                self._stood[k].next = found
+                self._since[k].next = ca.if_else(found > 0.5, self._since[k].value + self._period, 0.0)
+                self.stands[k] = found

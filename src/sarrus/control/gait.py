@@ -50,6 +50,8 @@ class Gait:
     descent : velocity at which a late foot goes down [m/s].
     learning : time constant with which slope and height of the ground follow what the feet find [s].
     shortest : time to go [s] below which the feedback of the swing does not get stiffer.
+    settling : rate at which feet that stand lose what velocity they have [1/s], where the law has no
+        ``contact_damping`` of its own: a sole that stands on an edge is held level by the ankle.
     footholds : by contact, (x, y) from the centre of mass [m]; by default as in ``pose``.
     pose : q (nq,) or the name of a keyframe in which the robot stands. By default the reference pose of the mechanism,
         or the first of its keyframes, in which the feet are below the robot and on one plane.
@@ -73,7 +75,8 @@ class Gait:
     search: float = 0.01
     descent: float = 0.4
     learning: float = 0.2
-    shortest: float = 0.04
+    shortest: float = 0.06
+    settling: float = 60.0
     footholds: Mapping[str, ArrayLike] = field(default_factory=dict)
     pose: ArrayLike | str | None = None
     steps: CaptureSteps | None = None
@@ -83,7 +86,7 @@ class Gait:
 _NUMBERS = {
     entry.name: np.size(getattr(Gait, entry.name))
     for entry in fields(Gait)
-    if entry.name not in ("base", "offsets", "footholds", "pose", "steps")
+    if entry.name not in ("base", "offsets", "footholds", "pose", "settling", "steps")
 }
 # Largest velocity back to the line of travel [m/s].
 _RETURN = 0.15
@@ -176,7 +179,8 @@ class TracedGait:
     def _touchdowns(self, settings: Settings) -> Footing:
         """Return which feet have met the ground."""
         n, terms = self._n, self._ground.terms
-        footing = Footing(terms.names, settings, n["search"])
+        contacts = self.system.mechanism.contacts if self.system.mechanism else {}
+        footing = Footing({name: contacts[name].body for name in terms.names}, settings, n["search"])
         falling, down = [], []
         half = 0.5 * ca.fmax(1.0 - n["duty"], 1e-3) * n["period"]
         for k, late in enumerate(self._scheduled):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -90,6 +91,8 @@ class LeggedController(ContactLaw):
         if gait is not None:
             traced = TracedGait(gait, system, terms, settings)
             terms, closed, share = traced.terms, traced.closed, traced.share
+            if options.contact_damping == 0.0:
+                options = replace(options, contact_damping=gait.settling)
         else:
             closed, share = _commanded(terms, settings, hand_over, options.largest_force)
         sensed, reflexes = None, []
