@@ -30,7 +30,7 @@ import quadruped_gaits as quadruped
 Array = NDArray[np.float64]
 Terrain = Callable[[mujoco.MjSpec, np.random.Generator], None]
 
-SAMPLE, PLANNED = 2e-3, 0.3  # s; the friction that laws count on
+SAMPLE = 2e-3  # s
 SOFTNESS = (0.005, 1.0)  # of the ground, as in the model of the quadruped
 ROUGH = 0.7  # coefficient of friction, where a condition has no other
 FIRST, LAST, WIDTH = 0.5, 6.0, 1.0  # m: where obstacles begin and end, and how far to each side
@@ -57,7 +57,12 @@ def boxes(height: float) -> Terrain:
         for _ in range(round(0.25 * (LAST - FIRST) * 2.0 * WIDTH / 0.04)):
             half, angle = 0.5 * rng.uniform(0.1, 0.3, 2), rng.uniform(0.0, np.pi)
             at = rng.uniform((FIRST, -WIDTH), (LAST, WIDTH))
-            solid(spec, (*at, 0.5 * height), (*half, 0.5 * height), (np.cos(0.5 * angle), 0, 0, np.sin(0.5 * angle)))
+            solid(
+                spec,
+                (*at, 0.5 * height),
+                (*half, 0.5 * height),
+                (np.cos(0.5 * angle), 0, 0, np.sin(0.5 * angle)),
+            )
 
     return build
 
@@ -142,7 +147,7 @@ class Robot(NamedTuple):
 @cache
 def _quadruped_law() -> Any:
     system = quadruped.robot()
-    return quadruped.walking_law(system, 0.4, quadruped.SPEED, coefficients=dict.fromkeys(quadruped.LEGS, PLANNED))
+    return quadruped.walking_law(system, 0.4, quadruped.SPEED)
 
 
 def _quadruped_model() -> mujoco.MjSpec:
@@ -166,8 +171,7 @@ def _biped() -> Any:
 
 @cache
 def _biped_law() -> Any:
-    model = biped.sr.System(biped.build())
-    return biped.walking_law(model, coefficients=dict.fromkeys(biped.CORNERS, PLANNED))
+    return biped.walking_law(biped.sr.System(biped.build()))
 
 
 def _biped_model() -> mujoco.MjSpec:
@@ -248,7 +252,9 @@ def trial(robot: str, condition: str, seed: int) -> Walk:
     return Walk(fell, float(way), float(data.qpos[1] - start[1]), *shares)
 
 
-def measured(data: mujoco.MjData, noise: tuple[float, float], rng: np.random.Generator) -> tuple[Array, Array]:
+def measured(
+    data: mujoco.MjData, noise: tuple[float, float], rng: np.random.Generator
+) -> tuple[Array, Array]:
     """Return q and v as they are measured."""
     q, v = data.qpos.copy(), data.qvel.copy()
     if any(noise):
@@ -263,7 +269,8 @@ def row(robot: str, condition: str, walks: Sequence[Walk]) -> str:
     """Return a line of the table."""
     falls = [walk.fell for walk in walks if walk.fell is not None]
     stood = [walk for walk in walks if walk.fell is None]
-    ways = f"{min(walk.way for walk in stood):5.2f} {np.mean([walk.way for walk in stood]):5.2f}" if stood else f"{'':11}"
+    way = [walk.way for walk in stood]
+    ways = f"{min(way):5.2f} {np.mean(way):5.2f}" if stood else f"{'':11}"
     relaxed, damped = (100 * np.mean([getattr(walk, k) for walk in walks]) for k in ("relaxed", "damped"))
     first = f"{min(falls):6.2f}" if falls else f"{'':6}"
     return f"{robot:10} {condition:20} {len(falls):3}/{len(walks):<3} {first} {ways} {relaxed:6.1f} {damped:6.2f}"
@@ -282,7 +289,9 @@ def main(names: Sequence[str], runs: int) -> None:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(prog="python -m benchmarks.walking", description=__doc__)
-    parser.add_argument("names", nargs="*", help="robots, and parts of the names of conditions; all by default")
+    parser.add_argument(
+        "names", nargs="*", help="robots, and parts of the names of conditions; all by default"
+    )
     parser.add_argument("--runs", type=int, default=10)
     given = parser.parse_args()
     main(given.names, given.runs)
