@@ -68,7 +68,9 @@ def walking_law(system: sr.System, speed: float = SPEED, **options: Any) -> cont
         reach=0.5, steps=steps,
     )  # fmt: skip
     height = control.Height(HEIGHT)
-    upright = control.Task(control.orientation("trunk"), np.zeros(3), 200.0, 25.0, name="upright")
+    upright = control.Task(
+        control.orientation("trunk"), np.zeros(3), 200.0, 25.0, weight=0.03, name="upright"
+    )
     return control.LeggedController(
         system, [height, control.SwingFeet(), [control.Balance(), upright]], gait=gait, weights=LOSS,
         **{"coefficients": dict.fromkeys(CORNERS, PLANNED), "largest_force": FORCE, "hold": True} | options,
