@@ -99,7 +99,7 @@ def walking_law(
     )  # fmt: skip
     posture = control.Task(list(MOTORS), np.zeros(18), 0.0, 14.0, name="posture")
     levels = [upright(), control.SwingFeet(), control.Travel(), posture]
-    return control.LeggedController(system, levels, gait=gait, **limits() | {"sense": True} | options)
+    return control.LeggedController(system, levels, gait=gait, **limits() | options)
 
 
 class Loss(NamedTuple):

@@ -50,8 +50,10 @@ class Traced:
         targets = ca.horzcat(*[traced._steps.target(k) for k in range(8)])
         e = system.equations
         outputs = [balance.wanted + centre.bias, centre.value, centre.rate, targets]
-        self._function = ca.Function("gait", [e.q, e.v, e.t, e.p, ca.vertcat(*settings.symbols)], outputs)
-        self._settings = list(settings.values.values())
+        self._function = ca.Function(
+            "gait", [e.q, e.v, e.t, e.p, ca.vertcat(*settings.symbols, settings.period)], outputs
+        )
+        self._settings = [*settings.values.values(), 0.0]
 
     def __call__(self, q, v, t):
         """Return the acceleration that is asked for, place and velocity of the centre of mass, targets (8 × 2)."""

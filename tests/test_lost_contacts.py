@@ -103,14 +103,6 @@ def test_noise_is_no_loss() -> None:
     assert run.tilt < 0.01
 
 
-def test_a_walk_on_a_floor_is_none() -> None:
-    module = hexapod()
-    for offsets, duty in ((module.WAVE, 0.8), (module.TRIPOD, 0.55)):
-        run = module.run(module.walking_law(robot(), offsets, duty), module.Loss(start=100.0), duration=3.0)
-        within_limits(run)
-        assert set(run.states) == {"closed", "open"}
-
-
 # --- all feet at once ------------------------------------------------------------------------------------------
 
 

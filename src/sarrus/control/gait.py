@@ -140,13 +140,13 @@ class TracedGait:
             for name, size in _NUMBERS.items()
         }
         offsets = [settings.add(f"gait.offset.{k}", gait.offsets[k], 1, "gait") for k in terms.names]
+        self._ground = TracedGround(system, terms, settings, n["learning"])
         places = reference_footholds(system, gait.base, gait.pose, terms.names, gait.footholds)
         self._spots = [settings.add(f"gait.foothold.{k}", places[k], 2, "gait") for k in terms.names]
         self._walking = walking = ca.logic_and(t >= n["start"], n["duty"] < 1.0)
         begun = ca.fmax(t - n["start"], 0.0) / n["period"]
         self._phase = phase = [ca.fmod(begun + o + 1e3, 1.0) for o in offsets]
         self._scheduled = [ca.if_else(walking, ca.if_else(p < n["duty"], 1.0, 0.0), 1.0) for p in phase]
-        self._ground = TracedGround(system, terms, settings, n["learning"])
         footing = self._touchdowns(settings)
         self.closed = ca.vertcat(*[ca.if_else(walking, footing.stands[k], 1.0) for k in range(len(phase))])
         self.terms = self._ground.stand_on(self.closed, footing.stood)

@@ -20,9 +20,9 @@ _RIDGE = 1e-15
 
 
 @internal
-def equilibrate(work, shape):
+def equilibrate(work, shape, far):
     """Write the program in units in which rows, columns and right-hand sides are of size one; return those of x and of
-    the cost."""
+    the cost. ``far`` says that x goes as far as the cost has it, not as the limits."""
     n, m = shape.n, shape.m
     fill(work.columns, 1.0, n)
     fill(work.weights, 1.0, m)
@@ -36,7 +36,7 @@ def equilibrate(work, shape):
     _row_weights(work, shape)
     _curvature_columns(work, n, m)
     _soften(work, n)
-    size = _unit_of_x(work, shape)
+    size = _unit_of_x(work, shape, far)
     for i in range(m):
         work.h[i] = work.weights[i] * work.limits[i] / size
         for c in range(n):
@@ -120,9 +120,9 @@ def _row_weights(work, shape):
 
 
 @internal
-def _unit_of_x(work, shape):
+def _unit_of_x(work, shape, far):
     """Return the size of x to expect, in scaled columns: the farthest limit, but not much more than x must go to be
-    inside all limits or would go without any; the latter, where all limits are next to nothing.
+    inside all limits or would go without any; ``far``, the latter.
 
     Rows whose limits are still farther get smaller weights: a limit that is as good as none would otherwise be what all
     others are measured by. Rows without entries get weights that make their limits as large.
@@ -139,15 +139,7 @@ def _unit_of_x(work, shape):
         at += rows
     if _ROOM * least < farthest:
         least = max(least, _pull(work, n))
-    unit = min(farthest, _ROOM * least) if least > 0.0 else farthest
-    steep = curved = 0.0
-    for a in range(n):
-        steep = max(steep, abs(work.columns[a] * work.linear[a]))
-        curved = max(curved, work.columns[a] ** 2 * work.quadratic[a * n + a])
-    if unit * curved < _TOUCHING * steep:
-        # limits that all but go through zero: x goes along them as far as the cost has it
-        pull = _pull(work, n)
-        unit = pull if pull * curved < _BOUNDED * steep else unit
+    unit = _pull(work, n) if far else (min(farthest, _ROOM * least) if least > 0.0 else farthest)
     if unit == 0.0:
         unit = 1.0
     at = 0
@@ -161,6 +153,21 @@ def _unit_of_x(work, shape):
                 work.weights[i] = weight * (unit / most if most > 0.0 else 1.0)
         at += rows
     return unit
+
+
+@internal
+def are_touching(work, shape):
+    """Tell whether all limits are next to nothing beside how far the cost has x go."""
+    n = shape.n
+    steep = curved = widest = 0.0
+    for a in range(n):
+        steep = max(steep, abs(work.columns[a] * work.linear[a]))
+        curved = max(curved, work.columns[a] ** 2 * work.quadratic[a * n + a])
+    for i in range(shape.m):
+        widest = max(widest, work.weights[i] * abs(work.limits[i]))
+    if not widest * curved < _TOUCHING * steep:
+        return False
+    return _pull(work, n) * curved < _BOUNDED * steep
 
 
 @internal

@@ -18,7 +18,7 @@ import numpy as np
 from sarrus.kernels import cone_layout as cl
 from sarrus.kernels import cones as co
 from sarrus.kernels.active_rows import INACTIVE, classify, optimize_active
-from sarrus.kernels.cone_units import equilibrate, unscale
+from sarrus.kernels.cone_units import are_touching, equilibrate, unscale
 from sarrus.kernels.factor import (
     solve_l,
     solve_l_transposed,
@@ -49,6 +49,8 @@ _ROUNDING = 1e-13
 _FAR = 1e-5
 # Relative errors below which the active rows are guessed.
 _NEAR = 1e-3
+# Where limits all but go through zero: the size of x in their units beyond which these are none.
+_BEYOND = 1e4
 # Corrections of a direction for rounding.
 _REFINEMENTS = 2
 # Iterations without progress after which rounding is the reason, near a solution and elsewhere.
@@ -71,9 +73,37 @@ def interior_point(work, shape, limits, warm):
     ``warm`` says that x, s and z are near the solution of this program. As soon as the iterates tell which rows are
     active, Newton's method on these finishes (`sarrus.kernels.active_rows`); at a warm start that is tried first, and
     at a cold one without any.
+
+    Limits that all but go through zero are no measure of how far x goes along them: where x leaves the size that they
+    give, the program is solved again in units of how far its cost has it go.
     """
+    answer = _solve_in_units(work, shape, limits, warm, False)
+    if _is_far(work, shape, answer):
+        spent = work.iterations[0]
+        if _solve_in_units(work, shape, limits, warm, True) != cl.SOLVED:
+            answer = _solve_in_units(work, shape, limits, warm, False)
+        else:
+            answer = cl.SOLVED
+        work.iterations[0] += spent
+    return answer
+
+
+@internal
+def _is_far(work, shape, answer):
+    """Tell whether the limits are next to nothing beside how far the cost has x go, and x not as near as they."""
+    if answer == cl.INDEFINITE or not are_touching(work, shape):
+        return False
+    most = 0.0
+    for c in range(shape.n):
+        most = max(most, abs(work.best[c]))
+    return answer != cl.SOLVED or most > _BEYOND
+
+
+@internal
+def _solve_in_units(work, shape, limits, warm, far):
+    """Solve the program in units of its limits or, ``far``, of its cost."""
     n, m, linear, count, perm = shape.n, shape.m, shape.linear, shape.count, shape.order
-    size, cost = equilibrate(work, shape)
+    size, cost = equilibrate(work, shape, far)
     if not square_root(work, n):
         return cl.INDEFINITE
     if warm:
