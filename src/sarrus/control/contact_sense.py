@@ -97,7 +97,7 @@ class TracedSense:
         # how it moves, in steps of a first-order filter; nothing moves without samples
         part = period / (period + n["smoothing"])
         velocity = wanted * (moves.value + part * (self.terms.rate[place] - moves.value))
-        normal, along = ca.fabs(velocity[0]), ca.norm_2(velocity[1:])
+        normal, along = ca.fabs(velocity[0]), ca.sqrt(ca.sumsqr(velocity[1:]))
         gap, sampled = self.terms.gap[k], period > 0.0
 
         empty = ca.logic_and(sampled, ca.logic_or(measured == 0.0, gap > n["gap"]))
@@ -107,22 +107,24 @@ class TracedSense:
             normal < 0.5 * told, ca.logic_and(told - self._falls[k] > 0.5 * n["descent"], ca.logic_not(empty))
         )
         still = ca.if_else(lost.value > 0.5, held, along < 0.5 * n["slip"])
-        enough = ca.if_else(lost.value > 0.5, n["settle"], n["grip"])
+        was_lost, was_sliding = lost.value > 0.5, slides.value > 0.5
+        enough = ca.if_else(was_lost, n["settle"], n["grip"])
         rest = ca.fmin(ca.fmax(rested.value + ca.if_else(still, period, -period), 0.0), enough)
-        over = ca.logic_or(rest >= enough, ca.logic_and(lost.value > 0.5, measured == 1.0))
-        is_lost = wanted * ca.if_else(ca.if_else(lost.value > 0.5, ca.logic_not(over), goes), 1.0, 0.0)
-        slips = ca.if_else(slides.value > 0.5, ca.logic_not(over), along > n["slip"])
-        is_sliding = (
-            wanted * (1.0 - is_lost) * ca.if_else(slips, 1.0, 0.0) if place.stop - place.start > 1 else 0.0
-        )
+        over = ca.logic_or(rest >= enough, ca.logic_and(was_lost, measured == 1.0))
+        is_lost = wanted * ca.if_else(ca.if_else(was_lost, ca.logic_not(over), goes), 1.0, 0.0)
+        # one that has just come down may still be sliding to its rest
+        slips = ca.logic_and(along > n["slip"], rested.value > n["rise"] - 0.5 * period)
+        slips = ca.if_else(was_sliding, ca.logic_not(over), slips)
+        is_sliding = wanted * (1.0 - is_lost) * ca.if_else(slips, 1.0, 0.0) if along.nnz() else ca.SX(0.0)
 
-        goes_on = ca.logic_or(
-            ca.logic_and(lost.value > 0.5, is_lost > 0.5), ca.logic_and(slides.value > 0.5, is_sliding > 0.5)
-        )
+        stands = 1.0 - is_lost - is_sliding
+        since = ca.fmin(ca.if_else(ca.logic_or(was_lost, was_sliding), 0.0, rested.value + period), n["rise"])
+        goes_on = ca.logic_or(ca.logic_and(was_lost, is_lost), ca.logic_and(was_sliding, is_sliding))
         share = ca.fmin(ca.if_else(is_lost > 0.5, 0.0, risen.value + period / n["rise"]), 1.0)
-        moves.next, lost.next, slides.next = velocity, is_lost, ca.SX(is_sliding)
-        rested.next, risen.next = ca.if_else(goes_on, rest, 0.0), ca.if_else(wanted > 0.5, share, 1.0)
-        return is_lost, ca.SX(is_sliding), risen.value
+        moves.next, lost.next, slides.next = velocity, is_lost, is_sliding
+        rested.next = wanted * ca.if_else(stands > 0.5, since, ca.if_else(goes_on, rest, 0.0))
+        risen.next = ca.if_else(wanted > 0.5, share, 1.0)
+        return is_lost, is_sliding, risen.value
 
     def _descent(self, k: int) -> ca.SX:
         """Return the velocity at which the foot of a lost contact goes down, less and less near the lowest place."""
