@@ -62,17 +62,18 @@ def plant() -> sr.System:
 
 def walking_law(system: sr.System, speed: float = SPEED, **options: Any) -> control.LeggedController:
     """Return the law of a walk in steps of 0.4 s, 0.06 s of them on both feet."""
-    steps = control.CaptureSteps(HEIGHT, play=(0.08, 0.04), inwards=0.12)
+    steps = control.CaptureSteps(HEIGHT, play=(0.08, 0.04), inwards=0.2)
     gait = control.Gait(
-        "trunk", CORNERS, period=0.8, duty=0.575, velocity=(speed, 0.0), start=START, ramp=0.05, apex=0.05,
-        reach=0.4, steps=steps,
+        "trunk", CORNERS, period=0.8, duty=0.575, velocity=(speed, 0.0), start=START, ramp=0.05, apex=0.1,
+        reach=0.5, steps=steps,
     )  # fmt: skip
-    height = control.Task(control.centre_of_mass("z"), [HEIGHT], 200.0, 25.0, name="height")
-    upright = control.Task(control.orientation("trunk"), np.zeros(3), 200.0, 25.0, name="upright")
+    height = control.Height(HEIGHT)
+    upright = control.Task(
+        control.orientation("trunk"), np.zeros(3), 200.0, 25.0, weight=0.03, name="upright"
+    )
     return control.LeggedController(
-        system, [[height, upright], control.SwingFeet(), control.Balance()], gait=gait, weights=LOSS,
-        coefficients=dict.fromkeys(CORNERS, PLANNED), largest_force=FORCE, hold=True, relaxation=[1e8, 1e6, 1e4],
-        **options,
+        system, [height, control.SwingFeet(), [control.Balance(), upright]], gait=gait, weights=LOSS,
+        **{"coefficients": dict.fromkeys(CORNERS, PLANNED), "largest_force": FORCE, "hold": True} | options,
     )  # fmt: skip
 
 

@@ -62,8 +62,9 @@ def walking_law(system: sr.System, start: float, speed: float, **options: Any) -
     )
     joints = [name for name in system.coordinate_names if name.startswith(LEGS)]
     posture = control.Task(joints, np.zeros(len(joints)), 0.0, 20.0, name="posture")
-    levels = [upright([HEIGHT]), control.SwingFeet(), control.Travel(), posture]
-    return control.LeggedController(system, levels, gait=gait, **limits(), **options)
+    level = control.Task(control.orientation("trunk"), np.zeros(3), 200.0, 25.0, name="upright")
+    levels = [[level, control.Height(HEIGHT)], control.SwingFeet(), control.Travel(), posture]
+    return control.LeggedController(system, levels, gait=gait, **limits() | options)
 
 
 def standing_law(system: sr.System, q: Array, times: list[float], **options: Any) -> control.LeggedController:

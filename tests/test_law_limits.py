@@ -13,6 +13,7 @@ from numpy.testing import assert_allclose
 import sarrus as sr
 from c_code import Compiled
 from conftest import load_example
+from legged_robots import LEGS, quadruped, slack
 from random_levels import Hierarchy, Rows, carts
 from sarrus import control, optimize
 from sarrus.base.errors import ArgumentError, SolveError
@@ -244,3 +245,28 @@ def test_errors_name_what_is_wrong(given, text):
     system = carts(2)
     with pytest.raises(ArgumentError, match=text):
         control.TaskHierarchy(system, [control.Task("x0", 0.0)], **given)
+
+
+def test_a_law_with_contacts_keeps_them_in_any_state():
+    """Thrown, twisted, fast: forces inside the cones and torques inside their limits, or damped joints inside these."""
+    system, stand = quadruped(0.6)
+    names = [name for name in system.coordinate_names if name.startswith(LEGS)]
+    tasks = [
+        control.Task(control.orientation("trunk"), np.zeros(3), 200.0, 25.0, name="upright"),
+        control.Task(control.centre_of_mass(), [3.0, 0.0, 1.0], 200.0, 25.0, name="out of reach"),
+    ]
+    limits = control.JointLimits(coordinates=names, speed=10.0, acceleration=1000.0, rate=30.0)
+    law = control.LeggedController(system, tasks, limits=(-LIMIT, LIMIT), bounds=[limits], hold=True)
+    rng, outcomes = np.random.default_rng(3), Counter()
+    for k in range(1500):
+        q = system.normalized(stand + rng.normal(size=len(stand)) * rng.choice([0.02, 0.3, 2.0]))
+        v = rng.normal(size=system.nv) * rng.choice([0.0, 0.3, 3.0, 30.0])
+        for leg in LEGS:
+            law.settings[f"{leg}.closed"] = float(rng.random() < 0.7)
+        u = law.sample(q, v, k * PERIOD, PERIOD)
+        assert np.abs(u).max() <= LIMIT
+        outcomes[law.outcome] += 1
+        if law.outcome != "damped":
+            scale = max(np.abs(force).max() for force in law.contact_forces.values())
+            assert slack(law.contact_forces, 0.6) > -1e-7 * (1.0 + scale)
+    assert {"relaxed", "damped"} <= set(outcomes)

@@ -470,7 +470,7 @@ def _without_friction() -> object:
         (_gait(offsets={"front": 0.0, "rear": 0.5, "tail": 0.0}), "not 'tail'"),
         (_tasks(control.SwingFeet()), "'swing feet' needs a gait; give gait="),
         (_tasks([]), "a level needs at least one task"),
-        (_tasks("pitch"), "a task must be a Task, ContactForce, SwingFeet, Travel or Balance, or a list of them"),
+        (_tasks("pitch"), "a task must be a Task, Bound, .* Balance or Regulation, or a list of them"),
         (
             _tasks(*[control.Task("pitch", 0.0, name="same") for _ in range(2)]),
             "names of levels must differ, got .*'same', 'same'",

@@ -35,7 +35,7 @@ def robot() -> sr.System:
 
 @cache
 def standing(sensed: bool = True) -> control.LeggedController:
-    return hexapod().standing_law(robot(), **({} if sensed else {"sense": None}))
+    return hexapod().standing_law(robot(), **({} if sensed else {"sense": False}))
 
 
 def within_limits(run: Any) -> None:
@@ -54,15 +54,16 @@ def within_limits(run: Any) -> None:
 def test_a_hexapod_that_loses_a_foothold_stands_on_five(
     foot: str, told: float | None, noise: tuple[float, float]
 ) -> None:
-    """Noticed within 20 ms, in which 17 N bring the foot to 0.5 m/s; it stands again when the floor has come back."""
+    """Noticed as soon as the foot, pushed down by 17 N, is faster than noise; it stands again when the floor has
+    come back."""
     module = hexapod()
     run = module.run(standing(), module.Loss(foot, told=told), noise=noise)
     within_limits(run)
     assert run.tilt < 0.03
     assert run.speed < 6.0
-    if told != 0.02:  # by then it may have been told already
+    if told != 0.02:  # then it may know before it notices
         first, gone = run.states.index("lost"), round(1.0 / module.SAMPLE)
-        assert gone < first <= gone + 11
+        assert gone < first <= gone + 12  # 24 ms
     assert run.states[-1] == "closed"
     assert_allclose(run.loads, run.loads.sum() / 6.0, rtol=0.05 if noise == (0.0, 0.0) else 0.4)
 
@@ -87,32 +88,6 @@ def test_a_foot_finds_the_ground_in_a_hole(foot: str) -> None:
     assert run.states[-1] == "closed"
     assert run.loads.min() > 10.0
     assert run.tilt < 0.03
-
-
-@pytest.mark.parametrize(("foot", "start"), [("L2", 1.0), ("R1", 1.15), ("L3", 1.3)])
-def test_a_walk_goes_on_over_a_hole(foot: str, start: float) -> None:
-    """In a wave, five of six feet stand: the foot that steps into nothing is not leant on, and the walk goes on."""
-    module = hexapod()
-    law = module.walking_law(robot())
-    run = module.run(law, module.Loss(foot, start), duration=4.0)
-    within_limits(run)
-    assert run.tilt < 0.06
-    assert "lost" in run.states
-    assert run.states[-400:].count("lost") == 0
-    whole = module.run(law, None, duration=4.0)
-    assert whole.way[0] > 0.25
-    assert run.way[0] > 0.8 * whole.way[0]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("foot", ["L1", "L2", "L3", "R1", "R2", "R3"])
-def test_a_wave_over_a_hole_at_any_time(foot: str) -> None:
-    module = hexapod()
-    law = module.walking_law(robot())
-    for start in np.arange(1.0, 1.8, 0.1):
-        run = module.run(law, module.Loss(foot, start), duration=4.0)
-        within_limits(run)
-        assert run.tilt < 0.3
 
 
 # --- what is no loss -------------------------------------------------------------------------------------------
@@ -187,7 +162,7 @@ def test_in_the_compiled_loop_it_is_the_same() -> None:
 
 @pytest.mark.parametrize("sensed", [True, False])
 def test_a_foot_on_ice_is_not_asked_for_friction(sensed: bool) -> None:
-    """Pushed from the side with 30 N, one foot on a floor of μ = 0.05: with senses it stays, without it staggers."""
+    """Pushed from the side with 30 N, one foot on a floor of μ = 0.05: with senses it stays, without it tumbles."""
     module, law = hexapod(), standing(sensed)
     model = module.plant()
     model.pair_margin[:] = 0.0
@@ -301,7 +276,7 @@ def test_what_is_measured_counts_at_once() -> None:
 def test_a_contact_above_its_plane_is_lost_and_calls_alone_sense_nothing() -> None:
     law, q = hopping()
     deaf = control.LeggedController(
-        law.system, [control.Task("pitch", 0.0, 100, 20, name="upright")], largest_force=200.0, sense=None
+        law.system, [control.Task("pitch", 0.0, 100, 20, name="upright")], largest_force=200.0, sense=False
     )
     high, v = q.copy(), moving_foot(law, (0.3, -0.9))[1]
     high[1] += 0.04

@@ -4,7 +4,7 @@ Motion          `ProjectedInverseDynamics`, `OperationalSpaceTracking`, `Compute
 Forces          `HybridMotionForce`
 Constraints     `ServoConstraint`
 Contacts        `LeggedController` with `ContactForce`, `CentreOfPressure`, `Gait`, `SwingFeet`, `Travel`,
-                `CaptureSteps`, `Balance`; `ContactLaw`, `ContactOptions`, `ContactSense`,
+                `CaptureSteps`, `Balance`, `Height`; `ContactLaw`, `ContactOptions`, `ContactSense`,
                 `Distribution`
 Priorities      `TaskHierarchy` of `Task`s, `Bound`s and `JointLimits`
 Quantities      `point`, `orientation`, `gaze`, `clearance` of `Sphere`, `Capsule`, `Plane`; `centre_of_mass`,
@@ -13,6 +13,7 @@ Simulation      ``sr.simulate(control=law, sample_time=Sampling(...))``: sample 
 Task space      `TaskSpace`, `TaskKinematics`
 Feasibility     `controllability`; ``law.solve(q, v, t)`` returns a `Command` with a `Level` for each demand
 Own laws        `Law` of `Demand`s and `ForceDemand`s, with `Settings`
+Limits          `LawOptions`; ``law.explain(q, v, t)``: an `Explanation` of `LevelShare`s and `LimitUse`s
 """
 
 from sarrus.control.body_quantities import gaze, orientation, point
@@ -28,14 +29,17 @@ from sarrus.control.contact_options import ContactOptions
 from sarrus.control.contact_sense import ContactSense
 from sarrus.control.controllability import Controllability, controllability
 from sarrus.control.demands import Command, Demand, ForceDemand, Level, Settings
+from sarrus.control.explanation import Explanation, LevelShare, LimitUse
 from sarrus.control.gait import Gait, SwingFeet, Travel
+from sarrus.control.ground import Height
 from sarrus.control.hybrid_motion_force import HybridMotionForce
 from sarrus.control.joint_bounds import JointLimits
 from sarrus.control.law import Law
+from sarrus.control.law_options import LawOptions
 from sarrus.control.legged_controller import LeggedController
 from sarrus.control.quantities import Part
 from sarrus.control.reference import streamed
-from sarrus.control.regulator import Regulator
+from sarrus.control.regulator import Regulation, Regulator
 from sarrus.control.sampling import Sampling
 from sarrus.control.servo_constraint import ServoConstraint
 from sarrus.control.task_hierarchy import TaskHierarchy
@@ -58,17 +62,23 @@ __all__ = [
     "Controllability",
     "Demand",
     "Distribution",
+    "Explanation",
     "ForceDemand",
     "Gait",
+    "Height",
     "HybridMotionForce",
     "JointLimits",
     "Law",
+    "LawOptions",
     "LeggedController",
     "Level",
+    "LevelShare",
+    "LimitUse",
     "OperationalSpaceTracking",
     "Part",
     "Plane",
     "ProjectedInverseDynamics",
+    "Regulation",
     "Regulator",
     "Sampling",
     "ServoConstraint",

@@ -145,7 +145,7 @@ class ContactLaw(Law):
     def __init__(
         self,
         system: System,
-        tasks: Sequence[Demand],
+        tasks: Sequence[Demand | ForceDemand],
         closed: ca.SX,
         share: ca.SX,
         settings: Settings,
@@ -283,7 +283,7 @@ class ContactLaw(Law):
     def _determined(self, q: ArrayLike, v: ArrayLike, t: float) -> dict[str, np.ndarray]:
         """Return which forces the motion determines: those of rows that no combination of rows lacks."""
         s = self.system
-        native = s.compiled.named(f"{self.name} contact rows", lambda: {"rows": self.terms.rows})
+        native = s.compiled.named(f"{self.name} contact rows", lambda: {"rows": ContactTerms.of(s).rows})
         rows = native.evaluate(s.pack(q, v, None, t))["rows"]
         shut = np.repeat(self.closed, [p.stop - p.start for p in self.terms.places])
         loops = s.constraint_jacobian(q, v, t)[: self.constraint_rows]

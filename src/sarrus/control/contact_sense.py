@@ -78,13 +78,13 @@ class TracedSense:
             entry.name: settings.add(f"sense.{entry.name}", getattr(sense, entry.name), 1, "sense")
             for entry in fields(sense)
         }
-        found = [self._contact(k, wanted[k], settings) for k in range(len(terms.names))]
+        found = [self._contact(k, wanted[k], settings, sense.rise) for k in range(len(terms.names))]
         lost, sliding, risen = (ca.vertcat(*parts) for parts in zip(*found))
         self.lost, self.sliding = lost, sliding
         self.closed = wanted * (1.0 - lost)
         self.share = ca.fmax(share * risen, LEAST_SHARE)
 
-    def _contact(self, k: int, wanted: ca.SX, settings: Settings) -> tuple[ca.SX, ca.SX, ca.SX]:
+    def _contact(self, k: int, wanted: ca.SX, settings: Settings, rise: float) -> tuple[ca.SX, ca.SX, ca.SX]:
         """Return whether a contact is lost, whether it slides, and the share that it has again; let it remember."""
         n, name, place, period = self._n, self.terms.names[k], self.terms.places[k], settings.period
         measured = settings.add(f"{name}.measured", -1.0, 1, name)
@@ -93,7 +93,7 @@ class TracedSense:
             return settings.remember(f"{name}.{what}", start, size, name, optional=True)
 
         moves, lost, slides = state("moves", size=place.stop - place.start), state("lost"), state("slides")
-        rested, risen = state("rested"), state("risen", 1.0)
+        rested, risen = state("rested", rise), state("risen", 1.0)
         # how it moves, in steps of a first-order filter; nothing moves without samples
         part = period / (period + n["smoothing"])
         velocity = wanted * (moves.value + part * (self.terms.rate[place] - moves.value))
@@ -118,7 +118,8 @@ class TracedSense:
         is_sliding = wanted * (1.0 - is_lost) * ca.if_else(slips, 1.0, 0.0) if along.nnz() else ca.SX(0.0)
 
         stands = 1.0 - is_lost - is_sliding
-        since = ca.fmin(ca.if_else(ca.logic_or(was_lost, was_sliding), 0.0, rested.value + period), n["rise"])
+        since = ca.if_else(was_lost, 0.0, ca.if_else(was_sliding, n["rise"], rested.value + period))
+        since = ca.fmin(since, n["rise"])
         goes_on = ca.logic_or(ca.logic_and(was_lost, is_lost), ca.logic_and(was_sliding, is_sliding))
         share = ca.fmin(ca.if_else(is_lost > 0.5, 0.0, risen.value + period / n["rise"]), 1.0)
         moves.next, lost.next, slides.next = velocity, is_lost, is_sliding

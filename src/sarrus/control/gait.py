@@ -1,4 +1,4 @@
-"""`Gait`: which feet stand when, where the others go: functions of the state and the time, without memory."""
+"""`Gait`: which feet stand when and where the others go; `SwingFeet` and `Travel`, the tasks that go with it."""
 
 from __future__ import annotations
 
@@ -13,6 +13,9 @@ from sarrus.base.errors import ArgumentError
 from sarrus.control.capture_steps import Balance, CaptureSteps, Stride, TracedSteps
 from sarrus.control.contact_law import LEAST_SHARE, ContactTerms
 from sarrus.control.demands import Demand, Settings
+from sarrus.control.footholds import heading, reference_footholds
+from sarrus.control.footing import Footing
+from sarrus.control.ground import Height, TracedGround
 from sarrus.control.tasks import Quantity, centre_of_mass, point, quantity
 from sarrus.dynamics.system import System
 
@@ -21,8 +24,13 @@ from sarrus.dynamics.system import System
 class Gait:
     """A periodic gait. Its numbers are settings of the law, named gait.period and so on.
 
-    The phase of a foot is the fractional part of (t − start) / period + offset; it stands while that is below ``duty``.
-    Before ``start`` and with duty ≥ 1 all feet stand, and the velocity of travel is zero.
+    The phase of a foot is the fractional part of (t − start) / period + offset; it is to stand while that is below
+    ``duty``. Before ``start`` and with duty ≥ 1 all feet stand, and the velocity of travel is zero.
+
+    The ground need not be known. A foot that meets it early, in the second half of its swing, stands from then on; one
+    that is late goes on down. Where feet stood tells the slope, in which contacts push from then on, and the heights to
+    which feet are lifted and at which `Height` carries the robot. All this is remembered from sample to sample; a law
+    without samples takes the ground for that of the mechanism's contacts.
 
     Parameters
     ----------
@@ -37,9 +45,16 @@ class Gait:
     apex : height to which a foot is lifted; touchdown : how far below the ground it aims [m].
     gain : step [m] for each m/s by which the robot is too fast (Raibert, Legged robots that balance, 1986).
     reach : largest step from below the hip [m].
-    search : gap [m] above which a foot that should stand goes on looking for the ground.
+    search : gap from the ground as it is known [m] below which a foot that should stand does so; above, it does when it
+        is held up on its way down.
+    descent : velocity at which a late foot goes down [m/s].
+    learning : time constant with which slope and height of the ground follow what the feet find [s].
     shortest : time to go [s] below which the feedback of the swing does not get stiffer.
-    footholds : by contact, (x, y) from the centre of mass [m]; by default as in the reference pose.
+    settling : rate at which feet that stand lose what velocity they have [1/s], where the law has no
+        ``contact_damping`` of its own: a sole that stands on an edge is held level by the ankle.
+    footholds : by contact, (x, y) from the centre of mass [m]; by default as in ``pose``.
+    pose : q (nq,) or the name of a keyframe in which the robot stands. By default the reference pose of the mechanism,
+        or the first of its keyframes, in which the feet are below the robot and on one plane.
     steps : `CaptureSteps`, where feet are to step by the divergent component of motion; ``gain`` is then of no use.
     """
 
@@ -57,9 +72,13 @@ class Gait:
     touchdown: float = 0.003
     gain: float = 0.1
     reach: float = 0.15
-    search: float = 0.003
-    shortest: float = 0.04
+    search: float = 0.01
+    descent: float = 0.4
+    learning: float = 0.2
+    shortest: float = 0.06
+    settling: float = 60.0
     footholds: Mapping[str, ArrayLike] = field(default_factory=dict)
+    pose: ArrayLike | str | None = None
     steps: CaptureSteps | None = None
 
 
@@ -67,7 +86,7 @@ class Gait:
 _NUMBERS = {
     entry.name: np.size(getattr(Gait, entry.name))
     for entry in fields(Gait)
-    if entry.name not in ("base", "offsets", "footholds", "steps")
+    if entry.name not in ("base", "offsets", "footholds", "pose", "settling", "steps")
 }
 # Largest velocity back to the line of travel [m/s].
 _RETURN = 0.15
@@ -76,30 +95,6 @@ _RETURN = 0.15
 def _smooth(x: ca.SX) -> ca.SX:
     x = ca.fmin(ca.fmax(x, 0.0), 1.0)
     return x * x * (3.0 - 2.0 * x)
-
-
-def _reference_footholds(system: System, base: str, terms: ContactTerms) -> dict[str, ArrayLike]:
-    """Return where the feet are in the reference pose, from the centre of mass, in axes that turn with the base."""
-    mechanism = system.mechanism
-    assert mechanism is not None
-    parts = [quantity(system, centre_of_mass("xy")).value, _heading(system, base)]
-    parts += [
-        quantity(system, point(c.body, c.point, "xy")).value
-        for c in map(mechanism.contacts.get, terms.names)
-        if c
-    ]
-    native = system.compiled.named("footholds", lambda: {"all": ca.vertcat(*parts)})
-    flat = native(system.pack(system.neutral(), np.zeros(system.nv), None, 0.0))[native.outputs["all"][0]]
-    c, s = flat[2:4]
-    turn = np.array([[c, s], [-s, c]])
-    return {n: turn @ (flat[4 + 2 * k : 6 + 2 * k] - flat[:2]) for k, n in enumerate(terms.names)}
-
-
-def _heading(system: System, base: str) -> ca.SX:
-    """Return cosine and sine of the heading of a body: where its x axis points."""
-    here, ahead = (quantity(system, point(base, at, "xy")).value for at in ((0, 0, 0), (1, 0, 0)))
-    along = ahead - here
-    return along / ca.fmax(ca.norm_2(along), 1e-9)
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,10 +113,13 @@ class Travel:
 
 
 class TracedGait:
-    """A gait over the symbols of a system: which contacts are closed, their shares, and the demands that it makes."""
+    """A gait over the symbols of a system: which contacts are closed, their shares, and the demands that it makes.
+
+    ``terms`` are the contacts on the ground as the gait knows it.
+    """
 
     def __init__(self, gait: Gait, system: System, terms: ContactTerms, settings: Settings) -> None:
-        for name in ("period", "duty", "ramp", "reach", "shortest"):
+        for name in ("period", "duty", "ramp", "reach", "shortest", "descent", "learning"):
             if not np.all(np.asarray(getattr(gait, name)) > 0.0):
                 raise ArgumentError(
                     f"gait: {name} must be positive, got {getattr(gait, name)!r}", element=name
@@ -136,31 +134,35 @@ class TracedGait:
                 element=name,
                 valid=terms.names,
             )
-        self.system, self.terms, t = system, terms, system.equations.t
+        self.system, self._names, t = system, terms.names, system.equations.t
         self._n = n = {
             name: settings.add(f"gait.{name}", getattr(gait, name), size, "gait")
             for name, size in _NUMBERS.items()
         }
         offsets = [settings.add(f"gait.offset.{k}", gait.offsets[k], 1, "gait") for k in terms.names]
-        places = _reference_footholds(system, gait.base, terms) | dict(gait.footholds)
+        places = reference_footholds(system, gait.base, gait.pose, terms.names, gait.footholds)
         self._spots = [settings.add(f"gait.foothold.{k}", places[k], 2, "gait") for k in terms.names]
         self._walking = walking = ca.logic_and(t >= n["start"], n["duty"] < 1.0)
         begun = ca.fmax(t - n["start"], 0.0) / n["period"]
-        phase = [ca.fmod(begun + o + 1e3, 1.0) for o in offsets]
+        self._phase = phase = [ca.fmod(begun + o + 1e3, 1.0) for o in offsets]
         self._scheduled = [ca.if_else(walking, ca.if_else(p < n["duty"], 1.0, 0.0), 1.0) for p in phase]
-        closed, share = [], []
+        self._ground = TracedGround(system, terms, settings, n["learning"])
+        footing = self._touchdowns(settings)
+        self.closed = ca.vertcat(*[ca.if_else(walking, footing.stands[k], 1.0) for k in range(len(phase))])
+        self.terms = self._ground.stand_on(self.closed, footing.stood)
+        share = []
         for k, p in enumerate(phase):
-            found = ca.if_else(terms.gap[k] < n["search"], 1.0, 0.0)
-            closed.append(self._scheduled[k] * ca.if_else(walking, found, 1.0))
             since = p * n["period"]
             # a foot that has stood since before the start has nothing to take over
             since = ca.if_else(t - since <= n["start"] + 1e-9, n["ramp"], since)
-            ends = ca.fmin(since, (n["duty"] - p) * n["period"]) / n["ramp"]
+            since = ca.if_else(settings.period > 0.0, footing.since[k], since)
+            lasts = (ca.if_else(p < n["duty"], n["duty"], 1.0 + n["duty"]) - p) * n["period"]
+            ends = ca.fmin(since, lasts) / n["ramp"]
             risen = _smooth(ends) * (1.0 - 2.0 * LEAST_SHARE) + 2.0 * LEAST_SHARE
             share.append(ca.if_else(walking, risen, 1.0))
-        self.closed, self.share, self._phase = ca.vertcat(*closed), ca.vertcat(*share), phase
+        self.share = ca.vertcat(*share)
         self._centre = quantity(system, centre_of_mass("xy"))
-        self._turn = _turning(_heading(system, gait.base))
+        self._turn = _turning(heading(system, gait.base))
         self._steps = None
         if gait.steps is not None:
             if not gait.duty >= 0.5:
@@ -173,6 +175,31 @@ class TracedGait:
                 self.desired_velocity(), n["reach"],
             )  # fmt: skip
             self._steps = TracedSteps(gait.steps, system, terms, settings, gait.offsets, stride)
+
+    def _touchdowns(self, settings: Settings) -> Footing:
+        """Return which feet have met the ground."""
+        n, terms = self._n, self._ground.terms
+        contacts = self.system.mechanism.contacts if self.system.mechanism else {}
+        footing = Footing({name: contacts[name].body for name in terms.names}, settings, n["search"])
+        falling, down = [], []
+        half = 0.5 * ca.fmax(1.0 - n["duty"], 1e-3) * n["period"]
+        for k, late in enumerate(self._scheduled):
+            part = 2.0 * self._progress(k) - 1.0
+            falls = (1.0 - late) * ca.if_else(part > 0.0, 1.0, 0.0)
+            falling.append(falls)
+            swings = 6.0 * part * (1.0 - part) * (n["apex"] + n["touchdown"]) / half
+            down.append(late * n["descent"] + falls * swings)
+        rate = [terms.rate[place.start] for place in terms.places]
+        footing.find(
+            [ca.if_else(self._walking, s, 1.0) for s in self._scheduled], falling, down, rate, terms.gap
+        )
+        return footing
+
+    def _progress(self, k: int) -> ca.SX:
+        """Return the part of its swing that a foot has behind it, from 0 to 1."""
+        n = self._n
+        swing = ca.fmax(1.0 - n["duty"], 1e-3)
+        return ca.fmin(ca.fmax((self._phase[k] - n["duty"]) / swing, 0.0), 1.0)
 
     def desired_velocity(self) -> ca.SX:
         """Return the velocity that the centre of mass is to have, in the world."""
@@ -196,48 +223,45 @@ class TracedGait:
             )
         return self._steps.balance(task)
 
+    def height(self, task: Height, settings: Settings) -> Demand:
+        """Return the task of the height above the ground."""
+        return self._ground.above(task, settings)
+
     def swing(self, task: SwingFeet) -> Demand:
         """Return the task of the open feet.
 
         Along the ground ẍ = 6 (x_T − x) / T² − 4 ẋ / T with the time T to go, the acceleration of least square that
-        arrives at rest; upwards the same towards the apex, then towards the ground.
+        arrives at rest; upwards the same towards the apex, then towards the ground. A late foot goes straight down.
         """
         terms, blocks, wanted = self.terms, [], []
         contacts = self.system.mechanism.contacts if self.system.mechanism else {}
         for k, name in enumerate(terms.names):
             place, contact = terms.places[k], contacts[name]
-            level = contact.ground == "world" and np.allclose(contact.normal, (0.0, 0.0, 1.0))
-            if place.stop - place.start != 3 or not level:
-                raise ArgumentError(
-                    f"gait: contact {name!r} must be with a horizontal plane of the world, and not frictionless",
-                    element=name,
-                )
             foot = quantity(self.system, point(contact.body, contact.point))
-            frame = np.vstack([contact.normal, contact.tangent1, contact.tangent2])
             open_ = 1.0 - self.closed[k]
-            blocks.append(open_ * terms.rows[place, :])
-            target = ca.DM(frame) @ self._swing(k, foot, terms.gap[k])
-            wanted.append(open_ * (target - terms.bias[place]))
-        names = tuple(f"{name}.{row}" for name in terms.names for row in ("n", "t1", "t2"))
+            rows = ca.vertcat(terms.rows[place.start, :], foot.jacobian[:2, :])
+            bias = ca.vertcat(terms.bias[place.start], foot.bias[:2])
+            blocks.append(open_ * rows)
+            wanted.append(open_ * (self._swing(k, foot, terms.gap[k], terms.rate[place.start]) - bias))
+        names = tuple(f"{name}.{row}" for name in terms.names for row in ("n", "x", "y"))
         return Demand(task.name, names, ca.vertcat(*blocks), ca.vertcat(*wanted))
 
-    def _swing(self, k: int, foot: Quantity, gap: ca.SX) -> ca.SX:
-        """Return the acceleration of a foot in the world."""
+    def _swing(self, k: int, foot: Quantity, gap: ca.SX, rate: ca.SX) -> ca.SX:
+        """Return the acceleration of a foot: along the normal of the ground, and along x and y."""
         n, late = self._n, self._scheduled[k]
         swing = ca.fmax(1.0 - n["duty"], 1e-3)
-        progress = ca.fmin(ca.fmax((self._phase[k] - n["duty"]) / swing, 0.0), 1.0)
-        progress = ca.if_else(late > 0.5, 1.0, progress)
+        progress = ca.if_else(late > 0.5, 1.0, self._progress(k))
         lasts, stands = swing * n["period"], ca.fmin(n["duty"], 1.0) * n["period"]
         to_go = ca.fmax((1.0 - progress) * lasts, n["shortest"])
         target = self._foothold(k, (1.0 - progress) * lasts, stands)
-        # a late foot goes straight down
         away = ca.if_else(late > 0.5, 0.0, 1.0) * 6.0 * (target - foot.value[:2]) / to_go**2
         level = away - 4.0 * foot.rate[:2] / to_go
         rising = progress < 0.5
         upward = ca.if_else(rising, ca.fmax((0.5 - progress) * lasts, n["shortest"]), to_go)
         height = ca.if_else(rising, n["apex"], -n["touchdown"])
-        lift = 6.0 * (height - gap) / upward**2 - 4.0 * foot.rate[2] / upward
-        return ca.vertcat(level, lift)
+        lift = 6.0 * (height - gap) / upward**2 - 4.0 * rate / upward
+        lift = ca.if_else(late > 0.5, -2.0 * (n["descent"] + rate) / n["shortest"], lift)
+        return ca.vertcat(lift, level)
 
     def _foothold(self, k: int, left: ca.SX, stands: ca.SX) -> ca.SX:
         """Return where a contact is to touch down (x, y), ``left`` seconds from now, to stand for so many."""

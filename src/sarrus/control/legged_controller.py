@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -17,16 +18,27 @@ from sarrus.control.contact_force import ContactForce
 from sarrus.control.contact_law import LEAST_SHARE, ContactLaw, ContactTerms
 from sarrus.control.contact_options import ContactOptions
 from sarrus.control.contact_sense import ContactSense, TracedSense
-from sarrus.control.demands import Demand, Settings, stacked
+from sarrus.control.demands import Demand, ForceDemand, Settings, stacked
 from sarrus.control.gait import Gait, SwingFeet, TracedGait, Travel
+from sarrus.control.ground import Height
 from sarrus.control.joint_bounds import JointLimits
 from sarrus.control.law_options import chosen
+from sarrus.control.regulator import Regulation
 from sarrus.control.tasks import Task
 from sarrus.dynamics.system import System
 
-SENSE = ContactSense()
-
-_One = Task | Bound | JointLimits | ContactForce | CentreOfPressure | SwingFeet | Travel | Balance
+_One = (
+    Task
+    | Bound
+    | JointLimits
+    | ContactForce
+    | CentreOfPressure
+    | SwingFeet
+    | Travel
+    | Balance
+    | Height
+    | Regulation
+)
 
 
 class LeggedController(ContactLaw):
@@ -44,8 +56,8 @@ class LeggedController(ContactLaw):
     system : the model, with contacts (`Mechanism.add_contact`, `add_contact_patch`). Closures and passive joints are
         ordinary; redundant contacts too: see ``determined`` of `Distribution`.
     tasks : levels, the most important first; each a `Task`, `Bound`, `JointLimits`, `ContactForce`,
-        `CentreOfPressure`, `SwingFeet`, `Travel`, `Balance`, or a list of them at the same level; inequalities are at
-        levels of their own.
+        `CentreOfPressure`, `SwingFeet`, `Travel`, `Balance`, `Height`, `Regulation`, or a list of them at the same
+        level; inequalities and regulation are at levels of their own.
     gait : which contacts are closed when. Without one all are, and the settings NAME.closed (1 or 0) open and close
         them: measured contacts, or a schedule of the user's own. From sample to sample the share of ``largest_force``
         that a contact may have then goes to 1 or 0 within ``hand_over`` [s]; it is open when its share is used up.
@@ -53,7 +65,9 @@ class LeggedController(ContactLaw):
     release : with 1 (the default) a contact whose NAME.closed becomes 0 keeps its falling share; with 0 it is open at
         once, as a foot is that has lost the ground. A setting, "release".
     sense : `ContactSense`: contacts that carry nothing, or slide, are noticed at samples, and taken for what they are
-        until they do again; ``contact_states`` tells. None: closed is what the gait or the settings call so.
+        until they do again; ``contact_states`` tells. False: closed is what the gait or the settings call so. By
+        default on where settings open and close contacts. A gait finds the ground by itself, and feet that strike it,
+        pivot on edges or slip for a moment are what it lives with; give ``sense=True`` where ground may be missing.
     options : `ContactOptions`, or each of them by its name; shares need a ``largest_force``.
 
     For infeasible limits `solve` and the error name the contacts and actuators in conflict; ``hold=True`` damps the
@@ -67,7 +81,7 @@ class LeggedController(ContactLaw):
         *,
         gait: Gait | None = None,
         hand_over: float = 0.0,
-        sense: ContactSense | None = SENSE,
+        sense: ContactSense | bool | None = None,
         options: ContactOptions | None = None,
         **by_name: Any,
     ) -> None:
@@ -76,11 +90,16 @@ class LeggedController(ContactLaw):
         traced = None
         if gait is not None:
             traced = TracedGait(gait, system, terms, settings)
-            closed, share = traced.closed, traced.share
+            terms, closed, share = traced.terms, traced.closed, traced.share
+            if options.contact_damping == 0.0:
+                options = replace(options, contact_damping=gait.settling)
         else:
             closed, share = _commanded(terms, settings, hand_over, options.largest_force)
         sensed, reflexes = None, []
-        if sense is not None:
+        if sense is None:
+            sense = gait is None
+        if sense is not False:
+            sense = ContactSense() if sense is True else sense
             sensed = TracedSense(sense, system, terms, closed, share, settings)
             closed, share, reflexes = sensed.closed, sensed.share, [sensed.search()]
         demand = partial(_demand, system, settings, traced, terms, closed)
@@ -132,16 +151,20 @@ def _commanded(
 
 
 def _level(
-    system: System, level: _One | Sequence[_One], place: int, demand: Callable[[_One, str], Demand]
-) -> Demand:
+    system: System,
+    level: _One | Sequence[_One],
+    place: int,
+    demand: Callable[[_One, str], Demand | ForceDemand],
+) -> Demand | ForceDemand:
     """Return a level of tasks as one demand."""
     if not isinstance(level, Sequence):
         return demand(level, getattr(level, "name", "") or f"task{place + 1}")
-    parts = [
-        demand(task, getattr(task, "name", "") or f"task{place + 1}.{k + 1}") for k, task in enumerate(level)
-    ]
-    if not parts:
-        raise ArgumentError(f"{system.name}: a level needs at least one task", element="tasks")
+    named = [(task, getattr(task, "name", "") or f"task{place + 1}.{k + 1}") for k, task in enumerate(level)]
+    found = [demand(task, name) for task, name in named]
+    parts = [part for part in found if isinstance(part, Demand)]
+    if not parts or len(parts) < len(found):
+        what = "a level needs at least one task" if not found else "a Regulation is a level of its own"
+        raise ArgumentError(f"{system.name}: {what}", element="tasks")
     if len({part.at_most for part in parts}) > 1:
         names = ", ".join(part.name for part in parts if part.at_most)
         raise ArgumentError(
@@ -171,19 +194,21 @@ def _demand(
     closed: ca.SX,
     task: _One,
     name: str,
-) -> Demand:
-    if isinstance(task, Task | Bound | JointLimits):
+) -> Demand | ForceDemand:
+    if isinstance(task, Task | Bound | JointLimits | Regulation):
         return task.demand(system, settings, name)
     if isinstance(task, ContactForce | CentreOfPressure):
         return task.demand(system, terms, closed, settings, name)
-    if not isinstance(task, SwingFeet | Travel | Balance):
+    if not isinstance(task, SwingFeet | Travel | Balance | Height):
         raise ArgumentError(
             f"{system.name}: a task must be a Task, Bound, JointLimits, ContactForce, CentreOfPressure, SwingFeet, "
-            f"Travel or Balance, or a list of them, got {task!r}",
+            f"Travel, Balance, Height or Regulation, or a list of them, got {task!r}",
             element="tasks",
         )
     if gait is None:
         raise ArgumentError(f"{system.name}: {name!r} needs a gait; give gait=", element=name)
     if isinstance(task, Travel):
         return gait.travel(task, settings)
+    if isinstance(task, Height):
+        return gait.height(task, settings)
     return gait.swing(task) if isinstance(task, SwingFeet) else gait.balance(task)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import casadi as ca
@@ -13,6 +14,38 @@ from sarrus.control.law import Law
 from sarrus.control.quantities import position_quantity
 from sarrus.control.reference import Reference, trace_reference
 from sarrus.dynamics.system import System
+
+
+@dataclass(frozen=True, eq=False)
+class Regulation:
+    """The level of a `Regulator` for laws with contacts: springs, dampers, compensated gravity inside friction cones.
+
+    The robot moves as one would without gravity, pulled by springs K_P from x to x_d and by dampers K_D at its joints,
+    on its closed contacts, as far as levels above it, cones and limits allow; where these do not, its accelerations
+    come as near as they can in the kinetic metric. It is never missed.
+
+    ``quantity``, ``target``, ``stiffness`` and ``damping`` as of `Regulator`; settings NAME.target, NAME.stiffness and
+    NAME.damping.
+    """
+
+    quantity: Any
+    target: Reference
+    stiffness: ArrayLike
+    damping: ArrayLike
+    name: str = "regulation"
+
+    def demand(self, system: System, settings: Settings, name: str) -> ForceDemand:
+        """Return the level."""
+        return ForceDemand(name, self.force(system, settings, f"{name}."), soft=True)
+
+    def force(self, system: System, settings: Settings, prefix: str) -> ca.SX:
+        """Return −τ_g − K_D v + Λᵀ K_P e; its settings have names with a prefix."""
+        e, x = system.equations, position_quantity(system, self.quantity, "a regulator")
+        wanted, _, _ = trace_reference(system, self.target, len(x.rows), settings, f"{prefix}target")
+        spring = settings.add(f"{prefix}stiffness", self.stiffness, len(x.rows), "regulator")
+        damper = settings.add(f"{prefix}damping", self.damping, system.nv, "regulator")
+        at_rest = ca.substitute(e.bias_force - e.passive_force, e.v, ca.SX.zeros(system.nv))
+        return at_rest - damper * e.v + x.jacobian.T @ (spring * x.error(wanted))
 
 
 class Regulator(Law):
@@ -47,11 +80,6 @@ class Regulator(Law):
         weights: ArrayLike | None = None,
         **limits: Any,
     ) -> None:
-        e, settings = system.equations, Settings()
-        x = position_quantity(system, quantity, "a regulator")
-        wanted, _, _ = trace_reference(system, target, len(x.rows), settings, "target")
-        spring = settings.add("stiffness", stiffness, len(x.rows), "regulator")
-        damper = settings.add("damping", damping, system.nv, "regulator")
-        at_rest = ca.substitute(e.bias_force - e.passive_force, e.v, ca.SX.zeros(system.nv))
-        force = at_rest - damper * e.v + x.jacobian.T @ (spring * x.error(wanted))
+        settings = Settings()
+        force = Regulation(quantity, target, stiffness, damping).force(system, settings, "")
         super().__init__(system, [ForceDemand("regulation", force)], settings, weights=weights, **limits)

@@ -23,7 +23,17 @@ from sarrus.kernels.flat import internal
 from sarrus.kernels.law_layout import LawTable
 from sarrus.kernels.native_call import call_native
 from sarrus.kernels.record import Floats
-from sarrus.kernels.vectors import add, axpy, clear_dot, copy, copy_scaled, dot, is_finite, set_unit, times
+from sarrus.kernels.vectors import (
+    add,
+    axpy,
+    copy,
+    copy_scaled,
+    dot,
+    fill,
+    is_finite,
+    set_unit,
+    times,
+)
 
 # A sum that is smaller than this, relative to its parts, is rounding: controls that move nothing, or no task, have no
 # gain.
@@ -39,8 +49,7 @@ def command(table: LawTable, x: Floats, what: int) -> int:
     if rank < 0:
         return rank
     work, answer = ll.law_workspace(table), table.answer
-    nu, first, done = table.nu, 0, 0
-    begin_levels(table, work)
+    nu, first, done = table.nu, 0, begin_levels(table, work, total)
     for level in range(table.n_used):
         count = rows_of_level(table, level, table.nv - rank)
         done = solve_level(table, work, level, first, count, done, total)
@@ -129,12 +138,24 @@ def _motion(table, work):
         for c in range(nv):
             motion[c] += rhs[i] * work.basis[i * nv + c]
             load[c] += rhs[i] * work.product[i * nv + c]
+    for i in range(free):
+        for c in range(nv):
+            work.spanned[c * free + i] = work.basis[i * nv + c]
     for k in range(nu):
         push, gain = work.push + k * nv, work.gain + k * nv
+        work.idle[k] = 1.0 if _is_zero(work.actuation + k * nv, nv) else 0.0
+        if work.idle[k] == 1.0:
+            fill(push, 0.0, nv)
+            fill(gain, 0.0, nv)
+            for i in range(free):
+                work.gains[i * nu + k] = 0.0
+            continue
         _along(work, nv, free, work.actuation + k * nv, push)
         fa.solve_l_transposed(work.inner, free, push)
         copy(push, gain, free)
         fa.solve_l(work.inner, free, gain)
+        for i in range(free):
+            work.gains[i * nu + k] = gain[i]
     return used
 
 
@@ -145,11 +166,14 @@ def _along(work, nv, free, x, out):
         copy(x, out, nv)
         return
     size = 0.0
+    fill(out, 0.0, free)
     for c in range(nv):
-        size = max(size, abs(x[c]))
+        if x[c] != 0.0:
+            size = max(size, abs(x[c]))
+            axpy(x[c], work.spanned + c * free, out, free)
     for i in range(free):
-        value = dot(work.basis + i * nv, x, nv)
-        out[i] = value if abs(value) > CANCELLED * size else 0.0
+        if not abs(out[i]) > CANCELLED * size:
+            out[i] = 0.0
 
 
 @internal
@@ -215,10 +239,10 @@ def _row(table, work, free, demand, row):
     moves = not _is_zero(jacobian, nv)
     if moves:
         _along(work, nv, free, jacobian, along)
-    for k in range(nu):
-        work.table[row * nu + k] = (
-            clear_dot(0.0, along, work.gain + k * nv, free, CANCELLED) if moves else 0.0
-        )
+    out = work.table + row * nu
+    fill(out, 0.0, nu)
+    if moves:
+        _gained(table, work, free, along, out)
     if table.on_unknowns == 1:
         add(work.selections + demand * nu, work.table + row * nu, nu)
     if table.on_multipliers == 1:
@@ -230,6 +254,23 @@ def _row(table, work, free, demand, row):
                 for k in range(nu):
                     work.table[row * nu + k] += weight * work.reaction[k * nc + j]
     work.right[row] = value
+
+
+@internal
+def _gained(table, work, free, along, out):
+    """Write what each unknown adds to an acceleration along a row over the motions, zero where that is rounding."""
+    nu, sizes = table.nu, work.sizes
+    fill(sizes, 0.0, nu)
+    for i in range(free):
+        if along[i] != 0.0:
+            gains, weight = work.gains + i * nu, along[i]
+            for k in range(nu):
+                term = weight * gains[k]
+                out[k] += term
+                sizes[k] += abs(term)
+    for k in range(nu):
+        if not abs(out[k]) > CANCELLED * sizes[k]:
+            out[k] = 0.0
 
 
 @internal
@@ -249,12 +290,36 @@ def _reactions(table, work, rank):
 
 
 @internal
-def begin_levels(table, work):
-    """Begin with no level solved: the turned unknowns are the unknowns themselves."""
-    nu, answer = table.nu, table.answer
+def begin_levels(table, work, total):
+    """Begin with no level solved; return how many turned unknowns are used up.
+
+    The turned unknowns are the unknowns themselves, forces of contacts that move nothing before the others: these stay
+    zero, and no level sees them.
+    """
+    nu, idle = table.nu, 0
+    fill(table.answer, 0.0, nu)
+    for k in range(table.actuators, nu):
+        idle += 1 if work.idle[k] == 1.0 else 0
+    first, at = 0, idle
     for k in range(nu):
-        answer[k] = 0.0
-        set_unit(work.turned + k * nu, k, nu)
+        if work.idle[k] == 1.0 and k >= table.actuators:
+            set_unit(work.turned + k * nu, first, nu)
+            first += 1
+        else:
+            set_unit(work.turned + k * nu, at, nu)
+            at += 1
+    if idle > 0:
+        for i in range(total):
+            row, at = work.table + i * nu, idle
+            if _is_zero(row, nu):
+                continue
+            copy(row, work.step, nu)
+            fill(row, 0.0, idle)
+            for k in range(nu):
+                if work.idle[k] == 0.0 or k < table.actuators:
+                    row[at] = work.step[k]
+                    at += 1
+    return idle
 
 
 @internal
@@ -264,15 +329,23 @@ def solve_level(table, work, level, first, count, done, total):
     ``first`` is the first of its ``count`` rows, ``done`` how many turned unknowns are used up; returns how many then.
     """
     nu, answer, step, settings = table.nu, table.answer, work.step, table.settings
-    left = nu - done
-    size = demanded = 0.0
+    left, wanted = nu - done, work.along
+    size = demanded = missed = 0.0
+    kept = 0
     for i in range(first, first + count):
-        size = max(size, dot(work.table + i * nu, work.table + i * nu, nu))
+        row = work.table + i * nu
+        size = max(size, dot(row, row, nu))
         demanded += work.right[i] ** 2
-        copy(work.table + (i * nu + done), work.panel + (i - first) * left, left)
+        if _is_zero(row + done, left):
+            missed += work.right[i] ** 2
+            continue
+        copy(row + done, work.panel + kept * left, left)
+        wanted[kept] = work.right[i]
+        kept += 1
     size = np.sqrt(size)
-    T = _matrix(table, work, work.panel, count, left)
-    rank, rest = fa.solve(T, left, settings.level_cut, size, work.right + first, work.y, step)
+    T = _matrix(table, work, work.panel, kept, left)
+    rank, rest = fa.solve(T, left, settings.level_cut, size, wanted, work.y, step)
+    rest = np.sqrt(rest**2 + missed)
     if (
         rank > 0
         and settings.damping > 0.0
@@ -280,10 +353,13 @@ def solve_level(table, work, level, first, count, done, total):
     ):
         rest = damp_step(table, work, first, count, done, settings.damping * size)
     out = nu + 1 + ll.PER_LEVEL * level
-    answer[out], answer[out + 1], answer[out + 2] = rank, rest, np.sqrt(demanded)
+    told = rank + done if level == 0 else rank  # what moves nothing is no matter of tasks
+    answer[out], answer[out + 1], answer[out + 2] = told, rest, np.sqrt(demanded)
     if rank <= 0:
         return done
     for k in range(nu):
+        if work.idle[k] == 1.0 and k >= table.actuators:
+            continue
         turned = work.turned + k * nu + done
         for c in range(left):
             answer[k] += turned[c] * step[c]

@@ -10,6 +10,11 @@ from sarrus.kernels.vectors import dot, fill, multiply
 
 # Rows smaller than this multiple of the largest are rounding. How much farther limits may be than x must go.
 _NO_ROW, _ROOM = 1e-12, 10.0
+# Limits that are nearer than this part of the way that the cost would go are next to nothing.
+_TOUCHING = 1e-8
+# A cost goes no farther than this many times what its steepest slope and its largest curvature tell; others have no
+# least.
+_BOUNDED = 1e9
 # What is added to the diagonal of P, relative to its largest entry, to see how far x goes.
 _RIDGE = 1e-15
 
@@ -117,7 +122,7 @@ def _row_weights(work, shape):
 @internal
 def _unit_of_x(work, shape):
     """Return the size of x to expect, in scaled columns: the farthest limit, but not much more than x must go to be
-    inside all limits or would go without any.
+    inside all limits or would go without any; the latter, where all limits are next to nothing.
 
     Rows whose limits are still farther get smaller weights: a limit that is as good as none would otherwise be what all
     others are measured by. Rows without entries get weights that make their limits as large.
@@ -135,6 +140,14 @@ def _unit_of_x(work, shape):
     if _ROOM * least < farthest:
         least = max(least, _pull(work, n))
     unit = min(farthest, _ROOM * least) if least > 0.0 else farthest
+    steep = curved = 0.0
+    for a in range(n):
+        steep = max(steep, abs(work.columns[a] * work.linear[a]))
+        curved = max(curved, work.columns[a] ** 2 * work.quadratic[a * n + a])
+    if unit * curved < _TOUCHING * steep:
+        # limits that all but go through zero: x goes along them as far as the cost has it
+        pull = _pull(work, n)
+        unit = pull if pull * curved < _BOUNDED * steep else unit
     if unit == 0.0:
         unit = 1.0
     at = 0

@@ -86,6 +86,7 @@ class Memory(NamedTuple):
     """
 
     known: Any  # whether unknowns of a sample are known
+    kind: Any  # what tells the limits of the last program apart from others
     controls: Any  # these
     working: Any  # which half-lines took part in the last program, by the number that they had
     exact: Any  # a slot for programs with tasks as they are
@@ -100,7 +101,7 @@ def slot_size(unknowns, rows):
 def memory(unknowns, rows, levels):
     """Return the lengths of its parts."""
     slot = slot_size(unknowns, rows)
-    return Memory(known=1, controls=unknowns, working=rows, exact=slot, relaxed=2 * levels * slot)
+    return Memory(known=1, kind=1, controls=unknowns, working=rows, exact=slot, relaxed=2 * levels * slot)
 
 
 def most_rows(actuators, contacts, extra):
@@ -113,6 +114,7 @@ class DistributionWorkspace(NamedTuple):
 
     rows: Any  # T of the levels
     right: Any  # and d: levels want T y = d, or ≤ d
+    goals: Any  # d, or what is left of it in directions that are damped
     vector: Any  # of all unknowns
     wanted: Any  # the unknowns with which levels are as their priorities allow, limits aside
     base: Any  # the unknowns from which a program starts
@@ -142,10 +144,10 @@ def distribution_sizes(unknowns, total, levels, rows, program):
     for part in across_sizes(unknowns, total, rows):
         across += part
     return DistributionWorkspace(
-        rows=total * unknowns, right=total, vector=unknowns, wanted=unknowns, base=unknowns, firsts=levels + 1,
-        ends=levels, nearby=1, margin=1,
-        turned=unknowns * unknowns, limits=rows * unknowns, most=rows, owners=rows, belongs=rows, faces=rows,
-        all_rows=total * unknowns, all_right=total, between=unknowns, across=across, program=program,
+        rows=total * unknowns, right=total, goals=total, vector=unknowns, wanted=unknowns, base=unknowns,
+        firsts=levels + 1, ends=levels, nearby=1, margin=1, turned=unknowns * unknowns, limits=rows * unknowns,
+        most=rows, owners=rows, belongs=rows, faces=rows, all_rows=total * unknowns, all_right=total, between=unknowns,
+        across=across, program=program,
     )  # fmt: skip
 
 

@@ -170,18 +170,27 @@ def _choose_rows(table, work, room, total, threshold):
 @internal
 def _distribute(table, work, room, total, free, what):
     """Find the unknowns for the rows that count; return what became of it."""
-    n, answer, done = table.nu, table.answer, 0
+    n, answer = table.nu, table.answer
     copy(work.table, room.rows, total * n)
     copy(work.right, room.right, total)
-    begin_levels(table, work)
+    copy(work.right, room.goals, total)
+    for level in range(table.n_levels):
+        if table[ll.LEVELS + 3 * level] == ll.AT_MOST:  # no matter of the hierarchy
+            first = int(room.firsts[level])
+            fill(work.table + first * n, 0.0, (int(room.firsts[level + 1]) - first) * n)
+    done = begin_levels(table, work, total)
     for level in range(table.n_used):
         first = int(room.firsts[level])
         if table[ll.LEVELS + 3 * level] == ll.AT_MOST:
             at = _out(table, level)
             answer[at] = answer[at + 1] = answer[at + 2] = 0.0
         else:
-            count = int(room.firsts[level + 1]) - first
-            done = solve_level(table, work, level, first, count, done, total)
+            end = int(room.firsts[level + 1])
+            done = solve_level(table, work, level, first, end - first, done, total)
+            if table.settings.damping > 0.0 and answer[_out(table, level) + 1] > 0.0:
+                # what it misses for want of rank or by damping is no matter of limits
+                for i in range(first, end):
+                    room.goals[i] = dot(room.rows + i * n, answer, n)
         room.ends[level] = done
     copy(answer, room.wanted, n)
     copy(work.turned, room.turned, n * n)
@@ -215,14 +224,16 @@ def _choose(table, work, room, done, free, what):
 def _keep_all(table, work, room, used, near):
     """Find the unknowns of least cost with all levels as they are; tell whether the limits allow any."""
     lines, cones, kind = lay(table, work, room, near)
-    enter(table, room, lines, cones, table.n_used - 1, True)
+    kept = cn.memory_of(table)
+    enter(table, room, lines, cones, table.n_used - 1, kept.kind[0] == kind)
+    kept.kind[0] = kind
     if table.n_contacts == 0 and cones == 0:
         # they are of least norm already
         for i in range(lines):
             room.faces[i] = IDLE
         if wake(table, room, lines, NONE) == 0:
             return True
-    slot = cn.memory_of(table).exact
+    slot = kept.exact
     return _least(table, work, room, lines, cones, kind, slot, used, True)
 
 
@@ -301,7 +312,7 @@ def _fulfil(table, work, room, lines, cones, kind, slot, level, used, tells):
             room.faces[i] = IDLE
     if at_most and wake(table, room, lines, level) == 0:
         return used
-    missed = misses_of(table, room, level)
+    missed = misses_of(table, room, level, room.goals)
     room.nearby[0] = _NEARBY
     while turns < _PASSES or (turns < _MOST_PASSES and before - missed > _LESS * (1.0 + demanded)):
         # one that is the first does not know yet of tighter limits
@@ -310,7 +321,7 @@ def _fulfil(table, work, room, lines, cones, kind, slot, level, used, tells):
         if begins and solved:
             cone = program_of(table, room, lines, cones, used)
             accuse(table, room, cone, lines, cones)
-        before, missed = missed, misses_of(table, room, level)
+        before, missed = missed, misses_of(table, room, level, room.goals)
         turns += 1
         if not solved:
             room.nearby[0] *= _LARGER
@@ -378,6 +389,6 @@ def _note_misses(table, room, all_levels):
         at = _out(table, level)
         if table[ll.LEVELS + 3 * level] == ll.AT_MOST:
             table.answer[at + 2] = _demanded(table, room, level)
-            table.answer[at + 1] = misses_of(table, room, level)
+            table.answer[at + 1] = misses_of(table, room, level, room.right)
         elif all_levels:
-            table.answer[at + 1] = misses_of(table, room, level)
+            table.answer[at + 1] = misses_of(table, room, level, room.right)

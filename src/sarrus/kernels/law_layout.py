@@ -106,12 +106,16 @@ class LawWorkspace(NamedTuple):
     inner: Any  # L of M₂₂ = LᵀL
     push: Any  # L⁻ᵀ Zᵀ S
     gain: Any  # G, a row of nv for each control
+    gains: Any  # Gᵀ, a row for each motion
+    spanned: Any  # Z, a row for each velocity
+    sizes: Any  # of the terms of a sum, for each unknown
     reaction: Any  # change of λ with each control
     rest: Any  # λ without controls
     panel: Any
     table: Any  # T of all levels
     right: Any  # d
     turned: Any  # unknowns
+    idle: Any  # whether an unknown moves nothing, as the force of an open contact
     # a level's rows turned so that they are at right angles, and how
     spread: Any
     spin: Any
@@ -130,8 +134,10 @@ def law_sizes(table):
         active=n_demands * table.on_activity,
         forces=n_forces * nv, memory=table.n_states, contacts=2 * table.n_contacts,
         motion=big, load=big, constraint=big, diagonal=big, beta=big, beta2=big, norms=big, along=big, y=big, step=big,
-        basis=nv * nv, product=nv * nv, inner=nv * nv, push=nu * nv, gain=nu * nv, reaction=nu * nc, rest=nc,
-        panel=longest * nu, table=total * nu, right=total, turned=nu * nu, spread=longest * nu, spin=longest * longest,
+        basis=nv * nv, product=nv * nv, inner=nv * nv, push=nu * nv, gain=nu * nv, gains=nu * nv,
+        spanned=nv * nv, sizes=max(nu, nv), reaction=nu * nc, rest=nc,
+        panel=longest * nu, table=total * nu, right=total, turned=nu * nu, idle=nu,
+        spread=longest * nu, spin=longest * longest,
     )  # fmt: skip
 
 

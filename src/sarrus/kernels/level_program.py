@@ -186,8 +186,9 @@ def _add_least(table, work, cone, used, width):
         turned, weight = work.turned + k * n + used, 2.0 * limits.weights[k]
         for a in range(free):
             share = weight * turned[a]
-            cone.linear[a] += share * answer[k]
-            axpy(share, turned, cone.quadratic + a * width, a + 1)
+            if share != 0.0:
+                cone.linear[a] += share * answer[k]
+                axpy(share, turned, cone.quadratic + a * width, a + 1)
 
 
 @internal
@@ -199,7 +200,7 @@ def _add_misses(table, work, room, cone, level, used, width, rho):
         for k in range(n):
             if room.rows[row * n + k] != 0.0:
                 axpy(room.rows[row * n + k], work.turned + (k * n + used), room.vector, free)
-        missed = dot(room.rows + row * n, table.answer, n) - room.right[row]
+        missed = dot(room.rows + row * n, table.answer, n) - room.goals[row]
         for a in range(free):
             share = 2.0 * rho * room.vector[a]
             cone.linear[a] += share * missed
@@ -207,11 +208,11 @@ def _add_misses(table, work, room, cone, level, used, width, rho):
 
 
 @internal
-def misses_of(table, room, level):
-    """Return what a level misses."""
+def misses_of(table, room, level, wanted):
+    """Return what a level misses of what is ``wanted`` of all rows."""
     n, total, at_most = table.nu, 0.0, table[ll.LEVELS + 3 * level] == ll.AT_MOST
     for row in range(int(room.firsts[level]), int(room.firsts[level + 1])):
-        missed = dot(room.rows + row * n, table.answer, n) - room.right[row]
+        missed = dot(room.rows + row * n, table.answer, n) - wanted[row]
         if missed > 0.0 or not at_most:
             total += missed**2
     return np.sqrt(total)
