@@ -51,6 +51,11 @@ class ContactSense:
     rise: float = 0.05
 
 
+def remember_lost(terms: ContactTerms, settings: Settings) -> list[State]:
+    """Return the states that tell by contact whether it was lost at the last sample, the settings NAME.lost."""
+    return [settings.remember(f"{name}.lost", 0.0, 1, name, optional=True) for name in terms.names]
+
+
 class TracedSense:
     """`ContactSense` over the symbols of a system: contacts as they are, and where the feet of lost ones go.
 
@@ -66,6 +71,7 @@ class TracedSense:
         wanted: ca.SX,
         share: ca.SX,
         settings: Settings,
+        lost: list[State],
     ) -> None:
         for entry in fields(sense):
             if not getattr(sense, entry.name) > 0.0:
@@ -78,13 +84,14 @@ class TracedSense:
             entry.name: settings.add(f"sense.{entry.name}", getattr(sense, entry.name), 1, "sense")
             for entry in fields(sense)
         }
-        found = [self._contact(k, wanted[k], settings, sense.rise) for k in range(len(terms.names))]
-        lost, sliding, risen = (ca.vertcat(*parts) for parts in zip(*found))
-        self.lost, self.sliding = lost, sliding
-        self.closed = wanted * (1.0 - lost)
+        found = [self._contact(k, wanted[k], settings, sense.rise, lost[k]) for k in range(len(terms.names))]
+        self.lost, self.sliding, risen = (ca.vertcat(*parts) for parts in zip(*found))
+        self.closed = wanted * (1.0 - self.lost)
         self.share = ca.fmax(share * risen, LEAST_SHARE)
 
-    def _contact(self, k: int, wanted: ca.SX, settings: Settings, rise: float) -> tuple[ca.SX, ca.SX, ca.SX]:
+    def _contact(
+        self, k: int, wanted: ca.SX, settings: Settings, rise: float, lost: State
+    ) -> tuple[ca.SX, ca.SX, ca.SX]:
         """Return whether a contact is lost, whether it slides, and the share that it has again; let it remember."""
         n, name, place, period = self._n, self.terms.names[k], self.terms.places[k], settings.period
         measured = settings.add(f"{name}.measured", -1.0, 1, name)
@@ -92,7 +99,7 @@ class TracedSense:
         def state(what: str, start: float = 0.0, size: int = 1) -> State:
             return settings.remember(f"{name}.{what}", start, size, name, optional=True)
 
-        moves, lost, slides = state("moves", size=place.stop - place.start), state("lost"), state("slides")
+        moves, slides = state("moves", size=place.stop - place.start), state("slides")
         rested, risen = state("rested", rise), state("risen", 1.0)
         # how it moves, in steps of a first-order filter; nothing moves without samples
         part = period / (period + n["smoothing"])
