@@ -155,6 +155,7 @@ def run(
 ) -> Run:
     """Let a law see MuJoCo's robot, with normal noise of positions [m, rad] and velocities [m/s, rad/s]."""
     model = plant()
+    model.pair_margin[:] = 0.0
     data, rng = mujoco.MjData(model), np.random.default_rng(0)
     law.reset()
     tilt, speed, torque, outcomes, states = 0.0, 0.0, 0.0, [], []

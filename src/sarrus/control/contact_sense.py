@@ -51,6 +51,11 @@ class ContactSense:
     rise: float = 0.05
 
 
+def remember_lost(terms: ContactTerms, settings: Settings) -> list[State]:
+    """Return the states that tell by contact whether it was lost at the last sample, the settings NAME.lost."""
+    return [settings.remember(f"{name}.lost", 0.0, 1, name, optional=True) for name in terms.names]
+
+
 class TracedSense:
     """`ContactSense` over the symbols of a system: contacts as they are, and where the feet of lost ones go.
 
@@ -66,6 +71,7 @@ class TracedSense:
         wanted: ca.SX,
         share: ca.SX,
         settings: Settings,
+        lost: list[State],
     ) -> None:
         for entry in fields(sense):
             if not getattr(sense, entry.name) > 0.0:
@@ -78,13 +84,14 @@ class TracedSense:
             entry.name: settings.add(f"sense.{entry.name}", getattr(sense, entry.name), 1, "sense")
             for entry in fields(sense)
         }
-        found = [self._contact(k, wanted[k], settings) for k in range(len(terms.names))]
-        lost, sliding, risen = (ca.vertcat(*parts) for parts in zip(*found))
-        self.lost, self.sliding = lost, sliding
-        self.closed = wanted * (1.0 - lost)
+        found = [self._contact(k, wanted[k], settings, sense.rise, lost[k]) for k in range(len(terms.names))]
+        self.lost, self.sliding, risen = (ca.vertcat(*parts) for parts in zip(*found))
+        self.closed = wanted * (1.0 - self.lost)
         self.share = ca.fmax(share * risen, LEAST_SHARE)
 
-    def _contact(self, k: int, wanted: ca.SX, settings: Settings) -> tuple[ca.SX, ca.SX, ca.SX]:
+    def _contact(
+        self, k: int, wanted: ca.SX, settings: Settings, rise: float, lost: State
+    ) -> tuple[ca.SX, ca.SX, ca.SX]:
         """Return whether a contact is lost, whether it slides, and the share that it has again; let it remember."""
         n, name, place, period = self._n, self.terms.names[k], self.terms.places[k], settings.period
         measured = settings.add(f"{name}.measured", -1.0, 1, name)
@@ -92,12 +99,12 @@ class TracedSense:
         def state(what: str, start: float = 0.0, size: int = 1) -> State:
             return settings.remember(f"{name}.{what}", start, size, name, optional=True)
 
-        moves, lost, slides = state("moves", size=place.stop - place.start), state("lost"), state("slides")
-        rested, risen = state("rested"), state("risen", 1.0)
+        moves, slides = state("moves", size=place.stop - place.start), state("slides")
+        rested, risen = state("rested", rise), state("risen", 1.0)
         # how it moves, in steps of a first-order filter; nothing moves without samples
         part = period / (period + n["smoothing"])
         velocity = wanted * (moves.value + part * (self.terms.rate[place] - moves.value))
-        normal, along = ca.fabs(velocity[0]), ca.norm_2(velocity[1:])
+        normal, along = ca.fabs(velocity[0]), ca.sqrt(ca.sumsqr(velocity[1:]))
         gap, sampled = self.terms.gap[k], period > 0.0
 
         empty = ca.logic_and(sampled, ca.logic_or(measured == 0.0, gap > n["gap"]))
@@ -107,22 +114,25 @@ class TracedSense:
             normal < 0.5 * told, ca.logic_and(told - self._falls[k] > 0.5 * n["descent"], ca.logic_not(empty))
         )
         still = ca.if_else(lost.value > 0.5, held, along < 0.5 * n["slip"])
-        enough = ca.if_else(lost.value > 0.5, n["settle"], n["grip"])
+        was_lost, was_sliding = lost.value > 0.5, slides.value > 0.5
+        enough = ca.if_else(was_lost, n["settle"], n["grip"])
         rest = ca.fmin(ca.fmax(rested.value + ca.if_else(still, period, -period), 0.0), enough)
-        over = ca.logic_or(rest >= enough, ca.logic_and(lost.value > 0.5, measured == 1.0))
-        is_lost = wanted * ca.if_else(ca.if_else(lost.value > 0.5, ca.logic_not(over), goes), 1.0, 0.0)
-        slips = ca.if_else(slides.value > 0.5, ca.logic_not(over), along > n["slip"])
-        is_sliding = (
-            wanted * (1.0 - is_lost) * ca.if_else(slips, 1.0, 0.0) if place.stop - place.start > 1 else 0.0
-        )
+        over = ca.logic_or(rest >= enough, ca.logic_and(was_lost, measured == 1.0))
+        is_lost = wanted * ca.if_else(ca.if_else(was_lost, ca.logic_not(over), goes), 1.0, 0.0)
+        # one that has just come down may still be sliding to its rest
+        slips = ca.logic_and(along > n["slip"], rested.value > n["rise"] - 0.5 * period)
+        slips = ca.if_else(was_sliding, ca.logic_not(over), slips)
+        is_sliding = wanted * (1.0 - is_lost) * ca.if_else(slips, 1.0, 0.0) if along.nnz() else ca.SX(0.0)
 
-        goes_on = ca.logic_or(
-            ca.logic_and(lost.value > 0.5, is_lost > 0.5), ca.logic_and(slides.value > 0.5, is_sliding > 0.5)
-        )
+        stands = 1.0 - is_lost - is_sliding
+        since = ca.if_else(was_lost, 0.0, ca.if_else(was_sliding, n["rise"], rested.value + period))
+        since = ca.fmin(since, n["rise"])
+        goes_on = ca.logic_or(ca.logic_and(was_lost, is_lost), ca.logic_and(was_sliding, is_sliding))
         share = ca.fmin(ca.if_else(is_lost > 0.5, 0.0, risen.value + period / n["rise"]), 1.0)
-        moves.next, lost.next, slides.next = velocity, is_lost, ca.SX(is_sliding)
-        rested.next, risen.next = ca.if_else(goes_on, rest, 0.0), ca.if_else(wanted > 0.5, share, 1.0)
-        return is_lost, ca.SX(is_sliding), risen.value
+        moves.next, lost.next, slides.next = velocity, is_lost, is_sliding
+        rested.next = wanted * ca.if_else(stands > 0.5, since, ca.if_else(goes_on, rest, 0.0))
+        risen.next = ca.if_else(wanted > 0.5, share, 1.0)
+        return is_lost, is_sliding, risen.value
 
     def _descent(self, k: int) -> ca.SX:
         """Return the velocity at which the foot of a lost contact goes down, less and less near the lowest place."""

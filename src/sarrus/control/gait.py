@@ -118,7 +118,14 @@ class TracedGait:
     ``terms`` are the contacts on the ground as the gait knows it.
     """
 
-    def __init__(self, gait: Gait, system: System, terms: ContactTerms, settings: Settings) -> None:
+    def __init__(
+        self,
+        gait: Gait,
+        system: System,
+        terms: ContactTerms,
+        settings: Settings,
+        lost: ca.SX | None = None,
+    ) -> None:
         for name in ("period", "duty", "ramp", "reach", "shortest", "descent", "learning"):
             if not np.all(np.asarray(getattr(gait, name)) > 0.0):
                 raise ArgumentError(
@@ -149,7 +156,9 @@ class TracedGait:
         self._scheduled = [ca.if_else(walking, ca.if_else(p < n["duty"], 1.0, 0.0), 1.0) for p in phase]
         footing = self._touchdowns(settings)
         self.closed = ca.vertcat(*[ca.if_else(walking, footing.stands[k], 1.0) for k in range(len(phase))])
-        self.terms = self._ground.stand_on(self.closed, footing.stood)
+        self.terms = self._ground.stand_on(
+            self.closed if lost is None else self.closed * (1.0 - lost), footing.stood
+        )
         share = []
         for k, p in enumerate(phase):
             since = p * n["period"]

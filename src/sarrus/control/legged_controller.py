@@ -17,7 +17,7 @@ from sarrus.control.centre_of_pressure import CentreOfPressure
 from sarrus.control.contact_force import ContactForce
 from sarrus.control.contact_law import LEAST_SHARE, ContactLaw, ContactTerms
 from sarrus.control.contact_options import ContactOptions
-from sarrus.control.contact_sense import ContactSense, TracedSense
+from sarrus.control.contact_sense import ContactSense, TracedSense, remember_lost
 from sarrus.control.demands import Demand, ForceDemand, Settings, stacked
 from sarrus.control.gait import Gait, SwingFeet, TracedGait, Travel
 from sarrus.control.ground import Height
@@ -87,20 +87,22 @@ class LeggedController(ContactLaw):
     ) -> None:
         options = chosen(options, ContactOptions, by_name)
         terms, settings = ContactTerms.of(system), Settings()
-        traced = None
+        if sense is None:
+            sense = gait is None
+        traced, lost = None, None if sense is False else remember_lost(terms, settings)
         if gait is not None:
-            traced = TracedGait(gait, system, terms, settings)
+            # where a foot is that has lost the ground, there is none
+            carried = None if lost is None else ca.vertcat(*[state.value for state in lost])
+            traced = TracedGait(gait, system, terms, settings, carried)
             terms, closed, share = traced.terms, traced.closed, traced.share
             if options.contact_damping == 0.0:
                 options = replace(options, contact_damping=gait.settling)
         else:
             closed, share = _commanded(terms, settings, hand_over, options.largest_force)
         sensed, reflexes = None, []
-        if sense is None:
-            sense = gait is None
-        if sense is not False:
+        if sense is not False and lost is not None:
             sense = ContactSense() if sense is True else sense
-            sensed = TracedSense(sense, system, terms, closed, share, settings)
+            sensed = TracedSense(sense, system, terms, closed, share, settings, lost)
             closed, share, reflexes = sensed.closed, sensed.share, [sensed.search()]
         demand = partial(_demand, system, settings, traced, terms, closed)
         levels = [_level(system, level, k, demand) for k, level in enumerate(tasks)]
