@@ -28,6 +28,21 @@ def four_bar(
     return System(mechanism)
 
 
+def floating_four_bar() -> Mechanism:
+    """Return a four-bar of unequal bars on a free trunk, closed in the reference pose."""
+    mechanism = Mechanism("floating_four_bar")
+    mechanism.add_body("trunk", 5.0, (0, 0, 0), (0.1, 0.1, 0.1))
+    mechanism.add_joint("trunk", "free", "world", "trunk", parent_pose=(0.3, -0.5, 1.0))
+    parent, at, turn = "trunk", 0.0, 0.5 * np.pi
+    for name, length in (("crank", 0.4), ("coupler", 1.0), ("rocker", 0.4)):
+        mechanism.add_body(name, 1.0, (length / 2, 0, 0), (0.01, 0.05, 0.05))
+        place = Pose.of((at, 0, 0), rpy=(0, 0, turn))
+        mechanism.add_joint(f"{name}_joint", "revolute", parent, name, parent_pose=place)
+        parent, at, turn = name, length, -0.5 * np.pi
+    mechanism.add_closure("pin", "point", "trunk", "rocker", pose1=(1.0, 0, 0), pose2=(0.4, 0, 0))
+    return mechanism
+
+
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("distance", [1e-6, 0.05, 0.3])
 def test_closes_random_loops_tightly(seed: int, distance: float) -> None:
@@ -72,6 +87,17 @@ def test_locked_joints_of_every_kind_keep_their_values() -> None:
         kept = [i for i, n in enumerate(names) if n in locked or n.rpartition(".")[0] in locked]
         assert kept
         np.testing.assert_allclose(result.q[kept], guess[kept], rtol=0, atol=1e-15)
+
+
+@pytest.mark.parametrize("crank", [-0.4, 0.3])
+def test_a_locked_trunk_stays_where_it_is(crank: float) -> None:
+    """A leg folds under a trunk that is held: the loop closes by the leg's own bars, wherever it was closed before."""
+    system = System(floating_four_bar())
+    guess = system.neutral()
+    guess[system.coordinate_names.index("crank_joint")] = crank
+    result = system.assemble(guess, locked=["trunk", "crank_joint"])
+    assert result.status is Status.OK
+    np.testing.assert_array_equal(result.q[:8], guess[:8])
 
 
 def test_unreachable_loop_names_closure_and_gap() -> None:

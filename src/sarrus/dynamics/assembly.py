@@ -14,7 +14,7 @@ from sarrus.base.status import Status
 from sarrus.dynamics.antiparallel import antiparallel
 from sarrus.dynamics.closing import NEWTON, flow, turned_over
 from sarrus.dynamics.compiled import random_coordinates
-from sarrus.dynamics.continuation import closed_origins, follow, same_place
+from sarrus.dynamics.continuation import closed_origins, follow, held_coordinates, same_place
 from sarrus.dynamics.descent import DATA_TOLERANCE, data_of, descend, is_closed
 from sarrus.dynamics.evaluations import Evaluations
 from sarrus.dynamics.inertia import is_singular_at
@@ -118,11 +118,10 @@ def _close(system: Evaluations, start: Array, t: float, free: Array) -> _Closed:
             return _Closed(best, iterations, left_branch=() if sure else names)
         if ways:
             way = ways[0]
-            locked = {name for name, value in zip(system.velocity_names, free) if value == 0.0}
             limits = {
-                name: float(way.q[i])
-                for i, name in enumerate(system.coordinate_names)
-                if way.q[i] != start[i] and name in locked
+                system.coordinate_names[i]: float(way.q[i])
+                for i in held_coordinates(system, free)
+                if way.q[i] != start[i]
             }
     best, steps = flow(system, start, t, free) if error > NEWTON else (start, 0)
     best, iterations = descend(system, best, t, free)

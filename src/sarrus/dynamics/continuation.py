@@ -17,6 +17,7 @@ import numpy as np
 
 from sarrus.base.arrays import Array
 from sarrus.dynamics.antiparallel import antiparallel
+from sarrus.dynamics.compiled import random_coordinates
 from sarrus.dynamics.descent import data_of, descend, directions, is_closed
 from sarrus.dynamics.evaluations import Evaluations
 from sarrus.dynamics.manifold import difference, turning
@@ -111,7 +112,7 @@ class _Way:
         self.system, self.t, self.origin = system, t, origin
         self.size = system.characteristic
         self.basis, self.locked = directions(free), free == 0.0
-        self.indices = _coordinates(system, self.locked)
+        self.indices = held_coordinates(system, free)
         self.goal = origin.copy()
         self.goal[self.indices] = goal[self.indices]
         for first in system.equations.quaternions:
@@ -224,17 +225,11 @@ class _Way:
         return None, aside
 
 
-def _coordinates(system: Evaluations, locked: np.ndarray) -> np.ndarray:
-    """Return the coordinates (indices) that are given by the locked velocities: whole quaternions, or none of them."""
-    names = dict(zip(system.velocity_names, locked))
-    inside = {first + k for first in system.equations.quaternions for k in range(4)}
-    chosen = [i for i, n in enumerate(system.coordinate_names) if i not in inside and names.get(n, False)]
-    for first in system.equations.quaternions:
-        joint = system.coordinate_names[first].rpartition(".")[0]
-        turns = [held for n, held in names.items() if n in {f"{joint}.w{axis}" for axis in "xyz"}]
-        if turns and all(turns):
-            chosen += range(first, first + 4)
-    return np.array(sorted(chosen), dtype=np.int64)
+def held_coordinates(system: Evaluations, free: Array) -> np.ndarray:
+    """Return the coordinates (indices) that velocities with ``free`` zero hold: whole quaternions, or none of them."""
+    q = system.normalized(random_coordinates(system.equations, np.random.default_rng(6)))
+    rates = np.array([system.coordinate_rate(q, v) for v in np.eye(system.nv)]).T
+    return np.flatnonzero(rates.any(axis=1) & ~rates[:, free != 0.0].any(axis=1))
 
 
 def _reversed(before: Array, after: Array) -> bool:
