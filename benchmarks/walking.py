@@ -3,7 +3,8 @@
 One law for each robot, with the defaults of the library: the trot of ``examples/quadruped_gaits.py`` and the biped of
 ``examples/biped_walk.py``, whose soles are boxes here. The law sees q and v every 2 ms and nothing else: not the boxes,
 the slope, the stairs, the friction of the floor, the delay, the noise, nor the push. ``python -m benchmarks.walking``
-prints the table; names of robots and conditions choose among them, ``--runs 10`` says how often.
+prints the table; names of robots and conditions choose among them, ``--runs 10`` says how often; ``--kangaroo FILE``
+adds the robot of the tutorial on foreign robots.
 """
 
 from __future__ import annotations
@@ -14,13 +15,15 @@ import tempfile
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import mujoco
 import numpy as np
 from numpy.typing import NDArray
+
+from benchmarks import foreign_walker
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "examples"))
 
@@ -31,7 +34,7 @@ Array = NDArray[np.float64]
 Terrain = Callable[[mujoco.MjSpec, np.random.Generator], None]
 
 SAMPLE = 2e-3  # s
-SOFTNESS = (0.005, 1.0)  # of the ground, as in the model of the quadruped
+SOFTNESS = foreign_walker.SOFTNESS  # of the ground, as in the model of the quadruped
 ROUGH = 0.7  # coefficient of friction, where a condition has no other
 FIRST, LAST, WIDTH = 0.5, 6.0, 1.0  # m: where obstacles begin and end, and how far to each side
 CELLS = (301, 101)  # of a height field, along and across
@@ -133,7 +136,8 @@ CONDITIONS = {
 
 class Robot(NamedTuple):
     """A robot: its law for a speed, its model on a bare floor, a start (q, v) by seed; when it begins to walk and how
-    long all lasts [s], its speed [m/s], the height of the trunk below which it has fallen [m]."""
+    long all lasts [s], its speed [m/s], the height of the trunk below which it has fallen [m], and which body that is.
+    """
 
     law: Callable[[], Any]
     model: Callable[[], mujoco.MjSpec]
@@ -142,6 +146,7 @@ class Robot(NamedTuple):
     lasts: float
     speed: float
     low: float
+    trunk: str = "trunk"
 
 
 @cache
@@ -208,6 +213,14 @@ ROBOTS = {
 }  # fmt: skip
 
 
+def kangaroo(file: Path) -> Robot:
+    """Return the robot of a file as the tutorial has it walk."""
+    return Robot(
+        partial(foreign_walker.law, file), partial(foreign_walker.model, file), partial(foreign_walker.start, file),
+        1.0, 7.0, 0.3, 0.6, "base_link",
+    )  # fmt: skip
+
+
 class Walk(NamedTuple):
     """What became of a run: when it fell [s], how far it came of the way it was to go, how far aside [m], how much of
     the samples the law called relaxed or damped."""
@@ -231,7 +244,7 @@ def trial(robot: str, condition: str, seed: int) -> Walk:
     data, law = mujoco.MjData(model), who.law()
     law.reset()
     data.qpos[:], data.qvel[:] = who.start(seed)
-    trunk, waiting = model.body("trunk").id, deque[Array]()
+    trunk, waiting = model.body(who.trunk).id, deque[Array]()
     pushed = who.begins + 1.5 + 0.08 * seed
     force = np.array(world.push) * (-1.0 if seed % 2 else 1.0)
     outcomes, start, fell = [], data.qpos[:2].copy(), None
@@ -293,5 +306,8 @@ if __name__ == "__main__":
         "names", nargs="*", help="robots, and parts of the names of conditions; all by default"
     )
     parser.add_argument("--runs", type=int, default=10)
+    parser.add_argument("--kangaroo", type=Path, help="the file of that robot")
     given = parser.parse_args()
+    if given.kangaroo is not None:
+        ROBOTS["kangaroo"] = kangaroo(given.kangaroo.resolve())
     main(given.names, given.runs)

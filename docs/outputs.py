@@ -1,6 +1,9 @@
 """Run the Python blocks of pages and write what they print into the block of text below each, where there is one.
 
 python docs/outputs.py docs/tutorials/*.md
+
+A page may need files of others, which are not ours to ship: ``<!-- needs FILE -->`` at its top. They are looked for in
+the folder that ``SARRUS_FOREIGN`` names.
 """
 
 from __future__ import annotations
@@ -18,6 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 ROOT = Path(__file__).resolve().parent.parent
+NEEDS = re.compile(r"^<!-- needs (\S+) -->$", re.MULTILINE)
 BLOCK = re.compile(r"^```(python|console|text)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
@@ -44,9 +48,16 @@ def blocks(page: str) -> list[Block]:
 
 
 def prepare(folder: Path) -> None:
-    """Put into a folder what pages may use: the models and the examples."""
+    """Put into a folder what pages may use: the models, the examples, and what files of others there are."""
     for name in ("models", "examples"):
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+    if "SARRUS_FOREIGN" in os.environ:
+        shutil.copytree(os.environ["SARRUS_FOREIGN"], folder, dirs_exist_ok=True)
+
+
+def missing(page: str) -> list[str]:
+    """Return the files of others that a page needs and that are not in the present folder."""
+    return [name for name in NEEDS.findall(page) if not Path(name).exists()]
 
 
 def outputs(page: str, name: str) -> list[tuple[Block, str]]:
@@ -74,6 +85,10 @@ def main(paths: list[str]) -> None:
             own = [folder, f"{folder}/examples"]  # examples import each other
             sys.path[:0] = own
             os.chdir(folder)
+            if lacking := missing(page):
+                raise SystemExit(
+                    f"{path}: {', '.join(lacking)} must be in the folder that SARRUS_FOREIGN names"
+                )
             found = outputs(page, str(path))
             os.chdir(home)
             del sys.path[: len(own)]

@@ -47,6 +47,8 @@ def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_python_blocks_run_and_print_what_is_shown(page: str) -> None:
     """Blocks of a page share their names; a block of text right below one is what it prints."""
     text = (ROOT / page).read_text(encoding="utf-8").replace(*SHORTER.get(page, ("", "")))
+    if lacking := outputs.missing(text):
+        pytest.skip(f"{', '.join(lacking)} of others; SARRUS_FOREIGN can name a folder that has it")
     for block, printed in outputs.outputs(text, page):
         assert_same_output(printed, block.text, f"{page}:{block.line}")
 
