@@ -313,6 +313,28 @@ def test_forces_beside_motions_at_one_level_and_within_friction() -> None:
     assert told.contact_forces["front"][1] == pytest.approx(3.0, abs=1e-9)
 
 
+def test_forces_come_and_go_and_have_weights() -> None:
+    """Half on, the controls are in the middle; of two that contradict each other at one level the mean by weights²."""
+    system, q, tasks = hopping()
+    v = np.zeros(system.nv)
+    squeeze = control.ContactForce("front", 6.0, ("t1",), name="squeeze", on=1.0, ramp=0.01)
+    law = control.LeggedController(system, [*tasks, squeeze])
+    told = law.sample(q, v, 0.0, 1e-3)
+    law.settings["squeeze.on"] = 0.0
+    course = np.array([law.sample(q, v, 1e-3 * k, 1e-3) for k in range(12)])
+    free = control.LeggedController(system, tasks).solve(q, v).u
+    assert_allclose(course[[0, 5, 11]], [told, 0.5 * (told + free), free], atol=1e-7)
+    pair = [
+        control.ContactForce("front", value, ("t1",), name=name, weight=weight)
+        for name, value, weight in (("one", 1.0, 3.0), ("other", 5.0, 1.0))
+    ]
+    law = control.LeggedController(system, [*tasks, pair])
+    for weight, mean in ((3.0, 1.4), (1.0, 3.0)):
+        law.settings["one.weight"] = weight
+        found = law.solve(q, v, throw=False)
+        assert found.contact_forces["front"][1] == pytest.approx(mean, abs=1e-7)
+
+
 def test_the_force_of_an_open_contact_is_not_asked_for() -> None:
     system, q, _ = hopping()
     loads = [control.ContactForce(name, 20.0, name=f"load {name}") for name in ("front", "rear")]

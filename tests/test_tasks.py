@@ -325,6 +325,9 @@ def test_a_centre_of_pressure_as_a_task_and_within_bounds() -> None:
         assert np.all(inside >= -0.05 - 1e-7)
         assert np.abs(inside - [0.04, 0.05]).min() < 1e-6 or np.abs(inside + 0.05).min() < 1e-6
         assert "pressure" not in found.missed
+        robot, q, law = standing(control.CentreOfPressure(LEGS, wanted, name="pressure", on=0.0))
+        off = law.solve(q, np.zeros(robot.nv), throw=False)
+        assert_allclose(off.u, told.u, atol=1e-7)
 
 
 # --- errors ------------------------------------------------------------------------------------------------

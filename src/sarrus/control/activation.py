@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import casadi as ca
 import numpy as np
@@ -45,24 +45,19 @@ class Activation:
         return ca.repmat(ca.fmin(ca.fmax(state.value, 0.0), 1.0), rows, 1)
 
 
-def weigh(demand: Demand, weight: ArrayLike | None, settings: Settings) -> Demand:
-    """Return a demand with rows multiplied by the setting NAME.weight, by none where it is None.
-
-    It has rows of accelerations alone.
-    """
+def adjusted(
+    demand: Demand, settings: Settings, weight: ArrayLike | None, on: float | None, ramp: float
+) -> Demand:
+    """Return a demand whose rows come and go by NAME.on and are multiplied by NAME.weight, where these are given."""
+    name, size = demand.name, len(demand.rows)
+    demand = replace(demand, active=Activation(on, ramp).column(settings, name, size))
     if weight is None:
         return demand
-    given, name = finite_array(weight), demand.name
+    given = finite_array(weight)
     if given is None or not np.all(given > 0.0):
         raise ArgumentError(
             f"{name}: weight must be positive numbers, got {weight!r}", element=f"{name}.weight"
         )
-    w = settings.add(f"{name}.weight", given, len(demand.rows), name)
-    return Demand(
-        name,
-        demand.rows,
-        ca.diag(w) @ demand.jacobian,
-        w * demand.wanted,
-        at_most=demand.at_most,
-        active=demand.active,
-    )
+    w = ca.diag(settings.add(f"{name}.weight", given, size, name))
+    unknowns = None if demand.unknowns is None else w @ demand.unknowns
+    return replace(demand, jacobian=w @ demand.jacobian, wanted=w @ demand.wanted, unknowns=unknowns)

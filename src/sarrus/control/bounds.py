@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from sarrus.base.errors import ArgumentError
 from sarrus.base.numbers import real_array
-from sarrus.control.activation import Activation, weigh
+from sarrus.control.activation import adjusted
 from sarrus.control.demands import Demand, Settings
 from sarrus.control.quantities import Quantity, quantity
 from sarrus.dynamics.system import System
@@ -82,16 +82,14 @@ class Bound:
             raise ArgumentError(
                 f"{name}: a bound needs a finite lower, upper, speed or acceleration", element=name
             )
-        active = Activation(self.on, self.ramp).column(settings, name, len(rows.names))
         demand = Demand(
             name,
             tuple(rows.names),
             ca.vertcat(*rows.jacobian),
             ca.vertcat(*rows.right),
             at_most=True,
-            active=active,
         )
-        return weigh(demand, self.weight, settings)
+        return adjusted(demand, settings, self.weight, self.on, self.ramp)
 
     def _numbers(self, x: Quantity, name: str) -> dict[str, np.ndarray]:
         """Return what is given for each row; infinite where there is no row."""

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from sarrus.base.errors import ArgumentError, place_of
 from sarrus.contacts.wrenches import contacts_of
+from sarrus.control.activation import adjusted
 from sarrus.control.bounds import per_row
 from sarrus.control.contact_law import ContactTerms
 from sarrus.control.demands import Demand, Settings
@@ -37,6 +38,7 @@ class CentreOfPressure:
     reference : p_d (2,) [m] along t1 and t2, numbers, a function of t or `streamed`; the setting NAME.reference[k].
     lower, upper : (2,) [m], likewise, or a number for both; None or infinite: no such row. Settings NAME.lower[k],
         NAME.upper[k].
+    name, weight, on, ramp : as in `Task`.
 
     Raises `ArgumentError` for contacts that are unknown or on several planes, and unless there is either a reference or
     a bound.
@@ -47,6 +49,9 @@ class CentreOfPressure:
     lower: ArrayLike | None = None
     upper: ArrayLike | None = None
     name: str = ""
+    weight: ArrayLike | None = None
+    on: float | None = None
+    ramp: float = 0.0
 
     def demand(
         self, system: System, terms: ContactTerms, closed: ca.SX, settings: Settings, name: str
@@ -82,7 +87,7 @@ class CentreOfPressure:
                 sign = 1.0 if side == "upper" else -1.0
                 rows[f"{WAYS[k]} {side}"] = sign * row(k, settings.add(f"{name}.{side}[{k}]", value, 1, name))
         count = len(rows)
-        return Demand(
+        demand = Demand(
             name,
             tuple(rows),
             ca.SX(count, system.nv),
@@ -90,6 +95,7 @@ class CentreOfPressure:
             unknowns=ca.vertcat(*rows.values()),
             at_most=self.reference is None,
         )
+        return adjusted(demand, settings, self.weight, self.on, self.ramp)
 
     def _bounds(self, name: str) -> dict[tuple[str, int], float]:
         """Return the finite bounds by side and tangent."""

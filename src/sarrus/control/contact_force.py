@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import casadi as ca
+from numpy.typing import ArrayLike
 
 from sarrus.base.errors import ArgumentError, place_of
+from sarrus.control.activation import adjusted
 from sarrus.control.contact_law import ContactTerms
 from sarrus.control.demands import Demand, Settings
 from sarrus.control.reference import Reference, trace_reference
@@ -23,13 +25,16 @@ class ContactForce:
 
     ``rows``: some of "n", "t1", "t2". ``value`` [N]: a number or one for each row, the setting NAME.value, or a
     function of t (CasADi). What redundant contacts leave undetermined is chosen so. Relaxed as all tasks are: ρ is then
-    the cost of a squared force [1/N²].
+    the cost of a squared force [1/N²]. ``weight``, ``on`` and ``ramp`` as in `Task`.
     """
 
     contact: str
     value: Reference
     rows: Sequence[str] = ("n",)
     name: str = ""
+    weight: ArrayLike | None = None
+    on: float | None = None
+    ramp: float = 0.0
 
     def demand(
         self, system: System, terms: ContactTerms, closed: ca.SX, settings: Settings, name: str
@@ -49,4 +54,5 @@ class ContactForce:
         for i, row in enumerate(chosen):
             select[i, system.nu + terms.places[k].start + valid.index(row)] = 1.0
         labels = tuple(f"{self.contact}.{row}" for row in chosen)
-        return Demand(name, labels, ca.SX(len(chosen), system.nv), closed[k] * wanted, unknowns=select)
+        demand = Demand(name, labels, ca.SX(len(chosen), system.nv), closed[k] * wanted, unknowns=select)
+        return adjusted(demand, settings, self.weight, self.on, self.ramp)

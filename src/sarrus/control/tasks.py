@@ -8,7 +8,7 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from sarrus.base.errors import ArgumentError
-from sarrus.control.activation import Activation, weigh
+from sarrus.control.activation import adjusted
 from sarrus.control.body_quantities import orientation, point
 from sarrus.control.centroidal_quantities import centre_of_mass
 from sarrus.control.demands import Demand, Settings
@@ -74,6 +74,5 @@ class Task:
                 "stiffness [1/s] alone",
                 element=f"{name}.damping",
             )
-        active = Activation(self.on, self.ramp).column(settings, name, size)
-        demand = Demand(name, x.rows, x.jacobian, target - x.bias, active=active)
-        return weigh(demand, self.weight, settings)
+        demand = Demand(name, x.rows, x.jacobian, target - x.bias)
+        return adjusted(demand, settings, self.weight, self.on, self.ramp)
