@@ -60,7 +60,18 @@ def hierarchy(example: Example) -> Case:
     return control.TaskHierarchy(system, tasks), module.pose(system, 0.05, -0.03, 0.2)
 
 
-LAWS = {law.__name__: law for law in (tracking, torque, regulator, hierarchy)}
+def limited(example: Example) -> Case:
+    """Limits of torque, speed and place, some of which bind, and a task that is half there."""
+    system, q = five_bar()
+    tasks = [
+        control.Bound(["left"], lower=-0.2, upper=0.3, rate=15.0, speed=1.0, name="range"),
+        control.Task(["left", "right"], follow, 90.0, 20.0, name="follow", on=0.5),
+        control.Task(["left", "right"], [0.2, 0.1], 90.0, 20.0, name="rest", weight=[1.0, 2.0]),
+    ]
+    return control.TaskHierarchy(system, tasks, limits=(-2.0, 2.0), largest_rate=3.0, singular_damping=1e-3), q
+
+
+LAWS = {law.__name__: law for law in (tracking, torque, regulator, hierarchy, limited)}
 
 
 def commands(law: control.Law, q: Array, count: int) -> list[tuple[Array, Array, float]]:
@@ -150,6 +161,28 @@ def test_memory_goes_on_at_samples(tmp_path: Path, example: Example) -> None:
             )
         first = u if first is None else first
     assert np.abs(first - u).max() > 1e-3  # the noise differs
+
+
+def test_what_comes_and_goes_does_so_in_c(tmp_path: Path, example: Example) -> None:
+    system, q = five_bar()
+    tasks = [
+        control.Task(["left"], [0.3], 90.0, 20.0, name="first", on=1.0, ramp=0.01),
+        control.Task(["right"], [0.2], 90.0, 20.0, name="second"),
+    ]
+    law = control.TaskHierarchy(system, tasks)
+    compiled = Compiled(sr.export.c_code(law, tmp_path, q=q), system)
+    change, place = compiled.library.change_setting, list(law.settings).index("first.on")
+    got, v = np.zeros(system.nu), np.zeros(system.nv)
+    law.reset()
+    compiled.call("law_reset")
+    told: list[Array] = []
+    for k in range(15):
+        law.settings["first.on"] = float(k < 2)
+        change(compiled.workspace, place, ctypes.c_double(float(k < 2)))
+        told.append(law.sample(q, v, 1e-3 * k, 1e-3))
+        assert compiled.call("law_sample", q, v, 1e-3 * k, 1e-3, None, got) == Status.OK
+        np.testing.assert_allclose(got, told[-1], rtol=0, atol=1e-12 * np.abs(told[-1]).max())
+    assert np.abs(told[-1] - told[0]).max() > 0.1
 
 
 @pytest.mark.parametrize("friction", ["cone", "pyramid"])
