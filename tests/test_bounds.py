@@ -11,6 +11,7 @@ from numpy.testing import assert_allclose
 from scipy.integrate import solve_ivp
 
 import sarrus as sr
+from conftest import load_example
 from legged_robots import LEGS, kept, quadruped
 from mechanisms import random_state, random_tree
 from sarrus import control
@@ -326,6 +327,35 @@ def test_bounds_of_a_robot_with_contacts() -> None:
         heights = [system.centroidal(x).centre[2] for x in run.q]
     assert min(heights) > 0.38 - 1e-5
     assert heights[-1] == pytest.approx(0.38, abs=1e-3)
+
+
+@pytest.mark.parametrize("bounded", [True, False])
+def test_a_capture_point_above_the_soles_stands(bounded: bool) -> None:
+    """A biped is sent 15 cm ahead of soles that end at 11 cm: with the bound it stops, without it falls."""
+    module = load_example("biped_walk")
+    system, floor = sr.System(module.build()), module.plant()
+    q = module.pose(system, 0.0, 0.0)
+    centre = system.centroidal(q).centre
+    upright = control.Task(control.orientation("trunk"), np.zeros(3), 200.0, 25.0, name="upright")
+    height = control.Task(control.centre_of_mass("z"), centre[2:], 200.0, 25.0, name="height")
+    ahead = control.Task(
+        control.centre_of_mass("xy"), centre[:2] + np.array([0.15, 0.0]), 25.0, 8.0, name="ahead"
+    )
+    inside = control.Bound(
+        control.capture_point(float(centre[2])), [-0.1, -0.15], [0.105, 0.15], name="inside"
+    )
+    law = control.LeggedController(
+        system,
+        [[upright, height], ahead],
+        coefficients=dict.fromkeys(module.CORNERS, 0.5),
+        bounds=[inside] if bounded else [],
+        hold=True,
+    )
+    run = sr.simulate(floor, q, duration=1.5, dt=1e-3, sample_time=2e-3, control=law, throw=False)
+    assert (run.q[:, 2].min() > 0.7) == bounded
+    if bounded:
+        assert system.centroidal(run.q[-1]).centre[0] == pytest.approx(0.105, abs=2e-3)
+        assert np.abs(run.v[-1]).max() < 1e-2
 
 
 def test_bounds_of_equal_size_at_rest() -> None:

@@ -68,7 +68,9 @@ def limited(example: Example) -> Case:
         control.Task(["left", "right"], follow, 90.0, 20.0, name="follow", on=0.5),
         control.Task(["left", "right"], [0.2, 0.1], 90.0, 20.0, name="rest", weight=[1.0, 2.0]),
     ]
-    return control.TaskHierarchy(system, tasks, limits=(-2.0, 2.0), largest_rate=3.0, singular_damping=1e-3), q
+    return control.TaskHierarchy(
+        system, tasks, limits=(-2.0, 2.0), largest_rate=3.0, singular_damping=1e-3
+    ), q
 
 
 LAWS = {law.__name__: law for law in (tracking, torque, regulator, hierarchy, limited)}

@@ -23,14 +23,15 @@ class JointLimits:
 
     ``margin`` [m, rad] is how far from the limits they stay. ``coordinates`` names those that are bounded, also ones
     without limits, for their ``speed``; None: all with limits. ``rate``, ``deceleration``, ``speed``, ``acceleration``,
-    ``on`` and ``ramp`` are those of `Bound`, a number or one for each of the coordinates. The settings are
+    ``on`` and ``ramp`` are those of `Bound`, a number or one for each of the coordinates. A joint may have ``rate``
+    times its distance as its speed: 30 1/s leave legs the speed of a swing, 10 1/s do not. The settings are
     NAME.lower[k] and so on, in the order of ``coordinates``, by default that of the mechanism.
 
     Limits in the mechanism have positions only; for speeds of motors give ``speed``. Raises `ArgumentError` where
     nothing has a limit, and where the margin leaves nothing.
     """
 
-    rate: ArrayLike = 10.0
+    rate: ArrayLike = 30.0
     deceleration: ArrayLike | None = None
     speed: ArrayLike | None = None
     acceleration: ArrayLike | None = None
