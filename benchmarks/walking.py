@@ -150,9 +150,13 @@ class Robot(NamedTuple):
 
 
 @cache
+def _quadruped() -> Any:
+    return quadruped.robot()
+
+
+@cache
 def _quadruped_law() -> Any:
-    system = quadruped.robot()
-    return quadruped.walking_law(system, 0.4, quadruped.SPEED)
+    return quadruped.walking_law(_quadruped(), 0.4, quadruped.SPEED)
 
 
 def _quadruped_model() -> mujoco.MjSpec:
@@ -161,7 +165,7 @@ def _quadruped_model() -> mujoco.MjSpec:
 
 def _quadruped_start(seed: int) -> tuple[Array, Array]:
     """Return the stand with joints off by 0.05 rad, moving at 0.1 m/s."""
-    system, rng = quadruped.robot(), np.random.default_rng(seed)
+    system, rng = _quadruped(), np.random.default_rng(seed)
     q, v = np.array(system.mechanism.keyframes["stand"].q), np.zeros(system.nv)
     q[7:] += 0.05 * rng.uniform(-1.0, 1.0, 12)
     q[2] -= min(quadruped.gaps(system, q).values())
