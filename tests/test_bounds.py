@@ -152,8 +152,8 @@ def test_rows_are_the_formula_on_random_states() -> None:
     assert demand.rows == tuple(
         label + row
         for row in (
-            "x upper", "x acceleration upper", "y speed upper", "z upper", "z acceleration upper",
-            "x acceleration lower", "y lower", "z lower", "z acceleration lower",
+            "x upper", "x acceleration upper", "x acceleration lower", "y speed upper", "y lower",
+            "z upper", "z acceleration upper", "z lower", "z acceleration lower",
         )
     )  # fmt: skip
     assert list(settings.values) == [
@@ -173,10 +173,10 @@ def test_rows_are_the_formula_on_random_states() -> None:
             return float(r * (s[0] - speed) - slope[0] * speed)
 
         right = [
-            row(0.5 - x0, dx, 4.0, None), 7.0, 5.0 * (0.8 - dy), row(0.6 - z0, dz, 6.0, 0.9), 8.0,
-            7.0, row(y0 + 0.3, -dy, 5.0, 0.8), row(z0 + 0.4, -dz, 6.0, 0.9), 8.0,
+            row(0.5 - x0, dx, 4.0, None), 7.0, 7.0, 5.0 * (0.8 - dy), row(y0 + 0.3, -dy, 5.0, 0.8),
+            row(0.6 - z0, dz, 6.0, 0.9), 8.0, row(z0 + 0.4, -dz, 6.0, 0.9), 8.0,
         ]  # fmt: skip
-        places, signs = [0, 0, 1, 2, 2, 0, 1, 2, 2], np.array([1.0] * 5 + [-1.0] * 4)
+        places, signs = [0, 0, 0, 1, 1, 2, 2, 2, 2], np.array([1.0, 1, -1, 1, -1, 1, 1, -1, -1])
         left, wanted = numbers(system, demand, settings, q, v)
         assert_allclose(left, signs[:, None] * jacobian[places], atol=1e-12)
         assert_allclose(wanted, right - signs * bias[places, 0], rtol=1e-9, atol=1e-9)
@@ -203,7 +203,7 @@ def test_limits_of_an_arm() -> None:
     system = arm(limits=(-1.0, 1.2))
     settings = Settings()
     demand = control.JointLimits(rate=5.0, deceleration=3.0, margin=0.1).demand(system, settings, "limits")
-    assert demand.rows == ("joint0 upper", "joint1 upper", "joint0 lower", "joint1 lower")
+    assert demand.rows == ("joint0 upper", "joint0 lower", "joint1 upper", "joint1 lower")
     assert settings.values["limits.upper[0]"] == pytest.approx(1.1)
     assert settings.values["limits.lower[1]"] == pytest.approx(-0.9)
     settings = Settings()

@@ -75,8 +75,8 @@ class Bound:
         rows = _Rows(
             x, {what: _entries(values, settings, f"{name}.{what}") for what, values in numbers.items()}
         )
-        for sign, side in _SIDES:
-            for k in range(len(x.rows)):
+        for k in range(len(x.rows)):
+            for sign, side in _SIDES:
                 rows.add(k, sign, side)
         if not rows.names:
             raise ArgumentError(

@@ -93,7 +93,9 @@ def optimize_active(work, shape):
         error = _error(work, shape)
         if error <= _SMALL or (before <= _ACCEPTED and 0.1 * before <= error <= _ACCEPTED):
             return True
-        if rows == 0 and error > _ACCEPTED:
+        if not np.isfinite(error):
+            classify(work, shape, work.trial_s, work.trial_z)
+        elif rows == 0 and error > _ACCEPTED:
             return False
         before = error
     return before <= _ACCEPTED

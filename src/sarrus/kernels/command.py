@@ -25,12 +25,14 @@ from sarrus.kernels.native_call import call_native
 from sarrus.kernels.record import Floats
 from sarrus.kernels.vectors import (
     add,
+    add_transposed,
     axpy,
     copy,
     copy_scaled,
     dot,
     fill,
     is_finite,
+    multiply,
     set_unit,
     times,
 )
@@ -97,7 +99,7 @@ def _motion(table, work):
     """Factor A and find the motion without controls, and that of each; return the rank, −1 where it fails.
 
     Left behind: at basis Zᵀ, at product Zᵀ M, at inner the L of M₂₂ = LᵀL; two vectors, a(0) and then M a(0) − f;
-    at push L⁻ᵀ Zᵀ S and at gain G, a row of nv for each control.
+    at push L⁻ᵀ Zᵀ S and at gains M₂₂⁻¹ Zᵀ S, a row for each motion.
     """
     nv, nu, nc = table.nv, table.nu, table.nc
     settings, motion, load, rhs = table.settings, work.motion, work.load, work.along
@@ -112,14 +114,20 @@ def _motion(table, work):
     for i in range(free):
         column = work.basis + i * nv
         set_unit(column, used + i, nv)
+        if used > 0:
+            fa.apply_q(A, used, column)
+        for c in range(nv):
+            work.spanned[c * free + i] = column[c]
+        product, inner = work.product + i * nv, work.inner + i * free
         if used == 0:
-            for c in range(nv):
-                work.product[i * nv + c] = work.inner[i * nv + c] = work.mass[i * nv + c]
+            copy(work.mass + i * nv, product, nv)
+            copy(product, inner, i + 1)
             continue
-        fa.apply_q(A, used, column)
-        times(work.mass, nv, nv, column, work.product + i * nv)
-        for j in range(i + 1):
-            work.inner[i * free + j] = dot(work.product + i * nv, work.basis + j * nv, nv)
+        fill(product, 0.0, nv)
+        add_transposed(work.mass, nv, nv, column, product)  # M is symmetric
+        fill(inner, 0.0, i + 1)
+        for c in range(nv):
+            axpy(product[c], work.spanned + c * free, inner, i + 1)
     largest = 0.0
     for i in range(free):
         largest = max(largest, work.inner[i * free + i])
@@ -138,24 +146,18 @@ def _motion(table, work):
         for c in range(nv):
             motion[c] += rhs[i] * work.basis[i * nv + c]
             load[c] += rhs[i] * work.product[i * nv + c]
-    for i in range(free):
-        for c in range(nv):
-            work.spanned[c * free + i] = work.basis[i * nv + c]
     for k in range(nu):
-        push, gain = work.push + k * nv, work.gain + k * nv
-        work.idle[k] = 1.0 if _is_zero(work.actuation + k * nv, nv) else 0.0
-        if work.idle[k] == 1.0:
-            fill(push, 0.0, nv)
-            fill(gain, 0.0, nv)
-            for i in range(free):
-                work.gains[i * nu + k] = 0.0
-            continue
-        _along(work, nv, free, work.actuation + k * nv, push)
-        fa.solve_l_transposed(work.inner, free, push)
-        copy(push, gain, free)
-        fa.solve_l(work.inner, free, gain)
+        idle = _is_zero(work.actuation + k * nv, nv)
+        work.idle[k] = 1.0 if idle else 0.0
+        if idle:
+            fill(rhs, 0.0, free)
+        else:
+            _along(work, nv, free, work.actuation + k * nv, rhs)
         for i in range(free):
-            work.gains[i * nu + k] = gain[i]
+            work.push[i * nu + k] = rhs[i]
+    fa.solve_l_transposed_rows(work.inner, free, work.push, nu)
+    copy(work.push, work.gains, free * nu)
+    fa.solve_l_rows(work.inner, free, work.gains, nu)
     return used
 
 
@@ -202,16 +204,16 @@ def _levels(table, work, rank):
                 if first >= 0:
                     value = dot(column, work.forces + first * nv, nv)
                 work.right[row + i] = value
-                for k in range(nu):
-                    work.table[(row + i) * nu + k] = work.push[k * nv + i]
+                copy(work.push + i * nu, work.table + (row + i) * nu, nu)
             fa.solve_l_transposed(work.inner, free, work.right + row)
         else:
             for i in range(count):
                 _row(table, work, free, first + i, row + i)
         for i in range(row, row + count):
+            weights = work.table + i * nu
+            work.right[i] -= dot(weights, preferred, nu)
             for k in range(nu):
-                work.right[i] -= work.table[i * nu + k] * preferred[k]
-                work.table[i * nu + k] *= roots[k]
+                weights[k] *= roots[k]
         row += count
     return row
 
@@ -232,17 +234,25 @@ def _level(table, level, free):
 
 @internal
 def _row(table, work, free, demand, row):
-    """Write one row J a + E λ = r as T u = d."""
+    """Write one row J a + E λ = r as T u = d.
+
+    Bounds have the same J up to sign in several rows, one after the other: what it gains is found once.
+    """
     nv, nu, nc = table.nv, table.nu, table.nc
     jacobian, along = work.demands + demand * nv, work.along
     value = work.wanted[demand] - dot(jacobian, work.motion, nv)
-    moves = not _is_zero(jacobian, nv)
-    if moves:
-        _along(work, nv, free, jacobian, along)
     out = work.table + row * nu
-    fill(out, 0.0, nu)
-    if moves:
-        _gained(table, work, free, along, out)
+    if _is_zero(jacobian, nv):
+        fill(out, 0.0, nu)
+    else:
+        sign = _repeats(jacobian, nv) if demand > 0 else 0.0
+        if sign == 0.0:
+            _along(work, nv, free, jacobian, along)
+            fill(work.gained, 0.0, nu)
+            _gained(table, work, free, along, work.gained)
+        elif sign < 0.0:
+            multiply(work.gained, -1.0, nu)
+        copy(work.gained, out, nu)
     if table.on_unknowns == 1:
         add(work.selections + demand * nu, work.table + row * nu, nu)
     if table.on_multipliers == 1:
@@ -254,6 +264,18 @@ def _row(table, work, free, demand, row):
                 for k in range(nu):
                     work.table[row * nu + k] += weight * work.reaction[k * nc + j]
     work.right[row] = value
+
+
+@internal
+def _repeats(row, n):
+    """Tell whether a row is that before it: 1, its negative: −1, or neither: 0."""
+    same = opposite = 0
+    for c in range(n):
+        same += 1 if row[c] == row[c - n] else 0
+        opposite += 1 if row[c] == -row[c - n] else 0
+    if same == n:
+        return 1.0
+    return -1.0 if opposite == n else 0.0
 
 
 @internal
@@ -283,7 +305,7 @@ def _reactions(table, work, rank):
             force[c] = load[c] if k < 0 else -work.actuation[k * nv + c]
             if k >= 0:
                 for i in range(nv - rank):
-                    force[c] += work.gain[k * nv + i] * work.product[i * nv + c]
+                    force[c] += work.gains[i * nu + k] * work.product[i * nv + c]
         fa.apply_q_transposed(A, rank, force)
         target = work.rest if k < 0 else work.reaction + k * nc
         fa.multipliers(A, rank, force, work.step, target)

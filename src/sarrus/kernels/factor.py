@@ -19,10 +19,12 @@ import numpy as np
 
 from sarrus.kernels import layout as la
 from sarrus.kernels.flat import internal
-from sarrus.kernels.vectors import axpy, copy, dot, fill, multiply, swap
+from sarrus.kernels.vectors import axpy, copy, divide, dot, fill, inner, multiply, swap
 
 # Below this multiple of the largest pivot a row is rounding noise whatever rank is asked for.
 NOISE = 1e-14
+# Vectors longer than this are summed in four parts.
+_LONG = 12
 
 
 class Matrix(NamedTuple):
@@ -87,14 +89,14 @@ def factor(A, limit, cut, scale):
         diagonal[k] = signed
         for j in range(k + 1, m):
             other = w + j * n
-            inner = 0.0
+            along = 0.0
             for c in range(k, n):
-                inner += row[c] * other[c]
-            inner *= weight
-            other[k] -= inner * row[k]
+                along += row[c] * other[c]
+            along *= weight
+            other[k] -= along * row[k]
             total = 0.0
             for c in range(k + 1, n):
-                value = other[c] - inner * row[c]
+                value = other[c] - along * row[c]
                 other[c] = value
                 total += value * value
             norms[j] = total
@@ -124,13 +126,13 @@ def reduce(A, rank):
         beta2[k] = weight
         diagonal[k] = signed
         for c in range(k):
-            inner = w[k * n + c]
+            along = w[k * n + c]
             for j in range(rank, m):
-                inner += w[j * n + k] * w[j * n + c]
-            inner *= weight
-            w[k * n + c] -= inner
+                along += w[j * n + k] * w[j * n + c]
+            along *= weight
+            w[k * n + c] -= along
             for j in range(rank, m):
-                w[j * n + c] -= inner * w[j * n + k]
+                w[j * n + c] -= along * w[j * n + k]
 
 
 @internal
@@ -139,13 +141,13 @@ def _reflect_rows(A, rank, k, y):
     w, m, n, weight = A.rows, A.m, A.n, A.beta2[k]
     if weight == 0.0:
         return
-    inner = y[k]
+    along = y[k]
     for j in range(rank, m):
-        inner += w[j * n + k] * y[j]
-    inner *= weight
-    y[k] -= inner
+        along += w[j * n + k] * y[j]
+    along *= weight
+    y[k] -= along
     for j in range(rank, m):
-        y[j] -= inner * w[j * n + k]
+        y[j] -= along * w[j * n + k]
 
 
 @internal
@@ -191,12 +193,9 @@ def solve(A, limit, cut, scale, b, y, x):
 @internal
 def _reflect(row, weight, k, n, x):
     """Apply I − weight · row rowᵀ, with row zero before entry k, to the vector x."""
-    inner = 0.0
-    for c in range(k, n):
-        inner += row[c] * x[c]
-    inner *= weight
-    for c in range(k, n):
-        x[c] -= inner * row[c]
+    left = n - k
+    along = inner(row + k, x + k, left) if left > _LONG else dot(row + k, x + k, left)
+    axpy(-weight * along, row + k, x + k, left)
 
 
 @internal
@@ -262,6 +261,26 @@ def solve_l(a, n, x):
         x[k] = value
         for i in range(k + 1, n):
             x[i] -= a[i * n + k] * value
+
+
+@internal
+def solve_l_rows(a, n, x, count):
+    """Replace the n × count matrix at x by L⁻¹ x."""
+    for k in range(n):
+        row = x + k * count
+        divide(row, a[k * (n + 1)], count)
+        for i in range(k + 1, n):
+            axpy(-a[i * n + k], row, x + i * count, count)
+
+
+@internal
+def solve_l_transposed_rows(a, n, x, count):
+    """Replace the n × count matrix at x by L⁻ᵀ x."""
+    for k in range(n - 1, -1, -1):
+        row = x + k * count
+        divide(row, a[k * (n + 1)], count)
+        for i in range(k):
+            axpy(-a[k * n + i], row, x + i * count, count)
 
 
 @internal

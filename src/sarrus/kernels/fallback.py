@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from sarrus.kernels.flat import internal
 from sarrus.kernels.limit_rows import bounds_of
-from sarrus.kernels.vectors import axpy, dot, fill, is_finite
+from sarrus.kernels.vectors import dot, fill, is_finite
 
 # κ [1/s].
 _RATE = 20.0
@@ -20,28 +20,31 @@ _ROUNDS, _SETTLED = 200, 1e-9
 @internal
 def damp_joints(table, work, free, near):
     """Write the unknowns with which motors lose their velocities, of ``free`` motions; tell whether there are any."""
-    nv, answer, roots, preferred = table.nv, table.answer, table.roots, table.preferred
+    nv, nu, answer, roots, preferred = table.nv, table.nu, table.answer, table.roots, table.preferred
     v, pushed = table.own + table.nq, work.along
-    fill(answer, 0.0, table.nu)
-    fill(pushed, 0.0, free)
-    for k in range(table.actuators):
-        axpy(preferred[k], work.push + k * nv, pushed, free)
+    fill(answer, 0.0, nu)
+    for i in range(free):
+        pushed[i] = dot(work.push + i * nu, preferred, table.actuators)
     for _ in range(_ROUNDS):
         change = size = 0.0
         for k in range(table.actuators):
-            along, push = work.actuation + k * nv, work.push + k * nv
-            weight, before = dot(push, push, free), preferred[k] + roots[k] * answer[k]
+            along, before = work.actuation + k * nv, preferred[k] + roots[k] * answer[k]
+            weight = carried = 0.0
+            for i in range(free):
+                weight += work.push[i * nu + k] ** 2
+                carried += work.push[i * nu + k] * pushed[i]
             lower, upper = bounds_of(table, k, near)
             u = before
             if weight > 0.0 and roots[k] > 0.0:
-                left = -_RATE * dot(along, v, nv) - dot(along, work.motion, nv) - dot(push, pushed, free)
+                left = -_RATE * dot(along, v, nv) - dot(along, work.motion, nv) - carried
                 u = before + left / weight
             u = min(max(u, lower), upper)
             if roots[k] > 0.0:
                 answer[k] = (u - preferred[k]) / roots[k]
-                axpy(u - before, push, pushed, free)
+                for i in range(free):
+                    pushed[i] += (u - before) * work.push[i * nu + k]
                 change = max(change, abs(u - before))
             size = max(size, abs(u))
         if not change > _SETTLED * size:
             break
-    return is_finite(answer, table.nu)
+    return is_finite(answer, nu)

@@ -104,11 +104,11 @@ class LawWorkspace(NamedTuple):
     basis: Any  # Zᵀ
     product: Any  # Zᵀ M
     inner: Any  # L of M₂₂ = LᵀL
-    push: Any  # L⁻ᵀ Zᵀ S
-    gain: Any  # G, a row of nv for each control
-    gains: Any  # Gᵀ, a row for each motion
+    push: Any  # L⁻ᵀ Zᵀ S, a row for each motion
+    gains: Any  # M₂₂⁻¹ Zᵀ S, likewise
     spanned: Any  # Z, a row for each velocity
-    sizes: Any  # of the terms of a sum, for each unknown
+    gained: Any  # what each unknown adds to an acceleration along the last row
+    sizes: Any  # of the terms of that sum
     reaction: Any  # change of λ with each control
     rest: Any  # λ without controls
     panel: Any
@@ -134,8 +134,8 @@ def law_sizes(table):
         active=n_demands * table.on_activity,
         forces=n_forces * nv, memory=table.n_states, contacts=2 * table.n_contacts,
         motion=big, load=big, constraint=big, diagonal=big, beta=big, beta2=big, norms=big, along=big, y=big, step=big,
-        basis=nv * nv, product=nv * nv, inner=nv * nv, push=nu * nv, gain=nu * nv, gains=nu * nv,
-        spanned=nv * nv, sizes=max(nu, nv), reaction=nu * nc, rest=nc,
+        basis=nv * nv, product=nv * nv, inner=nv * nv, push=nu * nv, gains=nu * nv,
+        spanned=nv * nv, gained=nu, sizes=max(nu, nv), reaction=nu * nc, rest=nc,
         panel=longest * nu, table=total * nu, right=total, turned=nu * nu, idle=nu,
         spread=longest * nu, spin=longest * longest,
     )  # fmt: skip
