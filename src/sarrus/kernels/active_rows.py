@@ -6,8 +6,9 @@ or at its apex, s = 0 with any z in the cone. With the active rows c(x) = 0 and 
     H Δx − Jᵀy = −(P x + q),    J Δx = −c,    H = P + Σ y (−∇²c),
 
 in the null space of J, found with its rank: where active rows depend on each other, y is the nearest to that before,
-which keeps the signs that the interior-point method found. The answer counts only if all of the conditions of
-optimality hold, those of the rows left out too.
+which keeps the signs that the interior-point method found. Where a step leaves the cones, the guess was wrong: rows
+are marked anew by what it found, as in a primal-dual active-set method (Hintermüller, Ito and Kunisch 2002). The answer
+counts only if all of the conditions of optimality hold, those of the rows left out too.
 """
 
 from __future__ import annotations

@@ -122,12 +122,12 @@ def _motion(table, work):
         if used == 0:
             copy(work.mass + i * nv, product, nv)
             copy(product, inner, i + 1)
-            continue
-        fill(product, 0.0, nv)
-        add_transposed(work.mass, nv, nv, column, product)  # M is symmetric
-        fill(inner, 0.0, i + 1)
-        for c in range(nv):
-            axpy(product[c], work.spanned + c * free, inner, i + 1)
+        else:
+            fill(product, 0.0, nv)
+            add_transposed(work.mass, nv, nv, column, product)  # M is symmetric
+            fill(inner, 0.0, i + 1)
+            for c in range(nv):
+                axpy(product[c], work.spanned + c * free, inner, i + 1)
     largest = 0.0
     for i in range(free):
         largest = max(largest, work.inner[i * free + i])

@@ -24,7 +24,7 @@ from sarrus.kernels.vectors import axpy, copy, divide, dot, fill, inner, multipl
 # Below this multiple of the largest pivot a row is rounding noise whatever rank is asked for.
 NOISE = 1e-14
 # Vectors longer than this are summed in four parts.
-_LONG = 12
+_LONG = 16
 
 
 class Matrix(NamedTuple):
