@@ -7,7 +7,6 @@ capsules that the file has as feet, with the file's loops.
 from __future__ import annotations
 
 import contextlib
-import io
 import sys
 from functools import cache
 from pathlib import Path
@@ -17,6 +16,7 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.soft_floor import SOFTNESS, put_on_floor
 from sarrus.contacts.activity import gaps
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -28,17 +28,16 @@ Array = NDArray[np.float64]
 
 PAGE = ROOT / "docs" / "tutorials" / "foreign_robot.md"
 STEP = 5e-4  # s
-SOFTNESS = (0.005, 1.0)  # of the ground
 
 
 @cache
 def names(file: Path) -> dict[str, Any]:
     """Return what the page's blocks define, up to the law."""
     known: dict[str, Any] = {"__name__": "page"}
-    with contextlib.chdir(file.parent), contextlib.redirect_stdout(io.StringIO()):
-        for block in outputs.blocks(PAGE.read_text(encoding="utf-8")):
-            if block.kind == "python" and "law" not in known:
-                exec(compile(block.text, str(PAGE), "exec"), known)
+    with contextlib.chdir(file.parent):
+        for _ in outputs.run(PAGE.read_text(encoding="utf-8"), str(PAGE), known):
+            if "law" in known:
+                break
     return known
 
 
@@ -50,17 +49,10 @@ def law(file: Path) -> Any:
 def model(file: Path) -> mujoco.MjSpec:
     """Return the robot of the file on a floor, with the page's motors; of its capsules only the feet touch."""
     spec = mujoco.MjSpec.from_file(str(file))
-    spec.option.timestep, spec.option.integrator = STEP, mujoco.mjtIntegrator.mjINT_IMPLICITFAST
-    spec.option.cone, spec.option.impratio = mujoco.mjtCone.mjCONE_ELLIPTIC, 10.0
     for geom in spec.geoms:
         geom.contype = int("_foot" in geom.name and "avoidance" not in geom.name)
         geom.conaffinity, geom.solref = 0, SOFTNESS
-    spec.worldbody.add_geom(
-        name="floor", type=mujoco.mjtGeom.mjGEOM_PLANE, size=[0, 0, 1], contype=0, conaffinity=1, condim=3,
-        solref=SOFTNESS,
-    )  # fmt: skip
-    for loop in spec.equalities:
-        loop.solref, loop.solimp = (2.0 * STEP, 1.0), (0.9999, 0.9999, 0.001, 0.5, 2.0)
+    put_on_floor(spec, STEP)
     for motor in names(file)["robot"].mechanism.actuators.values():
         spec.add_actuator(name=motor.name, target=motor.transmission[0][0], trntype=mujoco.mjtTrn.mjTRN_JOINT)
     return spec

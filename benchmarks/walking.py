@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks import foreign_walker
+from benchmarks.soft_floor import SOFTNESS, put_on_floor
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "examples"))
 
@@ -34,7 +35,6 @@ Array = NDArray[np.float64]
 Terrain = Callable[[mujoco.MjSpec, np.random.Generator], None]
 
 SAMPLE = 2e-3  # s
-SOFTNESS = foreign_walker.SOFTNESS  # of the ground, as in the model of the quadruped
 ROUGH = 0.7  # coefficient of friction, where a condition has no other
 FIRST, LAST, WIDTH = 0.5, 6.0, 1.0  # m: where obstacles begin and end, and how far to each side
 CELLS = (301, 101)  # of a height field, along and across
@@ -191,14 +191,7 @@ def _biped_model() -> mujoco.MjSpec:
     with tempfile.TemporaryDirectory() as folder:
         mechanism.to_mjcf(Path(folder) / "biped.xml", contacts="ignore")
         spec = mujoco.MjSpec.from_file(str(Path(folder) / "biped.xml"))
-    spec.option.timestep, spec.option.integrator = biped.MUJOCO_STEP, mujoco.mjtIntegrator.mjINT_IMPLICITFAST
-    spec.option.cone, spec.option.impratio = mujoco.mjtCone.mjCONE_ELLIPTIC, 10.0
-    for loop in spec.equalities:
-        loop.solref, loop.solimp = (2.0 * biped.MUJOCO_STEP, 1.0), (0.9999, 0.9999, 0.001, 0.5, 2.0)
-    spec.worldbody.add_geom(
-        name="floor", type=mujoco.mjtGeom.mjGEOM_PLANE, size=[0, 0, 1], contype=0, conaffinity=1, condim=3,
-        solref=SOFTNESS,
-    )  # fmt: skip
+    put_on_floor(spec, biped.MUJOCO_STEP)
     for leg in biped.LEGS:
         spec.body(f"{leg}_foot").add_geom(
             type=mujoco.mjtGeom.mjGEOM_BOX, size=[0.11, 0.05, 0.01], pos=[0, 0, -0.05], contype=1, conaffinity=0,

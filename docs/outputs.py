@@ -15,8 +15,9 @@ import re
 import shutil
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -60,10 +61,9 @@ def missing(page: str) -> list[str]:
     return [name for name in NEEDS.findall(page) if not Path(name).exists()]
 
 
-def outputs(page: str, name: str) -> list[tuple[Block, str]]:
-    """Run the blocks of Python in order, with names in common; return the blocks of text below with what is printed."""
-    names: dict[str, object] = {"__name__": "page"}
-    found, printed = [], ""
+def run(page: str, name: str, names: dict[str, Any]) -> Iterator[tuple[Block, str]]:
+    """Run the blocks of Python in order, with ``names`` in common; yield all blocks with what the last one printed."""
+    printed = ""
     with np.printoptions():  # what a page sets is its own
         for block in blocks(page):
             if block.kind == "python":
@@ -71,9 +71,13 @@ def outputs(page: str, name: str) -> list[tuple[Block, str]]:
                 with contextlib.redirect_stdout(io.StringIO()) as stream:
                     exec(compile(above + block.text, name, "exec"), names)
                 printed = stream.getvalue()
-            elif block.kind == "text" and block.below:
-                found.append((block, printed))
-    return found
+            yield block, printed
+
+
+def outputs(page: str, name: str) -> list[tuple[Block, str]]:
+    """Run the blocks of Python; return the blocks of text below with what is printed."""
+    done = run(page, name, {"__name__": "page"})
+    return [(block, printed) for block, printed in done if block.kind == "text" and block.below]
 
 
 def main(paths: list[str]) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
+from typing import Any
 
 import casadi as ca
 import clarabel
@@ -31,6 +33,13 @@ def kept(system: sr.System) -> Iterator[None]:
         yield
     finally:
         system.parameters.update(before)
+
+
+def place(system: sr.System, part: Any, q: Array) -> Array:
+    """Return the value of a quantity."""
+    e = system.equations
+    function = ca.Function("value", [e.q, e.p], [quantity(system, part).value])
+    return np.array(function(q, list(system.parameters.values()))).ravel()
 
 
 def quadruped(coefficient: float = 0.6) -> tuple[sr.System, Array]:
@@ -66,6 +75,19 @@ def hopper(coefficient: float = 0.7) -> tuple[sr.System, Array]:
         mechanism.add_contact(name, f"{name}_shank", (0, 0, -0.3), friction_coefficient=coefficient)
     height = 0.6 * np.cos(0.5)
     return sr.System(mechanism), np.array([0.0, height, 0.0, 0.5, -1.0, 0.5, -1.0])
+
+
+@cache
+def hopping() -> tuple[sr.System, Array, tuple[control.Task, ...]]:
+    """Return the hopper with tasks that keep its trunk where it is."""
+    system, q = hopper(0.7)
+    tasks = (
+        control.Task("pitch", 0.0, 100, 20, name="upright"),
+        control.Task(
+            control.centre_of_mass("xz"), place(system, control.centre_of_mass("xz"), q), 100, 20, name="stay"
+        ),
+    )
+    return system, q, tasks
 
 
 def box(angle: float = 0.0, motors: Sequence[str] = "xyz", corners: int = 4, **contact: object) -> sr.System:
