@@ -6,9 +6,10 @@ or at its apex, s = 0 with any z in the cone. With the active rows c(x) = 0 and 
     H Δx − Jᵀy = −(P x + q),    J Δx = −c,    H = P + Σ y (−∇²c),
 
 in the null space of J, found with its rank: where active rows depend on each other, y is the nearest to that before,
-which keeps the signs that the interior-point method found. Where a step leaves the cones, the guess was wrong: rows
-are marked anew by what it found, as in a primal-dual active-set method (Hintermüller, Ito and Kunisch 2002). The answer
-counts only if all of the conditions of optimality hold, those of the rows left out too.
+which keeps the signs that the interior-point method found. A guess that is the answer of another program may be wrong:
+where a step leaves the cones, rows are marked anew by what it found, as in a primal-dual active-set method
+(Hintermüller, Ito and Kunisch 2002). The answer counts only if all of the conditions of optimality hold, those of the
+rows left out too.
 """
 
 from __future__ import annotations
@@ -51,9 +52,9 @@ def classify(work, shape, slack, dual):
 
 
 @internal
-def optimize_active(work, shape):
+def optimize_active(work, shape, anew):
     """Solve for the rows marked in work.kind from the x at work.trial on; True where that is the solution, then there
-    with s at work.trial_s and z at work.trial_z."""
+    with s at work.trial_s and z at work.trial_z. ``anew`` says that rows may be marked anew."""
     n, perm = shape.n, shape.order
     way = work.rest
     # lengths: x1, x2, rest, rhs_x have room for n, the others for m; ranks are at most n
@@ -94,7 +95,7 @@ def optimize_active(work, shape):
         error = _error(work, shape)
         if error <= _SMALL or (before <= _ACCEPTED and 0.1 * before <= error <= _ACCEPTED):
             return True
-        if not np.isfinite(error):
+        if anew and not np.isfinite(error):
             classify(work, shape, work.trial_s, work.trial_z)
         elif rows == 0 and error > _ACCEPTED:
             return False

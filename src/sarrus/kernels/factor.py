@@ -19,12 +19,10 @@ import numpy as np
 
 from sarrus.kernels import layout as la
 from sarrus.kernels.flat import internal
-from sarrus.kernels.vectors import axpy, copy, divide, dot, fill, inner, multiply, swap
+from sarrus.kernels.vectors import axpy, copy, divide, dot, fill, multiply, swap
 
 # Below this multiple of the largest pivot a row is rounding noise whatever rank is asked for.
 NOISE = 1e-14
-# Vectors longer than this are summed in four parts.
-_LONG = 16
 
 
 class Matrix(NamedTuple):
@@ -89,14 +87,14 @@ def factor(A, limit, cut, scale):
         diagonal[k] = signed
         for j in range(k + 1, m):
             other = w + j * n
-            along = 0.0
+            inner = 0.0
             for c in range(k, n):
-                along += row[c] * other[c]
-            along *= weight
-            other[k] -= along * row[k]
+                inner += row[c] * other[c]
+            inner *= weight
+            other[k] -= inner * row[k]
             total = 0.0
             for c in range(k + 1, n):
-                value = other[c] - along * row[c]
+                value = other[c] - inner * row[c]
                 other[c] = value
                 total += value * value
             norms[j] = total
@@ -126,13 +124,13 @@ def reduce(A, rank):
         beta2[k] = weight
         diagonal[k] = signed
         for c in range(k):
-            along = w[k * n + c]
+            inner = w[k * n + c]
             for j in range(rank, m):
-                along += w[j * n + k] * w[j * n + c]
-            along *= weight
-            w[k * n + c] -= along
+                inner += w[j * n + k] * w[j * n + c]
+            inner *= weight
+            w[k * n + c] -= inner
             for j in range(rank, m):
-                w[j * n + c] -= along * w[j * n + k]
+                w[j * n + c] -= inner * w[j * n + k]
 
 
 @internal
@@ -141,13 +139,13 @@ def _reflect_rows(A, rank, k, y):
     w, m, n, weight = A.rows, A.m, A.n, A.beta2[k]
     if weight == 0.0:
         return
-    along = y[k]
+    inner = y[k]
     for j in range(rank, m):
-        along += w[j * n + k] * y[j]
-    along *= weight
-    y[k] -= along
+        inner += w[j * n + k] * y[j]
+    inner *= weight
+    y[k] -= inner
     for j in range(rank, m):
-        y[j] -= along * w[j * n + k]
+        y[j] -= inner * w[j * n + k]
 
 
 @internal
@@ -193,9 +191,12 @@ def solve(A, limit, cut, scale, b, y, x):
 @internal
 def _reflect(row, weight, k, n, x):
     """Apply I − weight · row rowᵀ, with row zero before entry k, to the vector x."""
-    left = n - k
-    along = inner(row + k, x + k, left) if left > _LONG else dot(row + k, x + k, left)
-    axpy(-weight * along, row + k, x + k, left)
+    inner = 0.0
+    for c in range(k, n):
+        inner += row[c] * x[c]
+    inner *= weight
+    for c in range(k, n):
+        x[c] -= inner * row[c]
 
 
 @internal

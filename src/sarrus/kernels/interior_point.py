@@ -108,7 +108,7 @@ def _solve_in_units(work, shape, limits, warm, far):
         return cl.INDEFINITE
     if warm:
         _recall(work, n, m, size, cost)
-        found = _finish(work, shape, 1.0)
+        found = _finish(work, shape, 1.0, True)
     else:
         found = _finish_free(work, shape)
     if found:
@@ -139,7 +139,7 @@ def _solve_in_units(work, shape, limits, warm, far):
             answer = verdict
             _keep(work, n, m, 1.0, work.xx, work.ss, work.zz)
             break
-        if best <= _NEAR and kappa < tau and _finish(work, shape, tau):
+        if best <= _NEAR and kappa < tau and _finish(work, shape, tau, False):
             answer = cl.SOLVED
             break
         patience = _PATIENCE if best <= limits.accepted else _LONG_PATIENCE
@@ -186,25 +186,25 @@ def _finish_free(work, shape):
     n, linear, count = shape.n, shape.linear, shape.count
     fill(work.trial, 0.0, n)
     fill(work.kind, INACTIVE, linear + count)
-    return _finish_marked(work, shape)
+    return _finish_marked(work, shape, False)
 
 
 @internal
-def _finish(work, shape, tau):
-    """Try Newton's method with the rows that are active by the present iterate."""
+def _finish(work, shape, tau, anew):
+    """Try Newton's method with the rows that are active by the present iterate, marked ``anew`` where it is wrong."""
     n, m = shape.n, shape.m
     for c in range(n):
         work.trial[c] = work.xx[c] / tau
     classify(work, shape, work.ss, work.zz)
     divide(work.trial_z, tau, m)
-    return _finish_marked(work, shape)
+    return _finish_marked(work, shape, anew)
 
 
 @internal
-def _finish_marked(work, shape):
+def _finish_marked(work, shape, anew):
     """Try Newton's method with the rows marked at work.kind, and keep what it finds."""
     n, m = shape.n, shape.m
-    if not optimize_active(work, shape):
+    if not optimize_active(work, shape, anew):
         return False
     _keep(work, n, m, 1.0, work.trial, work.trial_s, work.trial_z)
     return True
