@@ -191,12 +191,8 @@ def solve(A, limit, cut, scale, b, y, x):
 @internal
 def _reflect(row, weight, k, n, x):
     """Apply I − weight · row rowᵀ, with row zero before entry k, to the vector x."""
-    inner = 0.0
-    for c in range(k, n):
-        inner += row[c] * x[c]
-    inner *= weight
-    for c in range(k, n):
-        x[c] -= inner * row[c]
+    left = n - k
+    axpy(-weight * dot(row + k, x + k, left), row + k, x + k, left)
 
 
 @internal
