@@ -18,37 +18,41 @@ import numpy as np
 
 from sarrus.kernels import factor as fa
 from sarrus.kernels.flat import internal
-from sarrus.kernels.vectors import add, axpy, copy, copy_scaled, dot, fill, set_unit
+from sarrus.kernels.vectors import add, axpy, copy, copy_scaled, divide, dot, fill, set_unit
 
 # Rows of size one: relative size below which a row depends on others; what counts as zero; the ridge.
 _CUT, _ZERO, _RIDGE = 1e-10, 1e-12, 1e-12
 # Errors of the conditions of optimality that are accepted, and those at which no further step is taken.
 _ACCEPTED, _SMALL = 1e-11, 1e-14
 _STEPS = 8
+# A ray is that of s unless this is so much shorter than what it was.
+_SHORT = 0.1
 
 INACTIVE, BOUNDARY, APEX = 0.0, 1.0, 2.0
 
 
 @internal
-def classify(work, shape, slack, dual):
-    """Guess from a pair s, z which rows are active; write that and the pair to the trial."""
+def classify(work, shape):
+    """Guess from the trial's s and z which rows are active: by where s − z is projected to in the cones."""
     linear, count, sizes = shape.linear, shape.count, shape.sizes
     for i in range(linear):
-        work.kind[i] = BOUNDARY if slack[i] < dual[i] else INACTIVE
+        work.kind[i] = BOUNDARY if work.trial_s[i] < work.trial_z[i] else INACTIVE
     at = linear
     for c in range(count):
-        n = sizes[c]
-        push, pull = slack[at], dual[at]
-        inner, outer = np.sqrt(dot(slack + at + 1, slack + at + 1, n - 1)), 0.0
-        outer = np.sqrt(dot(dual + at + 1, dual + at + 1, n - 1))
-        kind = BOUNDARY
-        if pull + outer < push - inner:
+        n, way = sizes[c], work.ds + at
+        for i in range(n):
+            way[i] = work.trial_s[at + i] - work.trial_z[at + i]
+        head, length, kind = way[0], np.sqrt(dot(way + 1, way + 1, n - 1)), BOUNDARY
+        if length <= head:
             kind = INACTIVE
-        elif push + inner < pull - outer:
+        elif length <= -head:
             kind = APEX
+        else:
+            way[0] = 0.5 * (length + head)
+            divide(way + 1, length, n - 1)
+            work.trial_z[at] = 0.5 * (length - head)
         work.kind[linear + c] = kind
         at += n
-    copy(dual, work.trial_z, at)
 
 
 @internal
@@ -59,6 +63,7 @@ def optimize_active(work, shape, anew):
     way = work.rest
     # lengths: x1, x2, rest, rhs_x have room for n, the others for m; ranks are at most n
     before = np.inf
+    _slack(work, shape)
     for _ in range(_STEPS):
         rows = _active(work, shape)
         active = fa.Matrix(work.spare, rows, n, perm, work.z2, work.x1, work.x2, work.z1)
@@ -95,10 +100,11 @@ def optimize_active(work, shape, anew):
         error = _error(work, shape)
         if error <= _SMALL or (before <= _ACCEPTED and 0.1 * before <= error <= _ACCEPTED):
             return True
-        if anew and not np.isfinite(error):
-            classify(work, shape, work.trial_s, work.trial_z)
-        elif rows == 0 and error > _ACCEPTED:
-            return False
+        if not np.isfinite(error):
+            if anew:
+                classify(work, shape)
+            elif rows == 0:
+                return False
         before = error
     return before <= _ACCEPTED
 
@@ -111,13 +117,18 @@ def _gradient(work, n, out):
 
 
 @internal
+def _slack(work, shape):
+    """Write s of the trial to work.trial_s."""
+    for i in range(shape.m):
+        work.trial_s[i] = work.h[i] - dot(work.g + i * shape.n, work.trial, shape.n)
+
+
+@internal
 def _active(work, shape):
-    """Write J to work.spare, −c to work.centred, s to work.trial_s, H to work.normal, the multipliers y so far to
+    """Write J to work.spare, −c to work.centred, H to work.normal, the multipliers y so far to
     work.change and Jᵀy to work.pull; return how many rows J has."""
-    n, m, linear, count, sizes = shape.n, shape.m, shape.linear, shape.count, shape.sizes
+    n, linear, count, sizes = shape.n, shape.linear, shape.count, shape.sizes
     copy(work.p, work.normal, n * n)
-    for i in range(m):
-        work.trial_s[i] = work.h[i] - dot(work.g + i * n, work.trial, n)
     rows = 0
     for i in range(linear):
         if work.kind[i] == BOUNDARY:
@@ -148,12 +159,11 @@ def _active(work, shape):
 @internal
 def _boundary(work, n, at, size, row):
     """Write the row of a cone at its boundary and add its curvature to H."""
-    tail = max(np.sqrt(dot(work.trial_s + at + 1, work.trial_s + at + 1, size - 1)), 1e-300)
-    out, y = work.spare + row * n, max(work.trial_z[at], 0.0) / tail
+    out, ray = work.spare + row * n, work.ds + at + 1
+    y = max(work.trial_z[at], 0.0) / max(work.ds[at], 1e-300)
     fill(out, 0.0, n)
-    for i in range(at + 1, at + size):
-        share = work.trial_s[i] / tail
-        axpy(share, work.g + i * n, out, n)
+    for i in range(1, size):
+        axpy(ray[i - 1], work.g + (at + i) * n, out, n)
     for a in range(n):
         for b in range(n):
             total = -out[a] * out[b]
@@ -161,7 +171,7 @@ def _boundary(work, n, at, size, row):
                 total += work.g[i * n + a] * work.g[i * n + b]
             work.normal[a * n + b] += y * total
     axpy(-1.0, work.g + at * n, out, n)
-    work.centred[row] = tail - work.trial_s[at]
+    work.centred[row] = dot(ray, work.trial_s + at + 1, size - 1) - work.trial_s[at]
 
 
 @internal
@@ -187,9 +197,10 @@ def _reduce(work, active, rank, free):
 
 @internal
 def _spread(work, shape):
-    """Write the multipliers of the active rows as z to work.trial_z."""
+    """Write s to work.trial_s and the multipliers of the active rows as z to work.trial_z, along the rays of s."""
     linear, count, sizes = shape.linear, shape.count, shape.sizes
     row = 0
+    _slack(work, shape)
     for i in range(linear):
         work.trial_z[i] = 0.0
         if work.kind[i] == BOUNDARY:
@@ -205,10 +216,12 @@ def _spread(work, shape):
                 work.trial_z[i] = work.centred[row]
                 row += 1
         elif kind == BOUNDARY:
-            tail = max(np.sqrt(dot(work.trial_s + at + 1, work.trial_s + at + 1, size - 1)), 1e-300)
+            tail = np.sqrt(dot(work.trial_s + at + 1, work.trial_s + at + 1, size - 1))
+            if tail > _SHORT * work.ds[at]:
+                work.ds[at] = tail
+                copy_scaled(1.0 / tail, work.trial_s + at + 1, work.ds + at + 1, size - 1)
             work.trial_z[at] = work.centred[row]
-            for i in range(at + 1, at + size):
-                work.trial_z[i] = -work.centred[row] * work.trial_s[i] / tail
+            copy_scaled(-work.centred[row], work.ds + at + 1, work.trial_z + at + 1, size - 1)
             row += 1
         at += size
 
@@ -219,7 +232,6 @@ def _error(work, shape):
     n, m, linear, count, sizes = shape.n, shape.m, shape.linear, shape.count, shape.sizes
     size, error, product = 1.0, 0.0, 0.0
     for i in range(m):
-        work.trial_s[i] = work.h[i] - dot(work.g + i * n, work.trial, n)
         size = max(size, abs(work.trial_z[i]))
         product += work.trial_s[i] * work.trial_z[i]
     _gradient(work, n, work.slope)

@@ -82,12 +82,14 @@ def report(actuators, contacts, extra):
 class Memory(NamedTuple):
     """The array ``memory``.
 
-    A slot has the signature of the last program solved (−1: none), its unknowns, s and z.
+    A slot has the signature of the last program solved (−1: none), its unknowns, and z of all limits, zero where one
+    took no part.
     """
 
     known: Any  # whether unknowns of a sample are known
     kind: Any  # what tells the limits of the last program apart from others
     controls: Any  # these
+    missing: Any  # which level was the first that the last answer missed, from 1 on; 0 for none
     working: Any  # which half-lines took part in the last program, by the number that they had
     exact: Any  # a slot for programs with tasks as they are
     relaxed: Any  # and for relaxed ones: of so many levels as they are, then of the costs, then of each level
@@ -95,13 +97,15 @@ class Memory(NamedTuple):
 
 def slot_size(unknowns, rows):
     """Return the length of a slot."""
-    return 1 + unknowns + 2 * rows
+    return 1 + unknowns + rows
 
 
 def memory(unknowns, rows, levels):
     """Return the lengths of its parts."""
     slot = slot_size(unknowns, rows)
-    return Memory(known=1, kind=1, controls=unknowns, working=rows, exact=slot, relaxed=2 * levels * slot)
+    return Memory(
+        known=1, kind=1, controls=unknowns, missing=1, working=rows, exact=slot, relaxed=2 * levels * slot
+    )
 
 
 def most_rows(actuators, contacts, extra):
@@ -130,6 +134,7 @@ class DistributionWorkspace(NamedTuple):
     owners: Any
     belongs: Any
     faces: Any
+    places: Any  # which limit each row of a program is
     # of levels that come or go: all rows and right-hand sides, and the unknowns between those of some and others
     all_rows: Any
     all_right: Any
@@ -146,8 +151,8 @@ def distribution_sizes(unknowns, total, levels, rows, program):
     return DistributionWorkspace(
         rows=total * unknowns, right=total, goals=total, vector=unknowns, wanted=unknowns, base=unknowns,
         firsts=levels + 1, ends=levels, nearby=1, margin=1, turned=unknowns * unknowns, limits=rows * unknowns,
-        most=rows, owners=rows, belongs=rows, faces=rows, all_rows=total * unknowns, all_right=total, between=unknowns,
-        across=across, program=program,
+        most=rows, owners=rows, belongs=rows, faces=rows, places=rows, all_rows=total * unknowns, all_right=total,
+        between=unknowns, across=across, program=program,
     )  # fmt: skip
 
 

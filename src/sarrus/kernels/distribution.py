@@ -42,6 +42,7 @@ from sarrus.kernels.limit_rows import (
     count_rows,
     enter,
     excess,
+    largest_control,
     largest_of,
     lay,
     order_of,
@@ -52,16 +53,20 @@ from sarrus.kernels.limit_rows import (
 from sarrus.kernels.record import Floats, laid
 from sarrus.kernels.vectors import axpy, copy, dot, fill, is_finite
 
-# Programs for a level, each near what was found by that before it: at least so many, at most, and what it still misses
-# less for that, in parts of what it wants.
+# Programs for a level, each near what was found by that before it: at least so many, at most, and what another may find
+# it to miss less for which that is worth it, in parts of what it wants.
 _PASSES, _MOST_PASSES, _LESS = 3, 12, 1e-9
-# ε, relative to the square of the size of T; larger by this factor where rounding ends a program, up to the last.
-_NEARBY, _LARGER, _LARGEST = 1e-7, 100.0, 1e-2
-# The first of programs one after the other has limits that are so much tighter, relative to the largest unknown, every
+# ε, relative to the square of the size of T; larger by this factor where rounding ends a program, smaller where a
+# program leads on, within the last two.
+_NEARBY, _LARGER, _SMALLEST, _LARGEST = 1e-7, 100.0, 1e-11, 1e-2
+# The first of programs one after the other has limits that are so much tighter, relative to the largest control, every
 # other one half of that before it: so what was found before is inside.
 TIGHTER = 1e-9
 # What a level misses, relative to what it wants, up to which it is fulfilled.
 _MET = 1e-9
+# A miss proves that there is nothing better nearer than this many times the largest unknown. What rounding leaves of
+# its slope, relative to that.
+_FAR_AWAY, _FLAT = 1e3, 1e-10
 # Activities that are nearer to 0, to 1 or to each other are the same.
 _SAME = 1e-6
 
@@ -203,13 +208,17 @@ def _choose(table, work, room, done, free, what):
     """Find the unknowns: with tasks as they are, relaxed, relaxed with a jump, or of damped joints; return which."""
     kept, limits = cn.memory_of(table), cn.physics_of(table)
     near = what == ll.SAMPLE and limits.rate[0] > 0.0 and kept.known[0] == 1.0
+    if kept.missing[0] > 0.0 and _descend(table, work, room, near, True):
+        _note_misses(table, room, True)
+        return cn.RELAXED
+    kept.missing[0] = 0.0
     if _keep_all(table, work, room, done, near):
         _note_misses(table, room, False)
         return cn.EXACT
     for attempt in range(2 if near else 1):
         held = near and attempt == 0
         if limits.relaxation[first_task(table)] == 0.0:
-            found = _descend(table, work, room, held)
+            found = _descend(table, work, room, held, False)
         else:
             found = _weigh(table, work, room, held)
         if found:
@@ -266,81 +275,158 @@ def _weigh(table, work, room, near):
 
 
 @internal
-def _descend(table, work, room, near):
+def _descend(table, work, room, near, again):
     """Solve level after level, then for the least cost; tell whether the limits allow anything.
 
     The first levels that the limits allow as they are take one program together. Each of the others takes some, every
     one near where that before it has led, and leaves its best answers to those after it: the faces of the limits on
     which these are, in directions that the level does not see. A program that rounding ends leaves what was found
     before it.
+
+    ``again`` begins with the level that was the first to be missed the last time; where it is met now, or its miss is
+    no proof, there is nothing to tell.
     """
-    n, levels, slots, first = table.nu, table.n_used, cn.memory_of(table).relaxed, first_task(table)
-    size = cn.slot_size(n, _most_rows(table))
+    n, levels, memory, first = table.nu, table.n_used, cn.memory_of(table), first_task(table)
+    slots, size = memory.relaxed, cn.slot_size(n, _most_rows(table))
     copy(room.turned, work.turned, n * n)
+    copy(room.wanted, table.answer, n)
     room.margin[0] = 0.0
     lines, cones, kind = lay(table, work, room, near)
-    kept, found, used = levels - 1, False, 0
-    while kept >= first and not found:
+    kept, found, least = levels - 1, False, 0.0
+    if again:
+        kept = int(memory.missing[0]) - 2
+        least = misses_of(table, room, kept + 1, room.goals)
+        found = _begin_at(table, work, room, slots + (levels + kept + 1) * size, kept)
+        enter(table, room, lines, cones, kept, True)
+    while kept >= first and not found and not again:
         kept -= 1
         copy(room.wanted, table.answer, n)
-        used = int(room.ends[kept]) if kept >= 0 else 0
         enter(table, room, lines, cones, kept, False)
-        slot = slots + max(kept, 0) * size
+        slot, used = slots + max(kept, 0) * size, _used_by(room, kept)
         found = minimise(table, work, room, lines, cones, kind, LEAST, 0, slot, used, True)
     if not found:
         return False
-    room.margin[0] = TIGHTER * largest_of(table.answer, n)
+    memory.missing[0], used = kept + 2.0, _used_by(room, kept)
+    room.margin[0] = TIGHTER * largest_control(table, room, near)
     for level in range(kept + 1, levels):
         slot, tells = slots + (levels + level) * size, level == kept + 1
-        used = _fulfil(table, work, room, lines, cones, kind, slot, level, used, tells)
+        once = again and tells  # it begins outside the limits
+        missed, demanded = _fulfil(table, work, room, lines, cones, kind, slot, level, used, tells, once)
+        if once and not _is_proof(table, room, level, missed, least):
+            copy(room.wanted, table.answer, n)
+            room.margin[0] = 0.0
+            return False
+        if missed >= 0.0:
+            used = _pass_on(table, work, room, lines, cones, level, used, missed, demanded)
     _least(table, work, room, lines, cones, kind, slots + levels * size, used, False)
     return True
 
 
 @internal
-def _fulfil(table, work, room, lines, cones, kind, slot, level, used, tells):
-    """Find a best answer of a level, and use up directions across its best answers.
+def _used_by(room, level):
+    """Return how many turned unknowns levels up to one have used up."""
+    return int(room.ends[level]) if level >= 0 else 0
 
-    Returns how many directions are used up. With ``tells`` it says whose limits are in the way.
+
+@internal
+def _begin_at(table, work, room, slot, kept):
+    """Go on from the unknowns of a slot, along directions that levels up to ``kept`` leave; False where there are
+    none."""
+    if not slot[0] >= 0.0:
+        return False
+    n, answer, used = table.nu, table.answer, _used_by(room, kept)
+    fill(room.vector, 0.0, n)
+    for k in range(n):
+        axpy(slot[1 + k] - answer[k], work.turned + (k * n + used), room.vector, n - used)
+    for k in range(n):
+        answer[k] += dot(work.turned + (k * n + used), room.vector, n - used)
+    return True
+
+
+@internal
+def _is_proof(table, room, level, missed, least):
+    """Tell whether the limits do not allow a level, by what it missed in the last of its programs; without limits it
+    misses ``least``.
+
+    At the minimum of ‖T x − d‖²/s² + ε ‖x − x_0‖² with r = T x − d, each x' that limits and levels allow has
+    rᵀ(T x' − d) ≥ ‖r‖² − s² e ‖x' − x‖: e = ε ‖x − x_0‖ and what rounding leaves of the slope. One that is as good as
+    without limits has rᵀ(T x' − d) = least², so it is far away.
     """
-    n, free, first, end = table.nu, table.nu - used, int(room.firsts[level]), int(room.firsts[level + 1])
-    at_most, scale, solved = table[ll.LEVELS + 3 * level] == ll.AT_MOST, size_of(table, room, level), False
+    slope = _slope_left(table, room, level) + _FLAT * missed * np.sqrt(size_of(table, room, level))
+    return missed**2 - least**2 > _FAR_AWAY * slope * largest_of(table.answer, table.nu)
+
+
+@internal
+def _slope_left(table, room, level):
+    """Return s² ε ‖x − x_0‖ of the last program of a level: how steeply ½ ‖T x − d‖² may still fall."""
+    moved = 0.0
+    for k in range(table.nu):
+        moved += (table.answer[k] - room.base[k]) ** 2
+    return size_of(table, room, level) * room.nearby[0] * np.sqrt(moved)
+
+
+@internal
+def _leads_on(table, room, level, missed, demanded):
+    """Tell whether another program may find a level to miss less, by what is left of the slope."""
+    if missed <= _MET * (1.0 + demanded):
+        return False
+    less = _slope_left(table, room, level) * largest_of(table.answer, table.nu) / missed
+    return less > _LESS * (1.0 + demanded)
+
+
+@internal
+def _fulfil(table, work, room, lines, cones, kind, slot, level, used, tells, once):
+    """Find a best answer of a level; return what it misses, zero where no program is solved and negative where none is
+    needed, and what it wants.
+
+    With ``tells`` it says whose limits are in the way. The first of its programs is tried ``once`` where what was found
+    before need not be inside the limits.
+    """
+    at_most = table[ll.LEVELS + 3 * level] == ll.AT_MOST
     demanded = _demanded(table, room, level)
-    before, turns = np.inf, 0
+    turns, missed, done = 0, 0.0, False
     for i in range(lines):
         if room.faces[i] == LATER and room.belongs[i] == level:
             room.faces[i] = IDLE
     if at_most and wake(table, room, lines, level) == 0:
-        return used
-    missed = misses_of(table, room, level, room.goals)
+        return -1.0, demanded
     room.nearby[0] = _NEARBY
-    while turns < _PASSES or (turns < _MOST_PASSES and before - missed > _LESS * (1.0 + demanded)):
+    while not done:
         # one that is the first does not know yet of tighter limits
         begins = tells and turns == 0
         solved = minimise(table, work, room, lines, cones, kind, ONE, level, slot, used, begins)
-        if begins and solved:
-            cone = program_of(table, room, lines, cones, used)
-            accuse(table, room, cone, lines, cones)
-        before, missed = missed, misses_of(table, room, level, room.goals)
         turns += 1
-        if not solved:
+        if solved:
+            if begins:
+                cone = program_of(table, room, lines, cones, used)
+                accuse(table, room, cone, lines, cones)
+            missed = misses_of(table, room, level, room.goals)
+            done = turns >= _PASSES
+            if done and _leads_on(table, room, level, missed, demanded):
+                room.nearby[0], done = max(room.nearby[0] / _LARGER, _SMALLEST), False
+        else:
             room.nearby[0] *= _LARGER
-            if room.nearby[0] > _LARGEST:
-                break
-            before = np.inf
+            done = room.nearby[0] > _LARGEST or (once and turns == 1)
+        done = done or turns >= _MOST_PASSES
+    return missed if solved else 0.0, demanded
+
+
+@internal
+def _pass_on(table, work, room, lines, cones, level, used, missed, demanded):
+    """Use up directions across the best answers of a level; return how many are used up."""
+    n, free, first, end = table.nu, table.nu - used, int(room.firsts[level]), int(room.firsts[level + 1])
+    scale = np.sqrt(size_of(table, room, level))
     out = laid(room.across, cn.across_sizes(n, int(room.firsts[table.n_levels]), _most_rows(table)))
     count = 0
-    if solved and missed > _MET * (1.0 + demanded):
+    if missed > _MET * (1.0 + demanded):
         cone = program_of(table, room, lines, cones, used)
         _, slack = count_rows(table, room, lines, cones)
-        slope = 2.0 * missed / np.sqrt(scale)
-        count = mark(
-            cone, lines, cones, whole_sizes(table), free + slack, free, COUNTS * slope, room.faces, out
-        )
-    if at_most:
-        count = _settle(table, work, room, lines, level, used, demanded, np.sqrt(scale), out, count)
+        least = COUNTS * (2.0 * missed / scale)
+        count = mark(cone, lines, cones, whole_sizes(table), free + slack, free, least, room.faces, out)
+    if table[ll.LEVELS + 3 * level] == ll.AT_MOST:
+        count = _settle(table, work, room, lines, level, used, demanded, scale, out, count)
     else:
-        count = add_across(room.rows, first, end, n, work.turned, used, np.sqrt(scale), out, count)
+        count = add_across(room.rows, first, end, n, work.turned, used, scale, out, count)
     return use_up(work.turned, n, used, out, count, order_of(table))
 
 

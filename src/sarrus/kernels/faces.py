@@ -28,9 +28,10 @@ NOTHING, CUT = 1e-9, 1e-8
 
 @internal
 def kind_of_faces(faces, count, kind):
-    """Return what tells programs on different faces apart, from what tells them apart without."""
+    """Return what tells programs on different faces apart, from what tells them apart without; rows that are too far
+    away are as good as free."""
     for i in range(count):
-        kind = 7.0 * kind + faces[i]
+        kind = 7.0 * kind + (FREE if faces[i] == IDLE else faces[i])
         kind -= 1e15 * int(kind / 1e15)
     return kind + 1.0
 

@@ -34,7 +34,7 @@ from sarrus.kernels.normal_equations import (
     square_root,
     times,
 )
-from sarrus.kernels.vectors import axpy, copy, copy_scaled, divide, dot, fill, multiply
+from sarrus.kernels.vectors import axpy, copy, copy_scaled, dot, fill, multiply
 
 # Fraction of the way to the boundary that a step may go.
 _BACK = 0.99
@@ -193,10 +193,10 @@ def _finish_free(work, shape):
 def _finish(work, shape, tau, anew):
     """Try Newton's method with the rows that are active by the present iterate, marked ``anew`` where it is wrong."""
     n, m = shape.n, shape.m
-    for c in range(n):
-        work.trial[c] = work.xx[c] / tau
-    classify(work, shape, work.ss, work.zz)
-    divide(work.trial_z, tau, m)
+    copy_scaled(1.0 / tau, work.xx, work.trial, n)
+    copy_scaled(1.0 / tau, work.ss, work.trial_s, m)
+    copy_scaled(1.0 / tau, work.zz, work.trial_z, m)
+    classify(work, shape)
     return _finish_marked(work, shape, anew)
 
 

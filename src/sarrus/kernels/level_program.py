@@ -23,6 +23,7 @@ from sarrus.kernels.limit_rows import (
     sizes_of,
     tighten,
     wake,
+    whole_sizes,
     write_rows,
 )
 from sarrus.kernels.vectors import axpy, copy, dot, fill
@@ -86,7 +87,8 @@ def _solve(table, work, room, lines, cones, kind, cost, level, slot, used, begin
             away = slot[1 + k] - answer[k]
             axpy(away, work.turned + (k * n + used), cone.x, free)
         for i in range(rows):
-            cone.s[i], cone.z[i] = slot[1 + n + i], slot[1 + n + rows + i]
+            cone.s[i] = cone.limits[i] - dot(cone.rows + i * width, cone.x, width)
+            cone.z[i] = slot[1 + n + int(room.places[i])]
     shape = Shape(width, rows, half, left, sizes, order_of(table))
     verdict = interior_point(cone, shape, limits_at(cn.physics_of(table).solver), warm)
     _tell(cone, width, rows, told.facts)
@@ -100,9 +102,19 @@ def _solve(table, work, room, lines, cones, kind, cost, level, slot, used, begin
     if slack == 0:
         slot[0] = signature
         copy(answer, slot + 1, n)
+        fill(slot + (1 + n), 0.0, _all_rows(table, lines, cones))
         for i in range(rows):
-            slot[1 + n + i], slot[1 + n + rows + i] = cone.s[i], cone.z[i]
+            slot[1 + n + int(room.places[i])] = cone.z[i]
     return True
+
+
+@internal
+def _all_rows(table, lines, cones):
+    """Return how many rows all half-lines and cones have."""
+    whole, rows = whole_sizes(table), lines
+    for c in range(cones):
+        rows += whole[c]
+    return rows
 
 
 @internal

@@ -11,7 +11,7 @@ import numpy as np
 
 from sarrus.kernels import contact_layout as cn
 from sarrus.kernels import law_layout as ll
-from sarrus.kernels.faces import FREE, IDLE, LATER, RAY, SLACK
+from sarrus.kernels.faces import FREE, IDLE, LATER, NOTHING, RAY, SLACK
 from sarrus.kernels.flat import internal
 from sarrus.kernels.vectors import axpy, copy, dot, fill
 
@@ -53,6 +53,22 @@ def bounds_of(table, k, near):
         kept, reach = cn.memory_of(table).controls[k], limits.rate[0] * table.own[table.period]
         lower, upper = max(lower, kept - reach), min(upper, kept + reach)
     return lower, upper
+
+
+@internal
+def largest_control(table, room, near):
+    """Return the size of the largest control with limits, or 1: of those wanted without limits, brought inside their
+    own, so that it is the same wherever programs begin."""
+    largest = 1.0
+    for k in range(table.actuators):
+        lower, upper = bounds_of(table, k, near)
+        if table.roots[k] > 0.0 and upper - lower < np.inf:
+            lower, upper = (
+                (lower - table.preferred[k]) / table.roots[k],
+                (upper - table.preferred[k]) / table.roots[k],
+            )
+            largest = max(largest, abs(min(max(room.wanted[k], lower), upper)))
+    return largest
 
 
 @internal
@@ -271,17 +287,19 @@ def _write(table, work, room, cone, used, free, width, i, at):
     """Write the row of a limit over the variables."""
     n, answer, row, out = table.nu, table.answer, room.limits + i * table.nu, cone.rows + at * width
     fill(out, 0.0, width)
-    most = room.most[i]
+    room.places[at], most, size = i, room.most[i], 0.0
     for k in range(n):
         if row[k] != 0.0:
             most -= row[k] * answer[k]
+            size += row[k] ** 2
             axpy(row[k], work.turned + (k * n + used), out, free)
     cone.limits[at] = most
     largest = 0.0
     for c in range(free):
         largest = max(largest, abs(out[c]))
+    least = _CANCELLED * largest if largest > NOTHING * np.sqrt(size) else largest
     for c in range(free):
-        if not abs(out[c]) > _CANCELLED * largest:
+        if not abs(out[c]) > least:
             out[c] = 0.0
 
 
