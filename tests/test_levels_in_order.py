@@ -36,16 +36,21 @@ def random_tasks(rng, stand):
     return tuple(made[k](f"task{j}") for j, k in enumerate(rng.permutation(5)[: rng.integers(2, 5)]))
 
 
-def least_misses(system, q, v, tasks, closed, limit):
-    """Return what each level misses at the least, with those before it as they are; None where the solver fails."""
-    hand = ByHand(system, q, v, closed, coefficient=MU, limit=limit)
+def least_misses(system, q, v, tasks, closed, limit, coefficient=MU):
+    """Return what each level misses at the least, with those before it as they are; None where the solver fails.
+
+    A level is a task or several.
+    """
+    hand = ByHand(system, q, v, closed, coefficient=coefficient, limit=limit)
     A, b, k, n, missed = hand.A, hand.b, hand.rows, len(hand.c), []
     settings = clarabel.DefaultSettings()
     settings.verbose = False
     settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-12
     for task in tasks:
-        J, r = np.zeros((len(rows_of(system, task, q, v)[0]), n)), rows_of(system, task, q, v)[1]
-        J[:, hand.a] = rows_of(system, task, q, v)[0]
+        rows = [rows_of(system, part, q, v) for part in (task if isinstance(task, tuple) else (task,))]
+        own, r = (np.concatenate(parts) for parts in zip(*rows))
+        J = np.zeros((len(r), n))
+        J[:, hand.a] = own
         cones = [clarabel.ZeroConeT(len(b)), clarabel.NonnegativeConeT(k.linear)]
         cones += [clarabel.SecondOrderConeT(size) for size in k.cones]
         found = clarabel.DefaultSolver(
@@ -91,6 +96,28 @@ def test_each_level_is_as_near_as_it_can_be(robot, seed):
         assert (np.array(alone[-1])[:first] <= truth[:first] * (1.0 + 1e-6) + 1e-6).all()
         # Below that the solver's digits give it some freedom: cones bend by the square.
         assert (np.array(alone[-1]) <= truth * (1.0 + 1e-3) + 1e-3).all()
+
+
+def test_a_level_misses_no_more_than_it_must_where_limits_bind_lightly(robot):
+    """On feet that slip a level is nearly as near in quite other forces; it is to go all the way, from any start."""
+    system, stand = robot
+    trunk = (
+        control.Task(control.orientation("trunk"), np.zeros(3), 200, 25, name="upright"),
+        control.Task(control.centre_of_mass("z"), 0.407, 200, 25, name="height"),
+    )
+    coefficient, few, warm = 0.12, dict.fromkeys(LEGS, 0.12), None
+    (one, v), (other, _) = moving(system, stand, 3, 0.03), moving(system, stand, 4, 0.03)
+    for part in np.linspace(0.0, 0.25, 12):
+        q = (1.0 - part) * one + part * other
+        law = control.LeggedController(system, [trunk], coefficients=few)
+        warm = warm or law
+        told = [each.solve(q, part * v, throw=False) for each in (law, warm)]
+        assert {each.outcome for each in told} == {"relaxed"}
+        truth = least_misses(system, q, part * v, [trunk], LEGS, 40.0, coefficient)[0]
+        missed = np.array([each.levels[1].residual for each in told])
+        assert (missed <= truth * (1.0 + 2e-8)).all()
+        assert (missed >= truth * (1.0 - 1e-6)).all()  # the solver's digits
+        np.testing.assert_allclose(told[1].u, told[0].u, rtol=0, atol=2e-9 * np.abs(told[0].u).max())
 
 
 def test_all_levels_weigh_the_same_where_that_is_asked_for(robot):

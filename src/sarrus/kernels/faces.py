@@ -21,7 +21,7 @@ from sarrus.kernels.vectors import axpy, copy, copy_scaled, dot, fill
 FREE, RAY, ENDED, NEW_RAY, IDLE, LATER, SLACK = 0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0
 # Multipliers above this part of the largest slope of a level count; one of a cone that is nearer to the boundary than
 # this part of its size is on it.
-COUNTS, ON_BOUNDARY = 1e-5, 1e-4
+COUNTS, ON_BOUNDARY = 1e-7, 1e-4
 # Size below which a row across directions of unit length is zero, and pivots below which such rows are dependent.
 NOTHING, CUT = 1e-9, 1e-8
 
