@@ -61,7 +61,7 @@ _PASSES, _MOST_PASSES, _LESS = 3, 12, 1e-9
 _NEARBY, _LARGER, _SMALLEST, _LARGEST = 1e-7, 100.0, 1e-11, 1e-2
 # The first of programs one after the other has limits that are so much tighter, relative to the largest control, every
 # other one half of that before it: so what was found before is inside.
-TIGHTER = 1e-10
+TIGHTER = 1e-9
 # What a level misses, relative to what it wants, up to which it is fulfilled.
 _MET = 1e-9
 # A miss proves that there is nothing better nearer than this many times the largest unknown. What rounding leaves of
