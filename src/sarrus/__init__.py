@@ -7,8 +7,8 @@ Equations    `System` (also `System.from_lagrangian`, `System.from_equations`)
 Motion       `simulate`, `Event`, `Switching`, `Trajectory`; `impact`, `contact_wrench`, `contact_wrenches`;
              `coordinates`, `parametrize` (local state space)
 Many runs    `rollout`, `Rollout`; `study` (on disk, on clusters), `studies`; `compare` (formulations)
-Analysis     `mobility`, `find_singularity`, `distance_to_singularity`, `assembly_modes`, `inverse_kinematics`,
-             `equilibrium`; `linearize`, `linearize_at`, `linearize_along`, `LinearSystem`
+Analysis     `mobility`, `without_redundancy`, `find_singularity`, `distance_to_singularity`, `assembly_modes`,
+             `inverse_kinematics`, `equilibrium`; `linearize`, `linearize_at`, `linearize_along`, `LinearSystem`
 Derivatives  `sensitivity`: of equilibria, eigenvalues and motions by parameters, and of a step by its state
 Pictures     `plot` (Matplotlib), `view` (in the browser), `render` (pages, pictures and films in 3-D)
 Control      `control` (laws), `references`; `gym` (environments for reinforcement learning)
@@ -48,7 +48,8 @@ if TYPE_CHECKING:
     from sarrus.analysis.equilibrium import Equilibrium, equilibrium
     from sarrus.analysis.internal_motions import InternalMotion
     from sarrus.analysis.inverse_kinematics import InverseKinematics, inverse_kinematics
-    from sarrus.analysis.mobility import Mobility, mobility
+    from sarrus.analysis.mobility import Mobility, mobility, without_redundancy
+    from sarrus.analysis.reduction import Exchange, Reduction
     from sarrus.analysis.singular_path import SingularityProfile, distance_to_singularity
     from sarrus.analysis.singularity import Singularity, find_singularity
     from sarrus.base.errors import (
@@ -136,7 +137,8 @@ _NAMES = {
     "sarrus.studies": "studies",
     "sarrus.studies.comparison": "compare Comparison ComparisonRow",
     # Analysis
-    "sarrus.analysis.mobility": "mobility Mobility",
+    "sarrus.analysis.mobility": "mobility Mobility without_redundancy",
+    "sarrus.analysis.reduction": "Exchange Reduction",
     "sarrus.dynamics.branches": "Branch",
     "sarrus.analysis.internal_motions": "InternalMotion",
     "sarrus.analysis.contact_freedoms": "ContactFreedoms",
@@ -199,6 +201,7 @@ __all__ = [
     "Equilibrium",
     "Event",
     "EventRecord",
+    "Exchange",
     "ForwardDynamics",
     "Impact",
     "InternalMotion",
@@ -218,6 +221,7 @@ __all__ = [
     "Quantities",
     "Readings",
     "Recording",
+    "Reduction",
     "Rollout",
     "SarrusError",
     "Shape",
@@ -272,6 +276,7 @@ __all__ = [
     "studies",
     "study",
     "view",
+    "without_redundancy",
 ]
 
 

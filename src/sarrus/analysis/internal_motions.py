@@ -63,7 +63,7 @@ def internal_motions(system: System, q: Array, t: float, cut: float) -> tuple[In
         select = np.eye(system.nv)[:, list(columns)]
         rows = [jacobian @ select]
         if resting:
-            twists = body_twists(system, q, select)
+            twists = body_twists(system, q, select, t)
             rows += [twists[name] for name in resting]
         for motion in (select @ ranked(np.vstack(rows), cut).null).T:
             beyond = motion - basis @ (basis.T @ motion)
@@ -98,8 +98,11 @@ def _pieces(mechanism: Mechanism) -> list[tuple[tuple[int, ...], tuple[str, ...]
     return sorted(pieces, key=lambda piece: len(piece[0]))
 
 
-def body_twists(system: System, q: Array, directions: Array) -> dict[str, Array]:
-    """Return by body its angular velocity and its origin's velocity in world axes (6 × m) at velocities (nv × m)."""
+def body_twists(system: System, q: Array, directions: Array, t: float = 0.0) -> dict[str, Array]:
+    """Return by body its angular velocity and its origin's velocity in world axes (6 × m) at velocities (nv × m).
+
+    What driven bodies add by their own motion is left out.
+    """
     mechanism, tree = system.mechanism, system.equations.tree
     assert mechanism is not None
     assert tree is not None
@@ -115,7 +118,11 @@ def body_twists(system: System, q: Array, directions: Array) -> dict[str, Array]
         return out
 
     native = system.compiled.named("twists", twists)
-    values = np.array([native(system.pack(q, v)) for v in directions.T]).T
+    values = np.array([native(system.pack(q, v, None, t)) for v in directions.T]).T.reshape(
+        -1, directions.shape[1]
+    )
+    if mechanism.driven_bodies:
+        values = values - native(system.pack(q, None, None, t))[:, None]
     return {name: values[6 * k : 6 * k + 6] for k, name in enumerate(mechanism.bodies)}
 
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from sarrus.analysis.contact_freedoms import ContactFreedoms, contact_freedoms
 from sarrus.analysis.internal_motions import InternalMotion, internal_motions
+from sarrus.analysis.motion_text import describe, describe_branch, shared_independent
+from sarrus.analysis.reduction import Exchange, Reduction, reduction
+from sarrus.analysis.removable_rows import Place, places, removable_rows
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.numbers import real_array
 from sarrus.base.status import Answer, Status
@@ -21,11 +24,6 @@ from sarrus.dynamics.manifold import closed_start, typical_size
 from sarrus.dynamics.measures import open_by
 from sarrus.dynamics.system import System
 from sarrus.linalg.ranked import CUT, Ranked, beyond, independent_rows, ranked
-
-# Entries of a motion that are written out, and relative size below which they are left out.
-_WRITTEN, _SMALL = 8, 1e-5
-# Independent velocities serve for a branch where their rows of its tangents have a smaller condition number.
-_CLEAR = 100.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,6 +84,8 @@ class Mobility(Answer):
     complete: bool
     velocity_names: tuple[str, ...] = field(repr=False)
     contacts: ContactFreedoms | None = None
+    _system: System = field(kw_only=True, repr=False)
+    _t: float = field(kw_only=True, repr=False)
 
     @property
     def success(self) -> bool:
@@ -109,24 +109,43 @@ class Mobility(Answer):
         Curves by the velocities of their tangent, surfaces by the velocities that follow from independent ones,
         which are the same for all branches where this is possible.
         """
-        shared = _shared_independent(self.branches)
-        out = []
-        for branch in self.branches:
-            kind = "cone" if branch.cone else "curve" if branch.dof == 1 else "surface"
-            end = " that ends here" if branch.sides == 1 else ""
-            text = f"{kind}{end}, {branch.dof} of freedom, rank {branch.rank}"
-            if branch.dof == 1:
-                tangent = branch.tangents[:, 0]
-                size = np.abs(tangent)
-                first = int(
-                    np.argmax(size > 0.99 * size.max())
-                )  # of equal ones the first, not the one rounding prefers
-                text += ": " + describe(self.velocity_names, tangent / tangent[first])
-            elif not branch.cone:
-                independent = shared or independent_rows(branch.tangents, branch.dof)
-                text += ": " + relations(self.velocity_names, branch.tangents, independent)
-            out.append(text)
-        return tuple(out)
+        shared = shared_independent(self.branches)
+        return tuple(describe_branch(self.velocity_names, branch, shared) for branch in self.branches)
+
+    @property
+    def removable(self) -> tuple[str, ...]:
+        """Names of rows that can go, all at once, while rank and motion stay as they are; no other row can then.
+
+        Full rank: (). Redundant: nc − rank of the rows in ``redundant``, chosen alike on every machine, by preference a
+        whole constraint (the last first), rows whose closure is of another kind without them, and rows (the last
+        first). Singular: rows that no branch needs, and whose curvature nothing else has; the same rows elsewhere on
+        the motion may be fewer or more. Rigid and shaky: rows that neither the first nor the second order needs, nor
+        steps of a twentieth of a characteristic length. Constraints that come and go count as they are now, what is off
+        is not listed, and nothing goes on their word that holds always. With rows that contradict each other the
+        compromise may change by as much as they do. Found when it is first asked for.
+        """
+        names = self._system.constraint_names
+        return tuple(name for name, gone in zip(names, self._removal[1]) if gone)
+
+    @cached_property
+    def reduction(self) -> Reduction:
+        """The same mechanism without redundant rows, by closures of other kinds; see `sarrus.without_redundancy`."""
+        return reduction(self._system, self._t, *self._removal, self._is_smooth)
+
+    @property
+    def suggestions(self) -> tuple[Exchange, ...]:
+        """Closures of other kinds that together leave independent rows and the same motion; () where there are none."""
+        return self.reduction.exchanges
+
+    @cached_property
+    def _removal(self) -> tuple[tuple[Place, ...], np.ndarray]:
+        """Configurations where rows were compared, and which ones can go (bool (nc,))."""
+        found = places(self._system, self.q, self._t, self.branches, bent=not self._is_smooth)
+        return found, removable_rows(self._system, self._t, found, self._is_smooth)
+
+    @property
+    def _is_smooth(self) -> bool:
+        return self.status is Status.OK and not self.shaky
 
     def __str__(self) -> str:
         nv, nc = len(self.velocity_names), len(self.determined)
@@ -138,6 +157,10 @@ class Mobility(Answer):
         ]
         if nc:
             rows.append(("redundant rows", ", ".join(self.redundant) or "none"))
+            if self.redundant and self.removable:
+                rows.append(
+                    ("removable rows", f"{', '.join(self.removable)}: {len(self.removable)} of them together")
+                )
             rows.append(("gap", f"{self.gap:.3g}; singular values up to {self.tolerance:.2g} count as zero"))
             rows.append(("closure residual", f"{self.residual:.3g}"))
         rows += zip(("motion", *[""] * self.dof), self.descriptions)
@@ -161,42 +184,6 @@ class Mobility(Answer):
         if not self.complete:
             rows.append(("", "and perhaps more"))
         return rows
-
-
-def describe(names: Iterable[str], motion: Array) -> str:
-    """Return a motion as names and rates, without those that are next to nothing."""
-    entries = [(n, x) for n, x in zip(names, motion) if abs(x) > _SMALL * float(np.abs(motion).max())]
-    more = f" and {len(entries) - _WRITTEN} more" if len(entries) > _WRITTEN else ""
-    return ", ".join(f"{n} {x:.3g}" for n, x in entries[:_WRITTEN]) + more
-
-
-def relations(names: Sequence[str], motions: Array, independent: Sequence[int]) -> str:
-    """Return how velocities of motions (nv × dof) follow from independent ones, such as "b = 2 a − c"."""
-    ratios = motions @ np.linalg.inv(motions[list(independent)])
-    dependent = [i for i in range(len(names)) if i not in independent]
-    texts = []
-    for i in dependent[:_WRITTEN]:
-        total = ""
-        for k, x in zip(independent, ratios[i]):
-            if abs(x) > _SMALL:
-                sign = (" − " if total else "−") if x < 0.0 else (" + " if total else "")
-                total += sign + ("" if abs(abs(x) - 1.0) < _SMALL else f"{abs(x):.3g} ") + names[k]
-        texts.append(f"{names[i]} = {total or 0}")
-    more = len(dependent) - _WRITTEN
-    return ", ".join(texts) + (f" and {more} more" if more > 0 else "")
-
-
-def _shared_independent(branches: Sequence[Branch]) -> list[int]:
-    """Return velocities that determine the others on every branch that is a surface; [] where there are none.
-
-    The first ones that do so in the order of coordinates, whatever the order in which branches were found.
-    """
-    surfaces = [branch for branch in branches if not branch.cone]
-    for candidate in sorted(independent_rows(branch.tangents, branch.dof) for branch in surfaces):
-        parts = [branch.tangents[candidate] for branch in surfaces]
-        if all(part.shape[0] == part.shape[1] and np.linalg.cond(part) < _CLEAR for part in parts):
-            return candidate
-    return []
 
 
 def mobility(
@@ -279,7 +266,26 @@ def mobility(
         complete=complete,
         velocity_names=tuple(system.velocity_names),
         contacts=contact_freedoms(system, q, parts.null, t) if acting else None,
+        _system=system.with_parameters(),
+        _t=t,
     )
+
+
+def without_redundancy(system: System, q: ArrayLike, t: float = 0.0) -> Reduction:
+    """Return the mechanism of a system with closures of other kinds, so that its rows are independent.
+
+    Motion and coordinates are the same, on all branches nearby. A closure is exchanged for a kind that allows all that
+    it does and more, with the axis that this takes, or left out; one alone where that is enough, else several. The
+    mechanism is built, and its rank, its span and its second order compared with those of the other one at q and at
+    closed configurations nearby, before it is returned. Forces of its closures are unique: those that the bearings of
+    the other one share as their stiffness and fits have it are one of many with the same sum.
+
+    Full rank: the mechanism as it is. Redundant: OK and the exchanges, or NOT_ACHIEVABLE and no mechanism where no
+    kinds do it, as where couplings, contacts, or constraints that come and go are among the redundant ones, or a weld
+    in a plane: ``message`` says so, and ``removable`` names rows that could go one by one. Singular, rigid,
+    inconsistent and bad input: as `mobility` says. The parameters of the system are numbers in the mechanism.
+    """
+    return mobility(system, q, t, contacts=False).reduction
 
 
 def _rows(system: System, q: Array, t: float, cut: float) -> Ranked:
