@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sarrus.analysis.contact_freedoms import ContactFreedoms, contact_freedoms
+from sarrus.analysis.free_carriers import FreeCarrier, free_carriers, internal_rows, motion_rows
 from sarrus.analysis.internal_motions import InternalMotion, internal_motions
 from sarrus.analysis.motion_text import describe, describe_branch, shared_independent
 from sarrus.analysis.reduction import Exchange, Reduction, reduction
@@ -103,6 +104,18 @@ class Mobility(Answer):
         return tuple(describe(self.velocity_names, motion) for motion in self.motions.T)
 
     @property
+    def free_carriers(self) -> tuple[FreeCarrier, ...]:
+        """Bodies that move freely with all that hangs on them, such as a robot in the air; one line each in a table."""
+        jacobian = self._system.constraint_jacobian(self.q, t=self._t)
+        return free_carriers(self._system.mechanism, jacobian)
+
+    @property
+    def internal_rows(self) -> list[tuple[str, str]]:
+        """What a table says of the internal motions, those of free carriers left out."""
+        mechanism = self._system.mechanism
+        return internal_rows(self.velocity_names, self.internal_motions, self.free_carriers, mechanism)
+
+    @property
     def branch_descriptions(self) -> tuple[str, ...]:
         """The branches in words: kind, freedom, rank, and how the velocities go together at the start of each.
 
@@ -163,8 +176,8 @@ class Mobility(Answer):
                 )
             rows.append(("gap", f"{self.gap:.3g}; singular values up to {self.tolerance:.2g} count as zero"))
             rows.append(("closure residual", f"{self.residual:.3g}"))
-        rows += zip(("motion", *[""] * self.dof), self.descriptions)
-        rows += zip(("internal", *[""] * len(self.internal_motions)), map(str, self.internal_motions))
+        rows += motion_rows(self.velocity_names, self.motions, self.free_carriers)
+        rows += self.internal_rows
         if self.shaky:
             rows.append(("shaky", f"{self.finite_dof} finite, the others are infinitesimal, here and nearby"))
         if self.status in (Status.SINGULAR, Status.RIGID):

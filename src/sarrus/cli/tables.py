@@ -14,6 +14,7 @@ from rich.table import Table
 
 from sarrus.analysis.equilibrium import equilibrium
 from sarrus.analysis.mobility import mobility
+from sarrus.analysis.reduction import Reduction
 from sarrus.base.arrays import Array
 from sarrus.base.status import Status
 from sarrus.mechanism.joint import Joint
@@ -227,9 +228,15 @@ def _mobility(system: System) -> Table:
         table.add_row("independent", escape(", ".join(here.independent)))
     if system.nc:
         table.add_row("redundant rows", escape(_by_closure(system, here.redundant)) or "none")
+        if here.removable:
+            can_go = f"{_by_closure(system, here.removable)} ({len(here.removable)} together)"
+            table.add_row("removable rows", escape(can_go))
+            table.add_row("instead", escape(_instead(here.reduction)))
         table.add_row("closure residual", f"{here.residual:.3g}")
-    for k, motion in enumerate(here.internal_motions):
-        table.add_row("internal" if k == 0 else "", escape(str(motion)))
+    for k, carrier in enumerate(here.free_carriers):
+        table.add_row("" if k else "free", escape(str(carrier)))
+    for label, text in here.internal_rows:
+        table.add_row(label, escape(text))
     if here.shaky:
         table.add_row("[yellow]shaky[/]", f"{here.finite_dof} of them finite, the others infinitesimal")
     if here.status in (Status.SINGULAR, Status.RIGID):
@@ -248,6 +255,14 @@ def _mobility(system: System) -> Table:
         if here.contacts.closed and not system.equations.activations:
             table.add_row("held", escape(_held(system, here.q)))
     return table
+
+
+def _instead(reduction: Reduction) -> str:
+    """Return closures of which kinds make the rows independent, those of one kind together, or that none do."""
+    alike: dict[str, list[str]] = {}
+    for exchange in reduction.exchanges:
+        alike.setdefault("none" if exchange.after is None else exchange.after.kind, []).append(exchange.name)
+    return "; ".join(f"{kind} for {', '.join(names)}" for kind, names in alike.items()) or reduction.message
 
 
 def _held(system: System, q: Array) -> str:
