@@ -209,11 +209,11 @@ def spatial_four_bar(kind: str) -> Case:
     return mechanism, closed(sr.System(mechanism))
 
 
-# Name: how it is built, how many rows can go, and whether closures of other kinds do it.
+# Name: how it is built, how many rows can go, and whether closures or joints of other kinds do it.
 CASES: dict[str, tuple[Callable[[], Case], int, bool]] = {
     "four-bar, point": (lambda: spatial_four_bar("point"), 1, True),
     "four-bar, revolute": (lambda: spatial_four_bar("revolute"), 3, True),
-    "four-bar, weld": (lambda: spatial_four_bar("weld"), 3, False),
+    "four-bar, weld": (lambda: spatial_four_bar("weld"), 3, True),
     "parallelogram, revolute": (lambda: parallelogram("revolute"), 3, True),
     "parallelogram, point": (lambda: parallelogram("point"), 1, True),
     "three cranks, revolute": (lambda: parallelogram("revolute", 3), 7, True),

@@ -1,4 +1,4 @@
-"""What nobody holds is said in one line: a robot in the air, a cart on the floor, joints that closures do not notice."""
+"""What nobody holds is said in one line: a robot in the air, a cart on the floor, joints that no closure notices."""
 
 from __future__ import annotations
 

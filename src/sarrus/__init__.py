@@ -46,8 +46,10 @@ if TYPE_CHECKING:
     from sarrus.analysis.contact_freedoms import ContactFreedoms
     from sarrus.analysis.curve import Curve, TurningPoint
     from sarrus.analysis.equilibrium import Equilibrium, equilibrium
+    from sarrus.analysis.free_carriers import FreeCarrier
     from sarrus.analysis.internal_motions import InternalMotion
     from sarrus.analysis.inverse_kinematics import InverseKinematics, inverse_kinematics
+    from sarrus.analysis.joint_exchanges import JointExchange
     from sarrus.analysis.mobility import Mobility, mobility, without_redundancy
     from sarrus.analysis.reduction import Exchange, Reduction
     from sarrus.analysis.singular_path import SingularityProfile, distance_to_singularity
@@ -139,6 +141,8 @@ _NAMES = {
     # Analysis
     "sarrus.analysis.mobility": "mobility Mobility without_redundancy",
     "sarrus.analysis.reduction": "Exchange Reduction",
+    "sarrus.analysis.joint_exchanges": "JointExchange",
+    "sarrus.analysis.free_carriers": "FreeCarrier",
     "sarrus.dynamics.branches": "Branch",
     "sarrus.analysis.internal_motions": "InternalMotion",
     "sarrus.analysis.contact_freedoms": "ContactFreedoms",
@@ -203,10 +207,12 @@ __all__ = [
     "EventRecord",
     "Exchange",
     "ForwardDynamics",
+    "FreeCarrier",
     "Impact",
     "InternalMotion",
     "InverseDynamics",
     "InverseKinematics",
+    "JointExchange",
     "LimitCrossing",
     "LinearModels",
     "LinearSystem",

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from sarrus.analysis.contact_freedoms import ContactFreedoms, contact_freedoms
 from sarrus.analysis.free_carriers import FreeCarrier, free_carriers, internal_rows, motion_rows
 from sarrus.analysis.internal_motions import InternalMotion, internal_motions
+from sarrus.analysis.joint_exchanges import JointExchange
 from sarrus.analysis.motion_text import describe, describe_branch, shared_independent
 from sarrus.analysis.reduction import Exchange, Reduction, reduction
 from sarrus.analysis.removable_rows import Place, places, removable_rows
@@ -146,7 +147,7 @@ class Mobility(Answer):
         return reduction(self._system, self._t, *self._removal, self._is_smooth)
 
     @property
-    def suggestions(self) -> tuple[Exchange, ...]:
+    def suggestions(self) -> tuple[Exchange | JointExchange, ...]:
         """Closures of other kinds that together leave independent rows and the same motion; () where there are none."""
         return self.reduction.exchanges
 
@@ -287,16 +288,19 @@ def mobility(
 def without_redundancy(system: System, q: ArrayLike, t: float = 0.0) -> Reduction:
     """Return the mechanism of a system with closures of other kinds, so that its rows are independent.
 
-    Motion and coordinates are the same, on all branches nearby. A closure is exchanged for a kind that allows all that
-    it does and more, with the axis that this takes, or left out; one alone where that is enough, else several. The
-    mechanism is built, and its rank, its span and its second order compared with those of the other one at q and at
-    closed configurations nearby, before it is returned. Forces of its closures are unique: those that the bearings of
-    the other one share as their stiffness and fits have it are one of many with the same sum.
+    Motion and coordinates are the same, on all branches nearby; far from q the motion may meet singular configurations
+    that the other rows kept away, as a third crank does of a parallelogram that flattens. A closure is exchanged for a
+    kind that allows all that it does and more, with the axis that this takes, or left out; one alone where that is
+    enough, else several. Where closures alone cannot, joints of the tree that nothing else refers to get further
+    freedoms, which the closures hold; then the coordinates are others, and `Reduction.q` is q in them. The mechanism is
+    built, and its rank, its span and its second order compared with those of the other one at q and at closed
+    configurations nearby, before it is returned. Forces of its closures are unique: those that the bearings of the
+    other one share as their stiffness and fits have it are one of many with the same sum.
 
     Full rank: the mechanism as it is. Redundant: OK and the exchanges, or NOT_ACHIEVABLE and no mechanism where no
-    kinds do it, as where couplings, contacts, or constraints that come and go are among the redundant ones, or a weld
-    in a plane: ``message`` says so, and ``removable`` names rows that could go one by one. Singular, rigid,
-    inconsistent and bad input: as `mobility` says. The parameters of the system are numbers in the mechanism.
+    kinds do it, as where couplings, contacts, or constraints that come and go are among the redundant ones: ``message``
+    says so, and ``removable`` names rows that could go one by one. Singular, rigid, inconsistent and bad input: as
+    `mobility` says. The parameters of the system are numbers in the mechanism.
     """
     return mobility(system, q, t, contacts=False).reduction
 

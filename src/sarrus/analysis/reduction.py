@@ -9,8 +9,10 @@ from itertools import islice
 import numpy as np
 
 from sarrus.analysis.exchanges import Search
+from sarrus.analysis.joint_exchanges import JointExchange, exchanged_joints
 from sarrus.analysis.relaxed_closures import Relaxation
 from sarrus.analysis.removable_rows import Place, beside, opened, place_at
+from sarrus.base.arrays import Array, read_only
 from sarrus.base.status import Answer, Status
 from sarrus.dynamics.system import System
 from sarrus.linalg.ranked import ranked
@@ -69,16 +71,19 @@ class Reduction(Answer):
     name : name of the system.
     removable : names of rows that can go, all at once; see `Mobility.removable`.
     exchanges : closures of other kinds, or none, in the place of some, which together leave independent rows only and
-        the same motion. () where there is nothing to do, and where no kinds do it.
-    mechanism : the mechanism with these exchanged, its coordinates the same; as it was where nothing is redundant,
-        None where no kinds do it or the system has no mechanism.
+        the same motion; where no closures do it, joints of the tree with further freedoms, which the closures hold.
+        () where there is nothing to do, and where neither does it.
+    mechanism : the mechanism with these exchanged; as it was where nothing is redundant, None where no kinds do it or
+        the system has no mechanism. q : (nq,) the configuration in its coordinates, which are the same ones where
+        closures are exchanged; None with it.
     status : OK, or NOT_ACHIEVABLE where there is no mechanism.
     """
 
     name: str
     removable: tuple[str, ...]
-    exchanges: tuple[Exchange, ...]
+    exchanges: tuple[Exchange | JointExchange, ...]
     mechanism: Mechanism | None
+    q: Array | None
     status: Status
 
     @property
@@ -89,8 +94,8 @@ class Reduction(Answer):
         if self.exchanges:
             return "; ".join(map(str, self.exchanges))
         return (
-            f"no closures of other kinds take away {len(self.removable)} row{'s' * (len(self.removable) != 1)} and "
-            "leave the motion as it is"
+            f"no closures and no joints of other kinds make {len(self.removable)} redundant "
+            f"row{'s' * (len(self.removable) != 1)} independent or unnecessary"
         )
 
     def __str__(self) -> str:
@@ -105,18 +110,32 @@ def reduction(
     if system.mechanism is None or not names:
         mechanism = None if system.mechanism is None else system.current_mechanism()
         status = Status.OK if not names else Status.NOT_ACHIEVABLE
-        return Reduction(system.name, names, (), mechanism, status)
+        q = None if mechanism is None else read_only(found[0].q)
+        return Reduction(system.name, names, (), mechanism, q, status)
     current = system.current_mechanism()
     for chosen in islice(_choices(system, current, t, found, removable), _TRIED):
         mechanism = rebuilt(current, chosen)
         if _is_same(system, System(mechanism), t, found, same_motion):
-            exchanges = tuple(
-                Exchange(closure, chosen[name].closure)
-                for name, closure in current.closures.items()
-                if name in chosen
-            )
-            return Reduction(system.name, names, exchanges, mechanism, Status.OK)
-    return Reduction(system.name, names, (), None, Status.NOT_ACHIEVABLE)
+            exchanges = _exchanges(current, chosen)
+            return Reduction(system.name, names, exchanges, mechanism, read_only(found[0].q), Status.OK)
+    if same_motion:
+        spare = {name: Relaxation(name, None) for name in _whole(system, current, removable)}
+        other = System(rebuilt(current, spare)) if spare else system
+        there = [place_at(other, place.q, t, bent=False) for place in found] if spare else found
+        if (joints := exchanged_joints(other, t, there)) is not None:
+            both: tuple[Exchange | JointExchange, ...] = (*_exchanges(current, spare), *joints[0])
+            return Reduction(system.name, names, both, joints[1], read_only(joints[2]), Status.OK)
+    return Reduction(system.name, names, (), None, None, Status.NOT_ACHIEVABLE)
+
+
+def _exchanges(mechanism: Mechanism, chosen: Mapping[str, Relaxation]) -> tuple[Exchange, ...]:
+    closures = mechanism.closures.items()
+    return tuple(Exchange(closure, chosen[name].closure) for name, closure in closures if name in chosen)
+
+
+def _whole(system: System, mechanism: Mechanism, removable: np.ndarray) -> list[str]:
+    """Return the closures all of whose rows can go."""
+    return [name for name in mechanism.closures if removable[system.closure_rows[name]].all()]
 
 
 def _choices(
@@ -124,7 +143,7 @@ def _choices(
 ) -> Iterator[dict[str, Relaxation]]:
     """Yield closures in place of others: those without the removable rows, then what `Search` finds."""
     largest = max(ranked(place.rows, place.cut).rank for place in found)
-    whole = {name for name in mechanism.closures if removable[system.closure_rows[name]].all()}
+    whole = _whole(system, mechanism, removable)
     rows = sum(len(mechanism.closures[name].row_names) for name in whole)
     if rows == removable.sum():
         yield {name: Relaxation(name, None) for name in whole}

@@ -83,7 +83,9 @@ def relaxations(closure: Closure, first: Sequence[Array], second: Sequence[Array
     and axes may follow where the kind leaves a choice; the axis of the closure itself is one of them always.
     """
     kind, axis = closure.kind, closure.axis1
-    mine, other = distinct([axis, *first]), distinct([closure.axis2, *second])
+    n1 = perpendicular_to(axis)
+    mine = distinct([axis, *first, n1, clean(np.cross(axis, n1))])
+    other = distinct([closure.axis2, *second])
 
     def like(new: str, along: Array, along2: Array | None = None, *, swapped: bool = False) -> Relaxation:
         one, two = closure, replace(

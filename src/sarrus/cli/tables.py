@@ -261,7 +261,8 @@ def _instead(reduction: Reduction) -> str:
     """Return closures of which kinds make the rows independent, those of one kind together, or that none do."""
     alike: dict[str, list[str]] = {}
     for exchange in reduction.exchanges:
-        alike.setdefault("none" if exchange.after is None else exchange.after.kind, []).append(exchange.name)
+        kind = "none" if exchange.after is None else exchange.after.kind
+        alike.setdefault(kind, []).append(exchange.name)
     return "; ".join(f"{kind} for {', '.join(names)}" for kind, names in alike.items()) or reduction.message
 
 
