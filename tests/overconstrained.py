@@ -232,7 +232,7 @@ CASES: dict[str, tuple[Callable[[], Case], int, bool]] = {
     "doubled rods": (doubled_rods, 2, True),
     "shaft in three bearings": (cardan, 8, True),
     "carriage on two rails": (slide_on_two_rails, 5, True),
-    **{f"planar {seed}": ((lambda seed=seed: planar(seed)), -1, True) for seed in range(8)},
+    **{f"planar {seed}": ((lambda seed=seed: planar(seed)), -1, True) for seed in range(10)},
 }  # fmt: skip
 
 

@@ -8,7 +8,8 @@ Motion       `simulate`, `Event`, `Switching`, `Trajectory`; `impact`, `contact_
              `coordinates`, `parametrize` (local state space)
 Many runs    `rollout`, `Rollout`; `study` (on disk, on clusters), `studies`; `compare` (formulations)
 Analysis     `mobility`, `without_redundancy`, `find_singularity`, `distance_to_singularity`, `assembly_modes`,
-             `inverse_kinematics`, `equilibrium`; `linearize`, `linearize_at`, `linearize_along`, `LinearSystem`
+             `inverse_kinematics`, `equilibrium`, `energy_balance`; `linearize`, `linearize_at`, `linearize_along`,
+             `LinearSystem`
 Derivatives  `sensitivity`: of equilibria, eigenvalues and motions by parameters, and of a step by its state
 Pictures     `plot` (Matplotlib), `view` (in the browser), `render` (pages, pictures and films in 3-D)
 Control      `control` (laws), `references`; `gym` (environments for reinforcement learning)
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from sarrus.analysis.assembly_modes import AssemblyMode, AssemblyModes, assembly_modes
     from sarrus.analysis.contact_freedoms import ContactFreedoms
     from sarrus.analysis.curve import Curve, TurningPoint
+    from sarrus.analysis.energy_balance import EnergyBalance, energy_balance
     from sarrus.analysis.equilibrium import Equilibrium, equilibrium
     from sarrus.analysis.free_carriers import FreeCarrier
     from sarrus.analysis.internal_motions import InternalMotion
@@ -152,6 +154,7 @@ _NAMES = {
     "sarrus.analysis.curve": "Curve TurningPoint",
     "sarrus.analysis.inverse_kinematics": "inverse_kinematics InverseKinematics",
     "sarrus.analysis.equilibrium": "equilibrium Equilibrium",
+    "sarrus.analysis.energy_balance": "energy_balance EnergyBalance",
     "sarrus.dynamics.carried_load": "CarriedLoad ContactForces TouchForces",
     # Linear models and derivatives
     "sarrus.linear.linearize": "linearize",
@@ -202,6 +205,7 @@ __all__ = [
     "ContactWrenches",
     "Curve",
     "DiscreteSystem",
+    "EnergyBalance",
     "Equilibrium",
     "Event",
     "EventRecord",
@@ -258,6 +262,7 @@ __all__ = [
     "control",
     "coordinates",
     "distance_to_singularity",
+    "energy_balance",
     "equilibrium",
     "export",
     "find_singularity",

@@ -1,0 +1,82 @@
+"""Powers of what does work on a mechanism, element by element, as expressions of its state and controls.
+
+Springs and gravity are no part of it: their work is the change of the potential energy.
+"""
+
+from __future__ import annotations
+
+import casadi as ca
+
+from sarrus.equations.equations import Equations
+from sarrus.mechanism.elements import CoordinateSpring, SpringDamper
+from sarrus.mechanism.mechanism import Mechanism
+from sarrus.mechanism.tendons import Tendon
+from sarrus.multibody import actuators, forces
+from sarrus.multibody.closures import coordinate_jets
+from sarrus.multibody.frames import Frames
+from sarrus.multibody.jet import Jet
+from sarrus.multibody.lengths import Lengths, spring_length
+from sarrus.multibody.link import links
+from sarrus.multibody.scalars import varies
+
+
+def element_powers(mechanism: Mechanism, e: Equations) -> dict[tuple[str, str], ca.SX]:
+    """Return powers [W] by (kind, name): what actuators, dampers and user forces of a mechanism do on v.
+
+    ``mechanism`` may have expressions of e.p in its numbers. Kinds: "actuator", "actuator limits" (what limits of the
+    total force on a joint take away), "joint damping", "damper" (the damping of springs and tendons), "force".
+    """
+    assert e.tree is not None
+    q, v = e.q, e.v
+    frames = Frames(e.tree, links(e.tree, q, v))
+    jets = coordinate_jets(e.coordinate_names, e.velocity_names, q, v)
+    lengths, values = _lengths(mechanism, e)
+    out: dict[tuple[str, str], ca.SX] = {}
+
+    limited, total = actuators.forces(mechanism, lengths, values, e.u), ca.SX.zeros(e.nv)
+    for name, force in limited.items():
+        along = lengths.of(mechanism.actuators[name])
+        out["actuator", name] = force * ca.dot(along.moment, v)
+        total += along.moment * force
+    iv = 0
+    for joint in mechanism.joints():
+        speeds = v[iv : iv + joint.nv]
+        if joint.actuator_force_limits:
+            held = actuators.clamp(total[iv], joint.actuator_force_limits) - total[iv]
+            out["actuator limits", joint.name] = held * speeds
+        if any(map(varies, joint.damping)):
+            losses = (d * s**2 for d, s in zip(joint.damping, ca.vertsplit(speeds)))
+            out["joint damping", joint.name] = -sum(losses, ca.SX(0))
+        iv += joint.nv
+    springs: list[tuple[SpringDamper | CoordinateSpring | Tendon, Jet]] = [
+        *((s, spring_length(s, mechanism, frames)) for s in mechanism.springs.values()),
+        *((s, forces.coordinate_length(s, jets)) for s in mechanism.coordinate_springs.values()),
+        *((s, lengths.tendon(s.name)) for s in mechanism.tendons.values()),
+    ]
+    for spring, length in springs:
+        higher = spring.damping_higher if isinstance(spring, Tendon) else ()
+        if not any(map(varies, (spring.damping, *higher))):
+            continue
+        tension = spring.damping * length.rate
+        for k, c in enumerate(higher):
+            tension += c * length.rate * ca.fabs(length.rate) ** (k + 1)
+        out["damper", spring.name] = -tension * length.rate
+    for user in mechanism.forces.values():
+        out["force", user.name] = ca.dot(forces.user_force(user, frames, q, v, e.t), v)
+    return out
+
+
+def actuator_drives(mechanism: Mechanism, e: Equations) -> tuple[ca.SX, ca.SX]:
+    """Return rates of the lengths of the actuators (nu,), and their scalar forces within limits (nu,)."""
+    lengths, values = _lengths(mechanism, e)
+    limited = actuators.forces(mechanism, lengths, values, e.u)
+    rates = [ca.dot(lengths.of(a).moment, e.v) for a in mechanism.actuators.values()]
+    return ca.vertcat(ca.SX(0, 1), *rates), ca.vertcat(ca.SX(0, 1), *limited.values())
+
+
+def _lengths(mechanism: Mechanism, e: Equations) -> tuple[Lengths, dict[str, ca.SX]]:
+    """Return lengths of a mechanism in the symbols of its equations, and the coordinates by name."""
+    frames = Frames(e.tree, links(e.tree, e.q, e.v))
+    jets = coordinate_jets(e.coordinate_names, e.velocity_names, e.q, e.v)
+    values = dict(zip(e.coordinate_names, ca.vertsplit(e.q)))
+    return Lengths(mechanism, e.tree, frames, jets, e.q, e.v), values

@@ -1,0 +1,171 @@
+"""Where the energy of a motion goes: against closed forms, and as a balance that closes as samples get dense."""
+
+from __future__ import annotations
+
+import casadi as ca
+import numpy as np
+import pytest
+
+import sarrus as sr
+from mechanisms import four_bar, random_coordinates, random_tree
+from sarrus.analysis.energy_balance import integral
+
+
+def slider(**more) -> sr.System:
+    mechanism = sr.Mechanism("slider", gravity=(0, 0, 0))
+    mechanism.add_body("block", 2.0, inertia=(0.1, 0.1, 0.1))
+    mechanism.add_joint("x", "prismatic", "world", "block", axis=(1, 0, 0), **more)
+    return sr.System(mechanism)
+
+
+def test_a_damper_takes_all_by_its_closed_form():
+    """m v̇ = −d v: the damper takes ½ m v0² (1 − exp(−2 d t / m))."""
+    balance = sr.energy_balance(sr.simulate(slider(damping=0.8), [0.0], [3.0], duration=2.0, dt=0.01))
+    assert balance.labels == ("joint damping x",)
+    taken = 0.5 * 2.0 * 9.0 * (1.0 - np.exp(-0.8 * balance.t))
+    assert np.abs(balance.work[:, 0] + taken).max() < 1e-8
+    assert np.abs(balance.residual).max() < 1e-8
+    assert balance.of("joint damping")[-1] == balance.total["joint damping x"]
+
+
+def test_dry_friction_takes_force_times_way_and_stops_take_their_part():
+    """2 kg at 3 m/s against 4 N: after 0.5 m a stop, e = 0.5; then back until it rests."""
+    system = slider(friction=4.0, limits=(-5.0, 0.5), limit_restitution=0.5)
+    run = sr.simulate(system, [0.0], [3.0], duration=3.0, dt=0.01)
+    balance = sr.energy_balance(run)
+    at_stop = 9.0 - 4.0 * 0.5
+    assert balance.total["impact"] == pytest.approx(-0.75 * at_stop, abs=1e-9)
+    assert balance.total["dry friction x.friction"] == pytest.approx(-9.0 + 0.75 * at_stop, abs=1e-6)
+    assert balance.energy[-1] == pytest.approx(-9.0, abs=1e-9)
+    assert abs(balance.residual[-1]) < 1e-6
+    assert balance.error.sum() < 1e-3
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_random_trees_with_springs_dampers_and_user_forces(seed):
+    plan = random_tree(seed, ("revolute", "spherical", "prismatic", "universal"))
+    mechanism = plan.mechanism
+    body = list(mechanism.bodies)[-1]
+    mechanism.add_force("wind", lambda q, v, t: ca.vertcat(ca.sin(3 * t), 0.2, 0), body=body)
+    system = sr.System(mechanism)
+    q = random_coordinates(plan)
+    left = []
+    for dt in (4e-3, 2e-3):
+        balance = sr.energy_balance(sr.simulate(system, q, 0.3 * np.ones(system.nv), duration=0.4, dt=dt))
+        assert {"force", "joint damping"} <= set(balance.kinds)
+        left.append(np.abs(balance.residual).max())
+        assert np.abs(balance.work).max() > 0.01
+    assert left[1] < 1e-6
+    assert left[1] < left[0] / 8 or left[1] < 1e-11
+
+
+def test_motors_and_a_force_that_was_given():
+    system = sr.System(four_bar())
+    q = system.assemble([0.5, 0.5, 0.5]).q
+    run = sr.simulate(
+        system, q, duration=1.0, dt=1e-3, force=lambda q, v, t: -0.2 * v,
+        control=lambda q, v, t: ca.sin(7 * t),
+    )  # fmt: skip
+    balance = sr.energy_balance(run)
+    assert balance.labels == ("actuator motor", "applied")
+    assert np.abs(balance.residual).max() < 1e-8
+    assert np.allclose(balance.power[:, 1], -0.2 * (run.v**2).sum(axis=1), rtol=0, atol=1e-9)
+    assert np.allclose(balance.torques[:, 0], run.u[:, 0], rtol=0, atol=1e-15)
+    assert np.allclose(balance.speeds[:, 0], run.v[:, 0], rtol=0, atol=1e-15)
+    assert np.allclose(balance.power[:, 0], balance.speeds[:, 0] * balance.torques[:, 0], rtol=0, atol=1e-12)
+
+
+def test_bodies_that_are_driven_put_energy_in():
+    """A hand carries a mass up by 0.2 m at rest to rest: m g h through the grip."""
+    lift = sr.Mechanism("lift")
+    lift.add_body("hand")
+    lift.add_joint("hand", "fixed", "world", "hand")
+    lift.drive("hand", lambda t: ca.vertcat(0, 0, 0.1 * (1 - ca.cos(np.pi * t))))
+    lift.add_body("load", 2.0, inertia=(0.1, 0.1, 0.1))
+    lift.add_joint("load", "prismatic", "world", "load")
+    lift.add_closure("grip", "point", "hand", "load")
+    balance = sr.energy_balance(sr.simulate(sr.System(lift), [0.0], duration=1.0, dt=5e-3))
+    assert balance.total["constraint grip"] == pytest.approx(2.0 * 9.81 * 0.2, abs=1e-6)
+    assert np.abs(balance.residual).max() < 1e-6
+    # the same as a part of the tree
+    lift = sr.Mechanism("swing")
+    lift.add_body("hand")
+    lift.add_joint("hand", "fixed", "world", "hand")
+    lift.drive("hand", lambda t: ca.vertcat(0.3 * ca.sin(3 * t), 0, 0))
+    lift.add_body("rod", 1.0, com=(0, 0, -0.5), inertia=(0.1, 0.1, 0.1))
+    lift.add_joint("hinge", "revolute", "hand", "rod", axis=(0, 1, 0), damping=0.05)
+    balance = sr.energy_balance(sr.simulate(sr.System(lift), [0.4], duration=2.0, dt=2e-3))
+    assert balance.labels == ("joint damping hinge", "driven bodies")
+    assert balance.total["driven bodies"] > 1.0
+    assert np.abs(balance.residual).max() < 1e-8
+
+
+def test_ideal_constraints_and_springs_do_no_work():
+    """Redundant rows, a singular passage: nothing acts, so that the residual is the drift of the energy."""
+    run = sr.simulate(
+        sr.System(four_bar()), sr.System(four_bar()).assemble([0.5] * 3).q, duration=1.0, dt=1e-3
+    )
+    balance = sr.energy_balance(run)
+    assert set(balance.kinds) == {"actuator"}
+    assert not balance.work.any()
+    assert np.abs(balance.residual).max() == pytest.approx(run.energy_drift)
+
+
+def test_equations_of_ones_own():
+    system = sr.System.from_lagrangian(
+        nq=1,
+        lagrangian=lambda q, v, t: v[0] ** 2 / 2 - 2 * q[0] ** 2,
+        generalized_force=lambda q, v, t: -0.3 * v,
+        inputs=lambda q: ca.SX(1),
+    )
+    run = sr.simulate(system, [1.0], [0.0], duration=2.0, dt=2e-3, control=lambda q, v, t: ca.sin(t))
+    balance = sr.energy_balance(run)
+    assert balance.kinds == ("inputs", "passive force")
+    assert np.abs(balance.residual).max() < 1e-9
+
+
+def test_steps_in_time():
+    system = slider(friction=4.0)
+    balance = sr.energy_balance(
+        sr.simulate(system, [0.0], [3.0], duration=1.0, dt=1e-3, method="moreau-jean")
+    )
+    assert balance.work[-1].sum() == pytest.approx(-9.0 + 0.5 * 2 * (3 - 2.0) ** 2, abs=0.02)
+
+
+def test_the_error_of_the_quadrature_is_told():
+    t = np.linspace(0.0, 1.0, 15)
+    for power, exact in ((np.exp(3 * t), (np.exp(3.0) - 1) / 3), (np.cos(9 * t), np.sin(9.0) / 9)):
+        done, off = integral(t, power)
+        assert abs(done[-1] - exact) < off < 1e-2
+    both = np.concatenate([t, t + 1.0])
+    done, _ = integral(both, np.concatenate([0 * t, 1 + 0 * t]))
+    assert done[len(t) - 1] == done[len(t)] == 0.0
+    assert done[-1] == pytest.approx(1.0, abs=1e-14)
+
+
+def test_a_file_knows_it_too(tmp_path):
+    run = sr.simulate(slider(damping=0.8, friction=1.0), [0.0], [3.0], duration=0.5, dt=0.01)
+    again = sr.energy_balance(sr.Trajectory.load(run.save(tmp_path / "run.nc")))
+    assert again.total == sr.energy_balance(run).total
+
+
+def test_what_cannot_be_balanced_is_an_error(tmp_path):
+    balance = sr.energy_balance(sr.simulate(slider(damping=0.8), [0.0], [3.0], duration=0.1))
+    with pytest.raises(sr.ArgumentError, match=r"slider: no 'motor' does work; those that do: joint damping"):
+        balance.of("motor")
+    system = sr.System.from_lagrangian(nq=1, lagrangian=lambda q, v, t: v[0] ** 2 / 2)
+    path = sr.simulate(system, [0.0], [1.0], duration=0.1).save(tmp_path / "run.nc")
+    with pytest.raises(sr.ArgumentError, match="no system is known"):
+        sr.energy_balance(sr.Trajectory.load(path))
+
+
+def test_pictures_and_text(tmp_path):
+    system = sr.System(four_bar())
+    run = sr.simulate(
+        system, system.assemble([0.5] * 3).q, duration=0.5, dt=1e-2, control=lambda q, v, t: ca.sin(9 * t)
+    )
+    balance = sr.energy_balance(run)
+    assert str(balance).splitlines()[2].startswith("actuator motor")
+    balance.plot(tmp_path / "shares.png")
+    sr.plot.motor_diagram(balance, tmp_path / "motor.png")
+    assert all((tmp_path / name).stat().st_size > 5000 for name in ("shares.png", "motor.png"))
