@@ -22,6 +22,8 @@ from sarrus.linalg.ranked import CUT, Ranked, ranked
 TOLERANCE = 1e-10
 # Iterations of Newton's method and of the descent, the longest step [rad, m], and relative stiffness that is zero.
 _NEWTON, _DESCENT, _LONGEST, _NEUTRAL = 60, 400, 0.3, 1e-8
+# Stiffness relative to the forces at work over a length that may be rounding.
+_ROUNDING = 1e-13
 
 
 def loads_at_rest(system: System, q: Array, u: Array, tau: Array, t: float) -> Array:
@@ -254,19 +256,20 @@ class Rest:
         """Return the stiffness at a place of rest, and whether it is stable there."""
         k = self.stiffness(q, here)
         k = k @ (here.ways.T @ here.motions)
-        largest, least = float(np.abs(k).max(initial=0.0)), 1e-9 * self.size
+        length = self.system.characteristic.length
+        rounding = _ROUNDING * self.size * max(length, 1.0 / length)  # of forces that cancel
+        largest, least = float(np.abs(k).max(initial=0.0)), rounding / _NEUTRAL
         if (
             here.carried is not None
         ):  # contacts have made up for the forces at work: what is left may be rounding
-            length = self.system.characteristic.length
             least = self.size * min(length, 1.0 / length)
-            largest = max(largest, least)
+        largest = max(largest, least)
         symmetric = np.abs(k - k.T).max(initial=0.0) < 1e-9 * max(largest, 1e-300)
         k = (k + k.T) / 2 if symmetric else k
         values: np.ndarray = np.linalg.eigvalsh(k) if symmetric else np.linalg.eigvals(k)
         values = values[np.argsort(values.real, kind="stable")]
         zero = _NEUTRAL * max(float(np.abs(values).max(initial=0.0)), least)
-        stable = verdict(values, zero) if symmetric else self.flutter_verdict(q, here.motions, k)
+        stable = verdict(values, zero) if symmetric else self.flutter_verdict(q, here.motions, k, zero)
         if here.carried is not None:
             stable = here.carried.verdict(stable, here.motions, k, zero)
         return Stability(k, values, stable, int(np.count_nonzero(np.abs(values) <= zero)))
@@ -285,13 +288,14 @@ class Rest:
         left = float(np.linalg.norm(here.force + here.jacobian.T @ here.multipliers))
         return Status.OK if left <= TOLERANCE * self.size else Status.RIGID
 
-    def flutter_verdict(self, q: Array, motions: Array, stiffness: Array) -> bool | None:
+    def flutter_verdict(self, q: Array, motions: Array, stiffness: Array, zero: float) -> bool | None:
         """Return whether small undamped motions M ẍ + K x = 0 stay small, for an unsymmetric K."""
         mass = motions.T @ self.system.mass_matrix(q, self.t) @ motions
+        largest = float(np.linalg.eigvalsh(mass)[-1])
         if np.linalg.eigvalsh(mass)[0] <= 1e-12 * np.trace(mass):
             return None
         squares = np.linalg.eigvals(np.linalg.solve(mass, stiffness))
-        return verdict(squares, _NEUTRAL * float(np.abs(squares).max()))
+        return verdict(squares, max(_NEUTRAL * float(np.abs(squares).max()), zero / largest))
 
 
 def verdict(values: np.ndarray, zero: float) -> bool | None:

@@ -20,6 +20,7 @@ from sarrus.dynamics.system import System
 from sarrus.dynamics.units import velocity_units
 from sarrus.linalg.dense import product
 from sarrus.linalg.ranked import ranked
+from sarrus.linear.neutral import Staircase, stable, staircase
 from sarrus.linear.outputs import output_units
 from sarrus.linear.vibration_mode import VibrationMode, swing
 
@@ -111,15 +112,39 @@ class LinearSystem:
     # --- modes -------------------------------------------------------------------------------------
 
     @cached_property
+    def _staircase(self) -> Staircase:
+        return staircase(self)
+
+    @cached_property
     def _modes(self) -> tuple[np.ndarray, np.ndarray]:
-        values, vectors = np.linalg.eig(self.A)
-        order = np.lexsort((values.imag, values.real, np.round(np.abs(values), 12)))
+        values, vectors = self._staircase.eigenvectors if self.neutral else np.linalg.eig(self.A)
+        order = np.lexsort((values.imag, values.real, np.round(np.abs(values), 12), np.abs(values) > 0.0))
         return values[order].astype(complex), vectors[:, order].astype(complex)
 
     @property
     def eigenvalues(self) -> np.ndarray:
-        """Eigenvalues s of A (n,) [1/s], slowest first. Invariant under the choice of coordinates at equilibria."""
+        """Eigenvalues s of A (n,) [1/s], slowest first. Invariant under the choice of coordinates at equilibria.
+
+        Those of neutral directions are exactly zero and come first.
+        """
         return self._modes[0]
+
+    @property
+    def neutral(self) -> tuple[int, ...]:
+        """Indices of the eigenvalues of neutral directions, the first ones; empty without nonholonomic constraints.
+
+        Where a vehicle is, where it points, how far its wheels have turned, and how fast it goes where it may go at any
+        speed: zeros of A that are exact, in chains or not. Their columns of ``mode_shapes`` span what they move.
+        """
+        return tuple(range(self._staircase.neutral))
+
+    @property
+    def neutral_velocities(self) -> tuple[str, ...]:
+        """Names of the velocities of the mechanism that take part in neutral directions."""
+        stairs, nv = self._staircase, self.system.nv
+        ways = product(self.tangent[:nv], stairs.scale[:, None] * stairs.basis[:, : stairs.neutral])
+        sizes = np.abs(ways).max(axis=1, initial=0.0) * self.system.characteristic.columns
+        return tuple(name for name, size in zip(self.system.velocity_names, sizes) if size > 1e-9)
 
     @property
     def natural_frequencies(self) -> Array:
@@ -173,10 +198,17 @@ class LinearSystem:
         """Write an animated GIF of a mode; options are those of `sarrus.plot.vibration_mode`."""
         return later("plotting.plot", "vibration_mode")(self, mode, path, **options)
 
-    @property
-    def stable(self) -> bool:
-        """Whether all eigenvalues have negative real parts."""
-        return bool(np.all(self.eigenvalues.real < 0.0))
+    @cached_property
+    def stable(self) -> bool | None:
+        """True where all eigenvalues but the neutral ones have negative real parts, False where one has a positive one.
+
+        None where the linear model does not tell: a real part is zero within rounding, as those of undamped modes are,
+        all eigenvalues are neutral, or a zero one is neutral at this state alone. Rounding does not decide: what an
+        eigenvalue may be wrong by follows from its condition number (Wilkinson, The Algebraic Eigenvalue Problem, 1965,
+        chapter 2). With neutral directions it is the rest of the motion that is stable: a bicycle may be, though it
+        goes elsewhere after a push.
+        """
+        return stable(self, self._staircase)
 
     # --- other forms -------------------------------------------------------------------------------
 
