@@ -21,6 +21,7 @@ CLOSURES = (
     "weld", "point", "revolute", "prismatic", "screw", "cylindrical", "universal", "planar", "distance",
     "point_on_line", "point_on_plane",
 )  # fmt: skip
+ROLLINGS = ("disc", "ball", "knife_edge", "omni", "cone")
 GRAVITY = (0.6, -1.1, -9.4)
 MODES = {"traced": la.TRACED, "cholesky": la.CHOLESKY, "null_space": la.NULL_SPACE}
 
@@ -139,10 +140,13 @@ def random_tree(
 
 
 def close_loops(plan: Blueprint, q: Array, kinds: tuple[str, ...] = CLOSURES) -> Mechanism:
-    """Add closures of these kinds between random bodies, such that all of them are closed at q."""
+    """Add closures of these kinds, or `ROLLINGS`, between random bodies, such that all of them are closed at q."""
     frames = placements(plan, q)
     for k, kind in enumerate(kinds):
         one, two = (str(name) for name in plan.rng.choice(list(frames), 2, replace=False))
+        if kind in ROLLINGS:
+            roll(plan, f"c{k}", kind, two, one, frames)
+            continue
         pose1, axis, pitch = random_pose(plan.rng), unit(plan.rng), 0.7
         displaced, across = displacement(kind, axis, pitch, plan.rng)
         pose2 = frames[two].inverse() @ frames[one] @ pose1 @ displaced
@@ -153,12 +157,40 @@ def close_loops(plan: Blueprint, q: Array, kinds: tuple[str, ...] = CLOSURES) ->
     return plan.mechanism
 
 
+def roll(plan: Blueprint, name: str, kind: str, body: str, ground: str, frames: dict[str, Pose]) -> None:
+    """Let a body roll on another: a random plane through the point where it touches."""
+    rng = plan.rng
+    centre, axis, radius, half_angle = 0.4 * rng.standard_normal(3), unit(rng), rng.uniform(0.2, 0.6), 0.0
+    if kind == "knife_edge":
+        radius = 0.0
+    lean = rng.uniform(-0.6, 0.6)
+    if kind == "cone":
+        half_angle = rng.uniform(0.3, 1.0)
+        lean = np.sin(half_angle)
+    up = rotation_about(axis, rng.uniform(0, 6)) @ perpendicular_to(axis)  # in the plane of the circle
+    normal = lean * axis + np.sqrt(1 - lean**2) * up
+    low = centre - radius * (normal if kind == "ball" else up)
+    if kind == "cone":
+        low = centre
+    carried = frames[ground].inverse() @ frames[body]
+    along = carried.rotation @ perpendicular_to(normal)
+    plan.mechanism.add_rolling(
+        name, kind, body, ground, radius=radius, centre=centre, axis=axis, half_angle=half_angle,
+        origin=carried.apply(low + rng.uniform(-1, 1) * np.cross(normal, axis)), normal=carried.rotation @ normal,
+        tangent=along, roller_angle=rng.uniform(0.3, 1.5),
+    )  # fmt: skip
+
+
 LOOPS = {
     "hinges": (("revolute", "revolute", "prismatic", "revolute", "revolute"), ("point", "distance")),
     "quaternions": (("free", "spherical", "revolute", "spherical"), ("point", "universal", "point_on_line")),
     "mixed": (("planar", "cylindrical", "screw", "universal", "spherical"), ("cylindrical", "distance")),
     "redundant": (("free", "spherical", "revolute"), ("point", "point", "distance")),
+    "rolling": (("free", "revolute", "free", "spherical"), ("distance", "disc", "ball", "omni")),
 }
+
+
+HOLONOMIC = tuple(kind for kind in LOOPS if kind != "rolling")
 
 
 def random_loop(kind: str) -> tuple[Mechanism, Array]:

@@ -8,6 +8,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from conftest import load_example
+from mechanisms import HOLONOMIC
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError, SolveError
 from sarrus.dynamics.system import System
@@ -15,7 +16,7 @@ from sarrus.linear.along import linearize_along
 from sarrus.linear.linear_system import LinearSystem
 from sarrus.linear.linearize_at import linearize_at
 from sarrus.simulation.simulate import simulate
-from test_linearization import LOOPS, Nonlinear, looped, own, pendulum, shipped
+from test_linearization import Nonlinear, looped, own, pendulum, shipped
 
 MATRICES = ("A", "B", "E", "affine")
 
@@ -27,12 +28,12 @@ def assert_same(models: object, k: int, single: LinearSystem) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", [*LOOPS, "five_bar", "bricard free", "stewart", "quadruped", "driven", "friction"]
+    "name", [*HOLONOMIC, "five_bar", "bricard free", "stewart", "quadruped", "driven", "friction"]
 )
 def test_one_state_is_first_order_taylor(name: str) -> None:
     """Redundant rows, quaternions, driven constraints and forces in time, controls."""
     system, q, v, u, t = (
-        looped(name) if name in LOOPS else own(name) if name in ("driven", "friction") else shipped(name)
+        looped(name) if name in HOLONOMIC else own(name) if name in ("driven", "friction") else shipped(name)
     )
     models = linearize_along(system, [q, q], [v, v], [u, u], t=[t, t])
     single = linearize_at(system, q, v, u, t=t)

@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 
 import sarrus as sr
 from conftest import load_example
-from mechanisms import CLOSURES, close_loops, random_coordinates, random_tree
+from mechanisms import CLOSURES, ROLLINGS, close_loops, random_coordinates, random_tree
 from sarrus.base.arrays import Array
 from sarrus.base.errors import SolveError
 from sarrus.dynamics.derivatives import along
@@ -72,7 +72,7 @@ def assert_pieces_agree(system: System) -> None:
         assert_allclose(one[name] / scale, expected / scale, atol=2e-13, err_msg=name)
 
 
-@pytest.mark.parametrize("closures", [CLOSURES[0:4], CLOSURES[4:8], CLOSURES[8:11]], ids=" ".join)
+@pytest.mark.parametrize("closures", [CLOSURES[0:4], CLOSURES[4:8], CLOSURES[8:11], ROLLINGS], ids=" ".join)
 def test_recursion_agrees_for_every_joint_and_closure(closures: tuple[str, ...]) -> None:
     """Joints of all kinds in random trees, with springs and dampers."""
     plan = random_tree(len(closures[0]), ("free", "universal", "spherical", "screw", "planar"))

@@ -81,6 +81,7 @@ if TYPE_CHECKING:
     from sarrus.dynamics.body_motion import BodyJacobian, CentroidalMotion
     from sarrus.dynamics.branches import Branch
     from sarrus.dynamics.carried_load import CarriedLoad, ContactForces, TouchForces
+    from sarrus.dynamics.rolling_contacts import RollingContact
     from sarrus.dynamics.sensing import Readings
     from sarrus.dynamics.solves import Assembly, ForwardDynamics, InverseDynamics
     from sarrus.dynamics.system import System
@@ -121,6 +122,7 @@ _NAMES = {
     "sarrus.dynamics.system": "System",
     "sarrus.dynamics.body_motion": "BodyJacobian CentroidalMotion",
     "sarrus.dynamics.solves": "Assembly ForwardDynamics InverseDynamics",
+    "sarrus.dynamics.rolling_contacts": "RollingContact",
     "sarrus.dynamics.sensing": "Readings",
     # Motion
     "sarrus.simulation.simulate": "simulate",
@@ -232,6 +234,7 @@ __all__ = [
     "Readings",
     "Recording",
     "Reduction",
+    "RollingContact",
     "Rollout",
     "SarrusError",
     "Shape",

@@ -126,7 +126,7 @@ def print_info(system: System, path: Path) -> None:
     assert mechanism is not None
     out.print(f"[bold]{escape(mechanism.name)}[/]  [dim]{escape(str(path))}[/]", soft_wrap=True)
     tables = [_bodies(mechanism), _joints(mechanism)]
-    if mechanism.closures or mechanism.couplings:
+    if mechanism.closures or mechanism.couplings or mechanism.rollings:
         tables.append(_closures(mechanism))
     if mechanism.contacts:
         tables.append(_contacts(mechanism))
@@ -190,6 +190,10 @@ def _closures(mechanism: Mechanism) -> Table:
     rows += [
         (c.name, "coupling", ", ".join(term.coordinate for term in c.terms), c.row_names)
         for c in mechanism.couplings.values()
+    ]
+    rows += [
+        (r.name, f"rolling {r.kind}", f"{r.ground}, {r.body}", r.row_names)
+        for r in mechanism.rollings.values()
     ]
     return _table(("closure", "kind", "between", "rows"), ((*row, str(len(names))) for *row, names in rows))
 

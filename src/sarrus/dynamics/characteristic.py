@@ -128,6 +128,9 @@ def _distances(mechanism: Mechanism) -> Iterator[tuple[str, float]]:
             yield element.body1, dense.norm(element.pose1.position)
             yield element.body2, dense.norm(element.pose2.position)
             yield element.body2, element.length
+    for rolling in mechanism.rollings.values():
+        yield rolling.body, dense.norm(rolling.centre)
+        yield rolling.body, rolling.radius
     for contact in mechanism.contacts.values():
         yield contact.body, dense.norm(contact.point)
     for spring in mechanism.springs.values():

@@ -9,6 +9,7 @@ from sarrus.base.errors import ArgumentError, SolveError
 from sarrus.dynamics.descent import data_of
 from sarrus.dynamics.evaluations import Evaluations
 from sarrus.dynamics.measures import open_by
+from sarrus.dynamics.rolling_contacts import why_not_finite
 
 # A state farther from the constraints than this [rad, characteristic lengths] is an error, where the digits of the
 # model close its loops better than that.
@@ -52,6 +53,14 @@ def require_at(system: Evaluations, x: Array, which: str = "", also: str = "") -
     if (np.abs(factors * residuals) <= OPEN).all():
         return
     v, t, phi, psi = x[system.parts.v], float(x[system.parts.t]), residuals[:nh], residuals[nh:]
+    if not np.isfinite(psi).all():
+        row = int(np.argmin(np.isfinite(psi)))
+        name = system.constraint_names[row]
+        raise SolveError(
+            f"{system.name}: constraint {name!r} has a velocity that is not finite at {which}q"
+            f"{why_not_finite(system, row)}",
+            element=name,
+        )
     if not np.abs(size.rows[:nh] * phi).max(initial=0.0) <= data_of(system).closed(OPEN):
         require_closed(system, x[system.parts.q], t, f"{which}q", f"close them with system.assemble(q){also}")
     rows = np.abs(psi)

@@ -100,6 +100,8 @@ def descend(
             return q, iteration
         root = metric_root(plant, q, t, basis)
         rows = factors[:, None] * _along(basis, system.constraint_jacobian(q, t=t)[: system.nh])
+        if not np.isfinite(rows).all():  # no direction to go
+            return q, iteration
         weighted = ranked(in_metric(rows, root), relative=cut if size < fine else least)
         improved = False
         for _ in range(_DAMPINGS):

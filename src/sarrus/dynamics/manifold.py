@@ -16,6 +16,7 @@ from sarrus.dynamics.closed_state import OPEN, require_closed
 from sarrus.dynamics.descent import Rows, data_of, descend
 from sarrus.dynamics.evaluations import Evaluations
 from sarrus.dynamics.measures import open_by
+from sarrus.dynamics.rolling_contacts import why_not_finite
 from sarrus.linalg import dense
 from sarrus.linalg.ranked import CUT, ranked
 
@@ -37,9 +38,11 @@ def finite_jacobian(system: Evaluations, q: Array, t: float = 0.0, v: Array | No
     jacobian = system.constraint_jacobian(q, v, t)
     bad = ~np.isfinite(jacobian).all(axis=1)
     if bad.any():
-        name = system.constraint_names[int(np.argmax(bad))]
+        row = int(np.argmax(bad))
+        name, why = system.constraint_names[row], why_not_finite(system, row)
         raise SolveError(
-            f"{system.name}: constraint {name!r} has a derivative that is not finite at q = {q}", element=name
+            f"{system.name}: constraint {name!r} has a derivative that is not finite at q = {q}{why}",
+            element=name,
         )
     return jacobian
 

@@ -21,6 +21,7 @@ from sarrus.dynamics.inverse_dynamics import inverse_dynamics
 from sarrus.dynamics.model import Model
 from sarrus.dynamics.options import Options
 from sarrus.dynamics.ranks import project_velocity
+from sarrus.dynamics.rolling_contacts import rolling
 from sarrus.dynamics.sensing import sensors
 from sarrus.dynamics.solves import ForwardDynamics
 from sarrus.dynamics.workspace import Workspace
@@ -170,6 +171,7 @@ class System(Evaluations):
     assemble = assemble
     jacobian = jacobian
     centroidal = centroidal
+    rolling = rolling
     project_velocity = _of_workspace(project_velocity)
 
     # --- solves ------------------------------------------------------------------------------------

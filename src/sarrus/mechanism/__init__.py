@@ -16,6 +16,7 @@ from sarrus.mechanism.elements import (
 from sarrus.mechanism.joint import Joint
 from sarrus.mechanism.keyframe import Keyframe
 from sarrus.mechanism.report import Entry, ImportReport
+from sarrus.mechanism.rolling import Rolling
 from sarrus.mechanism.sensor import Sensor
 from sarrus.mechanism.tendons import Pulley, Tendon, TendonJoint, TendonPoint, Wrap
 from sarrus.mechanism.transmissions import (
@@ -41,6 +42,7 @@ __all__ = [
     "Keyframe",
     "ParentTransmission",
     "Pulley",
+    "Rolling",
     "Sensor",
     "SiteTransmission",
     "SliderCrank",

@@ -37,8 +37,12 @@ from sarrus.mechanism.joint import Joint
 from sarrus.mechanism.keyframe import Keyframe
 from sarrus.mechanism.pose import Pose, scalar, vector
 from sarrus.mechanism.report import ImportReport
+from sarrus.mechanism.rolling import Rolling, RollingRows
 from sarrus.mechanism.sensor import MAGNETIC_FIELD, Sensor
 from sarrus.mechanism.tendons import Tendon
+
+# What has rows of A.
+Constraint = Closure | Coupling | Contact | RollingRows
 
 
 @cache
@@ -68,6 +72,7 @@ class Description:
     report: ImportReport
     closures: dict[str, Closure]
     couplings: dict[str, Coupling]
+    rollings: dict[str, Rolling]
     contacts: dict[str, Contact]
     patches: dict[str, ContactPatch]
     springs: dict[str, SpringDamper]
@@ -194,10 +199,21 @@ class Description:
         """Names of the velocities v in order."""
         return tuple(name for joint in self.joints() for name in joint.velocity_names)
 
-    def constraints(self) -> tuple[Closure | Coupling | Contact, ...]:
-        """Closures, couplings and contacts that stick or are frictionless, in the order of their rows."""
+    def constraints(self) -> tuple[Constraint, ...]:
+        """Return what has rows of A, in their order: those that are holonomic, then those that are not.
+
+        Closures, couplings, heights of what rolls, contacts that stick or are frictionless; then slips of what rolls.
+        Where a contact sticks, its tangential rows hold a place: they are holonomic too.
+        """
         contacts = (contact for contact in self.contacts.values() if not contact.slides)
-        return (*self.closures.values(), *self.couplings.values(), *contacts)
+        parts = [part for rolling in self.rollings.values() for part in rolling.parts]
+        return (
+            *self.closures.values(),
+            *self.couplings.values(),
+            *(part for part in parts if part.holonomic),
+            *contacts,
+            *(part for part in parts if not part.holonomic),
+        )
 
     def snapshot(self) -> Self:
         """Return a copy that later additions to this mechanism do not change; the elements are shared."""
@@ -230,6 +246,7 @@ class Description:
         return (
             f"{type(self).__name__}({self.name!r}: {len(self._bodies)} bodies, "
             f"{len(list(self.joints()))} joints, {len(self.closures) + len(self.couplings)} closures"
+            + (f", {len(self.rollings)} rolling" if self.rollings else "")
             + (f", {len(self.contacts)} contacts" if self.contacts else "")
             + (f"; of {Path(self.report.source).name} {self.report.headline()})" if len(self.report) else ")")
         )
@@ -246,7 +263,9 @@ class Description:
 
     def _fresh_constraint(self, name: str, kind: str) -> Label:
         """Return how errors about a constraint begin; raise where another, or a contact patch, has the name."""
-        return self._fresh(name, kind, self.closures, self.couplings, self.contacts, self.patches)
+        parts = {part.name for rolling in self.rollings.values() for part in rolling.parts}
+        tables = self.closures, self.couplings, self.contacts, self.patches, self.rollings
+        return self._fresh(name, kind, *tables, parts)
 
     def _fresh(self, name: str, kind: str, *taken: Container[str]) -> Label:
         """Return how errors about a new element begin; raise where its name is empty or in one of the tables."""

@@ -198,8 +198,28 @@ class Closure:
         return tuple(f"{self.name}.{row}" for row in CLOSURE_ROWS[self.kind])
 
 
+class OnPlane:
+    """What ties a ``body`` to a plane of another, through ``origin`` with ``normal``, in axes of the ``ground``."""
+
+    name: str
+    body: str
+    ground: str
+    origin: Array
+    normal: Array
+    tangent1: Array
+    tangent2: Array
+
+    def same_plane(self, other: OnPlane) -> bool:
+        """Tell whether the other one has the same plane, to 1e-9 m and rad."""
+        return (
+            self.ground == other.ground
+            and np.abs(self.normal - other.normal).max() < _SAME_PLANE
+            and abs(float(self.normal @ (self.origin - other.origin))) < _SAME_PLANE
+        )
+
+
 @dataclass(frozen=True, eq=False)
-class Contact:
+class Contact(OnPlane):
     """A unilateral contact of a point of ``body`` with a plane of ``ground``.
 
     ``point`` [m] is in axes of the body; ``origin`` [m], a point of the plane, and the unit vectors ``normal``
@@ -239,17 +259,9 @@ class Contact:
         """Whether its friction has a limit: then its rows are none of the constraints'."""
         return self.friction == "coulomb"
 
-    def same_plane(self, other: Contact) -> bool:
-        """Tell whether the other contact has the same plane, to 1e-9 m and rad."""
-        return (
-            self.ground == other.ground
-            and np.abs(self.normal - other.normal).max() < _SAME_PLANE
-            and abs(float(self.normal @ (self.origin - other.origin))) < _SAME_PLANE
-        )
 
-
-def first_on_planes(contacts: Sequence[Contact]) -> list[int]:
-    """Return for every contact the index of the first one with the same plane."""
+def first_on_planes(contacts: Sequence[OnPlane]) -> list[int]:
+    """Return for every contact, or what else is tied to a plane, the index of the first one with the same plane."""
     firsts: list[int] = []
     for k, contact in enumerate(contacts):
         firsts.append(next((i for i in firsts if contact.same_plane(contacts[i])), k))

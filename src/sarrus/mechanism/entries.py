@@ -10,6 +10,7 @@ a joint      anchor.x y z; stiffness; damping, armature, spring_reference, follo
 a closure    pose1.x y z, pose2.x y z; length of a distance; pitch of a screw
 a coupling   COORDINATE.k, the coefficient of (q − reference)^k, as in gear.motor.1
 a contact    point.x y z, origin.x y z
+a rolling    centre.x y z, origin.x y z; radius, half_angle, roller_angle where it has them
 a spring     stiffness, damping; rest_length where it is one number, else rest_length.lower and rest_length.upper;
              point1.x y z, point2.x y z where it is between points
 a tendon     stiffness, damping, armature; rest_length as of a spring
@@ -44,6 +45,7 @@ KINDS = (
     "closure",
     "coupling",
     "contact",
+    "rolling",
     "spring",
     "tendon",
     "actuator",
@@ -127,6 +129,14 @@ def _entries(d: Description) -> Iterator[Entry]:
                 yield Entry("coupling", coupling.name, f"{term.coordinate}.{k}", "terms", ((i, k),), value)
     for contact in d.contacts.values():
         yield from _point("contact", contact, "point", "origin")
+    for rolling in d.rollings.values():
+        yield from _point("rolling", rolling, "centre", "origin")
+        if rolling.kind != "knife_edge":
+            yield _number("rolling", rolling, "radius", 0.0, positive=True)
+        if rolling.kind == "cone":
+            yield _number("rolling", rolling, "half_angle", 0.0, positive=True)
+        if rolling.kind == "omni":
+            yield _number("rolling", rolling, "roller_angle")
     for spring in d.springs.values():
         yield from _of_spring("spring", spring, least=0.0)
         yield from _point("spring", spring, "point1", "point2")

@@ -30,12 +30,19 @@ from sarrus.mechanism.pose import (
     unit_vector,
     vector,
 )
+from sarrus.mechanism.rolling_builder import RollingBuilder
 from sarrus.mechanism.sensor_builder import SensorBuilder
 from sarrus.mechanism.tendon_builder import TendonBuilder
 
 
 class Mechanism(
-    ClosureBuilder, FloorContactBuilder, GeometryBuilder, ForceBuilder, SensorBuilder, TendonBuilder
+    ClosureBuilder,
+    RollingBuilder,
+    FloorContactBuilder,
+    GeometryBuilder,
+    ForceBuilder,
+    SensorBuilder,
+    TendonBuilder,
 ):
     """A mechanism as data: build it here, or load it with `sarrus.load`; `sarrus.System` compiles it.
 
@@ -50,7 +57,8 @@ class Mechanism(
     Joints of the tree are ordered depth first, children in the order in which they were added, which is
     MuJoCo's order; so are the coordinates.
 
-    Bodies and joints are added here, ``ClosureBuilder`` adds constraints, ``FloorContactBuilder`` unilateral contacts,
+    Bodies and joints are added here, ``ClosureBuilder`` adds constraints, ``RollingBuilder`` wheels, balls, blades and
+    cones that roll, ``FloorContactBuilder`` unilateral contacts,
     ``GeometryBuilder`` geometries and contacts between them,
     ``ForceBuilder`` forces, ``TendonBuilder`` tendons, ``SensorBuilder`` sensors, and ``Description`` holds the data
     and reads it.

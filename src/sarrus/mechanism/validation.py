@@ -71,7 +71,7 @@ def _build_tree(built: Mechanism, mechanism: Mechanism) -> None:
 
 
 def _build_constraints(built: Mechanism, mechanism: Mechanism) -> None:
-    """Add closures, tendons, couplings and contacts."""
+    """Add closures, tendons, couplings, what rolls, and contacts."""
     for c in mechanism.closures.values():
         axis, axis2 = c.pose1.rotation.T @ c.axis1, c.pose2.rotation.T @ c.axis2
         built.add_closure(**_given(c, axis1=None, axis2=axis2), axis=axis)
@@ -81,6 +81,8 @@ def _build_constraints(built: Mechanism, mechanism: Mechanism) -> None:
         terms = {term.coordinate: term.coefficients for term in coupling.terms}
         references = {term.coordinate: term.reference for term in coupling.terms}
         built.add_coupling(coupling.name, terms, references, active=coupling.active)
+    for rolling in mechanism.rollings.values():
+        built.add_rolling(**_given(rolling, tangent1=None, tangent2=None), tangent=rolling.tangent1)
     for contact in mechanism.contacts.values():
         label = Label("contact", contact.name)
         offset = float(contact.normal @ vector(contact.origin, 3, "origin", label))

@@ -28,6 +28,8 @@ t1 t2            d along the two tangents minus the anchors, where the point tou
                  multiplier: friction on the body [N]
 ===============  ================================================================================
 
+Rows of what rolls are in `sarrus.multibody.rolling`.
+
 Rows n1, n2 vanish where u and u2 are parallel and where they are opposite. Closures that have them (revolute,
 cylindrical, screw, planar) mean parallel: `System.assemble` looks for such an assembly and names in
 ``antiparallel`` the closures for which it finds none. Motion cannot turn one into the other while they hold.

@@ -14,8 +14,10 @@ from dataclasses import dataclass
 import casadi as ca
 import numpy as np
 
-from sarrus.mechanism.elements import WORLD, Actuator, Closure, Contact, Coupling, SpringDamper
+from sarrus.mechanism.description import Constraint
+from sarrus.mechanism.elements import WORLD, Actuator, Closure, Contact, SpringDamper
 from sarrus.mechanism.mechanism import Mechanism
+from sarrus.mechanism.rolling import RollingRows
 from sarrus.mechanism.tendons import Segment, Tendon, TendonJoint, segments
 from sarrus.mechanism.transmissions import (
     ParentTransmission,
@@ -26,6 +28,7 @@ from sarrus.mechanism.transmissions import (
 from sarrus.multibody.closures import closure_residual, contact_residual, coupling_residual
 from sarrus.multibody.frames import Frames, JetFrames
 from sarrus.multibody.jet import ZERO_LENGTH, Jet, constant, norm, through
+from sarrus.multibody.rolling import rolling_residual
 from sarrus.multibody.rotations import conjugate, product, quaternion_matrix, quaternion_rotation_vector
 from sarrus.multibody.tree import Tree, relative_quaternion
 from sarrus.multibody.wrapping import wrapped_length
@@ -83,7 +86,7 @@ def _stretch(segment: Segment, frames: JetFrames) -> Jet:
 
 
 def constraint_residual(
-    constraint: Closure | Coupling | Contact,
+    constraint: Constraint,
     mechanism: Mechanism,
     frames: JetFrames,
     coordinates: dict[str, Jet],
@@ -92,9 +95,11 @@ def constraint_residual(
     if isinstance(constraint, Closure):
         carrier = mechanism.carrier(constraint.body1, constraint.body2)
         return closure_residual(constraint, frames.seen_from(carrier))
-    if isinstance(constraint, Contact):
-        carrier = mechanism.carrier(constraint.ground, constraint.body)
-        return contact_residual(constraint, frames.seen_from(carrier))
+    if isinstance(constraint, (Contact, RollingRows)):
+        own = frames.seen_from(mechanism.carrier(constraint.ground, constraint.body))
+        if isinstance(constraint, Contact):
+            return contact_residual(constraint, own)
+        return rolling_residual(constraint, own)
     named = {}
     for name in (term.coordinate for term in constraint.terms):
         kind, _, tendon = name.partition(":")

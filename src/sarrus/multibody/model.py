@@ -7,7 +7,8 @@ from collections.abc import Iterable
 import casadi as ca
 
 from sarrus.equations.equations import ContactRows, Equations
-from sarrus.mechanism.elements import Closure, Contact, CoordinateSpring, Coupling, SpringDamper
+from sarrus.mechanism.description import Constraint
+from sarrus.mechanism.elements import Contact, CoordinateSpring, Coupling, SpringDamper
 from sarrus.mechanism.mechanism import Mechanism
 from sarrus.mechanism.tendons import Tendon
 from sarrus.multibody import actuators, forces
@@ -89,7 +90,7 @@ def constraint_rows(
     switches: Switches,
     start: tuple[ca.SX, ca.SX, list[float]] | None,
 ) -> Jet:
-    """Return the jet of all rows.
+    """Return the jet of all rows; its value has the holonomic ones alone, which come first.
 
     ``start`` are the symbols q, those of the parameters, and the values of these at the start; without it the
     anchors of contacts are left where the planes have their origin.
@@ -113,7 +114,7 @@ def body_placements(tree: Tree, bodies: Iterable[str], q: ca.SX) -> ca.SX:
 
 def _anchors(
     mechanism: Mechanism,
-    constraint: Closure | Coupling | Contact,
+    constraint: Constraint,
     residual: Jet,
     start: tuple[ca.SX, ca.SX, list[float]] | None,
 ) -> dict[int, float]:
@@ -128,16 +129,17 @@ def _anchors(
 
 
 def _contact_rows(mechanism: Mechanism) -> tuple[ContactRows, ...]:
-    """Return where the contacts are among the rows: they come last."""
-    contacts = [contact for contact in mechanism.contacts.values() if not contact.slides]
-    start = sum(len(c.row_names) for c in mechanism.constraints()) - sum(len(c.row_names) for c in contacts)
-    out = []
-    for contact in contacts:
-        end = start + len(contact.row_names)
-        tangential = tuple(range(start + 1, end))
-        out.append(
-            ContactRows(contact.name, start, tangential, contact.restitution, contact.friction_coefficient)
-        )
+    """Return where the contacts are among the rows."""
+    out, start = [], 0
+    for element in mechanism.constraints():
+        end = start + len(element.row_names)
+        if isinstance(element, Contact):
+            tangential = tuple(range(start + 1, end))
+            out.append(
+                ContactRows(
+                    element.name, start, tangential, element.restitution, element.friction_coefficient
+                )
+            )
         start = end
     return tuple(out)
 

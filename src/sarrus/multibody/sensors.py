@@ -16,6 +16,7 @@ from sarrus.base.arrays import Array
 from sarrus.equations.equations import Equations
 from sarrus.equations.symbolic import stacked
 from sarrus.mechanism import sensor as kinds
+from sarrus.mechanism.description import Constraint
 from sarrus.mechanism.elements import WORLD, Actuator, Closure, Coupling
 from sarrus.mechanism.mechanism import Mechanism
 from sarrus.mechanism.pose import Pose
@@ -346,7 +347,7 @@ class _Measuring:
         return ca.substitute(wrench, twist, ca.SX.zeros(6))
 
 
-def _acts_across(constraint: Closure | Coupling | Touching, below: set[str]) -> bool:
+def _acts_across(constraint: Constraint | Touching, below: set[str]) -> bool:
     """Tell whether a constraint ties some bodies to others, past the joints."""
     if isinstance(constraint, Coupling):
         return any(term.coordinate.startswith("tendon:") for term in constraint.terms)

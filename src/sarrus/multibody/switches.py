@@ -8,7 +8,8 @@ import casadi as ca
 
 from sarrus.base.errors import ModelError
 from sarrus.equations.equations import activity_parameter, anchor_parameter, stick_parameter
-from sarrus.mechanism.elements import Closure, Contact, Coupling
+from sarrus.mechanism.description import Constraint
+from sarrus.mechanism.elements import Contact
 from sarrus.multibody.jet import Jet
 
 
@@ -28,9 +29,7 @@ class Switches:
         """Column of the symbols in the order of ``values``."""
         return ca.vertcat(ca.SX(0, 1), *self._symbols)
 
-    def apply(
-        self, constraint: Closure | Coupling | Contact, rows: Jet, anchors: Mapping[int, float] | None = None
-    ) -> Jet:
+    def apply(self, constraint: Constraint, rows: Jet, anchors: Mapping[int, float] | None = None) -> Jet:
         """Return the rows, times zero or one where the constraint comes and goes.
 
         ``anchors`` gives the rows that hold what was there when the constraint was closed their values at the start.

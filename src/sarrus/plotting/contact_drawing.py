@@ -1,4 +1,7 @@
-"""Contacts in drawings: their points, pieces of the planes under them, and outlines of the friction cones."""
+"""Contacts in drawings: their points, pieces of the planes under them, and outlines of the friction cones.
+
+What rolls is drawn as contacts are, with the point at which it touches.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +16,11 @@ from matplotlib.collections import LineCollection, PolyCollection
 from scipy.spatial import ConvexHull
 
 from sarrus.base.arrays import Array
-from sarrus.mechanism.elements import Contact, first_on_planes
+from sarrus.mechanism.elements import Contact, OnPlane, first_on_planes
 from sarrus.mechanism.mechanism import Mechanism
+from sarrus.mechanism.rolling import Rolling
 from sarrus.plotting.picture_plane import View
+from sarrus.plotting.rolling_drawing import places_of
 from sarrus.plotting.skeleton import build_skeleton, placements
 from sarrus.plotting.style import FAINT, INK, colour
 
@@ -35,7 +40,7 @@ class ContactMarks:
 
     Attributes
     ----------
-    points : (frames, contacts, 2).
+    points : (frames, contacts and what rolls, 2).
     lines : (frames, segments, 2, 2), the pieces of planes.
     cones : (frames, cones, 1 + rim, 2), apex and rim of the friction cones of the contacts that have a coefficient.
     touching : (frames, cones) bool, where the point is at its plane and the cone is drawn.
@@ -61,24 +66,29 @@ def contact_marks(
 ) -> ContactMarks:
     """Return the marks for configurations q (frames, nq) at times t, in proportion to the mechanism."""
     size = max(float(np.ptp(build_skeleton(mechanism).place(system, q[:1])[0], axis=0).max()), 1e-3)
-    contacts = list(mechanism.contacts.values())
+    contacts: list[Contact | Rolling] = [*mechanism.contacts.values(), *mechanism.rollings.values()]
     index = mechanism.body_numbers
     positions, rotations = placements(system, q, t)
     points = np.empty((len(q), len(contacts), 3))
     seen = np.empty((len(q), len(contacts), 3))  # from the plane's origin, in axes of the ground
     for k, contact in enumerate(contacts):
         body, ground = index[contact.body], index[contact.ground]
-        points[:, k] = positions[:, body] + rotations[:, body] @ contact.point
+        if isinstance(contact, Rolling):
+            points[:, k] = places_of(contact, index, positions, rotations).low
+        else:
+            points[:, k] = positions[:, body] + rotations[:, body] @ contact.point
         seen[:, k] = (
             np.einsum("fji,fj->fi", rotations[:, ground], points[:, k] - positions[:, ground])
             - contact.origin
         )
     normals = np.array([contact.normal for contact in contacts]).reshape(-1, 3)
     gaps = np.einsum("fki,ki->fk", seen, normals)
-    rough = [k for k, contact in enumerate(contacts) if contact.friction_coefficient]
+    numbered = list(enumerate(mechanism.contacts.values()))
+    coned = [(k, contact) for k, contact in numbered if contact.friction_coefficient]
+    rough = [k for k, _ in coned]
     cones = np.empty((len(q), len(rough), 1 + len(_RIM), 3))
-    for place, k in enumerate(rough):
-        turned = rotations[:, index[contacts[k].ground]] @ _cone(contacts[k], _SLANT * size).T
+    for place, (k, contact) in enumerate(coned):
+        turned = rotations[:, index[contact.ground]] @ _cone(contact, _SLANT * size).T
         cones[:, place] = points[:, k, None] + turned.swapaxes(1, 2)
     lines = [np.empty((len(q), 0, 2, 3))]
     firsts = np.array(first_on_planes(contacts))
@@ -122,7 +132,7 @@ def _cone(contact: Contact, slant: float) -> Array:
     return np.vstack([np.zeros(3), rim])
 
 
-def _piece(contact: Contact, seen: Array, gaps: Array, edge: Array, size: float) -> Array:
+def _piece(contact: OnPlane, seen: Array, gaps: Array, edge: Array, size: float) -> Array:
     """Return the segments (n, 2, 3), in axes of the ground, that draw a plane where its contacts come near it.
 
     ``edge`` is the direction towards the reader: where it lies in the plane the segments are a line with hatching

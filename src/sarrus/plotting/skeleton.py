@@ -13,6 +13,7 @@ from sarrus.base.errors import ArgumentError
 from sarrus.mechanism.elements import WORLD
 from sarrus.mechanism.mechanism import Mechanism
 from sarrus.mechanism.tendons import segments
+from sarrus.plotting.rolling_drawing import rim
 
 if TYPE_CHECKING:
     from sarrus.dynamics.system import System
@@ -111,7 +112,8 @@ def drawn_mechanism(system: System) -> Mechanism:
 
 
 def build_skeleton(mechanism: Mechanism) -> Skeleton:
-    """Return the skeleton: joint anchors, the anchors of child bodies, points of closures and contacts, spring ends.
+    """Return the skeleton: joint anchors, the anchors of child bodies, points of closures and contacts,
+    rims of what rolls, spring ends.
 
     A body with a single such point gets its centre of mass as a second one.
     """
@@ -152,6 +154,11 @@ def build_skeleton(mechanism: Mechanism) -> Skeleton:
     for contact in mechanism.contacts.values():
         if contact.body != WORLD:
             build.add(contact.body, contact.point)
+    for rolling in mechanism.rollings.values():
+        if rolling.body != WORLD:
+            build.add(rolling.body, rolling.centre)
+            for corner, _ in rim(rolling):
+                build.add(rolling.body, corner)
     outlines = []
     for number, body in enumerate(bodies.values()):
         own_points = [k for k, b in enumerate(build.bodies) if b == number]

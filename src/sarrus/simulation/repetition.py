@@ -13,6 +13,8 @@ from sarrus.simulation.trajectory import Trajectory
 
 # From this relative difference on no digit that counts is left: of the size in lengths, of one radian in angles.
 LOST = 3e-4
+# Coordinates below this part of the characteristic length are no lengths to measure by.
+_NO_LENGTH = 1e-4
 # Records at which two motions are compared, at most. Adaptive steps are short where errors arise: a tenth of them do,
 # but not fewer than the second number.
 _MOST, _FEW = 100, 20
@@ -50,12 +52,14 @@ def difference(
 def _scales(motion: Motion, trajectory: Trajectory) -> Array:
     """Return what a difference of each coordinate is relative to: one for angles, the largest coordinate for lengths.
 
-    Coordinates of unknown unit, of one's own equations, are measured by the largest of them.
+    Coordinates of unknown unit, of one's own equations, are measured by the largest of them. Lengths that are zero but
+    for rounding, as those of the apex of a cone that rolls round it, are measured by the mechanism.
     """
     system = motion.system
     units = trajectory.coordinate_units or ("",) * system.nq
-    scale = np.ones(system.nq)
+    scale, least = np.ones(system.nq), _NO_LENGTH * system.characteristic.length
     for unit in set(units) - {"rad", "1"}:
         those = [k for k, other in enumerate(units) if other == unit]
-        scale[those] = np.abs(trajectory.q[:, those]).max(initial=0.0) or 1.0
+        largest = float(np.abs(trajectory.q[:, those]).max(initial=0.0)) or 1.0
+        scale[those] = max(largest, least) if unit == "m" else largest
     return scale

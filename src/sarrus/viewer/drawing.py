@@ -106,10 +106,7 @@ class Drawing:
         positions, rotations = (array[0] for array in placed)
         rods = []
         for rod in self.parts.rods:
-            start, end = (
-                rotations[body] @ point + positions[body] for body, point in zip(rod.bodies, rod.points)
-            )
-            middle, half, rotation = along(start, end)
+            middle, half, rotation = along(*rod.ends(positions, rotations))
             rods.append((middle, rotation, 2.0 * half))
         return Poses(positions, rotations, tuple(rods))
 

@@ -19,6 +19,8 @@ from sarrus.linalg.ranked import at_rank, rank_of
 from sarrus.mechanism.elements import Closure, Contact, Coupling
 from sarrus.mechanism.mechanism import Mechanism
 from sarrus.mechanism.pose import perpendicular_to
+from sarrus.mechanism.rolling import RollingRows
+from sarrus.plotting.rolling_drawing import force_ways, places_of
 from sarrus.plotting.style import FAINT, colour
 from sarrus.simulation.trajectory import Trajectory
 from sarrus.viewer.drawing import Drawing, Poses
@@ -57,7 +59,10 @@ class Forces:
 
 
 def forces_of(mechanism: Mechanism, poses: Poses, multipliers: Array, sure: np.ndarray) -> Forces:
-    """Return the forces on body 2 of each closure, or on the body of each contact, from the multipliers (nc,)."""
+    """Return the forces on body 2 of each closure, on the body of each contact, and of each row of what rolls.
+
+    ``multipliers`` (nc,).
+    """
     index = mechanism.body_numbers
     names, points, known, unknown = [], [], [], []
     row = 0
@@ -66,6 +71,15 @@ def forces_of(mechanism: Mechanism, poses: Poses, multipliers: Array, sure: np.n
         values, certain = multipliers[row : row + count], sure[row : row + count]
         row += count
         if isinstance(element, Coupling):
+            continue
+        if isinstance(element, RollingRows):
+            places = places_of(element.rolling, index, poses.positions, poses.rotations)
+            every = force_ways(element.rolling, places)
+            for name, x, yes in zip(element.rows, values, certain):
+                names.append(f"{element.rolling.name}.{name}")
+                points.append(every[name][0])
+                known.append(x * every[name][1] * yes)
+                unknown.append(x * every[name][1] * (not yes))
             continue
         if isinstance(element, Contact):
             point = poses.apply(index[element.body], element.point)

@@ -7,7 +7,7 @@ hinges as pins along their axis, sliders as blocks, closures in a colour of thei
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -20,6 +20,8 @@ from sarrus.formats.urdf.geometry import find_file
 from sarrus.mechanism.elements import WORLD, Body, Closure, Shape
 from sarrus.mechanism.mechanism import Mechanism
 from sarrus.mechanism.pose import Pose
+from sarrus.mechanism.rolling import Rolling
+from sarrus.plotting.rolling_drawing import places_of, rim
 from sarrus.plotting.skeleton import Skeleton
 from sarrus.plotting.style import FAINT, INK, colour
 from sarrus.viewer import meshes
@@ -27,6 +29,8 @@ from sarrus.viewer.meshes import Mesh, frame_of
 
 Rgb = tuple[int, int, int]
 
+# Every so many corners of a rim have a spoke.
+_SPOKE = 4
 # Relative to the size of the mechanism: rods; relative to them: pins, blocks, closures, springs.
 _ROD, _PIN, _PIN_HALF, _BLOCK, _RING, _THIN = 0.012, 1.7, 2.2, 2.6, 1.72, 0.45
 _LARGE = 2.0
@@ -76,6 +80,28 @@ class Rod:
         """The rod at length one, along z."""
         return meshes.capsule(self.radius, 0.5)
 
+    def ends(self, positions: Array, rotations: Array) -> tuple[Array, Array]:
+        """Return its ends at positions (nb + 1, 3) and rotations (nb + 1, 3, 3) of the bodies and the ground."""
+        start, end = (
+            rotations[body] @ point + positions[body] for body, point in zip(self.bodies, self.points)
+        )
+        return start, end
+
+
+@dataclass(frozen=True, eq=False)
+class TouchRod(Rod):
+    """A rod from the centre of what rolls to where it touches."""
+
+    rolling: Rolling
+    numbers: Mapping[str, int]
+
+    def ends(self, positions: Array, rotations: Array) -> tuple[Array, Array]:
+        """Return the centre and the point that touches; of a blade a short piece of its normal."""
+        found = places_of(self.rolling, self.numbers, positions, rotations)
+        if self.rolling.kind == "knife_edge":
+            return found.low + 4.0 * self.radius * found.normal, found.low
+        return found.centre, found.low
+
 
 @dataclass(frozen=True, eq=False)
 class Parts:
@@ -92,9 +118,13 @@ def parts_of(mechanism: Mechanism, skeleton: Skeleton, size: float) -> Parts:
     radius = _ROD * size
     notes: list[str] = []
     solids = list(_shapes(-1, mechanism.world_shapes, mechanism, size, notes))
+    rims: dict[str, list[Array]] = {}
+    for rolling in mechanism.rollings.values():
+        corners = [corner for corner, _ in rim(rolling) if corner is not rolling.centre]
+        rims.setdefault(rolling.body, []).extend(corners)
     for number, body in enumerate(mechanism.bodies.values()):
         shown = list(_shapes(number, body.shapes, mechanism, size, notes))
-        solids += shown or _links(number, skeleton, radius)
+        solids += shown or _links(number, skeleton, radius, rims.get(body.name, []))
     pin = max(radius, _slimmest(mechanism))
     solids += _joints(mechanism, pin)
     solids += _closures(mechanism, pin)
@@ -108,6 +138,8 @@ def parts_of(mechanism: Mechanism, skeleton: Skeleton, size: float) -> Parts:
         for a, b in skeleton.rods
     ]
     rods += _guides(mechanism, _THIN * radius)
+    solids += _rims(mechanism, _THIN * radius)
+    rods += _touching(mechanism, _THIN * radius)
     for note in notes:
         warnings.warn(note, stacklevel=2)
     return Parts(tuple(solids), tuple(rods), tuple(notes), radius)
@@ -197,9 +229,12 @@ def _slimmest(mechanism: Mechanism) -> float:
 # --- bodies without shapes -------------------------------------------------------------------------
 
 
-def _links(number: int, skeleton: Skeleton, radius: float) -> list[Part]:
-    """Return rods between the joints of a body: one, a ring of three, or a star."""
+def _links(number: int, skeleton: Skeleton, radius: float, rims: list[Array]) -> list[Part]:
+    """Return rods between the joints of a body: one, a ring of three, or a star; points on its rims have none."""
     points = skeleton.points[list(skeleton.outlines[number])]
+    if rims:
+        apart = np.abs(points[:, None] - np.array(rims)).max(axis=-1).min(axis=1)
+        points = points[apart > 0.0]
     if len(points) == 1:
         pairs = [(points[0], points[0])]
     elif len(points) <= 3:
@@ -268,6 +303,23 @@ def _guides(mechanism: Mechanism, radius: float) -> Iterator[Rod]:
         if closure.kind in ("prismatic", "cylindrical", "point_on_line"):
             bodies = index[closure.body1], index[closure.body2]
             yield Rod(bodies, (closure.pose1.position, closure.pose2.position), radius, CLOSURE)
+
+
+def _rims(mechanism: Mechanism, radius: float) -> Iterator[Part]:
+    """Yield the rims of what rolls."""
+    for rolling in mechanism.rollings.values():
+        if lines := rim(rolling):
+            spokes = [(rolling.centre, corner) for corner, _ in lines[::_SPOKE]]
+            mesh = meshes.join([meshes.rod(start, end, radius) for start, end in (*lines, *spokes)])
+            yield Part(mechanism.body_numbers[rolling.body], mesh, CLOSURE, 1.0, "closure")
+
+
+def _touching(mechanism: Mechanism, radius: float) -> Iterator[Rod]:
+    """Yield a rod for everything that rolls, which ends where it touches."""
+    numbers = mechanism.body_numbers
+    for rolling in mechanism.rollings.values():
+        bodies = numbers[rolling.body], numbers[rolling.ground]
+        yield TouchRod(bodies, (rolling.centre, rolling.origin), radius, CLOSURE, rolling, numbers)
 
 
 def _seat(closure: Closure, index: dict[str, int]) -> tuple[int, Array, Array]:

@@ -19,6 +19,12 @@ WRITABLE = ("point", "weld", "revolute", "distance")
 
 def add_closures(document: Document) -> None:
     """Write every closure; a kind that MJCF has no equality for is an error that names it."""
+    for rolling in document.mechanism.rollings.values():
+        raise refused(
+            "rolling",
+            rolling.name,
+            f"MJCF has no equality for a {rolling.kind} that rolls without slip; give the body a geometry and friction",
+        )
     for closure in document.mechanism.closures.values():
         if closure.kind not in WRITABLE:
             reason = f"MJCF has no equality for a {closure.kind} closure; it can hold {', '.join(WRITABLE)}"

@@ -1,0 +1,183 @@
+"""Rows of what rolls on a plane: heights as jets, slips with A and γ.
+
+All is seen as in `sarrus.multibody.closures`, from the carrier of the body and the ground. n is the normal of the
+plane and o its origin, c the centre and a the axis on the body, r the radius, d = c − o; e = (n − (n·a) a) / |…| is the
+direction in the plane of a circle that points up most, x = a × n / |a × n| is longitudinal, y = n × x lateral. The
+circle touches at c − r e. The slip there is the velocity of the material of the body less that of the ground.
+
+================  ===============================================================================================
+rows              residual
+================  ===============================================================================================
+n                 height of the lowest point [m]: d·n − r e·n, of a ball d·n − r, of a blade and an apex d·n;
+                  multiplier: push of the ground on the body along n [N], negative where it pulls
+n_rim             the same of the base of a cone, whose centre is c + a r / tan α [m]
+longitudinal      slip along x [m/s]; multiplier: force on the body along x [N]; of a cone at its apex
+longitudinal_rim  the same at the rim of a cone
+lateral           slip along y [m/s]; multiplier: force on the body along y [N]
+t1 t2             slip along the two tangents of the plane [m/s]; multiplier: force on the body along them [N]
+roller            slip along cos β y + sin β x, the axle of the roller that touches, β the roller angle [m/s];
+                  multiplier: force on the body along it [N]
+================  ===============================================================================================
+
+Slips have no residual at position level. Where a is along n, a circle lies flat and e, x, y are not defined: the rows
+are no numbers there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import casadi as ca
+
+from sarrus.mechanism.rolling import Rolling, RollingRows
+from sarrus.multibody.frames import JetFrames
+from sarrus.multibody.jet import Jet, constant, dot, vertcat
+from sarrus.multibody.kinematics import cross
+
+# Sine of the angle between the axis of a circle and the normal from which on it has a lowest point.
+FLAT = 1e-6
+
+
+@dataclass(frozen=True)
+class RollingFrame:
+    """The directions and points of an element that rolls, as jets in the axes of ``frames``.
+
+    Of what belongs to slips the value and the rate count alone: a slip is a velocity already.
+    """
+
+    rolling: Rolling
+    frames: JetFrames
+
+    @cached_property
+    def normal(self) -> Jet:
+        """The normal n of the plane."""
+        return self.frames.direction(self.rolling.ground, self.rolling.normal)
+
+    @cached_property
+    def axis(self) -> Jet:
+        """The axis a on the body."""
+        return self.frames.direction(self.rolling.body, self.rolling.axis)
+
+    @cached_property
+    def away(self) -> Jet:
+        """d, the centre from the origin of the plane."""
+        r = self.rolling
+        return self.frames.point(r.body, r.centre) - self.frames.point(r.ground, r.origin)
+
+    @cached_property
+    def lean(self) -> Jet:
+        """n·a."""
+        return dot(self.normal, self.axis)
+
+    @cached_property
+    def across(self) -> Jet:
+        """n − (n·a) a, as long as the sine of the angle between a and n."""
+        return self.normal - self.axis * self.lean
+
+    @cached_property
+    def sine(self) -> Jet:
+        """|a × n|."""
+        return self._sine_and_inverse[0]
+
+    @cached_property
+    def inverse(self) -> Jet:
+        """1 / |a × n|, infinite where a circle lies flat to `FLAT`: rounding has directions too."""
+        return self._sine_and_inverse[1]
+
+    @cached_property
+    def _sine_and_inverse(self) -> tuple[Jet, Jet]:
+        square = dot(self.across, self.across)
+        root = ca.sqrt(square.value)
+        one = 1 / (root * (square.value > FLAT**2))
+        sine = square.map(root, 0.5 * one, -0.25 * one**3)
+        return sine, square.map(one, -0.5 * one**3, 0.75 * one**5)
+
+    @cached_property
+    def up(self) -> Jet:
+        """The direction e."""
+        return self.across * self.inverse
+
+    @cached_property
+    def longitudinal(self) -> Jet:
+        """The direction x."""
+        return _cross(self.axis, self.normal) * self.inverse
+
+    @cached_property
+    def lateral(self) -> Jet:
+        """The direction y."""
+        return (self.axis - self.normal * self.lean) * self.inverse
+
+    @property
+    def base(self) -> float:
+        """How far the base of a cone is from its apex [m]."""
+        return self.rolling.radius / ca.tan(self.rolling.half_angle)
+
+    @cached_property
+    def arm(self) -> Jet:
+        """The lowest point from the centre, of a cone that of its base from the apex."""
+        r = self.rolling
+        if r.kind == "knife_edge":
+            return constant(ca.SX.zeros(3))
+        if r.kind == "ball":
+            return self.normal.scaled(-r.radius)
+        down = self.up.scaled(-r.radius)
+        return down + self.axis.scaled(self.base) if r.kind == "cone" else down
+
+    def height(self, row: str) -> Jet:
+        """Return the jet of a height."""
+        r, centre = self.rolling, dot(self.away, self.normal)
+        if r.kind == "ball":
+            return centre.shifted(-r.radius)
+        if r.kind in ("disc", "omni"):
+            return centre - self.sine.scaled(r.radius)
+        if row == "n_rim":
+            return centre + self.lean.scaled(self.base) - self.sine.scaled(r.radius)
+        return centre
+
+    def slip(self, arm: Jet) -> Jet:
+        """Return the slip at a point that is so far from the centre, and its rate without accelerations."""
+        ground = self.frames.turning(self.rolling.ground)
+        spin = self.frames.turning(self.rolling.body) - ground
+        d = self.away
+        value = d.rate - cross(ground.rate, d.value) + cross(spin.rate, arm.value)
+        rate = d.bias - cross(ground.bias, d.value) - cross(ground.rate, d.rate)
+        rate += cross(spin.bias, arm.value) + cross(spin.rate, arm.rate)
+        return Jet(value, rate, ca.SX.zeros(3))
+
+    def slips(self, rows: tuple[str, ...]) -> list[Jet]:
+        """Return the components of the slip that rows tie, with their rates."""
+        r = self.rolling
+        at_centre = r.kind == "cone"
+        low = self.slip(constant(ca.SX.zeros(3)) if at_centre else self.arm)
+        beta = r.roller_angle
+        directions: dict[str, Callable[[], Jet]] = {
+            "longitudinal": lambda: dot(low, self.longitudinal),
+            "longitudinal_rim": lambda: dot(self.slip(self.arm), self.longitudinal),
+            "lateral": lambda: dot(low, self.lateral),
+            "t1": lambda: dot(low, self.frames.direction(r.ground, r.tangent1)),
+            "t2": lambda: dot(low, self.frames.direction(r.ground, r.tangent2)),
+            "roller": lambda: dot(
+                low, self.lateral.scaled(ca.cos(beta)) + self.longitudinal.scaled(ca.sin(beta))
+            ),
+        }
+        return [directions[row]() for row in rows]
+
+
+def rolling_residual(part: RollingRows, frames: JetFrames) -> Jet:
+    """Return the jet of the rows of a part; that of slips has rates and biases, and no value."""
+    frame = RollingFrame(part.rolling, frames)
+    if part.holonomic:
+        return vertcat([frame.height(row) for row in part.rows])
+    slips = vertcat(frame.slips(part.rows))
+    return Jet(ca.SX(0, 1), slips.value, slips.rate)
+
+
+def _cross(a: Jet, b: Jet) -> Jet:
+    """Return the cross product of two jets."""
+    return Jet(
+        cross(a.value, b.value),
+        cross(a.rate, b.value) + cross(a.value, b.rate),
+        cross(a.bias, b.value) + 2 * cross(a.rate, b.rate) + cross(a.value, b.bias),
+    )

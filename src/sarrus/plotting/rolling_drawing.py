@@ -1,0 +1,86 @@
+"""What rolls in drawings: rims, the point that touches, and the directions of forces there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from sarrus.base.arrays import Array
+from sarrus.mechanism.pose import perpendicular_to
+from sarrus.mechanism.rolling import Rolling
+
+# Corners of a rim.
+_CORNERS = 24
+
+
+@dataclass(frozen=True, eq=False)
+class RollingPlaces:
+    """Where elements touch, in world axes; leading axes are those of the poses that were given.
+
+    ``low`` is the lowest point, of a cone that of its base, ``centre`` the centre, of a cone its apex [m]; the
+    directions are those of the rows. Of a circle that lies flat ``low`` is its centre.
+    """
+
+    centre: Array
+    low: Array
+    normal: Array
+    longitudinal: Array
+    lateral: Array
+
+
+def places_of(
+    rolling: Rolling, numbers: Mapping[str, int], positions: Array, rotations: Array
+) -> RollingPlaces:
+    """Return the places at positions (…, nb + 1, 3) and rotations (…, nb + 1, 3, 3) of the bodies and the ground."""
+    body, ground = numbers[rolling.body], numbers[rolling.ground]
+    turn, plane = rotations[..., body, :, :], rotations[..., ground, :, :]
+    centre = positions[..., body, :] + turn @ rolling.centre
+    normal, axis = plane @ rolling.normal, turn @ rolling.axis
+    if rolling.kind == "ball":
+        ways = plane @ rolling.tangent1, plane @ rolling.tangent2
+        return RollingPlaces(centre, centre - rolling.radius * normal, normal, *ways)
+    lean = np.sum(axis * normal, axis=-1, keepdims=True)
+    sine = np.linalg.norm(np.cross(axis, normal), axis=-1, keepdims=True)
+    one = np.divide(1.0, sine, out=np.zeros_like(sine), where=sine > 0.0)
+    low = centre - rolling.radius * one * (normal - lean * axis)
+    if rolling.kind == "cone":
+        low = low + rolling.radius / np.tan(rolling.half_angle) * axis
+    return RollingPlaces(centre, low, normal, one * np.cross(axis, normal), one * (axis - lean * normal))
+
+
+def force_ways(rolling: Rolling, places: RollingPlaces) -> dict[str, tuple[Array, Array]]:
+    """Return for every row the point where its force acts and the direction."""
+    at = places.centre if rolling.kind == "cone" else places.low
+    rollers = (
+        np.cos(rolling.roller_angle) * places.lateral + np.sin(rolling.roller_angle) * places.longitudinal
+    )
+    ways = {
+        "n": (at, places.normal),
+        "n_rim": (places.low, places.normal),
+        "longitudinal": (at, places.longitudinal),
+        "longitudinal_rim": (places.low, places.longitudinal),
+        "lateral": (at, places.lateral),
+        "t1": (at, places.longitudinal),
+        "t2": (at, places.lateral),
+        "roller": (at, rollers),
+    }
+    return {row: ways[row] for row in rolling.rows}
+
+
+def rim(rolling: Rolling) -> list[tuple[Array, Array]]:
+    """Return lines that draw what rolls, in axes of its body: a circle, and two generators of a cone."""
+    if not rolling.radius:
+        return []
+    one = perpendicular_to(rolling.axis)
+    other = np.cross(rolling.axis, one)
+    angles = np.linspace(0.0, 2 * np.pi, _CORNERS, endpoint=False)
+    centre = rolling.centre
+    if rolling.kind == "cone":
+        centre = centre + rolling.radius / np.tan(rolling.half_angle) * rolling.axis
+    corners = [centre + rolling.radius * (np.cos(a) * one + np.sin(a) * other) for a in angles]
+    lines = list(zip(corners, [*corners[1:], corners[0]]))
+    if rolling.kind == "cone":
+        lines += [(rolling.centre, corners[0]), (rolling.centre, corners[_CORNERS // 2])]
+    return lines
