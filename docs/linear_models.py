@@ -259,6 +259,12 @@ tilt rate are a block of their own with s (s² + κ) = 0 (Routh, Neimark and Fuf
 
 It falls below √(g r / 3) = {critical} m/s.
 
+Where a vehicle is, where it points, how far its wheels have turned and how fast it goes are neutral: zeros of A that
+are exact, in chains or not. `model.neutral` are their places among the eigenvalues, `model.neutral_velocities` what
+they move. `model.stable` is about the others: True for a bicycle between the speeds of weave and capsize, None where
+the model does not tell, as for the disc that sways without damping, and at the speed of capsize itself, where a zero is
+not one of its neighbours ([decision 47](decisions/0047-rolling.md)).
+
 ## Where there is no linear model
 
 At a singular configuration branches meet and there is no smooth surface. `sr.linearize` refuses and names the branches,

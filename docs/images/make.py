@@ -35,6 +35,7 @@ def main() -> None:
     swing = sr.simulate(bricard, bricard.neutral(), duration=1.3, dt=1e-3)
     save(swing.draw(frames=7), "bricard.png", dpi=75)
     save(landing_picture(), "landing.png", dpi=90)
+    save(bicycle_picture(), "bicycle.png", dpi=90)
 
 
 def passage_picture(system: sr.System, fall: sr.Trajectory) -> Figure:
@@ -107,6 +108,46 @@ def landing_picture() -> Figure:
     for axes in loads:
         dress(axes)
     figure.align_ylabels(loads)
+    return figure
+
+
+def bicycle_picture() -> Figure:
+    """Draw the eigenvalues of the benchmark bicycle over its speed, with those that are printed in the paper."""
+    bicycle = example("rolling")
+    system = sr.System(bicycle.bicycle())
+    speeds = np.linspace(0.0, 10.0, 201)
+    values = np.array([bicycle.eigenvalues(system, float(speed))[0] for speed in speeds])
+    figure = new_figure(8.0, 4.6)
+    axes = figure.add_subplot()
+    axes.axvspan(bicycle.WEAVE, bicycle.CAPSIZE, color=colour(2), alpha=0.12, linewidth=0)
+    axes.axhline(0.0, color=FAINT, linewidth=0.8)
+    for k in range(4):
+        axes.plot(
+            speeds,
+            values.real[:, k],
+            ".",
+            color=colour(0),
+            markersize=2.5,
+            label="real part" if not k else None,
+        )
+        swings = np.where(values.imag[:, k] > 1e-9, values.imag[:, k], np.nan)
+        axes.plot(
+            speeds, swings, ".", color=FAINT, markersize=2.5, label="imaginary part" if k == 3 else None
+        )
+    for n, (speed, printed) in enumerate(bicycle.PUBLISHED.items()):
+        label = "printed in the paper" if n == 0 else None
+        axes.plot(
+            [speed] * 4, np.real(printed), "o", color=colour(1), fillstyle="none", markersize=7, label=label
+        )
+    axes.set_xlim(-0.1, 10.1)
+    axes.set_ylim(-12.0, 12.0)
+    axes.set_xlabel("speed [m/s]")
+    axes.set_ylabel("eigenvalues [1/s]")
+    axes.text((bicycle.WEAVE + bicycle.CAPSIZE) / 2, 10.6, "stable", ha="center", color=INK)
+    for speed, height, name in ((8.6, -4.3, "weave"), (8.8, 0.5, "capsize"), (2.6, -9.0, "castering")):
+        axes.text(speed, height, name, color=colour(0))
+    axes.legend(loc="upper left", frameon=False)
+    dress(axes)
     return figure
 
 
