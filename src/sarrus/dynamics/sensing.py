@@ -12,17 +12,16 @@ from numpy.typing import ArrayLike
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError, check_known
 from sarrus.codegen import NativeFunction
-from sarrus.dynamics.contact_state import touch_rows
 from sarrus.dynamics.evaluations import Evaluations
 from sarrus.dynamics.forward_dynamics import forward_dynamics, on_contacts
+from sarrus.dynamics.open_forces import open_forces, push_count
 from sarrus.dynamics.solves import ForwardDynamics
 from sarrus.dynamics.workspace import Workspace
-from sarrus.linalg.ranked import at_rank, ranked
 from sarrus.mechanism.sensor import ACCELERATION_KINDS, REACTION_KINDS, Sensor
 from sarrus.multibody.sensors import sensor_values
 
-# Changes of readings that count, and singular values that are zero.
-_MATTERS, _DEPENDENT = 1e-9, 1e-9
+# Changes of readings that count.
+_MATTERS = 1e-9
 
 
 class Readings(Mapping[str, Array]):
@@ -105,11 +104,6 @@ def sensor_expressions(
     return {"readings": ca.vertcat(ca.SX(0, 1), *values.values())}
 
 
-def push_count(system: Evaluations) -> int:
-    """Return the number of rows of contacts with Coulomb friction, the first of all forces of contacts."""
-    return sum(len(touch.row_names) for touch in system.equations.touches)
-
-
 def native_readings(system: Evaluations) -> NativeFunction:
     """Return the function of [x | a | λ | r] that gives all entries, compiled when it is first needed.
 
@@ -161,20 +155,10 @@ def sensors(
 def _loose(system: Evaluations, native: NativeFunction, at: Array, found: ForwardDynamics) -> np.ndarray:
     """Return for each entry whether it changes with forces that the equations leave open, which balance each other."""
     q, v, t = at[system.parts.q], at[system.parts.v], float(at[system.parts.t])
-    size, count = system.characteristic, push_count(system)
-    ways, rows = np.zeros((count, 0)), size.even(system.constraint_jacobian(q, v, t))
-    if found.contacts is not None:
-        ways = found.contacts.ways
-        touching = ways.T @ touch_rows(system, q, v, t).rows / size.columns
-        rows = np.vstack([rows, touching / size.length])
-    scales = np.concatenate([size.rows, np.full(ways.shape[1], 1.0 / size.length)])
-    left = scales[:, None] * ranked(rows, relative=_DEPENDENT).left_null
-    if found.contacts is None:
-        left = size.rows[:, None] * at_rank(rows, found.rank).left_null
-    base, forces = native(at), slice(len(at) - system.nc - count, len(at))
-    changes = []
-    for way in left.T:
+    ways = None if found.contacts is None else found.contacts.ways
+    base, changes = native(at), []
+    for way in open_forces(system, q, v, t, found.rank, ways).T:
         there = at.copy()
-        there[forces] += np.concatenate([way[: system.nc], (ways @ way[system.nc :])[:count]])
+        there[len(at) - len(way) :] += way
         changes.append(native(there) - base)
     return np.asarray(np.abs(np.reshape(changes, (-1, len(base)))).max(axis=0, initial=0.0) > _MATTERS)

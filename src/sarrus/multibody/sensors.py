@@ -1,38 +1,25 @@
 """What the sensors of a mechanism measure, as expressions of its state, accelerations and multipliers.
 
-The reaction at the joint of a body follows from a cut there. With a virtual twist ξ of all that hangs on the body, the
-power of each force across the cut is linear in ξ, and its derivative is the wrench that the force exerts on the cut-off
-part. What that part's motion needs, less gravity and these wrenches, comes through the joint.
+Forces and torques are what comes through the joint of a body, see `sarrus.multibody.cuts`.
 """
 
 from __future__ import annotations
 
-from functools import cached_property
-
 import casadi as ca
 import numpy as np
 
-from sarrus.base.arrays import Array
 from sarrus.equations.equations import Equations
-from sarrus.equations.symbolic import stacked
 from sarrus.mechanism import sensor as kinds
-from sarrus.mechanism.description import Constraint
-from sarrus.mechanism.elements import WORLD, Actuator, Closure, Coupling
 from sarrus.mechanism.mechanism import Mechanism
 from sarrus.mechanism.pose import Pose
 from sarrus.mechanism.sensor import Sensor
-from sarrus.mechanism.transmissions import SiteTransmission, SliderCrank, TendonTransmission
-from sarrus.multibody import actuators, forces
-from sarrus.multibody.closures import coordinate_jets
-from sarrus.multibody.frames import Frames
-from sarrus.multibody.jet import Jet
+from sarrus.multibody import actuators
+from sarrus.multibody.cuts import Cuts, Wrench
 from sarrus.multibody.kinematics import cross
-from sarrus.multibody.lengths import Lengths, constraint_residual, spring_length
-from sarrus.multibody.link import Link, links
+from sarrus.multibody.lengths import spring_length
 from sarrus.multibody.rotations import conjugate, product
-from sarrus.multibody.scalars import Numbers, as_casadi, varies
-from sarrus.multibody.touches import Touching, contact_motion, touching_elements
-from sarrus.multibody.tree import GROUND, Tree, world_quaternion
+from sarrus.multibody.scalars import as_casadi, varies
+from sarrus.multibody.tree import world_quaternion
 
 
 def sensor_values(
@@ -53,59 +40,6 @@ def _clipped(sensor: Sensor, value: ca.SX) -> ca.SX:
     return ca.fmax(-sensor.cutoff, ca.fmin(sensor.cutoff, value))
 
 
-class _CutFrames(Frames):
-    """Frames in which the bodies below a cut have a virtual twist more: (angular, linear at a point), in their axes."""
-
-    def __init__(
-        self,
-        tree: Tree,
-        joints: list[Link],
-        below: set[str],
-        origin: ca.SX,
-        twist: ca.SX,
-        carrier: int | None = None,
-        axes: Array | None = None,
-    ) -> None:
-        super().__init__(tree, joints, carrier, axes)
-        self._below, self._origin, self._twist = below, origin, twist
-
-    def seen_from(self, body: str) -> Frames:
-        """Return the frames of what a body carries, as seen from it: what is below the cut moves where it does not."""
-        node = self._tree.location[body][0]
-        if node == GROUND or body in self._below:
-            return super().seen_from(body)
-        axes = self._tree.location[body][1].rotation
-        position, rotation = self.node(node)
-        rotation = rotation @ ca.DM(axes)
-        origin = rotation.T @ (self._origin - position)
-        twist = ca.vertcat(rotation.T @ self._twist[:3], rotation.T @ self._twist[3:])
-        return _CutFrames(self._tree, self._links, self._below, origin, twist, node, axes.T)
-
-    def angular_velocity(self, body: str) -> ca.SX:
-        """Return the angular velocity of a body."""
-        return super().angular_velocity(body) + (self._twist[:3] if body in self._below else 0)
-
-    def turning(self, body: str) -> Jet:
-        """Return angular velocity and acceleration of a body, as a jet whose value is zero."""
-        jet = super().turning(body)
-        return Jet(jet.value, jet.rate + self._twist[:3], jet.bias) if body in self._below else jet
-
-    def point(self, body: str, point: Numbers) -> Jet:
-        """Return the jet of a point given in body axes [m]."""
-        jet = super().point(body, point)
-        if body not in self._below:
-            return jet
-        more = self._twist[3:] + cross(self._twist[:3], jet.value - self._origin)
-        return Jet(jet.value, jet.rate + more, jet.bias)
-
-    def direction(self, body: str, direction: Array) -> Jet:
-        """Return the jet of a direction given in body axes."""
-        jet = super().direction(body, direction)
-        if body not in self._below:
-            return jet
-        return Jet(jet.value, jet.rate + cross(self._twist[:3], jet.value), jet.bias)
-
-
 class _Measuring:
     """The quantities of one mechanism that sensors share."""
 
@@ -113,18 +47,12 @@ class _Measuring:
         self, mechanism: Mechanism, e: Equations, a: ca.SX, multipliers: ca.SX, pushes: ca.SX
     ) -> None:
         assert e.tree is not None
-        rows = np.cumsum([0, *(len(touch.row_names) for touch in e.touches)])
-        self.pushes = {touch.name: pushes[i:j] for touch, i, j in zip(e.touches, rows, rows[1:])}
-        self.mechanism, self.e, self.tree, self.multipliers = mechanism, e, e.tree, multipliers
-        self.joints = links(e.tree, e.q, e.v)
-        self.frames = Frames(e.tree, self.joints)
-        self.moved = Frames(e.tree, links(e.tree, e.q, e.v, a))
-        self.coordinates = dict(zip(e.coordinate_names, ca.vertsplit(e.q)))
+        self.mechanism, self.e, self.tree = mechanism, e, e.tree
+        self.cuts = Cuts(mechanism, e, a, multipliers, pushes)
+        self.frames, self.moved, self.lengths = self.cuts.frames, self.cuts.moved, self.cuts.lengths
+        self.coordinates, self.gravity = self.cuts.coordinates, self.cuts.gravity
         self.velocities = dict(zip(e.velocity_names, ca.vertsplit(e.v)))
-        self.jets = coordinate_jets(e.coordinate_names, e.velocity_names, e.q, e.v)
-        self.lengths = Lengths(mechanism, self.tree, self.frames, self.jets, e.q, e.v)
-        self.gravity = as_casadi(mechanism.gravity)
-        self._cuts: dict[str, tuple[ca.SX, ca.SX]] = {}
+        self._through: dict[str, Wrench] = {}
 
     def value(self, s: Sensor) -> ca.SX:
         """Return the entries of a sensor, not clipped."""
@@ -167,14 +95,9 @@ class _Measuring:
     def _of_actuator(self, s: Sensor) -> ca.SX:
         actuator = self.mechanism.actuators[s.target]
         if s.kind == "actuatorfrc":
-            return self._forces[actuator.name]
+            return self.cuts.actuator_forces[actuator.name]
         along = self.lengths.of(actuator)
         return along.value if s.kind == "actuatorpos" else along.rate
-
-    @cached_property
-    def _forces(self) -> dict[str, ca.SX]:
-        """The scalar forces of the actuators."""
-        return actuators.forces(self.mechanism, self.lengths, self.coordinates, self.e.u)
 
     def _length(self, s: Sensor) -> ca.SX:
         """Return the length of a spring, a tendon or a combination of coordinates, or its rate."""
@@ -253,16 +176,9 @@ class _Measuring:
 
     # --- subtrees and cuts -------------------------------------------------------------------------
 
-    def _below(self, body: str) -> list[str]:
-        """Return a body and all that hang on it."""
-        found = {body}
-        for name, other in self.mechanism.bodies.items():  # parents come first
-            if other.parent in found:
-                found.add(name)
-        return [name for name in self.mechanism.bodies if name in found]
-
     def _of_subtree(self, s: Sensor) -> ca.SX:
-        bodies = [self.mechanism.bodies[name] for name in self._below(s.target)]
+        below = self.cuts.below(s.target)
+        bodies = [body for name, body in self.cuts.bodies.items() if name in below]
         total = sum((body.mass for body in bodies), 0.0)
         points = [self.frames.point(body.name, body.com) for body in bodies]
         if not varies(total):  # nothing to weigh: the frame of the body itself
@@ -285,88 +201,9 @@ class _Measuring:
 
     def _reaction(self, s: Sensor) -> ca.SX:
         """Return the force or torque that the parent of a body exerts on it, in axes of the sensor."""
-        if s.target not in self._cuts:
-            self._cuts[s.target] = self._through_joint(s.target)
-        torque, force = self._cuts[s.target]
-        rotation = self._rotation(s.target, s.pose)
+        if s.target not in self._through:
+            self._through[s.target] = self.cuts.through_joint(s.target)
+        wrench, rotation = self._through[s.target], self._rotation(s.target, s.pose)
         if s.kind == "force":
-            return rotation.T @ force
-        body = self.frames.placement(s.target)[0]
-        return rotation.T @ (torque - cross(self.frames.point(s.target, s.pose.position).value - body, force))
-
-    def _through_joint(self, body: str) -> tuple[ca.SX, ca.SX]:
-        """Return torque about the origin of a body and force that it gets from its parent, world axes."""
-        origin, below = self.frames.placement(body)[0], self._below(body)
-        torque, force = ca.SX.zeros(3), ca.SX.zeros(3)
-        for name in below:
-            part = self.mechanism.bodies[name]
-            rotation = self.frames.placement(name)[1]
-            spin = rotation.T @ self.frames.angular_velocity(name)
-            inertia = as_casadi(part.inertia)
-            turning = inertia @ (rotation.T @ self.moved.angular_acceleration(name))
-            push = part.mass * (self.moved.point(name, part.com).bias - self.gravity)
-            torque += rotation @ (turning + cross(spin, inertia @ spin))
-            torque += cross(self.frames.point(name, part.com).value - origin, push)
-            force += push
-        outside = self._from_outside(origin, set(below))
-        return torque - outside[:3], force - outside[3:]
-
-    def _from_outside(self, origin: ca.SX, below: set[str]) -> ca.SX:
-        """Return the wrench (torque about a point, force) on some bodies of all but gravity and their joints."""
-        twist = ca.SX.sym("twist", 6)
-        frames = _CutFrames(self.tree, self.joints, below, origin, twist)
-        wrench, row = ca.SX.zeros(6), 0
-        for constraint in self.mechanism.constraints():
-            rows = slice(row, row := row + len(constraint.row_names))
-            if _acts_across(constraint, below):
-                rate = constraint_residual(constraint, self.mechanism, frames, self.jets).rate
-                wrench += forces.power_conjugate(rate, twist, self.multipliers[rows])
-        for contact in touching_elements(self.mechanism):
-            if _acts_across(contact, below):
-                rates = contact_motion(contact, self.mechanism, frames).rates
-                wrench += forces.power_conjugate(rates, twist, self.pushes[contact.name])
-        for spring in self.mechanism.springs.values():
-            if _crosses(below, spring.body1, spring.body2):
-                wrench += forces.elastic_force(spring, spring_length(spring, self.mechanism, frames), twist)[
-                    0
-                ]
-        lengths = Lengths(self.mechanism, self.tree, frames, self.jets, self.e.q, self.e.v)
-        for tendon in self.mechanism.tendons.values():
-            if tendon.spatial:
-                wrench += forces.elastic_force(tendon, lengths.tendon(tendon.name), twist)[0]
-        for actuator in self.mechanism.actuators.values():
-            if _pulls_across(self.mechanism, actuator, below):
-                wrench += forces.power_conjugate(
-                    lengths.of(actuator).rate, twist, self._forces[actuator.name]
-                )
-        for user in self.mechanism.forces.values():
-            if user.body in below and not user.through_joints:
-                value = ca.vec(ca.SX(stacked(user.function(self.e.q, self.e.v, self.e.t))))
-                rate = frames.point(user.body, user.point).rate
-                wrench += forces.power_conjugate(rate, twist, value)
-        return ca.substitute(wrench, twist, ca.SX.zeros(6))
-
-
-def _acts_across(constraint: Constraint | Touching, below: set[str]) -> bool:
-    """Tell whether a constraint ties some bodies to others, past the joints."""
-    if isinstance(constraint, Coupling):
-        return any(term.coordinate.startswith("tendon:") for term in constraint.terms)
-    if isinstance(constraint, Closure):
-        return _crosses(below, constraint.body1, constraint.body2)
-    return _crosses(below, constraint.body, constraint.ground)
-
-
-def _pulls_across(mechanism: Mechanism, actuator: Actuator, below: set[str]) -> bool:
-    """Tell whether an actuator pulls on some bodies from outside, past the joints."""
-    along = actuator.transmission
-    if isinstance(along, TendonTransmission):
-        return mechanism.tendons[along.tendon].spatial
-    if isinstance(along, SliderCrank):
-        return _crosses(below, along.body, along.slider)
-    if isinstance(along, SiteTransmission):
-        return _crosses(below, along.body, along.reference[0] if along.reference else WORLD)
-    return False
-
-
-def _crosses(below: set[str], one: str, other: str) -> bool:
-    return (one in below) != (other in below)
+            return rotation.T @ wrench.force
+        return rotation.T @ wrench.about(self.frames.point(s.target, s.pose.position).value).torque

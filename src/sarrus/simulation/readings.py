@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError
-from sarrus.dynamics.sensing import Readings, native_readings, push_count
+from sarrus.dynamics.open_forces import push_count
+from sarrus.dynamics.sensing import Readings, native_readings
+from sarrus.dynamics.system import System
 from sarrus.mechanism.sensor import REACTION_KINDS
 from sarrus.simulation.recorded_motion import RecordedMotion
 
@@ -36,7 +39,16 @@ def _read(trajectory: RecordedMotion) -> Readings:
             "geometries push, which sensors do not know",
             element=fails,
         )
-    native, pushes = native_readings(system), np.zeros((count, push_count(system)))
+    native = native_readings(system)
+    return Readings(
+        sensors, np.array([native(row) for row in rows_of(trajectory, system)]).reshape(count, native.n_out)
+    )
+
+
+def rows_of(trajectory: RecordedMotion, system: System) -> Array:
+    """Return [x | a | λ | r] of all samples of a run, what is measured from; r are forces of contacts with friction."""
+    count = len(trajectory.t)
+    pushes = np.zeros((count, push_count(system)))
     if trajectory.contact_forces.shape[1]:
         pushes = trajectory.contact_forces[:, : pushes.shape[1]]
     values = {**system.parameters, **trajectory.parameters}
@@ -52,15 +64,23 @@ def _read(trajectory: RecordedMotion) -> Readings:
         trajectory.multipliers,
         pushes,
     )
-    rows = np.ascontiguousarray(np.hstack(parts))
-    return Readings(sensors, np.array([native(row) for row in rows]).reshape(count, native.n_out))
+    return np.ascontiguousarray(np.hstack(parts))
 
 
 def unknown_reactions(trajectory: RecordedMotion) -> str | None:
-    """Return the name of a sensor that measures forces through a joint in a run where geometries push, if any."""
-    if trajectory.mechanism is None or not (
-        trajectory.mechanism.colliding_pairs and len(trajectory.meetings.table)
-    ):
+    """Return the name of a sensor that measures forces through a joint above which geometries push in a run, if any."""
+    mechanism = trajectory.mechanism or (trajectory.system.mechanism if trajectory.system else None)
+    if mechanism is None or not len(trajectory.meetings.table):
         return None
-    found = trajectory.mechanism.sensors.values()
-    return next((sensor.name for sensor in found if sensor.kind in REACTION_KINDS), None)
+    meetings, geoms = trajectory.meetings, mechanism.geoms
+    pushing = {meetings.names[int(k)] for k in np.unique(meetings.table[:, 1])}
+    colliding = [pair for pair in mechanism.colliding_pairs if pair.name in pushing]
+    pairs = [(geoms[pair.geom1].body, geoms[pair.geom2].body) for pair in colliding]
+    for sensor in mechanism.sensors.values():
+        if sensor.kind in REACTION_KINDS:
+            below = {sensor.target}
+            for name, body in mechanism.bodies.items():  # parents come first
+                below |= {name} if body.parent in below else set()
+            if any((one in below) != (other in below) for one, other in pairs):
+                return sensor.name
+    return None

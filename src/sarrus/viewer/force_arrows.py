@@ -12,9 +12,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from sarrus.base.arrays import Array
-from sarrus.contacts.activity import active
-from sarrus.dynamics.system import System
-from sarrus.equations.equations import activity_parameter
 from sarrus.linalg.ranked import at_rank, rank_of
 from sarrus.mechanism.elements import Closure, Contact, Coupling
 from sarrus.mechanism.mechanism import Mechanism
@@ -22,6 +19,7 @@ from sarrus.mechanism.pose import perpendicular_to
 from sarrus.mechanism.rolling import RollingRows
 from sarrus.plotting.rolling_drawing import force_ways, places_of
 from sarrus.plotting.style import FAINT, colour
+from sarrus.simulation.held_constraints import as_in_run
 from sarrus.simulation.trajectory import Trajectory
 from sarrus.viewer.drawing import Drawing, Poses
 from sarrus.viewer.parts import Rgb, rgb
@@ -99,12 +97,6 @@ def forces_of(mechanism: Mechanism, poses: Poses, multipliers: Array, sure: np.n
     return Forces(
         tuple(names), *(np.array(part, dtype=float).reshape(-1, 3) for part in (points, known, unknown))
     )
-
-
-def as_in_run(system: System, run: Trajectory, k: int) -> System:
-    """Return the system where of the constraints that come and go those hold that carry something then."""
-    carries = {name: np.any(run.multipliers[k, system.closure_rows[name]] != 0.0) for name in active(system)}
-    return system.with_parameters({activity_parameter(name): float(on) for name, on in carries.items()})
 
 
 def forces_of_run(drawing: Drawing, run: Trajectory, k: int, q: Array | None = None) -> Forces:

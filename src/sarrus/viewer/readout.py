@@ -16,8 +16,8 @@ from sarrus.dynamics.system import System
 from sarrus.dynamics.units import constraint_units
 from sarrus.linalg.ranked import ranked
 from sarrus.plotting.style import INK, WARNING
+from sarrus.simulation.held_constraints import as_in_run
 from sarrus.simulation.trajectory import Trajectory
-from sarrus.viewer.force_arrows import as_in_run
 from sarrus.viewer.markup import Html, element
 
 _ROUNDING = 1e-12  # multipliers below this part of the largest one are zero
