@@ -124,6 +124,13 @@ ROWS: dict[str, tuple[list[Callable[[sr.System], object]], list[object]]] = {
     "`equilibrium`": ([lambda s: sr.equilibrium(s, Q, hold=True).u], []),
     "`mobility`": ([freedoms], [sr.mobility]),
     "`sensors`": ([lambda s: s.sensors(Q, V)["felt"]], []),
+    "`reactions`, `reactions_along`": (
+        [
+            lambda s: sr.reactions(s, Q, V).force,
+            lambda s: sr.simulate(s, Q, V, duration=0.05, error_estimate=False).reactions().force[-1],
+        ],
+        [],
+    ),
     "`linearize`, `linearize_at`": (
         [lambda s: sr.linearize(s, Q, [WEIGHT, 0.0]).A, lambda s: sr.linearize_at(s, Q, V).A],
         [],
@@ -225,6 +232,7 @@ def test_what_is_left_out_on_purpose_is_left_out(systems: dict[str | None, sr.Sy
             lambda s, **more: s.inverse_dynamics(Q, STILL, STILL, **more).u,
             lambda s, **more: sr.equilibrium(s, Q, hold=True, **more).u,
             lambda s, **more: s.sensors(Q, V, **more)["felt"],
+            lambda s, **more: sr.reactions(s, Q, V, **more)["z"].force,
             lambda s, **more: sr.linearize_at(s, Q, V, **more).A,
             lambda s, **more: sr.linearize(s, Q, [WEIGHT, 0.0], **more).A,
             lambda s, **more: sr.linearize_along(s, [Q], [V], **more).A,

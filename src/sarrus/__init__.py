@@ -10,6 +10,9 @@ Many runs    `rollout`, `Rollout`; `study` (on disk, on clusters), `studies`; `c
 Analysis     `mobility`, `without_redundancy`, `find_singularity`, `distance_to_singularity`, `assembly_modes`,
              `inverse_kinematics`, `equilibrium`, `energy_balance`; `linearize`, `linearize_at`, `linearize_along`,
              `LinearSystem`
+Analysis     `mobility`, `find_singularity`, `distance_to_singularity`, `assembly_modes`, `inverse_kinematics`,
+             `equilibrium`; `reactions`, `reactions_along` (forces in joints);
+             `linearize`, `linearize_at`, `linearize_along`, `LinearSystem`
 Derivatives  `sensitivity`: of equilibria, eigenvalues and motions by parameters, and of a step by its state
 Pictures     `plot` (Matplotlib), `view` (in the browser), `render` (pages, pictures and films in 3-D)
 Control      `control` (laws), `references`; `gym` (environments for reinforcement learning)
@@ -54,6 +57,10 @@ if TYPE_CHECKING:
     from sarrus.analysis.joint_exchanges import JointExchange
     from sarrus.analysis.mobility import Mobility, mobility, without_redundancy
     from sarrus.analysis.reduction import Exchange, Reduction
+    from sarrus.analysis.mobility import Mobility, mobility
+    from sarrus.analysis.reaction_maxima import ReactionMaxima, ReactionPeak
+    from sarrus.analysis.reactions import Reaction, Reactions, reactions
+    from sarrus.analysis.reactions_along import ReactionsAlong, reactions_along
     from sarrus.analysis.singular_path import SingularityProfile, distance_to_singularity
     from sarrus.analysis.singularity import Singularity, find_singularity
     from sarrus.base.errors import (
@@ -147,6 +154,10 @@ _NAMES = {
     "sarrus.analysis.reduction": "Exchange Reduction",
     "sarrus.analysis.joint_exchanges": "JointExchange",
     "sarrus.analysis.free_carriers": "FreeCarrier",
+    "sarrus.analysis.mobility": "mobility Mobility",
+    "sarrus.analysis.reactions": "reactions Reaction Reactions",
+    "sarrus.analysis.reactions_along": "reactions_along ReactionsAlong",
+    "sarrus.analysis.reaction_maxima": "ReactionMaxima ReactionPeak",
     "sarrus.dynamics.branches": "Branch",
     "sarrus.analysis.internal_motions": "InternalMotion",
     "sarrus.analysis.contact_freedoms": "ContactFreedoms",
@@ -231,6 +242,11 @@ __all__ = [
     "Passage",
     "Pose",
     "Quantities",
+    "Reaction",
+    "ReactionMaxima",
+    "ReactionPeak",
+    "Reactions",
+    "ReactionsAlong",
     "Readings",
     "Recording",
     "Reduction",
@@ -282,6 +298,8 @@ __all__ = [
     "optimize",
     "parametrize",
     "plot",
+    "reactions",
+    "reactions_along",
     "references",
     "render",
     "rollout",

@@ -15,6 +15,7 @@ from sarrus.cli.bench import bench
 from sarrus.cli.compare import compare
 from sarrus.cli.export import app as export
 from sarrus.cli.options import PICTURES, Importing, Model, Run, checked_outputs, with_groups
+from sarrus.cli.reactions import reactions
 from sarrus.cli.study import study
 from sarrus.cli.view import view
 
@@ -109,6 +110,7 @@ def simulate(
         raise typer.Exit(1)
 
 
+app.command()(reactions)
 app.command()(compare)
 app.command()(bench)
 app.add_typer(export, name="export")

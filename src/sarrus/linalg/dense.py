@@ -93,6 +93,19 @@ def svd(matrix: Array, rank: int | None = None, *, cut: float = 0.0, relative: f
     return Decomposition(np.ascontiguousarray(left), values, right, rank)
 
 
+def thin_svd(matrix: Array, *, cut: float = 0.0, relative: float = 0.0) -> Decomposition:
+    """Return the same of a tall matrix (m × n, m ≥ n), but of ``left`` only the columns of the rank (m × rank)."""
+    turned, inner, lengths, scale = _rotated(matrix)
+    if matrix.shape[0] < matrix.shape[1]:
+        raise ValueError(f"a tall matrix is needed, got shape {matrix.shape}")
+    values = lengths * scale
+    above = (values > cut) & (lengths > max(relative, NOISE) * max(lengths[:1], default=0.0))
+    rank = int(np.count_nonzero(above))
+    left = (turned[:rank] / lengths[:rank, None]).T
+    right = completed(inner[:rank]) if rank < len(inner) else inner
+    return Decomposition(np.ascontiguousarray(left), values, right, rank)
+
+
 def singular_values(matrix: Array) -> Array:
     """Return the singular values, the largest first, small ones with as many digits as the rows have."""
     _, _, lengths, scale = _rotated(matrix)

@@ -93,6 +93,15 @@ def ranked(matrix: Array, cut: float = 0.0, relative: float = 0.0) -> Ranked:
     return _parts(dense.svd(matrix, cut=cut, relative=relative))
 
 
+def spanned(columns: Array, cut: float = 0.0, relative: float = 0.0) -> Ranked:
+    """Return the same of columns, fewer than their entries, without the left null space, which is most of the work."""
+    if columns.shape[0] < columns.shape[1]:
+        return ranked(columns, cut, relative)
+    found = dense.thin_svd(columns, cut=cut, relative=relative)
+    (left, values, right), rank = found, found.rank
+    return Ranked(values, rank, left, np.zeros((len(left), 0)), right[:rank].T, right[rank:].T)
+
+
 def _parts(found: dense.Decomposition) -> Ranked:
     (left, values, right), rank = found, found.rank
     return Ranked(values, rank, left[:, :rank], left[:, rank:], right[:rank].T, right[rank:].T)

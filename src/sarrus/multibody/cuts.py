@@ -210,7 +210,7 @@ class Cuts:
 
     # what exerts a force, in frames with a virtual twist: rates that it works on, or power per twist
 
-    def _rates(self, constraint: Closure | Coupling | Contact, frames: Frames) -> ca.SX:
+    def _rates(self, constraint: Constraint, frames: Frames) -> ca.SX:
         return constraint_residual(constraint, self.mechanism, frames, self.jets).rate
 
     def _slips(self, contact: Touching, frames: Frames) -> ca.SX:
@@ -237,7 +237,7 @@ class Cuts:
         value = ca.vec(ca.SX(stacked(user.function(self.e.q, self.e.v, self.e.t))))
         return forces.power_conjugate(frames.point(user.body, user.point).rate, twist, value)
 
-    def _tied(self, constraint: Closure | Coupling | Contact) -> frozenset[str]:
+    def _tied(self, constraint: Constraint) -> frozenset[str]:
         """Return the bodies that a constraint ties to each other, past the joints."""
         if isinstance(constraint, Coupling):
             names = (term.coordinate.partition(":") for term in constraint.terms)

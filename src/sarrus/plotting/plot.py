@@ -1,16 +1,26 @@
 """Pictures of results with Matplotlib: what `sarrus.plot` is.
 
 Of a trajectory `history` (over time), `stroboscope` (skeletons at several times) and `animation` (GIF); of its energy
-balance `energy_shares` and `motor_diagram`; of a linear model `vibration_mode` (GIF); of a comparison `comparison`. In
-3-D: `sarrus.view` and `sarrus.render`.
+balance `energy_shares` and `motor_diagram`; of a linear model `vibration_mode` (GIF); of a comparison `comparison`; of
+reactions `reactions` (arrows), `reaction_history` and `hodograph`. In 3-D: `sarrus.view` and `sarrus.render`.
 """
 
 from sarrus.plotting.animation import animation, vibration_mode
 from sarrus.plotting.comparison import comparison
 from sarrus.plotting.energy import energy_shares, motor_diagram
 from sarrus.plotting.history import history
+from sarrus.plotting.reactions import hodograph, reaction_history, reactions
 from sarrus.plotting.stroboscope import stroboscope
 
 __all__ = [
-    "animation", "comparison", "energy_shares", "history", "motor_diagram", "stroboscope", "vibration_mode",
-]  # fmt: skip
+    "animation",
+    "comparison",
+    "energy_shares",
+    "history",
+    "hodograph",
+    "motor_diagram",
+    "reaction_history",
+    "reactions",
+    "stroboscope",
+    "vibration_mode",
+]

@@ -63,6 +63,7 @@ def trajectory_of(loop: Integration, seconds: float, failure: Exception | None) 
         **s.model.lasting("labels", lambda: labels(s)),
         contact_row_names=names,
         contact_residual=loop.touches.residual if loop.touches is not None else 0.0,
+        mean_contacts=int(loop.touches is not None and not loop.phased),
         meetings=loop.touches.meetings(rows.records[:, 0]) if loop.touches is not None else NONE,
         steps=int(loop.state.steps),
         rejected=int(loop.state.rejected),

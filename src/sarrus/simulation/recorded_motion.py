@@ -72,6 +72,7 @@ class RecordedMotion(Answer):
     wall_seconds: float = 0.0
     determined_until: float = np.inf
     contact_residual: float = 0.0
+    mean_contacts: int = 0
     meetings: Meetings = NONE
     parameters: Mapping[str, float] = field(default_factory=dict)
     readings: Array | None = None

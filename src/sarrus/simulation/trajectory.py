@@ -49,6 +49,7 @@ class Trajectory(RecordedMotion):
     contact_loss : energy that all of these have taken up to then (T,) [J]. contact_residual : by how much they break
         the laws of Signorini and Coulomb at the most, relative; see `sarrus.optimize.solve_contact_problem`. In steps
         in time rows that depend on each other turn as one motion has them turn.
+    mean_contacts : 1 where forces of contacts are means over steps, with what impacts add to them, else 0.
     status, message : how the run ended. After a failure the motion up to then is kept.
     passages, limit_crossings, events, switches : what happened on the way, in order of time.
     determined_until : last time [s] up to which a motion with singular passages agrees with one that takes somewhat
@@ -94,6 +95,10 @@ class Trajectory(RecordedMotion):
         )
 
         return read_run(self)
+
+    def reactions(self, **options: Any) -> Any:
+        """Return forces and couples in all joints along the run; options are those of `sarrus.reactions_along`."""
+        return later("analysis.reactions_along", "reactions_along")(self, **options)
 
     # --- files -------------------------------------------------------------------------------------
 
