@@ -6,6 +6,7 @@ import importlib.util
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -36,6 +37,7 @@ def main() -> None:
     save(swing.draw(frames=7), "bricard.png", dpi=75)
     save(landing_picture(), "landing.png", dpi=90)
     save(bicycle_picture(), "bicycle.png", dpi=90)
+    save(reactions_picture(), "reactions.png", dpi=90)
 
 
 def passage_picture(system: sr.System, fall: sr.Trajectory) -> Figure:
@@ -148,6 +150,39 @@ def bicycle_picture() -> Figure:
         axes.text(speed, height, name, color=colour(0))
     axes.legend(loc="upper left", frameon=False)
     dress(axes)
+    return figure
+
+
+def reactions_picture() -> Figure:
+    """Draw what the bearings of the tour's engine carry over a turn, and the load of its crank pin in the crank."""
+    block = next(
+        part for part in (HERE.parent / "tour.md").read_text().split("```") if 'sr.Mechanism("engine"' in part
+    )
+    names: dict[str, Any] = {"sr": sr, "np": np}
+    exec(block.removeprefix("python").split("print(loads")[0], names)
+    loads, run = names["loads"], names["round_trip"]
+    figure = new_figure(10.0, 4.6)
+    grid = figure.add_gridspec(1, 2, width_ratios=(1.35, 1.0), wspace=0.06)
+    over, polar = figure.add_subplot(grid[0, 0]), figure.add_subplot(grid[0, 1])
+    turn = np.degrees(run.q[:, 0])
+    whole = turn <= 360.0
+    for k, name in enumerate(("main", "crank pin", "wrist pin", "bore")):
+        size = np.sqrt((loads[name].bearing_force ** 2).sum(axis=1)) / 1e3
+        over.plot(turn[whole], size[whole], color=colour(k), linewidth=1.4, label=name)
+    over.legend(frameon=False, fontsize=9, labelcolor=INK)
+    over.set(xlabel="crank angle [°]", ylabel="bearing force [kN]", xlim=(0, 360), xticks=range(0, 361, 60))
+    x, _, z = loads["crank pin"].bearing_force.T / 1e3
+    polar.plot(x[whole], z[whole], color=colour(1), linewidth=1.4)
+    polar.plot(0, 0, "+", color=INK, markersize=10)
+    for angle in range(0, 360, 60):
+        k = int(np.argmin(np.abs(turn - angle)))
+        polar.plot(x[k], z[k], "o", color=colour(1), markersize=4)
+        polar.annotate(f"{angle}°", (x[k], z[k]), (5, 4), textcoords="offset points", size=8, color=INK)
+    polar.set(xlabel="along x of the crank [kN]", ylabel="along z of the crank [kN]")
+    polar.set_title("crank pin, load on the rod", loc="left", size=10, color=INK)
+    polar.set_aspect("equal", adjustable="datalim")
+    for axes in (over, polar):
+        dress(axes)
     return figure
 
 

@@ -171,6 +171,8 @@ def reach(mechanism: Mechanism) -> float:
         points[closure.body2].append(closure.pose2.position)
     for contact in mechanism.contacts.values():
         points[contact.body].append(contact.point)
+    for rolling in mechanism.rollings.values():
+        points[rolling.body].append(rolling.centre)
     distances = [dense.norm(a - b) for name in mechanism.bodies for a, b in combinations(points[name], 2)]
     return max(distances, default=0.0)
 

@@ -1,8 +1,8 @@
-"""What holds the bodies of a mechanism together: joints of the tree, fixed bodies, closures and contacts.
+"""What holds the bodies of a mechanism together: joints of the tree, fixed bodies, closures, contacts, what rolls.
 
 Each has a place, axes of its own, and a wrench that goes through it. Own axes are z along the axis of the joint, x
 along the second one or, where there is none, a normal of the first; those of bodies where it has no axis; n, t1, t2 of
-a contact.
+a contact; of what rolls the normal, longitudinal and lateral ones, of a ball the normal and the tangents of the plane.
 """
 
 from __future__ import annotations
@@ -18,9 +18,11 @@ from sarrus.mechanism.elements import WORLD, Closure, Contact
 from sarrus.mechanism.joint import Joint
 from sarrus.mechanism.mechanism import Mechanism
 from sarrus.mechanism.pose import perpendicular_to
+from sarrus.mechanism.rolling import Rolling
 from sarrus.multibody.cuts import Cuts
 from sarrus.multibody.frames import Frames
 from sarrus.multibody.kinematics import cross
+from sarrus.multibody.rolling import RollingFrame
 from sarrus.multibody.scalars import as_casadi
 from sarrus.multibody.touches import Touching, motion_in, touching_elements
 
@@ -45,6 +47,8 @@ FREE: dict[str, tuple[int, ...]] = {
     "stick": (3, 4, 5),
     "frictionless": (1, 2, 3, 4, 5),
     "coulomb": (),
+    "rolling": (3, 4, 5),
+    "rolling on a line": (5,),
 }
 
 
@@ -52,7 +56,7 @@ FREE: dict[str, tuple[int, ...]] = {
 class Connection:
     """Something that holds a body: its name, and what it is.
 
-    ``what``: joint, fixed, driven, closure, contact (a constraint), touch (with Coulomb friction). ``label`` is the
+    ``what``: joint, fixed, driven, closure, contact (a constraint), rolling, touch (with Coulomb friction). ``label`` is the
     name, with ``what`` before it where several have that name. Its wrench acts on ``body``, from ``on``. ``pitch`` is
     that of a screw [m].
     """
@@ -72,7 +76,7 @@ class Connection:
 
 
 def connections(mechanism: Mechanism) -> tuple[Connection, ...]:
-    """Return all that holds bodies together: tree, depth first, then closures, then contacts."""
+    """Return all that holds bodies together: tree, depth first, then closures, contacts, and what rolls."""
     found = list(_connections(mechanism))
     count = Counter(one.name for one in found)
     return tuple(
@@ -96,6 +100,9 @@ def _connections(mechanism: Mechanism) -> Iterator[Connection]:
     for contact in mechanism.contacts.values():
         if not contact.slides:
             yield one(contact.name, "contact", contact.friction, contact.body, contact.ground)
+    for rolling in mechanism.rollings.values():
+        kind = "rolling on a line" if rolling.kind == "cone" else "rolling"
+        yield one(rolling.name, "rolling", kind, rolling.body, rolling.ground)
     for touch in touching_elements(mechanism):
         yield one(touch.name, "touch", "coulomb", touch.body, touch.ground)
 
@@ -127,8 +134,12 @@ def _stacked(cuts: Cuts, *, with_places: bool) -> dict[str, ca.SX]:
             point, axes = cuts.frames.placement(one.body)
             wrench = through[one.body]
         else:
-            wrench = cuts.on_body(one.name, one.body, one.on)
-            if one.what == "closure":
+            rolling = mechanism.rollings.get(one.name) if one.what == "rolling" else None
+            names = [one.name] if rolling is None else [part.name for part in rolling.parts]
+            wrench = cuts.on_body(names, one.body, one.on)
+            if rolling is not None:
+                point, axes = _of_rolling(rolling, cuts.frames)
+            elif one.what == "closure":
                 point, axes = _of_closure(mechanism.closures[one.name], cuts.frames)
             else:
                 point, axes = _of_contact(touched.get(one.name) or mechanism.contacts[one.name], cuts)
@@ -202,6 +213,19 @@ def _of_contact(contact: Contact | Touching, cuts: Cuts) -> tuple[ca.SX, ca.SX]:
     """Return where a contact touches, and its normal and tangents."""
     motion = motion_in(contact, cuts.mechanism, cuts.frames)
     return motion.point, ca.horzcat(*motion.axes)
+
+
+def _of_rolling(rolling: Rolling, frames: Frames) -> tuple[ca.SX, ca.SX]:
+    """Return where it touches, of a cone its apex, and the axes: normal, longitudinal and lateral, or tangents."""
+    frame = RollingFrame(rolling, frames)
+    point = frames.point(rolling.body, rolling.centre).value
+    if rolling.kind != "cone":
+        point = point + frame.arm.value
+    if rolling.kind == "ball":
+        along = [frames.direction(rolling.ground, axis) for axis in (rolling.tangent1, rolling.tangent2)]
+    else:
+        along = [frame.longitudinal, frame.lateral]
+    return point, ca.horzcat(frame.normal.value, *(axis.value for axis in along))
 
 
 def _aside(z: ca.SX) -> ca.SX:

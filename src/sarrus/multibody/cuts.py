@@ -18,7 +18,8 @@ import casadi as ca
 from sarrus.base.arrays import Array
 from sarrus.equations.equations import Equations
 from sarrus.equations.symbolic import stacked
-from sarrus.mechanism.elements import WORLD, Actuator, Closure, Contact, Coupling, SpringDamper, UserForce
+from sarrus.mechanism.description import Constraint
+from sarrus.mechanism.elements import WORLD, Actuator, Closure, Coupling, SpringDamper, UserForce
 from sarrus.mechanism.mechanism import Mechanism
 from sarrus.mechanism.tendons import Tendon, segments
 from sarrus.mechanism.transmissions import SiteTransmission, SliderCrank, TendonTransmission
@@ -142,16 +143,19 @@ class Cuts:
                 torque, force = torque - given.torque, force - given.force
         return Wrench(torque, force, total.point)
 
-    def on_body(self, name: str, second: str, first: str) -> Wrench:
-        """Return what a closure or a contact of a name exerts on the second of its bodies.
+    def on_body(self, names: Collection[str], second: str, first: str) -> Wrench:
+        """Return what the constraints or contacts of some names exert together on the second of their two bodies.
 
         It is what the cut above that body, or where the first one hangs on it the cut above the other, sees.
         """
-        acting = next(e for e in self._elements if e.key == ("constraint", name))
         upside_down = first in self.below(second)
-        found = self._wrench(acting, self.below(first if upside_down else second))
-        assert found is not None
-        return Wrench(-found.torque, -found.force, found.point) if upside_down else found
+        below, keys = self.below(first if upside_down else second), [("constraint", name) for name in names]
+        found = [self._wrench(element, below) for element in self._elements if element.key in keys]
+        parts = [wrench for wrench in found if wrench is not None]
+        sign, point = -1.0 if upside_down else 1.0, parts[0].point
+        torque = sum((wrench.torque for wrench in parts), ca.SX.zeros(3))
+        force = sum((wrench.force for wrench in parts), ca.SX.zeros(3))
+        return Wrench(sign * torque, sign * force, point)
 
     def _inertial(self, body: str) -> Wrench:
         """Return what the motion of a body and all that hang on it needs, less gravity, about its origin."""
