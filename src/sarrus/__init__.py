@@ -56,11 +56,10 @@ if TYPE_CHECKING:
     from sarrus.analysis.inverse_kinematics import InverseKinematics, inverse_kinematics
     from sarrus.analysis.joint_exchanges import JointExchange
     from sarrus.analysis.mobility import Mobility, mobility, without_redundancy
-    from sarrus.analysis.reduction import Exchange, Reduction
-    from sarrus.analysis.mobility import Mobility, mobility
     from sarrus.analysis.reaction_maxima import ReactionMaxima, ReactionPeak
     from sarrus.analysis.reactions import Reaction, Reactions, reactions
     from sarrus.analysis.reactions_along import ReactionsAlong, reactions_along
+    from sarrus.analysis.reduction import Exchange, Reduction
     from sarrus.analysis.singular_path import SingularityProfile, distance_to_singularity
     from sarrus.analysis.singularity import Singularity, find_singularity
     from sarrus.base.errors import (
@@ -154,7 +153,6 @@ _NAMES = {
     "sarrus.analysis.reduction": "Exchange Reduction",
     "sarrus.analysis.joint_exchanges": "JointExchange",
     "sarrus.analysis.free_carriers": "FreeCarrier",
-    "sarrus.analysis.mobility": "mobility Mobility",
     "sarrus.analysis.reactions": "reactions Reaction Reactions",
     "sarrus.analysis.reactions_along": "reactions_along ReactionsAlong",
     "sarrus.analysis.reaction_maxima": "ReactionMaxima ReactionPeak",

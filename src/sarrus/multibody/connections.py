@@ -56,9 +56,9 @@ FREE: dict[str, tuple[int, ...]] = {
 class Connection:
     """Something that holds a body: its name, and what it is.
 
-    ``what``: joint, fixed, driven, closure, contact (a constraint), rolling, touch (with Coulomb friction). ``label`` is the
-    name, with ``what`` before it where several have that name. Its wrench acts on ``body``, from ``on``. ``pitch`` is
-    that of a screw [m].
+    ``what``: joint, fixed, driven, closure, contact (a constraint), rolling, touch (with Coulomb friction). ``label``
+    is the name, with ``what`` before it where several have that name. Its wrench acts on ``body``, from ``on``.
+    ``pitch`` is that of a screw [m].
     """
 
     label: str
