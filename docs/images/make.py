@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import sys
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
@@ -19,6 +20,10 @@ from sarrus.plotting.style import FAINT, INK, colour, dress, new_figure
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
+sys.path.append(str(HERE.parent))
+
+import outputs  # noqa: E402
+
 BEFORE, AT, AFTER = colour(4), colour(1), colour(0)  # poses before, at and after the singular configuration
 POSES_BEFORE, POSES_AFTER = 7, 3
 
@@ -38,6 +43,7 @@ def main() -> None:
     save(landing_picture(), "landing.png", dpi=90)
     save(bicycle_picture(), "bicycle.png", dpi=90)
     save(reactions_picture(), "reactions.png", dpi=90)
+    save(drives_picture(), "drives.png", dpi=90)
 
 
 def passage_picture(system: sr.System, fall: sr.Trajectory) -> Figure:
@@ -182,6 +188,35 @@ def reactions_picture() -> Figure:
     polar.set_title("crank pin, load on the rod", loc="left", size=10, color=INK)
     polar.set_aspect("equal", adjustable="datalim")
     for axes in (over, polar):
+        dress(axes)
+    return figure
+
+
+def drives_picture() -> Figure:
+    """Draw what the page on drives computes: the torque of its pump, and the force of its cam at three speeds."""
+    page = (ROOT / "docs" / "drives.md").read_text(encoding="utf-8")
+    space: dict[str, Any] = {}
+    for block in outputs.blocks(page):
+        if block.kind == "python":
+            exec(block.text, space)
+        if "force_of_follower" in space:
+            break
+    figure = new_figure(10.0, 3.4)
+    pump, cam = figure.subplots(1, 2)
+    pump.plot(np.degrees(space["turn"].q[:, 0]), space["torque"], color=colour(0))
+    pump.set_ylabel("torque of the motor [N m]")
+    pump.set_title("pump, 955 turns per minute", loc="left", size=9, color=INK)
+    for k, speed in enumerate((100.0, 120.0, 140.0)):
+        angle, force = space["force_of_follower"](speed)
+        cam.plot(np.degrees(angle), force, color=colour(k), label=f"{speed:.0f} rad/s")
+    cam.set_ylabel("force between cam and follower [N]")
+    cam.set_title("cam: below zero the follower would lift off", loc="left", size=9, color=INK)
+    cam.legend(frameon=False, fontsize=8)
+    for axes in (pump, cam):
+        axes.axhline(0.0, color=FAINT, linewidth=0.8)
+        axes.set_xlim(0, 360)
+        axes.set_xticks(range(0, 361, 90))
+        axes.set_xlabel("angle [°]")
         dress(axes)
     return figure
 

@@ -123,6 +123,7 @@ _NAMES = {
     "sarrus.mechanism.mechanism": "Mechanism",
     "sarrus.mechanism.pose": "Pose",
     "sarrus.mechanism.elements": "Shape",
+    "sarrus.mechanism.spline": "Spline",
     "sarrus.mechanism": "mechanism",
     # Equations
     "sarrus.dynamics.system": "System",
@@ -256,6 +257,7 @@ __all__ = [
     "Singularity",
     "SingularityProfile",
     "SolveError",
+    "Spline",
     "Stabilization",
     "Status",
     "Stepping",

@@ -6,18 +6,16 @@ Each returns a function of t that gives a column. Laws differentiate it themselv
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import pairwise
-from math import factorial
 from typing import Any
 
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.interpolate import make_interp_spline
 
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError
 from sarrus.base.numbers import real_array
+from sarrus.mechanism.spline import Spline
 
 __all__ = ["circle", "hold", "minimum_jerk", "sample", "via_points"]
 
@@ -53,33 +51,7 @@ def via_points(times: Sequence[float], points: ArrayLike) -> Path:
 
     Four times continuously differentiable between the ends; before and after, the path stays where it begins and ends.
     """
-    knots, rows = _array(times, "times"), _array(points, "points")
-    rows = rows[:, None] if rows.ndim == 1 else rows
-    if knots.ndim != 1 or len(knots) < 2 or rows.ndim != 2 or len(rows) != len(knots):
-        raise ArgumentError(
-            f"via_points needs as many times as rows of points, at least two; got {knots.shape} and {rows.shape}",
-            element="points",
-        )
-    if not np.all(np.diff(knots) > 0.0):
-        raise ArgumentError(f"via_points needs increasing times, got {times!r}", element="times")
-    rest = [(1, np.zeros(rows.shape[1])), (2, np.zeros(rows.shape[1]))]
-    spline = make_interp_spline(knots, rows, k=5, bc_type=(rest, rest))
-    # of each piece, in a column: the knot where it begins, and its Taylor coefficients there
-    pieces = [spline.derivative(k)(knots[:-1]).T / factorial(k) for k in range(1, 6)]
-    columns = ca.DM(np.vstack([knots[:-1], rows[:-1].T, *pieces]))
-    size = rows.shape[1]
-
-    def path(t: Any) -> Any:
-        clipped = ca.fmin(ca.fmax(t, knots[0]), knots[-1])
-        begun = [1, *(1.0 * (clipped >= knot) for knot in knots[1:-1]), 0]
-        # choosing among the coefficients, not among the values, keeps derivatives short
-        chosen = columns @ ca.vertcat(*[this - following for this, following in pairwise(begun)])
-        s, value = clipped - chosen[0], 0
-        for power in range(5, -1, -1):
-            value = chosen[1 + power * size : 1 + (power + 1) * size] + s * value
-        return value
-
-    return path
+    return Spline.through(_array(times, "times"), _array(points, "points"), 5, "rest")
 
 
 def circle(

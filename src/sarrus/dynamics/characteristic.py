@@ -17,8 +17,10 @@ from sarrus.dynamics.units import Described, constraint_units, coordinate_units,
 from sarrus.linalg import dense
 from sarrus.linalg.ranked import at_rank
 from sarrus.mechanism.elements import WORLD, Closure
+from sarrus.mechanism.faults import Label
 from sarrus.mechanism.mechanism import Mechanism
 from sarrus.mechanism.tendons import TendonPoint
+from sarrus.multibody.timed import slope_at
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,6 +91,12 @@ def _row_factors(system: Described, mechanism: Mechanism, length: float) -> Arra
             for term in coupling.terms
             for k, c in enumerate(term.coefficients)
             if k > 0
+        ]
+        terms += [
+            abs(slope_at(term.function, place, Label("coupling", coupling.name))) * place
+            for term in coupling.terms
+            if term.function is not None
+            for place in (size.get(term.coordinate, length),)
         ]
         largest = max(terms, default=0.0)
         factors[system.closure_rows[coupling.name]] = 1.0 / largest if largest > 0.0 else 1.0

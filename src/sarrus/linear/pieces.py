@@ -91,8 +91,11 @@ def pieces_of(system: System) -> Pieces:
     mechanism = system.mechanism
     own = system.equations.tree
     tree = mechanism is not None and mechanism.velocity_names == system.velocity_names
-    # The recursion takes the numbers of the description as they are, a ground at rest, and no inertia of tendons.
+    # The recursion takes the numbers of the description as they are, rows and a ground at rest, no inertia of tendons.
     moving = (
-        bool(system.model.driven.drives) or (own is not None and bool(own.driven)) or system.equations.rotors
+        bool(system.model.driven.drives)
+        or (own is not None and bool(own.driven))
+        or system.model.is_rheonomic
+        or system.equations.rotors
     )
     return DifferentiatedPieces(system) if not tree or moving else RecursivePieces(system)

@@ -15,9 +15,11 @@ from sarrus.mechanism.elements import (
 )
 from sarrus.mechanism.joint import Joint
 from sarrus.mechanism.keyframe import Keyframe
+from sarrus.mechanism.laws import stribeck
 from sarrus.mechanism.report import Entry, ImportReport
 from sarrus.mechanism.rolling import Rolling
 from sarrus.mechanism.sensor import Sensor
+from sarrus.mechanism.spline import Spline
 from sarrus.mechanism.tendons import Pulley, Tendon, TendonJoint, TendonPoint, Wrap
 from sarrus.mechanism.transmissions import (
     ParentTransmission,
@@ -46,6 +48,7 @@ __all__ = [
     "Sensor",
     "SiteTransmission",
     "SliderCrank",
+    "Spline",
     "SpringDamper",
     "Tendon",
     "TendonJoint",
@@ -53,4 +56,5 @@ __all__ = [
     "TendonTransmission",
     "UserForce",
     "Wrap",
+    "stribeck",
 ]

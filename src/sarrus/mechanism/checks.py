@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sarrus.base.arrays import Array
-from sarrus.mechanism.elements import Activation
+from sarrus.mechanism.elements import Activation, Function
 from sarrus.mechanism.faults import Label, fault
 from sarrus.mechanism.pose import check_range, numbers, scalar, vector
+from sarrus.mechanism.spline import Spline
 
 
 def nonnegative(value: Any, what: str, label: str) -> float:
@@ -75,6 +76,15 @@ def impossible(mass: float, inertia: Array) -> str:
             "other two); no rigid body has them"
         )
     return ""
+
+
+def function(value: Any, what: str, label: str) -> Function:
+    """Return a function of one expression: something to call, or a `Spline` of one row."""
+    if not callable(value):
+        raise fault(label, f"{what} must be a function or a Spline, got {value!r}")
+    if isinstance(value, Spline) and value.rows != 1:
+        raise fault(label, f"{what} must be a Spline of one row, got one of {value.rows}")
+    return value
 
 
 def per_dof(

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from numpy.typing import ArrayLike
 
 from sarrus.mechanism import checks
 from sarrus.mechanism.description import Description
-from sarrus.mechanism.elements import CLOSURE_KINDS, Closure, Coupling, CouplingTerm
+from sarrus.mechanism.elements import CLOSURE_KINDS, Closure, Coupling, CouplingTerm, Function
 from sarrus.mechanism.faults import check_name, fault
 from sarrus.mechanism.pose import PoseLike, as_pose, clean, perpendicular_to, scalar, unit_vector
 
@@ -30,6 +31,7 @@ class ClosureBuilder(Description):
         pitch: float = 0.0,
         length: float = 0.0,
         active: bool | None = None,
+        motion: Function | None = None,
     ) -> Closure:
         """Close a loop between frame 1 on ``body1`` and frame 2 on ``body2`` (either may be "world").
 
@@ -44,6 +46,10 @@ class ClosureBuilder(Description):
             point_on_line, point_on_plane: line direction, plane normal, fixed to body 1; the origin of
             frame 2 lies on it.
         length : distance of the two origins [m], > 0, for ``distance``.
+        motion : a function of time, of CasADi expressions, or a `Spline`: of a distance its length [m], in the place
+            of ``length``; of all others where frame 1 is as seen from pose1, a position [m], three entries, or that
+            and a wxyz quaternion, seven, or both as a pair. Body 2 follows exactly, with velocity and acceleration;
+            the multipliers are what this takes, and their work is in the energy.
         active : True or False makes the closure one that comes and goes, on or off at the start; see
             `sarrus.contacts.activity`. By default it always holds.
 
@@ -64,7 +70,11 @@ class ClosureBuilder(Description):
                 raise fault(label, "axis2 must be perpendicular to axis")
         else:
             w = u if axis2 is None else unit_vector(axis2, "axis2", label)
-        if scalar(length, "length", label) <= 0.0 and kind == "distance":
+        if motion is not None and not callable(motion):
+            raise fault(label, f"motion must be a function of time or a Spline, got {motion!r}")
+        if kind == "distance" and motion is not None and length:
+            raise fault(label, "a distance has a length or a motion, not both")
+        if scalar(length, "length", label) <= 0.0 and kind == "distance" and motion is None:
             raise fault(label, f"length must be positive, got {length}. Zero distance is a 'point' closure")
         closure = Closure(
             name=name,
@@ -78,6 +88,7 @@ class ClosureBuilder(Description):
             pitch=scalar(pitch, "pitch", label),
             length=float(length),
             active=checks.activity(active, label),
+            motion=motion,
         )
         self.closures[name] = closure
         return closure
@@ -85,18 +96,21 @@ class ClosureBuilder(Description):
     def add_coupling(
         self,
         name: str,
-        terms: Mapping[str, float | Sequence[float]],
+        terms: Mapping[str, float | Sequence[float] | Function],
         references: Mapping[str, float] | None = None,
         *,
         active: bool | None = None,
+        motion: Function | None = None,
     ) -> Coupling:
-        """Couple joint coordinates and lengths of tendons: Σ over ``terms`` of polynomial(coordinate − reference) = 0.
+        """Couple joint coordinates and lengths of tendons: Σ of term(coordinate − reference) = motion(t).
 
         ``terms`` maps a coordinate name, or "tendon:NAME" for the length of a tendon, to its polynomial coefficients,
-        constant first, or to one number, the factor of a linear term. A gear with q1 = n q2:
-        ``{"joint1": 1.0, "joint2": -n}``. A rack: ``{"slide": 1.0, "pinion": -radius}``. A cam:
-        ``{"follower": 1.0, "cam": (-c0, -c1, -c2)}``.
+        constant first, to one number, the factor of a linear term, or to a function of CasADi expressions or a
+        `Spline`. A gear with q1 = n q2: ``{"joint1": 1.0, "joint2": -n}``. A rack:
+        ``{"slide": 1.0, "pinion": -radius}``. A differential: ``{"left": 1.0, "right": 1.0, "carrier": -2.0}``. A cam:
+        ``{"follower": -1.0, "cam": Spline.through(angles, lifts, ends="periodic")}``.
 
+        ``motion`` is a function of time or a `Spline`; by default the sum is zero.
         ``active`` True or False makes it a coupling that comes and goes, such as a clutch or, with one term, a
         brake, on or off at the start; see `sarrus.contacts.activity`.
         """
@@ -107,12 +121,27 @@ class ClosureBuilder(Description):
         built = []
         for coordinate, given in terms.items():
             self._scalar_coordinate_or_tendon(coordinate, label)
-            coefficients = (
-                tuple(given) if isinstance(given, Iterable) and not isinstance(given, str) else (0.0, given)
-            )
+            function: Function | None = None
+            coefficients: tuple[Any, ...]
+            if callable(given):
+                function, coefficients = checks.function(given, f"term of {coordinate!r}", label), ()
+            elif isinstance(given, Iterable) and not isinstance(given, str):
+                coefficients = tuple(given)
+            else:
+                coefficients = (0.0, given)
             values = tuple(scalar(c, f"coefficient of {coordinate!r}", label) for c in coefficients)
             reference = scalar((references or {}).get(coordinate, 0.0), f"reference of {coordinate!r}", label)
-            built.append(CouplingTerm(coordinate, values, reference))
-        coupling = Coupling(name, tuple(built), checks.activity(active, label))
+            built.append(CouplingTerm(coordinate, values, reference, function))
+        drive = None if motion is None else checks.function(motion, "motion", label)
+        coupling = Coupling(name, tuple(built), checks.activity(active, label), drive)
         self.couplings[name] = coupling
         return coupling
+
+    def add_motion(self, name: str, coordinate: str, motion: Function) -> Coupling:
+        """Let a scalar coordinate, or the length of a tendon "tendon:NAME", be a function of time or a `Spline`.
+
+        A motor that follows exactly, whatever it takes: its force [N] or torque [N m] is the multiplier of the row
+        ``name``, positive along the coordinate, and its work is in the energy. It is the coupling
+        ``{coordinate: 1.0}`` with a motion.
+        """
+        return self.add_coupling(name, {coordinate: 1.0}, motion=motion)

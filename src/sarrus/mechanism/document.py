@@ -1,16 +1,16 @@
 """A mechanism as JSON text and back, every number bit for bit: what a trajectory file holds of it.
 
 Mechanisms are plain data, so one rule does for all elements: a dataclass becomes ``{class name: fields}``, an array
-``{"array": numbers, "shape": sizes}``, a dictionary ``{"map": pairs}``, a tuple or list a list. A `UserForce` is a
-Python function and cannot be written, nor can the motion of a driven body; the mechanism read again has an entry for
-each in its report.
+``{"array": numbers, "shape": sizes}``, a dictionary ``{"map": pairs}``, a tuple or list a list. Python functions cannot
+be written: user forces, motions and laws that are no `Spline`. The mechanism read again has an entry for each in its
+report; driven bodies stay still, constraints that follow a function are left out, springs are without their law.
 """
 
 from __future__ import annotations
 
 import json
 from contextlib import suppress
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 from enum import Enum
 from types import UnionType
 from typing import Any, get_args, get_origin
@@ -21,11 +21,19 @@ from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError, SarrusError
 from sarrus.mechanism.description import annotations_of
 from sarrus.mechanism.driven_body import DrivenBody
+from sarrus.mechanism.elements import Closure, Coupling
 from sarrus.mechanism.mechanism import Mechanism
+from sarrus.mechanism.spline import Spline
 from sarrus.mechanism.validation import check_description
 
 FORMAT = "sarrus mechanism 1"
 
+_LOST = {
+    "driven body": "its motion is a Python function, which a file cannot hold: it stays still",
+    "closure": "its motion is a Python function, which a file cannot hold: left out",
+    "coupling": "its motion or a term is a Python function, which a file cannot hold: left out",
+    "law": "of a spring; it is a Python function, which a file cannot hold: left out",
+}
 _OWN = ("forces", "_owners")  # functions, and what follows from the rest
 _WRONG = (SarrusError, ValueError, KeyError, TypeError, AttributeError, RecursionError)
 
@@ -33,12 +41,28 @@ _WRONG = (SarrusError, ValueError, KeyError, TypeError, AttributeError, Recursio
 def to_json(mechanism: Mechanism) -> str:
     """Return the description of a mechanism as JSON; Python functions are left out, and named."""
     data = {name: value for name, value in vars(mechanism).items() if name not in _OWN}
-    data["driven_bodies"] = {name: DrivenBody(name) for name in mechanism.driven_bodies}
-    moving = [name for name, body in mechanism.driven_bodies.items() if body.function is not None]
+    lost = {"driven body": [n for n, body in mechanism.driven_bodies.items() if _lost(body.function)]}
+    data["driven_bodies"] = {
+        name: DrivenBody(name) if name in lost["driven body"] else body
+        for name, body in mechanism.driven_bodies.items()
+    }
+    for table in ("closures", "couplings"):
+        elements = data[table]
+        data[table] = {name: e for name, e in elements.items() if not any(map(_lost, _functions(e)))}
+        lost[table[:-1]] = [name for name in elements if name not in data[table]]
+    lost["law"] = []
+    for table in ("springs", "coordinate_springs"):
+        data[table] = dict(data[table])
+        for name, spring in data[table].items():
+            laws = {law: getattr(spring, law) for law in ("law", "damper_law")}
+            if any(map(_lost, laws.values())):
+                lost["law"].append(name)
+                kept = {law: None if _lost(function) else function for law, function in laws.items()}
+                data[table][name] = replace(spring, **kept)
     document = {
         "format": FORMAT,
         "lost_forces": list(mechanism.forces),
-        "lost_motions": moving,
+        "lost": lost,
         "data": _encode(data),
     }
     return json.dumps(document, ensure_ascii=False, separators=(",", ":"))
@@ -52,7 +76,7 @@ def from_json(text: str) -> Mechanism:
         if document["format"] != FORMAT:
             raise ValueError(f"its format is {document['format']!r}, not {FORMAT!r}")
         data, lost = dict(document["data"]["map"]), list(map(str, document["lost_forces"]))
-        still = list(map(str, document.get("lost_motions", [])))
+        functions = {"driven body": document.get("lost_motions", []), **document.get("lost", {})}
         data["keyframes"]["map"] = [  # files of before hold coordinates alone
             [name, {"Keyframe": {"name": name, "q": key}} if "array" in key else key]
             for name, key in data["keyframes"]["map"]
@@ -67,10 +91,21 @@ def from_json(text: str) -> Mechanism:
     for name in lost:
         reason = "a Python function, which a file cannot hold: left out"
         mechanism.report.leave_out("user force", name, reason)
-    for name in still:
-        reason = "its motion is a Python function, which a file cannot hold: it stays still"
-        mechanism.report.leave_out("driven body", name, reason)
+    for kind, reason in _LOST.items():
+        for name in functions.get(kind, []):
+            mechanism.report.leave_out(kind, str(name), reason)
     return mechanism
+
+
+def _lost(function: Any) -> bool:
+    """Tell whether something is a function that a file cannot hold."""
+    return callable(function) and not isinstance(function, Spline)
+
+
+def _functions(constraint: Closure | Coupling) -> list[Any]:
+    """Return the functions that a constraint follows, None where there is none."""
+    terms = constraint.terms if isinstance(constraint, Coupling) else ()
+    return [constraint.motion, *(term.function for term in terms)]
 
 
 def _encode(value: Any) -> Any:

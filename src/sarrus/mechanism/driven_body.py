@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+
+from sarrus.mechanism.elements import Function
 
 
 @dataclass(frozen=True, eq=False)
@@ -16,4 +16,4 @@ class DrivenBody:
     """
 
     name: str
-    function: Callable[[Any], Any] | None = None
+    function: Function | None = None

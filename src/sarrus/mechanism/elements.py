@@ -11,10 +11,13 @@ import numpy as np
 from sarrus.base.arrays import Array
 from sarrus.mechanism.joint import Joint
 from sarrus.mechanism.pose import Pose, rotation_of_quaternion
+from sarrus.mechanism.spline import Spline
 from sarrus.mechanism.transmissions import JointGears, Transmission
 
 WORLD = "world"
 
+# A function of one CasADi expression, such as time, that a user gives, or a table.
+Function = Callable[[Any], Any] | Spline
 
 # Kinds of closure between two bodies and the rows each one has.
 CLOSURE_ROWS: dict[str, tuple[str, ...]] = {
@@ -178,6 +181,8 @@ class Closure:
     prismatic, screw, cylindrical), the two perpendicular axes of a universal joint, the line's direction
     or the plane's normal (fixed to body 1). ``length`` is the constant distance of a massless rod [m].
     ``active`` is None where the closure always holds, else whether it holds at the start.
+    ``motion`` is a function of time: of a distance its length [m], of all others where frame 1 is as seen from
+    ``pose1``, a position or that and a wxyz quaternion. None where nothing moves by itself.
     """
 
     name: str
@@ -191,6 +196,7 @@ class Closure:
     pitch: float = 0.0
     length: float = 0.0
     active: bool | None = None
+    motion: Function | None = None
 
     @property
     def row_names(self) -> tuple[str, ...]:
@@ -307,17 +313,22 @@ class ContactPatch:
 
 @dataclass(frozen=True)
 class CouplingTerm:
-    """The polynomial Σ_k coefficients[k] (q − reference)^k of a coordinate, or of a tendon's length "tendon:NAME"."""
+    """The polynomial Σ_k coefficients[k] (q − reference)^k of a coordinate, or of a tendon's length "tendon:NAME".
+
+    With a ``function`` its value at q − reference comes on top: a cam from a table.
+    """
 
     coordinate: str
     coefficients: tuple[float, ...]
     reference: float = 0.0
+    function: Function | None = None
 
 
 @dataclass(frozen=True)
 class Coupling:
-    """A coupling of joint coordinates: the sum of its polynomial terms is zero (gear, rack, cam).
+    """A coupling of joint coordinates: the sum of its terms is zero (gear, rack, cam), or what ``motion`` says.
 
+    ``motion`` is a function of time [unit of the sum]: a motor that follows exactly.
     ``active`` is None where it always holds, else whether it holds at the start (clutch, brake); then the sum keeps
     the value that it had when the coupling was closed.
     """
@@ -325,6 +336,7 @@ class Coupling:
     name: str
     terms: tuple[CouplingTerm, ...]
     active: bool | None = None
+    motion: Function | None = None
 
     @property
     def row_names(self) -> tuple[str, ...]:
@@ -337,7 +349,8 @@ class SpringDamper:
     """A spring and damper along the line between two points, each in the axes of its body.
 
     Tension = stiffness × (length − rest) + damping × rate, zero stiffness force while the length is
-    within ``rest_length`` = (lower, upper) [m].
+    within ``rest_length`` = (lower, upper) [m]. ``law``, a function of (length − rest) [m], and ``damper_law``, one of
+    the rate [m/s], add to it [N].
     """
 
     name: str
@@ -348,17 +361,24 @@ class SpringDamper:
     stiffness: float
     damping: float
     rest_length: tuple[float, float]
+    law: Function | None = None
+    damper_law: Function | None = None
 
 
 @dataclass(frozen=True)
 class CoordinateSpring:
-    """A spring and damper on the linear combination Σ weight × coordinate (MuJoCo's fixed tendon)."""
+    """A spring and damper on the linear combination Σ weight × coordinate (MuJoCo's fixed tendon).
+
+    The numbers and laws are those of a `SpringDamper`, with that combination as the length.
+    """
 
     name: str
     terms: tuple[tuple[str, float], ...]
     stiffness: float
     damping: float
     rest_length: tuple[float, float]
+    law: Function | None = None
+    damper_law: Function | None = None
 
 
 @dataclass(frozen=True)

@@ -119,7 +119,7 @@ def _entries(d: Description) -> Iterator[Entry]:
             yield from _of_joint(joint)
     for c in d.closures.values():
         yield from _point("closure", c, "pose1", "pose2")
-        if c.kind == "distance":
+        if c.kind == "distance" and c.motion is None:
             yield _number("closure", c, "length", 0.0, positive=True)
         if c.kind == "screw":
             yield _number("closure", c, "pitch")

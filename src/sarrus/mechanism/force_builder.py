@@ -10,7 +10,14 @@ from numpy.typing import ArrayLike
 
 from sarrus.mechanism import checks
 from sarrus.mechanism.description import Description
-from sarrus.mechanism.elements import Activation, Actuator, CoordinateSpring, SpringDamper, UserForce
+from sarrus.mechanism.elements import (
+    Activation,
+    Actuator,
+    CoordinateSpring,
+    Function,
+    SpringDamper,
+    UserForce,
+)
 from sarrus.mechanism.faults import Label, check_name, fault
 from sarrus.mechanism.pose import as_pose, scalar, vector
 from sarrus.mechanism.transmissions import (
@@ -37,11 +44,19 @@ class ForceBuilder(Description):
         stiffness: float = 0.0,
         damping: float = 0.0,
         rest_length: float | tuple[float, float] = 0.0,
+        law: Function | None = None,
+        damper_law: Function | None = None,
     ) -> SpringDamper:
         """Add a spring and damper between two points, each in the axes of its body.
 
         ``rest_length`` [m], ≥ 0, is one number, or (lower, upper) between which the spring is slack: (0, L)
         is a rope. The bodies are different; one of them may be "world".
+
+        ``law`` adds a tension [N] that is a function of how far the length is beyond rest [m], of CasADi expressions,
+        or a `Spline`, such as a table of a progressive spring or of a stop. The energy of a `Spline` that is no
+        periodic one is counted; other functions count as forces from outside, whose energy nobody knows.
+        ``damper_law`` does so with the rate [m/s]. What depends on the past, as hysteresis does, is no law of these:
+        give it a state of its own in equations of your own.
         """
         label = self._fresh(name, "spring", self.springs, self.coordinate_springs, self.tendons)
         self._check_bodies(body1, body2, label)
@@ -57,6 +72,8 @@ class ForceBuilder(Description):
             checks.nonnegative(stiffness, "stiffness", label),
             checks.nonnegative(damping, "damping", label),
             rest,
+            None if law is None else checks.function(law, "law", label),
+            None if damper_law is None else checks.function(damper_law, "damper_law", label),
         )
         self.springs[name] = spring
         return spring
@@ -69,8 +86,14 @@ class ForceBuilder(Description):
         stiffness: float = 0.0,
         damping: float = 0.0,
         rest_length: float | tuple[float, float] = 0.0,
+        law: Function | None = None,
+        damper_law: Function | None = None,
     ) -> CoordinateSpring:
-        """Add a spring and damper on Σ weight × coordinate (MuJoCo's fixed tendon)."""
+        """Add a spring and damper on Σ weight × coordinate (MuJoCo's fixed tendon).
+
+        ``law`` and ``damper_law`` are those of `add_spring_damper`, as with joint friction that is a smooth function
+        of the speed: ``damper_law=stribeck(...)`` (`sarrus.mechanism.laws`).
+        """
         label = self._fresh(name, "spring", self.springs, self.coordinate_springs, self.tendons)
         spring = CoordinateSpring(
             name,
@@ -78,6 +101,8 @@ class ForceBuilder(Description):
             checks.nonnegative(stiffness, "stiffness", label),
             checks.nonnegative(damping, "damping", label),
             checks.rest_length(rest_length, label),
+            None if law is None else checks.function(law, "law", label),
+            None if damper_law is None else checks.function(damper_law, "damper_law", label),
         )
         self.coordinate_springs[name] = spring
         return spring

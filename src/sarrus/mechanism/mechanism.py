@@ -17,10 +17,10 @@ from sarrus.mechanism.driven_body import DrivenBody
 from sarrus.mechanism.elements import WORLD, Body, Shape
 from sarrus.mechanism.faults import Label, check_name, fault
 from sarrus.mechanism.floor_contacts import FloorContactBuilder
-from sarrus.mechanism.force_builder import ForceBuilder
 from sarrus.mechanism.geometry_contacts import GeometryBuilder
 from sarrus.mechanism.joint import COORDINATE_LABELS, JOINT_KINDS, VELOCITY_LABELS, Joint
 from sarrus.mechanism.keyframe import Keyframe
+from sarrus.mechanism.motor_builder import MotorBuilder
 from sarrus.mechanism.pose import (
     PoseLike,
     as_pose,
@@ -40,7 +40,7 @@ class Mechanism(
     RollingBuilder,
     FloorContactBuilder,
     GeometryBuilder,
-    ForceBuilder,
+    MotorBuilder,
     SensorBuilder,
     TendonBuilder,
 ):
@@ -60,8 +60,8 @@ class Mechanism(
     Bodies and joints are added here, ``ClosureBuilder`` adds constraints, ``RollingBuilder`` wheels, balls, blades and
     cones that roll, ``FloorContactBuilder`` unilateral contacts,
     ``GeometryBuilder`` geometries and contacts between them,
-    ``ForceBuilder`` forces, ``TendonBuilder`` tendons, ``SensorBuilder`` sensors, and ``Description`` holds the data
-    and reads it.
+    ``MotorBuilder`` forces and motors, ``TendonBuilder`` tendons, ``SensorBuilder`` sensors, and ``Description`` holds
+    the data and reads it.
     """
 
     def add_body(

@@ -78,9 +78,9 @@ def _build_constraints(built: Mechanism, mechanism: Mechanism) -> None:
     for tendon in mechanism.tendons.values():
         built.add_tendon(**_given(tendon))
     for coupling in mechanism.couplings.values():
-        terms = {term.coordinate: term.coefficients for term in coupling.terms}
+        terms = {term.coordinate: term.function or term.coefficients for term in coupling.terms}
         references = {term.coordinate: term.reference for term in coupling.terms}
-        built.add_coupling(coupling.name, terms, references, active=coupling.active)
+        built.add_coupling(coupling.name, terms, references, active=coupling.active, motion=coupling.motion)
     for rolling in mechanism.rollings.values():
         built.add_rolling(**_given(rolling, tangent1=None, tangent2=None), tangent=rolling.tangent1)
     for contact in mechanism.contacts.values():

@@ -38,16 +38,20 @@ cylindrical, screw, planar) mean parallel: `System.assemble` looks for such an a
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import casadi as ca
 import numpy as np
 
 from sarrus.mechanism.elements import CLOSURE_ROWS, Closure, Contact, Coupling
-from sarrus.mechanism.pose import clean, perpendicular_to
+from sarrus.mechanism.faults import Label
+from sarrus.mechanism.pose import Pose, clean, perpendicular_to
 from sarrus.multibody.frames import JetFrames
-from sarrus.multibody.jet import Jet, dot, vertcat
+from sarrus.multibody.jet import Jet, constant, dot, vertcat
 from sarrus.multibody.kinematics import cross, skew
+from sarrus.multibody.moved_frames import MovedFrames
 from sarrus.multibody.scalars import varies
+from sarrus.multibody.timed import at_jet, number_at
 
 # Keeps the half-turn of a weld finite; elsewhere it scales the residual by rounding and moves no zero.
 _HALF_TURN = 2e-15
@@ -56,8 +60,15 @@ _NEAR_HALF_TURN = -1 + 1e-8
 _WEIGHTS = (0.8, 0.51, 0.32)
 
 
-def closure_residual(closure: Closure, frames: JetFrames) -> Jet:
-    """Return the stacked jet of the rows of one closure, in the order of `Closure.row_names`."""
+def closure_residual(closure: Closure, frames: JetFrames, t: ca.SX) -> Jet:
+    """Return the stacked jet of the rows of one closure, in the order of `Closure.row_names`; ``t`` is time."""
+    length = constant(ca.SX(closure.length))
+    if closure.motion is not None:
+        label = Label("closure", closure.name)
+        if closure.kind == "distance":
+            length = number_at(closure.motion, t, label, positive=True)
+        else:
+            closure, frames = _moved(closure, frames, t, label)
     d = frames.point(closure.body2, closure.pose2.position) - frames.point(
         closure.body1, closure.pose1.position
     )
@@ -71,7 +82,7 @@ def closure_residual(closure: Closure, frames: JetFrames) -> Jet:
         "p1": lambda: dot(d, n1),
         "p2": lambda: dot(d, n2),
         "height": lambda: dot(d, u),
-        "length": lambda: dot(d, d).shifted(-(closure.length**2)).scaled(0.5 / closure.length),
+        "length": lambda: _length(d, closure, length),
         "lead": lambda: _lead(closure, frames, d, u, n1, n2),
         "n1": lambda: dot(n1, u2),
         "n2": lambda: dot(n2, u2),
@@ -81,14 +92,18 @@ def closure_residual(closure: Closure, frames: JetFrames) -> Jet:
     return vertcat([rows[name]() for name in CLOSURE_ROWS[closure.kind] if name in rows])
 
 
-def coupling_residual(coupling: Coupling, coordinates: dict[str, Jet]) -> Jet:
-    """Return the jet of one coupling: the sum of its polynomials."""
+def coupling_residual(coupling: Coupling, coordinates: dict[str, Jet], t: ca.SX) -> Jet:
+    """Return the jet of one coupling: the sum of its terms, less what its motion says; ``t`` is time."""
+    label = Label("coupling", coupling.name)
     total: Jet | None = None
     for term in coupling.terms:
-        part = coordinates[term.coordinate].shifted(-term.reference).polynomial(term.coefficients)
+        x = coordinates[term.coordinate].shifted(-term.reference)
+        part = x.polynomial(term.coefficients)
+        if term.function is not None:
+            part = part + at_jet(term.function, x, label, f"the function of {term.coordinate!r}")
         total = part if total is None else total + part
     assert total is not None
-    return total
+    return total if coupling.motion is None else total - number_at(coupling.motion, t, label)
 
 
 def contact_residual(contact: Contact, frames: JetFrames) -> Jet:
@@ -96,6 +111,22 @@ def contact_residual(contact: Contact, frames: JetFrames) -> Jet:
     d = frames.point(contact.body, contact.point) - frames.point(contact.ground, contact.origin)
     along = (contact.normal, contact.tangent1, contact.tangent2)[: len(contact.row_names)]
     return vertcat([dot(d, frames.direction(contact.ground, direction)) for direction in along])
+
+
+def _moved(closure: Closure, frames: JetFrames, t: ca.SX, label: Label) -> tuple[Closure, MovedFrames]:
+    """Return a closure whose frame 1 moves as one that sits on a body of its own, and frames that have this body."""
+    assert closure.motion is not None
+    turned = closure.pose1.rotation.T @ closure.axis1
+    name = f"{closure.name}: frame 1"
+    moved = MovedFrames.on(frames, name, closure.body1, closure.pose1, closure.motion, t, label)
+    return replace(closure, body1=name, pose1=Pose(), axis1=clean(turned), motion=None), moved
+
+
+def _length(d: Jet, closure: Closure, length: Jet) -> Jet:
+    """Return (d·d − L²) / 2L."""
+    if closure.motion is None:
+        return dot(d, d).shifted(-(closure.length**2)).scaled(0.5 / closure.length)
+    return (dot(d, d) - length * length).scaled(0.5) * length.reciprocal()
 
 
 def _relative_rotation(closure: Closure, frames: JetFrames) -> Jet:

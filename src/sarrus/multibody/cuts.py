@@ -215,7 +215,7 @@ class Cuts:
     # what exerts a force, in frames with a virtual twist: rates that it works on, or power per twist
 
     def _rates(self, constraint: Constraint, frames: Frames) -> ca.SX:
-        return constraint_residual(constraint, self.mechanism, frames, self.jets).rate
+        return constraint_residual(constraint, self.mechanism, frames, self.jets, self.e.t).rate
 
     def _slips(self, contact: Touching, frames: Frames) -> ca.SX:
         return contact_motion(contact, self.mechanism, frames).rates

@@ -5,18 +5,33 @@ A force F that works on a rate ẋ(q, v), linear in v, gives the generalized for
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import casadi as ca
 
 from sarrus.base.errors import ModelError
 from sarrus.equations.symbolic import traced_matrix
 from sarrus.mechanism.elements import CoordinateSpring, SpringDamper, UserForce
+from sarrus.mechanism.faults import Label
 from sarrus.mechanism.joint import Joint
 from sarrus.mechanism.mechanism import Mechanism
+from sarrus.mechanism.spline import Spline
 from sarrus.mechanism.tendons import Tendon
 from sarrus.multibody.frames import Frames
 from sarrus.multibody.jet import Jet
 from sarrus.multibody.rotations import conjugate, product, quaternion_rotation_vector
 from sarrus.multibody.scalars import stacked_numbers, varies
+from sarrus.multibody.timed import value_at
+
+AnySpring = SpringDamper | CoordinateSpring | Tendon
+
+
+class Tension(NamedTuple):
+    """What a spring and damper pulls with [N], the part of it whose work is in no energy, and the energy [J]."""
+
+    whole: ca.SX
+    lost: ca.SX
+    energy: ca.SX
 
 
 def power_conjugate(rate: ca.SX, v: ca.SX, force: ca.SX) -> ca.SX:
@@ -32,20 +47,49 @@ def stretch(length: ca.SX, rest: tuple[float | ca.SX, float | ca.SX]) -> ca.SX:
     return ca.fmax(length - upper, 0) + ca.fmin(length - lower, 0)
 
 
-def elastic_force(
-    spring: SpringDamper | CoordinateSpring | Tendon, length: Jet, v: ca.SX
-) -> tuple[ca.SX, ca.SX]:
+def elastic_force(spring: AnySpring, length: Jet, v: ca.SX) -> tuple[ca.SX, ca.SX]:
     """Return the generalized force and the potential energy of a spring and damper along a length."""
+    found = tension(spring, length)
+    return power_conjugate(length.rate, v, -found.whole), found.energy
+
+
+def tension(spring: AnySpring, length: Jet) -> Tension:
+    """Return what a spring and damper pulls with along a length."""
     rate, extension = length.rate, stretch(length.value, spring.rest_length)
-    tension = spring.stiffness * extension + spring.damping * rate
-    energy = 0.5 * spring.stiffness * extension**2
+    lost = spring.damping * rate
+    whole, energy = spring.stiffness * extension + lost, 0.5 * spring.stiffness * extension**2
     if isinstance(spring, Tendon):
         for k, c in enumerate(spring.stiffness_higher):
-            tension += c * extension ** (k + 2)
+            whole += c * extension ** (k + 2)
             energy += c * extension ** (k + 3) / (k + 3)
         for k, c in enumerate(spring.damping_higher):
-            tension += c * rate * ca.fabs(rate) ** (k + 1)
-    return power_conjugate(rate, v, -tension), energy
+            part = c * rate * ca.fabs(rate) ** (k + 1)
+            whole, lost = whole + part, lost + part
+        return Tension(ca.SX(whole), ca.SX(lost), ca.SX(energy))
+    label = Label("spring", spring.name)
+    if spring.law is not None:
+        part, of_law = value_at(spring.law, extension, label, "law"), law_energy(spring)
+        whole += part
+        if of_law is None:
+            lost += part
+        else:
+            energy += of_law(extension)
+    if spring.damper_law is not None:
+        part = value_at(spring.damper_law, rate, label, "damper_law")
+        whole, lost = whole + part, lost + part
+    return Tension(ca.SX(whole), ca.SX(lost), ca.SX(energy))
+
+
+def law_energy(spring: SpringDamper | CoordinateSpring) -> Spline | None:
+    """Return the energy of the law of a spring; None where there is no law, or one whose energy nobody knows."""
+    law = spring.law
+    return law.integral() if isinstance(law, Spline) and law.period is None else None
+
+
+def conserves(spring: SpringDamper | CoordinateSpring) -> bool:
+    """Tell whether all work that a spring does comes from an energy that is known."""
+    unknown = spring.law is not None and law_energy(spring) is None
+    return not (unknown or varies(spring.damping) or spring.damper_law is not None)
 
 
 def coordinate_length(spring: CoordinateSpring, coordinates: dict[str, Jet]) -> Jet:

@@ -90,11 +90,12 @@ def constraint_residual(
     mechanism: Mechanism,
     frames: JetFrames,
     coordinates: dict[str, Jet],
+    t: ca.SX,
 ) -> Jet:
     """Return the jet of the rows of a constraint, as if it always held; couplings may name lengths of tendons."""
     if isinstance(constraint, Closure):
         carrier = mechanism.carrier(constraint.body1, constraint.body2)
-        return closure_residual(constraint, frames.seen_from(carrier))
+        return closure_residual(constraint, frames.seen_from(carrier), t)
     if isinstance(constraint, (Contact, RollingRows)):
         own = frames.seen_from(mechanism.carrier(constraint.ground, constraint.body))
         if isinstance(constraint, Contact):
@@ -108,7 +109,7 @@ def constraint_residual(
             if kind == "tendon"
             else coordinates[name]
         )
-    return coupling_residual(constraint, named)
+    return coupling_residual(constraint, named, t)
 
 
 @dataclass(eq=False)

@@ -8,7 +8,7 @@ import casadi as ca
 
 from sarrus.equations.equations import ContactRows, Equations
 from sarrus.mechanism.description import Constraint
-from sarrus.mechanism.elements import Contact, CoordinateSpring, Coupling, SpringDamper
+from sarrus.mechanism.elements import Closure, Contact, CoordinateSpring, Coupling, SpringDamper
 from sarrus.mechanism.mechanism import Mechanism
 from sarrus.mechanism.tendons import Tendon
 from sarrus.multibody import actuators, forces
@@ -42,7 +42,7 @@ def trace(mechanism: Mechanism, parameters: MechanismParameters = NO_PARAMETERS)
     jets, switches = coordinate_jets(coordinates, velocities, q, v), Switches()
     start = ca.vertcat(ca.SX(0, 1), *p.values()), list(parameters.values.values())
     lengths = Lengths(mechanism, tree, frames, jets, q, v)
-    residual = constraint_rows(mechanism, frames, jets, switches, (q, *start))
+    residual = constraint_rows(mechanism, frames, jets, t, switches, (q, *start))
     values = dict(zip(coordinates, ca.vertsplit(q)))
     passive, potential = _passive(mechanism, frames, jets, lengths, q, v, t)
     rotors, rates = _rotors(mechanism, lengths, v), actuators.activation_rate(mechanism, values, u)
@@ -87,17 +87,18 @@ def constraint_rows(
     mechanism: Mechanism,
     frames: JetFrames,
     coordinates: dict[str, Jet],
+    t: ca.SX,
     switches: Switches,
     start: tuple[ca.SX, ca.SX, list[float]] | None,
 ) -> Jet:
     """Return the jet of all rows; its value has the holonomic ones alone, which come first.
 
-    ``start`` are the symbols q, those of the parameters, and the values of these at the start; without it the
-    anchors of contacts are left where the planes have their origin.
+    ``t`` is time. ``start`` are the symbols q, those of the parameters, and the values of these at the start; without
+    it the anchors of contacts are left where the planes have their origin.
     """
     rows = []
     for constraint in mechanism.constraints():
-        residual = constraint_residual(constraint, mechanism, frames, coordinates)
+        residual = constraint_residual(constraint, mechanism, frames, coordinates, t)
         rows.append(switches.apply(constraint, residual, _anchors(mechanism, constraint, residual, start)))
     return vertcat(rows)
 
@@ -197,13 +198,16 @@ def _conservative(mechanism: Mechanism) -> bool:
     """True where nothing but springs and gravity does work in free motion."""
     servos = mechanism.actuators.values()
     numbers = [d for joint in mechanism.joints() for d in joint.damping]
-    numbers += [spring.damping for spring in mechanism.springs.values()]
-    numbers += [spring.damping for spring in mechanism.coordinate_springs.values()]
     numbers += [b for actuator in servos for b in actuator.bias]
+    springs: list[SpringDamper | CoordinateSpring]
+    springs = [*mechanism.springs.values(), *mechanism.coordinate_springs.values()]
+    constraints: list[Closure | Coupling] = [*mechanism.closures.values(), *mechanism.couplings.values()]
     return not (
         mechanism.forces
+        or not all(map(forces.conserves, springs))
         or any(map(varies, numbers))
         or any(map(_damped, mechanism.tendons.values()))
         or any(actuator.activation for actuator in servos)
         or any(body.function is not None for body in mechanism.driven_bodies.values())
+        or any(constraint.motion is not None for constraint in constraints)
     )

@@ -24,7 +24,8 @@ def element_powers(mechanism: Mechanism, e: Equations) -> dict[tuple[str, str], 
     """Return powers [W] by (kind, name): what actuators, dampers and user forces of a mechanism do on v.
 
     ``mechanism`` may have expressions of e.p in its numbers. Kinds: "actuator", "actuator limits" (what limits of the
-    total force on a joint take away), "joint damping", "damper" (the damping of springs and tendons), "force".
+    total force on a joint take away), "joint damping", "damper" (of springs and tendons, and of laws of springs whose
+    energy is not known), "force".
     """
     assert e.tree is not None
     q, v = e.q, e.v
@@ -54,13 +55,9 @@ def element_powers(mechanism: Mechanism, e: Equations) -> dict[tuple[str, str], 
         *((s, lengths.tendon(s.name)) for s in mechanism.tendons.values()),
     ]
     for spring, length in springs:
-        higher = spring.damping_higher if isinstance(spring, Tendon) else ()
-        if not any(map(varies, (spring.damping, *higher))):
-            continue
-        tension = spring.damping * length.rate
-        for k, c in enumerate(higher):
-            tension += c * length.rate * ca.fabs(length.rate) ** (k + 1)
-        out["damper", spring.name] = -tension * length.rate
+        lost = forces.tension(spring, length).lost
+        if not lost.is_zero():
+            out["damper", spring.name] = -lost * length.rate
     for user in mechanism.forces.values():
         out["force", user.name] = ca.dot(forces.user_force(user, frames, q, v, e.t), v)
     return out

@@ -32,6 +32,12 @@ def quaternion_matrix(q: ca.SX) -> ca.SX:
     )
 
 
+def quaternion_spin(q: ca.SX, rate: ca.SX) -> ca.SX:
+    """Return the angular velocity in the axes that q turns into, 2 q̇ ∘ q*."""
+    scalar, vector = q[0], q[1:]
+    return 2 * (scalar * rate[1:] - rate[0] * vector - ca.cross(rate[1:], vector))
+
+
 def quaternion_rotation_vector(quaternion: ca.SX) -> ca.SX:
     """Return axis × angle of the rotation of a unit quaternion, with an angle of at most π."""
     scalar, vector = quaternion[0], quaternion[1:]

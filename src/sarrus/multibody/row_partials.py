@@ -73,7 +73,7 @@ class RowPartials:
             places = {name: i for i, name in enumerate(e.velocity_names)}
             coordinates = {name: marks.coordinate(places[name], jet) for name, jet in jets.items()}
         switches = Switches(dict(zip(e.parameter_values, ca.vertsplit(e.p))) if e.p.numel() else {})
-        rows = self._rows = constraint_rows(mechanism, marks, coordinates, switches, None)
+        rows = self._rows = constraint_rows(mechanism, marks, coordinates, e.t, switches, None)
         self._groups = _groups(marks.all)
         self._marks = [mark for group in self._groups for mark in group.marks]
         parts = ("value", "rate", "bias")

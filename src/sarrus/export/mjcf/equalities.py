@@ -14,6 +14,7 @@ from sarrus.mechanism.elements import Closure, Coupling, CouplingTerm
 from sarrus.mechanism.pose import Pose
 
 _TENDON = "tendon:"
+_IN_TIME = "MJCF has no equality that is a function of time; a driven body is a mocap body there"
 WRITABLE = ("point", "weld", "revolute", "distance")
 
 
@@ -29,6 +30,8 @@ def add_closures(document: Document) -> None:
         if closure.kind not in WRITABLE:
             reason = f"MJCF has no equality for a {closure.kind} closure; it can hold {', '.join(WRITABLE)}"
             raise refused("closure", closure.name, reason, WRITABLE)
+        if closure.motion is not None:
+            raise refused("closure", closure.name, _IN_TIME)
         if closure.kind == "distance":
             _distance(document, closure)
         else:
@@ -82,6 +85,12 @@ def add_couplings(document: Document) -> None:
     One with tendons is a tendon equality of lengths, in which a coordinate gets a tendon of its own.
     """
     for coupling in document.mechanism.couplings.values():
+        if coupling.motion is not None:
+            raise refused("coupling", coupling.name, _IN_TIME)
+        if any(term.function is not None for term in coupling.terms):
+            raise refused(
+                "coupling", coupling.name, "a joint equality of MJCF is a polynomial, this one has functions"
+            )
         dependent, other = _split(coupling)
         terms = [dependent] if other is None else [dependent, other]
         if any(term.coordinate.startswith(_TENDON) for term in coupling.terms):

@@ -7,7 +7,7 @@ from xml.etree.ElementTree import Element, SubElement
 
 from sarrus.export.mjcf.attributes import numbers, refused, set_limits
 from sarrus.export.mjcf.mjcf_document import Document, add_terms
-from sarrus.mechanism.elements import Actuator
+from sarrus.mechanism.elements import Actuator, CoordinateSpring, SpringDamper
 from sarrus.mechanism.pose import Pose
 from sarrus.mechanism.tendons import Pulley, Tendon, TendonJoint, TendonPoint
 from sarrus.mechanism.transmissions import (
@@ -23,16 +23,27 @@ _AUTOMATIC = (-1.0, -1.0)
 
 def add_springs(document: Document) -> None:
     """Write springs between points as spatial tendons, those on coordinates as fixed tendons."""
-    for spring in document.mechanism.springs.values():
+    mechanism = document.mechanism
+    for spring in mechanism.springs.values():
+        _check_law(spring)
         tendon = SubElement(document.section("tendon"), "spatial", {"name": spring.name})
         for number, body, point in ((1, spring.body1, spring.point1), (2, spring.body2, spring.point2)):
             SubElement(tendon, "site", {"site": document.site(f"{spring.name}.{number}", body, Pose(point))})
         _set_spring(tendon, [spring.stiffness], [spring.damping], spring.rest_length)
-    for combination in document.mechanism.coordinate_springs.values():
+    for combination in mechanism.coordinate_springs.values():
+        _check_law(combination)
         rest, sign = _written(combination.rest_length)
         tendon = SubElement(document.section("tendon"), "fixed", {"name": combination.name})
         _set_spring(tendon, [combination.stiffness], [combination.damping], rest)
         add_terms(tendon, ((coordinate, sign * weight) for coordinate, weight in combination.terms))
+
+
+def _check_law(spring: SpringDamper | CoordinateSpring) -> None:
+    """Raise where a spring has a law."""
+    if spring.law is not None or spring.damper_law is not None:
+        raise refused(
+            "spring", spring.name, "springs and dampers of MJCF are polynomials, this one has a law"
+        )
 
 
 def _set_spring(

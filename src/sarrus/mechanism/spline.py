@@ -1,0 +1,156 @@
+"""`Spline`: a function from a table, of time, of an angle or of a length: motions, cams, springs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from math import factorial
+from typing import Any, Literal, Self
+
+import casadi as ca
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.interpolate import make_interp_spline
+
+from sarrus.base.arrays import Array, read_only
+from sarrus.base.errors import ArgumentError
+from sarrus.base.numbers import real_array
+
+Ends = Literal["natural", "rest", "periodic"]
+_DEGREES: dict[str, tuple[int, ...]] = {"natural": (1, 3), "rest": (3, 5), "periodic": (1, 3, 5)}
+_CLOSED = 1e-12  # difference of first and last row of a periodic table, relative to the largest entry
+
+
+@dataclass(frozen=True, eq=False)
+class Spline:
+    """A function that is a polynomial between ``knots`` and beyond the first and the last of them.
+
+    Call it with a number or a CasADi expression: a column with a row for each column of the table comes back.
+    `Spline.through` makes it.
+
+    ``knots`` (n,) increase. ``coefficients`` (n + 1, degree + 1, rows) are those of the pieces in powers of the
+    distance to a knot: of the piece before the first knot, to the first; of all others, to the knot where they begin.
+    With a ``period`` the argument is first brought between the first and the last knot, which are one period apart.
+    """
+
+    knots: Array
+    coefficients: Array
+    period: float | None = None
+
+    @classmethod
+    def through(cls, x: ArrayLike, y: ArrayLike, degree: int = 3, ends: Ends = "natural") -> Self:
+        """Return the spline through the points of a table, ``degree − 1`` times continuously differentiable.
+
+        Parameters
+        ----------
+        x : (n,) increasing numbers, two at least. y : (n,) or (n, rows).
+        degree : 1, straight lines; 3; 5. What is to drive a motion should have 3 at least, so that accelerations are
+            continuous.
+        ends : "natural" (degree 1 or 3): beyond the table it goes straight on. "rest" (3 or 5): it begins and ends
+            with slope zero, of degree 5 with curvature zero too, and stays there. "periodic": y is the same at both
+            ends of x, and the table repeats.
+
+        Anything else is an `ArgumentError`.
+        """
+        knots, rows = _table(x, y)
+        if ends not in _DEGREES or degree not in _DEGREES[ends]:
+            valid = ", ".join(f"{end} ({' or '.join(map(str, few))})" for end, few in _DEGREES.items())
+            raise ArgumentError(
+                f"a spline has ends and degree of {valid}, got {ends!r}, {degree!r}", element="degree"
+            )
+        if ends == "periodic" and np.abs(rows[-1] - rows[0]).max() > _CLOSED * np.abs(rows).max():
+            raise ArgumentError(
+                f"a periodic spline needs the same values at both ends, got {rows[0]} and {rows[-1]}",
+                element="y",
+            )
+        pieces = _pieces(knots, rows, degree, ends)
+        outer = np.zeros((2, degree + 1, rows.shape[1]))
+        outer[:, 0] = rows[[0, -1]]
+        if ends == "natural":
+            outer[0, 1] = pieces[0, 1]
+            powers = np.diff(knots)[-1] ** np.arange(degree)
+            outer[1, 1] = (np.arange(1, degree + 1) * powers) @ pieces[-1, 1:]
+        whole = np.concatenate([outer[:1], pieces, outer[1:]])
+        period = float(knots[-1] - knots[0]) if ends == "periodic" else None
+        return cls(read_only(knots), read_only(whole), period)
+
+    @property
+    def rows(self) -> int:
+        """How many functions it is."""
+        return int(self.coefficients.shape[2])
+
+    def __call__(self, x: Any) -> Any:
+        """Return the value at a number or a scalar CasADi expression, as a column."""
+        if self.period is not None:
+            x = x - self.period * ca.floor((x - self.knots[0]) / self.period)
+        begun = [1, *(1.0 * (x >= knot) for knot in self.knots), 0]
+        degree, rows = self.coefficients.shape[1] - 1, self.rows
+        flat = self.coefficients.reshape(len(begun) - 1, -1)
+        origins = np.concatenate([self.knots[:1], self.knots])
+        # choosing among the coefficients, not among the values, keeps derivatives short
+        columns = ca.DM(np.hstack([origins[:, None], flat]).T)
+        chosen = columns @ ca.vertcat(*[this - following for this, following in pairwise(begun)])
+        s, value = x - chosen[0], 0
+        for power in range(degree, -1, -1):
+            value = chosen[1 + power * rows : 1 + (power + 1) * rows] + s * value
+        return value
+
+    def at(self, x: ArrayLike) -> Array:
+        """Return the values at numbers: one more axis at the end, (…, rows)."""
+        places = real_array(x)
+        if self.period is not None:
+            places = places - self.period * np.floor((places - self.knots[0]) / self.period)
+        piece = np.searchsorted(self.knots, places, side="right")
+        s = places - np.concatenate([self.knots[:1], self.knots])[piece]
+        value = np.zeros((*places.shape, self.rows))
+        for power in range(self.coefficients.shape[1] - 1, -1, -1):
+            value = self.coefficients[piece, power] + s[..., None] * value
+        return value
+
+    def integral(self, start: float = 0.0) -> Spline:
+        """Return the spline that is its integral from ``start`` on; a periodic one is an `ArgumentError`."""
+        if self.period is not None:
+            raise ArgumentError("the integral of a periodic spline is no spline", element="period")
+        count, order, rows = self.coefficients.shape
+        out = np.zeros((count, order + 1, rows))
+        out[:, 1:] = self.coefficients / np.arange(1, order + 1)[None, :, None]
+        for i, width in enumerate(np.diff(self.knots)):
+            out[i + 2, 0] = width ** np.arange(order + 1) @ out[i + 1]
+        whole = Spline(self.knots, out)
+        out[:, 0] -= whole.at(start)
+        return Spline(self.knots, read_only(out))
+
+
+def _table(x: ArrayLike, y: ArrayLike) -> tuple[Array, Array]:
+    """Return a table of finite numbers, with a column for each function."""
+    try:
+        knots, rows = real_array(x), real_array(y)
+    except (TypeError, ValueError) as error:
+        raise ArgumentError(f"a spline needs a table of numbers: {error}", element="y") from error
+    rows = rows[:, None] if rows.ndim == 1 else rows
+    if knots.ndim != 1 or len(knots) < 2 or rows.ndim != 2 or len(rows) != len(knots):
+        raise ArgumentError(
+            f"a spline needs as many rows of y as numbers x, at least two; got {knots.shape} and {rows.shape}",
+            element="y",
+        )
+    for name, array in (("x", knots), ("y", rows)):
+        if not np.isfinite(array).all():
+            raise ArgumentError(f"a spline needs finite numbers; {name} has others", element=name)
+    if not np.all(np.diff(knots) > 0.0):
+        raise ArgumentError("a spline needs numbers x that increase", element="x")
+    return knots, rows
+
+
+def _pieces(knots: Array, rows: Array, degree: int, ends: Ends) -> Array:
+    """Return the coefficients of the pieces between the knots."""
+    if degree == 1:
+        slopes = np.diff(rows, axis=0) / np.diff(knots)[:, None]
+        return np.stack([rows[:-1], slopes], axis=1)
+    still = np.zeros(rows.shape[1])
+    rest = [(k, still) for k in range(1, (degree + 1) // 2)]
+    if ends == "periodic":
+        rows = np.vstack([rows[:-1], rows[:1]])
+    conditions: Any = (rest, rest) if ends == "rest" else ends
+    spline = make_interp_spline(knots, rows, k=degree, bc_type=conditions)
+    taylor = [spline.derivative(k)(knots[:-1]) / factorial(k) for k in range(1, degree + 1)]
+    return np.stack([rows[:-1], *taylor], axis=1)

@@ -1,0 +1,277 @@
+"""Closures and couplings that follow functions of time: against differences, driven bodies, and exact forces."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import casadi as ca
+import numpy as np
+import pytest
+from scipy.integrate import cumulative_simpson
+
+import sarrus as sr
+from sarrus.base.errors import ModelError, UnsupportedElementError
+from sarrus.mechanism.document import from_json, to_json
+from sarrus.mechanism.elements import CLOSURE_KINDS
+from sarrus.mechanism.spline import Spline
+from test_linearization import assert_exact
+
+GRAVITY = 9.81
+
+
+def tumbling(t: ca.SX) -> tuple[ca.SX, ca.SX]:
+    """A frame that moves and turns, its quaternion not of unit length."""
+    place = ca.vertcat(0.1 * ca.sin(t), 0.2 * t, 0.3 * t**2)
+    return place, ca.vertcat(ca.cos(t), 0.3 * ca.sin(2 * t), 0.2, 0.1 * t)
+
+
+def breathing(t: ca.SX) -> ca.SX:
+    return 1.0 + 0.2 * ca.sin(3 * t)
+
+
+def motion_of(kind: str):
+    return breathing if kind == "distance" else tumbling
+
+
+FRAME = sr.Pose.of((0.1, 0.2, 0.3), quaternion=(0.8, 0.6, 0.0, 0.0))
+
+
+def closed(kind: str, ground: str = "c", motion=None, pose: sr.Pose = FRAME) -> sr.Mechanism:
+    """A chain of a universal and a spherical joint, closed with a free body or the ground."""
+    mechanism = sr.Mechanism("chain")
+    inertia = (0.1, 0.2, 0.15)
+    mechanism.add_body("a", 1.0, (0.3, 0, 0.1), inertia)
+    mechanism.add_joint("ja", "universal", "world", "a", axis=(0, 1, 0), axis2=(0, 0, 1))
+    mechanism.add_body("b", 1.0, (0.3, 0, 0), inertia)
+    mechanism.add_joint("jb", "spherical", "a", "b", parent_pose=(0.5, 0, 0))
+    mechanism.add_body("c", 1.0, (0.2, 0.1, 0), inertia)
+    mechanism.add_joint("jc", "free", "world", "c")
+    mechanism.add_body("hand")
+    mechanism.add_joint("held", "fixed", "world", "hand")
+    more = {"screw": {"pitch": 0.1}, "universal": {"axis2": (0.8, -0.6, 0)}}.get(kind, {})
+    mechanism.add_closure(
+        "x", kind, ground, "b", pose1=pose, pose2=(0.3, 0, 0.2), axis=(0.6, 0.8, 0), motion=motion, **more
+    )
+    return mechanism
+
+
+def state(system: sr.System) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(3)
+    q = system.normalized(system.neutral() + 0.3 * rng.standard_normal(system.nq))
+    return q, rng.standard_normal(system.nv), rng.standard_normal(system.nv)
+
+
+def moved(system: sr.System, q: np.ndarray, v: np.ndarray, a: np.ndarray, end: float) -> np.ndarray:
+    """Coordinates reached with velocity v + a t, by one step of Runge and Kutta."""
+    rate = lambda x, s: system.coordinate_rate(x, v + s * a)  # noqa: E731
+    k1 = rate(q, 0.0)
+    k2 = rate(q + end / 2 * k1, end / 2)
+    k3 = rate(q + end / 2 * k2, end / 2)
+    k4 = rate(q + end * k3, end)
+    return system.normalized(q + end / 6 * (k1 + 2 * k2 + 2 * k3 + k4))
+
+
+@pytest.mark.parametrize("kind", CLOSURE_KINDS)
+def test_rows_agree_with_differences_in_time(kind: str) -> None:
+    system = sr.System(closed(kind, motion=motion_of(kind)))
+    (q, v, a), t, h = state(system), 0.7, 1e-5
+
+    def along(step: float) -> tuple[np.ndarray, np.ndarray]:
+        place = moved(system, q, v, a, step)
+        return system.constraint_residual(place, t + step), system.velocity_residual(
+            place, v + step * a, t + step
+        )
+
+    (ahead, speed_ahead), (behind, speed_behind) = along(h), along(-h)
+    np.testing.assert_allclose((ahead - behind) / (2 * h), system.velocity_residual(q, v, t), atol=1e-8)
+    rate = system.constraint_jacobian(q, t=t) @ a + system.constraint_bias(q, v, t)
+    np.testing.assert_allclose((speed_ahead - speed_behind) / (2 * h), rate, atol=1e-7)
+
+
+@pytest.mark.parametrize("kind", [kind for kind in CLOSURE_KINDS if kind != "distance"])
+def test_on_the_ground_it_is_the_closure_with_a_driven_body(kind: str) -> None:
+    follows = sr.System(closed(kind, "world", tumbling, sr.Pose()))
+    mechanism = closed(kind, "hand", pose=sr.Pose())
+    mechanism.drive("hand", tumbling)
+    carried = sr.System(mechanism)
+    q, v, _ = state(follows)
+    for t in (0.0, 0.4):
+        for quantity in ("constraint_residual", "constraint_jacobian"):
+            here, there = (getattr(s, quantity)(q, t=t) for s in (follows, carried))
+            np.testing.assert_allclose(here, there, atol=1e-14)
+        np.testing.assert_allclose(
+            follows.constraint_bias(q, v, t), carried.constraint_bias(q, v, t), atol=1e-12
+        )
+
+
+@pytest.mark.parametrize("kind", ["weld", "screw", "distance"])
+def test_linear_models_know_how_rows_move(kind: str) -> None:
+    system = sr.System(closed(kind, motion=motion_of(kind)))
+    (q, v, _), t = state(system), 0.3
+    q = system.assemble(q, t=t).q
+    v = system.project_velocity(q, v, t)
+    assert_exact((system, q, v, np.zeros(0), t), "partition")
+    here = sr.linearize_at(system, q, v, t=t, coordinates="partition")
+    along = sr.linearize_along(system, [q], [v], t=[t], coordinates="partition")
+    np.testing.assert_allclose(along.A[0], here.A, atol=1e-10 * np.abs(here.A).max())
+    np.testing.assert_allclose(along.E[0], here.E, atol=1e-10 * np.abs(here.A).max())
+
+
+def hanging(motion) -> sr.System:
+    mechanism = sr.Mechanism("hoist")
+    mechanism.add_body("load", 3.0)
+    mechanism.add_joint("lift", "prismatic", "world", "load", axis=(0, 0, 1))
+    mechanism.add_motion("hoist", "lift", motion)
+    return sr.System(mechanism)
+
+
+def test_a_motor_that_follows_exactly_gives_the_force_that_it_takes() -> None:
+    system = hanging(lambda t: 0.3 * ca.sin(2 * t))
+    run = sr.simulate(system, [0.0], [0.6], duration=3.0)
+    np.testing.assert_allclose(run.q[:, 0], 0.3 * np.sin(2 * run.t), atol=1e-9)
+    np.testing.assert_allclose(run.multipliers[:, 0], 3.0 * (GRAVITY - 1.2 * np.sin(2 * run.t)), atol=1e-8)
+    assert not system.equations.conservative
+
+
+def test_a_rod_that_changes_its_length_pushes_with_what_it_lifts() -> None:
+    mechanism = sr.Mechanism("cylinder")
+    mechanism.add_body("load", 3.0)
+    mechanism.add_joint("lift", "prismatic", "world", "load", axis=(0, 0, 1))
+    mechanism.add_closure("rod", "distance", "world", "load", motion=breathing)
+    system = sr.System(mechanism)
+    for t in (0.0, 0.2, 0.9):
+        length, rate = 1.0 + 0.2 * np.sin(3 * t), 0.6 * np.cos(3 * t)
+        found = system.forward_dynamics([length], [rate], t=t)
+        np.testing.assert_allclose(found.a, -1.8 * np.sin(3 * t), atol=1e-12)
+        np.testing.assert_allclose(found.multipliers, 3.0 * (GRAVITY - 1.8 * np.sin(3 * t)), atol=1e-11)
+
+
+def four_bar(motion=None) -> sr.Mechanism:
+    mechanism = sr.Mechanism("four bar", gravity=(0, 0, -GRAVITY))
+    for name, parent, length, x in (
+        ("crank", "world", 0.2, 0.0),
+        ("coupler", "crank", 0.6, 0.2),
+        ("rocker", "world", 0.5, 0.7),
+    ):
+        mechanism.add_body(name, 1.0, (length / 2, 0, 0), (0.001, length**2 / 12, length**2 / 12))
+        mechanism.add_joint(name, "revolute", parent, name, axis=(0, -1, 0), parent_pose=(x, 0, 0))
+    mechanism.add_closure("tip", "point", "coupler", "rocker", pose1=(0.6, 0, 0), pose2=(0.5, 0, 0))
+    if motion is not None:
+        mechanism.add_motion("motor", "crank", motion)
+    return mechanism
+
+
+def test_the_motor_of_a_crank_does_the_work_that_the_energy_says() -> None:
+    speed = 5.0
+    system = sr.System(four_bar(lambda t: 1.0 + speed * t + 0.1 * ca.cos(2 * t)))
+    q = system.assemble([1.1, -0.5, 1.5]).q
+    v = system.project_velocity(q, np.zeros(3))
+    run = sr.simulate(system, q, v, duration=2.0, dt=1e-3)
+    assert run.status.ok
+    assert run.residual.max() < 1e-12
+    row = system.constraint_names.index("motor")
+    rate = speed - 0.2 * np.sin(2 * run.t)
+    np.testing.assert_allclose(run.v[:, 0], rate, atol=1e-9)
+    # the same torque by inverse dynamics of the mechanism with an actuator in the place of the motor
+    free = four_bar()
+    free.add_actuator("motor", "crank")
+    driven = sr.System(free)
+    for k in range(0, len(run.t), 100):
+        torque = driven.inverse_dynamics(run.q[k], run.v[k], run.a[k]).u[0]
+        assert abs(torque - run.multipliers[k, row]) < 1e-9
+    power = run.multipliers[:, row] * rate
+    change = run.energy - run.energy[0]
+    assert np.ptp(change) > 1.0
+    # the work of the motor is the change of energy: by Simpson's rule on the even samples
+    work = cumulative_simpson(power, x=run.t, initial=0.0)
+    assert np.abs(work - change).max() < 1e-6 * np.ptp(change)
+
+
+def test_a_table_drives_as_its_function_does() -> None:
+    times = np.linspace(0.0, 3.0, 301)
+    table = Spline.through(times, 0.3 * np.sin(2 * times), 5, "rest")
+    exact, found = hanging(lambda t: 0.3 * ca.sin(2 * t)), hanging(table)
+    # at rest at both ends, and so not the sine there
+    for t in np.linspace(0.5, 2.5, 7):
+        q, v = [0.3 * np.sin(2 * t)], [0.6 * np.cos(2 * t)]
+        force = [s.forward_dynamics(q, v, t=t).multipliers[0] for s in (exact, found)]
+        assert abs(force[0] - force[1]) < 1e-5
+    run = sr.simulate(found, [0.0], [0.0], duration=3.0)
+    np.testing.assert_allclose(run.q, table.at(run.t), atol=1e-10)
+
+
+def cam(lift) -> sr.System:
+    mechanism = sr.Mechanism("cam", gravity=(0, 0, 0))
+    mechanism.add_body("cam", 2.0, (0, 0, 0), (0.02, 0.02, 0.04))
+    mechanism.add_joint("cam", "revolute", "world", "cam", axis=(0, 0, 1))
+    mechanism.add_body("follower", 0.5, inertia=(0.01, 0.01, 0.01))
+    mechanism.add_joint("follower", "prismatic", "world", "follower", axis=(1, 0, 0))
+    mechanism.add_coupling("profile", {"follower": -1.0, "cam": lift})
+    return sr.System(mechanism)
+
+
+def test_a_cam_from_a_table_moves_its_follower() -> None:
+    angles = np.linspace(0.0, 2 * np.pi, 73)
+    lift = Spline.through(angles, 0.1 - 0.02 * np.cos(3 * angles), 5, "periodic")
+    system = cam(lift)
+    q = np.array([0.4, lift.at(0.4)[0]])
+    v = system.project_velocity(q, [20.0, 0.0])
+    run = sr.simulate(system, q, v, duration=2.0)
+    assert run.status.ok
+    assert run.q[-1, 0] > 30.0
+    np.testing.assert_allclose(run.q[:, 1], lift.at(run.q[:, 0])[:, 0], atol=1e-12)
+    assert run.energy_drift < 1e-6 * run.energy[0]
+    exact = sr.System(cam(lambda x: 0.1 - 0.02 * ca.cos(3 * x)).mechanism)
+    for k in (10, 200):
+        here, there = (s.forward_dynamics(run.q[k], run.v[k]).a for s in (system, exact))
+        np.testing.assert_allclose(here, there, rtol=1e-3)
+
+
+def test_functions_that_a_file_cannot_hold_are_named_and_tables_are_kept() -> None:
+    table = Spline.through([0.0, 1.0, 2.0], [0.0, 0.1, 0.3])
+    kept = from_json(to_json(hanging(table).mechanism))
+    assert np.array_equal(kept.couplings["hoist"].motion.coefficients, table.coefficients)
+    assert not kept.report.left_out
+    lost = from_json(to_json(four_bar(lambda t: 3 * t)))
+    assert not lost.couplings
+    assert list(lost.closures) == ["tip"]
+    assert [(i.kind, i.name) for i in lost.report.left_out] == [("coupling", "motor")]
+    rod = closed("distance", motion=breathing)
+    assert [(i.kind, i.name) for i in from_json(to_json(rod)).report.left_out] == [("closure", "x")]
+
+
+def test_mjcf_has_none_of_these(tmp_path: Path) -> None:
+    for mechanism in (
+        closed("weld", motion=tumbling),
+        four_bar(lambda t: 3 * t),
+        cam(lambda x: x**2).mechanism,
+    ):
+        with pytest.raises(UnsupportedElementError, match="MJCF"):
+            mechanism.to_mjcf(tmp_path / "model.xml")
+
+
+@pytest.mark.parametrize(
+    ("kind", "motion", "message"),
+    [
+        ("weld", lambda t: [t, t], r"closure 'x': function\(t\) must return a position \(3 entries\)"),
+        ("weld", lambda t: [1 / t, 0, 0], "closure 'x'.*not finite at t = 0"),
+        ("weld", lambda t: [0, 0, 0, 0 * t, 0, 0, 0], "closure 'x'.*zero length"),
+        ("weld", 3.0, "closure 'x': motion must be a function of time or a Spline, got 3.0"),
+        ("distance", tumbling, "closure 'x'.*must return one number, got 7"),
+        ("distance", lambda t: t, "closure 'x'.*positive"),
+    ],
+)
+def test_bad_motions_are_errors_that_name_the_closure(kind: str, motion, message: str) -> None:
+    with pytest.raises(ModelError, match=message):
+        sr.System(closed(kind, motion=motion))
+
+
+def test_bad_functions_of_couplings_are_errors() -> None:
+    with pytest.raises(ModelError, match=r"coupling 'hoist': motion must be a function or a Spline, got 3.0"):
+        hanging(3.0)
+    with pytest.raises(ModelError, match="Spline of one row, got one of 2"):
+        hanging(Spline.through([0, 1], [[0, 1], [1, 2]]))
+    with pytest.raises(ModelError, match="coupling 'profile': the function of 'cam' must return one number"):
+        cam(lambda x: [x, x])
+    with pytest.raises(ModelError, match="length or a motion, not both"):
+        closed("weld").add_closure("y", "distance", "c", "b", length=1.0, motion=breathing)
