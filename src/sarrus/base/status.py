@@ -7,6 +7,7 @@ from enum import IntEnum
 import numpy as np
 from numpy.typing import NDArray
 
+from sarrus.base import notebook
 from sarrus.base.errors import SolveError
 
 
@@ -85,6 +86,9 @@ class Answer:
     def message(self) -> str:
         """What became of it, in words; ``status.remedy`` says what to do about it."""
         return self.status.diagnosis
+
+    def _repr_html_(self) -> str:
+        return notebook.answer(self)
 
 
 def statuses(codes: NDArray[np.int64]) -> NDArray[np.object_]:

@@ -15,6 +15,7 @@ from scipy.signal import StateSpace
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError, SarrusError
 from sarrus.base.later import later
+from sarrus.base.notebook import heading, preformatted, table
 from sarrus.base.numbers import real_array
 from sarrus.dynamics.system import System
 from sarrus.dynamics.units import velocity_units
@@ -211,6 +212,19 @@ class LinearSystem:
         return stable(self, self._staircase)
 
     # --- other forms -------------------------------------------------------------------------------
+
+    def _repr_html_(self) -> str:
+        labels = [f"{name} [{unit}]" if unit else name for name, unit in zip(self.names, self.units)]
+        head = ["A | B", *labels, *self.input_names]
+        rows = [
+            [label, *(f"{x:.6g}" for x in row)] for label, row in zip(labels, np.hstack([self.A, self.B]))
+        ]
+        values = ", ".join(f"{x:.6g}" for x in self.eigenvalues)
+        verdict = {True: "stable", False: "unstable", None: "stable or not: the model does not tell"}[
+            self.stable
+        ]
+        title = f"linear model of {self.system.name}: {self.dof} of freedom, {verdict}"
+        return heading(title) + table(head, rows) + preformatted(f"eigenvalues {values}")
 
     @cached_property
     def A_full(self) -> Array:

@@ -277,6 +277,9 @@ class Mechanism(
         """Write the mechanism as a MuJoCo model; options are those of `sarrus.export.mjcf_file`."""
         later("export", "mjcf_file")(self, path, **options)
 
+    def _repr_html_(self) -> str:
+        return str(later("plotting.notebook", "mechanism_html")(self))
+
     def _no_cycle(self, parent: str, child: str, label: Label) -> None:
         ancestor = parent
         while ancestor != WORLD:

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from sarrus.base import notebook
+
 
 class Outcome(StrEnum):
     """What became of one element of a model file."""
@@ -110,6 +112,12 @@ class ImportReport:
 
     def __str__(self) -> str:
         return "\n".join([self.source, *map(str, self.entries)])
+
+    def _repr_html_(self) -> str:
+        rows = [(e.outcome.value, e.kind, e.name, e.reason) for e in self.entries]
+        first = sorted(rows, key=lambda row: row[0] in ("acts", "aside"))  # what is lost comes first
+        title = f"{self.source}: {self.headline()}" if self.source else self.headline()
+        return notebook.heading(title) + notebook.table(("", "element", "name", "reason or note"), first)
 
 
 def _kinds(entries: tuple[Entry, ...]) -> str:

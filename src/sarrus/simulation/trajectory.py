@@ -144,6 +144,9 @@ class Trajectory(RecordedMotion):
         """Show the motion in 3-D in the browser; see `sarrus.view`, also for motions laid over each other."""
         return later("viewer.server", "view")(self, **options)
 
+    def _repr_html_(self) -> str:
+        return str(later("plotting.notebook", "trajectory_html")(self))
+
     def __repr__(self) -> str:
         end = f"{self.duration:.6g} s" if len(self.t) else "empty"
         parts = [f"{len(self.t)} samples", f"{self.steps} steps", f"status {self.status}"]

@@ -7,6 +7,7 @@ import threading
 import webbrowser
 from collections.abc import Mapping
 from copy import copy
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -197,6 +198,12 @@ class Viewer:
 
     def __exit__(self, *error: object) -> None:
         self.stop()
+
+    def _repr_html_(self) -> str:
+        """Show the page itself in a notebook whose browser runs on this computer, and its address."""
+        url = escape(self.url)
+        frame = f'<iframe src="{url}" width="100%" height="560" style="border: 0"></iframe>'
+        return f'{frame}<p><a href="{url}" target="_blank">{escape(repr(self))}</a></p>'
 
     def __repr__(self) -> str:
         return f"Viewer({self.system.name!r} at {self.url}, {len(self.runs)} runs)"
