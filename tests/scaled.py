@@ -77,6 +77,10 @@ def scaled(system: System, length: float, mass: float = 1.0) -> Mechanism:
         name: replace(c, point=length * c.point, origin=length * c.origin)
         for name, c in source.contacts.items()
     }
+    duplicate.rollings = {
+        name: replace(r, centre=length * r.centre, origin=length * r.origin, radius=length * r.radius)
+        for name, r in source.rollings.items()
+    }
     duplicate.couplings = {
         name: replace(
             c,

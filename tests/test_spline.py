@@ -96,6 +96,19 @@ def test_bad_tables_are_errors(x, y, options, message: str) -> None:
         Spline.through(x, y, **options)
 
 
+def test_numbers_that_make_no_spline_are_errors() -> None:
+    good = Spline.through(X, Y)
+    for knots, coefficients, period in (
+        (good.knots[::-1], good.coefficients, None),
+        (good.knots[:3], good.coefficients, None),
+        (good.knots, np.full_like(good.coefficients, np.nan), None),
+        (good.knots, good.coefficients, 0.0),
+        (np.zeros(0), np.zeros((1, 1, 1)), None),
+    ):
+        with pytest.raises(ArgumentError, match="spline"):
+            Spline(knots, coefficients, period)
+
+
 def test_periodic_splines_have_no_integral() -> None:
     with pytest.raises(ArgumentError, match="no spline"):
         Spline.through(X, Y, ends="periodic").integral()

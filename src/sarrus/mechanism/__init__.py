@@ -19,7 +19,6 @@ from sarrus.mechanism.laws import stribeck
 from sarrus.mechanism.report import Entry, ImportReport
 from sarrus.mechanism.rolling import Rolling
 from sarrus.mechanism.sensor import Sensor
-from sarrus.mechanism.spline import Spline
 from sarrus.mechanism.tendons import Pulley, Tendon, TendonJoint, TendonPoint, Wrap
 from sarrus.mechanism.transmissions import (
     ParentTransmission,
@@ -48,7 +47,6 @@ __all__ = [
     "Sensor",
     "SiteTransmission",
     "SliderCrank",
-    "Spline",
     "SpringDamper",
     "Tendon",
     "TendonJoint",

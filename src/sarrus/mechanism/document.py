@@ -76,7 +76,8 @@ def from_json(text: str) -> Mechanism:
         if document["format"] != FORMAT:
             raise ValueError(f"its format is {document['format']!r}, not {FORMAT!r}")
         data, lost = dict(document["data"]["map"]), list(map(str, document["lost_forces"]))
-        functions = {"driven body": document.get("lost_motions", []), **document.get("lost", {})}
+        given = {"driven body": document.get("lost_motions", []), **document.get("lost", {})}
+        functions = {kind: list(map(str, given.get(kind, []))) for kind in _LOST}
         data["keyframes"]["map"] = [  # files of before hold coordinates alone
             [name, {"Keyframe": {"name": name, "q": key}} if "array" in key else key]
             for name, key in data["keyframes"]["map"]
@@ -92,8 +93,8 @@ def from_json(text: str) -> Mechanism:
         reason = "a Python function, which a file cannot hold: left out"
         mechanism.report.leave_out("user force", name, reason)
     for kind, reason in _LOST.items():
-        for name in functions.get(kind, []):
-            mechanism.report.leave_out(kind, str(name), reason)
+        for name in functions[kind]:
+            mechanism.report.leave_out(kind, name, reason)
     return mechanism
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import casadi as ca
-
 from sarrus.base.errors import ArgumentError
 from sarrus.base.numbers import real_array
 
@@ -57,6 +55,8 @@ def stribeck(
         )
 
     def friction(rate: Any) -> Any:
+        import casadi as ca  # here, because a description needs none of it
+
         extra = (peak - coulomb) * ca.exp(-(ca.fabs(rate / stribeck_speed) ** shape))
         return (coulomb + extra) * ca.tanh(rate / smooth_speed) + viscous * rate
 

@@ -7,10 +7,8 @@ from itertools import pairwise
 from math import factorial
 from typing import Any, Literal, Self
 
-import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.interpolate import make_interp_spline
 
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError
@@ -36,6 +34,22 @@ class Spline:
     knots: Array
     coefficients: Array
     period: float | None = None
+
+    def __post_init__(self) -> None:
+        n, width = len(self.knots), float(self.knots[-1] - self.knots[0]) if self.knots.size else 0.0
+        fits = self.knots.ndim == 1 and n >= 2 and self.coefficients.ndim == 3
+        fits = fits and self.coefficients.shape[0] == n + 1 and self.coefficients.size > 0
+        if not fits or not (np.isfinite(self.knots).all() and np.isfinite(self.coefficients).all()):
+            raise ArgumentError(
+                "a spline has finite knots (n,) and coefficients (n + 1, degree + 1, rows), got shapes "
+                f"{self.knots.shape} and {self.coefficients.shape}",
+                element="coefficients",
+            )
+        if not np.all(np.diff(self.knots) > 0.0) or self.period not in (None, width):
+            raise ArgumentError(
+                "the knots of a spline must increase, and its period is the last less the first",
+                element="knots",
+            )
 
     @classmethod
     def through(cls, x: ArrayLike, y: ArrayLike, degree: int = 3, ends: Ends = "natural") -> Self:
@@ -81,6 +95,8 @@ class Spline:
 
     def __call__(self, x: Any) -> Any:
         """Return the value at a number or a scalar CasADi expression, as a column."""
+        import casadi as ca  # here, because a description needs none of it
+
         if self.period is not None:
             x = x - self.period * ca.floor((x - self.knots[0]) / self.period)
         begun = [1, *(1.0 * (x >= knot) for knot in self.knots), 0]
@@ -146,6 +162,8 @@ def _pieces(knots: Array, rows: Array, degree: int, ends: Ends) -> Array:
     if degree == 1:
         slopes = np.diff(rows, axis=0) / np.diff(knots)[:, None]
         return np.stack([rows[:-1], slopes], axis=1)
+    from scipy.interpolate import make_interp_spline  # here, because its import takes a third of a second
+
     still = np.zeros(rows.shape[1])
     rest = [(k, still) for k in range(1, (degree + 1) // 2)]
     if ends == "periodic":
