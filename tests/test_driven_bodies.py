@@ -78,8 +78,12 @@ def test_rows_agree_with_differences_in_time(closure: str, function) -> None:
     system = sr.System(with_free_body(function, closure))
     rng = np.random.default_rng(3)
     q = system.assemble(system.normalized(system.neutral() + 0.2 * rng.normal(size=7)), t=0.4).q
-    v, t, h = rng.normal(size=6), 0.4, 1e-5
-    a = rng.normal(size=6)
+    assert_rows_agree(system, q, *rng.normal(size=(2, 6)), 0.4)
+
+
+def assert_rows_agree(system: sr.System, q: np.ndarray, v: np.ndarray, a: np.ndarray, t: float) -> None:
+    """Compare ψ with differences of φ in time, A a + γ with those of ψ, along a motion with these velocities."""
+    h = 1e-5
 
     def along(step: float) -> tuple[np.ndarray, np.ndarray]:
         moved = integrate(system, q, v, a, step)

@@ -14,6 +14,7 @@ from sarrus.base.errors import ModelError, UnsupportedElementError
 from sarrus.mechanism.document import from_json, to_json
 from sarrus.mechanism.elements import CLOSURE_KINDS
 from sarrus.mechanism.spline import Spline
+from test_driven_bodies import assert_rows_agree
 from test_linearization import assert_exact
 
 GRAVITY = 9.81
@@ -61,31 +62,10 @@ def state(system: sr.System) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return q, rng.standard_normal(system.nv), rng.standard_normal(system.nv)
 
 
-def moved(system: sr.System, q: np.ndarray, v: np.ndarray, a: np.ndarray, end: float) -> np.ndarray:
-    """Coordinates reached with velocity v + a t, by one step of Runge and Kutta."""
-    rate = lambda x, s: system.coordinate_rate(x, v + s * a)  # noqa: E731
-    k1 = rate(q, 0.0)
-    k2 = rate(q + end / 2 * k1, end / 2)
-    k3 = rate(q + end / 2 * k2, end / 2)
-    k4 = rate(q + end * k3, end)
-    return system.normalized(q + end / 6 * (k1 + 2 * k2 + 2 * k3 + k4))
-
-
 @pytest.mark.parametrize("kind", CLOSURE_KINDS)
 def test_rows_agree_with_differences_in_time(kind: str) -> None:
     system = sr.System(closed(kind, motion=motion_of(kind)))
-    (q, v, a), t, h = state(system), 0.7, 1e-5
-
-    def along(step: float) -> tuple[np.ndarray, np.ndarray]:
-        place = moved(system, q, v, a, step)
-        return system.constraint_residual(place, t + step), system.velocity_residual(
-            place, v + step * a, t + step
-        )
-
-    (ahead, speed_ahead), (behind, speed_behind) = along(h), along(-h)
-    np.testing.assert_allclose((ahead - behind) / (2 * h), system.velocity_residual(q, v, t), atol=1e-8)
-    rate = system.constraint_jacobian(q, t=t) @ a + system.constraint_bias(q, v, t)
-    np.testing.assert_allclose((speed_ahead - speed_behind) / (2 * h), rate, atol=1e-7)
+    assert_rows_agree(system, *state(system), 0.7)
 
 
 @pytest.mark.parametrize("kind", [kind for kind in CLOSURE_KINDS if kind != "distance"])
