@@ -109,6 +109,26 @@ def car_axis() -> sr.System:
     )
 
 
+def car_axis_from_bodies() -> sr.System:
+    """The same of two masses, springs, a rod, a bump that drives a body, and a plane across it for the left wheel."""
+    bump = lambda t: 0.1 * ca.sin(10.0 * t)  # noqa: E731
+    turned = lambda t: ca.vertcat(ca.cos(ca.asin(bump(t)) / 2), 0, 0, ca.sin(ca.asin(bump(t)) / 2))  # noqa: E731
+    m = sr.Mechanism("car axis", gravity=(0, -1, 0))
+    m.add_body("road")
+    m.add_joint("road", "fixed", "world", "road", parent_pose=(1, 0, 0))
+    m.drive("road", lambda t: (ca.vertcat(ca.sqrt(1 - bump(t) ** 2), bump(t), 0), turned(t)))
+    for side in ("left", "right"):
+        m.add_body(side, mass=5e-4)
+        m.add_joint(f"{side}.x", "prismatic", "world", side, axis=(1, 0, 0))
+        m.add_joint(f"{side}.y", "prismatic", "world", side, axis=(0, 1, 0))
+        m.add_spring_damper(side, "world" if side == "left" else "road", side, stiffness=1.0, rest_length=0.5)
+    m.add_closure("axle", "distance", "left", "right", length=1.0)
+    m.add_closure(
+        "across", "point_on_plane", "world", "left", axis=(1, 0, 0), motion=lambda t: ([0, 0, 0], turned(t))
+    )
+    return sr.System(m)
+
+
 GOVERNOR_SPEED = 10.0
 
 

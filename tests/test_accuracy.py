@@ -46,8 +46,9 @@ def test_andrews_squeezing_mechanism() -> None:
     assert np.abs(motion.q[-1] - stiff.ANDREWS_END).max() < 100 * 16 * motion.error[-1]
 
 
-def test_car_axis() -> None:
-    motion = sr.simulate(stiff.car_axis(), stiff.CAR_START, stiff.CAR_SPEED, duration=stiff.CAR_DURATION)
+@pytest.mark.parametrize("build", [stiff.car_axis, stiff.car_axis_from_bodies])
+def test_car_axis(build) -> None:
+    motion = sr.simulate(build(), stiff.CAR_START, stiff.CAR_SPEED, duration=stiff.CAR_DURATION)
     assert motion.status is Status.OK
     assert_allclose(motion.q[-1], stiff.CAR_END, rtol=1e-6)
 
