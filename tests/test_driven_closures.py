@@ -247,10 +247,14 @@ def test_bad_motions_are_errors_that_name_the_closure(kind: str, motion, message
 
 
 def test_bad_functions_of_couplings_are_errors() -> None:
-    with pytest.raises(ModelError, match=r"coupling 'hoist': motion must be a function or a Spline, got 3.0"):
+    with pytest.raises(
+        ModelError, match=r"coupling 'hoist': motion must be a function of time or a Spline, got 3.0"
+    ):
         hanging(3.0)
+    with pytest.raises(ModelError, match="coupling 'hoist': motion must be a Spline of degree 3 or 5"):
+        hanging(Spline.through([0, 1, 2], [0, 1, 3], 1))
     with pytest.raises(ModelError, match="Spline of one row, got one of 2"):
-        hanging(Spline.through([0, 1], [[0, 1], [1, 2]]))
+        hanging(Spline.through([0, 1], [[0, 1], [1, 2]], 5, "rest"))
     with pytest.raises(ModelError, match="coupling 'profile': the function of 'cam' must return one number"):
         cam(lambda x: [x, x])
     with pytest.raises(ModelError, match="length or a motion, not both"):

@@ -87,6 +87,16 @@ def function(value: Any, what: str, label: str) -> Function:
     return value
 
 
+def motion(value: Any, label: str) -> Function:
+    """Return a function of time that something follows: its speed must not jump."""
+    if not callable(value):
+        raise fault(label, f"motion must be a function of time or a Spline, got {value!r}")
+    if isinstance(value, Spline) and value.coefficients.shape[1] < 3:
+        wrong = "motion must be a Spline of degree 3 or 5: where the speed of one of degree 1 jumps no finite force follows"
+        raise fault(label, wrong)
+    return value
+
+
 def per_dof(
     value: Any, nv: int, what: str, label: str, check: Callable[[Any, str, str], float] = nonnegative
 ) -> tuple[float, ...]:

@@ -70,8 +70,8 @@ class ClosureBuilder(Description):
                 raise fault(label, "axis2 must be perpendicular to axis")
         else:
             w = u if axis2 is None else unit_vector(axis2, "axis2", label)
-        if motion is not None and not callable(motion):
-            raise fault(label, f"motion must be a function of time or a Spline, got {motion!r}")
+        if motion is not None:
+            checks.motion(motion, label)
         if kind == "distance" and motion is not None and length:
             raise fault(label, "a distance has a length or a motion, not both")
         if scalar(length, "length", label) <= 0.0 and kind == "distance" and motion is None:
@@ -132,7 +132,7 @@ class ClosureBuilder(Description):
             values = tuple(scalar(c, f"coefficient of {coordinate!r}", label) for c in coefficients)
             reference = scalar((references or {}).get(coordinate, 0.0), f"reference of {coordinate!r}", label)
             built.append(CouplingTerm(coordinate, values, reference, function))
-        drive = None if motion is None else checks.function(motion, "motion", label)
+        drive = None if motion is None else checks.function(checks.motion(motion, label), "motion", label)
         coupling = Coupling(name, tuple(built), checks.activity(active, label), drive)
         self.couplings[name] = coupling
         return coupling

@@ -249,8 +249,8 @@ class Mechanism(
                 f"it {how if found.attached else 'is not attached'}; only a body fixed to the world can be "
                 f"driven: add_joint(name, 'fixed', 'world', {body!r})",
             )
-        if function is not None and not callable(function):
-            raise fault(label, "function must be callable as function(t)")
+        if function is not None:
+            checks.motion(function, label)
         self.driven_bodies[body] = DrivenBody(body, function)
         return self.driven_bodies[body]
 
