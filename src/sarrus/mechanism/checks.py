@@ -92,7 +92,7 @@ def motion(value: Any, label: str) -> Function:
     if not callable(value):
         raise fault(label, f"motion must be a function of time or a Spline, got {value!r}")
     if isinstance(value, Spline) and value.coefficients.shape[1] < 3:
-        wrong = "motion must be a Spline of degree 3 or 5: where the speed of one of degree 1 jumps no finite force follows"
+        wrong = "motion must be a Spline of degree 3 or 5: no finite force follows jumps in speed"
         raise fault(label, wrong)
     return value
 
