@@ -156,9 +156,9 @@ def build_skeleton(mechanism: Mechanism) -> Skeleton:
             build.add(contact.body, contact.point)
     for rolling in mechanism.rollings.values():
         if rolling.body != WORLD:
-            build.add(rolling.body, rolling.centre)
-            for corner, _ in rim(rolling):
-                build.add(rolling.body, corner)
+            hub = build.add(rolling.body, rolling.centre)
+            corners = [build.add(rolling.body, corner) for corner, _ in rim(rolling)]
+            rods += [(hub, corner) for corner in corners[:1]]  # a spoke shows how it turns
     outlines = []
     for number, body in enumerate(bodies.values()):
         own_points = [k for k, b in enumerate(build.bodies) if b == number]

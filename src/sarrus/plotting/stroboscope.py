@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 
 _TRACE_SAMPLES = 1200
 _LONG_SIDE = 7.0  # of the drawing [inch]
+_AT_CENTRE = (
+    1e-6  # distance from the centre of an outline, relative to the largest, up to which a point is the hub
+)
 _SLIMMEST = 0.35  # least ratio of its short to its long side
 
 
@@ -179,9 +182,11 @@ def _pose_times(trajectory: Trajectory, frames: int | ArrayLike) -> Array:
 
 
 def _around(points: Array) -> Array:
-    """Return the points in the order in which an outline around their centre meets them."""
+    """Return the points in the order in which an outline around their centre meets them, but for one at the centre."""
     offset = points - points.mean(axis=0)
-    return points[np.argsort(np.arctan2(offset[:, 1], offset[:, 0]))]
+    far = np.linalg.norm(offset, axis=1)
+    ring = far > _AT_CENTRE * far.max()
+    return points[ring][np.argsort(np.arctan2(offset[ring, 1], offset[ring, 0]))]
 
 
 def _closed(points: Array) -> Array:
