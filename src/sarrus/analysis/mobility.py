@@ -292,7 +292,7 @@ def without_redundancy(system: System, q: ArrayLike, t: float = 0.0) -> Reductio
     that the other rows kept away, as a third crank does of a parallelogram that flattens. A closure is exchanged for a
     kind that allows all that it does and more, with the axis that this takes, or left out; one alone where that is
     enough, else several. Where closures alone cannot, joints of the tree that nothing else refers to get further
-    freedoms, which the closures hold; then the coordinates are others, and ``Reduction.q`` is q in them. The mechanism is
+    freedoms, which the closures hold; then the coordinates are others, and ``Reduction.q`` is q in them. It is
     built, and its rank, its span and its second order compared with those of the other one at q and at closed
     configurations nearby, before it is returned. Forces of its closures are unique: those that the bearings of the
     other one share as their stiffness and fits have it are one of many with the same sum.
