@@ -287,9 +287,9 @@ def stroboscope(axes: Axes, system: sr.System, fall: sr.Trajectory) -> None:
     )
 
 
-def save(figure: Figure, name: str, dpi: int = 130) -> None:
+def save(figure: Figure, name: str, dpi: int = 130, folder: Path = HERE) -> None:
     """Save a figure with few colours, which keeps the file small."""
-    path = HERE / name
+    path = folder / name
     figure.savefig(path, dpi=dpi)
     with Image.open(path) as image:
         small = image.convert("RGB").quantize(128, dither=Image.Dither.NONE)
