@@ -117,7 +117,7 @@ def test_every_public_name_is_in_the_reference() -> None:
     listed = set(re.findall(r"::? (sarrus\.[\w.]+)$", pages, re.MULTILINE))
     modules = (
         *(sr.control, sr.coordinates, sr.export, sr.formulations, sr.gym, sr.mechanism, sr.optimize, sr.plot),
-        *(sr.references, sr.sensitivity, sr.studies),
+        *(sr.references, sr.sensitivity, sr.studies, sr.synthesis),
     )
     own = {name for name in sr.__all__ if getattr(sr, name) in modules}
     assert len(own) == len(modules)
@@ -135,7 +135,7 @@ def test_every_result_and_error_is_public() -> None:
         name for name, value in vars(errors).items() if getattr(value, "__module__", "") == errors.__name__
     }
     assert raised - set(sr.__all__) == {"check_known", "check_sequence", "place_of", "unknown_name"}
-    modules = (sr, sr.control, sr.formulations, sr.optimize)
+    modules = (sr, sr.control, sr.formulations, sr.optimize, sr.synthesis)
     public = [getattr(module, name) for module in modules for name in module.__all__]
     answers = status.Answer.__subclasses__()
     for answer in answers:

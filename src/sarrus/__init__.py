@@ -14,6 +14,7 @@ Analysis     `mobility`, `find_singularity`, `distance_to_singularity`, `assembl
              `equilibrium`; `reactions`, `reactions_along` (forces in joints);
              `linearize`, `linearize_at`, `linearize_along`, `LinearSystem`
 Derivatives  `sensitivity`: of equilibria, eigenvalues and motions by parameters, and of a step by its state
+Design       `synthesis`: dimensions, springs, counterweights and motors that fulfil goals best
 Pictures     `plot` (Matplotlib), `view` (in the browser), `render` (pages, pictures and films in 3-D)
 Control      `control` (laws), `references`; `gym` (environments for reinforcement learning)
 Export       `export`: C99 of dynamics and control laws, CasADi functions, MJCF
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
         optimize,
         sensitivity,
         studies,
+        synthesis,
     )
     from sarrus.analysis.assembly_modes import AssemblyMode, AssemblyModes, assembly_modes
     from sarrus.analysis.contact_freedoms import ContactFreedoms
@@ -175,6 +177,8 @@ _NAMES = {
     "sarrus.linear.linear_system": "DiscreteSystem LinearSystem",
     "sarrus.linear.vibration_mode": "VibrationMode",
     "sarrus.sensitivity": "sensitivity",
+    # Design
+    "sarrus.synthesis": "synthesis",
     # Pictures
     "sarrus.plotting.plot": "plot",
     "sarrus.viewer.server": "view Viewer",
@@ -307,6 +311,7 @@ __all__ = [
     "simulate",
     "studies",
     "study",
+    "synthesis",
     "view",
     "without_redundancy",
 ]
