@@ -24,6 +24,7 @@ from benchmarks import (
     linear,
     start_up,
     step,
+    synthesis,
     work,
 )
 from benchmarks.models import ROOT
@@ -46,6 +47,7 @@ BENCHMARKS: dict[str, Callable[[bool], list[Row]]] = {
     "legged": legged.rows,
     "accuracy": accuracy.rows,
     "cost": cost.rows,
+    "synthesis": synthesis.rows,
     "start_up": start_up.rows,
 }
 
