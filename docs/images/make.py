@@ -44,6 +44,7 @@ def main() -> None:
     save(bicycle_picture(), "bicycle.png", dpi=90)
     save(reactions_picture(), "reactions.png", dpi=90)
     save(drives_picture(), "drives.png", dpi=90)
+    save(synthesis_picture(), "synthesis.png", dpi=90)
 
 
 def passage_picture(system: sr.System, fall: sr.Trajectory) -> Figure:
@@ -219,6 +220,58 @@ def drives_picture() -> Figure:
         axes.set_xlabel("angle [°]")
         dress(axes)
     return figure
+
+
+def synthesis_picture() -> Figure:
+    """Draw the coupler curve of the page on synthesis before and after, with its points."""
+    page = (ROOT / "docs" / "synthesis.md").read_text(encoding="utf-8")
+    space: dict[str, Any] = {}
+    exec(next(block.text for block in outputs.blocks(page) if block.kind == "python"), space)
+    design, points = space["design"], space["points"]
+    before = space["path"].evaluate().q[2]
+    figure = new_figure(7.0, 4.6)
+    axes = figure.add_subplot()
+    for k, (label, mechanism, q) in enumerate(
+        (("before", space["start"], before), ("after", design.mechanism, design.q[2]))
+    ):
+        curve_of, links = coupler_curve(sr.System(mechanism), q)
+        axes.plot(*curve_of.T, color=colour(k), linewidth=1.8, label=f"coupler curve {label}")
+        axes.plot(*links.T, color=colour(k), linewidth=1.2, alpha=0.45, marker="o", markersize=4)
+    axes.plot(
+        *points.T, linestyle="", marker="o", markersize=8, markerfacecolor="none", color=INK, label="points"
+    )
+    axes.set_aspect("equal")
+    axes.set_xlabel("x [m]")
+    axes.set_ylabel("y [m]")
+    axes.legend(frameon=False, fontsize=8, loc="center right")
+    dress(axes)
+    return figure
+
+
+def coupler_curve(system: sr.System, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the places of the coupler point as far as the crank turns both ways, and the links at q as a line."""
+    sides = []
+    for way in (-1.0, 1.0):
+        here, places = np.array(q), []
+        for _ in range(180):
+            trial = here.copy()
+            trial[0] += way * np.pi / 180.0
+            found = system.assemble(trial, locked=["crank"], throw=False)
+            if not found.success or found.left_branch or found.q[0] != trial[0]:
+                break
+            here = np.array(found.q)
+            places.append(system.jacobian("coupler", here, point=(0.2, 0.1, 0)).position[:2])
+        sides.append(places[::-1] if way < 0.0 else places)
+    zero, pin = np.zeros(3), system.mechanism.closures["pin"].pose1.position
+    corners = [
+        ("crank", zero),
+        ("coupler", zero),
+        ("coupler", (0.2, 0.1, 0)),
+        ("coupler", pin),
+        ("rocker", zero),
+    ]
+    links = [system.jacobian(body, q, point=point).position[:2] for body, point in corners]
+    return np.array([*sides[0], *sides[1]]), np.array(links)
 
 
 def curve(
