@@ -19,6 +19,7 @@ from mechanisms import close_loops, random_coordinates, random_state, random_tre
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError
 from sarrus.base.status import Status
+from sarrus.export.c.c_code import FUNCTIONS
 
 MODELS = Path(__file__).parent.parent / "models"
 DOCS = MODELS.parent / "docs"
@@ -376,3 +377,15 @@ def test_equations_of_ones_own_with_a_non_ideal_force(tmp_path) -> None:
     q, v, t = np.array([0.6, -0.8]), np.array([0.8, 0.6]), 0.7
     compiled = exported(system, tmp_path, q, functions=["forward_dynamics", "terms"])
     assert_same_motion(compiled.forward_dynamics(q, v, None, t), system, (q, v, None, t, None))
+
+
+def test_a_model_without_a_name_of_its_own(tmp_path) -> None:
+    """Names of its functions are none of those inside: "model" is what a nameless model is called."""
+    mechanism = sr.Mechanism("model")
+    mechanism.add_body("rod", 1.0, (0, 0, -1), (0.1, 0.1, 0.01))
+    mechanism.add_joint("hinge", "revolute", "world", "rod", axis=(0, 1, 0))
+    mechanism.add_sensor("tip", "framepos", "rod")
+    mechanism.add_contact("foot", "rod", friction="coulomb", friction_coefficient=0.3, offset=-3.0)
+    system = sr.System(mechanism)
+    functions = [name for name in FUNCTIONS if name not in ("law", "inverse_dynamics")]
+    assert build(sr.export.c_code(system, tmp_path, functions)).exists()

@@ -26,7 +26,7 @@ def contacts(name: str, plan: SystemPlan, kernels: Kernels, natives: Natives) ->
         )
     outputs = gap_outputs(system) | motion_outputs(system)
     natives.add(
-        "model_contacts",
+        "model_all_contacts",
         lambda: (system.compiled.inputs, {key: ca.densify(part) for key, part in outputs.items()}),
     )
     texts = {
@@ -79,7 +79,7 @@ def contacts(name: str, plan: SystemPlan, kernels: Kernels, natives: Natives) ->
             "    int i = 0;",
             f"    {name}_state(W, q, v, 0, t, 0);",
             *unit,
-            "    model_contacts(W->x, W->touch);",
+            "    model_all_contacts(W->x, W->touch);",
             *copies,
         ),
         example(

@@ -24,7 +24,7 @@ def sensors(name: str, plan: SystemPlan, kernels: Kernels, natives: Natives) -> 
         )
     a, multipliers = ca.SX.sym("a", system.nv), ca.SX.sym("multipliers", system.nc)
     natives.add(
-        "model_sensors",
+        "model_readings",
         lambda: ([*system.compiled.inputs, a, multipliers], sensor_expressions(system, a, multipliers)),
     )
     labels = [(label, s.unit) for s in found.values() for label in s.labels]
@@ -62,7 +62,7 @@ def sensors(name: str, plan: SystemPlan, kernels: Kernels, natives: Natives) -> 
             *unit,
             loop(size, "W->sensed[i] = W->x[i]"),
             *moved,
-            "    model_sensors(W->sensed, readings);",
+            "    model_readings(W->sensed, readings);",
             "    return status;",
         ),
         example(
