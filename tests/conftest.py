@@ -49,3 +49,11 @@ def load_example(name: str) -> ModuleType:
 def example() -> Callable[[str], ModuleType]:
     """Return the loader of example modules: ``example("five_bar").build()``."""
     return load_example
+
+
+@pytest.fixture(scope="module")
+def units(tmp_path_factory):
+    """Units of FMI by the names of models, compiled when they are asked for."""
+    from fmi_units import units_by_name
+
+    yield from units_by_name(tmp_path_factory)

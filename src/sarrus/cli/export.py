@@ -1,4 +1,4 @@
-"""The commands ``sarrus export c`` and ``sarrus export mjcf``: a model in other languages."""
+"""The commands ``sarrus export c``, ``sarrus export mjcf`` and ``sarrus export fmu``: a model for other programs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ import typer
 
 from sarrus.cli.options import Importing, Keyframe, Model, with_groups
 
-app = typer.Typer(no_args_is_help=True, help="Write a model as C99 source or as a MuJoCo model.")
+app = typer.Typer(
+    no_args_is_help=True, help="Write a model as C99 source, as a MuJoCo model or as a unit of FMI."
+)
 
 
 @app.command()
@@ -65,3 +67,55 @@ def mjcf(
     path = checked_path(output, (".xml",), "output file")
     reading.load(model).to_mjcf(path, contacts=contacts)
     print_written(path)
+
+
+@app.command()
+@with_groups
+def fmu(
+    model: Model,
+    reading: Importing,
+    output: Annotated[Path, typer.Option("--output", "-o", help="File to write, .fmu.")],
+    name: Annotated[
+        str | None, typer.Option(help="Model identifier; by default like the model's name.")
+    ] = None,
+    keyframe: Keyframe = None,
+    step: Annotated[float, typer.Option(help="Longest step of co-simulation, in seconds.")] = 1e-3,
+    forces: Annotated[bool, typer.Option("--forces", help="Applied forces as inputs.")] = False,
+    energies: Annotated[bool, typer.Option("--energies", help="Energies as outputs.")] = False,
+    multipliers: Annotated[
+        bool, typer.Option("--multipliers", help="Forces of constraints as outputs.")
+    ] = False,
+    no_contacts: Annotated[
+        bool, typer.Option("--no-contacts", help="Leave out contacts, stops and dry friction.")
+    ] = False,
+    no_derivatives: Annotated[
+        bool, typer.Option("--no-derivatives", help="Leave out directional derivatives: half the code.")
+    ] = False,
+    sources_only: Annotated[
+        bool, typer.Option("--sources-only", help="No binary: importers compile the sources.")
+    ] = False,
+) -> None:
+    """Write the model as a unit of the Functional Mock-up Interface 3.0, for co-simulation and model exchange, with
+    its sources and a binary for this machine, which a C compiler makes.
+    """
+    from sarrus.cli.state import initial_state
+    from sarrus.cli.tables import console, print_written
+    from sarrus.export import fmu as write_unit
+
+    system = reading.system(model)
+    q = None if keyframe is None else initial_state(system, keyframe, [], [], False).q
+    unit = write_unit(
+        system,
+        output,
+        name,
+        q=q,
+        step=step,
+        forces=forces,
+        energies=energies,
+        multipliers=multipliers,
+        contacts=not no_contacts,
+        derivatives=not no_derivatives,
+        binary=not sources_only,
+    )
+    console().print(f"{', '.join(unit.interfaces)}: {len(unit.variables)} variables")
+    print_written(unit.path)

@@ -1,7 +1,10 @@
-"""For other programs: `c_code` (C99 of a system or a control law), `casadi_function`, `mjcf_file` (of a mechanism)."""
+"""For other programs: `c_code` (C99 of a system or a control law), `fmu` (a system as a unit of FMI 3.0),
+`casadi_function`, `mjcf_file` (of a mechanism).
+"""
 
 from sarrus.export.c.c_code import CExport, c_code
 from sarrus.export.casadi import casadi_function
+from sarrus.export.fmi.fmu import FMUExport, fmu
 from sarrus.export.mjcf.writer import mjcf_file
 
-__all__ = ["CExport", "c_code", "casadi_function", "mjcf_file"]
+__all__ = ["CExport", "FMUExport", "c_code", "casadi_function", "fmu", "mjcf_file"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,7 +19,7 @@ from sarrus.dynamics.system import System
 from sarrus.export.c.contact_step_entry import contact_step
 from sarrus.export.c.contacts_entry import contacts
 from sarrus.export.c.contents import Natives, SystemPlan
-from sarrus.export.c.entry_points import forward_dynamics, step, terms
+from sarrus.export.c.entry_points import Entry, forward_dynamics, step, terms
 from sarrus.export.c.functions import Kernels
 from sarrus.export.c.identifiers import prefix_of
 from sarrus.export.c.law_entry import LawPlan, control_law, demanding_law, inverse_dynamics
@@ -112,6 +112,28 @@ def c_code(
     UnsupportedOperationError
         An expression uses an operation without a form in C.
     """
+    contents = c_contents(source, functions, name, q=q)
+    own = contents.name
+    texts = {
+        f"{own}.c": contents.source(),
+        f"{own}.h": contents.header(),
+        "main.c": contents.example(),
+        "Makefile": contents.makefile(),
+    }
+    files = write_files(Path(directory), texts)
+    size = sum(max(m.size, 1) * (8 if m.type == "double" else 4) for m in contents.members)
+    return CExport(own, files, contents.functions, contents.natives.count, size)
+
+
+def c_contents(
+    source: System | Law,
+    functions: Sequence[str] | None,
+    name: str | None,
+    *,
+    q: ArrayLike | None = None,
+    more: Sequence[Callable[[str, SystemPlan, Kernels, Natives], Entry]] = (),
+) -> Contents:
+    """Return what the files of an export are made of; see `c_code`. ``more`` makes further entries of a system."""
     if not isinstance(source, System | Law):
         raise ArgumentError(
             f"c_code needs a System or a control law, got {type(source).__name__}", element="source"
@@ -126,24 +148,22 @@ def c_code(
     if law is not None and (q is not None or not law.is_prepared):
         law.is_prepared = False
         law.prepare(where, np.zeros(system.nv))
-    contents = _contents(own, system, law, wanted, where)
-    texts = {
-        f"{own}.c": contents.source(),
-        f"{own}.h": contents.header(),
-        "main.c": contents.example(),
-        "Makefile": contents.makefile(),
-    }
-    files = write_files(Path(directory), texts)
-    size = sum(max(m.size, 1) * (8 if m.type == "double" else 4) for m in contents.members)
-    return CExport(own, files, wanted, contents.natives.count, size)
+    return _contents(own, system, law, wanted, where, more)
 
 
-def _contents(name: str, system: System, law: Law | None, wanted: Sequence[str], q: Array) -> Contents:
+def _contents(
+    name: str,
+    system: System,
+    law: Law | None,
+    wanted: tuple[str, ...],
+    q: Array,
+    more: Sequence[Callable[[str, SystemPlan, Kernels, Natives], Entry]],
+) -> Contents:
     """Return what is written of a system, or of its law, for the functions that are wanted."""
     natives, kernels = Natives(), Kernels(f"{name}_workspace")
     plan = SystemPlan(system, natives)
     contents = Contents(
-        name, system, q, tuple(law.settings) if law else (), kernels, natives, plan.parameters()
+        name, system, q, tuple(law.settings) if law else (), kernels, natives, plan.parameters(), wanted
     )
     tables: list[Table] = []
     if any(function in _OF_THE_SYSTEM for function in wanted):
@@ -171,8 +191,9 @@ def _contents(name: str, system: System, law: Law | None, wanted: Sequence[str],
             entry = contacts(name, plan, kernels, natives)
         else:
             entry = sensors(name, plan, kernels, natives)
-        contents.members += entry.members
-        contents.entries.append(entry)
+        contents.add(entry)
+    for make in more:
+        contents.add(make(name, plan, kernels, natives))
     contents.tables = {table.text: table.numbers[: table.room] for table in tables}
     return contents
 

@@ -39,7 +39,8 @@ class Contents:
     """What the files of an export are made of.
 
     ``name`` is the prefix of all names in C; ``tables`` and ``constants`` the constant arrays of integers and of
-    numbers by name; ``q`` a configuration for the example; ``settings`` the names of those of the law.
+    numbers by name; ``q`` a configuration for the example; ``settings`` the names of those of the law; ``functions``
+    what was asked for.
     """
 
     name: str
@@ -49,9 +50,15 @@ class Contents:
     kernels: Kernels
     natives: Natives
     members: list[Member]
+    functions: tuple[str, ...]
     entries: list[Entry] = field(default_factory=list)
     tables: dict[str, np.ndarray] = field(default_factory=dict)
     constants: dict[str, np.ndarray] = field(default_factory=dict)
+
+    def add(self, entry: Entry) -> None:
+        """Take in an entry with its members of the workspace."""
+        self.members += entry.members
+        self.entries.append(entry)
 
     # --- header ------------------------------------------------------------------------------------------
 
