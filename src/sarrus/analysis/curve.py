@@ -3,38 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from itertools import islice
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.optimize import brentq
 
-from sarrus.analysis.internal_motions import internal_motions
+from sarrus.analysis.curve_trace import Trace
 from sarrus.analysis.inverse_kinematics import coordinate_limits
 from sarrus.analysis.targets import scalar_coordinates
 from sarrus.base.arrays import Array, read_only
-from sarrus.base.errors import ArgumentError, check_known
+from sarrus.base.errors import check_known
 from sarrus.base.numbers import real_array
-from sarrus.dynamics.assembly import free_velocities
-from sarrus.dynamics.branches import tangents
-from sarrus.dynamics.manifold import (
-    STEP,
-    came_back,
-    close,
-    closed_start,
-    difference,
-    holonomic_jacobian,
-    rank_cut,
-    turning,
-    walk,
-)
+from sarrus.dynamics.manifold import closed_start
 from sarrus.dynamics.system import System
-from sarrus.linalg.ranked import CUT, ROUNDING, ranked
+from sarrus.dynamics.units import coordinate_units
 
-# Steps at most each way.
-_STEPS = 4000
-# A driven coordinate that moves less than this along the curve rests: it has no turning points.
+# A coordinate that moves by less than this along a curve, in radians or κ, rests.
 _RESTS = 1e-9
 
 
@@ -50,22 +34,94 @@ class TurningPoint:
     limit: str
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Curve:
-    """A curve of configurations along which one coordinate is driven (arrays read-only).
+    """A curve of configurations along which one coordinate is driven (arrays read-only); ``print`` shows the ranges.
 
     Attributes
     ----------
     driven : its name. values : (T,) its values; they go back and forth where there are turning points.
-    q : (T, nq) configurations. turning_points : in the order of the curve.
+    q : (T, nq) configurations. tangents : (T, nv) velocities along the curve, of length one in radians and κ.
+    turning_points : of the driven coordinate, in the order of the curve: its dead centres.
     closed : whether the curve comes back to its start, full turns and internal motions aside.
+    t : time of the constraints. system : whose curve it is.
     """
 
     driven: str
     values: Array
     q: Array
+    tangents: Array
     turning_points: tuple[TurningPoint, ...]
     closed: bool
+    t: float
+    system: System
+    trace: Trace = field(repr=False)
+
+    def turning_points_of(self, name: str) -> tuple[TurningPoint, ...]:
+        """Return where a scalar coordinate turns round, to rounding: the dead centres if it were the driver.
+
+        Those of the output of a mechanism are the dead centres of machine design, where crank and coupler are in
+        line. A coordinate that rests has none.
+        """
+        places = scalar_coordinates(self.system)
+        check_known("scalar coordinate", name, places, self.system.name)
+        k, j = places[name]
+        scale = self.system.characteristic.coordinates[k]
+        if np.ptp(self.q[:, k]) * scale < _RESTS:
+            return ()
+        found = self.trace.turning_points(self.q, self.tangents, j, self.closed)
+        return tuple(
+            TurningPoint(float(q[k]), read_only(q), "upper" if sign > 0.0 else "lower") for q, sign in found
+        )
+
+    def range_of(self, name: str) -> tuple[float, float]:
+        """Return the least and the greatest value of a scalar coordinate along the curve [m, rad].
+
+        Of a crank that goes round they are the first and the last value, a full turn apart.
+        """
+        values = [point.value for point in self.turning_points_of(name)]
+        k = scalar_coordinates(self.system)[name][0]
+        every = [*values, *map(float, self.q[:, k])]
+        return min(every), max(every)
+
+    def turns_of(self, name: str) -> int:
+        """Return how many full turns a coordinate makes until the curve is closed; zero of one that goes back."""
+        places = scalar_coordinates(self.system)
+        check_known("scalar coordinate", name, places, self.system.name)
+        k = places[name][0]
+        if not self.closed or k not in self.trace.turns:
+            return 0
+        return abs(int(np.rint((self.q[-1, k] - self.q[0, k]) / (2 * np.pi))))
+
+    def __str__(self) -> str:
+        return "\n".join(
+            [f"{self.system.name}: curve along {self.driven}, {self.shape}", *self.range_lines()]
+        )
+
+    def __repr__(self) -> str:
+        return f"Curve({self.system.name!r}: {self.driven}, {self.shape}, {len(self.q)} configurations)"
+
+    @property
+    def shape(self) -> str:
+        """Whether it is closed, in a word."""
+        return "closed" if self.closed else "open"
+
+    def range_lines(self) -> list[str]:
+        """Return a line for every scalar coordinate that moves: range, full turns, and where it turns round."""
+        units = coordinate_units(self.system)
+        places = scalar_coordinates(self.system)
+        width = max(map(len, places), default=0)
+        lines = []
+        for name, (k, _) in places.items():
+            lower, upper = self.range_of(name)
+            if (upper - lower) * self.system.characteristic.coordinates[k] < _RESTS:
+                continue
+            turns = self.turns_of(name)
+            points = self.turning_points_of(name)
+            where = ", ".join(f"{point.value:.6g}" for point in points)
+            how = f"goes round ({turns} ×)" if turns else f"from {lower:.6g} to {upper:.6g} {units[k]}"
+            lines.append(f"  {name:<{width}}  {how}" + (f", turns round at {where}" if points else ""))
+        return lines
 
 
 def follow_curve(
@@ -80,9 +136,9 @@ def follow_curve(
 ) -> Curve:
     """Follow the closed configurations from q while a coordinate goes from ``lower`` to ``upper``.
 
-    Steps of 0.05 along the tangent, corrected across it, so that turning points are no obstacle: there the
-    curve goes on while the driven coordinate goes back. They are located to rounding. The curve is followed
-    both ways until it leaves the range or is back where it started.
+    Steps of 0.05 along the tangent, radians and characteristic lengths alike, corrected across it, so that turning
+    points are no obstacle: there the curve goes on while the driven coordinate goes back. They are located to
+    rounding. The curve is followed both ways until it leaves the range or is back where it started, 4000 steps at most.
 
     Parameters
     ----------
@@ -92,110 +148,32 @@ def follow_curve(
         `ArgumentError` that says how many.
 
     Redundant rows are ordinary. Through singular configurations the curve goes straight on; its branches are
-    those of `mobility` there. Inconsistent rows are met as well as they can be.
+    those of `mobility` there. Inconsistent rows are met as well as they can be. Limits of other joints are not
+    looked at.
     """
-    check_known("scalar coordinate", driven, scalar_coordinates(system), "driven")
-    curve = _Curve(system, closed_start(system, real_array(q), t), driven, locked, t)
-    limits = [float(side[curve.coordinate]) for side in coordinate_limits(system)]
+    places = scalar_coordinates(system)
+    check_known("scalar coordinate", driven, places, "driven")
+    trace = Trace(system, closed_start(system, real_array(q), t), driven, locked, t)
+    limits = [float(side[trace.coordinate]) for side in coordinate_limits(system)]
     bounds = (limits[0] if lower is None else lower, limits[1] if upper is None else upper)
-    ahead, turns, closed = curve.follow(curve.tangent, bounds)
+    ahead, ways, closed = trace.follow(trace.tangent, bounds)
     behind: list[Array] = []
-    before: list[TurningPoint] = []
+    back: list[Array] = []
     if not closed:
-        behind, before, _ = curve.follow(-curve.tangent, bounds)
-    path = np.array([*behind[::-1], curve.start, *ahead])
-    return Curve(
+        behind, back, _ = trace.follow(-trace.tangent, bounds)
+    path = np.array([*behind[::-1], trace.start, *ahead])
+    tangents = np.array([*(-way for way in back[::-1]), trace.tangent, *ways])
+    curve = Curve(
         driven,
-        read_only(path[:, curve.coordinate].copy()),
+        read_only(path[:, trace.coordinate].copy()),
         read_only(path),
-        (*before[::-1], *turns),
+        read_only(tangents),
+        (),
         closed,
+        t,
+        system,
+        trace,
     )
-
-
-class _Curve:
-    """The curve of closed configurations through a start, with the locked coordinates at rest."""
-
-    def __init__(self, system: System, start: Array, driven: str, locked: Sequence[str], t: float) -> None:
-        self.system, self.start, self.t = system, start, t
-        self.coordinate, self.velocity = scalar_coordinates(system)[driven]
-        free = free_velocities(system, locked)
-        self.hold = np.eye(system.nv)[:, free == 0.0]
-        self.cut = rank_cut(system, start, t, 1.0)
-        self.turns = turning(system)
-        lasting = tangents(system, start, t, self.cut).space
-        ways = lasting @ ranked(self.hold.T @ lasting, CUT).null
-        internal = [m.velocity for m in internal_motions(system, start, t, self.cut)]
-        resting = [x for x in internal if x[self.velocity] == 0.0 and not np.any(self.hold.T @ x)]
-        left = ways.shape[1] - len(resting)
-        if left != 1:
-            advice = (
-                "unlock coordinates, or start beside a singular configuration" if left < 1 else "lock others"
-            )
-            raise ArgumentError(
-                f"{system.name}: a curve along {driven!r} needs one motion, but {max(left, 0)} are left; {advice}",
-                element="locked",
-            )
-        others = np.array(resting).reshape(len(resting), system.nv)
-        moved = {system.velocity_names[i] for i in np.flatnonzero(np.abs(others).max(axis=0, initial=0.0))}
-        joints = {name.rpartition(".")[0] or name for name in moved}
-        self.counted = free_velocities(system, sorted(joints))
-        tangent = ways @ ranked(others @ ways, ROUNDING).null[:, 0]
-        self.tangent = -tangent if tangent[self.velocity] < 0.0 else tangent
-
-    def kernel(self, q: Array) -> Array:
-        """Return the motions (nv × k) with the locked velocities at rest."""
-        rows = np.vstack([holonomic_jacobian(self.system, q, self.t), self.hold.T])
-        return ranked(rows, self.cut).null
-
-    def follow(
-        self, tangent: Array, bounds: tuple[float, float]
-    ) -> tuple[list[Array], list[TurningPoint], bool]:
-        """Return configurations and turning points one way, and whether the curve came back."""
-        lower, upper = bounds
-        path: list[Array] = []
-        turns: list[TurningPoint] = []
-        last, way = self.start, tangent
-        steps = walk(self.system, last, tangent, t=self.t, step=STEP, cut=self.cut, hold=self.hold)
-        for q, ahead in islice(steps, _STEPS):
-            rates = way[self.velocity], ahead[self.velocity]
-            if rates[0] * rates[1] < 0.0 and max(map(abs, rates)) > _RESTS:
-                p = self.between(last, way, q, None)
-                value = float(p[self.coordinate])
-                if lower <= value <= upper:
-                    turns.append(TurningPoint(value, read_only(p), "upper" if rates[0] > 0.0 else "lower"))
-            value = float(q[self.coordinate])
-            if not lower <= value <= upper:
-                bound = lower if value < lower else upper
-                inside = float(last[self.coordinate])
-                if (inside - bound) * (value - bound) < 0.0:
-                    path.append(self.between(last, way, q, bound))
-                break
-            if len(path) > 4 and came_back(
-                self.system, self.start, tangent, q, ahead, self.turns, self.counted
-            ):
-                if not self.counted.all():
-                    return [*path, q], turns, True
-                end = self.start.copy()
-                end[self.turns] += 2 * np.pi * np.rint((q - self.start)[self.turns] / (2 * np.pi))
-                return [*path, end], turns, True
-            path.append(q)
-            last, way = q, ahead
-        return path, turns, False
-
-    def between(self, last: Array, way: Array, q: Array, value: float | None) -> Array:
-        """Return where, between two steps, the driven coordinate has a value, or turns round (None)."""
-        across = np.column_stack([self.hold, way])
-
-        def place(length: float) -> Array:
-            return close(self.system, self.system.move(last, length * way), self.t, across)
-
-        def missing(length: float) -> float:
-            p = place(length)
-            if value is not None:
-                return float(p[self.coordinate] - value)
-            kernel = self.kernel(p)
-            return float(kernel[self.velocity] @ (kernel.T @ way))
-
-        reach = float(way @ difference(self.system, last, q))
-        return place(float(brentq(missing, 0.0, reach, xtol=1e-15)))
+    points = curve.turning_points_of(driven)
+    object.__setattr__(curve, "turning_points", tuple(p for p in points if bounds[0] <= p.value <= bounds[1]))
+    return curve

@@ -179,21 +179,27 @@ def walk(
     step: float,
     cut: float,
     hold: Array | None = None,
+    scale: Array | None = None,
 ) -> Iterator[tuple[Array, Array]]:
     """Yield (configuration, unit tangent) along the closed configurations, straight on from q, without end.
 
     The tangent is the previous one projected on the kernel of A, which carries it through singular
     configurations. Steps are halved where the path bends by more than 0.2 rad or the loops do not close; it
     ends where that does not help. ``hold`` (nv × m, orthonormal): directions in which q must not move.
+    ``scale`` (nv,): lengths, bends and tangents of length one are those of scale · x, by default of x.
     """
     held = np.zeros((system.nv, 0)) if hold is None else hold
-    tangent = direction / np.linalg.norm(direction)
+    factors = np.ones(system.nv) if scale is None else scale
+    tangent = direction / np.linalg.norm(factors * direction)
     length = step
     while length > _SHORTEST * step:
-        p = close(system, system.move(q, length * tangent), t, across=np.column_stack([held, tangent]))
+        way = tangent / np.linalg.norm(tangent)
+        p = close(system, system.move(q, length * tangent), t, across=np.column_stack([held, way]))
         kernel = ranked(np.vstack([holonomic_jacobian(system, p, t), held.T]), cut).null
-        ahead = kernel @ (kernel.T @ tangent)
-        size = float(np.linalg.norm(ahead))
+        if scale is not None:
+            kernel, _ = np.linalg.qr(factors[:, None] * kernel)
+        ahead = kernel @ (kernel.T @ (factors * tangent)) / factors
+        size = float(np.linalg.norm(factors * ahead))
         if size < _STRAIGHT or open_by(system, p, t) > data_of(system).accepted(OPEN):
             length /= 2
             continue
