@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,6 +13,7 @@ from numpy.typing import ArrayLike
 from sarrus.analysis.singular_measure import Measure
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError, SolveError
+from sarrus.base.later import later
 from sarrus.base.numbers import real_array
 from sarrus.dynamics.descent import DATA_TOLERANCE
 from sarrus.dynamics.manifold import STEP, close, closed_start, difference, holonomic_jacobian, rank_cut
@@ -18,6 +21,9 @@ from sarrus.dynamics.measures import open_by
 from sarrus.dynamics.system import System
 from sarrus.linalg.ranked import ranked
 from sarrus.simulation.trajectory import Trajectory
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +38,7 @@ class SingularityProfile:
     distance : (T,) first-order distance to the singular set, value / |gradient along the motions|.
     generic_rank : the rank that the values are about.
     crossings : indices k so that the path crosses a singular configuration between k and k + 1.
+    t : (T,) times of a trajectory, None of configurations.
     """
 
     q: Array
@@ -39,11 +46,30 @@ class SingularityProfile:
     distance: Array
     generic_rank: int
     crossings: tuple[int, ...]
+    t: Array | None = None
 
     @property
     def closest(self) -> int:
         """Index of the smallest singular value."""
         return int(np.argmin(np.abs(self.values)))
+
+    @property
+    def clearance(self) -> float:
+        """Least first-order distance to the singular set along the path, zero where it crosses it [rad, m]."""
+        return 0.0 if self.crossings else float(np.abs(self.distance).min())
+
+    def plot(self, path: str | Path | None = None, **options: Any) -> Figure:
+        """Plot values and distance along the path; options are those of `sarrus.plot.clearance`."""
+        return later("plotting.plot", "clearance")(self, path, **options)
+
+    def __str__(self) -> str:
+        k = self.closest
+        where = f"configuration {k}" if self.t is None else f"t = {self.t[k]:.6g} s"
+        crossed = (
+            f"crosses {len(self.crossings)} times" if self.crossings else f"clearance {self.clearance:.4g}"
+        )
+        least = f"smallest singular value {abs(self.values[k]):.4g} at {where}"
+        return f"singular configurations of rank {self.generic_rank}: {crossed}; {least}"
 
 
 def distance_to_singularity(
@@ -80,7 +106,12 @@ def distance_to_singularity(
         values[k], distance[k] = sign * value, value / slope if slope > 0.0 else np.inf
         before = (left, right)
     return SingularityProfile(
-        read_only(q.copy()), read_only(values), read_only(distance), measure.rank, tuple(crossings)
+        read_only(q.copy()),
+        read_only(values),
+        read_only(distance),
+        measure.rank,
+        tuple(crossings),
+        None if times is None else read_only(np.array(times)),
     )
 
 

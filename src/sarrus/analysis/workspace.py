@@ -1,0 +1,213 @@
+"""`workspace`: where a point of a body can be, with its outline, area and holes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sarrus.analysis.outline import outlines, signed_area
+from sarrus.analysis.reach import Cell, Reach
+from sarrus.analysis.singularity_locus import bounds_of, require_within
+from sarrus.base.arrays import Array, read_only
+from sarrus.base.errors import ArgumentError, check_known
+from sarrus.base.later import later
+from sarrus.base.numbers import finite_array, real_array
+from sarrus.dynamics.assembly import free_velocities
+from sarrus.dynamics.manifold import closed_start
+from sarrus.dynamics.system import System
+from sarrus.mechanism.pose import perpendicular_to
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+# Points within this share of their extent of a plane or a line lie on it.
+_FLAT = 1e-7
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Workspace:
+    """Where a point of a body can be (arrays read-only); ``print`` sums it up.
+
+    Attributes
+    ----------
+    body, point : whose places: a point (3,) in axes of the body [m].
+    points : (n, 3) nodes of the grid that are reached, in the world [m]. q : (n, nq) a configuration at each.
+    modes : (n,) how many different configurations reach each, those that were found (16 at most).
+    cell : distance of the nodes [m].
+    axes : (d, 3) directions of the grid: two in the plane of a planar mechanism, else x, y, z.
+    outline : closed polygons (k, 3) round what is reached, [m]; empty in space.
+    holes : those round what is not reached inside of it.
+    start : (nq,) the first start.
+    area : within the outlines without the holes [m²]; in space the volume of the cells of all nodes [m³].
+    """
+
+    body: str
+    point: Array
+    points: Array
+    q: Array
+    modes: np.ndarray
+    cell: float
+    axes: Array
+    outline: tuple[Array, ...]
+    holes: tuple[Array, ...]
+    area: float
+    start: Array
+    system: System = field(repr=False)
+
+    @property
+    def planar(self) -> bool:
+        """Whether the point moves in a plane."""
+        return len(self.axes) == 2
+
+    def plot(self, path: str | Path | None = None, **options: Any) -> Figure:
+        """Draw what is reached and the outline; options are those of `sarrus.plot.workspace`."""
+        return later("plotting.plot", "workspace")(self, path, **options)
+
+    def __str__(self) -> str:
+        low, high = self.points.min(axis=0), self.points.max(axis=0)
+        box = ", ".join(
+            f"{a} {x:.4g} to {y:.4g}" for a, x, y in zip("xyz", low, high) if y - x > self.cell / 2
+        )
+        what = f"area {self.area:.5g} m²" if self.planar else f"volume {self.area:.5g} m³"
+        return (
+            f"{self.system.name}: workspace of {self.body} {tuple(map(float, self.point))}\n"
+            f"  {what}, {len(self.outline)} outlines, {len(self.holes)} holes; nodes {box} m\n"
+            f"  {len(self.points)} nodes every {self.cell:.4g} m, up to {self.modes.max(initial=0)} modes at one"
+        )
+
+    def __repr__(self) -> str:
+        return f"Workspace({self.system.name!r}: {self.body}, {len(self.points)} nodes)"
+
+
+def workspace(
+    system: System,
+    q: ArrayLike,
+    body: str,
+    point: ArrayLike = (0.0, 0.0, 0.0),
+    *,
+    resolution: int = 40,
+    locked: Sequence[str] = (),
+    limits: Mapping[str, tuple[float, float]] | None = None,
+    rays: int = 16,
+    halvings: int = 10,
+    t: float = 0.0,
+) -> Workspace:
+    """Return where a point of a body can be, within the limits of the joints, in the modes of assembly joined with q.
+
+    Walks over the motions from q, ``rays`` of seeded directions, find how large the workspace is and its modes; from
+    the nodes of a grid that they pass Newton's method goes on to neighbours, each with the loops closed and all
+    coordinates within limits. Between a node that is reached and one that is not the boundary is found by bisection.
+
+    **What is guaranteed.** At every node reached there is a configuration in ``q`` whose loops are closed, whose point
+    is there to 1e-10 κ and that is within the limits. What is not: that a node that is not reached cannot be. Holes
+    smaller than ``cell`` are missed, and so are modes that no walk comes to; chords of the outline cut corners, so that
+    the area is exact to about cell² times the length of edges over their radius. `singularity_locus` of the ``output``
+    gives the bounding curves themselves.
+
+    Parameters
+    ----------
+    q : (nq,) start, or several (k, nq), as the modes of `assembly_modes`; closed to 1e-5 and within limits.
+    body, point : whose places; the point (3,) in axes of the body [m].
+    resolution : nodes along the longest side. locked : joints or coordinates that rest, so that of a platform one
+        orientation can be looked at.
+    limits : {"crank": (lower, upper)}, besides and in place of those of joints [m, rad].
+    halvings : how often the way between two nodes is halved: the outline is exact to cell / 2**halvings.
+
+    Raises
+    ------
+    ArgumentError
+        No such body or coordinate; a start outside of the limits; a point that rests or moves on a line
+        (`coupler_curve` is for these); open loops.
+
+    Redundant rows change nothing. Where there are more motions than the point has, Newton's method moves as little as
+    it can and does not look for another way round the limits: then what is reached may be too small.
+
+    Source of the method: E. J. Haug, C.-M. Luh, F. A. Adkins, J.-Y. Wang, Numerical Algorithms for Mapping Boundaries
+    of Manipulator Workspaces, Journal of Mechanical Design 118(2), 1996 (what bounds it); nodes and bisection are ours.
+    """
+    starts = [closed_start(system, row, t) for row in np.atleast_2d(real_array(q))]
+    place = finite_array(point)
+    bodies = tuple(system.mechanism.bodies) if system.mechanism else ()
+    check_known("body", body, bodies, system.name)
+    if place is None or place.shape != (3,):
+        raise ArgumentError(
+            f"{system.name}: point must be three finite numbers, got {point!r}", element="point"
+        )
+    if resolution < 4:
+        raise ArgumentError(
+            f"{system.name}: resolution must be 4 at least, got {resolution}", element="resolution"
+        )
+    bounds = bounds_of(system, limits)
+    hold = np.eye(system.nv)[:, free_velocities(system, locked) == 0.0]
+    reach = Reach(system, body, place, np.eye(3), hold, bounds, t)
+    for start in starts:
+        require_within(system, start, bounds)
+    seeds = [p for start in starts for p in reach.walks(start, rays)]
+    seen = np.array([reach.place(p) for p in seeds])
+    reach.axes = _axes(system, body, seen)
+    flat = seen @ reach.axes.T
+    size = float(np.ptp(flat, axis=0).max()) / resolution
+    origin = reach.place(starts[0])
+    found = reach.flood(seeds, origin, size)
+    cells = sorted(found)
+    offset = seen[0] - reach.axes.T @ (reach.axes @ seen[0])
+    outer, inner, area = _outline(reach, found, origin, size, offset, halvings)
+    return Workspace(
+        body=body,
+        point=read_only(place.copy()),
+        points=read_only(np.array([reach.axes.T @ (origin + size * np.array(c)) + offset for c in cells])),
+        q=read_only(np.array([found[c][0] for c in cells])),
+        modes=np.array([len(found[c]) for c in cells]),
+        cell=size,
+        axes=read_only(reach.axes),
+        outline=outer,
+        holes=inner,
+        area=area if len(reach.axes) == 2 else len(cells) * size**3,
+        start=read_only(starts[0].copy()),
+        system=system,
+    )
+
+
+def _axes(system: System, body: str, places: Array) -> Array:
+    """Return the directions of the grid: two world axes or two others in the plane of the places, or all three."""
+    _, extents, axes = np.linalg.svd(places - places.mean(axis=0), full_matrices=False)
+    if len(extents) < 2 or extents[1] <= _FLAT * max(extents[0], system.characteristic.length * _FLAT):
+        raise ArgumentError(
+            f"{system.name}: the point of {body!r} rests or moves on a line; a workspace needs more motions",
+            element="body",
+        )
+    if extents[2] > _FLAT * extents[0]:
+        return np.eye(3)
+    normal = axes[2]
+    level = np.flatnonzero(np.abs(normal) > 1.0 - 1e-9)
+    if len(level):
+        return np.delete(np.eye(3), level[0], axis=0)
+    first = np.flatnonzero(np.abs(normal) > _FLAT)[0]  # the sign of a singular vector is anybody's
+    normal = normal * np.sign(normal[first])
+    right = perpendicular_to(normal)
+    return np.stack([right, np.cross(normal, right)])
+
+
+def _outline(
+    reach: Reach, found: dict[Cell, list[Array]], origin: Array, size: float, offset: Array, halvings: int
+) -> tuple[tuple[Array, ...], tuple[Array, ...], float]:
+    """Return outlines, holes and area of a planar workspace."""
+    if len(reach.axes) != 2:
+        return (), (), 0.0
+
+    def crossing(inside: Cell, outside: Cell) -> Array:
+        start, goal = (origin + size * np.array(cell) for cell in (inside, outside))
+        share = reach.farthest(found[inside], start, goal, halvings)
+        return np.asarray(start + share * (goal - start))
+
+    rings = outlines(set(found), crossing)
+    areas = [signed_area(ring) for ring in rings]
+    placed = [read_only(ring @ reach.axes + offset) for ring in rings]
+    outer = tuple(ring for ring, area in zip(placed, areas) if area > 0.0)
+    inner = tuple(ring for ring, area in zip(placed, areas) if area <= 0.0)
+    return outer, inner, float(sum(areas))
