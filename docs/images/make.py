@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
@@ -45,6 +46,9 @@ def main() -> None:
     save(reactions_picture(), "reactions.png", dpi=90)
     save(drives_picture(), "drives.png", dpi=90)
     save(synthesis_picture(), "synthesis.png", dpi=90)
+    page = computed("linkages")
+    beside((page["path"].plot(pose=60), page["angle"].plot()), "linkages.png", dpi=75)
+    save(page["reach"].plot(loci=[page["stretched"], page["lets_go"]]), "workspace.png", dpi=80)
 
 
 def passage_picture(system: sr.System, fall: sr.Trajectory) -> Figure:
@@ -193,15 +197,21 @@ def reactions_picture() -> Figure:
     return figure
 
 
-def drives_picture() -> Figure:
-    """Draw what the page on drives computes: the torque of its pump, and the force of its cam at three speeds."""
-    page = (ROOT / "docs" / "drives.md").read_text(encoding="utf-8")
+def computed(name: str, until: str = "") -> dict[str, Any]:
+    """Return what the blocks of a page compute, or those before a name is there."""
+    page = (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8")
     space: dict[str, Any] = {}
     for block in outputs.blocks(page):
         if block.kind == "python":
             exec(block.text, space)
-        if "force_of_follower" in space:
+        if until in space:
             break
+    return space
+
+
+def drives_picture() -> Figure:
+    """Draw what the page on drives computes: the torque of its pump, and the force of its cam at three speeds."""
+    space = computed("drives", "force_of_follower")
     figure = new_figure(10.0, 3.4)
     pump, cam = figure.subplots(1, 2)
     pump.plot(np.degrees(space["turn"].q[:, 0]), space["torque"], color=colour(0))
@@ -347,6 +357,22 @@ def save(figure: Figure, name: str, dpi: int = 130, folder: Path = HERE) -> None
     with Image.open(path) as image:
         small = image.convert("RGB").quantize(128, dither=Image.Dither.NONE)
     small.save(path, optimize=True)
+    print(f"{path.relative_to(ROOT)}: {path.stat().st_size / 1024:.0f} kB")
+
+
+def beside(figures: Sequence[Figure], name: str, dpi: int) -> None:
+    """Save figures side by side, in one picture."""
+    path, images = HERE / name, []
+    for figure in figures:
+        figure.savefig(path, dpi=dpi)
+        with Image.open(path) as image:
+            images.append(image.convert("RGB"))
+    whole = Image.new("RGB", (sum(i.width for i in images), max(i.height for i in images)), "white")
+    left = 0
+    for image in images:
+        whole.paste(image, (left, (whole.height - image.height) // 2))
+        left += image.width
+    whole.quantize(128, dither=Image.Dither.NONE).save(path, optimize=True)
     print(f"{path.relative_to(ROOT)}: {path.stat().st_size / 1024:.0f} kB")
 
 

@@ -13,6 +13,7 @@ Analysis     `mobility`, `without_redundancy`, `find_singularity`, `distance_to_
 Analysis     `mobility`, `find_singularity`, `distance_to_singularity`, `assembly_modes`, `inverse_kinematics`,
              `equilibrium`; `reactions`, `reactions_along` (forces in joints);
              `linearize`, `linearize_at`, `linearize_along`, `LinearSystem`
+Linkages     `follow_curve`, `coupler_curve`, `transmission_angle`, `singularity_locus`, `workspace`
 Derivatives  `sensitivity`: of equilibria, eigenvalues and motions by parameters, and of a step by its state
 Design       `synthesis`: dimensions, springs, counterweights and motors that fulfil goals best
 Pictures     `plot` (Matplotlib), `view` (in the browser), `render` (pages, pictures and films in 3-D)
@@ -50,7 +51,9 @@ if TYPE_CHECKING:
     )
     from sarrus.analysis.assembly_modes import AssemblyMode, AssemblyModes, assembly_modes
     from sarrus.analysis.contact_freedoms import ContactFreedoms
-    from sarrus.analysis.curve import Curve, TurningPoint
+    from sarrus.analysis.coupler_curve import CouplerCurve, coupler_curve
+    from sarrus.analysis.curve import Curve, TurningPoint, follow_curve
+    from sarrus.analysis.double_points import Cusp, DoublePoint
     from sarrus.analysis.energy_balance import EnergyBalance, energy_balance
     from sarrus.analysis.equilibrium import Equilibrium, equilibrium
     from sarrus.analysis.free_carriers import FreeCarrier
@@ -64,6 +67,9 @@ if TYPE_CHECKING:
     from sarrus.analysis.reduction import Exchange, Reduction
     from sarrus.analysis.singular_path import SingularityProfile, distance_to_singularity
     from sarrus.analysis.singularity import Singularity, find_singularity
+    from sarrus.analysis.singularity_locus import SingularityLocus, singularity_locus
+    from sarrus.analysis.transmission import TransmissionAngle, transmission_angle
+    from sarrus.analysis.workspace import Workspace, workspace
     from sarrus.base.errors import (
         AccuracyWarning,
         ArgumentError,
@@ -165,7 +171,12 @@ _NAMES = {
     "sarrus.analysis.singularity": "find_singularity Singularity",
     "sarrus.analysis.singular_path": "distance_to_singularity SingularityProfile",
     "sarrus.analysis.assembly_modes": "assembly_modes AssemblyMode AssemblyModes",
-    "sarrus.analysis.curve": "Curve TurningPoint",
+    "sarrus.analysis.curve": "follow_curve Curve TurningPoint",
+    "sarrus.analysis.coupler_curve": "coupler_curve CouplerCurve",
+    "sarrus.analysis.double_points": "Cusp DoublePoint",
+    "sarrus.analysis.transmission": "transmission_angle TransmissionAngle",
+    "sarrus.analysis.singularity_locus": "singularity_locus SingularityLocus",
+    "sarrus.analysis.workspace": "workspace Workspace",
     "sarrus.analysis.inverse_kinematics": "inverse_kinematics InverseKinematics",
     "sarrus.analysis.equilibrium": "equilibrium Equilibrium",
     "sarrus.analysis.energy_balance": "energy_balance EnergyBalance",
@@ -219,8 +230,11 @@ __all__ = [
     "ContactFreedoms",
     "ContactWrench",
     "ContactWrenches",
+    "CouplerCurve",
     "Curve",
+    "Cusp",
     "DiscreteSystem",
+    "DoublePoint",
     "EnergyBalance",
     "Equilibrium",
     "Event",
@@ -259,6 +273,7 @@ __all__ = [
     "Shape",
     "SimulationError",
     "Singularity",
+    "SingularityLocus",
     "SingularityProfile",
     "SolveError",
     "Spline",
@@ -271,12 +286,14 @@ __all__ = [
     "System",
     "TouchForces",
     "Trajectory",
+    "TransmissionAngle",
     "TurningPoint",
     "UnsupportedElementError",
     "UnsupportedOperationError",
     "VibrationMode",
     "Viewer",
     "ViewerError",
+    "Workspace",
     "WriteError",
     "assembly_modes",
     "compare",
@@ -284,11 +301,13 @@ __all__ = [
     "contact_wrenches",
     "control",
     "coordinates",
+    "coupler_curve",
     "distance_to_singularity",
     "energy_balance",
     "equilibrium",
     "export",
     "find_singularity",
+    "follow_curve",
     "formulations",
     "gym",
     "impact",
@@ -309,11 +328,14 @@ __all__ = [
     "rollout",
     "sensitivity",
     "simulate",
+    "singularity_locus",
     "studies",
     "study",
     "synthesis",
+    "transmission_angle",
     "view",
     "without_redundancy",
+    "workspace",
 ]
 
 

@@ -2,25 +2,33 @@
 
 Of a trajectory `history` (over time), `stroboscope` (skeletons at several times) and `animation` (GIF); of its energy
 balance `energy_shares` and `motor_diagram`; of a linear model `vibration_mode` (GIF); of a comparison `comparison`; of
-reactions `reactions` (arrows), `reaction_history` and `hodograph`. In 3-D: `sarrus.view` and `sarrus.render`.
+reactions `reactions` (arrows), `reaction_history` and `hodograph`; of linkages `coupler_curve`, `transmission_angle`,
+`workspace`, `singularity_locus` and `clearance` (to singular configurations). In 3-D: `sarrus.view`, `sarrus.render`.
 """
 
 from sarrus.plotting.animation import animation, vibration_mode
 from sarrus.plotting.comparison import comparison
+from sarrus.plotting.curves import clearance, coupler_curve, transmission_angle
 from sarrus.plotting.energy import energy_shares, motor_diagram
 from sarrus.plotting.history import history
 from sarrus.plotting.reactions import hodograph, reaction_history, reactions
+from sarrus.plotting.regions import singularity_locus, workspace
 from sarrus.plotting.stroboscope import stroboscope
 
 __all__ = [
     "animation",
+    "clearance",
     "comparison",
+    "coupler_curve",
     "energy_shares",
     "history",
     "hodograph",
     "motor_diagram",
     "reaction_history",
     "reactions",
+    "singularity_locus",
     "stroboscope",
+    "transmission_angle",
     "vibration_mode",
+    "workspace",
 ]
