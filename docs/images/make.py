@@ -49,6 +49,7 @@ def main() -> None:
     page = computed("linkages")
     beside((page["path"].plot(pose=60), page["angle"].plot()), "linkages.png", dpi=75)
     save(page["reach"].plot(loci=[page["stretched"], page["lets_go"]]), "workspace.png", dpi=80)
+    save(identification_picture(), "identification.png", dpi=90)
 
 
 def passage_picture(system: sr.System, fall: sr.Trajectory) -> Figure:
@@ -282,6 +283,54 @@ def coupler_curve(system: sr.System, q: np.ndarray) -> tuple[np.ndarray, np.ndar
     ]
     links = [system.jacobian(body, q, point=point).position[:2] for body, point in corners]
     return np.array([*sides[0], *sides[1]]), np.array(links)
+
+
+def identification_picture() -> Figure:
+    """Draw what the page on identification computes: torques of a motor, and errors of the base parameters."""
+    space = computed("identification")
+    t, q, v, a, u = (space[name] for name in "tqvau")
+    figure = new_figure(10.0, 3.6)
+    torques, errors = figure.subplots(1, 2, width_ratios=(1.2, 1.0))
+    some = slice(0, 500, 5)
+    for name, system, k in (("as loaded", space["system"], 1), ("identified", space["again"], 0)):
+        model = np.array([system.inverse_dynamics(*state).u for state in zip(q[some], v[some], a[some])])
+        torques.plot(t[some], (model - u[some])[:, 0], color=colour(k), label=name)
+    torques.set_xlabel("time [s]")
+    torques.set_ylabel("error of the left torque [N m]")
+    torques.set_title("torques of the model less those of the mechanism", loc="left", size=9, color=INK)
+    torques.legend(frameon=False, fontsize=8)
+    found = space["found"]
+    truth = sr.identification.Regressor(space["plant"]).values
+    names = sr.identification.Regressor(space["plant"]).names
+    own = dict(zip(names, truth))
+    own["link2.mass"] += own["load.mass"]
+    # the load is fixed to link 2 at (1.2, 0, 0.1)
+    at, mass = np.array([1.2, 0.0, 0.1]), own["load.mass"]
+    for k, axis in enumerate("xyz"):
+        own[f"link2.first_moment.{axis}"] += mass * at[k]
+    own["link2.origin_inertia.yy"] += own["load.origin_inertia.yy"] + mass * (at[0] ** 2 + at[2] ** 2)
+    true = found.matrix @ np.array([own[name] for name in found.names])
+    places = np.arange(len(true))
+    errors.errorbar(
+        places,
+        found.values - true,
+        2.0 * found.std,
+        fmt="o",
+        color=colour(0),
+        markersize=4,
+        label="identified, ± 2 σ",
+    )
+    errors.plot(places, found.prior - true, "x", color=colour(1), label="as loaded")
+    errors.set_yscale("symlog", linthresh=0.05)
+    errors.set_xlabel("base parameter")
+    errors.set_ylabel("error [kg, kg m, kg m²]")
+    errors.set_xticks(places, [str(k + 1) for k in places])
+    errors.set_title("base parameters less the true ones", loc="left", size=9, color=INK)
+    errors.legend(frameon=False, fontsize=8, loc="lower right")
+    for axes in (torques, errors):
+        axes.axhline(0.0, color=FAINT, linewidth=0.8)
+        dress(axes)
+    return figure
 
 
 def curve(

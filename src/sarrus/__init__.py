@@ -16,6 +16,7 @@ Analysis     `mobility`, `find_singularity`, `distance_to_singularity`, `assembl
 Linkages     `follow_curve`, `coupler_curve`, `transmission_angle`, `singularity_locus`, `workspace`
 Derivatives  `sensitivity`: of equilibria, eigenvalues and motions by parameters, and of a step by its state
 Design       `synthesis`: dimensions, springs, counterweights and motors that fulfil goals best
+Measuring    `identification`: inertias, friction, springs and motors from logs
 Pictures     `plot` (Matplotlib), `view` (in the browser), `render` (pages, pictures and films in 3-D)
 Control      `control` (laws), `references`; `gym` (environments for reinforcement learning)
 Export       `export`: C99 of dynamics and control laws, CasADi functions, MJCF
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
         export,
         formulations,
         gym,
+        identification,
         mechanism,
         optimize,
         sensitivity,
@@ -187,6 +189,7 @@ _NAMES = {
     "sarrus.linear.along": "linearize_along LinearModels",
     "sarrus.linear.linear_system": "DiscreteSystem LinearSystem",
     "sarrus.linear.vibration_mode": "VibrationMode",
+    "sarrus.identification": "identification",
     "sarrus.sensitivity": "sensitivity",
     # Design
     "sarrus.synthesis": "synthesis",
@@ -310,6 +313,7 @@ __all__ = [
     "follow_curve",
     "formulations",
     "gym",
+    "identification",
     "impact",
     "inverse_kinematics",
     "linearize",
