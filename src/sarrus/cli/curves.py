@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from sarrus.dynamics.system import System
 
 Body = Annotated[str | None, typer.Option(help="Body whose point is followed.")]
-Point = Annotated[str, typer.Option(metavar="X,Y,Z", help="Point in axes of the body [m].")]
+Point = Annotated[str, typer.Option(metavar="X,Y,Z", help="Point in axes of the body, in metres.")]
 Locked = Annotated[
     list[str] | None, typer.Option(metavar="NAME", help="Joint or coordinate that rests; repeatable.")
 ]
