@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from mechanisms import close_loops, random_coordinates, random_state, random_tree
+from sarrus.analysis.mobility import mobility
 from sarrus.base.errors import ArgumentError
 from sarrus.dynamics.system import System
 
@@ -52,3 +53,17 @@ def test_own_equations_cannot_be_copied(duplicate: Callable[[System], System]) -
         ArgumentError, match="bead: a system from your own equations cannot be copied or pickled"
     ):
         duplicate(system)
+
+
+@pytest.mark.parametrize("duplicate", COPIES)
+def test_a_mobility_of_own_equations_is_copied_with_what_can_go(duplicate) -> None:
+    system = System.from_lagrangian(
+        nq=2,
+        lagrangian=lambda q, v, t: ca.sumsqr(v) / 2 - 9.81 * q[1],
+        holonomic=lambda q, t: ca.vertcat(ca.sumsqr(q) - 1, 2 * ca.sumsqr(q) - 2),
+    )
+    found = mobility(system, [0.0, -1.0])
+    copied = duplicate(found)
+    assert (copied.dof, len(copied.removable)) == (1, 1)
+    assert copied.removable == found.removable
+    assert str(copied) == str(found)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -104,13 +105,13 @@ class Mobility(Answer):
         """The motions in words, one for each column."""
         return tuple(describe(self.velocity_names, motion) for motion in self.motions.T)
 
-    @property
+    @cached_property
     def free_carriers(self) -> tuple[FreeCarrier, ...]:
         """Bodies that move freely with all that hangs on them, such as a robot in the air; one line each in a table."""
         jacobian = self._system.constraint_jacobian(self.q, t=self._t)
         return free_carriers(self._system.mechanism, jacobian)
 
-    @property
+    @cached_property
     def internal_rows(self) -> list[tuple[str, str]]:
         """What a table says of the internal motions, those of free carriers left out."""
         mechanism = self._system.mechanism
@@ -126,7 +127,7 @@ class Mobility(Answer):
         shared = shared_independent(self.branches)
         return tuple(describe_branch(self.velocity_names, branch, shared) for branch in self.branches)
 
-    @property
+    @cached_property
     def removable(self) -> tuple[str, ...]:
         """Names of rows that can go, all at once, while rank and motion stay as they are; no other row can then.
 
@@ -156,6 +157,14 @@ class Mobility(Answer):
         """Configurations where rows were compared, and which ones can go (bool (nc,))."""
         found = places(self._system, self.q, self._t, self.branches, bent=not self._is_smooth)
         return found, removable_rows(self._system, self._t, found, self._is_smooth)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what a copy holds: without equations of one's own, which cannot be copied, but with what can go."""
+        if self._system.mechanism is not None:
+            return vars(self)
+        for name in ("free_carriers", "internal_rows", "removable", "reduction"):
+            getattr(self, name)  # which keeps it
+        return {**vars(self), "_system": None}
 
     @property
     def _is_smooth(self) -> bool:
