@@ -15,7 +15,6 @@ from sarrus.base.errors import ArgumentError
 from sarrus.base.later import later
 from sarrus.dynamics.contact_state import touch_names, touch_rows, touching_of
 from sarrus.dynamics.system import System
-from sarrus.mechanism.mechanism import Mechanism
 from sarrus.multibody.powers import actuator_drives, element_powers
 from sarrus.simulation.trajectory import Trajectory
 
@@ -236,7 +235,7 @@ def _elements(system: System, multipliers: ca.SX) -> dict[tuple[str, str], ca.SX
     """Return the powers of what the equations know, by kind and name."""
     e = system.equations
     if system.mechanism is not None:
-        found = element_powers(_symbolic(system), e)
+        found = element_powers(system.model.symbolic_mechanism(), e)
     else:
         found = {
             ("inputs", ""): ca.dot(e.input_force, e.v),
@@ -249,14 +248,6 @@ def _elements(system: System, multipliers: ca.SX) -> dict[tuple[str, str], ca.SX
     if not e.non_ideal.is_zero():
         found["constraint", "beside ideal ones"] = ca.dot(e.non_ideal, e.v)
     return {key: power for key, power in found.items() if not power.is_zero()}
-
-
-def _symbolic(system: System) -> Mechanism:
-    """Return the mechanism with the symbols of its parameters in its numbers."""
-    e = system.equations
-    assert system.mechanism is not None
-    p = dict(zip(e.parameter_values, ca.vertsplit(e.p))) if e.p.numel() else {}
-    return system.model.driven.apply(system.mechanism, p)
 
 
 def _evaluated(system: System, trajectory: Trajectory) -> Array:
@@ -272,7 +263,7 @@ def _evaluated(system: System, trajectory: Trajectory) -> Array:
         energy, along = e.kinetic_energy + e.potential_energy, ca.vertcat(e.q, e.v, e.t)
         rate = ca.jtimes(energy, along, ca.vertcat(e.whole_rate, a, 1))
         own = system.mechanism is None
-        drives = (e.actuation.T @ e.v, e.u) if own else actuator_drives(_symbolic(system), e)
+        drives = (e.actuation.T @ e.v, e.u) if own else actuator_drives(system.model.symbolic_mechanism(), e)
         powers = ca.vertcat(ca.SX(0, 1), *_elements(system, multipliers).values())
         return {"powers": ca.vertcat(powers, *drives, rest, rate, ca.dot(size, ca.fabs(e.v)))}
 

@@ -143,10 +143,7 @@ def _sizes(system: Evaluations) -> dict[str, int]:
 
 
 def _cuts(system: Evaluations, a: ca.SX, multipliers: ca.SX, pushes: ca.SX) -> Cuts:
-    e = system.equations
-    assert system.mechanism is not None
-    p = dict(zip(e.parameter_values, ca.vertsplit(e.p))) if e.p.numel() else {}
-    return Cuts(system.model.driven.apply(system.mechanism, p), e, a, multipliers, pushes)
+    return Cuts(system.model.symbolic_mechanism(), system.equations, a, multipliers, pushes)
 
 
 def _loads(system: Evaluations, a: ca.SX, multipliers: ca.SX, pushes: ca.SX) -> dict[str, ca.SX]:

@@ -176,8 +176,8 @@ def frames_of(system: System, *bodies: str) -> Frames:
 
 def bodies_of(system: System) -> list[Body]:
     """Return the bodies of a system with expressions of the parameters in their numbers."""
-    symbols = dict(zip(system.equations.parameter_values, ca.vertsplit(system.equations.p)))
-    return list(system.model.driven.apply(mechanism_of(system), symbols).bodies.values())
+    mechanism_of(system)
+    return list(system.model.symbolic_mechanism().bodies.values())
 
 
 def three_numbers(value: ArrayLike, what: str) -> np.ndarray:

@@ -170,5 +170,5 @@ def _frames(system: Evaluations) -> Frames:
 
 def _bodies(system: Evaluations) -> list[Body]:
     """Return the bodies with expressions of the parameters in their numbers."""
-    symbols = dict(zip(system.equations.parameter_values, ca.vertsplit(system.equations.p)))
-    return list(system.model.driven.apply(_mechanism(system), symbols).bodies.values())
+    _mechanism(system)
+    return list(system.model.symbolic_mechanism().bodies.values())

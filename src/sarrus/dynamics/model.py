@@ -56,6 +56,12 @@ class Model(Described):
         driven = MechanismParameters.read(mechanism, parameters)
         return cls(trace(mechanism, driven), mechanism.snapshot(), driven)
 
+    def symbolic_mechanism(self) -> Mechanism:
+        """Return the mechanism with the symbols of its parameters, ``equations.p``, in its numbers."""
+        assert self.mechanism is not None
+        symbols = dict(zip(self.equations.parameter_values, ca.vertsplit(self.equations.p)))
+        return self.driven.apply(self.mechanism, symbols)
+
     def with_equations(self, equations: Equations) -> Model:
         """Return the model of the same mechanism with other equations in the same coordinates and rows."""
         return Model(equations, self.mechanism, self.driven)

@@ -74,19 +74,13 @@ def why_not_finite(system: Described, row: int) -> str:
 
 def _places(system: Evaluations) -> ca.SX:
     """Return 16 numbers for each element: those of `RollingContact` in their order."""
-    e, mechanism = system.equations, system.mechanism
-    assert mechanism is not None
+    e = system.equations
     assert e.tree is not None
-    symbols = dict(zip(e.parameter_values, ca.vertsplit(e.p))) if e.p.numel() else {}
     frames = Frames(e.tree, links(e.tree, e.q, e.v))
     columns = []
-    for element in system.model.driven.apply(mechanism, symbols).rollings.values():
+    for element in system.model.symbolic_mechanism().rollings.values():
         frame = RollingFrame(element, frames)
-        along = [frame.longitudinal, frame.lateral]
-        if element.kind == "ball":
-            along = [frames.direction(element.ground, w) for w in (element.tangent1, element.tangent2)]
         height = frame.height("n_rim" if element.kind == "cone" else "n")
-        point = frames.point(element.body, element.centre).value + frame.arm.value
-        directions = (jet.value for jet in (frame.normal, *along))
-        columns.append(ca.vertcat(point, *directions, frame.slip(frame.arm).value, height.value))
+        point = frame.centre.value + frame.arm.value
+        columns.append(ca.vertcat(point, *frame.directions, frame.slip(frame.arm).value, height.value))
     return ca.vertcat(*columns)

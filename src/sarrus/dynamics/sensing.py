@@ -97,10 +97,8 @@ def sensor_expressions(
 
     These are multipliers, and ``pushes``, the forces of contacts with Coulomb friction by rows, zero by default.
     """
-    e = system.equations
-    assert system.mechanism is not None
-    p = dict(zip(e.parameter_values, ca.vertsplit(e.p))) if e.p.numel() else {}
-    values = sensor_values(system.model.driven.apply(system.mechanism, p), e, a, multipliers, pushes)
+    mechanism = system.model.symbolic_mechanism()
+    values = sensor_values(mechanism, system.equations, a, multipliers, pushes)
     return {"readings": ca.vertcat(ca.SX(0, 1), *values.values())}
 
 

@@ -47,7 +47,7 @@ from sarrus.mechanism.elements import CLOSURE_ROWS, Closure, Contact, Coupling
 from sarrus.mechanism.faults import Label
 from sarrus.mechanism.pose import Pose, clean, perpendicular_to
 from sarrus.multibody.frames import JetFrames
-from sarrus.multibody.jet import Jet, constant, dot, vertcat
+from sarrus.multibody.jet import Jet, dot, vertcat
 from sarrus.multibody.kinematics import cross, skew
 from sarrus.multibody.moved_frames import MovedFrames
 from sarrus.multibody.scalars import varies
@@ -62,7 +62,7 @@ _WEIGHTS = (0.8, 0.51, 0.32)
 
 def closure_residual(closure: Closure, frames: JetFrames, t: ca.SX) -> Jet:
     """Return the stacked jet of the rows of one closure, in the order of `Closure.row_names`; ``t`` is time."""
-    length = constant(ca.SX(closure.length))
+    length: Jet | None = None
     if closure.motion is not None:
         label = Label("closure", closure.name)
         if closure.kind == "distance":
@@ -82,7 +82,7 @@ def closure_residual(closure: Closure, frames: JetFrames, t: ca.SX) -> Jet:
         "p1": lambda: dot(d, n1),
         "p2": lambda: dot(d, n2),
         "height": lambda: dot(d, u),
-        "length": lambda: _length(d, closure, length),
+        "length": lambda: _length(d, closure.length, length),
         "lead": lambda: _lead(closure, frames, d, u, n1, n2),
         "n1": lambda: dot(n1, u2),
         "n2": lambda: dot(n2, u2),
@@ -122,10 +122,10 @@ def _moved(closure: Closure, frames: JetFrames, t: ca.SX, label: Label) -> tuple
     return replace(closure, body1=name, pose1=Pose(), axis1=clean(turned), motion=None), moved
 
 
-def _length(d: Jet, closure: Closure, length: Jet) -> Jet:
-    """Return (d·d − L²) / 2L."""
-    if closure.motion is None:
-        return dot(d, d).shifted(-(closure.length**2)).scaled(0.5 / closure.length)
+def _length(d: Jet, fixed: float, length: Jet | None) -> Jet:
+    """Return (d·d − L²) / 2L of a length that is fixed, or moves."""
+    if length is None:
+        return dot(d, d).shifted(-(fixed**2)).scaled(0.5 / fixed)
     return (dot(d, d) - length * length).scaled(0.5) * length.reciprocal()
 
 

@@ -218,14 +218,8 @@ def _of_contact(contact: Contact | Touching, cuts: Cuts) -> tuple[ca.SX, ca.SX]:
 def _of_rolling(rolling: Rolling, frames: Frames) -> tuple[ca.SX, ca.SX]:
     """Return where it touches, of a cone its apex, and the axes: normal, longitudinal and lateral, or tangents."""
     frame = RollingFrame(rolling, frames)
-    point = frames.point(rolling.body, rolling.centre).value
-    if rolling.kind != "cone":
-        point = point + frame.arm.value
-    if rolling.kind == "ball":
-        along = [frames.direction(rolling.ground, axis) for axis in (rolling.tangent1, rolling.tangent2)]
-    else:
-        along = [frame.longitudinal, frame.lateral]
-    return point, ca.horzcat(frame.normal.value, *(axis.value for axis in along))
+    point = frame.centre.value if rolling.kind == "cone" else frame.centre.value + frame.arm.value
+    return point, ca.horzcat(*frame.directions)
 
 
 def _aside(z: ca.SX) -> ca.SX:

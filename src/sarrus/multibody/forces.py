@@ -92,6 +92,16 @@ def conserves(spring: SpringDamper | CoordinateSpring) -> bool:
     return not (unknown or varies(spring.damping) or spring.damper_law is not None)
 
 
+def elastic(tendon: Tendon) -> bool:
+    """Tell whether a tendon has stiffness, or a parameter drives it."""
+    return any(map(varies, (tendon.stiffness, *tendon.stiffness_higher)))
+
+
+def damped(tendon: Tendon) -> bool:
+    """Tell whether a tendon has damping, or a parameter drives it."""
+    return any(map(varies, (tendon.damping, *tendon.damping_higher)))
+
+
 def coordinate_length(spring: CoordinateSpring, coordinates: dict[str, Jet]) -> Jet:
     """Return the combination of coordinates that a spring is on."""
     value = sum((w * coordinates[name].value for name, w in spring.terms), ca.SX(0))

@@ -26,6 +26,7 @@ from sarrus.mechanism.transmissions import (
     TendonTransmission,
 )
 from sarrus.multibody.closures import closure_residual, contact_residual, coupling_residual
+from sarrus.multibody.forces import AnySpring, coordinate_length, damped, elastic
 from sarrus.multibody.frames import Frames, JetFrames
 from sarrus.multibody.jet import ZERO_LENGTH, Jet, constant, norm, through
 from sarrus.multibody.rolling import rolling_residual
@@ -132,6 +133,15 @@ class Lengths:
             iq, iv = iq + joint.nq, iv + joint.nv
         self._tendons: dict[str, Jet] = {}
         self._of: dict[str, Length] = {}
+
+    def springs(self) -> list[tuple[AnySpring, Jet]]:
+        """Return all that pulls along a length with its length: springs, of coordinates too, and tendons that do."""
+        m = self.mechanism
+        return [
+            *((s, spring_length(s, m, self.frames)) for s in m.springs.values()),
+            *((s, coordinate_length(s, self.coordinates)) for s in m.coordinate_springs.values()),
+            *((t, self.tendon(t.name)) for t in m.tendons.values() if elastic(t) or damped(t)),
+        ]
 
     def tendon(self, name: str) -> Jet:
         """Return the jet of the length of a tendon."""

@@ -10,14 +10,13 @@ from sarrus.equations.equations import ContactRows, Equations
 from sarrus.mechanism.description import Constraint
 from sarrus.mechanism.elements import Closure, Contact, CoordinateSpring, Coupling, SpringDamper
 from sarrus.mechanism.mechanism import Mechanism
-from sarrus.mechanism.tendons import Tendon
 from sarrus.multibody import actuators, forces
 from sarrus.multibody.closures import coordinate_jets
 from sarrus.multibody.dynamics import bias_force, gravity_potential, kinetic_energy, mass_matrix
 from sarrus.multibody.frames import Frames, JetFrames
 from sarrus.multibody.jet import Jet, vertcat
 from sarrus.multibody.kinematics import coordinate_rate
-from sarrus.multibody.lengths import Lengths, constraint_residual, spring_length
+from sarrus.multibody.lengths import Lengths, constraint_residual
 from sarrus.multibody.link import links
 from sarrus.multibody.parameters import NO_PARAMETERS, MechanismParameters
 from sarrus.multibody.scalars import varies
@@ -163,12 +162,7 @@ def _passive(
             total[iv : iv + joint.nv] += force
             potential += energy
         iq, iv = iq + joint.nq, iv + joint.nv
-    springs: list[tuple[SpringDamper | CoordinateSpring | Tendon, Jet]] = [
-        *((s, spring_length(s, mechanism, frames)) for s in mechanism.springs.values()),
-        *((s, forces.coordinate_length(s, coordinates)) for s in mechanism.coordinate_springs.values()),
-        *((t, lengths.tendon(t.name)) for t in mechanism.tendons.values() if _elastic(t) or _damped(t)),
-    ]
-    for spring, length in springs:
+    for spring, length in lengths.springs():
         force, energy = forces.elastic_force(spring, length, v)
         total, potential = total + force, potential + energy
     total += actuators.bias_force(mechanism, lengths, v)
@@ -186,14 +180,6 @@ def _rotors(mechanism: Mechanism, lengths: Lengths, v: ca.SX) -> list[tuple[ca.S
     ]
 
 
-def _elastic(tendon: Tendon) -> bool:
-    return any(map(varies, (tendon.stiffness, *tendon.stiffness_higher)))
-
-
-def _damped(tendon: Tendon) -> bool:
-    return any(map(varies, (tendon.damping, *tendon.damping_higher)))
-
-
 def _conservative(mechanism: Mechanism) -> bool:
     """True where nothing but springs and gravity does work in free motion."""
     servos = mechanism.actuators.values()
@@ -206,7 +192,7 @@ def _conservative(mechanism: Mechanism) -> bool:
         mechanism.forces
         or not all(map(forces.conserves, springs))
         or any(map(varies, numbers))
-        or any(map(_damped, mechanism.tendons.values()))
+        or any(map(forces.damped, mechanism.tendons.values()))
         or any(actuator.activation for actuator in servos)
         or any(body.function is not None for body in mechanism.driven_bodies.values())
         or any(constraint.motion is not None for constraint in constraints)

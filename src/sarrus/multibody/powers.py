@@ -8,14 +8,11 @@ from __future__ import annotations
 import casadi as ca
 
 from sarrus.equations.equations import Equations
-from sarrus.mechanism.elements import CoordinateSpring, SpringDamper
 from sarrus.mechanism.mechanism import Mechanism
-from sarrus.mechanism.tendons import Tendon
 from sarrus.multibody import actuators, forces
 from sarrus.multibody.closures import coordinate_jets
 from sarrus.multibody.frames import Frames
-from sarrus.multibody.jet import Jet
-from sarrus.multibody.lengths import Lengths, spring_length
+from sarrus.multibody.lengths import Lengths
 from sarrus.multibody.link import links
 from sarrus.multibody.scalars import varies
 
@@ -27,10 +24,7 @@ def element_powers(mechanism: Mechanism, e: Equations) -> dict[tuple[str, str], 
     total force on a joint take away), "joint damping", "damper" (of springs and tendons, and of laws of springs whose
     energy is not known), "force".
     """
-    assert e.tree is not None
-    q, v = e.q, e.v
-    frames = Frames(e.tree, links(e.tree, q, v))
-    jets = coordinate_jets(e.coordinate_names, e.velocity_names, q, v)
+    v = e.v
     lengths, values = _lengths(mechanism, e)
     out: dict[tuple[str, str], ca.SX] = {}
 
@@ -49,17 +43,12 @@ def element_powers(mechanism: Mechanism, e: Equations) -> dict[tuple[str, str], 
             losses = (d * s**2 for d, s in zip(joint.damping, ca.vertsplit(speeds)))
             out["joint damping", joint.name] = -sum(losses, ca.SX(0))
         iv += joint.nv
-    springs: list[tuple[SpringDamper | CoordinateSpring | Tendon, Jet]] = [
-        *((s, spring_length(s, mechanism, frames)) for s in mechanism.springs.values()),
-        *((s, forces.coordinate_length(s, jets)) for s in mechanism.coordinate_springs.values()),
-        *((s, lengths.tendon(s.name)) for s in mechanism.tendons.values()),
-    ]
-    for spring, length in springs:
+    for spring, length in lengths.springs():
         lost = forces.tension(spring, length).lost
         if not lost.is_zero():
             out["damper", spring.name] = -lost * length.rate
     for user in mechanism.forces.values():
-        out["force", user.name] = ca.dot(forces.user_force(user, frames, q, v, e.t), v)
+        out["force", user.name] = ca.dot(forces.user_force(user, lengths.frames, e.q, v, e.t), v)
     return out
 
 

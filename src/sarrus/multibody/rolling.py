@@ -61,10 +61,14 @@ class RollingFrame:
         return self.frames.direction(self.rolling.body, self.rolling.axis)
 
     @cached_property
+    def centre(self) -> Jet:
+        """The centre on the body, of a cone its apex."""
+        return self.frames.point(self.rolling.body, self.rolling.centre)
+
+    @cached_property
     def away(self) -> Jet:
         """d, the centre from the origin of the plane."""
-        r = self.rolling
-        return self.frames.point(r.body, r.centre) - self.frames.point(r.ground, r.origin)
+        return self.centre - self.frames.point(self.rolling.ground, self.rolling.origin)
 
     @cached_property
     def lean(self) -> Jet:
@@ -108,6 +112,18 @@ class RollingFrame:
     def lateral(self) -> Jet:
         """The direction y."""
         return (self.axis - self.normal * self.lean) * self.inverse
+
+    @property
+    def tangents(self) -> tuple[Jet, Jet]:
+        """The tangents of the plane, along which a ball is held."""
+        r = self.rolling
+        return self.frames.direction(r.ground, r.tangent1), self.frames.direction(r.ground, r.tangent2)
+
+    @property
+    def directions(self) -> list[ca.SX]:
+        """The normal, and along the plane the directions of the rows: longitudinal and lateral, of a ball tangents."""
+        along = self.tangents if self.rolling.kind == "ball" else (self.longitudinal, self.lateral)
+        return [jet.value for jet in (self.normal, *along)]
 
     @property
     def base(self) -> float:
@@ -156,8 +172,8 @@ class RollingFrame:
             "longitudinal": lambda: dot(low, self.longitudinal),
             "longitudinal_rim": lambda: dot(self.slip(self.arm), self.longitudinal),
             "lateral": lambda: dot(low, self.lateral),
-            "t1": lambda: dot(low, self.frames.direction(r.ground, r.tangent1)),
-            "t2": lambda: dot(low, self.frames.direction(r.ground, r.tangent2)),
+            "t1": lambda: dot(low, self.tangents[0]),
+            "t2": lambda: dot(low, self.tangents[1]),
             "roller": lambda: dot(
                 low, self.lateral.scaled(ca.cos(beta)) + self.longitudinal.scaled(ca.sin(beta))
             ),

@@ -91,12 +91,11 @@ class Quantities:
 
     @cached_property
     def _momentum(self) -> Momentum:
-        mechanism, e = self.system.mechanism, self.system.equations
+        mechanism = self.system.mechanism
         assert mechanism is not None
         if not any(body.mass > 0.0 for body in mechanism.bodies.values()):
             raise ArgumentError(f"{self.system.name}: no body has mass, so nothing shakes", element="mass")
-        symbols = dict(zip(e.parameter_values, ca.vertsplit(e.p)))
-        return momentum(self._frames, self.system.model.driven.apply(mechanism, symbols).bodies.values())
+        return momentum(self._frames, self.system.model.symbolic_mechanism().bodies.values())
 
     def _body(self, body: str) -> str:
         assert self.system.mechanism is not None
