@@ -42,7 +42,7 @@ def coupler_curve(
     every = max(1, len(found.points) // 40)
     configurations = np.concatenate([found.curve.q[::every], found.curve.q[[pose]]])
     placed = skeleton.place(system, configurations, np.full(len(configurations), t))
-    traced = np.repeat(found.points[::every][:, None], 1, axis=1)
+    traced = found.points[::every, None]
     seen = np.concatenate([placed[: len(traced)], traced], axis=1)
     view = choose_view(seen, plane, mechanism.gravity)
     line = view.project(found.points)

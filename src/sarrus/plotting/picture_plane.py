@@ -55,6 +55,11 @@ def choose_view(points: Array, plane: str | None, gravity: Array) -> View:
     return View(np.cross(up, normal), up, ("in the plane of motion [m]", "up the plane [m]"))
 
 
+def spanned(points: Array) -> Array:
+    """Return frames (2, n, 3), to choose a view by, whose displacements span points (n, 3) that do not move."""
+    return np.stack([np.repeat(points.mean(axis=0)[None], len(points), axis=0), points])
+
+
 def _normal(points: Array) -> Array | None:
     """Return the normal of the plane of motion; None where there is no such plane.
 

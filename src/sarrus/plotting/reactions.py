@@ -11,9 +11,8 @@ from matplotlib.figure import Figure
 from sarrus.analysis.reaction_table import floors
 from sarrus.analysis.reactions import Reactions
 from sarrus.analysis.reactions_along import ReactionsAlong, names_of
-from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError, check_known
-from sarrus.plotting.picture_plane import PLANES, choose_view
+from sarrus.plotting.picture_plane import PLANES, choose_view, spanned
 from sarrus.plotting.skeleton import build_skeleton
 from sarrus.plotting.stroboscope import caption, draw_ground, draw_pose, picture_axes
 from sarrus.plotting.style import FAINT, INK, WARNING, colour, dress, new_figure, save_figure
@@ -45,7 +44,7 @@ def reactions(found: Reactions, path: str | Path | None = None, *, plane: str | 
         _LONGEST * (extent if extent > 0.0 else 1.0) / sizes.max() if sizes.max(initial=0.0) > 0.0 else 0.0
     )
     tips = found.points + scale * forces
-    view = choose_view(_depths(placed, tips), plane, mechanism.gravity)
+    view = choose_view(spanned(np.concatenate([placed[0], tips])), plane, mechanism.gravity)
     pose, starts, ends = (view.project(part) for part in (placed[0], found.points, tips))
     figure, axes = picture_axes(np.concatenate([pose, starts, ends])[None], view)
     low, high = axes.get_xlim()
@@ -146,9 +145,3 @@ def hodograph(
         literal(set_label("", size=10, color=INK), f"force along {axis} [N], {where}")
     literal(axes.set_title("", loc="left", size=12, color=INK, weight="bold"), f"{title(found.name)}: {name}")
     return save_figure(figure, path)
-
-
-def _depths(placed: Array, tips: Array) -> Array:
-    """Return frames (2, n, 3) whose displacements span what a drawing has to show: the points, and the arrows."""
-    every = np.concatenate([placed[0], tips])
-    return np.stack([np.repeat(every.mean(axis=0)[None], len(every), axis=0), every])

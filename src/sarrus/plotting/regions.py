@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError
-from sarrus.plotting.picture_plane import View, choose_view
+from sarrus.plotting.picture_plane import View, choose_view, spanned
 from sarrus.plotting.skeleton import build_skeleton
 from sarrus.plotting.stroboscope import caption, draw_ground, draw_pose, picture_axes
 from sarrus.plotting.style import FAINT, INK, WARNING, colour, dress, new_figure, save_figure
@@ -41,9 +41,8 @@ def workspace(
     system = found.system
     mechanism = system.current_mechanism()
     skeleton = build_skeleton(mechanism)
-    middle = found.points.mean(axis=0)
     placed = skeleton.place(system, found.start[None], np.zeros(1))
-    view = choose_view(_span(found.points, middle), plane, mechanism.gravity)
+    view = choose_view(spanned(found.points), plane, mechanism.gravity)
     nodes, pose = view.project(found.points), view.project(placed[0])
     figure, axes = picture_axes(np.concatenate([nodes, pose])[None], view)
     size = 1.6 if len(nodes) > 600 else 3.0
@@ -84,7 +83,7 @@ def singularity_locus(
     if body is not None:
         traced = [piece for one in loci for piece in one.points(body, point)]
         places = np.concatenate(traced) if traced else np.zeros((1, 3))
-        view = choose_view(_span(places, places.mean(axis=0)), plane, system.current_mechanism().gravity)
+        view = choose_view(spanned(places), plane, system.current_mechanism().gravity)
         figure, axes = picture_axes(view.project(places)[None], view)
         _paths(axes, loci, view, body, np.asarray(point, dtype=float))
         caption(axes, system.name, f"singular configurations, paths of {body}")
@@ -126,8 +125,3 @@ def _paths(axes: object, loci: Sequence[SingularityLocus], view: View, body: str
         axes.legend(  # type: ignore[attr-defined]
             frameon=False, fontsize=9, labelcolor=INK, loc="upper center", bbox_to_anchor=(0.5, -0.08)
         )
-
-
-def _span(points: Array, middle: Array) -> Array:
-    """Return frames (2, n, 3) whose displacements span what a drawing has to show."""
-    return np.stack([np.repeat(middle[None], len(points), axis=0), points])
