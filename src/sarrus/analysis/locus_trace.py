@@ -9,6 +9,7 @@ import numpy as np
 from scipy.optimize import brentq
 
 from sarrus.analysis.held_rows import HeldRows
+from sarrus.analysis.search_limits import SearchLimits
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError
 from sarrus.dynamics.assembly import free_velocities
@@ -27,13 +28,11 @@ _STRAIGHT, _SHORTEST = 0.95, 1e-2
 class LocusTrace:
     """The curves on which R loses rank, among the configurations with the locked coordinates at rest."""
 
-    def __init__(
-        self, rows: HeldRows, start: Array, locked: Sequence[str], bounds: tuple[Array, Array]
-    ) -> None:
+    def __init__(self, rows: HeldRows, start: Array, locked: Sequence[str], limits: SearchLimits) -> None:
         self.rows, self.system, self.t, self.start = rows, rows.system, rows.t, start
         self.hold = np.eye(self.system.nv)[:, free_velocities(self.system, locked) == 0.0]
         self.scale = rows.sizes.columns
-        self.bounds = bounds
+        self.limits = limits
         self.turns = turning(self.system)
         self.walk_cut = rank_cut(self.system, start, self.t, 1.0)
         self.ended: Array | None = None
@@ -44,11 +43,6 @@ class LocusTrace:
                 + ("lock others" if left > 2 else "unlock coordinates"),
                 element="locked",
             )
-
-    def inside(self, q: Array) -> bool:
-        """Tell whether q is within the limits."""
-        slack = 1e-9 / self.rows.sizes.coordinates
-        return bool(np.all(q >= self.bounds[0] - slack) and np.all(q <= self.bounds[1] + slack))
 
     def basis(self, q: Array) -> Array:
         """Return the two motions (nv × 2) as velocities, orthonormal in characteristic units."""
@@ -74,7 +68,7 @@ class LocusTrace:
             scale=self.scale,
         )
         for p, _ in islice(steps, _RAY):
-            if not self.inside(p):
+            if not self.limits.contain(p):
                 break
             ahead, _, turned = self.rows.singular(p)
             if float(left[:, -1] @ ahead[:, -1]) * float(right[-1] @ turned[-1]) < 0.0:
@@ -163,7 +157,7 @@ class LocusTrace:
             if abs(cosine) < _STRAIGHT or gone > 2.0 * length or gone < 0.2 * length:
                 length /= 2
                 continue
-            if not self.inside(p):
+            if not self.limits.contain(p):
                 return path, False
             ahead = ahead * np.sign(cosine)
             path.append(p)

@@ -8,6 +8,7 @@ from itertools import islice, product
 
 import numpy as np
 
+from sarrus.analysis.search_limits import SearchLimits
 from sarrus.base.arrays import Array
 from sarrus.dynamics.manifold import STEP, difference, holonomic_jacobian, rank_cut, turning, walk
 from sarrus.dynamics.system import System
@@ -21,8 +22,6 @@ _ITERATIONS, _MET = 8, 1e-10
 _SAME, _FARTHEST = 1e-5, 1.0
 # Steps of a walk that looks for other modes, and modes at a node at most.
 _WALK, _MODES = 80, 16
-# Limits of joints are met to this [rad, κ].
-_LIMIT = 1e-9
 
 
 class Reach:
@@ -35,11 +34,11 @@ class Reach:
         point: Array,
         axes: Array,
         hold: Array,
-        bounds: tuple[Array, Array],
+        limits: SearchLimits,
         t: float,
     ) -> None:
         self.system, self.body, self.point, self.axes, self.t = system, body, point, axes, t
-        self.hold, self.bounds = hold, bounds
+        self.hold, self.limits = hold, limits
         self.scale = system.characteristic.columns
         self.turns = turning(system)
         self.free = np.flatnonzero(hold.sum(axis=1) == 0.0) if hold.size else np.arange(system.nv)
@@ -48,11 +47,6 @@ class Reach:
         """Return where the point is along the axes (d,) [m]."""
         found = self.system.jacobian(self.body, q, t=self.t, point=self.point)
         return np.asarray(self.axes @ found.position)
-
-    def inside(self, q: Array) -> bool:
-        """Tell whether q is within the limits."""
-        slack = _LIMIT / self.system.characteristic.coordinates
-        return bool(np.all(q >= self.bounds[0] - slack) and np.all(q <= self.bounds[1] + slack))
 
     def _rows(self, q: Array, goal: Array) -> tuple[Array, Array]:
         sizes = self.system.characteristic
@@ -85,7 +79,7 @@ class Reach:
             size = float(np.abs(residual).max())
             if size < _MET:
                 near = np.linalg.norm(self.scale * difference(self.system, q, p)) < _FARTHEST
-                return p if near and self.inside(p) else None
+                return p if near and self.limits.contain(p) else None
             step = self._step(residual, matrix)
             if np.linalg.norm(self.scale * step) > _FARTHEST or (k > 1 and size > 0.7 * before):
                 return None
@@ -120,7 +114,7 @@ class Reach:
                 self.system, origin, x, t=self.t, step=2 * STEP, cut=cut, hold=self.hold, scale=self.scale
             )
             for q, _ in islice(steps, _WALK):
-                if not self.inside(q):
+                if not self.limits.contain(q):
                     break
                 seen.append(q)
                 yield q

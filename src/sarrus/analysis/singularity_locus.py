@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sarrus.analysis.held_rows import HeldRows, Output
-from sarrus.analysis.inverse_kinematics import coordinate_limits
 from sarrus.analysis.locus_trace import LocusTrace
+from sarrus.analysis.search_limits import SearchLimits
 from sarrus.analysis.targets import scalar_coordinates
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError, check_known
@@ -23,9 +23,6 @@ from sarrus.dynamics.system import System
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-# Limits of joints are met to this [rad, κ].
-_LIMIT = 1e-9
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -135,9 +132,9 @@ def singularity_locus(
             "start at a configuration that is not singular",
             element="driven" if len(driven) else "output",
         )
-    bounds = bounds_of(system, limits)
-    require_within(system, start, bounds)
-    trace = LocusTrace(rows, start, locked, bounds)
+    within = SearchLimits.of(system, limits)
+    within.require(start)
+    trace = LocusTrace(rows, start, locked, within)
     pieces: list[Array] = []
     closed: list[bool] = []
     rng = np.random.default_rng(12)
@@ -155,29 +152,3 @@ def singularity_locus(
     return SingularityLocus(
         rows.label, tuple(pieces), tuple(closed), residual, rays, tuple(map(int, trace.turns)), t, system
     )
-
-
-def bounds_of(system: System, limits: Mapping[str, tuple[float, float]] | None) -> tuple[Array, Array]:
-    """Return the least and greatest coordinates (nq,): limits of joints, and those given in their place."""
-    lower, upper = (np.array(side, dtype=float) for side in coordinate_limits(system))
-    places = scalar_coordinates(system)
-    for name, pair in (limits or {}).items():
-        check_known("scalar coordinate", name, places, "limits")
-        if len(pair) != 2 or not pair[0] < pair[1]:
-            raise ArgumentError(
-                f"limits of {name!r} must be (lower, upper) with lower < upper, got {pair!r}", element=name
-            )
-        lower[places[name][0]], upper[places[name][0]] = pair
-    return lower, upper
-
-
-def require_within(system: System, q: Array, bounds: tuple[Array, Array]) -> None:
-    """Raise `ArgumentError` where a start is outside of its limits, but for rounding."""
-    over = np.maximum(bounds[0] - q, q - bounds[1]) * system.characteristic.coordinates
-    k = int(np.argmax(over))
-    if over[k] > _LIMIT:
-        raise ArgumentError(
-            f"{system.name}: {system.coordinate_names[k]!r} starts at {q[k]:.6g}, outside of its limits "
-            f"{bounds[0][k]:.6g} to {bounds[1][k]:.6g}",
-            element=system.coordinate_names[k],
-        )

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from sarrus.analysis.outline import outlines, signed_area
 from sarrus.analysis.reach import Cell, Reach
-from sarrus.analysis.singularity_locus import bounds_of, require_within
+from sarrus.analysis.search_limits import SearchLimits
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError, check_known
 from sarrus.base.later import later
@@ -142,11 +142,11 @@ def workspace(
         raise ArgumentError(
             f"{system.name}: resolution must be 4 at least, got {resolution}", element="resolution"
         )
-    bounds = bounds_of(system, limits)
+    within = SearchLimits.of(system, limits)
     hold = np.eye(system.nv)[:, free_velocities(system, locked) == 0.0]
-    reach = Reach(system, body, place, np.eye(3), hold, bounds, t)
+    reach = Reach(system, body, place, np.eye(3), hold, within, t)
     for start in starts:
-        require_within(system, start, bounds)
+        within.require(start)
     seeds = [p for start in starts for p in reach.walks(start, rays)]
     seen = np.array([reach.place(p) for p in seeds])
     reach.axes = _axes(system, body, seen)

@@ -81,7 +81,7 @@ class Regressor:
                 element=system.equations.touches[0].name,
             )
         self.system = system
-        mechanism = system.model.driven.apply(system.mechanism, dict(system.parameters))
+        mechanism = system.current_mechanism()
         self.numbers = Numbers.of(mechanism, parameters, also, known)
         self.names, self.values = self.numbers.names, self.numbers.values
         self._traced = _trace(self.numbers)

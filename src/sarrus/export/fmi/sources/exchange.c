@@ -63,15 +63,22 @@ EXPORTED fmi3Status fmi3SetTime(fmi3Instance instance, fmi3Float64 time)
     return fmi3OK;
 }
 
+/* Whether a function may be called in this mode, with n states. */
+static fmi3Status counted(Instance *one, int modes, const char *function, size_t n)
+{
+    fmi3Status status = allowed(one, modes, function);
+    if (status == fmi3OK && n != NQ + NV)
+        return say(one, fmi3Error, "there are %d states, not %u", NQ + NV, (unsigned)n);
+    return status;
+}
+
 EXPORTED fmi3Status fmi3SetContinuousStates(fmi3Instance instance, const fmi3Float64 states[], size_t n)
 {
     Instance *one = instance;
-    fmi3Status status = allowed(one, CONTINUOUS | EVENTS, "fmi3SetContinuousStates");
+    fmi3Status status = counted(one, CONTINUOUS | EVENTS, "fmi3SetContinuousStates", n);
     size_t i = 0;
     if (status != fmi3OK)
         return status;
-    if (n != NQ + NV)
-        return say(one, fmi3Error, "there are %d states, not %u", NQ + NV, (unsigned)n);
     for (i = 0; i < n; i++)
         if (!isfinite(states[i]))
             return say(one, fmi3Discard, "state %u is not finite", (unsigned)i);
@@ -84,11 +91,9 @@ EXPORTED fmi3Status fmi3SetContinuousStates(fmi3Instance instance, const fmi3Flo
 EXPORTED fmi3Status fmi3GetContinuousStates(fmi3Instance instance, fmi3Float64 states[], size_t n)
 {
     Instance *one = instance;
-    fmi3Status status = allowed(one, ~0, "fmi3GetContinuousStates");
+    fmi3Status status = counted(one, ~0, "fmi3GetContinuousStates", n);
     if (status != fmi3OK)
         return status;
-    if (n != NQ + NV)
-        return say(one, fmi3Error, "there are %d states, not %u", NQ + NV, (unsigned)n);
     memcpy(states, one->now.q, NQ * sizeof(double));
     memcpy(states + NQ, one->now.v, NV * sizeof(double));
     return fmi3OK;
@@ -97,11 +102,9 @@ EXPORTED fmi3Status fmi3GetContinuousStates(fmi3Instance instance, fmi3Float64 s
 EXPORTED fmi3Status fmi3GetContinuousStateDerivatives(fmi3Instance instance, fmi3Float64 rates[], size_t n)
 {
     Instance *one = instance;
-    fmi3Status status = allowed(one, ~0, "fmi3GetContinuousStateDerivatives");
+    fmi3Status status = counted(one, ~0, "fmi3GetContinuousStateDerivatives", n);
     if (status != fmi3OK)
         return status;
-    if (n != NQ + NV)
-        return say(one, fmi3Error, "there are %d states, not %u", NQ + NV, (unsigned)n);
     status = motion(one);
     if (status > fmi3Warning)
         return status;

@@ -1,0 +1,60 @@
+"""`SearchLimits`: the least and greatest coordinates within which configurations are looked for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from sarrus.analysis.inverse_kinematics import coordinate_limits
+from sarrus.analysis.targets import scalar_coordinates
+from sarrus.base.arrays import Array
+from sarrus.base.errors import ArgumentError, check_known
+from sarrus.dynamics.system import System
+
+# Limits are met to this [rad, κ].
+_MET = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class SearchLimits:
+    """Limits ``lower`` and ``upper`` (nq,) of a system, infinite where there are none."""
+
+    system: System
+    lower: Array
+    upper: Array
+
+    @classmethod
+    def of(cls, system: System, limits: Mapping[str, tuple[float, float]] | None) -> SearchLimits:
+        """Return the limits of the joints, and those given in their place by names of scalar coordinates."""
+        lower, upper = (np.array(side, dtype=float) for side in coordinate_limits(system))
+        places = scalar_coordinates(system)
+        for name, pair in (limits or {}).items():
+            check_known("scalar coordinate", name, places, "limits")
+            if len(pair) != 2 or not pair[0] < pair[1]:
+                raise ArgumentError(
+                    f"limits of {name!r} must be (lower, upper) with lower < upper, got {pair!r}",
+                    element=name,
+                )
+            lower[places[name][0]], upper[places[name][0]] = pair
+        return cls(system, lower, upper)
+
+    def contain(self, q: Array) -> bool:
+        """Tell whether q is within them, but for rounding."""
+        return bool(np.all(self._over(q) <= _MET))
+
+    def require(self, q: Array) -> None:
+        """Raise `ArgumentError` where a start is outside of them, but for rounding."""
+        over = self._over(q)
+        k = int(np.argmax(over))
+        if over[k] > _MET:
+            name = self.system.coordinate_names[k]
+            raise ArgumentError(
+                f"{self.system.name}: {name!r} starts at {q[k]:.6g}, outside of its limits "
+                f"{self.lower[k]:.6g} to {self.upper[k]:.6g}",
+                element=name,
+            )
+
+    def _over(self, q: Array) -> Array:
+        return np.maximum(self.lower - q, q - self.upper) * self.system.characteristic.coordinates
