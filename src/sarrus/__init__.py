@@ -8,10 +8,7 @@ Motion       `simulate`, `Event`, `Switching`, `Trajectory`; `impact`, `contact_
              `coordinates`, `parametrize` (local state space)
 Many runs    `rollout`, `Rollout`; `study` (on disk, on clusters), `studies`; `compare` (formulations)
 Analysis     `mobility`, `without_redundancy`, `find_singularity`, `distance_to_singularity`, `assembly_modes`,
-             `inverse_kinematics`, `equilibrium`, `energy_balance`; `linearize`, `linearize_at`, `linearize_along`,
-             `LinearSystem`
-Analysis     `mobility`, `find_singularity`, `distance_to_singularity`, `assembly_modes`, `inverse_kinematics`,
-             `equilibrium`; `reactions`, `reactions_along` (forces in joints);
+             `inverse_kinematics`, `equilibrium`; `reactions`, `reactions_along` (forces in joints), `energy_balance`;
              `linearize`, `linearize_at`, `linearize_along`, `LinearSystem`
 Linkages     `follow_curve`, `coupler_curve`, `transmission_angle`, `singularity_locus`, `workspace`
 Derivatives  `sensitivity`: of equilibria, eigenvalues and motions by parameters, and of a step by its state
@@ -355,4 +352,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_HOME])
+    return sorted({*globals(), *_HOME})

@@ -12,7 +12,7 @@ from sarrus.analysis.curve import Curve, follow_curve
 from sarrus.analysis.inverse_kinematics import Problem, coordinate_limits
 from sarrus.analysis.targets import Targets
 from sarrus.base.arrays import Array, read_only
-from sarrus.base.errors import ArgumentError, SolveError, place_of
+from sarrus.base.errors import ArgumentError, SolveError, check_is, place_of
 from sarrus.base.numbers import real_array
 from sarrus.base.status import Status
 from sarrus.dynamics.antiparallel import antiparallel
@@ -139,6 +139,7 @@ def assembly_modes(
     Assemblies with opposite
     instead of parallel axes do not count (see `System.assemble`).
     """
+    check_is("assembly_modes", system, System)
     names = (driven,) if isinstance(driven, str) else tuple(driven)
     values = tuple(float(x) for x in np.atleast_1d(real_array(value)))
     if len(names) != len(values):

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from sarrus.analysis.curve import Curve, follow_curve
 from sarrus.analysis.double_points import Cusp, DoublePoint, cusps_of, double_points_of
 from sarrus.base.arrays import Array, read_only
+from sarrus.base.errors import check_is
 from sarrus.base.later import later
 from sarrus.base.numbers import real_array
 from sarrus.dynamics.system import System
@@ -120,6 +121,7 @@ def coupler_curve(
     of two different configurations; where the mechanism itself comes twice through one, as at a change point, there
     is none.
     """
+    check_is("coupler_curve", system, System)
     curve = follow_curve(system, q, driven, lower, upper, locked=locked, t=t)
     return path_of(curve, body, point)
 

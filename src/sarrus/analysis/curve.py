@@ -12,7 +12,7 @@ from sarrus.analysis.curve_trace import Trace
 from sarrus.analysis.inverse_kinematics import coordinate_limits
 from sarrus.analysis.targets import scalar_coordinates
 from sarrus.base.arrays import Array, read_only
-from sarrus.base.errors import check_known
+from sarrus.base.errors import check_is, check_known
 from sarrus.base.numbers import real_array
 from sarrus.dynamics.manifold import closed_start
 from sarrus.dynamics.system import System
@@ -151,6 +151,7 @@ def follow_curve(
     those of `mobility` there. Inconsistent rows are met as well as they can be. Limits of other joints are not
     looked at.
     """
+    check_is("follow_curve", system, System)
     places = scalar_coordinates(system)
     check_known("scalar coordinate", driven, places, "driven")
     trace = Trace(system, closed_start(system, real_array(q), t), driven, locked, t)

@@ -11,7 +11,7 @@ import casadi as ca
 import numpy as np
 
 from sarrus.base.arrays import Array, read_only
-from sarrus.base.errors import ArgumentError
+from sarrus.base.errors import ArgumentError, check_is
 from sarrus.base.later import later
 from sarrus.dynamics.contact_state import touch_names, touch_rows, touching_of
 from sarrus.dynamics.system import System
@@ -112,6 +112,7 @@ def energy_balance(trajectory: Trajectory) -> EnergyBalance:
     Raises `ArgumentError` for a trajectory without a system, an empty one, and one in which geometries without closed
     form touched: what they do is known of whole steps only.
     """
+    check_is("energy_balance", trajectory, Trajectory)
     system = trajectory.moved_system()
     if system is None or not len(trajectory.t):
         raise ArgumentError(

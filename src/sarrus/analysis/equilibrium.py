@@ -10,7 +10,7 @@ from scipy.optimize import lsq_linear
 
 from sarrus.analysis.rest import Rest
 from sarrus.base.arrays import Array, read_only
-from sarrus.base.errors import ArgumentError, SolveError
+from sarrus.base.errors import ArgumentError, SolveError, check_is
 from sarrus.base.numbers import real_array
 from sarrus.base.status import Answer, Status
 from sarrus.dynamics.activations import activations_of
@@ -127,6 +127,7 @@ def equilibrium(
     move at rest (ψ ≠ 0 at v = 0) allow no rest: `SolveError`. With nonholonomic rows the places of rest form
     surfaces, of which the nearest point is found, and the stiffness is that along the allowed velocities.
     """
+    check_is("equilibrium", system, System)
     if hold and (u is not None or stable):
         raise ArgumentError(
             f"{system.name}: hold=True finds u for the given q; leave out u and stable", element="hold"

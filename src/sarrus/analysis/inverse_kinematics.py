@@ -12,7 +12,7 @@ from scipy.optimize import lsq_linear
 
 from sarrus.analysis.targets import Targets, scalar_coordinates, target
 from sarrus.base.arrays import Array, read_only
-from sarrus.base.errors import SolveError
+from sarrus.base.errors import SolveError, check_is
 from sarrus.base.status import Answer, Status
 from sarrus.dynamics.antiparallel import antiparallel
 from sarrus.dynamics.assembly import DATA_TOLERANCE, free_velocities
@@ -117,6 +117,7 @@ def inverse_kinematics(
     convergence is slower where a target lies at the edge of what can be reached. NOT_CLOSED: the loops cannot
     be closed with what is locked and limited.
     """
+    check_is("inverse_kinematics", system, System)
     problem = Problem(system, targets, locked, within_limits, t)
     start = system.neutral() if q is None else system.normalized(q)
     start = problem.within(start)

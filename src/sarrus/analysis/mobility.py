@@ -17,6 +17,7 @@ from sarrus.analysis.motion_text import describe, describe_branch, shared_indepe
 from sarrus.analysis.reduction import Exchange, Reduction, reduction
 from sarrus.analysis.removable_rows import Place, places, removable_rows
 from sarrus.base.arrays import Array, read_only
+from sarrus.base.errors import check_is
 from sarrus.base.numbers import real_array
 from sarrus.base.status import Answer, Status
 from sarrus.dynamics.assembly import survey
@@ -238,6 +239,7 @@ def mobility(
         geometries without closed form, which runs alone know, are an `ArgumentError`, unless False leaves all of them
         out.
     """
+    check_is("mobility", system, System)
     acting = takes_part(system, contacts)
     q = closed_start(system, real_array(q), t)
     cut = (data_of(system).rank_cut(CUT) if tolerance is None else tolerance) * typical_size(system, q, t)
@@ -311,6 +313,7 @@ def without_redundancy(system: System, q: ArrayLike, t: float = 0.0) -> Reductio
     says so, and ``removable`` names rows that could go one by one. Singular, rigid, inconsistent and bad input: as
     `mobility` says. The parameters of the system are numbers in the mechanism.
     """
+    check_is("without_redundancy", system, System)
     return mobility(system, q, t, contacts=False).reduction
 
 

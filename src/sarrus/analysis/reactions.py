@@ -15,7 +15,7 @@ from sarrus.analysis.reaction_shares import Stiffness, sharing
 from sarrus.analysis.reaction_table import OPEN, SETTLED, floors, table_of
 from sarrus.analysis.shared_load import shared_load
 from sarrus.base.arrays import Array, read_only
-from sarrus.base.errors import check_known
+from sarrus.base.errors import check_is, check_known
 from sarrus.base.later import later
 from sarrus.base.status import Answer, Status
 from sarrus.dynamics.open_forces import push_count
@@ -238,6 +238,7 @@ def reactions(
     Constraints, Multibody System Dynamics 14, 2005 (what is determined); the theorem of Menabrea and Castigliano on
     least complementary energy.
     """
+    check_is("reactions", system, System)
     found = connections_of(system)
     shared = sharing(system, found, stiffness)
     x = system.pack(q, v, u, t)

@@ -16,7 +16,7 @@ from sarrus.analysis.reaction_shares import Sharing, Stiffness, sharing
 from sarrus.analysis.reactions import Reaction
 from sarrus.analysis.shared_load import shared_load
 from sarrus.base.arrays import Array, read_only
-from sarrus.base.errors import ArgumentError, check_known
+from sarrus.base.errors import ArgumentError, check_is, check_known
 from sarrus.base.later import later
 from sarrus.base.status import Answer, Status
 from sarrus.contacts.activity import active
@@ -190,6 +190,7 @@ def reactions_along(
     Raises `ArgumentError` where the run knows no mechanism, where contacts between geometries without closed form push,
     and as `sarrus.reactions` does.
     """
+    check_is("reactions_along", trajectory, Trajectory)
     system = trajectory.moved_system()
     if system is None:
         raise ArgumentError(

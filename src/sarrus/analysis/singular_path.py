@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from sarrus.analysis.singular_measure import Measure
 from sarrus.base.arrays import Array, read_only
-from sarrus.base.errors import ArgumentError, SolveError
+from sarrus.base.errors import ArgumentError, SolveError, check_is
 from sarrus.base.later import later
 from sarrus.base.numbers import real_array
 from sarrus.dynamics.descent import DATA_TOLERANCE
@@ -82,6 +82,7 @@ def distance_to_singularity(
     rows do not count. ``driven`` and singular as in `find_singularity`. The configurations must be closed to
     1e-5, else `ArgumentError`. ``path_between`` makes a path from two configurations.
     """
+    check_is("distance_to_singularity", system, System)
     times = path.t if isinstance(path, Trajectory) else None
     q = np.atleast_2d(real_array(path.q if isinstance(path, Trajectory) else path))
     if q.ndim != 2 or len(q) == 0:

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from sarrus.analysis.mobility import weightiest_closures
 from sarrus.analysis.singular_measure import DESCENT, LONGEST, Measure
 from sarrus.base.arrays import Array, read_only
-from sarrus.base.errors import SolveError
+from sarrus.base.errors import SolveError, check_is
 from sarrus.base.numbers import real_array
 from sarrus.base.status import Answer, Status
 from sarrus.dynamics.manifold import (
@@ -101,6 +101,7 @@ def find_singularity(
     Permanently redundant rows do not count: they are dependent everywhere. From a start that is singular
     itself the answer is the start. Loops open by more than 1e-5 are an `ArgumentError`.
     """
+    check_is("find_singularity", system, System)
     start = closed_start(system, real_array(q), t)
     measure = Measure(system, start, driven, t)
     best, distance, lowest, complete = _search(measure, start, reach)

@@ -15,7 +15,7 @@ from sarrus.analysis.locus_trace import LocusTrace
 from sarrus.analysis.search_limits import SearchLimits
 from sarrus.analysis.targets import scalar_coordinates
 from sarrus.base.arrays import Array, read_only
-from sarrus.base.errors import ArgumentError, check_known
+from sarrus.base.errors import ArgumentError, check_is, check_known
 from sarrus.base.later import later
 from sarrus.base.numbers import real_array
 from sarrus.dynamics.manifold import closed_start
@@ -124,6 +124,7 @@ def singularity_locus(
     Source: C. Gosselin, J. Angeles, Singularity Analysis of Closed-Loop Kinematic Chains, IEEE Transactions on Robotics
     and Automation 6(3), 1990.
     """
+    check_is("singularity_locus", system, System)
     start = closed_start(system, real_array(q), t)
     rows = HeldRows(system, start, driven, output, t)
     if rows.full[-1] <= rows.cut:

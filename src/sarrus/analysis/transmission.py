@@ -15,7 +15,7 @@ from sarrus.analysis.curve import Curve
 from sarrus.analysis.reaction_loads import changed, connections_of, evaluated
 from sarrus.analysis.targets import scalar_coordinates
 from sarrus.base.arrays import Array, read_only
-from sarrus.base.errors import ArgumentError, SolveError, check_known
+from sarrus.base.errors import ArgumentError, SolveError, check_is, check_known
 from sarrus.base.later import later
 from sarrus.base.numbers import real_array
 from sarrus.dynamics.assembly import free_velocities
@@ -125,6 +125,7 @@ def transmission_angle(
     95(2), 1973; for planar linkages H. Alt, Der Übertragungswinkel und seine Bedeutung für das Konstruieren
     periodischer Getriebe, Werkstattstechnik 26, 1932.
     """
+    check_is("transmission_angle", system, System)
     if isinstance(path, Curve):
         q, times = path.q, np.full(len(path.q), path.t)
     elif isinstance(path, Trajectory):

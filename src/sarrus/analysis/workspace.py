@@ -14,7 +14,7 @@ from sarrus.analysis.outline import outlines, signed_area
 from sarrus.analysis.reach import Cell, Reach
 from sarrus.analysis.search_limits import SearchLimits
 from sarrus.base.arrays import Array, read_only
-from sarrus.base.errors import ArgumentError, check_known
+from sarrus.base.errors import ArgumentError, check_is, check_known
 from sarrus.base.later import later
 from sarrus.base.numbers import finite_array, real_array
 from sarrus.dynamics.assembly import free_velocities
@@ -130,6 +130,7 @@ def workspace(
     Source of the method: E. J. Haug, C.-M. Luh, F. A. Adkins, J.-Y. Wang, Numerical Algorithms for Mapping Boundaries
     of Manipulator Workspaces, Journal of Mechanical Design 118(2), 1996 (what bounds it); nodes and bisection are ours.
     """
+    check_is("workspace", system, System)
     starts = [closed_start(system, row, t) for row in np.atleast_2d(real_array(q))]
     place = finite_array(point)
     bodies = tuple(system.mechanism.bodies) if system.mechanism else ()

@@ -116,6 +116,14 @@ def check_known(
         raise error(f"{label}: {text}" if label else text, element=element or str(name), valid=valid)
 
 
+def check_is(caller: str, value: object, kind: type) -> None:
+    """Raise `ArgumentError` where what a function or class works on is none of its ``kind``."""
+    if not isinstance(value, kind):
+        name, article = kind.__name__, "an" if kind.__name__[0] in "AEIOU" else "a"
+        text = f"{caller} needs {article} {name}, got {type(value).__name__}"
+        raise ArgumentError(text, element=name.lower())
+
+
 def check_sequence(argument: str, names: object, label: str = "") -> None:
     """Raise `ArgumentError`, which begins with the ``label``, where a name stands for a sequence of names."""
     if isinstance(names, str):

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sarrus.base.arrays import Array, read_only
-from sarrus.base.errors import ArgumentError, check_known
+from sarrus.base.errors import ArgumentError, check_is, check_known
 from sarrus.base.numbers import real_array
 from sarrus.dynamics.carried_load import TouchForces
 from sarrus.dynamics.solves import ForwardDynamics
@@ -109,6 +109,7 @@ def contact_wrench(
     Raises `ArgumentError` for an unknown patch, contacts on several planes, forces that lack one of them, and for a
     system without mechanism.
     """
+    check_is("contact_wrench", system, System)
     contacts = contacts_of(system, patch)
     return _wrench(system, q, t, contacts, _forces(system, contacts, forces))
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sarrus.base.errors import ArgumentError, check_known
+from sarrus.base.errors import ArgumentError, check_is, check_known
 from sarrus.control.demands import Settings
 from sarrus.control.law import Law
 from sarrus.control.reference import Reference
@@ -44,6 +44,7 @@ class ComputedTorque(Law):
         actuators: Sequence[str] | None = None,
         **limits: Any,
     ) -> None:
+        check_is(type(self).__name__, system, System)
         names = [coordinates] if isinstance(coordinates, str) else list(coordinates)
         settings = Settings()
         demand = Task(names, reference, stiffness, damping).demand(system, settings, "motion")

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sarrus.base.arrays import Array
-from sarrus.base.errors import ArgumentError
+from sarrus.base.errors import ArgumentError, check_is
 from sarrus.contacts.activity import active, contact_names, switch_off
 from sarrus.control.contact_options import ContactOptions
 from sarrus.control.demands import Command, Demand, ForceDemand, Settings
@@ -156,6 +156,7 @@ class ContactLaw(Law):
         options: ContactOptions | None = None,
         **by_name: Any,
     ) -> None:
+        check_is(type(self).__name__, system, System)
         options = chosen(options, ContactOptions, by_name)
         self.system, self.terms = system, terms or ContactTerms.of(system)
         self._closed, self._share, self.reflexes = closed, share, len(reflexes)

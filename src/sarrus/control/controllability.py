@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sarrus.base.arrays import Array, read_only
+from sarrus.base.errors import check_is
 from sarrus.dynamics.inverse_dynamics import constraint_rank
 from sarrus.dynamics.system import System
 from sarrus.linalg import dense
@@ -50,6 +51,7 @@ def controllability(
     matter; in a singular configuration there are more motions, and the answer is for these. Contacts with Coulomb
     friction and between geometries, limits of joints and dry friction of joints are left out.
     """
+    check_is("controllability", system, System)
     q = system.normalized(q)
     velocity = np.zeros(system.nv) if v is None else system.checked(v, system.nv, "v")
     jacobian = system.constraint_jacobian(q, velocity, t)

@@ -10,7 +10,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sarrus.base.errors import ArgumentError, place_of
+from sarrus.base.errors import ArgumentError, check_is, place_of
 from sarrus.control.demands import Demand, Settings
 from sarrus.control.law import Law
 from sarrus.control.reference import Reference, trace_reference
@@ -61,6 +61,7 @@ class HybridMotionForce(Law):
         weights: ArrayLike | None = None,
         **limits: Any,
     ) -> None:
+        check_is(type(self).__name__, system, System)
         settings, names = Settings(), tuple(forces or {})
         if bool(names) == (constraint_force is not None):
             raise ArgumentError(

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sarrus.base.arrays import Array, read_only
-from sarrus.base.errors import ArgumentError, SolveError
+from sarrus.base.errors import ArgumentError, SolveError, check_is
 from sarrus.base.numbers import real_array
 from sarrus.base.status import Status
 from sarrus.control.demands import (
@@ -72,6 +72,7 @@ class Law:
         options: LawOptions | None = None,
         **by_name: Any,
     ) -> None:
+        check_is(type(self).__name__, system, System)
         system.without_activations("control laws")
         options = chosen(options, LawOptions, by_name)
         self.system = system

@@ -10,7 +10,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from sarrus.base.errors import ArgumentError
+from sarrus.base.errors import ArgumentError, check_is
 from sarrus.control.bounds import Bound
 from sarrus.control.capture_steps import Balance
 from sarrus.control.centre_of_pressure import CentreOfPressure
@@ -85,6 +85,7 @@ class LeggedController(ContactLaw):
         options: ContactOptions | None = None,
         **by_name: Any,
     ) -> None:
+        check_is(type(self).__name__, system, System)
         options = chosen(options, ContactOptions, by_name)
         terms, settings = ContactTerms.of(system), Settings()
         if sense is None:

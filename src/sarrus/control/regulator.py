@@ -9,6 +9,7 @@ from typing import Any
 import casadi as ca
 from numpy.typing import ArrayLike
 
+from sarrus.base.errors import check_is
 from sarrus.control.demands import ForceDemand, Settings
 from sarrus.control.law import Law
 from sarrus.control.quantities import position_quantity
@@ -80,6 +81,7 @@ class Regulator(Law):
         weights: ArrayLike | None = None,
         **limits: Any,
     ) -> None:
+        check_is(type(self).__name__, system, System)
         settings = Settings()
         force = Regulation(quantity, target, stiffness, damping).force(system, settings, "")
         super().__init__(system, [ForceDemand("regulation", force)], settings, weights=weights, **limits)

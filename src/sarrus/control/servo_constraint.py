@@ -9,7 +9,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sarrus.base.errors import ArgumentError
+from sarrus.base.errors import ArgumentError, check_is
 from sarrus.control.demands import Demand, Settings
 from sarrus.control.law import Law
 from sarrus.dynamics.inverse_dynamics import positive_weights
@@ -63,6 +63,7 @@ class ServoConstraint(Law):
         weights: ArrayLike | None = None,
         **limits: Any,
     ) -> None:
+        check_is(type(self).__name__, system, System)
         e, settings = system.equations, Settings()
         if holonomic is None and velocity is None:
             raise ArgumentError(

@@ -8,7 +8,7 @@ from typing import Any
 import casadi as ca
 from numpy.typing import ArrayLike
 
-from sarrus.base.errors import ArgumentError
+from sarrus.base.errors import ArgumentError, check_is
 from sarrus.control.bounds import Bound
 from sarrus.control.demands import Demand, ForceDemand, Settings
 from sarrus.control.joint_bounds import JointLimits
@@ -48,6 +48,7 @@ class TaskHierarchy(Law):
         weights: ArrayLike | None = None,
         **limits: Any,
     ) -> None:
+        check_is(type(self).__name__, system, System)
         if not tasks:
             raise ArgumentError(f"{system.name}: a hierarchy needs at least one task", element="tasks")
         settings = Settings()

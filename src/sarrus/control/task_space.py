@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sarrus.base.arrays import Array, read_only
+from sarrus.base.errors import check_is
 from sarrus.control.quantities import position_quantity
 from sarrus.dynamics.inverse_dynamics import constraint_rank
 from sarrus.dynamics.system import System
@@ -49,6 +50,7 @@ class TaskSpace:
     """
 
     def __init__(self, system: System, quantity: Any) -> None:
+        check_is(type(self).__name__, system, System)
         self.system, x = system, position_quantity(system, quantity, "a task space")
         self.rows = x.rows
         outputs = {"value": x.value, "velocity": x.rate, "jacobian": x.jacobian, "bias": x.bias}

@@ -10,6 +10,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
+from sarrus.base.errors import check_is
 from sarrus.control.demands import Settings
 from sarrus.control.law import Law
 from sarrus.control.reference import Reference
@@ -52,6 +53,7 @@ class ProjectedInverseDynamics(Law):
         weights: ArrayLike | None = None,
         **limits: Any,
     ) -> None:
+        check_is(type(self).__name__, system, System)
         settings = Settings()
         task = Task(quantity, reference, stiffness, damping)
         super().__init__(

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sarrus.base.arrays import Array, read_only
-from sarrus.base.errors import ArgumentError, SolveError
+from sarrus.base.errors import ArgumentError, SolveError, check_is
 from sarrus.base.numbers import real_array
 from sarrus.base.status import Answer, Status
 from sarrus.coordinates.choices import WORST, Coordinates, choose_both, condition_number, rows_of_rates
@@ -49,6 +49,7 @@ def parametrize(
     do not fit, and where the coordinates do not determine q here, with the condition number: at a singular
     configuration none do.
     """
+    check_is("parametrize", system, System)
     system.without_activations("parametrizations")
     return Parametrization(system, q, v, t, coordinates)
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sarrus.base.arrays import Array
-from sarrus.base.errors import ArgumentError, SolveError
+from sarrus.base.errors import ArgumentError, SolveError, check_is
 from sarrus.base.numbers import finite_array
 from sarrus.coordinates.choices import WORST, condition_number
 from sarrus.dynamics.model import Model
@@ -230,6 +230,7 @@ def extend(
     conditions at q, at a singular configuration among others, and `SolveError` where R(q, y) = 0 has no solution near
     the guess.
     """
+    check_is("extend", system, System)
     q0 = system.normalized(q)
     v0 = system.checked(np.zeros(system.nv) if v is None else v, system.nv, "v")
     traced, y0 = trace_relation(system, relation, q0, t, v0)

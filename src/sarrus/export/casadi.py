@@ -8,7 +8,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sarrus.base.errors import ArgumentError, check_known
+from sarrus.base.errors import ArgumentError, check_is, check_known
 from sarrus.base.numbers import real_array
 from sarrus.base.status import Status
 from sarrus.coordinates.choices import PARTITION, Coordinates, choose
@@ -102,6 +102,7 @@ def casadi_function(
     ArgumentError
         A name is unknown; rows depend on each other or are too few, with the names to drop or to add; M is singular.
     """
+    check_is("casadi_function", system, System)
     if name in _QUANTITIES:
         attribute, letters = _QUANTITIES[name]
         return _function(name, _symbols(system, letters), {name: getattr(system.equations, attribute)})

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sarrus.base.arrays import Array
-from sarrus.base.errors import ArgumentError
+from sarrus.base.errors import ArgumentError, check_is
 from sarrus.base.numbers import real_array
 from sarrus.dynamics.control_limits import control_bounds
 from sarrus.dynamics.system import System
@@ -77,8 +77,7 @@ def make(
     episode: it stays where it was before, and the info has its "status". A vectorised environment begins ended
     episodes anew at the next step (NEXT_STEP). Seeds make everything repeat, bit for bit.
     """
-    if not isinstance(system, System):
-        raise ArgumentError(f"make needs a System, got {type(system).__name__}", element="system")
+    check_is("make", system, System)
     try:  # an extra, which the modules below need
         import gymnasium  # noqa: F401
     except ImportError as error:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sarrus.base.arrays import Array, read_only
-from sarrus.base.errors import ArgumentError
+from sarrus.base.errors import ArgumentError, check_is
 from sarrus.codegen import NativeFunction, compile_function
 from sarrus.dynamics.system import System
 from sarrus.identification.inertial import LinearPart, numbers_of
@@ -69,7 +69,8 @@ class Regressor:
         also: tuple[str, ...] | list[str] = (),
         known: tuple[str, ...] | list[str] = (),
     ) -> None:
-        if not isinstance(system, System) or system.mechanism is None:
+        check_is(type(self).__name__, system, System)
+        if system.mechanism is None:
             raise ArgumentError(
                 "identification needs the System of a Mechanism; own equations do not say what is inertial",
                 element="system",

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sarrus.base.arrays import Array, read_only
-from sarrus.base.errors import ArgumentError, SolveError
+from sarrus.base.errors import ArgumentError, SolveError, check_is
 from sarrus.base.numbers import real_array
 from sarrus.coordinates.choices import PARTITION, WORST, Coordinates
 from sarrus.dynamics.contact_state import all_open, between_stops, takes_part, without_dry_friction
@@ -68,6 +68,7 @@ def linearize_along(
         Something touches at a state; a state is singular, inconsistent or without acceleration, or the coordinates
         fail there; its index and time are given.
     """
+    check_is("linearize_along", system, System)
     system.without_activations("linear models along a motion")
     if system.nc > system.nh:
         raise ArgumentError(

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sarrus.analysis.rest import loads_at_rest
-from sarrus.base.errors import ArgumentError
+from sarrus.base.errors import ArgumentError, check_is
 from sarrus.base.numbers import real_array
 from sarrus.coordinates.choices import PARTITION, Coordinates
 from sarrus.coordinates.relation import Relation
@@ -48,6 +48,7 @@ def linearize(
     SolveError
         The constraints move at rest, or as in `linearize_at`.
     """
+    check_is("linearize", system, System)
     _check_controls(system, u, more)
     if takes_part(system, contacts):
         require_rest(system, real_array(q), t, "; use linearize_at")

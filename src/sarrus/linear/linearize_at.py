@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from sarrus.analysis.mobility import mobility
 from sarrus.base.arrays import Array, read_only
-from sarrus.base.errors import SolveError
+from sarrus.base.errors import SolveError, check_is
 from sarrus.base.status import Status
 from sarrus.coordinates.choices import (
     AUTOMATIC,
@@ -88,6 +88,7 @@ def linearize_at(
         Something touches, see ``contacts``; the configuration is singular (its rank and that nearby, and the closures
         that become dependent, are given), the constraints contradict each other, or there is no acceleration.
     """
+    check_is("linearize_at", system, System)
     tau = with_dry_friction(system, q, v, u, t, tau) if takes_part(system, contacts) else tau
     if isinstance(coordinates, Relation):
         system, q, v, tau, coordinates = extended(system, q, v, tau, coordinates, t)

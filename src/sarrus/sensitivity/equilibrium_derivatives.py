@@ -12,7 +12,7 @@ import scipy.linalg
 from numpy.typing import ArrayLike
 
 from sarrus.base.arrays import Array, read_only
-from sarrus.base.errors import SolveError
+from sarrus.base.errors import SolveError, check_is
 from sarrus.dynamics.derivatives import RowTerms, Terms, residual_force, row_terms, terms, variables
 from sarrus.dynamics.system import System
 from sarrus.linalg.ranked import ROUNDING, at_rank, ranked
@@ -114,6 +114,7 @@ def equilibrium_derivatives(
         The configuration is singular; the stiffness is, so that the place of rest is not isolated; or redundant rows
         cannot follow a parameter, which is named.
     """
+    check_is("equilibrium_derivatives", system, System)
     return _Rest(system, q, u, t, tau, parameters).sensitivity()
 
 
@@ -134,6 +135,7 @@ def eigenvalue_derivatives(
     differences are taken. Redundant rows change nothing. With nonholonomic rows, zeros that belong to the surface
     of places of rest are left out.
     """
+    check_is("eigenvalue_derivatives", system, System)
     rest = _Rest(system, q, u, t, tau, parameters)
     follows = rest.sensitivity()
     columns, z = rest.columns, rest.rows.null

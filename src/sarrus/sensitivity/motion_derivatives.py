@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sarrus.base.arrays import Array, read_only
-from sarrus.base.errors import ArgumentError, SolveError
+from sarrus.base.errors import ArgumentError, SolveError, check_is
 from sarrus.dynamics.contact_state import without_dry_friction
 from sarrus.dynamics.control_limits import control_bounds
 from sarrus.dynamics.state_functions import StateFunction, trace_function
@@ -86,6 +86,7 @@ def motion_derivatives(
         The motion has no derivative: a contact or closure switches, a joint or an actuator reaches its limit, or the
         motion goes through a singular configuration; the time is given.
     """
+    check_is("motion_derivatives", system, System)
     if not (isinstance(every, (int, np.integer)) and every >= 1):
         raise ArgumentError(f"every must be a whole number of steps ≥ 1, got {every!r}", element="every")
     system.without_activations("derivatives of a motion")

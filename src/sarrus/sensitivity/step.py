@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sarrus.base.arrays import Array, read_only
-from sarrus.base.errors import ArgumentError, SolveError
+from sarrus.base.errors import ArgumentError, SolveError, check_is
 from sarrus.dynamics.closed_state import OPEN
 from sarrus.dynamics.contact_state import without_dry_friction
 from sarrus.dynamics.joint_limits import joint_limits
@@ -95,6 +95,7 @@ def step_derivatives(
         A joint is at its limit or meets it in the step; a stage has no acceleration, the rank drops there, or the
         constraints contradict each other.
     """
+    check_is("step_derivatives", system, System)
     if not (isinstance(dt, (int, float, np.number)) and 0.0 < float(dt) < np.inf):
         raise ArgumentError(f"{system.name}: dt must be a positive number [s], got {dt!r}", element="dt")
     system.without_activations("derivatives of a step")

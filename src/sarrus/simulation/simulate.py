@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from sarrus.base import interrupts
 from sarrus.base.arrays import Array
-from sarrus.base.errors import AccuracyWarning, ArgumentError, SimulationError
+from sarrus.base.errors import AccuracyWarning, ArgumentError, SimulationError, check_is
 from sarrus.base.status import Status
 from sarrus.control.law import Law
 from sarrus.control.sampling import Sampling
@@ -142,8 +142,7 @@ def simulate(
     -------
     Trajectory
     """
-    if not isinstance(system, System):
-        raise ArgumentError(f"simulate needs a System, got {type(system).__name__}", element="system")
+    check_is("simulate", system, System)
     if coordinates is not None and not isinstance(coordinates, str | Sequence):
         what = what_acts(system) if switching is not False else None
         if what is not None:

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sarrus.base.arrays import Array
-from sarrus.base.errors import ArgumentError, check_known, unknown_name
+from sarrus.base.errors import ArgumentError, check_is, check_known, unknown_name
 from sarrus.base.later import later
 from sarrus.base.status import Status
 from sarrus.dynamics.system import System
@@ -181,8 +181,7 @@ def compare(
     ArgumentError
         Before the first run: an unknown name or option, a start that violates the constraints, other bad arguments.
     """
-    if not isinstance(system, System):
-        raise ArgumentError(f"compare needs a System, got {type(system).__name__}", element="system")
+    check_is("compare", system, System)
     runs = {label: _filled({**options, **own}) for label, own in _runs(formulations, options).items()}
     own = ("formulation", "coordinates")
     if what_acts(system) and any(given.get(name) is not None for given in runs.values() for name in own):

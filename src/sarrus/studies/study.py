@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from sarrus.base import interrupts
 from sarrus.base.arrays import Array
-from sarrus.base.errors import ArgumentError
+from sarrus.base.errors import check_is
 from sarrus.base.progress import ProgressBar, progress_bar
 from sarrus.base.version import __version__
 from sarrus.dynamics.system import System
@@ -91,8 +91,7 @@ def study(
     Results are the same bits for the same ``chunk``, whatever was interrupted or killed, on one thread or many, on one
     machine or several that have the same instructions.
     """
-    if not isinstance(system, System):
-        raise ArgumentError(f"study needs a System, got {type(system).__name__}", element="system")
+    check_is("study", system, System)
     axes = read_axes(system, grid, samples)
     if chunk is not None:
         check_count("chunk", chunk, " of runs")

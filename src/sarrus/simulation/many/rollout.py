@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sarrus.base.errors import ArgumentError
+from sarrus.base.errors import ArgumentError, check_is
 from sarrus.base.progress import progress_bar
 from sarrus.base.status import statuses
 from sarrus.dynamics.state_functions import StateFunction
@@ -95,8 +95,7 @@ def rollout(
         affected. UNSTABLE_STEP and statuses of solves are found as in `simulate`; the global error is not estimated.
         What a run comes to does not depend on the runs beside it, nor on the number of threads.
     """
-    if not isinstance(system, System):
-        raise ArgumentError(f"rollout needs a System, got {type(system).__name__}", element="system")
+    check_is("rollout", system, System)
     given = dict(parameters or {})
     driven = u is not None or control is not None
     stepping = stepping_of_many(system, Stepping.of(method, dt, rtol, atol), switching)
