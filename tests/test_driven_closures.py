@@ -167,6 +167,34 @@ def test_the_motor_of_a_crank_does_the_work_that_the_energy_says() -> None:
     assert np.abs(work - change).max() < 1e-6 * np.ptp(change)
 
 
+@pytest.mark.parametrize(
+    "options", [{}, {"dt": 1e-3}, {"method": "rodas5p"}], ids=["adaptive", "RK4", "implicit"]
+)
+@pytest.mark.parametrize(("sense", "reach"), [(-1.0, 0.8), (1.0, 0.4)], ids=["stretched", "folded"])
+def test_a_run_ends_where_its_motion_leads_beyond_what_the_loops_reach(
+    options, sense: float, reach: float
+) -> None:
+    mechanism = four_bar()
+    start = np.arccos((0.7**2 + 0.5**2 - 0.6**2) / (2 * 0.7 * 0.5))  # between both ends
+    mechanism.add_motion("motor", "rocker", lambda t: np.pi - start + sense * 2.0 * t)
+    system = sr.System(mechanism)
+    q = system.assemble([1.1, -0.5, np.pi - start]).q
+    run = sr.simulate(
+        system, q, system.project_velocity(q, np.zeros(3)), duration=2.0, throw=False, **options
+    )
+    assert run.status is sr.Status.NOT_ACHIEVABLE
+    assert "'motor' leads beyond what the loops can reach" in run.message
+    last = abs(np.arccos((0.7**2 + 0.5**2 - reach**2) / (2 * 0.7 * 0.5)) - start) / 2.0
+    assert last - options.get("dt", 1e-6) - 1e-12 < run.t[-1] < last + 1e-12
+
+
+def test_a_motion_that_jumps_leads_nowhere_that_the_loops_do_not_reach() -> None:
+    system = sr.System(four_bar(lambda t: 1.0 + t + ca.if_else(t > 0.5, 0.3, 0.0)))
+    q = system.assemble([1.0, -0.5, 1.5]).q
+    run = sr.simulate(system, q, system.project_velocity(q, np.zeros(3)), duration=1.0, throw=False)
+    assert run.status is not sr.Status.NOT_ACHIEVABLE
+
+
 def test_a_table_drives_as_its_function_does() -> None:
     times = np.linspace(0.0, 3.0, 301)
     table = Spline.through(times, 0.3 * np.sin(2 * times), 5, "rest")

@@ -133,8 +133,7 @@ _TEXT: dict[Status, tuple[str, str]] = {
     ),
     Status.STEP_TOO_SMALL: (
         "the adaptive method would need a step below its minimum",
-        "Loosen rtol and atol, or look for a discontinuity in forces or control at the last time, or for a motion that "
-        "leads beyond what the loops can reach",
+        "Loosen rtol and atol, or look for a discontinuity in forces or control at the last time",
     ),
     Status.PROJECTION_FAILED: (
         "the step ended too far from the constraints to be projected back",

@@ -16,6 +16,7 @@ from sarrus.dynamics.workspace import Workspace
 from sarrus.kernels import layout as la
 from sarrus.kernels import run_state as run
 from sarrus.simulation import jamming
+from sarrus.simulation.beyond_reach import beyond_reach
 from sarrus.simulation.geometry_log import NONE
 from sarrus.simulation.integration import Integration
 from sarrus.simulation.limits import find_limit_crossings, has_limits, limit_met
@@ -134,6 +135,8 @@ def _verdict(loop: Integration, failure: Exception | None) -> tuple[Status, str]
         doubt = loop.solver.verdict(loop.project != la.NOTHING) if loop.solver is not None else None
         jammed = jamming.note(loop)
         return doubt or ((Status.INACCURATE, jammed) if jammed else (status, status.diagnosis))
+    if status in (Status.STEP_TOO_SMALL, Status.PROJECTION_FAILED) and (text := beyond_reach(loop)):
+        return Status.NOT_ACHIEVABLE, text
     if status is Status.UNSTABLE_STEP:
         since, size = loop.state.unstable_since, loop.state.unstable_size
         limit = run.LIMIT_OF_RK4
