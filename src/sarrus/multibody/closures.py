@@ -46,7 +46,7 @@ import numpy as np
 from sarrus.mechanism.elements import CLOSURE_ROWS, Closure, Contact, Coupling
 from sarrus.mechanism.faults import Label
 from sarrus.mechanism.pose import Pose, clean, perpendicular_to
-from sarrus.multibody.frames import JetFrames
+from sarrus.multibody.frames import BodyFrames
 from sarrus.multibody.jet import Jet, dot, vertcat
 from sarrus.multibody.kinematics import cross, skew
 from sarrus.multibody.moved_frames import MovedFrames
@@ -60,7 +60,7 @@ _NEAR_HALF_TURN = -1 + 1e-8
 _WEIGHTS = (0.8, 0.51, 0.32)
 
 
-def closure_residual(closure: Closure, frames: JetFrames, t: ca.SX) -> Jet:
+def closure_residual(closure: Closure, frames: BodyFrames, t: ca.SX) -> Jet:
     """Return the stacked jet of the rows of one closure, in the order of `Closure.row_names`; ``t`` is time."""
     length: Jet | None = None
     if closure.motion is not None:
@@ -106,14 +106,14 @@ def coupling_residual(coupling: Coupling, coordinates: dict[str, Jet], t: ca.SX)
     return total if coupling.motion is None else total - number_at(coupling.motion, t, label)
 
 
-def contact_residual(contact: Contact, frames: JetFrames) -> Jet:
+def contact_residual(contact: Contact, frames: BodyFrames) -> Jet:
     """Return the jet of the rows of one contact in the order of `Contact.row_names`, anchors at the plane's origin."""
     d = frames.point(contact.body, contact.point) - frames.point(contact.ground, contact.origin)
     along = (contact.normal, contact.tangent1, contact.tangent2)[: len(contact.row_names)]
     return vertcat([dot(d, frames.direction(contact.ground, direction)) for direction in along])
 
 
-def _moved(closure: Closure, frames: JetFrames, t: ca.SX, label: Label) -> tuple[Closure, MovedFrames]:
+def _moved(closure: Closure, frames: BodyFrames, t: ca.SX, label: Label) -> tuple[Closure, MovedFrames]:
     """Return a closure whose frame 1 moves as one that sits on a body of its own, and frames that have this body."""
     assert closure.motion is not None
     turned = closure.pose1.rotation.T @ closure.axis1
@@ -129,7 +129,7 @@ def _length(d: Jet, fixed: float, length: Jet | None) -> Jet:
     return (dot(d, d) - length * length).scaled(0.5) * length.reciprocal()
 
 
-def _relative_rotation(closure: Closure, frames: JetFrames) -> Jet:
+def _relative_rotation(closure: Closure, frames: BodyFrames) -> Jet:
     """Return e = 2 × the vector part of the relative quaternion of frame 2, (R − Rᵀ)ᵛ / √(1 + tr R), as a jet.
 
     With w = √(1 + tr R)/2 its scalar part, ω and α the relative angular velocity and acceleration in axes of frame 2:
@@ -155,7 +155,7 @@ def _relative_rotation(closure: Closure, frames: JetFrames) -> Jet:
     return Jet(e, onto @ spin, onto @ turning - ca.dot(spin, spin) / 4 * e)
 
 
-def _lead(closure: Closure, frames: JetFrames, d: Jet, u: Jet, n1: Jet, n2: Jet) -> Jet:
+def _lead(closure: Closure, frames: BodyFrames, d: Jet, u: Jet, n1: Jet, n2: Jet) -> Jet:
     """Return the residual that ties the advance along the axis to the turn about it; smooth over turns."""
     # in frame 2 the direction that lies on n1 when the two frames coincide
     along = closure.pose1.rotation.T @ perpendicular_to(closure.axis1)

@@ -26,7 +26,7 @@ from sarrus.multibody.scalars import Numbers, as_casadi, place
 from sarrus.multibody.tree import GROUND, Tree
 
 
-class JetFrames(Protocol):
+class BodyFrames(Protocol):
     """What rows of constraints are made of: jets of points and directions fixed to bodies, all in the same axes."""
 
     def point(self, body: str, point: Array) -> Jet:
@@ -37,6 +37,10 @@ class JetFrames(Protocol):
 
     def turning(self, body: str) -> Jet:
         """Return angular velocity and acceleration of a body, as a jet whose value, which no vector is, is zero."""
+
+
+class JetFrames(BodyFrames, Protocol):
+    """Frames that can be seen from any body."""
 
     def seen_from(self, body: str) -> JetFrames:
         """Return the frames of what a body carries, as seen from it and in its axes."""

@@ -18,7 +18,7 @@ import numpy as np
 from sarrus.base.arrays import Array
 from sarrus.mechanism.faults import Label
 from sarrus.mechanism.pose import Pose
-from sarrus.multibody.frames import JetFrames
+from sarrus.multibody.frames import BodyFrames
 from sarrus.multibody.jet import Jet
 from sarrus.multibody.rotations import quaternion_matrix, quaternion_spin
 from sarrus.multibody.scalars import as_casadi
@@ -34,7 +34,7 @@ class MovedFrames:
     ``turn`` are the columns of its rotation, ``spin`` is its angular velocity.
     """
 
-    frames: JetFrames
+    frames: BodyFrames
     name: str
     body: str
     position: Jet
@@ -43,7 +43,7 @@ class MovedFrames:
 
     @classmethod
     def on(
-        cls, frames: JetFrames, name: str, body: str, pose: Pose, motion: Motion, t: ca.SX, label: Label
+        cls, frames: BodyFrames, name: str, body: str, pose: Pose, motion: Motion, t: ca.SX, label: Label
     ) -> MovedFrames:
         """Return frames with one that is where a function of time puts it, as seen from a pose on a body."""
         position, quaternion = pose_at(motion, t, label)
@@ -85,10 +85,6 @@ class MovedFrames:
             return self.frames.turning(body)
         carried, own = self.frames.turning(self.body), self._along(self.spin)
         return Jet(carried.value, carried.rate + own.value, carried.bias + own.rate)
-
-    def seen_from(self, body: str) -> JetFrames:
-        """Not asked for: closures are seen from their carrier before a frame moves."""
-        raise NotImplementedError
 
     def _along(self, vector: Jet) -> Jet:
         """Return the jet of a vector given in axes of the body."""

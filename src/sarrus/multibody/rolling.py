@@ -32,7 +32,7 @@ from functools import cached_property
 import casadi as ca
 
 from sarrus.mechanism.rolling import Rolling, RollingRows
-from sarrus.multibody.frames import JetFrames
+from sarrus.multibody.frames import BodyFrames
 from sarrus.multibody.jet import Jet, constant, dot, vertcat
 from sarrus.multibody.kinematics import cross
 
@@ -48,7 +48,7 @@ class RollingFrame:
     """
 
     rolling: Rolling
-    frames: JetFrames
+    frames: BodyFrames
 
     @cached_property
     def normal(self) -> Jet:
@@ -181,7 +181,7 @@ class RollingFrame:
         return [directions[row]() for row in rows]
 
 
-def rolling_residual(part: RollingRows, frames: JetFrames) -> Jet:
+def rolling_residual(part: RollingRows, frames: BodyFrames) -> Jet:
     """Return the jet of the rows of a part; that of slips has rates and biases, and no value."""
     frame = RollingFrame(part.rolling, frames)
     if part.holonomic:
