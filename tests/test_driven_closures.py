@@ -188,11 +188,26 @@ def test_a_run_ends_where_its_motion_leads_beyond_what_the_loops_reach(
     assert last - options.get("dt", 1e-6) - 1e-12 < run.t[-1] < last + 1e-12
 
 
-def test_a_motion_that_jumps_leads_nowhere_that_the_loops_do_not_reach() -> None:
-    system = sr.System(four_bar(lambda t: 1.0 + t + ca.if_else(t > 0.5, 0.3, 0.0)))
+@pytest.mark.parametrize("size", [0.3, -2e-3])
+@pytest.mark.parametrize("options", [{}, {"dt": 1e-3}], ids=["adaptive", "RK4"])
+def test_a_motion_that_jumps_is_named(options, size: float) -> None:
+    course = four_bar(lambda t: 1.0 + t + 0.1 * ca.sin(30 * t) + ca.if_else(t > 0.7123, size, 0.0))
+    system = sr.System(course)
     q = system.assemble([1.0, -0.5, 1.5]).q
-    run = sr.simulate(system, q, system.project_velocity(q, np.zeros(3)), duration=1.0, throw=False)
-    assert run.status is not sr.Status.NOT_ACHIEVABLE
+    run = sr.simulate(
+        system, q, system.project_velocity(q, np.zeros(3)), duration=1.0, throw=False, **options
+    )
+    assert run.status is sr.Status.INACCURATE
+    assert f"'motor' jumps by {abs(size):g} at t = 0.7123 s" in run.message
+
+
+def test_motions_with_kinks_do_not_jump() -> None:
+    """A piecewise linear course has velocities that jump, and no position that does."""
+    system = sr.System(four_bar(lambda t: 1.0 + ca.fabs(t - 0.4123)))
+    q = system.assemble([1.4, -0.5, 1.5]).q
+    run = sr.simulate(system, q, system.project_velocity(q, np.zeros(3)), duration=1.0)
+    assert run.status.ok
+    np.testing.assert_allclose(run.q[:, 0], 1.0 + np.abs(run.t - 0.4123), atol=1e-9)
 
 
 def test_a_table_drives_as_its_function_does() -> None:

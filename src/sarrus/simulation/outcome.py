@@ -19,6 +19,7 @@ from sarrus.simulation import jamming
 from sarrus.simulation.beyond_reach import beyond_reach
 from sarrus.simulation.geometry_log import NONE
 from sarrus.simulation.integration import Integration
+from sarrus.simulation.leaps import first_leap
 from sarrus.simulation.limits import find_limit_crossings, has_limits, limit_met
 from sarrus.simulation.quantities import RunRows
 from sarrus.simulation.records import EventRecord
@@ -81,14 +82,16 @@ def trajectory_of(loop: Integration, seconds: float, failure: Exception | None) 
                 f"only, {LAWS:g} is usual: take a smaller dt, or fewer contacts at a time"
             )
             trajectory = trajectory.revised(status=Status.INACCURATE, message=message)
+    motion = trajectory.t, trajectory.q, trajectory.v, trajectory.a
+    if status in (Status.OK, Status.EVENT) and (leap := first_leap(s, *motion)) is not None:
+        trajectory = trajectory.revised(status=Status.INACCURATE, message=leap.message)
     if not has_limits(s):
         return trajectory
-    state = trajectory.t, trajectory.q, trajectory.v, trajectory.a
     if loop.touches is None:
-        return trajectory.revised(limit_crossings=find_limit_crossings(s, *state))
+        return trajectory.revised(limit_crossings=find_limit_crossings(s, *motion))
     if not loop.phased:  # stops are kept to rounding, but for those that the run began beyond
-        return trajectory.revised(limit_crossings=find_limit_crossings(s, *(array[:1] for array in state)))
-    beyond = find_limit_crossings(s, *state, slack=KEPT)
+        return trajectory.revised(limit_crossings=find_limit_crossings(s, *(array[:1] for array in motion)))
+    beyond = find_limit_crossings(s, *motion, slack=KEPT)
     met = [limit_met(s, time, stop) for time, stop in loop.touches.hits]
     return trajectory.revised(limit_crossings=tuple(sorted((*beyond, *met), key=lambda one: one.time)))
 
