@@ -114,6 +114,11 @@ def model(name: str) -> sr.System:
             path = Path(folder, "model.xml")
             path.write_text(WITH_ACTIVATIONS)
             return sr.System(sr.load(path))
+    if name == "winding":
+        mechanism = sr.load(MODELS / "five_bar.xml")
+        numbers = {"torque_constant": 0.04, "resistance": 0.5, "inductance": 0.02, "gear": -30.0}
+        mechanism.add_motor("wound", mechanism.velocity_names[0], **numbers, current_limits=(-5.0, 5.0))
+        return sr.System(mechanism)
     if name == "sleigh":
         return sr.System.from_lagrangian(
             nq=3,
@@ -137,6 +142,8 @@ def start_of(system: sr.System, name: str) -> tuple[np.ndarray, np.ndarray]:
     """Return a state on the constraints that moves."""
     if name in ("parameters", "sensors"):
         q = np.array(system.mechanism.keyframes["symmetric"].q)
+    elif name == "winding":
+        q = np.append(system.mechanism.keyframes["symmetric"].q, 0.3)
     elif name in ("activations", "sleigh", "driven"):
         q = np.array(system.neutral())
     else:

@@ -128,6 +128,20 @@ def test_a_filter_follows_its_exact_solution() -> None:
     assert run.v[-1, 0] == pytest.approx(v, abs=1e-9)
 
 
+def test_limits_of_the_force_do_not_clip_what_a_filter_follows() -> None:
+    """The force is held at 2 N, the filter goes on to its control of 5."""
+    mechanism = sr.Mechanism("cart", gravity=(0, 0, 0))
+    mechanism.add_body("b", 2.0, [0, 0, 0], np.eye(3))
+    mechanism.add_joint("x", "prismatic", "world", "b", axis=(1, 0, 0))
+    mechanism.add_actuator("m", "x", force_limits=(-2.0, 2.0), activation=Activation("filter", 0.1))
+    mechanism.add_actuator("n", "x", force_limits=(-1.0, 3.0))
+    system = sr.System(mechanism)
+    run = sr.simulate(system, [0, 0], duration=0.5, control=lambda q, v, t: [5.0, 9.0], rtol=1e-10)
+    assert run.q[-1, 1] == pytest.approx(5.0 * (1 - np.exp(-5.0)), abs=1e-8)
+    np.testing.assert_allclose(run.u, [[5.0, 3.0]] * len(run.t), rtol=0)
+    np.testing.assert_allclose(run.a[-1], (2.0 + 3.0) / 2.0, rtol=1e-12)
+
+
 def test_the_linear_model_has_activations_as_states(loaded: tuple[mujoco.MjModel, sr.System]) -> None:
     """Its columns are central differences of the rates of the whole state."""
     _, system = loaded
@@ -179,13 +193,11 @@ def test_what_knows_no_activations_says_so(loaded: tuple[mujoco.MjModel, sr.Syst
     calls = [
         lambda: sr.simulate(system, q, duration=0.1, method="rodas5p", progress=False),
         lambda: sr.simulate(system, q, duration=0.1, coordinates="partition", progress=False),
-        lambda: sr.linearize_along(system, q[None], v[None]),
-        lambda: sr.sensitivity.step_derivatives(system, q, v, dt=1e-3),
+        lambda: system.inverse_dynamics(q, v, v),
         lambda: sr.parametrize(system, q),
         lambda: sr.equilibrium(system, q, hold=True),
         lambda: sr.control.ProjectedInverseDynamics(system, ["j", "k"], [0.0, 0.0]),
-        lambda: sr.sensitivity.motion_derivatives(system, q, v, duration=0.1, dt=1e-2),
-        lambda: sr.sensitivity.equilibrium_derivatives(system, q),
+        lambda: sr.sensitivity.eigenvalue_derivatives(system, q),
     ]
     for call in calls:
         with pytest.raises(

@@ -23,7 +23,7 @@ NAMES = (
     "parameters",
     "sensors",
 )
-OTHERS = ("activations", "sleigh", "driven")
+OTHERS = ("activations", "winding", "sleigh", "driven")
 
 
 @pytest.mark.parametrize("name", [*NAMES, *OTHERS])

@@ -178,6 +178,20 @@ SNIPPETS: dict[str, tuple[str, str, str]] = {
         "actuator",
         "u",
     ),
+    "dcmotor": (
+        on_pair(
+            '<actuator><dcmotor name="u" joint="j" motorconst="1" resistance="1" inductance="1"/></actuator>'
+        ),
+        "actuator",
+        "u",
+    ),
+    "dcmotor-more": (
+        on_pair(
+            '<actuator><dcmotor name="u" joint="j" motorconst="1" resistance="1" cogging="1 3"/></actuator>'
+        ),
+        "actuator",
+        "u",
+    ),
     "integrator": (
         on_pair('<actuator><intvelocity name="u" joint="j" kp="1" actrange="-1 1"/></actuator>'),
         "actuator",

@@ -45,6 +45,7 @@ def main() -> None:
     save(bicycle_picture(), "bicycle.png", dpi=90)
     save(reactions_picture(), "reactions.png", dpi=90)
     save(drives_picture(), "drives.png", dpi=90)
+    save(windings_picture(), "windings.png", dpi=90)
     save(synthesis_picture(), "synthesis.png", dpi=90)
     page = computed("linkages")
     beside((page["path"].plot(pose=60), page["angle"].plot()), "linkages.png", dpi=75)
@@ -229,6 +230,25 @@ def drives_picture() -> Figure:
         axes.set_xlim(0, 360)
         axes.set_xticks(range(0, 361, 90))
         axes.set_xlabel("angle [°]")
+        dress(axes)
+    return figure
+
+
+def windings_picture() -> Figure:
+    """Draw current and speed of the pump of the page on drives as it starts, with and without a limit."""
+    space = computed("drives", "chopped")
+    figure = new_figure(10.0, 3.2)
+    current, speed = figure.subplots(1, 2)
+    for k, (label, run) in enumerate((("no limit", space["free"]), ("limit of 15 A", space["chopped"]))):
+        current.plot(1000 * run.t, run.currents["motor"], color=colour(k), label=label)
+        speed.plot(1000 * run.t, run.v[:, 0], color=colour(k))
+    current.set_ylabel("current [A]")
+    speed.set_ylabel("speed of the crank [rad/s]")
+    current.legend(frameon=False, fontsize=8)
+    for axes in (current, speed):
+        axes.set_xlabel("time [ms]")
+        axes.set_xlim(0, 50)
+        axes.axhline(0.0, color=FAINT, linewidth=0.8)
         dress(axes)
     return figure
 

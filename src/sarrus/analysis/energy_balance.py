@@ -15,7 +15,7 @@ from sarrus.base.errors import ArgumentError, check_is
 from sarrus.base.later import later
 from sarrus.dynamics.contact_state import touch_names, touch_rows, touching_of
 from sarrus.dynamics.system import System
-from sarrus.multibody.powers import actuator_drives, element_powers
+from sarrus.multibody.powers import actuator_drives, element_powers, magnetic_fields
 from sarrus.simulation.trajectory import Trajectory
 
 if TYPE_CHECKING:
@@ -35,13 +35,14 @@ _AGREE = 1e-3
 class EnergyBalance:
     """Energy of a motion against the work of all that acts on it; ``print`` shows it as a table.
 
-    T(t) + V(t) − T(0) − V(0) = Σ work + residual. Springs and gravity are in V.
+    T(t) + V(t) − T(0) − V(0) = Σ work + residual. Springs, gravity and the field of windings are in V.
 
     Attributes
     ----------
     name : name of the system. t : times (T,) [s] of the samples, twice where the motion jumps.
     energy : change of kinetic and potential energy (T,) [J], as the run recorded it.
     kinds, names : (n,) what acts: "actuator", "actuator limits", "joint damping", "damper", "force" by their names;
+        "source" (what drives give to motors with inductance) and "winding" (heat of these);
         "inputs" and "passive force" of own equations; "constraint" (closures that move, nonholonomic rows that do);
         "contact", "stop", "dry friction"; "impact", all of them, of what hits and what closes; "driven bodies";
         "applied", the ``force`` that was given to the run, and what a formulation adds.
@@ -125,10 +126,17 @@ def energy_balance(trajectory: Trajectory) -> EnergyBalance:
     e, t = s.equations, trajectory.t
     keys = list(_elements(s, ca.SX.sym("multipliers", s.nc)))
     values = _evaluated(s, trajectory)
-    cuts = np.cumsum([len(keys), s.nu, s.nu, 1, 1])
-    own, speeds, torques, rest, rate, size = np.split(values, cuts, axis=1)
+    fields = [] if s.mechanism is None else list(magnetic_fields(s.model.symbolic_mechanism(), e))
+    cuts = np.cumsum([len(keys), s.nu, s.nu, 1, 1, 1, len(fields)])
+    own, speeds, torques, rest, rate, size, stored, filling = np.split(values, cuts, axis=1)
     rest, moved = rest[:, 0], rate[:, 0] - own.sum(axis=1) - rest[:, 0]
     columns = [(kind, name, power, *integral(t, power)) for (kind, name), power in zip(keys, own.T)]
+    for name, energy, power in zip(
+        fields, stored.T, filling.T
+    ):  # which jumps where a limit of the current begins
+        k = keys.index(("source", name))
+        done, off = integral(t, own[:, k] - power)
+        columns[k] = ("source", name, own[:, k], done + (energy - energy[0]), off)
 
     contacts, rest, explained = _contacts(s, trajectory, rest)
     columns += contacts
@@ -252,7 +260,10 @@ def _elements(system: System, multipliers: ca.SX) -> dict[tuple[str, str], ca.SX
 
 
 def _evaluated(system: System, trajectory: Trajectory) -> Array:
-    """Return powers, speeds and torques of actuators, what is left of M a + h, dE/dt and a size, by columns."""
+    """Return powers, speeds and torques of actuators, what is left of M a + h, dE/dt and a size, by columns.
+
+    Behind these come energies of windings and the powers that go into them.
+    """
     e = system.equations
 
     def expressions(a: ca.SX, multipliers: ca.SX) -> dict[str, ca.SX]:
@@ -266,7 +277,10 @@ def _evaluated(system: System, trajectory: Trajectory) -> Array:
         own = system.mechanism is None
         drives = (e.actuation.T @ e.v, e.u) if own else actuator_drives(system.model.symbolic_mechanism(), e)
         powers = ca.vertcat(ca.SX(0, 1), *_elements(system, multipliers).values())
-        return {"powers": ca.vertcat(powers, *drives, rest, rate, ca.dot(size, ca.fabs(e.v)))}
+        fields = {} if own else magnetic_fields(system.model.symbolic_mechanism(), e)
+        stored, filling = ([pair[k] for pair in fields.values()] for k in (0, 1))
+        sums = rest, rate, ca.dot(size, ca.fabs(e.v))
+        return {"powers": ca.vertcat(powers, *drives, *sums, *stored, *filling)}
 
     native = system.compiled.named("powers", expressions, {"a": system.nv, "multipliers": system.nc})
     count = len(trajectory.t)

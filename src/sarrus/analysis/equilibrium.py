@@ -22,6 +22,7 @@ from sarrus.dynamics.manifold import closed_start
 from sarrus.dynamics.rigidity import look
 from sarrus.dynamics.system import System
 from sarrus.linalg.ranked import ROUNDING, ranked
+from sarrus.mechanism.elements import Winding
 
 # Weight of the force to be held against the size of the inputs, where their limits are in the way.
 _HOLD = 1e6
@@ -178,7 +179,10 @@ def _answer(system: System, result: Equilibrium, hold: bool, touching: bool, thr
 
 
 def _start(system: System, q: Array, u: ArrayLike | None) -> Array:
-    """Return q with activations at rest: a filter's is its control, an integrator's stays, if its control is zero."""
+    """Return q with activations at rest: a filter's is its control, an integrator's stays, if its control is zero.
+
+    The current of a winding is u / R, or the limit that its drive holds it at.
+    """
     e = system.equations
     if e.drift is None:
         return q
@@ -189,11 +193,14 @@ def _start(system: System, q: Array, u: ArrayLike | None) -> Array:
         x[e.nq - e.activations : e.nq] -= np.divide(
             now.rate, falls, out=np.zeros_like(falls), where=falls != 0.0
         )
-    moving = np.abs(activations_of(system, x).rate) > 1e-12
-    if moving.any():
-        name = now.names[int(moving.argmax())]
+    for name, actuator in system.mechanism.actuators.items() if system.mechanism else ():
+        if isinstance(actuator.activation, Winding) and actuator.activation.limits is not None:
+            place = e.coordinate_names.index(f"{name}.current")
+            x[place] = np.clip(x[place], *actuator.activation.limits)
+    moves = activations_of(system, x).moving(x[e.nq - e.activations : e.nq], 1e-12)
+    if moves is not None:
         raise SolveError(
-            f"{system.name}: {name!r} moves under these inputs, so nothing is at rest", element=name
+            f"{system.name}: {moves!r} moves under these inputs, so nothing is at rest", element=moves
         )
     return x[: e.nq]
 

@@ -17,6 +17,7 @@ from sarrus.analysis.mobility import mobility
 from sarrus.analysis.reduction import Reduction
 from sarrus.base.arrays import Array
 from sarrus.base.status import Status
+from sarrus.dynamics.activations import driving_matrix
 from sarrus.mechanism.joint import Joint
 from sarrus.mechanism.mechanism import Mechanism
 from sarrus.mechanism.report import Outcome
@@ -225,7 +226,8 @@ def _mobility(system: System) -> Table:
         return table
     here = mobility(system, closed.q, contacts=not system.touching_geometries)
     table.add_row("rows", f"{system.nc} of rank {here.rank}")
-    driven = int(np.linalg.matrix_rank(here.motions.T @ system.actuation_matrix(here.q))) if system.nu else 0
+    reach = here.motions.T @ driving_matrix(system, here.q, np.zeros(system.nv))
+    driven = int(np.linalg.matrix_rank(reach)) if system.nu else 0
     passive = f", of which the actuators drive {driven}" if 0 < driven < here.dof else ""
     table.add_row("degrees of freedom", f"{here.dof}{passive}")
     if 0 < here.dof < system.nv:

@@ -45,6 +45,7 @@ class ComputedTorque(Law):
         **limits: Any,
     ) -> None:
         check_is(type(self).__name__, system, System)
+        system.without_activations("control laws")
         names = [coordinates] if isinstance(coordinates, str) else list(coordinates)
         settings = Settings()
         demand = Task(names, reference, stiffness, damping).demand(system, settings, "motion")

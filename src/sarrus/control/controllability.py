@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import check_is
+from sarrus.dynamics.activations import driving_matrix
 from sarrus.dynamics.inverse_dynamics import constraint_rank
 from sarrus.dynamics.system import System
 from sarrus.linalg import dense
@@ -57,7 +58,7 @@ def controllability(
     jacobian = system.constraint_jacobian(q, velocity, t)
     rank = constraint_rank(system.workspace(), q, velocity, t, jacobian)
     basis = at_rank(jacobian, rank).null
-    actuation = system.actuation_matrix(q, velocity)
+    actuation = driving_matrix(system, q, velocity)
     reach = ranked(basis.T @ actuation, ROUNDING * dense.norm(actuation))
     lost, found, dof = basis @ reach.left_null, reach.rank, basis.shape[1]
     return Controllability(

@@ -231,6 +231,7 @@ def extend(
     the guess.
     """
     check_is("extend", system, System)
+    system.without_activations("relations")
     q0 = system.normalized(q)
     v0 = system.checked(np.zeros(system.nv) if v is None else v, system.nv, "v")
     traced, y0 = trace_relation(system, relation, q0, t, v0)

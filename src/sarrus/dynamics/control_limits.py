@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 def control_bounds(system: Evaluations) -> Array:
     """Return (lower, upper) rows of u: its own limits, and where a motor without bias reaches a limit of force.
 
-    Limits of the force of a servo depend on its place and speed; they act in the equations, as all of these do.
+    Limits of the force of a servo depend on its place and speed, those behind an activation on its state; they act in
+    the equations, as all of these do.
     """
     key = "bounds", *system.parameters.values()
     return system.model.remember(key, lambda: _control_bounds(system))
@@ -33,7 +34,7 @@ def _control_bounds(system: Evaluations) -> Array:
     alone = _driven_alone(mechanism)
     for k, actuator in enumerate(mechanism.actuators.values()):
         found = [actuator.limits] if actuator.limits else []
-        if actuator.gain and not _varies(actuator):
+        if actuator.gain and not _varies(actuator) and actuator.activation is None:
             found += _scaled(actuator.force_limits, actuator.gain)
             if actuator.name in alone:
                 name, gear = alone[actuator.name]

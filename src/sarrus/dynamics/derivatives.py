@@ -91,9 +91,10 @@ def _outputs(system: Evaluations, a: ca.SX, multipliers: ca.SX) -> dict[str, ca.
 
 @dataclass(frozen=True, eq=False)
 class Terms:
-    """Derivatives by z of F = M a + h − k − S u − C − τ − Aᵀλ, of G = A a + γ and of r = N v, and M, A themselves.
+    """Derivatives by z of F = M a + h − k − S u − C − τ − Aᵀλ, of G = A a + γ and of r = q̇, and M, A themselves.
 
     Coordinates count as they are, unit quaternions or not: the stages of a step leave them a little longer than one.
+    ``drift`` is d of q̇ = N v + d where actuators have activations, else None.
     """
 
     mass: Array
@@ -101,6 +102,7 @@ class Terms:
     force: Array
     bias: Array
     rate: Array
+    drift: Array | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,11 +149,12 @@ def _terms(system: Evaluations, a: ca.SX, multipliers: ca.SX) -> dict[str, ca.SX
         e.quaternions and e.tree is not None
     ):  # at stages their length is not one, and M a + h is no recursion's
         force += e.mass_matrix @ a + e.bias_force - _inertial_force(system, a)
-    return {
+    out = {
         "mass": e.mass_matrix,
         "jacobian": e.jacobian,
-        **_by_variables(system, {"force": force, "bias": bias, "rate": e.rate}),
+        **_by_variables(system, {"force": force, "bias": bias, "rate": e.whole_rate}),
     }
+    return out if e.drift is None else out | {"drift": e.drift}
 
 
 def _row_terms(system: Evaluations, w: ca.SX, mu: ca.SX) -> dict[str, ca.SX]:

@@ -123,11 +123,20 @@ class Evaluations(Described):
     def saturated(
         self, q: ArrayLike, v: ArrayLike, u: ArrayLike | None = None, t: float = 0.0
     ) -> tuple[str, ...]:
-        """Return the names of the actuators whose force a limit holds, so that it does not follow u as S says."""
+        """Return the names of the actuators whose force a limit holds, so that it does not follow u as S says.
+
+        Of motors with inductance those whose current does not follow u, because a limit holds either of the two.
+        """
         if self.mechanism is None or not self.mechanism.has_limits:
             return ()
         lost = self.evaluate("input_jacobian", q, v, u, t)["input_jacobian"] != self.actuation_matrix(q, v)
-        return tuple(name for name, held in zip(self.actuator_names, lost.any(axis=0)) if held)
+        limited = {name for name, held in zip(self.actuator_names, lost.any(axis=0)) if held}
+        currents = self.mechanism.current_names
+        if currents:
+            follows = self.evaluate("drift_jacobian", q, v, u, t)["drift_jacobian"]
+            places = {name.rpartition(".")[0]: self.coordinate_names.index(name) for name in currents}
+            limited |= {motor for motor, place in places.items() if not follows[place].any()}
+        return tuple(name for name in self.actuator_names if name in limited)
 
     def constraint_residual(self, q: ArrayLike, t: float = 0.0) -> Array:
         """Return φ(q, t) (nh,), the residual of the holonomic constraints [m, rad]."""
@@ -150,19 +159,24 @@ class Evaluations(Described):
         return float(self.evaluate("kinetic_energy", q, v, t=t)["kinetic_energy"][0, 0])
 
     def potential_energy(self, q: ArrayLike, t: float = 0.0) -> float:
-        """Return the potential energy of gravity and springs [J]; ``t`` as in `mass_matrix`."""
+        """Return the energy of gravity, springs and the windings of motors [J]; ``t`` as in `mass_matrix`."""
         return float(self.evaluate("potential_energy", q, t=t)["potential_energy"][0, 0])
 
     def coordinate_rate(self, q: ArrayLike, v: ArrayLike) -> Array:
         """Return q̇ = N(q) v (nq,)."""
         return self.evaluate("rate", q, v)["rate"][:, 0]
 
-    def activation_rate(self, q: ArrayLike, u: ArrayLike | None = None) -> Array:
-        """Return ẇ of the activations of the actuators, the last coordinates, at controls u; empty without any."""
+    def activation_rate(
+        self, q: ArrayLike, u: ArrayLike | None = None, v: ArrayLike | None = None, t: float = 0.0
+    ) -> Array:
+        """Return ẇ of the activations of the actuators, the last coordinates, at controls u; empty without any.
+
+        The rate of a current [A/s] depends on v, by default zero, through the voltage that turning induces.
+        """
         e = self.equations
         if e.drift is None:
             return np.zeros(0)
-        return self.evaluate("drift", q, None, u)["drift"][e.nq - e.activations :, 0]
+        return self.evaluate("drift", q, v, u, t)["drift"][e.nq - e.activations :, 0]
 
     def without_activations(self, what: str) -> None:
         """Raise `ArgumentError` where actuators have activations, which ``what`` does not know."""
@@ -172,7 +186,7 @@ class Evaluations(Described):
             raise ArgumentError(
                 f"{self.name}: {what} know no activations yet ({', '.join(names)}): take a system of "
                 "mechanism.without_activation(), whose actuators act at once",
-                element=names[0].removesuffix(".activation"),
+                element=names[0].rpartition(".")[0],
             )
 
     def without_touches(self, what: str) -> None:

@@ -56,8 +56,10 @@ def inverse_dynamics(
     takes; u and r are those that miss it least. INCONSISTENT where v or a go into a plane. Where
     nothing is closed and there is no dry friction, ``result.contacts`` is None. q below a plane by more than 1e-5
     lengths is an `ArgumentError`, and so are contacts between geometries without closed form, which runs
-    alone know; ``contacts=False`` leaves all of them out.
+    alone know; ``contacts=False`` leaves all of them out. So are activations of actuators, currents of motors with
+    inductance among them: with these no u gives an acceleration, for the force is that of the state.
     """
+    system.without_activations("inverse dynamics")
     q = system.normalized(q)
     jacobian, acceleration = system.constraint_jacobian(q, v, t), system.checked(a, system.nv, "a")
     non_ideal = system.evaluate("non_ideal", q, v, t=t)["non_ideal"][:, 0]

@@ -14,8 +14,10 @@ _OF_VELOCITIES = {"prismatic": ("m/s",), "spherical": ("rad/s",) * 3, "free": ("
 
 
 def coordinate_units(system: Described) -> tuple[str, ...]:
-    """Return the unit of each coordinate: m, rad, 1 for the entries of quaternions, empty where unknown."""
-    return _units(system, _OF_COORDINATES, ("rad",), system.nq)
+    """Return the unit of each coordinate: m, rad, 1 for the entries of quaternions, A of currents, else empty."""
+    units = _units(system, _OF_COORDINATES, ("rad",), system.nq)
+    currents = system.mechanism.current_names if system.mechanism else ()
+    return tuple("A" if name in currents else unit for name, unit in zip(system.coordinate_names, units))
 
 
 def velocity_units(system: Described) -> tuple[str, ...]:

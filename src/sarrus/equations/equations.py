@@ -62,14 +62,16 @@ class Touch:
 class Equations:
     """Expressions over the symbols q, v, u, t and the parameters p (columns of CasADi SX).
 
-    M(q) a + h(q, v) = k(q, v, t) + s(q, v, u) + τ + Aᵀλ, φ(q, t) = 0, ψ(q, v, t) = 0, A a + γ = 0, q̇ = N v + d(q, u).
+    M(q) a + h(q, v) = k(q, v, t) + s(q, v, u) + τ + Aᵀλ, φ(q, t) = 0, ψ(q, v, t) = 0, A a + γ = 0,
+    q̇ = N v + d(q, v, u, t).
 
     The first ``nh`` rows of ψ, A and γ are the derivatives of the holonomic rows φ; the others are
     nonholonomic, with A = ∂ψ/∂v. ``non_ideal`` is Udwadia and Kalaba's C(q, v, t), the part of the
     constraint force that does work. ``conservative`` says that T + V is constant in free motion.
 
     ``input_force`` is s, what the actuators add to k: S u where they have neither limits nor activations, with S the
-    ``actuation``. ``drift`` is d, the rates of the last ``activations`` coordinates, which have no velocity.
+    ``actuation``. ``drift`` is d, the rates of the last ``activations`` coordinates, which have no velocity: currents
+    of windings among them, whose rates depend on v.
 
     The rows of a constraint that comes and goes are multiplied by its parameter "active.NAME", so that they are zero
     rows while it is off, and tangential rows of contacts by "stick.NAME" too; see `sarrus.contacts.activity`.
@@ -126,6 +128,11 @@ class Equations:
     def input_jacobian(self) -> ca.SX:
         """∂s/∂u (nv × nu): S, without what limits keep from acting."""
         return ca.jacobian(self.input_force, self.u)
+
+    @property
+    def drift_jacobian(self) -> ca.SX:
+        """∂d/∂u (nq × nu), without what limits keep from following."""
+        return ca.SX(self.nq, self.nu) if self.drift is None else ca.jacobian(self.drift, self.u)
 
     @property
     def whole_rate(self) -> ca.SX:

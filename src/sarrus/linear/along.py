@@ -56,20 +56,20 @@ def linearize_along(
     The coordinates y = R q are chosen at the first state and stay, so that the models fit together, as a regulator
     along a motion or an implicit method needs them. Redundant rows and massless bodies are as in `linearize_at`.
     Where rows are clearly independent a model costs a few evaluations of forward dynamics, by code that is compiled
-    once for these coordinates; other states take the general algebra, with the same result. ``contacts`` is as in
-    `linearize_at`, but that joints with dry friction are an `ArgumentError`.
+    once for these coordinates; other states take the general algebra, with the same result. With activations of
+    actuators, currents of windings among them, the models are those of `linearize_at` one by one, at its cost.
+    ``contacts`` is as in `linearize_at`, but that joints with dry friction are an `ArgumentError`.
 
     Raises
     ------
     ArgumentError
         The first state is not on the constraints, arrays do not fit, joints have dry friction, or the system has
-        nonholonomic rows.
+        nonholonomic rows; with activations, coordinates that are mixtures ("tangent-space", "null-space").
     SolveError
         Something touches at a state; a state is singular, inconsistent or without acceleration, or the coordinates
         fail there; its index and time are given.
     """
     check_is("linearize_along", system, System)
-    system.without_activations("linear models along a motion")
     if system.nc > system.nh:
         raise ArgumentError(
             f"{system.name} has nonholonomic constraints; call linearize_at at each state",
@@ -98,6 +98,8 @@ def linearize_along(
         coordinates=coordinates,
         contacts=False,
     )
+    if system.equations.activations:
+        return _one_by_one(system, first, states)
     n, nu = first.B.shape
     out, clear = StraightLine(system, first)(*states)
     left = np.flatnonzero(~clear)
@@ -109,6 +111,38 @@ def linearize_along(
         E=read_only(out[:, :, n + nu].copy()),
         affine=read_only(out[:, :, n + nu + 1].copy()),
         t=read_only(times.copy()),
+        names=first.names,
+        input_names=first.input_names,
+    )
+
+
+def _one_by_one(
+    system: System, first: LinearSystem, states: tuple[Array, Array, Array, Array]
+) -> LinearModels:
+    """Return the models of `linearize_at` at every state, in the coordinates of the first."""
+    if not first.coordinate_indices:
+        raise ArgumentError(
+            f"{system.name}: models along a motion with activations are in coordinates of the mechanism; give their "
+            "names, or 'partition'",
+            element="coordinates",
+        )
+    found = [first]
+    for k, (q, v, u, t) in enumerate(zip(*states)):
+        try:
+            if k:
+                found.append(
+                    linearize_at(
+                        system, q, v, u, t=float(t), coordinates=list(first.coordinates), contacts=False
+                    )
+                )
+        except (SolveError, ArgumentError) as error:
+            raise SolveError(f"state {k} (t = {t:g}): {error}", element=error.element) from error
+    return LinearModels(
+        **{
+            name: read_only(np.array([getattr(one, name) for one in found]))
+            for name in ("A", "B", "E", "affine")
+        },
+        t=read_only(states[3].copy()),
         names=first.names,
         input_names=first.input_names,
     )

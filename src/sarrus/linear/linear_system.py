@@ -18,7 +18,7 @@ from sarrus.base.later import later
 from sarrus.base.notebook import heading, preformatted, table
 from sarrus.base.numbers import real_array
 from sarrus.dynamics.system import System
-from sarrus.dynamics.units import velocity_units
+from sarrus.dynamics.units import coordinate_units, velocity_units
 from sarrus.linalg.dense import product
 from sarrus.linalg.ranked import ranked
 from sarrus.linear.neutral import Staircase, stable, staircase
@@ -103,7 +103,7 @@ class LinearSystem:
         of_v = velocity_units(self.system)
         units = [of_v[i].removesuffix("/s") for i in self.coordinate_indices]
         known = (*units, *(of_v[i] for i in self.velocity_indices))
-        return (*known, *("",) * (len(self.names) - len(known)))
+        return (*known, *coordinate_units(self.system)[self.system.nq - len(self.names) + len(known) :])
 
     @property
     def output_units(self) -> tuple[str, ...]:

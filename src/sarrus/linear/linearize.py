@@ -12,6 +12,7 @@ from sarrus.base.errors import ArgumentError, check_is
 from sarrus.base.numbers import real_array
 from sarrus.coordinates.choices import PARTITION, Coordinates
 from sarrus.coordinates.relation import Relation
+from sarrus.dynamics.activations import activations_of
 from sarrus.dynamics.closed_state import require_rest
 from sarrus.dynamics.contact_state import takes_part
 from sarrus.dynamics.system import System
@@ -61,9 +62,9 @@ def linearize(
         system, q, still, u, t=t, tau=tau, coordinates=coordinates, outputs=outputs, contacts=False
     )
     a = np.asarray(system.forward_dynamics(model.q, still, model.u, t, tau, contacts=False).a)
-    moving = np.abs(system.activation_rate(model.q, model.u)) > 1e-9
-    if moving.any():
-        name = model.names[len(model.names) - len(moving) + int(moving.argmax())]
+    x = system.pack(model.q, None, model.u, t)
+    name = activations_of(system, x).moving(model.q[system.nq - system.equations.activations :], 1e-9)
+    if name is not None:
         raise ArgumentError(
             f"{system.name}: {name!r} moves under these inputs: q is no equilibrium. Find one with "
             "sr.equilibrium(system, q, u), or use sr.linearize_at",

@@ -55,10 +55,11 @@ def linearize_at(
 ) -> LinearSystem:
     """Return the exact first-order model of the motion at a state on the constraints, in independent coordinates.
 
-    d/dt x = affine + A δx + B δu + E δt with x = (y, ẏ), followed by the activations of actuators where there are any:
-    y = W N(q0)⁺(q − q0) as in `sr.parametrize`, so that entries of y that are coordinates of the mechanism keep their
-    meaning. Derivatives are exact (automatic differentiation of the equations at given a and λ, then one elimination),
-    no differences are taken. Spencer 2004, chapter 4 and appendix B; (B.5) there lacks a factor Kᵀ.
+    d/dt x = affine + A δx + B δu + E δt with x = (y, ẏ), followed by the activations of actuators where there are any,
+    currents of windings among them: y = W N(q0)⁺(q − q0) as in `sr.parametrize`, so that entries of y that are
+    coordinates of the mechanism keep their meaning. Derivatives are exact (automatic differentiation of the equations
+    at given a and λ, then one elimination), no differences are taken. Spencer 2004, chapter 4 and appendix B; (B.5)
+    there lacks a factor Kᵀ.
 
     Parameters
     ----------
@@ -119,11 +120,11 @@ def linearize_at(
     matrix = reduced.matrix
     by_state, by_control, by_activation = np.split(matrix[:, : n + nu + len(w.names)], [n, n + nu], axis=1)
     return LinearSystem(
-        A=read_only(w.states(np.hstack([by_state, by_activation]))),
+        A=read_only(w.states(np.hstack([by_state, by_activation]), reduced.tangent)),
         B=read_only(w.inputs(by_control)),
         C=read_only(c),
         D=read_only(np.zeros((len(c), nu))),
-        E=read_only(np.concatenate([matrix[:, -1], np.zeros(len(w.names))])),
+        E=read_only(w.times(matrix[:, -1], reduced.in_time)),
         affine=read_only(np.concatenate([*rates, w.rate])),
         names=(*names, *w.names),
         input_names=tuple(system.actuator_names),

@@ -34,12 +34,13 @@ class Chart:
 class Reduced:
     """The linear model of (y, η), and what it says about the whole mechanism.
 
-    ``tangent`` ((2 nv) × n): (N⁺δq, δv) for unit changes of (y, η); ``rates`` (2 nv × (n + nu + 1)): how (N⁺q̇, a)
-    change with (y, η), u and t. ``matrix`` (n × (n + nu + 1)): how (ẏ, η̇) change. ``left_null`` (nc × (nc − rank)):
-    combinations of rows of A that vanish.
+    ``tangent`` ((2 nv) × n): (N⁺δq, δv) for unit changes of (y, η), ``in_time`` (2 nv,) per second at given (y, η);
+    ``rates`` (2 nv × (n + nu + 1)): how (N⁺q̇, a) change with (y, η), u and t. ``matrix`` (n × (n + nu + 1)):
+    how (ẏ, η̇) change. ``left_null`` (nc × (nc − rank)): combinations of rows of A that vanish.
     """
 
     tangent: Array
+    in_time: Array
     rates: Array
     matrix: Array
     left_null: Array
@@ -118,6 +119,7 @@ def reduce(d: Derivatives, chart: Chart, v: Array) -> Reduced:
         velocities[:, -1:] += inner[:, count:]
     return Reduced(
         tangent=tangent,
+        in_time=np.concatenate([directions[:nv, count], along[:, count]]),
         rates=np.vstack([velocities, acceleration]),
         matrix=np.vstack([of_y, ydd]) + 0.0,  # no −0
         left_null=velocity.left_null,

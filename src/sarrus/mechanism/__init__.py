@@ -12,6 +12,7 @@ from sarrus.mechanism.elements import (
     Coupling,
     SpringDamper,
     UserForce,
+    Winding,
 )
 from sarrus.mechanism.joint import Joint
 from sarrus.mechanism.keyframe import Keyframe
@@ -53,6 +54,7 @@ __all__ = [
     "TendonPoint",
     "TendonTransmission",
     "UserForce",
+    "Winding",
     "Wrap",
     "stribeck",
 ]

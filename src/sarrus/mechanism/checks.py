@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sarrus.base.arrays import Array
-from sarrus.mechanism.elements import Activation, Function
+from sarrus.mechanism.elements import Activation, Function, Winding
 from sarrus.mechanism.faults import Label, fault
 from sarrus.mechanism.pose import check_range, numbers, scalar, vector
 from sarrus.mechanism.spline import Spline
@@ -169,15 +169,28 @@ def _one_or_several(value: Any, count: int, what: str, label: str) -> list[Any]:
     return values
 
 
-def activation(given: Any, label: str) -> Activation:
-    """Return activation dynamics: a known kind, a positive time constant of a filter, limits in order."""
+def activation(given: Any, label: str) -> Activation | Winding:
+    """Return activation dynamics: a known kind, a positive time constant of a filter, limits in order; or a winding."""
+    if isinstance(given, Winding):
+        return winding(given.inductance, given.resistance, given.limits, label)
     if not isinstance(given, Activation) or given.kind not in ("filter", "integrator"):
-        kinds = 'Activation("filter", time_constant) or Activation("integrator")'
+        kinds = 'Activation("filter", time_constant) or Activation("integrator") or a Winding'
         raise fault(label, f"activation must be {kinds}, got {given!r}")
     time = nonnegative(given.time_constant, "the time constant of its activation", label)
     if time == 0.0 and given.kind == "filter":
         raise fault(label, "the time constant of its activation must be positive, got 0")
     return Activation(given.kind, time, bounds(given.limits, "limits of its activation", label))
+
+
+def winding(inductance: Any, resistance: Any, limits: Any, label: str) -> Winding:
+    """Return a winding with positive inductance [H] and resistance [Ω], limits of the current in order."""
+    numbers = {"inductance": inductance, "resistance": resistance}
+    henry, ohm = (nonnegative(value, name, label) for name, value in numbers.items())
+    if henry == 0.0 or ohm == 0.0:
+        raise fault(
+            label, f"{'resistance' if henry else 'inductance'} of its winding must be positive, got 0"
+        )
+    return Winding(henry, ohm, bounds(limits, "current_limits", label))
 
 
 def static_coefficient(given: float | None, sliding: float, label: Label) -> float | None:

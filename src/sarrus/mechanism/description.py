@@ -31,6 +31,7 @@ from sarrus.mechanism.elements import (
     Shape,
     SpringDamper,
     UserForce,
+    Winding,
 )
 from sarrus.mechanism.faults import Label, check_name, fault, unknown
 from sarrus.mechanism.joint import Joint
@@ -181,9 +182,14 @@ class Description:
         return np.array([*joints, *states], dtype=float)
 
     @property
+    def current_names(self) -> tuple[str, ...]:
+        """Names of the coordinates that are currents [A] of windings, in their order."""
+        return tuple(a.activation_name for a in self._activated() if isinstance(a.activation, Winding))
+
+    @property
     def has_limits(self) -> bool:
         """Whether a control, an actuator or the actuators of a joint or tendon are limited."""
-        return any(a.limits or a.force_limits for a in self.actuators.values()) or any(
+        return any(a.limits or a.force_limits or _held(a) for a in self.actuators.values()) or any(
             limits is not None
             for limits in (
                 *(joint.actuator_force_limits for joint in self.joints()),
@@ -331,3 +337,8 @@ class Description:
             (self._scalar_coordinate(name, label), scalar(weight, f"weight of {name!r}", label))
             for name, weight in given.items()
         )
+
+
+def _held(actuator: Actuator) -> bool:
+    """Tell whether a drive holds the current of a winding within limits."""
+    return isinstance(actuator.activation, Winding) and actuator.activation.limits is not None

@@ -395,6 +395,25 @@ class Activation:
 
 
 @dataclass(frozen=True)
+class Winding:
+    """The winding of a motor between its voltage u and its force: a state i, the current [A], with a rate of its own.
+
+    L di/dt = u − R i − k ω, with the ``inductance`` L [H], the ``resistance`` R [Ω], ω the rate of the transmission and
+    k the gain of the actuator: what makes the current a force makes the rate a voltage, for power is conserved.
+
+    ``limits`` bound the current as the chopper of a drive does: where u would lead out of them the winding gets the
+    voltage R i + k ω instead, which holds the current, whatever that is, and u again as soon as that leads back in.
+    Nothing winds up.
+    Only the step that arrives at a limit may pass it, by its own advance, from where the current falls back with the
+    time L/R; the force has i within.
+    """
+
+    inductance: float
+    resistance: float
+    limits: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True)
 class Actuator:
     """An actuator: the scalar force (gain × u + bias), which its transmission makes a generalized force.
 
@@ -404,7 +423,8 @@ class Actuator:
     `sarrus.mechanism.transmissions`. The rate is what the force works on. With ``gain_slopes`` the gain is
     gain + gain_slopes[0] × length + gain_slopes[1] × rate. ``limits`` bound the control u,
     ``force_limits`` the force gain × u + bias; both act wherever u enters the equations. With an ``activation`` its
-    state w takes the place of u in the force; it is the coordinate ``activation_name``, after those of the joints.
+    state w takes the place of u in the force; it is the coordinate ``activation_name``, after those of the joints. A
+    `Winding` is one too, whose state is the current.
     """
 
     name: str
@@ -413,13 +433,13 @@ class Actuator:
     bias: tuple[float, float, float] = (0.0, 0.0, 0.0)
     limits: tuple[float, float] | None = None
     force_limits: tuple[float, float] | None = None
-    activation: Activation | None = None
+    activation: Activation | Winding | None = None
     gain_slopes: tuple[float, float] = (0.0, 0.0)
 
     @property
     def activation_name(self) -> str:
-        """Name of the coordinate that its activation is."""
-        return f"{self.name}.activation"
+        """Name of the coordinate that its activation is, or the current of its winding."""
+        return f"{self.name}.{'current' if isinstance(self.activation, Winding) else 'activation'}"
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,7 +14,8 @@ a rolling    centre.x y z, origin.x y z; radius, half_angle, roller_angle where 
 a spring     stiffness, damping; rest_length where it is one number, else rest_length.lower and rest_length.upper;
              point1.x y z, point2.x y z where it is between points
 a tendon     stiffness, damping, armature; rest_length as of a spring
-an actuator  gain; gear, or gear.VELOCITY where it has several, on joints; bias.constant, bias.length, bias.rate
+an actuator  gain; gear, or gear.VELOCITY where it has several, on joints; bias.constant, bias.length, bias.rate, or of
+             a motor with a winding inductance and resistance
 a force      point.x y z where it acts on a body
 gravity      x y z
 ===========  ====================================================================================================
@@ -31,13 +32,13 @@ from typing import Any
 
 from sarrus.base.errors import ArgumentError, unknown_name
 from sarrus.mechanism.description import Description
-from sarrus.mechanism.elements import Body, CoordinateSpring, SpringDamper
+from sarrus.mechanism.elements import Body, CoordinateSpring, SpringDamper, Winding
 from sarrus.mechanism.joint import COORDINATE_LABELS, VELOCITY_LABELS, Joint
 from sarrus.mechanism.pose import Pose
 from sarrus.mechanism.tendons import Tendon
 
-# Where a number is in an attribute: nowhere else to look (a scalar), an index, row and column, or term and power.
-Place = None | int | tuple[int, int]
+# Where a number is in an attribute: nowhere else to look (a scalar), an index, a name, row and column, term and power.
+Place = None | int | str | tuple[int, int]
 
 KINDS = (
     "body",
@@ -151,6 +152,12 @@ def _entries(d: Description) -> Iterator[Entry]:
         for i, (velocity, gear) in enumerate(gears):
             label = f"gear.{velocity}" if len(gears) > 1 else "gear"
             yield Entry("actuator", actuator.name, label, "transmission", (i,), gear)
+        winding = actuator.activation
+        if isinstance(winding, Winding):
+            for of in ("inductance", "resistance"):
+                value = getattr(winding, of)
+                yield Entry("actuator", actuator.name, of, "activation", (of,), value, 0.0, True)
+            continue
         yield from _list("actuator", actuator, "bias", (".constant", ".length", ".rate"))
     for force in d.forces.values():
         if force.body is not None:

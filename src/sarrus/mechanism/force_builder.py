@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Self
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from sarrus.mechanism import checks
@@ -17,6 +18,7 @@ from sarrus.mechanism.elements import (
     Function,
     SpringDamper,
     UserForce,
+    Winding,
 )
 from sarrus.mechanism.faults import Label, check_name, fault
 from sarrus.mechanism.pose import as_pose, scalar, vector
@@ -117,7 +119,7 @@ class ForceBuilder(Description):
         bias: ArrayLike = (0.0, 0.0, 0.0),
         limits: tuple[float, float] | None = None,
         force_limits: tuple[float, float] | None = None,
-        activation: Activation | None = None,
+        activation: Activation | Winding | None = None,
         gain_slopes: tuple[float, float] = (0.0, 0.0),
     ) -> Actuator:
         """Add an actuator on a velocity by name (a scalar joint's own name), on several with gears, or elsewhere.
@@ -128,7 +130,8 @@ class ForceBuilder(Description):
         servo has gain kp and bias (0, −kp, −kd). Wherever u enters the equations it is held within ``limits``
         [unit of u], and then the force gain × u + bias within ``force_limits`` [N, N m]; both as (lower, upper).
         With an ``activation`` its state w takes the place of u in the force: a coordinate of its own, after those of
-        the joints. Laws and linear models are those without (`Mechanism.without_activation`).
+        the joints. A `Winding` is one whose state is a current [A]: then u is a voltage, and the gain is force per
+        ampere and all of the law. Laws are those without (`Mechanism.without_activation`).
         """
         label = self._fresh(name, "actuator", self.actuators)
         b, slopes = vector(bias, 3, "bias", label), vector(gain_slopes, 2, "gain_slopes", label)
@@ -142,6 +145,8 @@ class ForceBuilder(Description):
             None if activation is None else checks.activation(activation, label),
             (float(slopes[0]), float(slopes[1])),
         )
+        if isinstance(actuator.activation, Winding):
+            _check_winding(actuator, label)
         self.actuators[name] = actuator
         return actuator
 
@@ -184,11 +189,14 @@ class ForceBuilder(Description):
     def without_activation(self) -> Self:
         """Return a copy whose actuators act at once: a filter's control is its state, an integrator's control too.
 
-        The coordinates are those of the joints alone then. Laws and linear models are made for such mechanisms.
+        The current of a winding is the one it comes to rest at, (u − k ω) / R within its limits, as if it had no
+        inductance. The coordinates are those of the joints alone then. Laws are made for such mechanisms.
         """
         duplicate, kept = self.snapshot(), len([x for joint in self.joints() for x in joint.coordinate_names])
         for name, actuator in self.actuators.items():
-            if actuator.activation is not None:
+            if isinstance(actuator.activation, Winding):
+                duplicate.actuators[name] = _without_inductance(actuator, actuator.activation)
+            elif actuator.activation is not None:
                 integrates = actuator.activation.kind == "integrator"
                 limits = actuator.activation.limits if integrates else actuator.limits
                 duplicate.actuators[name] = replace(actuator, limits=limits, activation=None)
@@ -217,3 +225,23 @@ class ForceBuilder(Description):
         force = UserForce(name, function, body, vector(point, 3, "point", label), through_joints)
         self.forces[name] = force
         return force
+
+
+def _check_winding(actuator: Actuator, label: Label) -> None:
+    """Raise where an actuator with a winding has a law beside force = gain × current."""
+    if actuator.gain == 0.0:
+        raise fault(label, "gain is the force per ampere of its winding and must not be zero")
+    if any(actuator.bias) or any(actuator.gain_slopes):
+        raise fault(label, "with a Winding the force is gain × current: bias and gain_slopes must be zero")
+
+
+def _without_inductance(actuator: Actuator, winding: Winding) -> Actuator:
+    """Return the actuator whose current follows its voltage at once, within the limits of the current."""
+    k, ohm, limits = actuator.gain, winding.resistance, actuator.force_limits
+    if winding.limits is not None:
+        pair = np.sort(k * np.array(winding.limits))
+        lower, upper = pair if limits is None else np.clip(pair, *limits)
+        limits = float(lower), float(upper)
+    return replace(
+        actuator, gain=k / ohm, bias=(0.0, 0.0, -k * k / ohm), force_limits=limits, activation=None
+    )

@@ -13,11 +13,15 @@ from collections.abc import Mapping
 import casadi as ca
 import numpy as np
 
-from sarrus.mechanism.elements import Actuator
+from sarrus.mechanism.elements import Actuator, Winding
 from sarrus.mechanism.mechanism import Mechanism
 from sarrus.mechanism.transmissions import TendonTransmission
 from sarrus.multibody.lengths import Length, Lengths
 from sarrus.multibody.scalars import varies
+
+# Part of its limits by which a current may be beyond one and stays: what it falls back to must not be the edge itself,
+# below which the source pushes it up again, or steps would go to and fro.
+_WIDTH = 1e-9
 
 # Values of scalar coordinates by name.
 Named = Mapping[str, ca.SX]
@@ -87,10 +91,11 @@ def input_force(mechanism: Mechanism, lengths: Lengths, coordinates: Named, v: c
     return added
 
 
-def activation_rate(mechanism: Mechanism, coordinates: Named, u: ca.SX) -> ca.SX:
-    """Return ẇ of the activations in the order of their actuators.
+def activation_rate(mechanism: Mechanism, lengths: Lengths, coordinates: Named, u: ca.SX) -> ca.SX:
+    """Return ẇ of the activations in the order of their actuators; of a winding (u − R i − k ω) / L.
 
-    At a limit ẇ is zero where it would lead out. (MuJoCo's documentation, computation: activation dynamics.)
+    At a limit ẇ is zero where it would lead out. (MuJoCo's documentation, computation: activation dynamics.) A current
+    that a step carried beyond its limit falls back to it with the time constant L/R.
     """
     rates = []
     for actuator, control in zip(mechanism.actuators.values(), ca.vertsplit(u)):
@@ -98,13 +103,37 @@ def activation_rate(mechanism: Mechanism, coordinates: Named, u: ca.SX) -> ca.SX
         if activation is None:
             continue
         w, rate = coordinates[actuator.activation_name], clamp(control, actuator.limits)
-        if activation.kind == "filter":
+        if isinstance(activation, Winding):
+            induced = actuator.gain * lengths.of(actuator).rate
+            rate = (rate - activation.resistance * w - induced) / activation.inductance
+        elif activation.kind == "filter":
             rate = (rate - w) / activation.time_constant
         if activation.limits is not None:
             lower, upper = activation.limits
-            rate = ca.if_else(w >= upper, ca.fmin(rate, 0), ca.if_else(w <= lower, ca.fmax(rate, 0), rate))
+            above, below = ca.fmin(rate, 0), ca.fmax(rate, 0)
+            if isinstance(activation, Winding):
+                back = activation.resistance / activation.inductance
+                width = _WIDTH * max(abs(limit) for limit in (lower, upper, 0.0) if np.isfinite(limit))
+                above -= back * ca.fmax(w - upper - width, 0)
+                below -= back * ca.fmin(w - lower + width, 0)
+            rate = ca.if_else(w >= upper, above, ca.if_else(w <= lower, below, rate))
         rates.append(rate)
     return ca.vertcat(ca.SX(0, 1), *rates)
+
+
+def current(actuator: Actuator, coordinates: Named) -> ca.SX:
+    """Return the current of a winding within its limits [A]."""
+    assert actuator.activation is not None
+    return clamp(coordinates[actuator.activation_name], actuator.activation.limits)
+
+
+def magnetic_energies(mechanism: Mechanism, coordinates: Named) -> dict[str, ca.SX]:
+    """Return the energies ½ L i² of the windings by the names of their motors [J]."""
+    return {
+        name: 0.5 * actuator.activation.inductance * coordinates[actuator.activation_name] ** 2
+        for name, actuator in mechanism.actuators.items()
+        if isinstance(actuator.activation, Winding)
+    }
 
 
 def clamp(value: ca.SX, limits: tuple[float, float] | None) -> ca.SX:
@@ -132,7 +161,7 @@ def _drive(actuator: Actuator, control: ca.SX, coordinates: Named) -> ca.SX:
     """Return what the gain multiplies: the control, or the activation, within its limits."""
     if actuator.activation is None:
         return clamp(control, actuator.limits)
-    return clamp(coordinates[actuator.activation_name], actuator.activation.limits)
+    return current(actuator, coordinates)
 
 
 def _gain(actuator: Actuator, along: Length) -> ca.SX:

@@ -44,7 +44,8 @@ def trace(mechanism: Mechanism, parameters: MechanismParameters = NO_PARAMETERS)
     residual = constraint_rows(mechanism, frames, jets, t, switches, (q, *start))
     values = dict(zip(coordinates, ca.vertsplit(q)))
     passive, potential = _passive(mechanism, frames, jets, lengths, q, v, t)
-    rotors, rates = _rotors(mechanism, lengths, v), actuators.activation_rate(mechanism, values, u)
+    potential += sum(actuators.magnetic_energies(mechanism, values).values(), ca.SX(0))
+    rotors, rates = _rotors(mechanism, lengths, v), actuators.activation_rate(mechanism, lengths, values, u)
     rate = ca.vertcat(coordinate_rate(tree, q, v), ca.SX(len(coordinates) - tree.nq, 1))
     return Equations(
         name=mechanism.name,

@@ -15,6 +15,7 @@ import casadi as ca
 import numpy as np
 
 from sarrus.base.errors import ArgumentError
+from sarrus.mechanism.elements import Winding
 from sarrus.mechanism.entries import Entries, Entry, Place
 from sarrus.mechanism.mechanism import Mechanism
 from sarrus.mechanism.pose import Pose
@@ -161,6 +162,8 @@ def _merged(old: Any, new: Mapping[Any, Any]) -> Any:
     if isinstance(old, Pose):
         position = _merged(old.position, new)
         return DrivenPose(position, old.rotation) if is_driven(position) else Pose(position, old.rotation)
+    if isinstance(old, Winding):
+        return replace(old, **new)
     if isinstance(old, tuple):  # of numbers, of pairs of a name and a number, or of terms of a coupling
         items = list(old)
         for place, value in new.items():

@@ -8,7 +8,9 @@ from __future__ import annotations
 import casadi as ca
 
 from sarrus.equations.equations import Equations
+from sarrus.mechanism.elements import Winding
 from sarrus.mechanism.mechanism import Mechanism
+from sarrus.mechanism.transmissions import TendonTransmission
 from sarrus.multibody import actuators, forces
 from sarrus.multibody.closures import coordinate_jets
 from sarrus.multibody.frames import Frames
@@ -21,17 +23,28 @@ def element_powers(mechanism: Mechanism, e: Equations) -> dict[tuple[str, str], 
     """Return powers [W] by (kind, name): what actuators, dampers and user forces of a mechanism do on v.
 
     ``mechanism`` may have expressions of e.p in its numbers. Kinds: "actuator", "actuator limits" (what limits of the
-    total force on a joint take away), "joint damping", "damper" (of springs and tendons, and of laws of springs whose
-    energy is not known), "force".
+    total force on a joint take away, and those of the force of motors with inductance), "source" and "winding" (of
+    such motors, in the place of "actuator": u i, with the u that the drive gives at a limit, and −R i²), "joint
+    damping", "damper" (of springs and tendons, and of laws of springs whose energy is not known), "force".
     """
     v = e.v
     lengths, values = _lengths(mechanism, e)
     out: dict[tuple[str, str], ca.SX] = {}
 
+    fields = magnetic_fields(mechanism, e)
     limited, total = actuators.forces(mechanism, lengths, values, e.u), ca.SX.zeros(e.nv)
     for name, force in limited.items():
-        along = lengths.of(mechanism.actuators[name])
-        out["actuator", name] = force * ca.dot(along.moment, v)
+        actuator = mechanism.actuators[name]
+        along = lengths.of(actuator)
+        if isinstance(actuator.activation, Winding):
+            i, induced = actuators.current(actuator, values), actuator.gain * ca.dot(along.moment, v)
+            ohm = actuator.activation.resistance
+            out["source", name] = (ohm * i + induced) * i + fields[name][1]
+            out["winding", name] = -ohm * i**2
+            if actuator.force_limits or isinstance(actuator.transmission, TendonTransmission):
+                out["actuator limits", name] = force * ca.dot(along.moment, v) - induced * i
+        else:
+            out["actuator", name] = force * ca.dot(along.moment, v)
         total += along.moment * force
     iv = 0
     for joint in mechanism.joints():
@@ -50,6 +63,12 @@ def element_powers(mechanism: Mechanism, e: Equations) -> dict[tuple[str, str], 
     for user in mechanism.forces.values():
         out["force", user.name] = ca.dot(forces.user_force(user, lengths.frames, e.q, v, e.t), v)
     return out
+
+
+def magnetic_fields(mechanism: Mechanism, e: Equations) -> dict[str, tuple[ca.SX, ca.SX]]:
+    """Return the energy ½ L i² [J] of the winding of every motor with inductance, and the power that goes into it."""
+    energies = actuators.magnetic_energies(mechanism, dict(zip(e.coordinate_names, ca.vertsplit(e.q))))
+    return {name: (energy, ca.jtimes(energy, e.q, e.whole_rate)) for name, energy in energies.items()}
 
 
 def actuator_drives(mechanism: Mechanism, e: Equations) -> tuple[ca.SX, ca.SX]:

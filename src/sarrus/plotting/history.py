@@ -14,7 +14,13 @@ from sarrus.plotting.text import legend, literal, title
 from sarrus.plotting.time_panels import FLOOR, finish, logarithmic, time_panels
 from sarrus.simulation.trajectory import Trajectory
 
-QUANTITIES = {"rad": "angle [rad]", "m": "displacement [m]", "1": "quaternion", "": "coordinate"}
+QUANTITIES = {
+    "rad": "angle [rad]",
+    "m": "displacement [m]",
+    "1": "quaternion",
+    "A": "current [A]",
+    "": "coordinate",
+}
 MAX_LEGEND = 14
 MAX_POINTS = 6000
 FEW_POINTS = 1500  # with fewer samples than this, coordinates are drawn through points between them

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import casadi as ca
@@ -99,7 +99,8 @@ def equilibrium_derivatives(
 
     At rest Zᵀf(q, p) = 0 with f = k + S u − h + τ, and φ(q, p) = 0, and both are differentiated exactly. λ is that of
     rest; where rows are redundant it is not unique, the answer is. With nonholonomic rows the places of rest
-    form a surface; the answer is then the shortest way from one to the next.
+    form a surface; the answer is then the shortest way from one to the next. Activations of actuators follow their
+    controls, and currents of windings u / R; at a limit they stay.
 
     Parameters
     ----------
@@ -112,7 +113,7 @@ def equilibrium_derivatives(
         q is no place of rest, or a name is unknown.
     SolveError
         The configuration is singular; the stiffness is, so that the place of rest is not isolated; or redundant rows
-        cannot follow a parameter, which is named.
+        cannot follow a parameter, which is named; an activation that integrates its control has no place of rest.
     """
     check_is("equilibrium_derivatives", system, System)
     return _Rest(system, q, u, t, tau, parameters).sensitivity()
@@ -136,6 +137,7 @@ def eigenvalue_derivatives(
     of places of rest are left out.
     """
     check_is("eigenvalue_derivatives", system, System)
+    system.without_activations("derivatives of eigenvalues")
     rest = _Rest(system, q, u, t, tau, parameters)
     follows = rest.sensitivity()
     columns, z = rest.columns, rest.rows.null
@@ -185,7 +187,6 @@ class _Rest:
         tau: ArrayLike | None,
         parameters: Sequence[str] | None,
     ) -> None:
-        system.without_activations("derivatives of places of rest")
         self.system, self.columns = system, Columns.of(system)
         self.names, self.places = chosen_parameters(system, parameters)
         model = linearize(system, q, u, t=t, tau=tau)
@@ -201,7 +202,13 @@ class _Rest:
         self.stiffness = self.terms.force[:, self.columns.q] @ self.row_terms.basis
 
     def _terms(self, multipliers: Array) -> Terms:
-        return terms(self.system, self.x, np.zeros(self.system.nv), multipliers)
+        """Return the derivatives at rest, in which activations follow u and the parameters."""
+        system, d = self.system, terms(self.system, self.x, np.zeros(self.system.nv), multipliers)
+        self.settled = _settled(system, d, self.columns)
+        activations = slice(system.nq - len(self.settled), system.nq)
+        if not len(self.settled):
+            return d
+        return replace(d, force=d.force + d.force[:, activations] @ self.settled)
 
     @property
     def chosen(self) -> Array:
@@ -223,9 +230,11 @@ class _Rest:
         along = self.along
         free = self._terms(np.zeros(system.nc))  # forces without those of the constraints
         force = free.force[:, self.columns.q] @ basis @ along + free.force[:, self.chosen]
+        moved = basis @ along
+        moved[system.nq - len(self.settled) :] = self.settled[:, self.chosen]
         return EquilibriumSensitivity(
-            dq=read_only(basis @ along[:, :n]),
-            dq_du=read_only(basis @ along[:, n:]),
+            dq=read_only(moved[:, :n].copy()),
+            dq_du=read_only(moved[:, n:].copy()),
             along=read_only(along[:, :n].copy()),
             along_du=read_only(along[:, n:].copy()),
             constraint_force=read_only(force[:, :n].copy()),
@@ -317,3 +326,20 @@ class _Rest:
             "by_z": ca.gradient(scalar, variables(self.system)),
             "by_multipliers": ca.gradient(scalar, multipliers) if e.nc else ca.SX(0, 1),
         }
+
+
+def _settled(system: System, d: Terms, columns: Columns) -> Array:
+    """Return how activations at rest follow u and the parameters: (nw × nz), zero for q and v; at limits they stay."""
+    count = system.equations.activations
+    out = np.zeros((count, columns.p.stop))
+    for k, place in enumerate(range(system.nq - count, system.nq)):
+        own, given = d.rate[place, place], d.rate[place, columns.u.start :]
+        if own == 0.0 and given.any():
+            name = system.coordinate_names[place]
+            raise SolveError(
+                f"{system.name}: {name!r} integrates its control, so that its place of rest has no derivative",
+                element=name,
+            )
+        if own != 0.0:
+            out[k, columns.u.start :] = -given / own
+    return out

@@ -33,7 +33,9 @@ class Point:
 
 
 class Flow:
-    """Steps along the directions (ϑ, δv) at the start, then some inputs, then some parameters by their places.
+    """Steps along the directions (ϑ, δv, δw) at the start, then some inputs, then some parameters by their places.
+
+    w are the activations of actuators, currents of windings among them; where there are none changes are (ϑ, δv).
 
     x is a state near the start, for the rank of the constraints. What makes `simulate` project the stages of a step too
     is kept from step to step: ``split``, that redundant rows separate at the stages, and how fast the smallest pivot
@@ -48,11 +50,15 @@ class Flow:
         self.rank = generic_rank(work, x[work.parts.q], t, x[work.parts.v])
         self.holonomic_rank = min(int(work.table.holonomic_rank), self.rank)
         work.load_functions("dynamics", "checked", "position", "velocity", "rate")
+        #: number of directions of the start
+        self.size = 2 * work.nv + work.equations.activations
         held = [self.columns.u.start + k for k in inputs] + [self.columns.p.start + k for k in parameters]
         self.fixed = np.zeros(
-            (self.columns.p.stop, 2 * work.nv + len(held))
+            (self.columns.p.stop, self.size + len(held))
         )  # how u and p follow the directions
-        self.fixed[held, range(2 * work.nv, self.fixed.shape[1])] = 1.0
+        self.fixed[held, range(self.size, self.fixed.shape[1])] = 1.0
+        activations = slice(work.nq - work.equations.activations, work.nq)
+        self.fixed[activations, 2 * work.nv : self.size] = np.eye(work.equations.activations)
         self.split, self._separated, self._largest = False, False, work.typical_pivot
         self._smallest, self._met = 0.0, list(range(work.nc))  # at a stage, and the rows that are met there
         self._last: tuple[float, float] | None = None  # smallest pivot before the last step, and its length
@@ -63,7 +69,7 @@ class Flow:
         if system.nc and system.project(x) < 0:
             raise SolveError(f"{system.name}: the start cannot be projected on the constraints")
         along = self.fixed.copy()
-        along[self.columns.q, :nv] = self._rows(x).basis
+        along[self.columns.q, :nv] += self._rows(x).basis
         along[self.columns.v, nv : 2 * nv] = np.eye(nv)
         return self._tangent(Point(x, along))
 
@@ -89,10 +95,11 @@ class Flow:
         return self.projected(end)
 
     def in_tangent(self, point: Point) -> Array:
-        """Return the changes (ϑ, δv) at a point (2 nv × width)."""
-        c = self.columns
-        basis = self._rows(point.x).basis
-        return np.vstack([product(ranked(basis).inverse, point.along[c.q]), point.along[c.v]])
+        """Return the changes (ϑ, δv, δw) at a point (size × width)."""
+        c, activations = self.columns, self.work.equations.activations
+        basis, along = self._rows(point.x).basis, point.along
+        parts = [product(ranked(basis).inverse, along[c.q]), along[c.v]]
+        return np.vstack([*parts, along[c.q][self.work.nq - activations :]] if activations else parts)
 
     def _moved(self, start: Point, weights: Array, slopes: list[Array], changes: list[Array]) -> Point:
         """Return the start plus the weighted slopes so far."""
@@ -129,7 +136,10 @@ class Flow:
         """Return the derivatives of the equations at x with its (a, λ, …), and (q̇, v̇)."""
         system, a = self.work, answer[: self.work.nv]
         d = terms(system, x, a, answer[system.nv : system.nv + system.nc])
-        return d, np.concatenate([d.rate[:, self.columns.v] @ x[system.parts.v], a])
+        if d.drift is None:
+            return d, np.concatenate([d.rate[:, self.columns.v] @ x[system.parts.v], a])
+        rate = self._rows(x).basis @ x[system.parts.v] + d.drift[:, 0]
+        return d, np.concatenate([rate, a])
 
     def _change(self, d: Terms, point: Point) -> Array:
         """Return the derivative of (q̇, v̇) at a point."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import casadi as ca
 import numpy as np
@@ -18,7 +18,7 @@ from sarrus.dynamics.system import System
 from sarrus.dynamics.workspace import Workspace
 from sarrus.sensitivity.flow import Flow, Point
 from sarrus.sensitivity.parameters import chosen_parameters
-from sarrus.sensitivity.step import change_names
+from sarrus.sensitivity.step import change_names, refuse_limited
 from sarrus.simulation.inputs import with_force
 from sarrus.simulation.simulate import simulate
 from sarrus.simulation.trajectory import Trajectory
@@ -33,9 +33,9 @@ class MotionSensitivity:
     t : (N,) times. q, v : (N × nq), (N × nv) the motion there.
     dq, dv : (N × nq × np), (N × nv × np) by the parameters, at the given start.
     along : (N × nv × np) dq along velocities, q ⊕ along δp.
-    by_start : (N × 2 nv × 2 nv) by the start: changes of state are (ϑ, δv) with q ⊕ ϑ, as in `StepDerivatives`. With a
-        start that depends on p too, dx/dp = (along, dv) + by_start · (dϑ₀/dp, dv₀/dp).
-    names : entries of (ϑ, δv). trajectory : the motion, every step of it.
+    by_start : (N × n × n) by the start: changes of state are (ϑ, δv) with q ⊕ ϑ, and activations, as in
+        `StepDerivatives`. With a start that depends on p too, dx/dp = (along, dv) + by_start · (dϑ₀/dp, dv₀/dp).
+    names : entries of these changes. trajectory : the motion, every step of it.
     """
 
     t: Array
@@ -89,7 +89,6 @@ def motion_derivatives(
     check_is("motion_derivatives", system, System)
     if not (isinstance(every, (int, np.integer)) and every >= 1):
         raise ArgumentError(f"every must be a whole number of steps ≥ 1, got {every!r}", element="every")
-    system.without_activations("derivatives of a motion")
     system.without_touches("derivatives of a motion")
     without_dry_friction(system, "derivatives of a motion")
     names, places = chosen_parameters(system, parameters)
@@ -107,16 +106,16 @@ def motion_derivatives(
         if k % every == 0 or k == len(run.t) - 1:
             kept.append(k)
             found.append((point.along, flow.in_tangent(point)))
-    nv, c = system.nv, flow.columns
+    nv, c, n = system.nv, flow.columns, flow.size
     raw, change = (np.array(parts) for parts in zip(*found))
     return MotionSensitivity(
         t=read_only(run.t[kept]),
         q=read_only(run.q[kept]),
         v=read_only(run.v[kept]),
-        dq=read_only(raw[:, c.q, 2 * nv :].copy()),
-        dv=read_only(raw[:, c.v, 2 * nv :].copy()),
-        along=read_only(change[:, :nv, 2 * nv :].copy()),
-        by_start=read_only(change[:, :, : 2 * nv].copy()),
+        dq=read_only(raw[:, c.q, n:].copy()),
+        dv=read_only(raw[:, c.v, n:].copy()),
+        along=read_only(change[:, :nv, n:].copy()),
+        by_start=read_only(change[:, :, :n].copy()),
         names=change_names(system),
         coordinate_names=tuple(system.coordinate_names),
         velocity_names=tuple(system.velocity_names),
@@ -126,14 +125,19 @@ def motion_derivatives(
 
 
 def _driven(system: Workspace, control: StateFunction | None, force: StateFunction | None) -> Workspace:
-    """Return the workspace with control and force compiled into its passive forces."""
+    """Return the workspace with control and force compiled into its equations."""
     if control is None and force is None:
         return system
+    e = system.equations
+    if control is not None and e.drift is not None:
+        u = trace_function(system, control, system.nu, "control")
+        pushes, drift = ca.substitute([e.input_force, e.drift], [e.u], [u])
+        system = system.on(system.model.with_equations(replace(e, input_force=pushes, drift=drift)))
+        return system if force is None else with_force(system, force)
 
     def total(q: object, v: object, t: object) -> object:
         value = ca.SX.zeros(system.nv)
         if control is not None:
-            e = system.equations
             value += ca.substitute(e.input_force, e.u, trace_function(system, control, system.nu, "control"))
         if force is not None:
             value += trace_function(system, force, system.nv, "force")
@@ -159,6 +163,7 @@ def _refuse(system: System, run: Trajectory) -> None:
             raise SolveError(
                 f"{system.name}: no derivatives through a singular configuration, at t = {passage.time:g} s"
             )
+    refuse_limited(system, run.q, run.t)
     lower, upper = control_bounds(system)
     limited = (run.u <= lower) | (run.u >= upper) if len(run.u) else np.zeros((0, 0), dtype=bool)
     if limited.any():

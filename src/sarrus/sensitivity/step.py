@@ -21,8 +21,9 @@ from sarrus.sensitivity.parameters import chosen_parameters
 
 
 def change_names(system: System) -> tuple[str, ...]:
-    """Return the names of the entries of a change of state (ϑ, δv): velocities, then these with ".rate"."""
-    return (*system.velocity_names, *map(rate_name, system.velocity_names))
+    """Return the names of the entries of a change of state (ϑ, δv, δw): velocities, these with ".rate", activations."""
+    activations = system.coordinate_names[system.nq - system.equations.activations :]
+    return (*system.velocity_names, *map(rate_name, system.velocity_names), *activations)
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,11 +31,12 @@ class StepDerivatives:
     """One step and its derivatives: δ⁺ = F δ + G δu + P δp.
 
     Changes of state are δ = (ϑ, δv) (2 nv,) with q ⊕ ϑ = `System.move` (q, ϑ), as in MuJoCo's mjd_transitionFD, and
-    ``names`` are those of their entries: velocities, then these with ".rate".
+    ``names`` are those of their entries: velocities, then these with ".rate", then activations of actuators, currents
+    of windings among them, where there are any.
 
     Attributes
     ----------
-    F, G, P : (2 nv × 2 nv), (2 nv × nu), (2 nv × np).
+    F, G, P : (n × n), (n × nu), (n × np), n = 2 nv plus the number of activations.
     q, v : (nq,), (nv,) the state at the end of the step.
     t, dt : where the step began, and its length [s].
     rank : rank of A.
@@ -92,13 +94,12 @@ def step_derivatives(
         q or v violate the constraints by more than 1e-5, a name is unknown, contacts have Coulomb friction or are
         between geometries, or joints have dry friction.
     SolveError
-        A joint is at its limit or meets it in the step; a stage has no acceleration, the rank drops there, or the
-        constraints contradict each other.
+        A joint or an activation is at its limit or meets it in the step; a stage has no acceleration, the rank drops
+        there, or the constraints contradict each other.
     """
     check_is("step_derivatives", system, System)
     if not (isinstance(dt, (int, float, np.number)) and 0.0 < float(dt) < np.inf):
         raise ArgumentError(f"{system.name}: dt must be a positive number [s], got {dt!r}", element="dt")
-    system.without_activations("derivatives of a step")
     system.without_touches("derivatives of a step")
     without_dry_friction(system, "derivatives of a step")
     names, places = chosen_parameters(system, parameters)
@@ -108,8 +109,10 @@ def step_derivatives(
     flow = Flow(system.workspace().copy(), x, places, inputs=range(system.nu))
     begun = flow.start(x)
     end = flow.step(begun, float(dt))
-    _refuse_stops(system, *(point.x[system.parts.q] for point in (begun, end)))
-    f, g, p = np.split(flow.in_tangent(end), [2 * system.nv, 2 * system.nv + system.nu], axis=1)
+    states = [point.x[system.parts.q] for point in (begun, end)]
+    _refuse_stops(system, *states)
+    refuse_limited(system, np.array(states), np.array([t, t + dt]))
+    f, g, p = np.split(flow.in_tangent(end), [flow.size, flow.size + system.nu], axis=1)
     return StepDerivatives(
         F=read_only(f.copy()),
         G=read_only(g.copy()),
@@ -136,3 +139,21 @@ def _refuse_stops(system: System, before: Array, after: Array) -> None:
         raise SolveError(
             f"{system.name}: no derivatives of a step in which {name!r} meets its limit", element=name
         )
+
+
+def refuse_limited(system: System, q: Array, t: Array) -> None:
+    """Raise `SolveError` where an activation is at its limit in one of the states q (T, nq) at times t (T,)."""
+    for actuator in system.mechanism.actuators.values() if system.mechanism else ():
+        if actuator.activation is None or actuator.activation.limits is None:
+            continue
+        w, (lower, upper) = (
+            q[:, system.coordinate_names.index(actuator.activation_name)],
+            actuator.activation.limits,
+        )
+        met = (w <= lower) | (w >= upper)
+        if met.any():
+            raise SolveError(
+                f"{system.name}: no derivatives where {actuator.activation_name!r} is at its limit, at "
+                f"t = {t[int(met.argmax())]:g} s",
+                element=actuator.name,
+            )

@@ -18,6 +18,7 @@ from sarrus.dynamics.evaluations import Evaluations
 from sarrus.kernels.c_function import prefetch
 from sarrus.kernels.rosenbrock_tableau import IMPLICIT_METHODS
 from sarrus.kernels.tableau import METHODS, TIME_STEPPING
+from sarrus.simulation.winding_steps import refuse_long_steps
 
 # The method that is chosen by itself: it is this one, and where that is held back by stability the other one.
 AUTO, NOT_STIFF, STIFF = "auto", "dop853", "rodas5p"
@@ -334,6 +335,8 @@ def run_options(
                 f"{LEAVES_OUT}",
                 element="stabilization",
             )
+    if not scheme.adaptive and scheme.dt is not None:
+        refuse_long_steps(system, scheme.method, scheme.dt)
     prefetch(implicit=scheme.method in IMPLICIT_METHODS)
     return RunOptions(t0, float(duration), scheme, kept, recording)
 

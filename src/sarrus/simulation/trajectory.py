@@ -96,6 +96,16 @@ class Trajectory(RecordedMotion):
 
         return read_run(self)
 
+    @property
+    def currents(self) -> dict[str, Array]:
+        """Currents (T,) [A] of the windings of motors with inductance, by the names of the motors; none is empty."""
+        found = {
+            name.rpartition(".")[0]: self.q[:, k]
+            for k, (name, unit) in enumerate(zip(self.coordinate_names, self.coordinate_units))
+            if unit == "A"
+        }
+        return found
+
     def reactions(self, **options: Any) -> Any:
         """Return forces and couples in all joints along the run; options are those of `sarrus.reactions_along`."""
         return later("analysis.reactions_along", "reactions_along")(self, **options)

@@ -28,6 +28,7 @@ from sarrus.export.fmi.description import build_description, model_description
 from sarrus.export.fmi.unit import unit_header
 from sarrus.export.fmi.variables import LawVariables, Options, SystemVariables, Variables
 from sarrus.files.atomic import checked_path, write
+from sarrus.simulation.winding_steps import refuse_long_steps
 
 _TIME = (1980, 1, 1, 0, 0, 0)  # of every file in the archive, so that the same unit is the same bytes
 
@@ -125,8 +126,9 @@ def fmu(
     Raises
     ------
     ArgumentError
-        There is no C compiler; q and v are not on the constraints; ``step`` is not positive; contacts between
-        geometries without closed form, which C does not have; what `c_code` refuses.
+        There is no C compiler; q and v are not on the constraints; ``step`` is not positive, or too long for the
+        winding of a motor; contacts between geometries without closed form, which C does not have; what `c_code`
+        refuses.
     CompilationError
         The compiler fails.
     WriteError
@@ -142,6 +144,8 @@ def fmu(
     for key, value in (("step", step), ("closure_tolerance", closure_tolerance)):
         if not (np.isfinite(value) and value > 0.0):
             raise ArgumentError(f"{key} must be positive, got {value}", element=key)
+    if law is None:
+        refuse_long_steps(system, "rk4", float(step))
     touched = law is None and contacts and bool(touching_of(system) or system.touching_geometries)
     if touched and multipliers:
         raise ArgumentError(

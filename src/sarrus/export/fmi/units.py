@@ -35,7 +35,9 @@ def base_units(unit: str) -> dict[str, int] | None:
 
 def derived(unit: str) -> str:
     """Return the unit of the rate of change of something."""
-    return {"m": "m/s", "rad": "rad/s", "1": "1/s", "m/s": "m/s²", "rad/s": "rad/s²"}.get(unit, "")
+    return {"m": "m/s", "rad": "rad/s", "1": "1/s", "m/s": "m/s²", "rad/s": "rad/s²", "A": "A/s"}.get(
+        unit, ""
+    )
 
 
 def of_force(unit: str) -> str:

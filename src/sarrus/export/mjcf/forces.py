@@ -7,7 +7,7 @@ from xml.etree.ElementTree import Element, SubElement
 
 from sarrus.export.mjcf.attributes import numbers, refused, set_limits
 from sarrus.export.mjcf.mjcf_document import Document, add_terms
-from sarrus.mechanism.elements import Actuator, CoordinateSpring, SpringDamper
+from sarrus.mechanism.elements import Actuator, CoordinateSpring, SpringDamper, Winding
 from sarrus.mechanism.pose import Pose
 from sarrus.mechanism.tendons import Pulley, Tendon, TendonJoint, TendonPoint
 from sarrus.mechanism.transmissions import (
@@ -102,8 +102,11 @@ def _pulled(document: Document, tendon: Tendon) -> bool:
 
 
 def add_actuators(document: Document) -> None:
-    """Write every actuator as ``general`` with fixed or affine gain and affine bias."""
+    """Write every actuator as ``general`` with fixed or affine gain and affine bias, with a winding as ``dcmotor``."""
     for actuator in document.mechanism.actuators.values():
+        if isinstance(actuator.activation, Winding):
+            _add_motor(document, actuator, actuator.activation)
+            continue
         element = SubElement(document.section("actuator"), "general", {"name": actuator.name})
         for attribute, value in _transmission(document, actuator).items():
             element.set(attribute, value)
@@ -118,6 +121,32 @@ def add_actuators(document: Document) -> None:
             element.set("dyntype", actuator.activation.kind)
             element.set("dynprm", repr(actuator.activation.time_constant))
             set_limits(element, actuator.activation.limits, "act")
+
+
+def _add_motor(document: Document, actuator: Actuator, winding: Winding) -> None:
+    """Write a motor with inductance; MJCF has positive constants: a negative one turns the gears back."""
+    name = actuator.name
+    if winding.limits is not None:
+        raise refused(
+            "actuator",
+            name,
+            "MJCF limits the torque of a motor, not its current; mechanism.without_activation() has such limits",
+        )
+    limits = actuator.force_limits
+    if limits is not None and limits[0] != -limits[1]:
+        raise refused("actuator", name, f"a dcmotor has limits ±torque, this one {limits}")
+    element = SubElement(document.section("actuator"), "dcmotor", {"name": name})
+    attributes = _transmission(document, actuator)
+    if actuator.gain < 0.0:
+        attributes["gear"] = numbers([-float(gear) for gear in attributes["gear"].split()])
+    for attribute, value in attributes.items():
+        element.set(attribute, value)
+    element.set("motorconst", repr(abs(actuator.gain)))
+    element.set("resistance", repr(winding.resistance))
+    element.set("inductance", repr(winding.inductance))
+    set_limits(element, actuator.limits, "ctrl")
+    if limits is not None:
+        element.set("saturation", repr(limits[1]))
 
 
 def _transmission(document: Document, actuator: Actuator) -> dict[str, str]:

@@ -10,8 +10,10 @@ from sarrus.base.names import unique
 from sarrus.formats.importing import Import
 from sarrus.formats.mjcf.element_names import Names
 from sarrus.formats.mjcf.transmissions import transmission
-from sarrus.mechanism.elements import Activation
+from sarrus.mechanism.elements import Activation, Winding
 
+# What actuator_ctrlspec says of a dcmotor whose one input is its voltage: mjINPUT_VOLTAGE.
+_VOLTAGE = 8
 _ACTIVATIONS = {"integrator": "integrator", "filter": "filter", "filterexact": "filter"}
 
 
@@ -46,6 +48,8 @@ def _law(names: Names, i: int) -> dict[str, Any] | str:
     gain_kind, bias_kind, dynamics = (
         names.kind(f"actuator_{table}", i) for table in ("gaintype", "biastype", "dyntype")
     )
+    if "dcmotor" in (gain_kind, bias_kind, dynamics):
+        return _motor(names, i)
     if gain_kind not in ("fixed", "affine"):
         return f"its law ({gain_kind}) is not affine in the control"
     if bias_kind not in ("none", "affine"):
@@ -57,15 +61,45 @@ def _law(names: Names, i: int) -> dict[str, Any] | str:
         kind = _ACTIVATIONS[dynamics]
         time = float(model.actuator_dynprm[i][0]) if kind == "filter" else 0.0
         activation = Activation(kind, time, names.limits("actuator_act", i))
-    clamped = not names.disabled("CLAMPCTRL")
     return {
         "gain": model.actuator_gainprm[i][0],
         "gain_slopes": model.actuator_gainprm[i][1:3] if gain_kind == "affine" else (0.0, 0.0),
         "bias": model.actuator_biasprm[i][:3] if bias_kind == "affine" else np.zeros(3),
-        "limits": names.limits("actuator_ctrl", model.actuator_ctrladr[i]) if clamped else None,
-        "force_limits": names.limits("actuator_force", i),
+        **_limits(names, i),
         "activation": activation,
     }
+
+
+def _limits(names: Names, i: int) -> dict[str, tuple[float, float] | None]:
+    """Return the limits of control and force of an actuator."""
+    clamped = not names.disabled("CLAMPCTRL")
+    return {
+        "limits": names.limits("actuator_ctrl", names.model.actuator_ctrladr[i]) if clamped else None,
+        "force_limits": names.limits("actuator_force", i),
+    }
+
+
+def _motor(names: Names, i: int) -> dict[str, Any] | str:
+    """Return the arguments of `add_actuator` for a dcmotor, or why it is more than winding and induced voltage."""
+    model = names.model
+    gain, bias, dynamics = (getattr(model, f"actuator_{of}prm")[i] for of in ("gain", "bias", "dyn"))
+    ohm, k, time = float(gain[0]), float(gain[1]), float(dynamics[0])
+    if getattr(model, "actuator_ctrlspec", {i: _VOLTAGE})[i] != _VOLTAGE or np.any(gain[4:]):
+        return "its input is not its voltage alone"
+    if k == 0.0:
+        return "its motorconst is zero"
+    more = {
+        "cogging": bias[0],
+        "LuGre friction": dynamics[5],
+        "heat": dynamics[2],
+        "current_rate": dynamics[1],
+    }
+    found = [name for name, number in more.items() if number]
+    if found:
+        return f"a dcmotor with {', '.join(found)} is not supported"
+    if time == 0.0:
+        return {"gain": k / ohm, "bias": (0.0, 0.0, -k * k / ohm), **_limits(names, i)}
+    return {"gain": k, "activation": Winding(time * ohm, ohm), **_limits(names, i)}
 
 
 def _reflected_damping(load: Import, names: Names, target: Any, i: int) -> None:

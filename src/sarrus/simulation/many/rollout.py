@@ -33,6 +33,7 @@ from sarrus.simulation.run_options import (
     run_options,
     stepping_of_many,
 )
+from sarrus.simulation.winding_steps import refuse_long_steps
 
 
 def rollout(
@@ -115,6 +116,9 @@ def rollout(
         threads=default_threads() if threads is None else threads,
     )  # fmt: skip
     todo = plan.batch(pack_states(plan.system, runs, q, v, t0, given), pack_inputs(system, runs, u))
+    if given and not options.scheme.adaptive:
+        values = dict(zip(system.parameters, todo.states[:, system.parts.p].T))
+        refuse_long_steps(system, options.scheme.method, options.step, values)
     began, beside = perf_counter(), False
     with progress_bar(runs, progress, "runs") as bar:
         for group in groups(plan, todo, assemble):
