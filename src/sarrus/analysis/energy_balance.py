@@ -131,9 +131,8 @@ def energy_balance(trajectory: Trajectory) -> EnergyBalance:
     own, speeds, torques, rest, rate, size, stored, filling = np.split(values, cuts, axis=1)
     rest, moved = rest[:, 0], rate[:, 0] - own.sum(axis=1) - rest[:, 0]
     columns = [(kind, name, power, *integral(t, power)) for (kind, name), power in zip(keys, own.T)]
-    for name, energy, power in zip(
-        fields, stored.T, filling.T
-    ):  # which jumps where a limit of the current begins
+    # The power that fills a field jumps where a limit of the current begins; its energy does not.
+    for name, energy, power in zip(fields, stored.T, filling.T):
         k = keys.index(("source", name))
         done, off = integral(t, own[:, k] - power)
         columns[k] = ("source", name, own[:, k], done + (energy - energy[0]), off)
