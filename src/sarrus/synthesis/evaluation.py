@@ -25,26 +25,37 @@ from sarrus.synthesis.variables import Variables
 
 @dataclass(frozen=True, eq=False)
 class TracedGoal:
-    """A goal with its compiled expression, the conditions it is at and what it asks for."""
+    """A goal with its compiled expression, the conditions it is at and what it asks for.
+
+    ``forces`` are the rows of [λ; μ] that it is written with; ``loads``, with their names, are the components of
+    reactions: their derivative by λ as a function.
+    """
 
     goal: Goal
     native: NativeFunction
     conditions: tuple[int, ...]
     level: int
     rows: int
-    multipliers: tuple[int, ...]
+    forces: tuple[int, ...]
+    loads: NativeFunction | None
+    names: tuple[str, ...]
 
 
 @dataclass(eq=False)
 class Found:
-    """Values at x: ``q`` of all conditions, values (rows of all conditions, one after the other) of each goal."""
+    """Values at x: ``q`` of all conditions, values (rows of all conditions, one after the other) of each goal.
+
+    ``own`` are the derivatives of goals by all that is at their conditions, which come with the values.
+    """
 
     x: Array
     q: list[Array]
     states: list[State]
     goals: list[Array]
+    own: list[list[Array]]
     margins: list[Array]
     follows: list[Follows] | None = field(default=None)
+    jacobians: dict[int, Array] = field(default_factory=dict)
 
 
 class Evaluation:
@@ -92,7 +103,7 @@ class Evaluation:
     def start_at(self, x: Array, q: Sequence[Array]) -> Found:
         """Evaluate at x with closed configurations that are given, which others follow from now on."""
         self.last = self._found(x, [np.array(place) for place in q])
-        self._verify_multipliers(self.last)
+        self.verify(self.last)
         return self.last
 
     def at(self, x: Array) -> Found:
@@ -119,17 +130,16 @@ class Evaluation:
 
     def _found(self, x: Array, q: list[Array]) -> Found:
         states = [held.state(x, place, level) for held, place, level in zip(self.held, q, self.levels)]
-        values = [
-            np.concatenate([self._value(g, n, states[k])["value"][:, 0] for n, k in enumerate(g.conditions)])
-            for g in self.goals
-        ]
+        found = [[self._value(g, n, states[k]) for n, k in enumerate(g.conditions)] for g in self.goals]
+        values = [np.concatenate([part["value"][:, 0] for part in parts]) for parts in found]
         margins = [
             np.array([self._held(k).margin(states[k]) for k in places]) for _, places in self.clearances
         ]
         if not all(np.isfinite(part).all() for part in (*values, *margins)):
             names = [g.goal.name for g, part in zip(self.goals, values) if not np.isfinite(part).all()]
             raise Lost(None, f"{names[0] if names else 'a clearance'} is no finite number", Status.NOT_FINITE)
-        return Found(x.copy(), q, states, values, margins)
+        own = [[part["jacobian"] for part in parts] for parts in found]
+        return Found(x.copy(), q, states, values, own, margins)
 
     def _value(self, g: TracedGoal, n: int, state: State) -> dict[str, Array]:
         given = g.goal.given[n] if g.goal.given.size else np.zeros(0)
@@ -161,15 +171,17 @@ class Evaluation:
 
     def jacobian(self, found: Found, i: int) -> Array:
         """Return the derivative by x of the values of goal number i; `SolveError` where it has none."""
-        g, follows = self.goals[i], self.follows(found)
-        own = [self._value(g, n, found.states[k])["jacobian"] for n, k in enumerate(g.conditions)]
-        if not all(np.isfinite(part).all() for part in own):
-            raise SolveError(
-                f"{self.system.name}: {g.goal.name!r} has no finite derivative at "
-                f"{self.variables.values(found.x)}; write it smooth there",
-                element=g.goal.name,
-            )
-        return np.vstack([part @ follows[k].rows for part, k in zip(own, g.conditions)])
+        if i not in found.jacobians:
+            g, follows = self.goals[i], self.follows(found)
+            if not all(np.isfinite(part).all() for part in found.own[i]):
+                raise SolveError(
+                    f"{self.system.name}: {g.goal.name!r} has no finite derivative at "
+                    f"{self.variables.values(found.x)}; write it smooth there",
+                    element=g.goal.name,
+                )
+            rows = [part @ follows[k].rows for part, k in zip(found.own[i], g.conditions)]
+            found.jacobians[i] = np.vstack(rows)
+        return found.jacobians[i]
 
     def margin_jacobian(self, found: Found, i: int) -> Array:
         """Return the derivative by x of the margins of clearance number i."""
@@ -183,11 +195,15 @@ class Evaluation:
     def _traced(self, goal: Goal, i: int, conditions: tuple[int, ...]) -> TracedGoal:
         s, e = self.quantities, self.system.equations
         given = ca.SX.sym("given", goal.given.shape[1])
-        value = ca.vec(ca.SX(goal.trace(s, given)))
-        if value.numel() == 0:
+        written = ca.vec(ca.SX(goal.trace(s, given)))
+        if written.numel() == 0:
             raise ArgumentError(
                 f"{self.system.name}: the expression of {goal.name!r} is empty", element=goal.name
             )
+        asked = list(s.loads.found.values())
+        symbols = ca.vertcat(*(load.symbols for load in asked))
+        meant = ca.vertcat(*(load.value for load in asked))
+        value = ca.substitute(written, symbols, meant) if asked else written
         np_ = [list(e.parameter_values).index(name) for name in e.design_parameters]
         by = ca.vertcat(e.v, s.a, s.multipliers, s.forces, *(e.p[place] for place in np_))
         jacobian = ca.horzcat(along(self.system, value)[:, : e.nv], ca.jacobian(value, by))
@@ -196,31 +212,57 @@ class Evaluation:
             {"value": value, "jacobian": jacobian},
             [s.a, s.multipliers, s.forces, given],
         )
-
-        def depends(symbols: ca.SX) -> list[int]:
-            if symbols.numel() == 0:
-                return []
-            return [k for k, there in enumerate(ca.which_depends(value, symbols, 1, True)) if there]
-
-        used = tuple(depends(s.multipliers))
+        used = _depends(written, symbols)
+        forces = ca.vertcat(s.multipliers, s.forces)
         level = POSITION
-        if depends(e.v) or depends(s.a):
+        if _depends(value, e.v) or _depends(value, s.a):
             level = RATES
-        if used or depends(s.forces):
+        if _depends(value, forces):
             level = FORCES
-        return TracedGoal(goal, native, conditions, level, value.numel(), used)
+        changes = None
+        if used:
+            changes = self.system.compiled.compile(
+                f"synthesis.loads{i}", {"by_forces": ca.jacobian(meant[used], s.multipliers)}, []
+            )
+        labels = [name for load in asked for name in load.names]
+        return TracedGoal(
+            goal,
+            native,
+            conditions,
+            level,
+            value.numel(),
+            tuple(_depends(written, forces)),
+            changes,
+            tuple(labels[k] for k in used),
+        )
 
-    def _verify_multipliers(self, found: Found) -> None:
+    def verify(self, found: Found) -> None:
+        """Raise where a goal depends on forces that redundant closures and drivers share."""
+        s = self.system
+        names = (*s.constraint_names, *self.quantities.drive)
         for g in self.goals:
-            for k in g.conditions if g.multipliers else ():
-                unique = found.states[k].rows.ranked.determined
-                for row in g.multipliers:
+            for k in g.conditions if g.forces or g.names else ():
+                held = self.held[k]
+                if isinstance(held, Resting):
+                    continue
+                unique = held.determined(found.states[k])
+                for row in g.forces:
                     if not unique[row]:
-                        name = self.system.constraint_names[row]
+                        what = "multiplier" if row < s.nc else "force"
                         raise ArgumentError(
-                            f"{self.system.name}: {g.goal.name!r} depends on the multiplier of {name!r}, which "
+                            f"{s.name}: {g.goal.name!r} depends on the {what} of {names[row]!r}, which "
                             "redundant closures do not determine",
-                            element=name,
+                            element=names[row],
+                        )
+                if g.loads is None:
+                    continue
+                changes = g.loads.evaluate(found.states[k].z)["by_forces"]
+                for name, sure in zip(g.names, held.settles(found.states[k], changes)):
+                    if not sure:
+                        raise ArgumentError(
+                            f"{s.name}: {g.goal.name!r} depends on {name}, which redundant closures and joints share "
+                            "in a way that rigid bodies do not determine",
+                            element=name.split("'")[1],
                         )
 
     def _relation(self, relation: Linear) -> tuple[Array, float, float]:
@@ -229,6 +271,13 @@ class Evaluation:
             check_known("variable", name, self.variables.names, f"{self.system.name}: linear")
             row[self.variables.names.index(name)] = factor
         return row, relation.lower, relation.upper
+
+
+def _depends(value: ca.SX, symbols: ca.SX) -> list[int]:
+    """Return which symbols an expression is written with."""
+    if symbols.numel() == 0:
+        return []
+    return [k for k, there in enumerate(ca.which_depends(value, symbols, 1, False)) if there]
 
 
 def _drivers(system: System, conditions: Sequence[Condition]) -> tuple[str, ...]:

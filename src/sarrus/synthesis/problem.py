@@ -172,6 +172,7 @@ class Problem:
                 last = self.evaluation.lost
         if best is None:
             return self._unclosed(reasons[0], before, costs)
+        self.evaluation.verify(best[2].found)
         return self._design(best[2], best[3], last, before, costs)
 
     def _searched(self, found: Found, first: First, iterations: int) -> Ended:
