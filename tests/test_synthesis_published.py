@@ -81,12 +81,11 @@ def test_morgan_and_wamplers_solution_passes_its_points() -> None:
     assert np.abs(found.goals["point of tracer"]).max() < 1e-10
 
 
-@pytest.mark.parametrize("method", ["auto", "ipopt"])
-def test_morgan_and_wamplers_solution_is_found(method: str) -> None:
+def test_morgan_and_wamplers_solution_is_found() -> None:
     """Ten numbers for ten equations: from one digit of each number to the twelve that are printed."""
     exact, turns = published()
     start = {name: float(np.round(value, 1)) for name, value in exact.items()}
-    design = five_points(start, np.round(turns, 1)).solve(method=method)  # type: ignore[arg-type]
+    design = five_points(start, np.round(turns, 1)).solve()
     assert design.status is sr.Status.OK
     assert design.goals["point of tracer"] < 1e-9
     for name, value in exact.items():

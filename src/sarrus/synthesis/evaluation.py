@@ -260,8 +260,8 @@ class Evaluation:
                 for name, sure in zip(g.names, held.settles(found.states[k], changes)):
                     if not sure:
                         raise ArgumentError(
-                            f"{s.name}: {g.goal.name!r} depends on {name}, which redundant closures and joints share "
-                            "in a way that rigid bodies do not determine",
+                            f"{s.name}: {g.goal.name!r} depends on {name}, which redundant closures share: rigid "
+                            "bodies do not determine it",
                             element=name.split("'")[1],
                         )
 
