@@ -163,3 +163,55 @@ def test_without_the_angles_the_points_are_passed_exactly() -> None:
     assert design.status is sr.Status.OK
     assert design.goals["point of tracer"] < 1e-9
     assert np.all(np.diff([design.drivers[f"crank[{k}]"] for k in range(5)]) > 0.0)
+
+
+# --- six points on a vertical line -------------------------------------------------------------------
+
+# Ground, crank, coupler, rocker, the point of the coupler, the pivot of the crank, the turn of the ground, and six
+# angles of the crank from the ground: Cabrera and others 2011.
+SIX = (31.788264, 8.2046468, 24.932131, 31.385926, 34.193719, 14.415668, -6.366519, 56.83676, 4.015959)
+SIX_ANGLES = np.array([1.366547, 2.330773, 2.871039, 3.394591, 3.97096, 4.96349])
+MOVED = {
+    **LENGTHS,
+    "x": "crank.placement.x",
+    "y": "crank.placement.y",
+    "right": "rocker.placement.x",
+    "up": "rocker.placement.y",
+}
+
+
+def test_six_points_on_a_line_are_passed_exactly() -> None:
+    """Fifteen numbers for twelve equations: the printed design leaves a sum of squares of 2.057e-4, `solve` none."""
+    g, a, b, c, u, v, x, y, turn = SIX
+    targets = np.column_stack([np.full(6, 20.0), np.arange(20.0, 46.0, 5.0)])
+    tip, end = a * np.exp(1j * SIX_ANGLES), pin(SIX_ANGLES, g, a, b, c)
+    place = complex(x, y) + np.exp(1j * turn) * (tip + complex(u, v) * (end - tip) / b)
+    off = float((abs(place - targets @ [1.0, 1j]) ** 2).sum())
+    assert off == pytest.approx(2.057e-4, rel=1e-3)
+    turned = np.column_stack([SIX_ANGLES + turn, np.angle((end - tip) / tip), np.angle(end - g) + turn])
+    at = [sy.Configuration({"crank": q[0]}, free=("crank",), guess=q) for q in turned]
+    start = sr.System(linkage(a, b, c, u, v, g), MOVED).with_parameters(
+        {
+            "a": a,
+            "b": b,
+            "c": c,
+            "u": u,
+            "v": v,
+            "x": x,
+            "y": y,
+            "right": x + g * np.cos(turn),
+            "up": y + g * np.sin(turn),
+        }
+    )
+    goal = sy.point("tracer", (0, 0, 0), targets, at, axes="xy", within=1e-9)
+    problem = sy.Problem(start.current_mechanism(), MOVED, [goal])
+    assert problem.evaluate().cost == pytest.approx(off, rel=1e-8)
+    design = problem.solve()
+    assert design.status is sr.Status.OK
+    assert design.goals["point of tracer"] < 1e-9
+    found = design.parameters
+    ground = np.hypot(found["right"] - found["x"], found["up"] - found["y"])
+    links = sorted([found["a"], found["b"], found["c"], ground])
+    assert links[0] + links[3] < links[1] + links[2]
+    assert links[0] == found["a"]  # the crank turns, and passes them in their order
+    assert np.all(np.diff([design.drivers[f"crank[{k}]"] for k in range(6)]) > 0.0)
