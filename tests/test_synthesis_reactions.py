@@ -133,6 +133,35 @@ def test_couples_and_forces_in_axes_of_bodies() -> None:
     assert np.abs(found.goals["bearing couple of crank"]).max() < 1e-12
 
 
+def test_couples_of_a_loop_whose_bodies_are_out_of_its_plane() -> None:
+    """A pin that slides along z leaves nothing open: a coupler at a height tilts the crank's bearing, as it needs."""
+    made = four_bar(closure="point_on_line")
+    drives = {**DRIVES, "z": "coupler.com.z"}
+    start = {**LENGTHS, "z": 0.07}
+    at = moving()
+    system = sr.System(made, drives).with_parameters(start)
+    goals = [
+        sy.reaction("crank", at, part="bearing_couple"),
+        sy.reaction("coupler", at, part="couple", axes="yx", frame="coupler"),
+        sy.cost(lambda s: s.reaction("crank", "joint").bearing_couple[0], at, weight=1e-3),
+    ]
+    found = sy.Problem(system.current_mechanism(), drives, goals).evaluate()
+
+    def cost(p: dict[str, Any]) -> Any:
+        com = {"crank": (0.05, 0.0), "coupler": COUPLER_COM, "rocker": (0.1, 0.0)}
+        total = mp.mpf(0)
+        for angle in ANGLES:
+            acceleration = in_time(lambda x: centres(x, p, com)[1], angle)
+            need = mp.mpf(p["z"]) * mp.mpf(MASSES["coupler"]) * (acceleration + mp.mpc(0, mp.mpf(GRAVITY)))
+            total += 2 * abs(need) ** 2  # a lever along z turns it by a right angle, and tilts both bearings
+            total += mp.mpf(1e-3) * mp.re(1j * need * mp.expj(-angle))
+        return total
+
+    exact = [float(derivative(lambda x, n=n: cost({**start, n: x}), start[n], "1e-12")) for n in found.names]
+    assert found.cost == pytest.approx(float(cost(start)), rel=1e-10)
+    assert np.abs(found.gradient - exact).max() < 1e-9 * np.abs(exact).max()
+
+
 def test_couples_in_space() -> None:
     """Two hinges in a row about z and y, open: bearing couples of the first from momenta in 80 digits."""
     arm = sr.Mechanism("arm", gravity=(0, 0, -9.81))
