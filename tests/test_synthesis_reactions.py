@@ -384,6 +384,35 @@ def test_what_is_shared_or_unknown_is_refused_by_name(
         ).evaluate()
 
 
+def doubled() -> sr.Mechanism:
+    """Return a four-bar whose pin is two hinges at one place, which share whatever they carry."""
+    made = sr.System(four_bar(closure="revolute"), {"x": "rocker.com.x", "y": "rocker.com.y"})
+    made = made.with_parameters({"x": START["x"], "y": START["y"]}).current_mechanism()
+    ends = {"pose1": (LENGTHS["b"], 0, 0), "pose2": (LENGTHS["c"], 0, 0)}
+    made.add_closure("again", "revolute", "coupler", "rocker", **ends)
+    return made
+
+
+def test_what_is_determined_as_a_whole_has_a_derivative() -> None:
+    """Of two hinges at one place the sum of their forces is determined, of either none; torque by its power too."""
+    drives = {"g": DRIVES["g"], "a": DRIVES["a"], "x": "rocker.com.x", "y": "rocker.com.y"}
+
+    def both(s: sy.Quantities) -> ca.SX:
+        return (s.reaction("pin").force + s.reaction("again").force)[:2]
+
+    found = sy.Problem(doubled(), drives, [sy.squares(both, moving(), name="both")]).evaluate()
+    check(found, lambda p: sum(abs(balance(angle, p)["pin"]) ** 2 for angle in ANGLES))
+    for one in (
+        lambda s: s.reaction("pin").force[0],
+        lambda s: (s.reaction("pin").force - s.reaction("again").force)[:2],
+        lambda s: s.reaction("pin").force[2] ** 2,  # zero, with its derivative, in the share of least norm
+        lambda s: ca.fmax(s.reaction("crank").force[2], -1e3),
+        lambda s: s.multipliers[0] * s.multipliers[5],
+    ):
+        with pytest.raises(sr.ArgumentError, match="redundant closures share"):
+            sy.Problem(doubled(), drives, [sy.cost(one, moving()[:1])]).evaluate()
+
+
 def test_drivers_that_share_are_refused() -> None:
     """Crank and rocker driven at once, as they move together: what each of them does is open."""
     q = guess(1.0)

@@ -5,40 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-import casadi as ca
 import numpy as np
 
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError, SolveError, check_known
 from sarrus.base.status import Status
-from sarrus.codegen import NativeFunction
-from sarrus.dynamics.derivatives import along
 from sarrus.dynamics.system import System
 from sarrus.synthesis.conditions import Condition, Configuration
+from sarrus.synthesis.determinacy import verify
 from sarrus.synthesis.goals import Clearance, Goal, Linear
 from sarrus.synthesis.held import Held
 from sarrus.synthesis.quantities import Quantities
 from sarrus.synthesis.resting import Resting
-from sarrus.synthesis.state import FORCES, POSITION, RATES, Follows, Lost, State
+from sarrus.synthesis.state import POSITION, Follows, Lost, State
+from sarrus.synthesis.traced import TracedGoal, traced_goal
 from sarrus.synthesis.variables import Variables
-
-
-@dataclass(frozen=True, eq=False)
-class TracedGoal:
-    """A goal with its compiled expression, the conditions it is at and what it asks for.
-
-    ``forces`` are the rows of [λ; μ] that it is written with; ``loads``, with their names, are the components of
-    reactions: their derivative by λ as a function.
-    """
-
-    goal: Goal
-    native: NativeFunction
-    conditions: tuple[int, ...]
-    level: int
-    rows: int
-    forces: tuple[int, ...]
-    loads: NativeFunction | None
-    names: tuple[str, ...]
 
 
 @dataclass(eq=False)
@@ -81,7 +62,8 @@ class Evaluation:
         place = {id(c): k for k, c in enumerate(conditions)}
         self.quantities = Quantities(system, drivers)
         self.goals = [
-            self._traced(goal, i, tuple(place[id(c)] for c in goal.at)) for i, goal in enumerate(goals)
+            traced_goal(self.quantities, goal, i, tuple(place[id(c)] for c in goal.at))
+            for i, goal in enumerate(goals)
         ]
         self.levels = [
             max((g.level for g in self.goals if k in g.conditions), default=POSITION)
@@ -130,7 +112,7 @@ class Evaluation:
 
     def _found(self, x: Array, q: list[Array]) -> Found:
         states = [held.state(x, place, level) for held, place, level in zip(self.held, q, self.levels)]
-        found = [[self._value(g, n, states[k]) for n, k in enumerate(g.conditions)] for g in self.goals]
+        found = [[g.evaluate(n, states[k]) for n, k in enumerate(g.conditions)] for g in self.goals]
         values = [np.concatenate([part["value"][:, 0] for part in parts]) for parts in found]
         margins = [
             np.array([self._held(k).margin(states[k]) for k in places]) for _, places in self.clearances
@@ -141,10 +123,6 @@ class Evaluation:
         own = [[part["jacobian"] for part in parts] for parts in found]
         return Found(x.copy(), q, states, values, own, margins)
 
-    def _value(self, g: TracedGoal, n: int, state: State) -> dict[str, Array]:
-        given = g.goal.given[n] if g.goal.given.size else np.zeros(0)
-        return g.native.evaluate(np.concatenate([state.z, state.a, state.multipliers, state.drive, given]))
-
     def at_position(self, g: TracedGoal, n: int, z: Array) -> tuple[Array, Array, Array]:
         """Return values of a goal of positions at its n-th condition, and their derivatives along velocities and by p.
 
@@ -152,7 +130,7 @@ class Evaluation:
         """
         nv, nc, s = self.system.nv, self.system.nc, self.quantities
         state = State(z, np.zeros(nv), np.zeros(nv), np.zeros(nc), np.zeros(s.forces.numel()), None, POSITION)
-        d = self._value(g, n, state)
+        d = g.evaluate(n, state)
         by_p = d["jacobian"][:, d["jacobian"].shape[1] - self.variables.parameters :]
         return d["value"][:, 0], d["jacobian"][:, :nv], by_p
 
@@ -192,78 +170,10 @@ class Evaluation:
 
     # --- what goals are made of --------------------------------------------------------------------
 
-    def _traced(self, goal: Goal, i: int, conditions: tuple[int, ...]) -> TracedGoal:
-        s, e = self.quantities, self.system.equations
-        given = ca.SX.sym("given", goal.given.shape[1])
-        written = ca.vec(ca.SX(goal.trace(s, given)))
-        if written.numel() == 0:
-            raise ArgumentError(
-                f"{self.system.name}: the expression of {goal.name!r} is empty", element=goal.name
-            )
-        asked = list(s.loads.found.values())
-        symbols = ca.vertcat(*(load.symbols for load in asked))
-        meant = ca.vertcat(*(load.value for load in asked))
-        value = ca.substitute(written, symbols, meant) if asked else written
-        np_ = [list(e.parameter_values).index(name) for name in e.design_parameters]
-        by = ca.vertcat(e.v, s.a, s.multipliers, s.forces, *(e.p[place] for place in np_))
-        jacobian = ca.horzcat(along(self.system, value)[:, : e.nv], ca.jacobian(value, by))
-        native = self.system.compiled.compile(
-            f"synthesis.goal{i}",
-            {"value": value, "jacobian": jacobian},
-            [s.a, s.multipliers, s.forces, given],
-        )
-        used = _depends(written, symbols)
-        forces = ca.vertcat(s.multipliers, s.forces)
-        level = POSITION
-        if _depends(value, e.v) or _depends(value, s.a):
-            level = RATES
-        if _depends(value, forces):
-            level = FORCES
-        changes = None
-        if used:
-            changes = self.system.compiled.compile(
-                f"synthesis.loads{i}", {"by_forces": ca.jacobian(meant[used], s.multipliers)}, []
-            )
-        labels = [name for load in asked for name in load.names]
-        return TracedGoal(
-            goal,
-            native,
-            conditions,
-            level,
-            value.numel(),
-            tuple(_depends(written, forces)),
-            changes,
-            tuple(labels[k] for k in used),
-        )
-
     def verify(self, found: Found) -> None:
         """Raise where a goal depends on forces that redundant closures and drivers share."""
-        s = self.system
-        names = (*s.constraint_names, *self.quantities.drive)
-        for g in self.goals:
-            for k in g.conditions if g.forces or g.names else ():
-                held = self.held[k]
-                if isinstance(held, Resting):
-                    continue
-                unique = held.determined(found.states[k])
-                for row in g.forces:
-                    if not unique[row]:
-                        what = "multiplier" if row < s.nc else "force"
-                        raise ArgumentError(
-                            f"{s.name}: {g.goal.name!r} depends on the {what} of {names[row]!r}, which "
-                            "redundant closures do not determine",
-                            element=names[row],
-                        )
-                if g.loads is None:
-                    continue
-                changes = g.loads.evaluate(found.states[k].z)["by_forces"]
-                for name, sure in zip(g.names, held.settles(found.states[k], changes)):
-                    if not sure:
-                        raise ArgumentError(
-                            f"{s.name}: {g.goal.name!r} depends on {name}, which redundant closures share: rigid "
-                            "bodies do not determine it",
-                            element=name.split("'")[1],
-                        )
+        names = (*self.system.constraint_names, *self.quantities.drive)
+        verify(self.system.name, names, self.goals, self.held, found.states)
 
     def _relation(self, relation: Linear) -> tuple[Array, float, float]:
         row = np.zeros(len(self.variables.names))
@@ -271,13 +181,6 @@ class Evaluation:
             check_known("variable", name, self.variables.names, f"{self.system.name}: linear")
             row[self.variables.names.index(name)] = factor
         return row, relation.lower, relation.upper
-
-
-def _depends(value: ca.SX, symbols: ca.SX) -> list[int]:
-    """Return which symbols an expression is written with."""
-    if symbols.numel() == 0:
-        return []
-    return [k for k, there in enumerate(ca.which_depends(value, symbols, 1, False)) if there]
 
 
 def _drivers(system: System, conditions: Sequence[Condition]) -> tuple[str, ...]:

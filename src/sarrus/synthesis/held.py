@@ -262,8 +262,8 @@ class Held:
         return np.asarray(state.rows.ranked.determined)
 
     def settles(self, state: State, changes: Array) -> np.ndarray:
-        """Return which of some loads (k,) are unique, from their derivatives by λ (k × nc)."""
-        wide = np.hstack([changes, np.zeros((len(changes), len(self.drivers)))]) * self.rows
+        """Return which of some loads (k,) are unique, from their derivatives by [λ; μ] as rows."""
+        wide = changes * self.rows
         size = (wide**2).sum(axis=1)
         parts = (product(wide, state.rows.ranked.left_null) ** 2).sum(axis=1)
         return np.asarray(parts < _SHARED * np.maximum(size, _SHARED * size.max(initial=0.0)) + 1e-300)

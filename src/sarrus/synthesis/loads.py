@@ -1,7 +1,7 @@
 """What goes through joints and closures at a condition, as symbols that goals are written with.
 
-Goals see a symbol for each component, so that it is known which of them a goal depends on: those that redundant
-constraints share have no value of their own, and are refused by name.
+Goals see a symbol for each component, so that it is known which of them a goal is written with, and those that have no
+value, since redundant constraints share them, can be named.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ class Quantities:
     Attributes
     ----------
     q, v, a : coordinates, velocities and accelerations; v and a are zero at rest.
-    multipliers : (nc,) λ, what closures exert; a goal may depend on those alone that are unique.
+    multipliers : (nc,) λ, what closures exert; a goal may depend on what is unique of them alone, see `reaction`.
     drive : by name of a driver the generalized force [N m, N] that it takes to hold or move it so, beside all that
         the description has: springs, gravity, inertia.
     parameters : the free numbers by name.
@@ -70,7 +70,8 @@ class Quantities:
         """Return what a joint of the tree, a closure or a fixed body exerts on its child, or body 2, about its anchor.
 
         Names, signs and ``frame`` ("world", "joint" or a body) are those of `sarrus.reactions`. A goal may depend on
-        those components alone that the equations of motion of rigid bodies determine; others are an `ArgumentError`.
+        what the equations of motion of rigid bodies determine alone: on single components, or on what it makes of
+        several, such as the sum of two hinges. All else is an `ArgumentError` that names a component.
         """
         return self.loads.of(joint, frame).reaction
 
