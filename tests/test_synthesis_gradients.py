@@ -282,6 +282,8 @@ def test_a_linkage_in_space_with_quaternions() -> None:
         sy.drive_force("crank", at),
         sy.point("coupler", (0.3, 0.1, 0.2), np.zeros((3, 3)), at),
         sy.squares(lambda s: s.acceleration("rocker", (0, 0, 0.5)), at, weight=0.1),
+        sy.reaction("rocker", at, part="bearing_couple", frame="joint", weight=0.1),
+        sy.reaction("pin", at, frame="coupler", weight=0.1),
     ]
     made = sy.Problem(linkage, drives, goals)
     assert made.system.nq == made.system.nv + 1

@@ -47,6 +47,7 @@ def main() -> None:
     save(drives_picture(), "drives.png", dpi=90)
     save(windings_picture(), "windings.png", dpi=90)
     save(synthesis_picture(), "synthesis.png", dpi=90)
+    save(straight_line_picture(), "straight_line.png", dpi=90)
     page = computed("linkages")
     beside((page["path"].plot(pose=60), page["angle"].plot()), "linkages.png", dpi=75)
     save(page["reach"].plot(loci=[page["stretched"], page["lets_go"]]), "workspace.png", dpi=80)
@@ -275,6 +276,45 @@ def synthesis_picture() -> Figure:
     axes.set_xlabel("x [m]")
     axes.set_ylabel("y [m]")
     axes.legend(frameon=False, fontsize=8, loc="center right")
+    dress(axes)
+    return figure
+
+
+def straight_line_picture() -> Figure:
+    """Draw the published five points on a line, the linkage that passes them and its whole coupler curve."""
+    page = (ROOT / "docs" / "synthesis.md").read_text(encoding="utf-8")
+    space: dict[str, Any] = {}
+    for block in [block for block in outputs.blocks(page) if block.kind == "python"][:2]:
+        exec(block.text, space)
+    design, points = space["straight"], space["line"]
+    system = sr.System(design.mechanism)
+    path = sr.coupler_curve(system, design.q[0], "crank", "tracer").points
+    figure = new_figure(6.0, 5.0)
+    axes = figure.add_subplot()
+    axes.plot(*path[:, :2].T, color=colour(0), linewidth=1.8, label="coupler curve")
+    pin = system.mechanism.closures["pin"].pose1.position
+    zero = np.zeros(3)
+    corners = [
+        ("crank", zero),
+        ("coupler", zero),
+        ("tracer", zero),
+        ("coupler", pin),
+        ("coupler", zero),
+        ("coupler", pin),
+        ("rocker", zero),
+    ]
+    for k, q in enumerate(design.q):
+        links = np.array([system.jacobian(body, q, point=place).position[:2] for body, place in corners])
+        axes.plot(
+            *links.T, color=colour(1), alpha=0.9 if k == 0 else 0.25, linewidth=1.2, marker="o", markersize=3
+        )
+    axes.plot(
+        *points.T, linestyle="", marker="o", markersize=8, markerfacecolor="none", color=INK, label="points"
+    )
+    axes.set_aspect("equal")
+    axes.set_xlabel("x [m]")
+    axes.set_ylabel("y [m]")
+    axes.legend(frameon=False, fontsize=8, loc="upper left")
     dress(axes)
     return figure
 

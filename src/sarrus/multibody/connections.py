@@ -19,7 +19,7 @@ from sarrus.mechanism.joint import Joint
 from sarrus.mechanism.mechanism import Mechanism
 from sarrus.mechanism.pose import perpendicular_to
 from sarrus.mechanism.rolling import Rolling
-from sarrus.multibody.cuts import Cuts
+from sarrus.multibody.cuts import Cuts, Wrench
 from sarrus.multibody.frames import Frames
 from sarrus.multibody.kinematics import cross
 from sarrus.multibody.rolling import RollingFrame
@@ -50,6 +50,8 @@ FREE: dict[str, tuple[int, ...]] = {
     "rolling": (3, 4, 5),
     "rolling on a line": (5,),
 }
+# What carries a body in the tree.
+_IN_TREE = ("joint", "fixed", "driven")
 
 
 @dataclass(frozen=True)
@@ -121,35 +123,53 @@ def changes(cuts: Cuts, forces: ca.SX, ways: ca.SX) -> dict[str, ca.SX]:
     return {name: ca.jtimes(part, forces, ways) for name, part in found.items()}
 
 
+def load(cuts: Cuts, one: Connection) -> tuple[Wrench, ca.SX]:
+    """Return what goes through one connection, about its place in world axes, and its own axes as columns there."""
+    through = cuts.through_joint(one.body) if one.what in _IN_TREE else None
+    return _load(cuts, one, _joints(cuts), _touched(cuts), through)
+
+
 def _stacked(cuts: Cuts, *, with_places: bool) -> dict[str, ca.SX]:
-    mechanism = cuts.mechanism
-    placed, touched = _joints(cuts), {touch.name: touch for touch in touching_elements(mechanism)}
+    placed, touched = _joints(cuts), _touched(cuts)
     parts: dict[str, list[ca.SX]] = {"force": [], "couple": [], "point": [], "axes": []}
     through = {name: cuts.through_joint(name) for name in cuts.bodies}
-    for one in connections(mechanism):
-        if one.what == "joint":
-            point, axes = placed[one.name]
-            wrench = through[one.body]
-        elif one.what in ("fixed", "driven"):
-            point, axes = cuts.frames.placement(one.body)
-            wrench = through[one.body]
-        else:
-            rolling = mechanism.rollings.get(one.name) if one.what == "rolling" else None
-            names = [one.name] if rolling is None else [part.name for part in rolling.parts]
-            wrench = cuts.on_body(names, one.body, one.on)
-            if rolling is not None:
-                point, axes = _of_rolling(rolling, cuts.frames)
-            elif one.what == "closure":
-                point, axes = _of_closure(mechanism.closures[one.name], cuts.frames)
-            else:
-                point, axes = _of_contact(touched.get(one.name) or mechanism.contacts[one.name], cuts)
-        given = wrench.about(point)
+    for one in connections(cuts.mechanism):
+        given, axes = _load(cuts, one, placed, touched, through.get(one.body))
         parts["force"].append(given.force)
         parts["couple"].append(given.torque)
-        parts["point"].append(point)
+        parts["point"].append(given.point)
         parts["axes"].append(ca.vec(axes))  # by columns: rows are the axes
     kept = parts if with_places else {name: parts[name] for name in ("force", "couple")}
     return {name: ca.densify(ca.vertcat(ca.SX(0, 1), *part)) for name, part in kept.items()}
+
+
+def _load(
+    cuts: Cuts,
+    one: Connection,
+    placed: dict[str, tuple[ca.SX, ca.SX]],
+    touched: dict[str, Touching],
+    through: Wrench | None,
+) -> tuple[Wrench, ca.SX]:
+    """Return the wrench of a connection about its place, and its axes; ``through`` is that of its body's joints."""
+    mechanism = cuts.mechanism
+    if one.what in _IN_TREE:
+        assert through is not None
+        point, axes = placed[one.name] if one.what == "joint" else cuts.frames.placement(one.body)
+        return through.about(point), axes
+    rolling = mechanism.rollings.get(one.name) if one.what == "rolling" else None
+    names = [one.name] if rolling is None else [part.name for part in rolling.parts]
+    wrench = cuts.on_body(names, one.body, one.on)
+    if rolling is not None:
+        point, axes = _of_rolling(rolling, cuts.frames)
+    elif one.what == "closure":
+        point, axes = _of_closure(mechanism.closures[one.name], cuts.frames)
+    else:
+        point, axes = _of_contact(touched.get(one.name) or mechanism.contacts[one.name], cuts)
+    return wrench.about(point), axes
+
+
+def _touched(cuts: Cuts) -> dict[str, Touching]:
+    return {touch.name: touch for touch in touching_elements(cuts.mechanism)}
 
 
 def _joints(cuts: Cuts) -> dict[str, tuple[ca.SX, ca.SX]]:

@@ -2,6 +2,15 @@
 
 from sarrus.synthesis.conditions import Configuration, Rest, sweep
 from sarrus.synthesis.design import Design
+from sarrus.synthesis.force_goals import (
+    drive_force,
+    peak_drive_force,
+    peak_reaction,
+    reaction,
+    reaction_below,
+    shaking_force,
+    shaking_moment,
+)
 from sarrus.synthesis.goals import (
     Clearance,
     Goal,
@@ -9,17 +18,14 @@ from sarrus.synthesis.goals import (
     between,
     clearance,
     cost,
-    drive_force,
     function,
     linear,
     peak,
-    peak_drive_force,
     point,
     pose,
-    shaking_force,
-    shaking_moment,
     squares,
 )
+from sarrus.synthesis.loads import Reaction
 from sarrus.synthesis.problem import Problem, Value
 from sarrus.synthesis.quantities import Quantities
 
@@ -31,6 +37,7 @@ __all__ = [
     "Linear",
     "Problem",
     "Quantities",
+    "Reaction",
     "Rest",
     "Value",
     "between",
@@ -41,8 +48,11 @@ __all__ = [
     "linear",
     "peak",
     "peak_drive_force",
+    "peak_reaction",
     "point",
     "pose",
+    "reaction",
+    "reaction_below",
     "shaking_force",
     "shaking_moment",
     "squares",

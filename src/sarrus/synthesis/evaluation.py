@@ -5,46 +5,38 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-import casadi as ca
 import numpy as np
 
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError, SolveError, check_known
 from sarrus.base.status import Status
-from sarrus.codegen import NativeFunction
-from sarrus.dynamics.derivatives import along
 from sarrus.dynamics.system import System
 from sarrus.synthesis.conditions import Condition, Configuration
+from sarrus.synthesis.determinacy import verify
 from sarrus.synthesis.goals import Clearance, Goal, Linear
 from sarrus.synthesis.held import Held
 from sarrus.synthesis.quantities import Quantities
 from sarrus.synthesis.resting import Resting
-from sarrus.synthesis.state import FORCES, POSITION, RATES, Follows, Lost, State
+from sarrus.synthesis.state import POSITION, Follows, Lost, State
+from sarrus.synthesis.traced import TracedGoal, traced_goal
 from sarrus.synthesis.variables import Variables
-
-
-@dataclass(frozen=True, eq=False)
-class TracedGoal:
-    """A goal with its compiled expression, the conditions it is at and what it asks for."""
-
-    goal: Goal
-    native: NativeFunction
-    conditions: tuple[int, ...]
-    level: int
-    rows: int
-    multipliers: tuple[int, ...]
 
 
 @dataclass(eq=False)
 class Found:
-    """Values at x: ``q`` of all conditions, values (rows of all conditions, one after the other) of each goal."""
+    """Values at x: ``q`` of all conditions, values (rows of all conditions, one after the other) of each goal.
+
+    ``own`` are the derivatives of goals by all that is at their conditions, which come with the values.
+    """
 
     x: Array
     q: list[Array]
     states: list[State]
     goals: list[Array]
+    own: list[list[Array]]
     margins: list[Array]
     follows: list[Follows] | None = field(default=None)
+    jacobians: dict[int, Array] = field(default_factory=dict)
 
 
 class Evaluation:
@@ -70,7 +62,8 @@ class Evaluation:
         place = {id(c): k for k, c in enumerate(conditions)}
         self.quantities = Quantities(system, drivers)
         self.goals = [
-            self._traced(goal, i, tuple(place[id(c)] for c in goal.at)) for i, goal in enumerate(goals)
+            traced_goal(self.quantities, goal, i, tuple(place[id(c)] for c in goal.at))
+            for i, goal in enumerate(goals)
         ]
         self.levels = [
             max((g.level for g in self.goals if k in g.conditions), default=POSITION)
@@ -92,7 +85,7 @@ class Evaluation:
     def start_at(self, x: Array, q: Sequence[Array]) -> Found:
         """Evaluate at x with closed configurations that are given, which others follow from now on."""
         self.last = self._found(x, [np.array(place) for place in q])
-        self._verify_multipliers(self.last)
+        self.verify(self.last)
         return self.last
 
     def at(self, x: Array) -> Found:
@@ -119,21 +112,16 @@ class Evaluation:
 
     def _found(self, x: Array, q: list[Array]) -> Found:
         states = [held.state(x, place, level) for held, place, level in zip(self.held, q, self.levels)]
-        values = [
-            np.concatenate([self._value(g, n, states[k])["value"][:, 0] for n, k in enumerate(g.conditions)])
-            for g in self.goals
-        ]
+        found = [[g.evaluate(n, states[k]) for n, k in enumerate(g.conditions)] for g in self.goals]
+        values = [np.concatenate([part["value"][:, 0] for part in parts]) for parts in found]
         margins = [
             np.array([self._held(k).margin(states[k]) for k in places]) for _, places in self.clearances
         ]
         if not all(np.isfinite(part).all() for part in (*values, *margins)):
             names = [g.goal.name for g, part in zip(self.goals, values) if not np.isfinite(part).all()]
             raise Lost(None, f"{names[0] if names else 'a clearance'} is no finite number", Status.NOT_FINITE)
-        return Found(x.copy(), q, states, values, margins)
-
-    def _value(self, g: TracedGoal, n: int, state: State) -> dict[str, Array]:
-        given = g.goal.given[n] if g.goal.given.size else np.zeros(0)
-        return g.native.evaluate(np.concatenate([state.z, state.a, state.multipliers, state.drive, given]))
+        own = [[part["jacobian"] for part in parts] for parts in found]
+        return Found(x.copy(), q, states, values, own, margins)
 
     def at_position(self, g: TracedGoal, n: int, z: Array) -> tuple[Array, Array, Array]:
         """Return values of a goal of positions at its n-th condition, and their derivatives along velocities and by p.
@@ -142,7 +130,7 @@ class Evaluation:
         """
         nv, nc, s = self.system.nv, self.system.nc, self.quantities
         state = State(z, np.zeros(nv), np.zeros(nv), np.zeros(nc), np.zeros(s.forces.numel()), None, POSITION)
-        d = self._value(g, n, state)
+        d = g.evaluate(n, state)
         by_p = d["jacobian"][:, d["jacobian"].shape[1] - self.variables.parameters :]
         return d["value"][:, 0], d["jacobian"][:, :nv], by_p
 
@@ -161,15 +149,17 @@ class Evaluation:
 
     def jacobian(self, found: Found, i: int) -> Array:
         """Return the derivative by x of the values of goal number i; `SolveError` where it has none."""
-        g, follows = self.goals[i], self.follows(found)
-        own = [self._value(g, n, found.states[k])["jacobian"] for n, k in enumerate(g.conditions)]
-        if not all(np.isfinite(part).all() for part in own):
-            raise SolveError(
-                f"{self.system.name}: {g.goal.name!r} has no finite derivative at "
-                f"{self.variables.values(found.x)}; write it smooth there",
-                element=g.goal.name,
-            )
-        return np.vstack([part @ follows[k].rows for part, k in zip(own, g.conditions)])
+        if i not in found.jacobians:
+            g, follows = self.goals[i], self.follows(found)
+            if not all(np.isfinite(part).all() for part in found.own[i]):
+                raise SolveError(
+                    f"{self.system.name}: {g.goal.name!r} has no finite derivative at "
+                    f"{self.variables.values(found.x)}; write it smooth there",
+                    element=g.goal.name,
+                )
+            rows = [part @ follows[k].rows for part, k in zip(found.own[i], g.conditions)]
+            found.jacobians[i] = np.vstack(rows)
+        return found.jacobians[i]
 
     def margin_jacobian(self, found: Found, i: int) -> Array:
         """Return the derivative by x of the margins of clearance number i."""
@@ -180,48 +170,10 @@ class Evaluation:
 
     # --- what goals are made of --------------------------------------------------------------------
 
-    def _traced(self, goal: Goal, i: int, conditions: tuple[int, ...]) -> TracedGoal:
-        s, e = self.quantities, self.system.equations
-        given = ca.SX.sym("given", goal.given.shape[1])
-        value = ca.vec(ca.SX(goal.trace(s, given)))
-        if value.numel() == 0:
-            raise ArgumentError(
-                f"{self.system.name}: the expression of {goal.name!r} is empty", element=goal.name
-            )
-        np_ = [list(e.parameter_values).index(name) for name in e.design_parameters]
-        by = ca.vertcat(e.v, s.a, s.multipliers, s.forces, *(e.p[place] for place in np_))
-        jacobian = ca.horzcat(along(self.system, value)[:, : e.nv], ca.jacobian(value, by))
-        native = self.system.compiled.compile(
-            f"synthesis.goal{i}",
-            {"value": value, "jacobian": jacobian},
-            [s.a, s.multipliers, s.forces, given],
-        )
-
-        def depends(symbols: ca.SX) -> list[int]:
-            if symbols.numel() == 0:
-                return []
-            return [k for k, there in enumerate(ca.which_depends(value, symbols, 1, True)) if there]
-
-        used = tuple(depends(s.multipliers))
-        level = POSITION
-        if depends(e.v) or depends(s.a):
-            level = RATES
-        if used or depends(s.forces):
-            level = FORCES
-        return TracedGoal(goal, native, conditions, level, value.numel(), used)
-
-    def _verify_multipliers(self, found: Found) -> None:
-        for g in self.goals:
-            for k in g.conditions if g.multipliers else ():
-                unique = found.states[k].rows.ranked.determined
-                for row in g.multipliers:
-                    if not unique[row]:
-                        name = self.system.constraint_names[row]
-                        raise ArgumentError(
-                            f"{self.system.name}: {g.goal.name!r} depends on the multiplier of {name!r}, which "
-                            "redundant closures do not determine",
-                            element=name,
-                        )
+    def verify(self, found: Found) -> None:
+        """Raise where a goal depends on forces that redundant closures and drivers share."""
+        names = (*self.system.constraint_names, *self.quantities.drive)
+        verify(self.system.name, names, self.goals, self.held, found.states)
 
     def _relation(self, relation: Linear) -> tuple[Array, float, float]:
         row = np.zeros(len(self.variables.names))

@@ -110,11 +110,11 @@ def point(
     a target is missed by more than ``within`` the design is NOT_ACHIEVABLE, and the nearest one.
     """
     conditions, name = _conditions("point", at), f"point of {body}"
-    chosen = _axes(axes)
+    chosen = chosen_axes(axes)
     return Goal(
         name,
         conditions,
-        lambda s, target: s.position(body, _three("position", position))[chosen] - target,
+        lambda s, target: s.position(body, three_numbers("position", position))[chosen] - target,
         "squares",
         _weight(name, weight),
         _rows(name, targets, len(conditions), len(chosen)),
@@ -175,43 +175,6 @@ def function(
     )
 
 
-def drive_force(driver: str, at: Condition | Sequence[Condition], *, weight: float = 1.0) -> Goal:
-    """Return the goal that the torque or force of a driver is small: the sum of its squares [N² m², N²]."""
-    return squares(lambda s: _drive(s, driver), at, weight=weight, name=f"force of {driver}")
-
-
-def peak_drive_force(driver: str, at: Condition | Sequence[Condition], *, weight: float = 1.0) -> Goal:
-    """Return the goal that the largest torque or force of a driver is small [N m, N]."""
-    return peak(lambda s: _drive(s, driver), at, weight=weight, name=f"peak force of {driver}")
-
-
-def shaking_force(
-    at: Condition | Sequence[Condition],
-    *,
-    axes: str = "xyz",
-    weight: float = 1.0,
-    within: float | None = None,
-) -> Goal:
-    """Return the goal that the shaking force −ṗ vanishes or is small; see `Quantities.shaking_force`."""
-    chosen = _axes(axes)
-    return squares(lambda s: s.shaking_force[chosen], at, weight=weight, within=within, name="shaking force")
-
-
-def shaking_moment(
-    at: Condition | Sequence[Condition],
-    *,
-    about: ArrayLike = (0.0, 0.0, 0.0),
-    axes: str = "xyz",
-    weight: float = 1.0,
-    within: float | None = None,
-) -> Goal:
-    """Return the goal that the shaking moment about a point of the world vanishes or is small."""
-    chosen, where = _axes(axes), _three("about", about)
-    return squares(
-        lambda s: s.shaking_moment(where)[chosen], at, weight=weight, within=within, name="shaking moment"
-    )
-
-
 def squares(
     expression: Expression,
     at: Condition | Sequence[Condition],
@@ -262,13 +225,6 @@ def between(
     return Goal(name, _conditions(name, at), lambda s, _: expression(s), "between", limits=limits)
 
 
-def _drive(s: Quantities, driver: str) -> ca.SX:
-    if driver not in s.drive:
-        known = ", ".join(map(repr, s.drive)) or "none"
-        raise ArgumentError(f"{s.system.name}: {driver!r} is no driver. Known: {known}", element=driver)
-    return s.drive[driver]
-
-
 def _conditions(name: str, at: Condition | Sequence[Condition]) -> tuple[Condition, ...]:
     found = tuple(at) if isinstance(at, Sequence) else (at,)
     if not found or not all(isinstance(c, Condition) for c in found):
@@ -284,13 +240,15 @@ def _weight(name: str, weight: float) -> float:
     return float(weight)
 
 
-def _axes(axes: str) -> list[int]:
+def chosen_axes(axes: str) -> list[int]:
+    """Return the places of letters of "xyz"; `ArgumentError` for others and repeated ones."""
     if not axes or any(letter not in "xyz" for letter in axes) or len(set(axes)) != len(axes):
         raise ArgumentError(f'axes must be letters of "xyz", got {axes!r}', element="axes")
     return ["xyz".index(letter) for letter in axes]
 
 
-def _three(what: str, value: ArrayLike) -> Array:
+def three_numbers(what: str, value: ArrayLike) -> Array:
+    """Return three finite numbers; `ArgumentError` with ``what`` they are for others."""
     array = real_array(value)
     if array.shape != (3,) or not np.isfinite(array).all():
         raise ArgumentError(f"{what} must be three finite numbers, got {value!r}", element=what)

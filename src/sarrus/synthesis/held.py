@@ -12,6 +12,7 @@ from sarrus.base.errors import ArgumentError, SolveError, check_known
 from sarrus.codegen import NativeFunction
 from sarrus.dynamics.derivatives import along, bias_rows, residual_force
 from sarrus.dynamics.system import System
+from sarrus.linalg.dense import product
 from sarrus.linalg.newton import follow, newton
 from sarrus.linalg.ranked import Ranked, at_rank
 from sarrus.synthesis.conditions import Configuration
@@ -20,6 +21,8 @@ from sarrus.synthesis.variables import Variables
 
 # Closed is what is open by less, and rows follow a parameter where they miss it by less; in characteristic units.
 _CLOSED, _FOLLOWED = 1e-9, 1e-7
+# Share of the square of a load, or of the largest one, that forces without effect may change where it is unique.
+_SHARED = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -253,6 +256,17 @@ class Held:
                 "numbers that belong together",
                 element=name,
             )
+
+    def determined(self, state: State) -> np.ndarray:
+        """Return which forces of [λ; μ] are unique (nc + drivers,)."""
+        return np.asarray(state.rows.ranked.determined)
+
+    def settles(self, state: State, changes: Array) -> np.ndarray:
+        """Return which of some loads (k,) are unique, from their derivatives by [λ; μ] as rows."""
+        wide = changes * self.rows
+        size = (wide**2).sum(axis=1)
+        parts = (product(wide, state.rows.ranked.left_null) ** 2).sum(axis=1)
+        return np.asarray(parts < _SHARED * np.maximum(size, _SHARED * size.max(initial=0.0)) + 1e-300)
 
     def margin(self, state: State) -> float:
         """Return the smallest singular value of B in characteristic units."""

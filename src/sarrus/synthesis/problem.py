@@ -20,6 +20,7 @@ from sarrus.synthesis.evaluation import Evaluation, Found
 from sarrus.synthesis.goals import Clearance, Goal, Linear
 from sarrus.synthesis.optimality import First, gradient_left, gradient_size
 from sarrus.synthesis.program import Ended, Program
+from sarrus.synthesis.solvers import Method, Solver, solver_of
 from sarrus.synthesis.state import Lost
 from sarrus.synthesis.variables import Variables, read_variables
 
@@ -133,18 +134,25 @@ class Problem:
             tuple(read_only(q.copy()) for q in found.q),
         )
 
-    def solve(self, *, starts: int = 1, seed: int = 0, iterations: int = 300) -> Design:
+    def solve(
+        self, *, starts: int = 1, seed: int = 0, iterations: int = 300, method: Method = "auto"
+    ) -> Design:
         """Return the best design that searches find from the mechanism as it is, and from random starts.
 
         Squares within bounds are solved by Levenberg–Marquardt steps, all else by sequential quadratic
         programming. The answer is a local minimum; ``starts`` > 1 adds starts drawn within bounds (within one scale
         where there are none) with a fixed ``seed``, and of costs that are equal up to 1e-6 the first counts. What
         cannot be reached, or does not close, is a status and a reason, no exception.
+
+        ``method`` is "auto", as above, "slsqp" for sequential quadratic programming always, or "ipopt" for an interior
+        point method with Hessians of limited memory, which comes with CasADi; an `ArgumentError` where it does not. All
+        get the same derivatives, and all answers the same look at whether they are a minimum.
         """
         if starts < 1 or iterations < 1:
             raise ArgumentError(
                 f"{self.system.name}: starts and iterations must be at least 1", element="starts"
             )
+        solver = solver_of(self.program, method)
         rng = np.random.default_rng(seed)
         before: float | None = None
         best: tuple[float, bool, Ended, First] | None = None
@@ -164,7 +172,7 @@ class Problem:
             if k == 0 and np.array_equal(found.x, x):
                 before, home = self.program.cost(found), found
             first = First.at(self.program, found)
-            ended = self._searched(found, first, iterations)
+            ended = self._searched(solver, found, first, iterations)
             cost, kept = self.program.cost(ended.found), not self._broken(ended.found)
             costs.append(cost if kept else float("inf"))
             if best is None or _is_better((cost, kept), best):
@@ -172,12 +180,13 @@ class Problem:
                 last = self.evaluation.lost
         if best is None:
             return self._unclosed(reasons[0], before, costs)
+        self.evaluation.verify(best[2].found)
         return self._design(best[2], best[3], last, before, costs)
 
-    def _searched(self, found: Found, first: First, iterations: int) -> Ended:
+    def _searched(self, solver: Solver, found: Found, first: First, iterations: int) -> Ended:
         """Return where a search ends; one that stops at the edge of what closes goes on with loops open on the way."""
         evaluation, program = self.evaluation, self.program
-        ended = program.solve(found, iterations)
+        ended = solver(found, iterations)
         stopped = evaluation.lost
         if (
             stopped is None
@@ -195,7 +204,7 @@ class Problem:
         except Lost:
             return ended
         evaluation.lost = None
-        other = program.solve(again, iterations)
+        other = solver(again, iterations)
         if program.cost(other.found) < (1.0 - _SAME) * program.cost(ended.found):
             return other
         evaluation.lost = stopped

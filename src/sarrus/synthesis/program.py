@@ -1,11 +1,10 @@
-"""`Program`: a problem as functions of scaled variables for the solvers of SciPy."""
+"""`Program`: a problem as functions of its variables, for solvers."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import Bounds, minimize
 
 from sarrus.base.arrays import Array
 from sarrus.synthesis.evaluation import Evaluation, Found
@@ -23,11 +22,7 @@ class Ended:
 
 
 class Program:
-    """The cost, its gradient and the constraints of a problem over y = x / scale, followed by a bound for each peak.
-
-    A design that does not close has an infinite cost, so that steps there are shortened; constraints are those of the
-    last design that closed.
-    """
+    """The cost, its gradient and the constraints of a problem at designs that close."""
 
     def __init__(self, evaluation: Evaluation) -> None:
         self.evaluation, self.scale = evaluation, evaluation.variables.scale
@@ -93,14 +88,10 @@ class Program:
         """Return the peaks."""
         return np.array([max(float(np.abs(found.goals[i]).max()), 1e-12) for i in self.peaks])
 
-    # --- solvers -----------------------------------------------------------------------------------
+    # --- squares -----------------------------------------------------------------------------------
 
-    def solve(self, found: Found, iterations: int) -> Ended:
-        """Search from a design that closes."""
-        return self._least_squares(found, iterations) if self.plain else self._sequential(found, iterations)
-
-    def _least_squares(self, found: Found, iterations: int) -> Ended:
-        """Levenberg–Marquardt steps, for squares within bounds."""
+    def least_squares(self, found: Found, iterations: int) -> Ended:
+        """Search by Levenberg–Marquardt steps from a design that closes, for squares within bounds."""
         v = self.evaluation.variables
         self.accepted = found
         _, converged = descend(self, np.clip(found.x, v.lower, v.upper), iterations)
@@ -134,77 +125,3 @@ class Program:
         """Return √weight × the values of squares."""
         goals = self.evaluation.goals
         return np.concatenate([np.sqrt(goals[i].goal.weight) * found.goals[i] for i in self.squares])
-
-    def _sequential(self, found: Found, iterations: int) -> Ended:
-        """Sequential quadratic programming (Kraft 1988), with a bound as a variable for each peak."""
-        e, v, n = self.evaluation, self.evaluation.variables, len(self.scale)
-        s = self.scale
-        unit = abs(self.cost(found)) or 1.0
-        heights = self.heights(found)
-        weights = np.array([e.goals[i].goal.weight * h for i, h in zip(self.peaks, heights)])
-        seen = [found]
-
-        def at(y: Array) -> Found | None:
-            try:
-                seen[0] = e.at(y[:n] * s)
-            except Lost:
-                return None
-            return seen[0]
-
-        def objective(y: Array) -> float:
-            now = at(y)
-            if now is None:
-                return np.inf
-            smooth = self.cost(now) - sum(
-                e.goals[i].goal.weight * float(np.abs(now.goals[i]).max()) for i in self.peaks
-            )
-            return (smooth + float(weights @ y[n:])) / unit
-
-        def slope(y: Array) -> Array:
-            at(y)
-            return np.concatenate([self.gradient(seen[0]) * s, weights]) / unit
-
-        def above(y: Array, derivative: bool) -> Array:
-            at(y)
-            values, rows, sizes = self.inequalities(seen[0])
-            parts = [rows * s / sizes[:, None]] if derivative else [values / sizes]
-            if derivative:
-                parts[0] = np.hstack([parts[0], np.zeros((len(values), len(heights)))])
-            for k, (i, h) in enumerate(zip(self.peaks, heights)):
-                value = seen[0].goals[i] / h
-                if derivative:
-                    row = e.jacobian(seen[0], i) * s / h
-                    bound = np.zeros((len(row), len(heights)))
-                    bound[:, k] = 1.0
-                    parts += [np.hstack([-row, bound]), np.hstack([row, bound])]
-                else:
-                    parts += [y[n + k] - value, y[n + k] + value]
-            return np.concatenate(parts)
-
-        def equal(y: Array, derivative: bool) -> Array:
-            at(y)
-            values, rows = self.equalities(seen[0])
-            wide = np.hstack([rows * s, np.zeros((len(values), len(heights)))])
-            return wide if derivative else values
-
-        y0 = np.concatenate([np.clip(found.x, v.lower, v.upper) / s, np.ones(len(heights))])
-        constraints = [
-            {"type": kind, "fun": lambda y, f=f: f(y, False), "jac": lambda y, f=f: f(y, True)}
-            for kind, f in (("ineq", above), ("eq", equal))
-            if len(f(y0, False))
-        ]
-        room = np.full(len(heights), np.inf)
-        answer = minimize(
-            objective,
-            y0,
-            jac=slope,
-            bounds=Bounds(np.concatenate([v.lower / s, 0.0 * heights]), np.concatenate([v.upper / s, room])),
-            constraints=constraints,
-            method="SLSQP",
-            options={"maxiter": iterations, "ftol": 1e-15},
-        )
-        try:
-            end = e.at(np.clip(answer.x[:n] * s, v.lower, v.upper))
-        except Lost:
-            end = seen[0]
-        return Ended(end, answer.status != 9, str(answer.message))

@@ -15,6 +15,7 @@ from sarrus.multibody.frames import Frames
 from sarrus.multibody.kinematics import cross
 from sarrus.multibody.link import links
 from sarrus.multibody.momentum import Momentum, momentum
+from sarrus.synthesis.loads import WORLD_FRAME, Loads, Reaction
 
 
 class Quantities:
@@ -23,10 +24,11 @@ class Quantities:
     Attributes
     ----------
     q, v, a : coordinates, velocities and accelerations; v and a are zero at rest.
-    multipliers : (nc,) λ, what closures exert; a goal may depend on those alone that are unique.
+    multipliers : (nc,) λ, what closures exert; a goal may depend on what is unique of them alone, see `reaction`.
     drive : by name of a driver the generalized force [N m, N] that it takes to hold or move it so, beside all that
         the description has: springs, gravity, inertia.
     parameters : the free numbers by name.
+    loads : what goals asked of `reaction`, for the evaluation.
     """
 
     def __init__(self, system: System, drivers: Sequence[str]) -> None:
@@ -39,6 +41,7 @@ class Quantities:
         self.drive: Mapping[str, ca.SX] = dict(zip(drivers, ca.vertsplit(self.forces)))
         self.parameters: Mapping[str, ca.SX] = dict(zip(e.parameter_values, ca.vertsplit(e.p)))
         self._frames = Frames(e.tree, links(e.tree, e.q, e.v))
+        self.loads = Loads(system, self.a, self.multipliers)
 
     def coordinate(self, name: str) -> ca.SX:
         """Return a coordinate by its name [rad, m]."""
@@ -62,6 +65,15 @@ class Quantities:
     def rotation(self, body: str) -> ca.SX:
         """Return the axes of a body as columns (3 × 3) in world axes."""
         return self._frames.placement(self._body(body))[1]
+
+    def reaction(self, joint: str, frame: str = WORLD_FRAME) -> Reaction:
+        """Return what a joint of the tree, a closure or a fixed body exerts on its child, or body 2, about its anchor.
+
+        Names, signs and ``frame`` ("world", "joint" or a body) are those of `sarrus.reactions`. A goal may depend on
+        what the equations of motion of rigid bodies determine alone: on single components, or on what it makes of
+        several, such as the sum of two hinges. All else is an `ArgumentError` that names a component.
+        """
+        return self.loads.of(joint, frame).reaction
 
     @property
     def kinetic_energy(self) -> ca.SX:
