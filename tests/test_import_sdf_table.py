@@ -63,7 +63,7 @@ SNIPPETS: dict[str, tuple[str, str, str]] = {
         "inertial", "a/c",
     ),
     "sdf-odd-inertia": (hinge(inside=INERTIA.format("", 9, "")), "inertia", "a"),
-    "sdf-friction": (hinge("<dynamics><friction>1</friction></dynamics>"), "axis friction", "j"),
+    "sdf-friction": (hinge("<dynamics><friction>1</friction></dynamics>"), "joint friction", "j"),
     "sdf-velocity": (hinge("<limit><velocity>1</velocity></limit>"), "axis velocity", "j"),
     "sdf-effort": (hinge("<limit><effort>1</effort></limit>"), "axis effort", "j"),
     "sdf-initial-position": (hinge("<initial_position>1</initial_position>"), "axis initial_position", "j"),

@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 
 from sarrus.base.errors import ArgumentError, ModelError, ModelFileError, ModelWarning
+from sarrus.formats.importing import Import
+from sarrus.formats.loops import add_loops, read_loops
 from sarrus.formats.model_text import check_file, file_fault
 from sarrus.formats.model_xml import parse_xml
 from sarrus.mechanism.mechanism import Mechanism
@@ -22,6 +24,7 @@ _SUFFIXES = {
     ".sdf": "SDF",
     ".world": "SDF",
 }
+_USD = (".usd", ".usda", ".usdc", ".usdz")
 
 
 def load(
@@ -91,6 +94,13 @@ def load(
 def _load(file: Path, loops: Any, strict: bool | None, floating_base: bool) -> Mechanism:
     check_file(file)
     suffix = file.suffix.lower()
+    if suffix in _USD:
+        raise ModelFileError(
+            f"{file}: USD is not read, since MuJoCo's decoder of it loses the joints that close loops. Export the "
+            "model as URDF with its loops as <loop_joint>, as Isaac Sim's exporter does, or as MJCF or SDF",
+            element=str(file),
+            valid=tuple(_SUFFIXES),
+        )
     if suffix not in _SUFFIXES:
         known = ", ".join(f"{s} ({what})" for s, what in _SUFFIXES.items())
         raise ModelFileError(
@@ -100,13 +110,10 @@ def _load(file: Path, loops: Any, strict: bool | None, floating_base: bool) -> M
     if suffix in (".sdf", ".world"):
         from sarrus.formats.sdf.read_sdf import load_sdf
 
-        for given, reason in (
-            (loops is not None, "loops is for URDF and MJCF; an SDF file holds its own loops"),
-            (floating_base, "floating_base is for URDF; an SDF model without a joint to the world floats"),
-        ):
-            if given:
-                raise ArgumentError(f"{file}: {reason}")
-        return load_sdf(file, strict=strict)
+        if floating_base:
+            wrong = "floating_base is for URDF; an SDF model without a joint to the world floats"
+            raise ArgumentError(f"{file}: {wrong}")
+        return _with_loops(load_sdf(file, strict=strict), loops)
     from sarrus.formats.mjcf.read_mjcf import load_mjcf
     from sarrus.formats.urdf.read_urdf import load_urdf
 
@@ -120,9 +127,16 @@ def _load(file: Path, loops: Any, strict: bool | None, floating_base: bool) -> M
         return load_urdf(file, loops=loops, strict=strict, floating_base=floating_base).mechanism
     if floating_base:
         raise ArgumentError(f"{file}: floating_base is for URDF; in MJCF give the root body a <freejoint/>")
-    done = load_mjcf(file, strict=strict)
-    if loops is not None:
-        from sarrus.formats.loops import add_loops  # here: it brings YAML, which few models need
+    return _with_loops(load_mjcf(file, strict=strict), loops)
 
-        add_loops(done, loops)
+
+def _with_loops(done: Import, loops: Any) -> Mechanism:
+    """Add the closures beside a file that holds its own; joints of another kind than the file's are for URDF."""
+    found = read_loops(loops)
+    if found.replaced_joints:
+        wrong = (
+            f"{found.source}: joint_name and joint_type are for URDF; write the kind of joint into the file"
+        )
+        raise ModelFileError(wrong, element="joint_name")
+    add_loops(done, found)
     return done.mechanism

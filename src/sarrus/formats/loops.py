@@ -16,6 +16,10 @@ Two formats are read. A list of closures, alone or under the key ``loops``:
 ``kind`` is a closure kind of `Mechanism.add_closure`; a frame is a link, joint or site of the model, with
 an optional offset; ``axis`` is in frame 1, ``axis2`` in frame 2; ``pitch`` and ``length`` as there.
 
+``closing``, beside ``loops`` or without it, says the kind of the loops that the model marks by frames
+``closing_NAME_1`` and ``closing_NAME_2`` (`sarrus.formats.marked_loops`): one kind for all, ``closing: revolute``, or
+one for each name, ``closing: {knee: revolute, ankle: point}``.
+
 And the format of the example-parallel-robots collection (Gepetto): ``closed_loop``, pairs of frames;
 ``type``, "3d" (point) or "6d" (weld, also where it is missing) for each; ``name_mot``, the driven joints by
 name or part of a name; ``joint_name`` and ``joint_type``, joints of the URDF that are really SPHERICAL,
@@ -26,7 +30,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import permutations
 from pathlib import Path
 from typing import Any
@@ -34,15 +38,16 @@ from typing import Any
 from sarrus.base.errors import ModelFileError, unknown_name
 from sarrus.base.names import unique
 from sarrus.formats.importing import Import
-from sarrus.formats.loop_yaml import read_yaml
+from sarrus.formats.marked_loops import MARKED_KINDS, close_marked, refuse_open_plugins
 from sarrus.mechanism.elements import CLOSURE_KINDS, WORLD
 from sarrus.mechanism.faults import check_name
 from sarrus.mechanism.pose import Pose, vector
 
+_SYNONYMS = {"spherical": "point", "ball": "point", "fixed": "weld"}
 _PAIR_KINDS = {"3d": "point", "6d": "weld"}
 _JOINT_TYPES = ("SPHERICAL", "FIXED", *(f"UJOINT_{one}{two}" for one, two in permutations("XYZ", 2)))
 _LOOP_KEYS = ("name", "kind", "frame1", "frame2", "axis", "axis2", "pitch", "length")
-_FILE_KEYS = ("loops", "motors", "closed_loop", "type", "name_mot", "joint_name", "joint_type")
+_FILE_KEYS = ("loops", "closing", "motors", "closed_loop", "type", "name_mot", "joint_name", "joint_type")
 _FRAME_KEYS = ("frame", "position", "rpy", "quaternion")
 
 
@@ -52,18 +57,21 @@ class UnknownFrame(ModelFileError):
 
 @dataclass(frozen=True)
 class LoopFile:
-    """The content of a loop file: closures as in the first format, driven joints, replaced joints."""
+    """The content of a loop file: closures as in the first format, driven joints, replaced joints, kinds of marks."""
 
     source: str
     loops: tuple[Mapping[str, Any], ...]
     motors: tuple[str, ...]
     replaced_joints: Mapping[str, str]
+    closing: str | Mapping[str, str] = field(default_factory=dict)
 
 
-def read_loops(given: str | Path | Mapping[str, Any] | Sequence[Any]) -> LoopFile:
-    """Return the content of a loop file, or of the same structure given directly, checked for shape."""
-    source, content = "loops", given
+def read_loops(given: str | Path | Mapping[str, Any] | Sequence[Any] | None) -> LoopFile:
+    """Return the content of a loop file, or of the same structure given directly, checked for shape; None has none."""
+    source, content = "loops", given if given is not None else {}
     if isinstance(given, str | Path):
+        from sarrus.formats.loop_yaml import read_yaml  # here: it brings YAML, which few models need
+
         source = str(given)
         content = read_yaml(Path(given))
     if isinstance(content, Sequence) and not isinstance(content, str):
@@ -92,12 +100,12 @@ def read_loops(given: str | Path | Mapping[str, Any] | Sequence[Any]) -> LoopFil
             raise ModelFileError(twice, element=name)
         check_name("joint_type", str(kind), _JOINT_TYPES, f"{source}: joint {name!r}", name, ModelFileError)
     motors = [*_names(content, "motors", source), *_names(content, "name_mot", source)]
-    return LoopFile(source, tuple(loops), tuple(motors), dict(zip(names, types, strict=True)))
+    replaced = dict(zip(names, types, strict=True))
+    return LoopFile(source, tuple(loops), tuple(motors), replaced, _closing(content, source))
 
 
-def add_loops(load: Import, loops: str | Path | Mapping[str, Any] | Sequence[Any] | LoopFile) -> None:
-    """Add the closures and motors of a loop file to the mechanism being loaded."""
-    file = loops if isinstance(loops, LoopFile) else read_loops(loops)
+def add_loops(load: Import, file: LoopFile) -> None:
+    """Add the closures and motors of a loop file to the mechanism being loaded, then close the loops that it marks."""
     for number, loop in enumerate(file.loops):
         _add_loop(load, loop, number, file.source)
     for motor in file.motors:
@@ -105,6 +113,8 @@ def add_loops(load: Import, loops: str | Path | Mapping[str, Any] | Sequence[Any
             if joint not in load.mechanism.actuators:
                 load.mechanism.add_actuator(joint, joint)
                 load.report.act("actuator", joint, f"named as a motor in {Path(file.source).name}")
+    close_marked(load, file.closing, file.source)
+    refuse_open_plugins(load)
 
 
 @contextmanager
@@ -134,7 +144,7 @@ def _add_loop(load: Import, loop: Mapping[str, Any], number: int, source: str) -
     for key in ("kind", "frame1", "frame2"):
         if key not in loop:
             raise ModelFileError(f"{label}: {key!r} is missing", element=name)
-    kind = {"spherical": "point", "ball": "point", "fixed": "weld"}.get(str(loop["kind"]), str(loop["kind"]))
+    kind = _SYNONYMS.get(str(loop["kind"]), str(loop["kind"]))
     check_name("kind", kind, CLOSURE_KINDS, label, name, ModelFileError)
     options = {key: loop[key] for key in ("axis", "axis2", "pitch", "length") if key in loop}
     with frames_known(load, f"loop {kind}", name):
@@ -177,6 +187,20 @@ def _frame_pairs(content: Mapping[str, Any], source: str) -> list[dict[str, Any]
         joined = _PAIR_KINDS[str(kind).lower()]
         loops.append({"name": f"{one}-{two}", "kind": joined, "frame1": one, "frame2": two})
     return loops
+
+
+def _closing(content: Mapping[str, Any], source: str) -> str | dict[str, str]:
+    """Return the kinds of marked loops, one for all or by name."""
+    given = content.get("closing") or {}
+    if not isinstance(given, str | Mapping):
+        wrong = f"{source}: 'closing' must be a kind of joint or a mapping from names of loops to kinds, got {given!r}"
+        raise ModelFileError(wrong, element="closing")
+    kinds = {"": given} if isinstance(given, str) else {str(name): str(kind) for name, kind in given.items()}
+    kinds = {name: _SYNONYMS.get(kind, kind) for name, kind in kinds.items()}
+    for name, kind in kinds.items():
+        label = f"{source}: closing {name!r}" if name else f"{source}: closing"
+        check_name("kind", kind, MARKED_KINDS, label, name or kind, ModelFileError)
+    return kinds[""] if isinstance(given, str) else kinds
 
 
 def _joints_named(load: Import, motor: str) -> list[str]:

@@ -15,7 +15,18 @@ from sarrus.formats.model_xml import label_of
 
 # What makes a mechanism in one of the formats; in lower case.
 _STRUCTURE = ("world", "model", "robot", "link", "body", "include")
-_JOINING = ("joint", "freejoint", "mimic", "loop", "coupling", "equality", "connect", "weld")
+_JOINING = (
+    "joint",
+    "freejoint",
+    "mimic",
+    "loop",
+    "coupling",
+    "equality",
+    "connect",
+    "weld",
+    "loop_joint",
+    "ball_constraint",
+)
 _PARTS = ("parent", "child", "predecessor", "successor", "axis", "axis2")
 BEARING = frozenset((*_STRUCTURE, *_JOINING, *_PARTS))
 # Elements whose content is a setting of other programs, in which the words above mean something else.
@@ -23,6 +34,9 @@ FOREIGN = frozenset(
     ["gazebo", "plugin", "sensor", "light", "actor", "gui", "scene", "state", "extension", "custom"]
 )
 OPEN = "?"
+# what plugins of Gazebo call the two links that they join, and the two joints that they couple
+_LINKS = (("parent", "child"), ("parent_link", "child_link"))
+_JOINTS = (("joint", "mimicjoint"),)
 
 
 @dataclass(frozen=True)
@@ -145,6 +159,29 @@ def _foreign(element: Element) -> bool:
     return local(element.tag) in FOREIGN or ":" in element.tag
 
 
+def survey_plugins(load: Import, root: Element, words: str) -> None:
+    """Note the plugins that join two links of the file in Gazebo; refuse those that couple two joints.
+
+    A joint with a mimic of its own follows without the plugin. ``words`` says how the format writes what they do.
+    """
+    named = {element.get("name", "") for element in root.iter() if local(element.tag) in ("link", "joint")}
+    follows = {
+        joint.get("name", "") for joint in root.iter("joint") if next(joint.iter("mimic"), None) is not None
+    }
+    for plugin in (element for element in root.iter() if local(element.tag) == "plugin"):
+        texts = {local(child.tag).lower(): (child.text or "").strip().rpartition("::")[2] for child in plugin}
+        name = plugin.get("name") or plugin.get("filename", "")
+        for pair in (*_LINKS, *_JOINTS):
+            one, two = (texts.get(word, "") for word in pair)
+            if not one or not two or not {one, two} <= named or two in follows:
+                continue
+            if pair in _LINKS:
+                load.plugins.append((name, one, two, words))
+            else:
+                reason = f"it couples {one!r} and {two!r} in Gazebo, and plugins are not read"
+                load.refuse("plugin", name, reason, "write it as <mimic>, and take the plugin out")
+
+
 def refuse_bearing(load: Import, grammar: Grammar, found: Unread) -> None:
     """Refuse an unread element with which a joint, a link or a loop may be lost; a foreign one is only listed.
 
@@ -156,7 +193,7 @@ def refuse_bearing(load: Import, grammar: Grammar, found: Unread) -> None:
         inside += f" of {found.owner!r}"
     names = (element.get("name"), (element.text or "").strip(), element.get("link"), found.owner)
     name = next(filter(None, names), found.tag)
-    joins = element.find("parent") is not None and element.find("child") is not None
+    joins = all(element.find(end) is not None or element.get(end) for end in ("parent", "child"))
     if found.within and not joins:
         load.report.set_aside(f"<{found.tag}>", name, f"a setting of <{local(found.within)}>")
         return

@@ -42,6 +42,7 @@ class ExtraJoint:
     kind: str
     axis: tuple[float, float, float] = (0.0, 0.0, 1.0)
     damping: float = 0.0
+    friction: float = 0.0
 
 
 def load_mjcf(path: Path, *, strict: bool | None = None) -> Import:
@@ -129,7 +130,8 @@ def _attach(load: Import, names: Names, body: int, extra: Sequence[ExtraJoint], 
         given: dict[str, Any] = {"axis": joint.axis, "parent_pose": pose if number == 0 else None}
         if joint.kind == "free":
             given = {"parent_pose": pose.position, "reference": (*pose.position, *pose.quaternion)}
-        load.mechanism.add_joint(joint.name, joint.kind, parent, name, damping=joint.damping, **given)
+        given |= {"damping": joint.damping, "friction": joint.friction}
+        load.mechanism.add_joint(joint.name, joint.kind, parent, name, **given)
         load.report.act("joint", joint.name)
     for joint_id in range(first, first + count):
         _add_joint(load, names, joint_id, parent, pose, series=joint_id > first)

@@ -33,18 +33,18 @@ def attach(importing: Import, joint: SdfJoint, reverse: bool, poses: Mapping[str
     if kind == "fixed":
         parts = [(joint.name, kind, {})]
     elif kind == "spherical":
-        damping = joint.axes[0].damping if joint.axes else 0.0
-        parts = [(joint.name, kind, {"damping": damping})]
+        damping, friction = (joint.axes[0].damping, joint.axes[0].friction) if joint.axes else (0.0, 0.0)
+        parts = [(joint.name, kind, {"damping": damping, "friction": friction})]
         if reverse:
             note = "its quaternion turns the file's parent relative to its child"
-        elif damping:
-            note = "the damping of its <axis> acts about all three axes"
+        elif damping or friction:
+            note = "the damping and friction of its <axis> act about all three axes"
     elif len(joint.axes) == 1:
         parts = [(joint.name, kind, _turning(joint.axes[0], sign) | {"pitch": joint.pitch})]
         note = "from child to parent, axis negated" if reverse else ""
     elif not reverse and joint.perpendicular and joint.axes[0].stiffness == joint.axes[1].stiffness:
         one, two = (_turning(axis, sign) for axis in joint.axes)
-        both = {key: (one[key], two[key]) for key in ("limits", "spring_reference", "damping")}
+        both = {key: (one[key], two[key]) for key in ("limits", "spring_reference", "damping", "friction")}
         parts = [(joint.name, kind, one | both | {"axis2": two["axis"]})]
     else:
         # Where the axes are not perpendicular, where the springs differ, and where the second axis turns first, since
@@ -57,6 +57,10 @@ def attach(importing: Import, joint: SdfJoint, reverse: bool, poses: Mapping[str
         importing.mechanism.add_joint(name, part, near, far, **numbers, **frames)
         frames["parent_pose"] = None
     importing.report.act("joint", joint.name, note)
+    losses = [f"{axis.friction:g}" for axis in joint.axes if axis.friction]
+    if losses:
+        reason = f"dry friction of {' and '.join(losses)} acts in runs, dynamics and statics"
+        importing.report.keep("joint friction", joint.name, reason)
 
 
 def _turning(axis: Axis, sign: float) -> dict[str, Any]:
@@ -67,6 +71,7 @@ def _turning(axis: Axis, sign: float) -> dict[str, Any]:
         "stiffness": axis.stiffness,
         "spring_reference": axis.spring_reference,
         "damping": axis.damping,
+        "friction": axis.friction,
     }
 
 
@@ -91,7 +96,7 @@ def close(importing: Import, joint: SdfJoint, poses: Mapping[str, Pose]) -> None
         **directions,
     )
     reason = f"cut: a {kind} closure of {len(CLOSURE_ROWS[kind])} rows"
-    losses = {"spring": "stiffness", "damping": "damping", "limits": "limits"}
+    losses = {"spring": "stiffness", "damping": "damping", "dry friction": "friction", "limits": "limits"}
     lost = [what for what, number in losses.items() if any(getattr(axis, number) for axis in joint.axes)]
     if lost:
         reason += f", which cannot keep its {' and '.join(lost)}"

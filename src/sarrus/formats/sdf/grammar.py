@@ -5,7 +5,7 @@ from __future__ import annotations
 from xml.etree.ElementTree import Element
 
 from sarrus.formats.importing import Import
-from sarrus.formats.unread import Grammar, local, refuse_bearing, unread, warn_of_attributes
+from sarrus.formats.unread import Grammar, local, refuse_bearing, survey_plugins, unread, warn_of_attributes
 
 SDF = Grammar(
     "SDF",
@@ -48,6 +48,7 @@ _SCOPES = ("sdf", "world", "model")
 
 def list_unread(load: Import, root: Element) -> None:
     """List what is not read: a joint, link or model at a wrong place is refused, the rest ignored by name."""
+    survey_plugins(load, root, "<joint>")
     warn_of_attributes(load, SDF, root)
     for found in unread(SDF, root):
         name, holder = found.element.get("name") or found.tag, local(found.parent.tag)

@@ -53,6 +53,7 @@ class Axis:
     stiffness: float
     spring_reference: float
     damping: float
+    friction: float
     effort: float
     mimic: Mimic | None
 
@@ -162,6 +163,7 @@ def _axis(importing: Import, scope: Scope, joint: Pose, axis: Element | None, la
         stiffness=xml.number(axis, "dynamics/spring_stiffness", 0.0, label),
         spring_reference=xml.number(axis, "dynamics/spring_reference", 0.0, label),
         damping=xml.number(axis, "dynamics/damping", 0.0, label),
+        friction=max(0.0, xml.number(axis, "dynamics/friction", 0.0, label)),
         effort=xml.number(axis, "limit/effort", np.inf, label),
         mimic=_mimic(importing, scope, axis, label),
     )
@@ -176,8 +178,8 @@ def _report_losses(report: ImportReport, axis: Element | None, tag: str, name: s
         report.set_aside(f"{tag} effort", name, reason)
     if 0.0 <= xml.number(axis, "limit/velocity", np.inf, label) < np.inf:
         report.leave_out(f"{tag} velocity", name, "velocities are not limited here")
-    if xml.number(axis, "dynamics/friction", 0.0, label) != 0.0:
-        report.leave_out(f"{tag} friction", name, "dry friction is left out")
+    if xml.number(axis, "dynamics/friction", 0.0, label) < 0.0:
+        report.leave_out(f"{tag} friction", name, "it is negative")
     if xml.number(axis, "initial_position", 0.0, label) != 0.0:
         reason = "left out; the links' poses are the initial configuration"
         report.leave_out(f"{tag} initial_position", name, reason)

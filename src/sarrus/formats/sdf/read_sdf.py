@@ -13,6 +13,7 @@ from pathlib import Path
 from xml.etree.ElementTree import Element
 
 from sarrus.formats.importing import Import
+from sarrus.formats.marked_loops import is_mark
 from sarrus.formats.model_text import file_fault
 from sarrus.formats.sdf import xml as xml
 from sarrus.formats.sdf.attach import attach, close
@@ -24,15 +25,14 @@ from sarrus.formats.sdf.link_tree import choose_tree, parts
 from sarrus.formats.sdf.links import add_link
 from sarrus.formats.sdf.scopes import read_world
 from sarrus.mechanism.elements import WORLD
-from sarrus.mechanism.mechanism import Mechanism
 from sarrus.mechanism.pose import Pose
 
 # SDF's own default, which differs from 9.81.
 DEFAULT_GRAVITY = "0 0 -9.8"
 
 
-def load_sdf(path: str | PathLike[str], *, strict: bool | None = None) -> Mechanism:
-    """Return the mechanism of an SDF file.
+def load_sdf(path: str | PathLike[str], *, strict: bool | None = None) -> Import:
+    """Read an SDF file.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def load_sdf(path: str | PathLike[str], *, strict: bool | None = None) -> Mechan
             owners[full] = inner
     _keep_frames(importing, scope, poses)
     _connect(importing, scope, poses, owners)
-    return importing.mechanism
+    return importing
 
 
 def _read_time_step(world: Element, importing: Import) -> None:
@@ -119,10 +119,17 @@ def _keep_frames(importing: Import, world: Scope, poses: dict[str, Pose]) -> Non
     for scope in world.scopes():
         for frame in (frame for frame in scope.frames.values() if frame.tag == "frame"):
             name = scope.full(frame.name)
-            carrier = scope.body(frame.name, f"frame {name!r}")
-            pose = scope.origin() @ scope.pose(frame.name, f"frame {name!r}")
+            label, note = f"frame {name!r}", ""
+            carrier = scope.body(frame.name, label)
+            link = xml.attribute(frame.element.find("pose"), "relative_to")
+            if is_mark(name) and link and not frame.element.get("attached_to"):
+                carrier = scope.body(link, label)
+                note = (
+                    ", to which its pose is relative: it marks a loop, and is attached to nothing in the file"
+                )
+            pose = scope.origin() @ scope.pose(frame.name, label)
             importing.mechanism.frames[name] = (carrier, poses[carrier].inverse() @ pose)
-            importing.report.act("frame", name, f"moves with {carrier!r}")
+            importing.report.act("frame", name, f"moves with {carrier!r}{note}")
 
 
 def _connect(importing: Import, world: Scope, poses: dict[str, Pose], owners: dict[str, Scope]) -> None:

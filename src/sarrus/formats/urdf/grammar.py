@@ -6,12 +6,12 @@ from collections import Counter
 from xml.etree.ElementTree import Element
 
 from sarrus.formats.importing import Import
-from sarrus.formats.unread import Grammar, local, refuse_bearing, unread, warn_of_attributes
+from sarrus.formats.unread import Grammar, local, refuse_bearing, survey_plugins, unread, warn_of_attributes
 
 URDF = Grammar(
     "URDF",
     {
-        "robot": "link* joint* material* mujoco transmission* ros2_control* loop* coupling*",
+        "robot": "link* joint* material* mujoco transmission* ros2_control* loop* coupling* loop_joint*",
         "link": "inertial visual* collision*",
         "inertial": "origin mass inertia",
         "visual": "?",
@@ -30,6 +30,7 @@ URDF = Grammar(
         "gpio": "?",
         "loop": "predecessor successor axis",
         "coupling": "predecessor successor ratio",
+        "loop_joint": "link1* link2 axis",
         "predecessor": "origin",
         "successor": "origin",
     },
@@ -46,6 +47,9 @@ URDF = Grammar(
         "inertia": "ixx ixy ixz iyy iyz izz",
         "loop": "name type",
         "coupling": "name",
+        "loop_joint": "name type",
+        "link1": "link xyz rpy",
+        "link2": "link xyz rpy",
         "predecessor": "link",
         "successor": "link",
         "ratio": "value",
@@ -60,6 +64,7 @@ _REASONS = {
 
 def list_unread(load: Import, root: Element) -> None:
     """List what is not read: a joint, link or closure at a wrong place is refused, the rest counted by place."""
+    survey_plugins(load, root, "<loop> of URDF+")
     warn_of_attributes(load, URDF, root)
     ignored: Counter[tuple[str, str]] = Counter()
     repeated: Counter[tuple[str, str]] = Counter()
@@ -72,6 +77,8 @@ def list_unread(load: Import, root: Element) -> None:
             repeated[place, found.tag] += 1
         elif found.bearing:
             refuse_bearing(load, URDF, found)
+        elif found.tag == "joint_properties":
+            _report_properties(load, found.element, found.owner)
         elif found.tag in _DRAFTS:
             drafts[found.tag] += 1
         elif found.repeated:
@@ -85,3 +92,13 @@ def list_unread(load: Import, root: Element) -> None:
     for (place, tag), count in ignored.items():
         reason = _REASONS.get(tag, "not part of URDF's mechanism")
         load.report.set_aside(f"{place}<{tag}>", f"{count}", reason)
+
+
+def _report_properties(load: Import, element: Element, joint: str) -> None:
+    """List the friction of <joint_properties>, which an exporter from Onshape writes and no reader reads."""
+    friction, kind = element.get("friction", ""), "joint <joint_properties>"
+    if friction.strip("0. "):
+        reason = f"no reader takes it: friction is <dynamics friction={friction!r}/>"
+        load.report.leave_out(kind, joint, reason)
+    else:
+        load.report.set_aside(kind, joint, "it says nothing")

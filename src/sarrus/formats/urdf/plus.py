@@ -32,7 +32,8 @@ from sarrus.formats.model_xml import reals
 from sarrus.mechanism.faults import check_name
 from sarrus.mechanism.pose import Pose
 
-_KINDS = {
+# type of a loop → kind of closure
+KINDS = {
     "revolute": "revolute",
     "continuous": "revolute",
     "prismatic": "prismatic",
@@ -61,27 +62,27 @@ def add_urdf_plus(load: Import, root: ElementTree.Element, parents: Parents) -> 
 
 
 def _add_loop(load: Import, loop: ElementTree.Element) -> None:
-    name = _attribute(load, loop, "name", "loop")
+    name = attribute(load, loop, "name", "loop")
     label = f"{load.path}: loop {name!r}"
-    _only(loop, (*_ENDS, "axis"), label)
+    only(loop, (*_ENDS, "axis"), label)
     kind = loop.get("type", "")
-    check_name("type", kind, _KINDS, label, name, ModelFileError)
+    check_name("type", kind, KINDS, label, name, ModelFileError)
     axis = loop.find("axis")
     with frames_known(load, f"loop {kind}", name):
         (body1, pose1), (body2, pose2) = (_end(load, loop, end, label) for end in _ENDS)
-        direction = [0.0, 0.0, 1.0] if axis is None else _numbers(axis.get("xyz", ""), label, "axis")
-        load.mechanism.add_closure(name, _KINDS[kind], body1, body2, pose1=pose1, pose2=pose2, axis=direction)
+        direction = [0.0, 0.0, 1.0] if axis is None else numbers(axis.get("xyz", ""), label, "axis")
+        load.mechanism.add_closure(name, KINDS[kind], body1, body2, pose1=pose1, pose2=pose2, axis=direction)
         load.report.act(f"loop {kind}", name)
 
 
 def _add_coupling(load: Import, coupling: ElementTree.Element, parents: Parents) -> None:
-    name = _attribute(load, coupling, "name", "coupling")
+    name = attribute(load, coupling, "name", "coupling")
     label = f"{load.path}: coupling {name!r}"
-    _only(coupling, (*_ENDS, "ratio"), label)
+    only(coupling, (*_ENDS, "ratio"), label)
     ratio = coupling.find("ratio")
     if ratio is None:
         raise ModelFileError(f"{label}: <ratio value=...> is missing", element=name)
-    factor = _numbers(ratio.get("value", ""), label, "ratio", count=1)[0]
+    factor = numbers(ratio.get("value", ""), label, "ratio", count=1)[0]
     with frames_known(load, "coupling", name):
         one, two = (_path(_end_link(load, coupling, end, label), parents) for end in _ENDS)
         weights = dict.fromkeys(one, factor) | dict.fromkeys(two, -1.0)
@@ -113,7 +114,7 @@ def _end(load: Import, loop: ElementTree.Element, end: str, label: str) -> tuple
     origin = element.find("origin")
     if origin is None:
         return body, pose
-    xyz, rpy = (_numbers(origin.get(key, "0 0 0"), label, f"{end} origin {key}") for key in ("xyz", "rpy"))
+    xyz, rpy = (numbers(origin.get(key, "0 0 0"), label, f"{end} origin {key}") for key in ("xyz", "rpy"))
     return body, pose @ Pose.of(xyz, rpy=rpy)
 
 
@@ -121,25 +122,28 @@ def _end_link(load: Import, element: ElementTree.Element, end: str, label: str) 
     found = element.find(end)
     if found is None or not found.get("link"):
         raise ModelFileError(f"{label}: <{end} link=...> is missing", element=element.get("name"))
-    _only(found, ("origin",), f"{label}: {end}")
+    only(found, ("origin",), f"{label}: {end}")
     link = found.get("link", "")
     frame_of(load, link, f"{label}: {end}")
     return link
 
 
-def _attribute(load: Import, element: ElementTree.Element, key: str, tag: str) -> str:
+def attribute(load: Import, element: ElementTree.Element, key: str, tag: str) -> str:
+    """Return an attribute that has to be there."""
     value = element.get(key)
     if not value:
         raise ModelFileError(f"{load.path}: a <{tag}> has no {key}", element=tag)
     return value
 
 
-def _only(element: ElementTree.Element, tags: tuple[str, ...], label: str) -> None:
+def only(element: ElementTree.Element, tags: tuple[str, ...], label: str) -> None:
+    """Raise for a child of another kind."""
     for child in element:
         check_name("element", child.tag, tags, label, child.tag, ModelFileError)
 
 
-def _numbers(text: str, label: str, what: str, count: int = 3) -> list[float]:
+def numbers(text: str, label: str, what: str, count: int = 3) -> list[float]:
+    """Return the numbers of an attribute."""
     values = reals(text, count)
     if values is None:
         raise ModelFileError(f"{label}: {what} must be {count} numbers, got {text!r}", element=what)

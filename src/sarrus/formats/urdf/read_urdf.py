@@ -25,13 +25,14 @@ from sarrus.formats.urdf.actuators import add_transmissions
 from sarrus.formats.urdf.geometry import prepare_geometry
 from sarrus.formats.urdf.grammar import list_unread
 from sarrus.formats.urdf.inertia import take_inertias
+from sarrus.formats.urdf.loop_joint import add_loop_joints
 from sarrus.formats.urdf.plus import add_urdf_plus
 from sarrus.mechanism.elements import WORLD
 from sarrus.mechanism.faults import check_name
 from sarrus.mechanism.pose import Pose
 
 # joints that MuJoCo's parser has no word for
-_EXTRA = {"spherical": "spherical", "SPHERICAL": "spherical", "floating": "free"}
+_EXTRA = {"spherical": "spherical", "SPHERICAL": "spherical", "ball": "spherical", "floating": "free"}
 _AXES = {"X": (1.0, 0.0, 0.0), "Y": (0.0, 1.0, 0.0), "Z": (0.0, 0.0, 1.0)}
 
 
@@ -56,7 +57,7 @@ def load_urdf(
     mechanism = load.mechanism
     root = load.parse(path)
     mechanism.name = root.get("name") or path.stem
-    loop_file = None if loops is None else read_loops(loops)
+    loop_file = read_loops(loops)
     list_unread(load, root)
     refuse_formats(path, root)
     _check_names(root, path)
@@ -78,9 +79,9 @@ def load_urdf(
     add_urdf_plus(
         load, root, {link: (_link_of(j, "parent", path), j.get("name", "")) for link, j in children.items()}
     )
+    add_loop_joints(load, root)
     add_transmissions(load, root)
-    if loop_file is not None:
-        add_loops(load, loop_file)
+    add_loops(load, loop_file)
     return load
 
 
@@ -106,7 +107,7 @@ def _link_of(joint: ElementTree.Element, end: str, path: Path) -> str:
     return element.get("link", "")
 
 
-def _prepare(load: Import, root: ElementTree.Element, loop_file: LoopFile | None) -> _Prepared:
+def _prepare(load: Import, root: ElementTree.Element, loop_file: LoopFile) -> _Prepared:
     """Change the tree in memory into one that MuJoCo reads as this importer means it."""
     path, report = load.path, load.report
     prepared = _Prepared()
@@ -116,7 +117,7 @@ def _prepare(load: Import, root: ElementTree.Element, loop_file: LoopFile | None
         compiler = ElementTree.SubElement(compiler, tag) if found is None else found
     compiler.attrib |= {"fusestatic": "false", "discardvisual": "false", "strippath": "false"}
     links = sorted(link.get("name", "") for link in root.findall("link"))
-    replaced = dict(loop_file.replaced_joints) if loop_file else {}
+    replaced = dict(loop_file.replaced_joints)
     for joint in root.findall("joint"):
         for end in ("parent", "child"):
             link = _link_of(joint, end, path)
@@ -149,8 +150,8 @@ def _prepare_joint(
         letters = kind.removeprefix("UJOINT_")
         extra = [(f"{name}_{letter}", "revolute", _AXES[letter]) for letter in letters]
     if extra:
-        damping = _damping(load, joint)
-        prepared.extra_joints[child] = [ExtraJoint(*each, damping) for each in extra]
+        losses = _losses(load, joint)
+        prepared.extra_joints[child] = [ExtraJoint(*each, *losses) for each in extra]
     if child in prepared.extra_joints or replaced == "FIXED":
         joint.set("type", "fixed")
     if joint.get("type") == "fixed":
@@ -159,14 +160,15 @@ def _prepare_joint(
                 joint.remove(element)
 
 
-def _damping(load: Import, joint: ElementTree.Element) -> float:
-    """Return the damping of a joint that MuJoCo is not shown, in all directions as it would read it; list friction."""
+def _losses(load: Import, joint: ElementTree.Element) -> list[float]:
+    """Return damping and dry friction of a joint that MuJoCo is not shown, in all directions as it would read them."""
     name, dynamics = joint.get("name", ""), joint.find("dynamics")
     given = {} if dynamics is None else dynamics.attrib
     damping, friction = _numbers(load, name, given, {"damping": "0", "friction": "0"})
     if friction:
-        load.report.leave_out("joint friction", name, "dry friction is left out")
-    return damping
+        reason = f"dry friction of {friction:g} acts in runs, dynamics and statics"
+        load.report.keep("joint friction", name, reason)
+    return [damping, friction]
 
 
 def _numbers(

@@ -1,0 +1,56 @@
+"""The <loop_joint> elements of a URDF file, as Drake once read them and Isaac Sim reads and writes them.
+
+.. code-block:: xml
+
+    <loop_joint name="knee" type="revolute">
+      <link1 link="rod" xyz="1 0 0" rpy="0 0 0"/>
+      <link2 link="shank" xyz="0 1 0" rpy="0 0 0"/>
+      <axis xyz="0 0 1"/>
+    </loop_joint>
+
+The axis is in the frame on link 1. Isaac Sim's own page writes a second <link1> for <link2>. Readers do not agree on an
+axis that is missing, so that a kind with an axis needs one.
+"""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ElementTree
+
+from sarrus.base.errors import ModelFileError
+from sarrus.formats.importing import Import
+from sarrus.formats.loops import frame_of, frames_known
+from sarrus.formats.urdf.plus import KINDS, attribute, numbers, only
+from sarrus.mechanism.faults import check_name
+from sarrus.mechanism.pose import Pose
+
+_WITHOUT_AXIS = ("point", "weld")
+
+
+def add_loop_joints(load: Import, root: ElementTree.Element) -> None:
+    """Add every <loop_joint> as a closure of its kind."""
+    for loop in root.findall("loop_joint"):
+        name = attribute(load, loop, "name", "loop_joint")
+        label = f"{load.path}: loop_joint {name!r}"
+        only(loop, ("link1", "link2", "axis"), label)
+        given, axis = loop.get("type", ""), loop.find("axis")
+        check_name("type", given, KINDS, label, name, ModelFileError)
+        kind = KINDS[given]
+        if axis is None and kind not in _WITHOUT_AXIS:
+            reason = f"it is {given} and has no <axis>, for which readers have different defaults"
+            load.refuse("loop_joint", name, reason, 'write <axis xyz="…"/>, in the frame on link 1')
+            continue
+        ends = [*loop.findall("link1"), *loop.findall("link2")]
+        if len(ends) != 2:
+            raise ModelFileError(f"{label}: needs one <link1 link=…> and one <link2 link=…>", element=name)
+        with frames_known(load, f"loop {given}", name):
+            (body1, pose1), (body2, pose2) = (_end(load, end, label) for end in ends)
+            direction = [0.0, 0.0, 1.0] if axis is None else numbers(axis.get("xyz", ""), label, "axis")
+            load.mechanism.add_closure(name, kind, body1, body2, pose1=pose1, pose2=pose2, axis=direction)
+            load.report.act(f"loop {given}", name)
+
+
+def _end(load: Import, end: ElementTree.Element, label: str) -> tuple[str, Pose]:
+    """Return body and pose of the frame on one link."""
+    body, pose = frame_of(load, end.get("link", ""), f"{label}: {end.tag}")
+    xyz, rpy = (numbers(end.get(key, "0 0 0"), label, f"{end.tag} {key}") for key in ("xyz", "rpy"))
+    return body, pose @ Pose.of(xyz, rpy=rpy)
