@@ -170,7 +170,7 @@ def survey_plugins(load: Import, root: Element, words: str) -> None:
     }
     for plugin in (element for element in root.iter() if local(element.tag) == "plugin"):
         texts = {local(child.tag).lower(): (child.text or "").strip().rpartition("::")[2] for child in plugin}
-        name = plugin.get("name") or plugin.get("filename", "")
+        name = plugin.get("name", "") or plugin.get("filename", "")
         for pair in (*_LINKS, *_JOINTS):
             one, two = (texts.get(word, "") for word in pair)
             if not one or not two or not {one, two} <= named or two in follows:

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from sarrus.base.names import unique
 from sarrus.formats.importing import Import
 from sarrus.formats.mjcf.element_names import Names
 from sarrus.formats.mjcf.transmissions import transmission
@@ -21,6 +20,9 @@ def add_actuators(load: Import, names: Names) -> None:
     """Add every actuator that is affine in control, length and rate; warn by name of those left out."""
     model, off = names.model, names.disabled("ACTUATION")
     for i, name in enumerate(names.actuators):
+        if model.actuator_damping[i] or np.any(model.actuator_dampingpoly[i]):
+            where = "the tendon" if names.kind("actuator_trntype", i) == "tendon" else "the joint"
+            load.report.act("actuator damping", name, f"times gear² on {where}")
         group_off = bool(int(model.opt.disableactuator) >> int(model.actuator_group[i]) & 1)
         if off or group_off:
             where = "<option><flag actuation>" if off else "<option actuatorgroupdisable>"
@@ -39,7 +41,6 @@ def add_actuators(load: Import, names: Names) -> None:
             load.report.act("actuator", name, note)
         else:
             load.report.act("actuator", name)
-        _reflected_damping(load, names, target, i)
 
 
 def _law(names: Names, i: int) -> dict[str, Any] | str:
@@ -48,6 +49,8 @@ def _law(names: Names, i: int) -> dict[str, Any] | str:
     gain_kind, bias_kind, dynamics = (
         names.kind(f"actuator_{table}", i) for table in ("gaintype", "biastype", "dyntype")
     )
+    if model.actuator_plugin[i] >= 0:
+        return "it is a plugin's"
     if "dcmotor" in (gain_kind, bias_kind, dynamics):
         return _motor(names, i)
     if gain_kind not in ("fixed", "affine"):
@@ -100,16 +103,3 @@ def _motor(names: Names, i: int) -> dict[str, Any] | str:
     if time == 0.0:
         return {"gain": k / ohm, "bias": (0.0, 0.0, -k * k / ohm), **_limits(names, i)}
     return {"gain": k, "activation": Winding(time * ohm, ohm), **_limits(names, i)}
-
-
-def _reflected_damping(load: Import, names: Names, target: Any, i: int) -> None:
-    """Add the damping that an actuator reflects on its joint: damping × gear²; tendons have their own."""
-    model, name, mechanism = names.model, names.actuators[i], load.mechanism
-    damping, on_tendon = float(model.actuator_damping[i]), names.kind("actuator_trntype", i) == "tendon"
-    if damping and not names.disabled("DAMPER"):
-        if isinstance(target, dict) and not on_tendon:
-            taken = (*mechanism.springs, *mechanism.coordinate_springs, *mechanism.tendons)
-            mechanism.add_coordinate_spring(unique(f"{name}_damping", taken), target, damping=damping)
-        load.report.act("actuator damping", name)
-    if not on_tendon and np.any(model.actuator_dampingpoly[i]):
-        load.report.leave_out("actuator", name, "left out: damping above first order")

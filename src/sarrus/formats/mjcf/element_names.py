@@ -27,6 +27,8 @@ _ENUMS = {
     "sensor_type": mujoco.mjtSensor,
     "wrap_type": mujoco.mjtWrap,
 }
+# what <flag constraint="disable"/> switches off, too
+_CONSTRAINTS = ("EQUALITY", "FRICTIONLOSS", "LIMIT", "CONTACT")
 
 
 class Names:
@@ -71,9 +73,10 @@ class Names:
         return float(lower), float(upper)
 
     def disabled(self, flag: str) -> bool:
-        """Return True if <option><flag> switches off ``flag`` (GRAVITY, EQUALITY, SPRING …)."""
-        bit = int(getattr(mujoco.mjtDisableBit, f"mjDSBL_{flag}"))
-        return bool(int(self.model.opt.disableflags) & bit)
+        """Return True if <option><flag> switches off ``flag`` (GRAVITY, EQUALITY, SPRING …), alone or with others."""
+        flags = (flag, "CONSTRAINT") if flag in _CONSTRAINTS else (flag,)
+        bits = sum(int(getattr(mujoco.mjtDisableBit, f"mjDSBL_{each}")) for each in flags)
+        return bool(int(self.model.opt.disableflags) & bits)
 
     def _fill(self, kind: str, defaults: list[str]) -> list[str]:
         number = getattr(mujoco.mjtObj, f"mjOBJ_{kind.upper()}")

@@ -18,7 +18,7 @@ _DEFAULT_SOFTNESS = np.array([0.02, 1.0, 0.9, 0.95, 0.001, 0.5, 2.0])
 def add_equalities(load: Import, names: Names) -> None:
     """Add every equality of the model as a closure or coupling, or refuse it by name."""
     model, readers = names.model, {"connect": _closure, "weld": _closure, "joint": _joint, "tendon": _tendon}
-    off = names.disabled("EQUALITY") or names.disabled("CONSTRAINT")
+    off = names.disabled("EQUALITY")
     for i, name in enumerate(names.equalities):
         kind = names.kind("eq_type", i)
         label = f"equality {kind}"

@@ -11,6 +11,7 @@ import numpy as np
 from sarrus.base.names import unique
 from sarrus.formats.importing import Import
 from sarrus.formats.mjcf.element_names import Names
+from sarrus.formats.mjcf.reflected import on_joint
 from sarrus.mechanism.joint import VELOCITY_LABELS
 
 
@@ -60,16 +61,35 @@ def add_forces(load: Import, names: Names) -> None:
         force = ConstantForce((float(lift[0]), float(lift[1]), float(lift[2])))
         taken = unique(f"{name}_gravcomp", mechanism.forces)
         mechanism.add_force(taken, force, body=name, point=element.com, through_joints=True)
-        limited = (model.jnt_bodyid == body) & model.jnt_actgravcomp.astype(bool) & model.jnt_actfrclimited
+        limited = (
+            _carries(names, body) & model.jnt_actgravcomp.astype(bool) & model.jnt_actfrclimited.astype(bool)
+        )
         for held in np.flatnonzero(limited):
             reason = "the limit of its actuators' force (actuatorfrcrange) does not bound the compensation"
             load.report.leave_out("joint", names.joints[held], reason)
         load.report.act("gravity compensation", name, "a constant force at the centre of mass")
+    _add_polynomials(load, names)
+
+
+def _carries(names: Names, body: int) -> Any:
+    """Return which joints move a body."""
+    model = names.model
+    above = {int(body)}
+    while body:
+        body = int(model.body_parentid[body])
+        above.add(body)
+    return np.isin(model.jnt_bodyid, list(above))
+
+
+def _add_polynomials(load: Import, names: Names) -> None:
+    """Add springs and dampers above first order."""
+    mechanism, model = load.mechanism, names.model
     springs, dampers = (0.0 if names.disabled(flag) else 1.0 for flag in ("SPRING", "DAMPER"))
     for joint, name in enumerate(names.joints):
         first, kind = int(model.jnt_dofadr[joint]), names.joint_kinds[joint]
         stiffness = springs * model.jnt_stiffnesspoly[joint]
-        damping = dampers * model.dof_dampingpoly[first : first + len(VELOCITY_LABELS[kind])]
+        own = model.dof_dampingpoly[first : first + len(VELOCITY_LABELS[kind])]
+        damping = dampers * (own + on_joint(names, joint)[1:-1])
         if not (np.any(stiffness) or np.any(damping)):
             continue
         if kind in ("spherical", "free"):

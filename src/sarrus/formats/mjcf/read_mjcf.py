@@ -18,6 +18,7 @@ from sarrus.formats.mjcf.element_names import Names, enum_name
 from sarrus.formats.mjcf.equalities import add_equalities
 from sarrus.formats.mjcf.forces import add_forces
 from sarrus.formats.mjcf.keyframes import add_keyframes
+from sarrus.formats.mjcf.reflected import on_joint
 from sarrus.formats.mjcf.sensors import add_sensors
 from sarrus.formats.mjcf.shapes import add_geoms, shapes_of_bodies
 from sarrus.formats.mjcf.sources import survey_sources
@@ -158,6 +159,7 @@ def _add_joint(load: Import, names: Names, joint: int, parent: str, pose: Pose, 
     springs, dampers, friction = (
         0.0 if names.disabled(flag) else 1.0 for flag in ("SPRING", "DAMPER", "FRICTIONLOSS")
     )
+    reflected = on_joint(names, joint)
     iq, iv = int(model.jnt_qposadr[joint]), int(model.jnt_dofadr[joint])
     q, v = slice(iq, iq + len(COORDINATE_LABELS[kind])), slice(iv, iv + len(VELOCITY_LABELS[kind]))
     load.mechanism.add_joint(
@@ -172,18 +174,9 @@ def _add_joint(load: Import, names: Names, joint: int, parent: str, pose: Pose, 
         limits=limits if scalar else None,
         stiffness=springs * float(model.jnt_stiffness[joint]),
         spring_reference=model.qpos_spring[q].tolist(),
-        damping=(dampers * model.dof_damping[v]).tolist(),
+        damping=(dampers * (model.dof_damping[v] + reflected[0])).tolist(),
         actuator_force_limits=names.limits("jnt_actfrc", joint) if scalar else None,
         friction=(friction * model.dof_frictionloss[v]).tolist(),
         largest_angle=limits[1] if limits and kind == "spherical" else None,
-        armature=(model.dof_armature[v] + _reflected_armature(model, joint)).tolist(),
+        armature=(model.dof_armature[v] + reflected[-1]).tolist(),
     )
-
-
-def _reflected_armature(model: Any, joint: int) -> float:
-    """Return the rotor inertia that an actuator reflects on its joint, gear² × armature."""
-    actuator = int(model.jnt_actuatorid[joint])
-    if actuator < 0:
-        return 0.0
-    gear = float(model.actuator_gear[model.actuator_outadr[actuator]][0])
-    return gear**2 * float(model.actuator_armature[actuator])

@@ -23,6 +23,9 @@ def add_sensors(load: Import, names: Names) -> None:
     model, report = names.model, load.report
     load.mechanism.magnetic_field = model.opt.magnetic.copy()
     for i, name in enumerate(names.sensors):
+        if names.disabled("SENSOR"):
+            report.set_aside("sensor", name, "disabled by <option><flag sensor>")
+            continue
         kind = names.kind("sensor_type", i)
         kind = _TAGS.get(kind, kind)  # the tag that MJCF has for it
         arguments = _arguments(names, i, kind)

@@ -36,7 +36,10 @@ def survey(report: ImportReport, names: Names) -> None:
     """List contacts, drawing, fluid, and what does not act at the joints of a compiled model."""
     model = names.model
     contacts = len(colliding(model))
-    if contacts:
+    if contacts and names.disabled("CONTACT"):
+        reason = "contacts are disabled in <option><flag>; add_geometry_contacts adds them all the same"
+        report.set_aside("contact geometry", f"{contacts} geoms", reason)
+    elif contacts:
         report.keep("contact geometry", f"{contacts} geoms", CONTACTS)
         _list_softness(report, names)
     for attribute, kind, list_it, reason in _GROUPS:
@@ -46,12 +49,16 @@ def survey(report: ImportReport, names: Names) -> None:
     for name, value in (("density", model.opt.density), ("viscosity", model.opt.viscosity)):
         if value:
             report.leave_out("fluid", name, f"{value:g}: drag and lift are left out")
-    limited = [j for j in range(model.njnt) if model.jnt_limited[j]]
+    limited = [j for j in range(model.njnt) if model.jnt_limited[j] and not names.disabled("LIMIT")]
     cones = [names.joints[j] for j in limited if names.joint_kinds[j] == "spherical"]
     scalar = [names.joints[j] for j in limited if names.joints[j] not in cones]
     if scalar:
         reason = "stops runs without rebound, in dynamics and statics too"
         report.keep("joint limits", _list(scalar), reason)
+    for joint in limited:
+        if model.jnt_margin[joint]:
+            reason = f"its margin of {model.jnt_margin[joint]:g} is left out: the stop is at the range"
+            report.leave_out("joint limits", names.joints[joint], reason)
     for name in cones:
         reason = "recorded as largest_angle; the cone of a ball joint does not act yet"
         report.keep("joint limits", name, reason)
@@ -68,8 +75,16 @@ def survey(report: ImportReport, names: Names) -> None:
 
 
 def _list_softness(report: ImportReport, names: Names) -> None:
-    """List what geoms say of the softness of contacts, which here are hard, and pairs of unequal friction."""
+    """List what geoms say of contacts beyond friction: softness, since here they are hard, and what MuJoCo 4 added."""
     model = names.model
+    for what, reason in (("surfacevel", "surfaces do not run"), ("adhesion", "surfaces do not stick")):
+        own = [
+            names.geoms[g]
+            for g in colliding(model)
+            if np.any(getattr(model, f"geom_{what}", np.zeros(model.ngeom))[g])
+        ]
+        if own:
+            report.leave_out("contact geometry", _list(own), f"{what}: {reason} in contacts here")
     for what, usual in (("solref", (0.02, 1.0)), ("solimp", (0.9, 0.95, 0.001, 0.5, 2.0))):
         table = getattr(model, f"geom_{what}")
         own = [names.geoms[g] for g in colliding(model) if not np.allclose(table[g], usual)]

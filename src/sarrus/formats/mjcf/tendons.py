@@ -7,6 +7,7 @@ import numpy as np
 from sarrus.base.arrays import Array
 from sarrus.formats.importing import Import
 from sarrus.formats.mjcf.element_names import Names
+from sarrus.formats.mjcf.reflected import on_tendon
 from sarrus.mechanism.tendon_builder import Item
 from sarrus.mechanism.tendons import Pulley, TendonJoint, TendonPoint, Wrap
 
@@ -33,7 +34,7 @@ def add_tendons(load: Import, names: Names) -> None:
     model = names.model
     springs, dampers = (0.0 if names.disabled(flag) else 1.0 for flag in ("SPRING", "DAMPER"))
     for i, name in enumerate(names.tendons):
-        weights, reflected = coordinate_weights(names, i), _reflected(names, i)
+        weights, reflected = coordinate_weights(names, i), on_tendon(names, i)
         label = "spatial tendon" if weights is None else "fixed tendon"
         damping = dampers * (
             np.array([model.tendon_damping[i], *model.tendon_dampingpoly[i]]) + reflected[:-1]
@@ -50,7 +51,7 @@ def add_tendons(load: Import, names: Names) -> None:
             stiffness_higher=trimmed(stiffness[1:]),
             damping_higher=trimmed(damping[1:]),
             limits=None if names.disabled("LIMIT") else names.limits("tendon_", i),
-            friction=model.tendon_frictionloss[i],
+            friction=0.0 if names.disabled("FRICTIONLOSS") else model.tendon_frictionloss[i],
             force_limits=names.limits("tendon_actfrc", i),
         )
         on = {item.body for item in tendon.path if not isinstance(item, (Pulley, TendonJoint))}
@@ -88,20 +89,6 @@ def _path(names: Names, tendon: int) -> list[Item]:
             body, pose = names.place("geom", index)
             out.append(Wrap(body, kind, float(model.geom_size[index][0]), pose, side))
     return out
-
-
-def _reflected(names: Names, tendon: int) -> Array:
-    """Return damping of all orders and armature of the actuators on a tendon, times gear²."""
-    model = names.model
-    total = np.zeros(2 + model.actuator_dampingpoly.shape[1])
-    if int(model.tendon_actuatorid[tendon]) == -1:
-        return total
-    for i in range(model.nactuator):
-        if names.kind("actuator_trntype", i) == "tendon" and int(model.actuator_trnid[i][0]) == tendon:
-            gear = float(model.actuator_gear[model.actuator_outadr[i]][0])
-            own = [model.actuator_damping[i], *model.actuator_dampingpoly[i], model.actuator_armature[i]]
-            total += gear**2 * np.array(own)
-    return total
 
 
 def trimmed(coefficients: Array | list[float], least: int = 0) -> tuple[float, ...]:
