@@ -38,6 +38,7 @@ SNIPPETS: dict[str, tuple[str, str, str]] = {
     "polynomial": (single('<joint name="j" stiffness="1 2 3"/>'), "joint spring", "j"),
     "frictionloss": (single('<joint name="j" frictionloss="0.1"/>'), "joint friction", "j"),
     "range": (single('<joint name="j" range="-10 20"/>'), "joint limits", "j"),
+    "limit-margin": (single('<joint name="j" range="-10 20" margin="0.1"/>'), "joint limits", "j"),
     "ball-range": (single('<joint name="j" type="ball" range="0 20"/>'), "joint limits", "j"),
     "keyframe": (
         on_pair('<keyframe><key name="home" time="3" qpos="1 2" qvel="1 0"/></keyframe>'),
@@ -110,6 +111,11 @@ SNIPPETS: dict[str, tuple[str, str, str]] = {
         on_pair('<equality><connect name="e" site1="r" site2="m"/></equality>'),
         "equality connect",
         "e",
+    ),
+    "marked-loop": (
+        world(PAIR.replace('"s"', '"closing_pin_1"').replace('"r"', '"closing_pin_2"')),
+        "loop",
+        "pin",
     ),
     "equality-inactive": (
         on_pair('<equality><weld name="w" body1="a" body2="b" active="false"/></equality>'),
@@ -217,6 +223,13 @@ SNIPPETS: dict[str, tuple[str, str, str]] = {
         "actuator",
         "u",
     ),
+    "plugin-actuator": (
+        on_pair('<actuator><plugin name="u" joint="j" plugin="mujoco.pid"/></actuator>').replace(
+            "<mujoco>", '<mujoco><extension><plugin plugin="mujoco.pid"/></extension>'
+        ),
+        "actuator",
+        "u",
+    ),
     "motor-site": (
         on_pair('<actuator><motor name="u" site="s" gear="0 0 1 0 0 0"/></actuator>'),
         "actuator",
@@ -245,6 +258,18 @@ SNIPPETS: dict[str, tuple[str, str, str]] = {
     ),
     "contact": (single('<joint name="j"/><geom size="0.1"/>'), "contact geometry", "1 geoms"),
     "pair": (on_pair('<contact><exclude body1="a" body2="b"/></contact>'), "contact exclude", "1"),
+    "contact-disabled": (
+        single('<joint name="j"/><geom size="0.1"/>').replace(
+            "<mujoco>", '<mujoco><option><flag contact="disable"/></option>'
+        ),
+        "contact geometry",
+        "1 geoms",
+    ),
+    "contact-surface": (
+        single('<joint name="j"/><geom name="belt" size="0.1" surfacevel="1 0 0"/>'),
+        "contact geometry",
+        "belt",
+    ),
     "contact-softness": (
         single('<joint name="j"/><geom name="pad" size="0.1" solref="0.01 1"/>'),
         "contact softness",
@@ -252,6 +277,11 @@ SNIPPETS: dict[str, tuple[str, str, str]] = {
     ),
     "sensor": (on_pair('<sensor><jointpos joint="j"/></sensor>'), "sensor", "sensor_0"),
     "sensor-contact": (on_pair('<sensor><touch name="sole" site="m"/></sensor>'), "sensor", "sole"),
+    "sensor-disabled": (
+        on_pair('<option><flag sensor="disable"/></option><sensor><jointpos joint="j"/></sensor>'),
+        "sensor",
+        "sensor_0",
+    ),
     "camera": (world(PAIR + '<camera name="c"/>'), "camera", "1"),
     "light": (world(PAIR + "<light/>"), "light", "1"),
     "material": (on_pair('<asset><material name="steel"/></asset>'), "material", "1"),

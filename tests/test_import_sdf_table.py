@@ -27,6 +27,16 @@ def hinge(axis: str = "", more: str = "", inside: str = "") -> str:
     return link("a", inside) + joint("j", "world", "a", AXIS.format(axis)) + more
 
 
+def marks(name: str, closing: str = "") -> str:
+    """A link b on a hinge, frames closing_NAME_1 on a and closing_NAME_2 on b, perhaps a joint that closes the loop."""
+    frames = "".join(
+        f'<frame name="closing_{name}_{end}"><pose relative_to="{on}">1 0 0 0 0 0</pose></frame>'
+        for end, on in ((1, "a"), (2, "b"))
+    )
+    ends = "<parent>a</parent><child>b</child>"
+    return link("b") + joint("k", "world", "b") + frames + closing.format(ends)
+
+
 ENDS = (("world", "a"), ("a", "b"), ("world", "b"))
 RING = link("a") + link("b") + "".join(joint(f"j{k}", *ends, AXIS) for k, ends in enumerate(ENDS, start=1))
 DAMPED = "<dynamics><damping>1</damping></dynamics>"
@@ -66,6 +76,18 @@ SNIPPETS: dict[str, tuple[str, str, str]] = {
     "sdf-friction": (hinge("<dynamics><friction>1</friction></dynamics>"), "joint friction", "j"),
     "sdf-velocity": (hinge("<limit><velocity>1</velocity></limit>"), "axis velocity", "j"),
     "sdf-effort": (hinge("<limit><effort>1</effort></limit>"), "axis effort", "j"),
+    "sdf-ball-axis": (
+        link("a") + joint("j", "world", "a", AXIS.format("<limit><lower>-1</lower></limit>"), "ball"),
+        "axis limits", "j",
+    ),
+    "sdf-marked": (hinge(more=marks("pin")), "loop", "pin"),
+    "sdf-mark-carrier": (hinge(more=marks("pin", "<joint name='z' type='ball'>{}</joint>")), "frame", "closing_pin_1"),
+    "sdf-plugin": (
+        hinge(more=link("b") + '<plugin name="p"><parent_link>a</parent_link><child_link>b</child_link></plugin>'),
+        "plugin", "p",
+    ),
+    "sdf-wrong-place": (hinge("<lower>-1</lower>"), "axis lower", "j/lower"),
+    "sdf-outside": (hinge(inside="<velocity_decay><linear>1</linear></velocity_decay>"), "<velocity_decay>", "a"),
     "sdf-initial-position": (hinge("<initial_position>1</initial_position>"), "axis initial_position", "j"),
     "sdf-link-gravity": (hinge(inside="<gravity>false</gravity>"), "link gravity", "a"),
     "sdf-kinematic": (hinge(inside="<kinematic>true</kinematic>"), "link kinematic", "a"),

@@ -29,6 +29,15 @@ def joint(kind: str, inside: str = "") -> str:
     return f'<joint name="j" type="{kind}"><parent link="a"/><child link="b"/>{inside}</joint>'
 
 
+def mark(link: str, end: object) -> str:
+    """A frame closing_pin_END on a link."""
+    name = f"closing_pin_{end}"
+    return (
+        f'<link name="{name}"/><joint name="{name}_frame" type="fixed"><parent link="{link}"/><child link="{name}"/>'
+        "</joint>"
+    )
+
+
 LIMIT = '<limit lower="-1" upper="1" effort="5" velocity="2"/>'
 TRANSMISSION = (
     '<transmission name="t"><joint name="j"/><actuator name="m"><mechanicalReduction>4</mechanicalReduction>'
@@ -37,6 +46,10 @@ TRANSMISSION = (
 LOOP = (
     '<loop name="l" type="revolute"><predecessor link="base"><origin xyz="0 1 0"/></predecessor>'
     '<successor link="b"/><axis xyz="0 0 1"/></loop>'
+)
+LOOP_JOINT = (
+    '<loop_joint name="l" type="revolute"><link1 link="base" xyz="0 1 0"/><link2 link="b"/><axis xyz="0 0 1"/>'
+    "</loop_joint>"
 )
 COUPLING = '<coupling name="c"><predecessor link="a"/><successor link="b"/><ratio value="6"/></coupling>'
 MESH = '<collision><geometry><mesh filename="package://r/nowhere.stl"/></geometry></collision>'
@@ -109,6 +122,80 @@ SNIPPETS: dict[str, tuple[str, str, str, dict[str, object]]] = {
     "urdf-no-inertial": (robot(joint("continuous"), link=BOX), "link", "b", {}),
     "urdf-loop": (robot(joint("continuous"), LOOP), "loop revolute", "l", {}),
     "urdf-coupling": (robot(joint("continuous"), COUPLING), "coupling", "c", {}),
+    "urdf-loop-joint": (robot(joint("continuous"), LOOP_JOINT), "loop revolute", "l", {}),
+    "urdf-loop-joint-axis": (
+        robot(joint("continuous"), LOOP_JOINT.replace('<axis xyz="0 0 1"/>', "")),
+        "loop_joint",
+        "l",
+        {},
+    ),
+    "urdf-closing-joint": (
+        robot(joint("continuous"), joint("continuous").replace('"j"', '"c"').replace('"a"', '"base"')),
+        "joint",
+        "c",
+        {},
+    ),
+    "urdf-marked": (robot(joint("continuous"), mark("base", 1) + mark("b", 2)), "loop", "pin", {}),
+    "urdf-marked-axis": (
+        robot(
+            joint("continuous"),
+            "".join(mark(*at) for at in (("base", 1), ("base", "1_z"), ("b", 2), ("b", "2_z"))),
+        ),
+        "loop revolute",
+        "pin",
+        {},
+    ),
+    "urdf-plugin": (
+        robot(
+            joint("continuous"),
+            '<gazebo><plugin name="p"><parent>base</parent><child>b</child></plugin></gazebo>',
+        ),
+        "plugin",
+        "p",
+        {},
+    ),
+    "urdf-outside": (
+        robot(joint("continuous"), '<gazebo reference="j"><springStiffness>3</springStiffness></gazebo>'),
+        "<springStiffness>",
+        "j",
+        {},
+    ),
+    "urdf-joint-properties": (
+        robot(joint("continuous", '<joint_properties friction="0.1"/>')),
+        "joint <joint_properties>",
+        "j",
+        {},
+    ),
+    "urdf-fixed-frame": (
+        robot(
+            joint("continuous"), '<fixed_frame name="f"><parent link="a"/><origin xyz="1 0 0"/></fixed_frame>'
+        ),
+        "fixed_frame",
+        "f",
+        {},
+    ),
+    "urdf-reversed-limits": (
+        robot(joint("revolute", '<limit lower="1" upper="-1"/>')),
+        "joint limits",
+        "j",
+        {},
+    ),
+    "urdf-continuous-limits": (robot(joint("continuous", LIMIT)), "joint limits", "j", {}),
+    "urdf-time-step": (
+        robot(joint("continuous"), '<mujoco><option timestep="0.003"/></mujoco>'),
+        "time step",
+        "0.003 s",
+        {},
+    ),
+    "urdf-ros2-mimic": (
+        robot(
+            joint("continuous"),
+            '<ros2_control name="c"><joint name="j"><param name="mimic">q</param></joint></ros2_control>',
+        ),
+        "mimic",
+        "j",
+        {},
+    ),
     "urdf-draft": (robot(joint("continuous"), '<loop_constraint name="l"/>'), "<loop_constraint>", "1", {}),
     "urdf-misplaced": (robot(joint("continuous"), link=INERTIAL + LOOP), "<loop>", "l", {}),
     "urdf-settings": (
@@ -319,7 +406,7 @@ def test_urdf_under_an_xml_suffix(tmp_path: Path) -> None:
             robot(joint("continuous")).replace('<link name="b">', '<link name="a">'),
             r"link 'a' is defined 2 times",
         ),
-        (robot(joint("hinge")), r"MuJoCo: .*joint type"),
+        (robot(joint("hinge")), r"joint 'j': unknown type 'hinge'.*'revolute', 'continuous'"),
         (robot(joint("continuous", '<axis xyz="0 0 0"/>')), r"axis.*'j'"),
         (
             robot(joint("continuous"), LOOP.replace('"revolute"', '"hinge"')),

@@ -34,6 +34,20 @@ FOREIGN = frozenset(
     ["gazebo", "plugin", "sensor", "light", "actor", "gui", "scene", "state", "extension", "custom"]
 )
 OPEN = "?"
+# what other programs take from a file and which changes the motion; → what is lost
+OUTSIDE = {
+    "rotor_inertia": "the inertia of a rotor, in Drake; give the joint an armature",
+    "gear_ratio": "the gear of a rotor, in Drake; give the joint an armature",
+    "linear_spring_damper": "a spring, in Drake; add it by add_spring",
+    "linear_bushing_rpy": "a bushing, in Drake",
+    "tendon_constraint": "a tendon, in Drake; add it by add_tendon",
+    "springStiffness": "a spring of the joint, in Gazebo",
+    "springReference": "a spring of the joint, in Gazebo",
+    "dampingFactor": "damping of the velocities of the link, in Gazebo",
+    "velocity_decay": "damping of the velocities of the link, in Gazebo",
+    "turnGravityOff": "gravity that is off for the link, in Gazebo",
+}
+_NOTHING = ("0", "0.0", "false")
 # what plugins of Gazebo call the two links that they join, and the two joints that they couple
 _LINKS = (("parent", "child"), ("parent_link", "child_link"))
 _JOINTS = (("joint", "mimicjoint"),)
@@ -149,7 +163,7 @@ def _inside(parent: Element, owner: str, within: str) -> Iterator[Unread]:
     """Iterate over what could be part of a mechanism inside an element that is not read, one level after the other."""
     owner = parent.get("name") or owner
     for child in parent:
-        if local(child.tag).lower() in BEARING:
+        if local(child.tag).lower() in BEARING or local(child.tag) in OUTSIDE:
             yield Unread(child, parent, owner, within=within)
     for child in parent:
         yield from _inside(child, owner, within or (child.tag if _foreign(child) else ""))
@@ -157,6 +171,16 @@ def _inside(parent: Element, owner: str, within: str) -> Iterator[Unread]:
 
 def _foreign(element: Element) -> bool:
     return local(element.tag) in FOREIGN or ":" in element.tag
+
+
+def outside(load: Import, found: Unread) -> bool:
+    """List an unread element that changes the motion in other programs; tell whether it is one."""
+    if found.tag not in OUTSIDE or found.within not in ("", "gazebo"):
+        return False
+    if (found.element.text or "").strip() not in _NOTHING:
+        name = found.parent.get("reference") or found.element.get("name") or found.owner
+        load.report.leave_out(f"<{found.tag}>", name, OUTSIDE[found.tag])
+    return True
 
 
 def survey_plugins(load: Import, root: Element, words: str) -> None:

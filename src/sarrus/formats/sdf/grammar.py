@@ -5,7 +5,16 @@ from __future__ import annotations
 from xml.etree.ElementTree import Element
 
 from sarrus.formats.importing import Import
-from sarrus.formats.unread import Grammar, local, refuse_bearing, survey_plugins, unread, warn_of_attributes
+from sarrus.formats.unread import (
+    Grammar,
+    Unread,
+    local,
+    outside,
+    refuse_bearing,
+    survey_plugins,
+    unread,
+    warn_of_attributes,
+)
 
 SDF = Grammar(
     "SDF",
@@ -57,7 +66,20 @@ def list_unread(load: Import, root: Element) -> None:
             kind, name = f"{holder} {found.tag}", f"{found.owner}/{name}"
         if found.bearing:
             refuse_bearing(load, SDF, found)
+        elif outside(load, found):
+            continue
         elif found.repeated:
             load.report.leave_out(kind, name, "given more than once: only the first is read")
         else:
-            load.report.set_aside(kind, name, "not part of the dynamics here")
+            _list_other(load, found, kind, name)
+
+
+def _list_other(load: Import, found: Unread, kind: str, name: str) -> None:
+    """List an element that is not read: a word of the grammar at a wrong place, a program, or what has no part here."""
+    places = [f"<{place}>" for place in SDF.places(found.tag)]
+    if found.tag == "plugin":
+        load.report.set_aside(kind, name, "a program: what it does to joints and forces is not here")
+    elif places and found.element.tag == found.tag:
+        load.report.leave_out(kind, name, f"not read at this place: it belongs under {' or '.join(places)}")
+    else:
+        load.report.set_aside(kind, name, "not part of the dynamics here")

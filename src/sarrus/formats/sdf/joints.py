@@ -106,7 +106,7 @@ def read_joint(importing: Import, scope: Scope, frame: Frame) -> SdfJoint | None
         tags = ("axis",)
     axes = tuple(_axis(importing, scope, here, element.find(tag), f"{label}: <{tag}>") for tag in tags)
     for tag in tags:
-        _report_losses(importing.report, element.find(tag), tag, name)
+        _report_losses(importing.report, element.find(tag), tag, name, kind)
     for tag in AXIS_TAGS[len(tags) :]:
         if element.find(tag) is not None:
             importing.report.set_aside(f"joint {tag}", name, f"a joint of type {kind!r} has no <{tag}>")
@@ -169,9 +169,16 @@ def _axis(importing: Import, scope: Scope, joint: Pose, axis: Element | None, la
     )
 
 
-def _report_losses(report: ImportReport, axis: Element | None, tag: str, name: str) -> None:
-    """List what an axis says beyond `Axis`."""
+def _report_losses(report: ImportReport, axis: Element | None, tag: str, name: str, kind: str) -> None:
+    """List what an axis says beyond `Axis`, and what a ball joint has not."""
     label = f"joint {name!r}: <{tag}>"
+    given = {
+        "limits": [xml.number(axis, f"limit/{end}", np.inf, label) for end in ("lower", "upper")],
+        "spring": [xml.number(axis, "dynamics/spring_stiffness", 0.0, label) or np.inf],
+    }
+    for what, values in given.items():
+        if kind == "ball" and min(map(abs, values)) < _UNLIMITED:
+            report.leave_out(f"{tag} {what}", name, f"a ball joint has no {what} here")
     effort = xml.number(axis, "limit/effort", np.inf, label)
     if 0.0 < effort < np.inf:
         reason = f"{effort:g}; SDF has no actuators: add them with add_actuator"

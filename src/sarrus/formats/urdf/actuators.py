@@ -47,7 +47,9 @@ def _motors(load: Import, root: ElementTree.Element) -> Iterator[tuple[str, str,
             reason = "left out: only one joint and one actuator are supported"
             load.report.leave_out("transmission", name, reason)
             continue
-        reduction = actuators[0].findtext("mechanicalReduction", "1") if actuators else "1"
+        reduction = transmission.findtext("mechanicalReduction", "1")  # where ROS had it before 2012
+        if actuators:
+            reduction = actuators[0].findtext("mechanicalReduction", reduction)
         try:
             gear = real(reduction)
         except ValueError:
@@ -57,6 +59,10 @@ def _motors(load: Import, root: ElementTree.Element) -> Iterator[tuple[str, str,
     for control in root.findall("ros2_control"):
         for joint in control.findall("joint"):
             name = joint.get("name", "")
+            mimicked = root.find(f"joint[@name={name!r}]/mimic") is not None
+            if joint.find("param[@name='mimic']") is not None and not mimicked:
+                reason = "it is a <param> of ros2_control, and no joint of the robot"
+                load.refuse("mimic", name, reason, "write it as <mimic> of the joint")
             if joint.find("command_interface[@name='effort']") is not None:
                 yield "ros2_control", name, name, 1.0
             else:

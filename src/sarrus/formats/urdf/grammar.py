@@ -6,12 +6,20 @@ from collections import Counter
 from xml.etree.ElementTree import Element
 
 from sarrus.formats.importing import Import
-from sarrus.formats.unread import Grammar, local, refuse_bearing, survey_plugins, unread, warn_of_attributes
+from sarrus.formats.unread import (
+    Grammar,
+    local,
+    outside,
+    refuse_bearing,
+    survey_plugins,
+    unread,
+    warn_of_attributes,
+)
 
 URDF = Grammar(
     "URDF",
     {
-        "robot": "link* joint* material* mujoco transmission* ros2_control* loop* coupling* loop_joint*",
+        "robot": "link* joint* material* mujoco transmission* ros2_control* loop* coupling* loop_joint* fixed_frame*",
         "link": "inertial visual* collision*",
         "inertial": "origin mass inertia",
         "visual": "?",
@@ -19,7 +27,6 @@ URDF = Grammar(
         "material": "?",
         "joint": "origin parent child axis limit dynamics mimic",
         "mujoco": "compiler option size",
-        "transmission": "type joint* actuator*",
         "transmission joint": "?",
         "actuator": "?",
         "ros2_control": "hardware joint* sensor* gpio* transmission*",
@@ -30,6 +37,8 @@ URDF = Grammar(
         "gpio": "?",
         "loop": "predecessor successor axis",
         "coupling": "predecessor successor ratio",
+        "fixed_frame": "parent origin",
+        "transmission": "type joint* actuator* mechanicalReduction",
         "loop_joint": "link1* link2 axis",
         "predecessor": "origin",
         "successor": "origin",
@@ -77,6 +86,8 @@ def list_unread(load: Import, root: Element) -> None:
             repeated[place, found.tag] += 1
         elif found.bearing:
             refuse_bearing(load, URDF, found)
+        elif outside(load, found):
+            continue
         elif found.tag == "joint_properties":
             _report_properties(load, found.element, found.owner)
         elif found.tag in _DRAFTS:

@@ -17,22 +17,24 @@ import mujoco
 
 from sarrus.base.errors import ArgumentError, ModelFileError, unknown_name
 from sarrus.formats.importing import Import
-from sarrus.formats.loops import LoopFile, add_loops, read_loops
+from sarrus.formats.loops import LoopFile, add_loops, frame_of, read_loops
 from sarrus.formats.mjcf.read_mjcf import ExtraJoint, Inertia, build
 from sarrus.formats.model_xml import real
 from sarrus.formats.mujoco_compiler import compile_spec, refuse_formats
 from sarrus.formats.urdf.actuators import add_transmissions
+from sarrus.formats.urdf.closing_joints import Ends, add_closing_joints, take_closing_joints
 from sarrus.formats.urdf.geometry import prepare_geometry
 from sarrus.formats.urdf.grammar import list_unread
 from sarrus.formats.urdf.inertia import take_inertias
 from sarrus.formats.urdf.loop_joint import add_loop_joints
-from sarrus.formats.urdf.plus import add_urdf_plus
+from sarrus.formats.urdf.plus import add_urdf_plus, numbers
 from sarrus.mechanism.elements import WORLD
 from sarrus.mechanism.faults import check_name
 from sarrus.mechanism.pose import Pose
 
 # joints that MuJoCo's parser has no word for
 _EXTRA = {"spherical": "spherical", "SPHERICAL": "spherical", "ball": "spherical", "floating": "free"}
+_TYPES = ("revolute", "continuous", "prismatic", "fixed", "planar", *_EXTRA)
 _AXES = {"X": (1.0, 0.0, 0.0), "Y": (0.0, 1.0, 0.0), "Z": (0.0, 0.0, 1.0)}
 
 
@@ -61,12 +63,18 @@ def load_urdf(
     list_unread(load, root)
     refuse_formats(path, root)
     _check_names(root, path)
-    children = {_link_of(j, "child", path): j for j in root.findall("joint")}
+    ends = {j: (_link_of(j, "parent", path), _link_of(j, "child", path)) for j in root.findall("joint")}
+    all_ends = dict(ends)
+    _check_links(root, ends, path)
+    closing = take_closing_joints(load, root, ends)
+    children = {child: joint for joint, (_, child) in ends.items()}
     prepared = _prepare(load, root, loop_file)
     if floating_base:
         _float(root, children, prepared, path)
     text = ElementTree.tostring(root, encoding="unicode")
     compiled = compile_spec(lambda: mujoco.MjSpec.from_string(text), load)
+    if root.find("mujoco/option[@timestep]") is not None:
+        load.keep_time_step(float(compiled.model.opt.timestep))
     build(load, compiled, prepared.extra_joints, prepared.inertias, prefer_visual=True)
     for name, geom in mechanism.geoms.items():  # the friction there is MuJoCo's default, not the file's
         mechanism.geoms[name] = replace(geom, friction=None)
@@ -76,9 +84,9 @@ def load_urdf(
             mechanism.frames[joint.get("name", "")] = (link, Pose())
     fixed = {j.get("name", "") for j in root.findall("joint") if j.get("type") == "fixed"}
     _add_mimics(load, prepared, fixed - {joint.name for joint in mechanism.joints()})
-    add_urdf_plus(
-        load, root, {link: (_link_of(j, "parent", path), j.get("name", "")) for link, j in children.items()}
-    )
+    _keep_fixed_frames(load, root)
+    add_closing_joints(load, closing, all_ends)
+    add_urdf_plus(load, root, {link: (ends[j][0], j.get("name", "")) for link, j in children.items()})
     add_loop_joints(load, root)
     add_transmissions(load, root)
     add_loops(load, loop_file)
@@ -107,22 +115,39 @@ def _link_of(joint: ElementTree.Element, end: str, path: Path) -> str:
     return element.get("link", "")
 
 
+def _check_links(root: ElementTree.Element, ends: Mapping[ElementTree.Element, Ends], path: Path) -> None:
+    """Raise `ModelFileError` for a joint of a link that is not there."""
+    links = sorted(link.get("name", "") for link in root.findall("link"))
+    for joint, pair in ends.items():
+        for end, link in zip(("parent", "child"), pair, strict=True):
+            label = f"{path}: joint {joint.get('name')!r}: {end}"
+            check_name("link", link, links, label, link, ModelFileError)
+
+
+def _keep_fixed_frames(load: Import, root: ElementTree.Element) -> None:
+    """Keep Isaac Sim's <fixed_frame>, a frame on a link."""
+    for frame in root.findall("fixed_frame"):
+        name, parent, origin = frame.get("name", ""), frame.find("parent"), frame.find("origin")
+        label = f"{load.path}: fixed_frame {name!r}"
+        link = "" if parent is None else parent.get("link", "")
+        body, pose = frame_of(load, link, f"{label}: parent")
+        given = {} if origin is None else origin.attrib
+        xyz, rpy = (numbers(given.get(key, "0 0 0"), label, f"origin {key}") for key in ("xyz", "rpy"))
+        load.mechanism.frames[name] = (body, pose @ Pose.of(xyz, rpy=rpy))
+        load.report.act("fixed_frame", name, f"on {body!r}")
+
+
 def _prepare(load: Import, root: ElementTree.Element, loop_file: LoopFile) -> _Prepared:
     """Change the tree in memory into one that MuJoCo reads as this importer means it."""
-    path, report = load.path, load.report
+    report = load.report
     prepared = _Prepared()
     compiler = root
     for tag in ("mujoco", "compiler"):
         found = compiler.find(tag)
         compiler = ElementTree.SubElement(compiler, tag) if found is None else found
     compiler.attrib |= {"fusestatic": "false", "discardvisual": "false", "strippath": "false"}
-    links = sorted(link.get("name", "") for link in root.findall("link"))
     replaced = dict(loop_file.replaced_joints)
     for joint in root.findall("joint"):
-        for end in ("parent", "child"):
-            link = _link_of(joint, end, path)
-            label = f"{path}: joint {joint.get('name')!r}: {end}"
-            check_name("link", link, links, label, link, ModelFileError)
         _prepare_joint(load, joint, prepared, replaced.pop(joint.get("name", ""), None))
     valid = tuple(j.get("name", "") for j in root.findall("joint"))
     for name in replaced:
@@ -145,6 +170,9 @@ def _prepare_joint(
         prepared.mimics[name] = mimic.get("joint", ""), factor, offset
         joint.remove(mimic)
     kind = replaced or joint.get("type") or ""
+    if replaced is None:
+        check_name("type", kind, _TYPES, f"{load.path}: joint {name!r}", name, ModelFileError)
+    _report_limits(load, joint, name)
     extra = [(name, _EXTRA[kind], _AXES["Z"])] if kind in _EXTRA else []
     if kind.startswith("UJOINT_"):
         letters = kind.removeprefix("UJOINT_")
@@ -158,6 +186,22 @@ def _prepare_joint(
         for tag in ("axis", "limit", "dynamics"):  # exporters write axis="0 0 0" on fixed joints
             for element in joint.findall(tag):
                 joint.remove(element)
+
+
+def _report_limits(load: Import, joint: ElementTree.Element, name: str) -> None:
+    """List limits that nobody reads: of a continuous joint, and of which the lower one is above the upper one."""
+    limit = joint.find("limit")
+    given = (
+        {} if limit is None else {key: limit.get(key, "0") for key in ("lower", "upper") if limit.get(key)}
+    )
+    if not given:
+        return
+    if joint.get("type") == "continuous":
+        load.report.set_aside("joint limits", name, "a continuous joint has none")
+        return
+    lower, upper = _numbers(load, name, given, {"lower": "0", "upper": "0"}, "limit ")
+    if lower > upper and joint.get("type") in ("revolute", "prismatic"):
+        load.odd("joint limits", name, f"lower {lower:g} is above upper {upper:g}; taken as none")
 
 
 def _losses(load: Import, joint: ElementTree.Element) -> list[float]:

@@ -1,0 +1,99 @@
+"""Joints of a URDF file that close loops: a link with several parents hangs on its first joint, the others close.
+
+URDF describes trees, and few readers take such files. But what they mean is not in doubt: the frame of a joint is that
+of its child link, at <origin> in the parent.
+"""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ElementTree
+
+from sarrus.base.errors import ModelFileError
+from sarrus.formats.importing import Import
+from sarrus.formats.loops import frame_of
+from sarrus.formats.urdf.plus import numbers
+from sarrus.mechanism.pose import Pose
+from sarrus.mechanism.report import Outcome
+
+_KINDS = {
+    "revolute": "revolute",
+    "continuous": "revolute",
+    "prismatic": "prismatic",
+    "planar": "planar",
+    "spherical": "point",
+    "ball": "point",
+    "fixed": "weld",
+}
+_LOSSES = {"limit": ("lower", "upper"), "dynamics": ("damping", "friction"), "mimic": ("joint",)}
+
+Ends = tuple[str, str]
+
+
+def take_closing_joints(
+    load: Import, root: ElementTree.Element, ends: dict[ElementTree.Element, Ends]
+) -> list[ElementTree.Element]:
+    """Take the joints out whose child has a parent already; raise for links that hang on each other in a circle.
+
+    ``ends`` maps each joint to its parent and child link, and loses the same joints.
+    """
+    parents: dict[str, str] = {}
+    closing = []
+    for joint, (parent, child) in list(ends.items()):
+        if child in parents:
+            closing.append(joint)
+            root.remove(joint)
+            del ends[joint]
+        else:
+            parents[child] = parent
+    for link in parents:
+        circle = [link]
+        while circle[-1] in parents and parents[circle[-1]] not in circle:
+            circle.append(parents[circle[-1]])
+        if parents.get(circle[-1]) == link:
+            names = ", ".join(map(repr, circle[::-1]))
+            raise ModelFileError(
+                f"{load.path}: the links {names} hang on each other in a circle, so that none of them is the root; "
+                "write the joint that closes the loop as <loop> of URDF+",
+                element=link,
+            )
+    return closing
+
+
+def add_closing_joints(
+    load: Import, joints: list[ElementTree.Element], ends: dict[ElementTree.Element, Ends]
+) -> None:
+    """Add closures of the kinds of the joints that were taken out; ``strict=True`` refuses them as odd."""
+    for joint in joints:
+        name, given = joint.get("name", ""), joint.get("type", "")
+        parent, child = ends[joint]
+        if given not in _KINDS:
+            reason = f"link {child!r} has another parent, and a joint of type {given!r} closes no loop"
+            load.refuse("joint", name, reason, "leave one of the joints of the link")
+            continue
+        label = f"{load.path}: joint {name!r}"
+        origin, axis = joint.find("origin"), joint.find("axis")
+        xyz, rpy = (
+            numbers("0 0 0" if origin is None else origin.get(key, "0 0 0"), label, f"origin {key}")
+            for key in ("xyz", "rpy")
+        )
+        kind = _KINDS[given]
+        along = "1 0 0" if axis is None or kind in ("weld", "point") else axis.get("xyz", "1 0 0")
+        (body1, pose1), (body2, pose2) = (frame_of(load, end, label) for end in (parent, child))
+        load.mechanism.add_closure(
+            name,
+            kind,
+            body1,
+            body2,
+            pose1=pose1 @ Pose.of(xyz, rpy=rpy),
+            pose2=pose2,
+            axis=numbers(along, label, "axis"),
+        )
+        load.odd("joint", name, f"link {child!r} has another parent: a {kind} closure", Outcome.ACTS)
+        lost = [
+            tag
+            for tag, keys in _LOSSES.items()
+            for found in joint.findall(tag)
+            if set(keys) & set(found.attrib)
+        ]
+        if lost:
+            load.report.leave_out("joint", name, f"its closure cannot keep <{'>, <'.join(lost)}>")
