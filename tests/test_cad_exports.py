@@ -373,6 +373,23 @@ def test_plugins_whose_work_is_done_are_set_aside(tmp_path: Path) -> None:
     assert aside == ["Gazebo classic", "Gazebo Sim"]
 
 
+@pytest.mark.parametrize(
+    "ends",
+    ['<parent link="coupler"/><child link="rocker"/>', "<parent>coupler</parent><child>rocker</child>"],
+)
+def test_joints_in_gazebo(ends: str, tmp_path: Path) -> None:
+    """Refused alone, set aside beside a closure of the two links."""
+    joint = f'<gazebo><joint name="pin" type="revolute">{ends}</joint></gazebo></robot>'
+    entries = sr.load(four_bar(tmp_path, "</robot>", joint)).report.aside
+    assert "joined by a closure" in next(entry.reason for entry in entries if entry.name == "pin")
+    text = (CAD / "isaac_four_bar.urdf").read_text()
+    alone = four_bar(tmp_path, text[text.index("<loop_joint name") :], joint)
+    with pytest.raises(
+        UnsupportedElementError, match=r"<joint> 'pin' cannot be kept: it joins 'coupler' and 'rocker'"
+    ):
+        sr.load(alone)
+
+
 def test_gazebo_four_bar_without_loops_is_refused() -> None:
     with pytest.raises(
         UnsupportedElementError, match=r"joins 'rocker' and 'rocker_half' in Gazebo.*with loops="

@@ -32,7 +32,9 @@ Assemble = Annotated[bool, typer.Option("--assemble", help="Close the loops befo
 class Importing:
     """How a model file is read."""
 
-    loops: Annotated[Path | None, typer.Option(help="YAML file with loop closures for a URDF.")] = None
+    loops: Annotated[
+        Path | None, typer.Option(help="YAML file with loop closures, or kinds of marked ones.")
+    ] = None
     lenient: Annotated[bool, typer.Option("--lenient", help="Leave out closures that cannot be kept.")] = (
         False
     )

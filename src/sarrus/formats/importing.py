@@ -37,8 +37,8 @@ class Import:
         self.mechanism = Mechanism(self.path.stem)
         self.report = self.mechanism.report
         self.report.source = str(self.path)
-        # plugins of Gazebo that join two links: their name, the links, and what to write in the place of each
-        self.plugins: list[tuple[str, str, str, str]] = []
+        # what joins two links in Gazebo: its kind and name, the links, and what to write in the place of it
+        self.joined: list[tuple[str, str, str, str, str]] = []
 
     @cached_property
     def frames(self) -> dict[str, tuple[str, Pose]]:

@@ -39,9 +39,11 @@ def load(
     Parameters
     ----------
     path : the file; its suffix says the format: ``.xml``, ``.mjcf``, ``.urdf``, ``.sdf``, ``.world``.
-    loops : a YAML file (or its content as lists and mappings) with loop closures between frames of the
-        model, for URDF, which has no loops: see `sarrus.formats.loops` for the two formats. Closures
-        written inside a URDF file as URDF+ ``<loop>`` and ``<coupling>`` need no second file.
+    loops : a YAML file (or its content as lists and mappings) with loop closures between frames of the model: see
+        `sarrus.formats.loops` for the two formats. For URDF above all, which has no loops; those written inside as
+        URDF+ ``<loop>`` and ``<coupling>``, as ``<loop_joint>``, or as a link with two parents need no second file.
+        ``{"closing": "revolute"}`` says the kind of the loops that exports from CAD only mark, by frames
+        ``closing_NAME_1`` and ``closing_NAME_2``; ``{"closing": {"knee": "revolute", "ankle": "point"}}`` one by one.
     strict : what is not loaded. None: a closure, joint or coupling that cannot be kept, which raises
         `UnsupportedElementError`; whatever else the reference parser of the format reads is read, and listed in
         ``mechanism.report`` where it is odd. True: also what is odd, such as an inertia that no body can have or the
@@ -62,7 +64,8 @@ def load(
     ModelFileError : the file is missing, a folder, malformed (with line), of an unknown kind, in another
         encoding than it says, beyond a bound of ``docs/importers.md``, or MuJoCo's compiler refuses it (with
         its message). ModelError : a number or a name in it is wrong. UnsupportedElementError : see ``strict``;
-        also for a joint or loop at a place where nobody reads it. All name the file and the element.
+        also for a joint or loop at a place where nobody reads it, for a marked loop without a kind, and for what joins
+        two links in Gazebo alone. All name the file and the element.
 
     MJCF and URDF are read through MuJoCo's own parser and compiler, so defaults, includes, meshes and
     inertias mean what they mean there; closures become exact. ``docs/importers.md`` has the table of what

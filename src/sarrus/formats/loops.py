@@ -38,7 +38,7 @@ from typing import Any
 from sarrus.base.errors import ModelFileError, unknown_name
 from sarrus.base.names import unique
 from sarrus.formats.importing import Import
-from sarrus.formats.marked_loops import MARKED_KINDS, close_marked, refuse_open_plugins
+from sarrus.formats.marked_loops import MARKED_KINDS, close_marked, refuse_joined
 from sarrus.mechanism.elements import CLOSURE_KINDS, WORLD
 from sarrus.mechanism.faults import check_name
 from sarrus.mechanism.pose import Pose, vector
@@ -114,7 +114,7 @@ def add_loops(load: Import, file: LoopFile) -> None:
                 load.mechanism.add_actuator(joint, joint)
                 load.report.act("actuator", joint, f"named as a motor in {Path(file.source).name}")
     close_marked(load, file.closing, file.source)
-    refuse_open_plugins(load)
+    refuse_joined(load)
 
 
 @contextmanager

@@ -68,20 +68,20 @@ def close_marked(load: Import, kinds: str | Mapping[str, str], source: str = "lo
         _close(load, loop, kinds if isinstance(kinds, str) else kinds.get(short, ""))
 
 
-def refuse_open_plugins(load: Import) -> None:
-    """Refuse the plugins of Gazebo that join links which no closure joins."""
+def refuse_joined(load: Import) -> None:
+    """Refuse what joins links in Gazebo which no closure joins here: plugins, and joints in <gazebo>."""
     closed, frames = _closed(load), load.frames
-    for name, one, two, words in load.plugins:
+    for kind, name, one, two, words in load.joined:
         found = [
             next((body for frame, (body, _) in frames.items() if frame.rpartition("::")[2] == end), "")
             for end in (one, two)
         ]
         if all(found) and _ends(load, *found) in closed:
-            load.report.set_aside("plugin", name, f"{one!r} and {two!r} are joined by a closure")
+            load.report.set_aside(kind, name, f"{one!r} and {two!r} are joined by a closure")
         else:
-            reason = f"it joins {one!r} and {two!r} in Gazebo, and plugins are not read"
-            remedy = f"write it as {words} and take the plugin out, or join the two with loops="
-            load.refuse("plugin", name, reason, remedy)
+            reason = f"it joins {one!r} and {two!r} in Gazebo, and what is for Gazebo is not read"
+            remedy = f"write it as {words}, or join the two with loops="
+            load.refuse(kind, name, reason, remedy)
 
 
 def _closed(load: Import) -> set[frozenset[str]]:

@@ -200,10 +200,17 @@ def survey_plugins(load: Import, root: Element, words: str) -> None:
             if not one or not two or not {one, two} <= named or two in follows:
                 continue
             if pair in _LINKS:
-                load.plugins.append((name, one, two, words))
+                load.joined.append(("plugin", name, one, two, words))
             else:
                 reason = f"it couples {one!r} and {two!r} in Gazebo, and plugins are not read"
                 load.refuse("plugin", name, reason, "write it as <mimic>, and take the plugin out")
+
+
+def _end_of(joint: Element, end: str) -> str:
+    """Return the link that a joint names as its parent or child, in the words of any format."""
+    found = joint.find(end)
+    text = joint.get(end) if found is None else found.get("link") or found.text
+    return (text or "").strip()
 
 
 def refuse_bearing(load: Import, grammar: Grammar, found: Unread) -> None:
@@ -220,6 +227,10 @@ def refuse_bearing(load: Import, grammar: Grammar, found: Unread) -> None:
     joins = all(element.find(end) is not None or element.get(end) for end in ("parent", "child"))
     if found.within and not joins:
         load.report.set_aside(f"<{found.tag}>", name, f"a setting of <{local(found.within)}>")
+        return
+    if found.within and found.tag == "joint":
+        one, two = (_end_of(element, end) for end in ("parent", "child"))
+        load.joined.append(("<joint>", name, one, two, f"a joint or loop of {grammar.format}"))
         return
     places = [f"<{place}>" for place in grammar.places(found.tag.lower())]
     if found.repeated:
