@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import mujoco
 import numpy as np
 import pytest
 
@@ -431,3 +432,45 @@ def test_an_included_folder_names_its_file(tmp_path: Path) -> None:
     model(LINK.format("rod", 0), folder, name="part")
     body = "<include><uri>model://part</uri></include>" + joint("j", "revolute", "world", "part::rod")
     assert list(load(model(body, tmp_path)).bodies) == ["part::rod"]
+
+
+# --- sensors ---------------------------------------------------------------------------------------
+
+
+def test_an_imu_measures_what_mujoco_measures(tmp_path: Path) -> None:
+    """On two hinges, turned and off the frames of its link; the noise is recorded where all axes have the same."""
+    noise = "".join(
+        f"<{axis}><noise type='gaussian'><stddev>0.01</stddev></noise></{axis}>" for axis in "xyz"
+    )
+    imu = (
+        '<sensor name="imu" type="imu"><pose>0.1 0.2 0.3 0.4 0.5 0.6</pose>'
+        f"<imu><angular_velocity>{noise}</angular_velocity></imu></sensor>"
+    )
+    pose = "<pose>{} 0 1 0 0 0</pose>"
+    inertial = (
+        "<inertial><mass>1</mass><inertia><ixx>0.1</ixx><iyy>0.2</iyy><izz>0.2</izz></inertia></inertial>"
+    )
+    body = (
+        f'<link name="a">{pose.format(0)}{inertial}</link><link name="b">{pose.format(0.5)}{inertial}{imu}</link>'
+        + joint("j", "revolute", "world", "a", "<axis><xyz>0 1 0</xyz></axis>")
+        + joint("k", "revolute", "a", "b", "<axis><xyz>0 0 1</xyz></axis>")
+    )
+    mechanism = load(model(body, tmp_path))
+    w, x, y, z = Pose.of((0, 0, 0), rpy=(0.4, 0.5, 0.6)).quaternion
+    weight = '<inertial pos="0 0 0" mass="1" diaginertia="0.1 0.2 0.2"/>'
+    theirs = mujoco.MjModel.from_xml_string(
+        f'<mujoco><option gravity="0 0 -9.8"/><worldbody><body pos="0 0 1">{weight}<joint axis="0 1 0"/>'
+        f'<body pos="0.5 0 0">{weight}<joint axis="0 0 1"/><site name="s" pos="0.1 0.2 0.3" quat="{w} {x} {y} {z}"/>'
+        '</body></body></worldbody><sensor><gyro site="s"/><accelerometer site="s"/></sensor></mujoco>'
+    )
+    data = mujoco.MjData(theirs)
+    data.qpos[:], data.qvel[:] = [0.3, -0.7], [1.1, 0.4]
+    mujoco.mj_forward(theirs, data)
+    system = System(mechanism)
+    readings = system.sensors(data.qpos, data.qvel)
+    ours = np.concatenate([readings["b/imu.gyro"], readings["b/imu.accelerometer"]])
+    np.testing.assert_allclose(ours, data.sensordata, atol=1e-12)
+    assert (mechanism.sensors["b/imu.gyro"].noise, mechanism.sensors["b/imu.accelerometer"].noise) == (
+        0.01,
+        0.0,
+    )

@@ -97,6 +97,8 @@ SNIPPETS: dict[str, tuple[str, str, str]] = {
     "sdf-collision": (hinge(inside=f'<collision name="c">{BOX}</collision>'), "collision", "a/c"),
     "sdf-visual": (hinge(inside=f'<visual name="v">{BOX}</visual>'), "visual", "a/v"),
     "sdf-frame": (hinge(more='<frame name="f"/>'), "frame", "f"),
+    "sdf-imu": (hinge(inside='<sensor name="imu" type="imu"/>'), "link sensor", "a/imu"),
+    "sdf-sensor": (hinge(inside='<sensor name="eye" type="camera"/>'), "link sensor", "a/eye"),
     "sdf-light": (hinge(inside='<light name="l"/>'), "link light", "a/l"),
     "sdf-xml": (hinge(more="<!-- a -- b -->"), "XML", "m.sdf, line 1"),
 }  # fmt: skip

@@ -62,7 +62,9 @@ def add_forces(load: Import, names: Names) -> None:
         taken = unique(f"{name}_gravcomp", mechanism.forces)
         mechanism.add_force(taken, force, body=name, point=element.com, through_joints=True)
         limited = (
-            _carries(names, body) & model.jnt_actgravcomp.astype(bool) & model.jnt_actfrclimited.astype(bool)
+            _carries(names, int(body))
+            & model.jnt_actgravcomp.astype(bool)
+            & model.jnt_actfrclimited.astype(bool)
         )
         for held in np.flatnonzero(limited):
             reason = "the limit of its actuators' force (actuatorfrcrange) does not bound the compensation"
@@ -74,7 +76,7 @@ def add_forces(load: Import, names: Names) -> None:
 def _carries(names: Names, body: int) -> Any:
     """Return which joints move a body."""
     model = names.model
-    above = {int(body)}
+    above = {body}
     while body:
         body = int(model.body_parentid[body])
         above.add(body)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from xml.etree.ElementTree import Element
 
 from sarrus.formats.importing import Import
+from sarrus.formats.sdf.sensors import report_sensor
 from sarrus.formats.unread import (
     Grammar,
     Unread,
@@ -25,12 +26,13 @@ SDF = Grammar(
         "model": "static pose name gravity link* joint* frame* model* include*",
         "include": "uri name pose static placement_frame",
         "frame": "pose",
-        "link": "pose inertial gravity kinematic visual* collision*",
+        "link": "pose inertial gravity kinematic visual* collision* sensor*",
         "inertial": "pose mass inertia fluid_added_mass density",
         "inertia": "ixx iyy izz ixy ixz iyz",
         "fluid_added_mass": "?",
         "visual": "?",
         "collision": "?",
+        "link sensor": "?",
         "joint": "parent child pose axis axis2 thread_pitch screw_thread_pitch physics gearbox_ratio "
         "gearbox_reference_body",
         "axis": "xyz limit dynamics mimic initial_position use_parent_model_frame",
@@ -77,7 +79,9 @@ def list_unread(load: Import, root: Element) -> None:
 def _list_other(load: Import, found: Unread, kind: str, name: str) -> None:
     """List an element that is not read: a word of the grammar at a wrong place, a program, or what has no part here."""
     places = [f"<{place}>" for place in SDF.places(found.tag)]
-    if found.tag == "plugin":
+    if found.tag == "sensor":
+        report_sensor(load, found.element.get("type", ""), kind, name)
+    elif found.tag == "plugin":
         load.report.set_aside(kind, name, "a program: what it does to joints and forces is not here")
     elif places and found.element.tag == found.tag:
         load.report.leave_out(kind, name, f"not read at this place: it belongs under {' or '.join(places)}")

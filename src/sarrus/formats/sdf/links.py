@@ -11,6 +11,7 @@ from sarrus.formats.importing import CONTACTS, Import
 from sarrus.formats.sdf import xml as xml
 from sarrus.formats.sdf.frames import Frame, Scope
 from sarrus.formats.sdf.inertia import auto_inertia
+from sarrus.formats.sdf.sensors import add_sensors
 from sarrus.mechanism import checks
 from sarrus.mechanism.elements import Geom, Shape
 from sarrus.mechanism.pose import Pose, clean, perpendicular_to, unit_vector
@@ -34,6 +35,7 @@ def add_link(importing: Import, scope: Scope, link: Frame) -> None:
         reason = f"SDF's default {' and '.join(defaults)} (1 kg, 1 kg m²)" if defaults else ""
     importing.add_body(name, mass, com, inertia, _shapes(importing, scope, link, name), "link")
     report.act("link", name, reason)
+    add_sensors(importing, scope, link)
     _refuse_what_moves_otherwise(importing, scope, element, name)
 
 
