@@ -26,6 +26,29 @@ CONTACTS = (
 )
 
 
+@dataclass(frozen=True)
+class Joined:
+    """Something that joins two links and is not read: refused for ``reason`` unless a closure joins the two."""
+
+    kind: str
+    name: str
+    links: tuple[str, str]
+    reason: str
+    remedy: str
+
+    @classmethod
+    def in_gazebo(cls, kind: str, name: str, links: tuple[str, str], words: str) -> Joined:
+        """Return what joins two links for Gazebo; ``words`` says how the format writes it."""
+        one, two = links
+        return cls(
+            kind,
+            name,
+            links,
+            f"it joins {one!r} and {two!r} in Gazebo, which is not read",
+            f"write it as {words}",
+        )
+
+
 @dataclass
 class Import:
     """One import in progress; ``strict`` is that of `sarrus.load`."""
@@ -37,8 +60,7 @@ class Import:
         self.mechanism = Mechanism(self.path.stem)
         self.report = self.mechanism.report
         self.report.source = str(self.path)
-        # what joins two links in Gazebo: its kind and name, the links, and what to write in the place of it
-        self.joined: list[tuple[str, str, str, str, str]] = []
+        self.joined: list[Joined] = []
 
     @cached_property
     def frames(self) -> dict[str, tuple[str, Pose]]:

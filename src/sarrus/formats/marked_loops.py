@@ -69,19 +69,20 @@ def close_marked(load: Import, kinds: str | Mapping[str, str], source: str = "lo
 
 
 def refuse_joined(load: Import) -> None:
-    """Refuse what joins links in Gazebo which no closure joins here: plugins, and joints in <gazebo>."""
+    """Refuse what joins two links and is not read, unless a closure joins the two."""
     closed, frames = _closed(load), load.frames
-    for kind, name, one, two, words in load.joined:
-        found = [
-            next((body for frame, (body, _) in frames.items() if frame.rpartition("::")[2] == end), "")
-            for end in (one, two)
+    for joined in load.joined:
+        bodies = [
+            next((body for frame, (body, _) in frames.items() if frame.rpartition("::")[2] == link), "")
+            for link in joined.links
         ]
-        if all(found) and _ends(load, *found) in closed:
-            load.report.set_aside(kind, name, f"{one!r} and {two!r} are joined by a closure")
+        if all(bodies) and _ends(load, *bodies) in closed:
+            reason = "{!r} and {!r} are joined by a closure".format(*joined.links)
+            load.report.set_aside(joined.kind, joined.name, reason)
         else:
-            reason = f"it joins {one!r} and {two!r} in Gazebo, and what is for Gazebo is not read"
-            remedy = f"write it as {words}, or join the two with loops="
-            load.refuse(kind, name, reason, remedy)
+            load.refuse(
+                joined.kind, joined.name, joined.reason, f"{joined.remedy}, or join the two with loops="
+            )
 
 
 def _closed(load: Import) -> set[frozenset[str]]:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from xml.etree.ElementTree import Element
 
-from sarrus.formats.importing import Import
+from sarrus.formats.importing import Import, Joined
 from sarrus.formats.model_xml import label_of
 
 # What makes a mechanism in one of the formats; in lower case.
@@ -200,7 +200,7 @@ def survey_plugins(load: Import, root: Element, words: str) -> None:
             if not one or not two or not {one, two} <= named or two in follows:
                 continue
             if pair in _LINKS:
-                load.joined.append(("plugin", name, one, two, words))
+                load.joined.append(Joined.in_gazebo("plugin", name, (one, two), words))
             else:
                 reason = f"it couples {one!r} and {two!r} in Gazebo, and plugins are not read"
                 load.refuse("plugin", name, reason, "write it as <mimic>, and take the plugin out")
@@ -229,8 +229,9 @@ def refuse_bearing(load: Import, grammar: Grammar, found: Unread) -> None:
         load.report.set_aside(f"<{found.tag}>", name, f"a setting of <{local(found.within)}>")
         return
     if found.within and found.tag == "joint":
-        one, two = (_end_of(element, end) for end in ("parent", "child"))
-        load.joined.append(("<joint>", name, one, two, f"a joint or loop of {grammar.format}"))
+        links = _end_of(element, "parent"), _end_of(element, "child")
+        words = f"a joint or loop of {grammar.format}"
+        load.joined.append(Joined.in_gazebo("<joint>", name, links, words))
         return
     places = [f"<{place}>" for place in grammar.places(found.tag.lower())]
     if found.repeated:

@@ -8,8 +8,8 @@
       <axis xyz="0 0 1"/>
     </loop_joint>
 
-The axis is in the frame on link 1. Isaac Sim's own page writes a second <link1> for <link2>. Readers do not agree on an
-axis that is missing, so that a kind with an axis needs one.
+The axis is in the frame on link 1. Isaac Sim's own page writes a second <link1> for <link2>. Its exporter leaves out
+the axis, which for Drake was then (1, 0, 0) and in USD may be any, so that a kind with an axis needs one.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from __future__ import annotations
 import xml.etree.ElementTree as ElementTree
 
 from sarrus.base.errors import ModelFileError
-from sarrus.formats.importing import Import
+from sarrus.formats.importing import Import, Joined
 from sarrus.formats.loops import frame_of, frames_known
 from sarrus.formats.urdf.plus import KINDS, attribute, numbers, only
 from sarrus.mechanism.faults import check_name
@@ -35,13 +35,15 @@ def add_loop_joints(load: Import, root: ElementTree.Element) -> None:
         given, axis = loop.get("type", ""), loop.find("axis")
         check_name("type", given, KINDS, label, name, ModelFileError)
         kind = KINDS[given]
-        if axis is None and kind not in _WITHOUT_AXIS:
-            reason = f"it is {given} and has no <axis>, for which readers have different defaults"
-            load.refuse("loop_joint", name, reason, 'write <axis xyz="…"/>, in the frame on link 1')
-            continue
         ends = [*loop.findall("link1"), *loop.findall("link2")]
         if len(ends) != 2:
             raise ModelFileError(f"{label}: needs one <link1 link=…> and one <link2 link=…>", element=name)
+        if axis is None and kind not in _WITHOUT_AXIS:
+            one, two = (end.get("link", "") for end in ends)
+            reason = f"it is {given} and has no <axis>, for which readers have different defaults"
+            remedy = 'write <axis xyz="…"/>, in the frame on link 1'
+            load.joined.append(Joined("loop_joint", name, (one, two), reason, remedy))
+            continue
         with frames_known(load, f"loop {given}", name):
             (body1, pose1), (body2, pose2) = (_end(load, end, label) for end in ends)
             direction = [0.0, 0.0, 1.0] if axis is None else numbers(axis.get("xyz", ""), label, "axis")
