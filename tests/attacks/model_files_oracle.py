@@ -25,8 +25,9 @@ _TAGS = (
     "static placement_frame gravity physics axis2 xyz lower upper effort velocity damping friction "
     "spring_stiffness spring_reference initial_position multiplier offset reference thread_pitch "
     "screw_thread_pitch gearbox_ratio gearbox_reference_body ixx iyy izz ixy ixz iyz light sensor plugin "
-    "use_parent_model_frame kinematic size "
+    "use_parent_model_frame kinematic size loop_joint link1 link2 fixed_frame "
 )
+STRAY = ("joint", "mimic", "loop", "loop_joint", "coupling", "equality", "connect", "weld", "include")
 _KNOWN = frozenset(_TAGS.split())
 
 
@@ -83,13 +84,16 @@ def _missing(wanted: Counter[str], told: Counter[str]) -> list[str]:
 
 def _urdf(elements: list[Any], mechanism: Any, case: Case) -> Iterator[str]:
     report, wanted, told = mechanism.report, Counter[str](), Counter[str]()
-    for tag in ("joint", "link", "mimic", "loop", "coupling", "equality", "connect", "weld", "include"):
+    for tag in (*STRAY, "link"):
         told[f"stray {tag}"] = _entries(report, f"<{tag}>")
     for tag in ("transmission", "ros2_control", "mimic"):
         told[tag] = _entries(report, tag)
     for tag in ("loop_constraint", "joint_constraint"):
         told[tag] = sum(int(e.name) for e in report if e.kind == f"<{tag}>")
-    told["loop"] = sum(e.kind.startswith("loop ") for e in report) if not case.loops else 10**6
+    told["loop"] = sum(e.kind.startswith("loop") for e in report) if not case.loops else 10**6
+    names = {e.get("name") for tag, above, e in elements if (tag, above) == ("link", ("robot",))}
+    marks = {str(name)[:-2] for name in names if str(name).startswith("closing_")}
+    wanted["loop"] += sum({f"{mark}_1", f"{mark}_2"} <= names for mark in marks)
     told["coupling"] = _entries(report, "coupling")
     for tag, above, element in elements:
         exact = local(element.tag) == tag and "}" not in element.tag
@@ -109,13 +113,13 @@ def _urdf(elements: list[Any], mechanism: Any, case: Case) -> Iterator[str]:
         elif tag == "link" and above == ("robot",) and exact:
             if element.get("name") not in (*mechanism.bodies, "world"):
                 yield f"link {element.get('name')!r} is no body"
-        elif tag in ("loop", "coupling") and above == ("robot",) and exact:
-            wanted[tag] += 1
+        elif tag in ("loop", "loop_joint", "coupling") and above == ("robot",) and exact:
+            wanted["loop" if tag == "loop_joint" else tag] += 1
         elif tag == "mimic" and above == ("robot", "joint") and exact:
             wanted["all mimics"] += 1
         elif tag in ("loop_constraint", "joint_constraint"):
             wanted[tag] += 1
-        elif tag in ("joint", "link", "mimic", "loop", "coupling", "equality", "connect", "weld", "include"):
+        elif tag in (*STRAY, "link"):
             wanted["all mimics" if tag == "mimic" else f"stray {tag}"] += 1
     told["all mimics"] = told["mimic"] + told["stray mimic"]
     yield from _missing(wanted, told)

@@ -54,7 +54,7 @@ def test_mutated_files_in_small_numbers() -> None:
         ("m.urdf", URDF, '<link name="c">', '<link name="c"><link name="lost"/>', ("<link>", "lost"), "<robot>"),
         ("m.urdf", URDF, '<mimic joint="jb"/>', '<mimic joint="jb"/><mimic joint="ja"/>', ("<mimic>", "jc"), "one"),
         ("m.urdf", URDF, "</robot>", LOOP.replace("loop", "Loop") + "</robot>", ("<Loop>", "lost"), "as <loop>"),
-        ("m.urdf", URDF, '<gazebo reference="a">', "<gazebo>" + JOINT, ("<joint>", "lost"), "<robot>"),
+        ("m.urdf", URDF, '<gazebo reference="a">', "<gazebo>" + JOINT, ("<joint>", "lost"), "join the two with loops="),
         ("m.sdf", SDF, "<world name", JOINT + "<world name", ("<joint>", "lost"), "<model>"),
         ("m.sdf", SDF, "</frame>", JOINT + "</frame>", ("<joint>", "lost"), "<model>"),
         ("m.sdf", SDF, "0 0 1 0 0 0</pose>", "0 0 1 0 0 0" + JOINT + "</pose>", ("<joint>", "lost"), "<model>"),
