@@ -10,13 +10,12 @@ import numpy as np
 import pytest
 
 import sarrus as sr
+from cad_models import CAD
 from sarrus.base.errors import ModelFileError, ModelWarning, UnsupportedElementError
 from sarrus.base.status import Status
 from sarrus.mechanism.pose import Pose
-from sarrus.mechanism.report import Outcome
 
 pytestmark = pytest.mark.filterwarnings("ignore::sarrus.base.errors.ModelWarning")
-CAD = Path(__file__).parent / "models" / "cad"
 FIVE_BAR = CAD / "onshape_five_bar"
 REVOLUTE = {"closing": "revolute"}
 HALVES = [{"name": "halves", "kind": "weld", "frame1": "rocker", "frame2": "rocker_half"}]
@@ -282,134 +281,7 @@ def test_names_before_a_mark(tmp_path: Path) -> None:
     ]
 
 
-# --- elements of other programs ---------------------------------------------------------------------------------------
-
-
-def four_bar(tmp_path: Path, old: str, new: str) -> Path:
-    text = (CAD / "isaac_four_bar.urdf").read_text()
-    assert old in text
-    file = tmp_path / "four_bar.urdf"
-    file.write_text(text.replace(old, new))
-    return file
-
-
-def test_loop_joint_is_its_closure(tmp_path: Path) -> None:
-    """The same loop as a <loop> of URDF+; its second end as Isaac Sim's page has it."""
-    loop = sr.load(CAD / "isaac_four_bar.urdf").closures["knuckle"]
-    assert (loop.kind, loop.body1, loop.body2) == ("revolute", "coupler", "rocker")
-    np.testing.assert_array_equal(loop.axis1, [0, 1, 0])
-    text = (CAD / "isaac_four_bar.urdf").read_text()
-    start, end = text.index("<loop_joint name"), text.index("</loop_joint>") + len("</loop_joint>")
-    plus = (
-        '<loop name="knuckle" type="revolute"><predecessor link="coupler"><origin xyz="0.3 0 0.1"/></predecessor>'
-        '<successor link="rocker"><origin xyz="0 0 0.2"/></successor><axis xyz="0 1 0"/></loop>'
-    )
-    same = sr.load(four_bar(tmp_path, text[start:end], plus)).closures["knuckle"]
-    for one, two in ((loop.pose1, same.pose1), (loop.pose2, same.pose2)):
-        np.testing.assert_array_equal(one.position, two.position)
-    assert sr.load(four_bar(tmp_path, "<link2", "<link1")).closures["knuckle"].body2 == "rocker"
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "message"),
-    [
-        (
-            '<axis xyz="0 1 0"/>\n  </loop_joint>',
-            "</loop_joint>",
-            "loop_joint 'knuckle' cannot be kept.*no <axis>",
-        ),
-        (
-            'type="revolute">\n    <link1',
-            'type="hinge"><link1',
-            "loop_joint 'knuckle': unknown type 'hinge'",
-        ),
-        (
-            '<link2 link="rocker"',
-            '<link2 link="roker"',
-            "link2: unknown frame 'roker'. Did you mean 'rocker'",
-        ),
-        ('<link2 link="rocker" xyz="0 0 0.2" rpy="0 0 0"/>', "", "needs one <link1 link=…> and one <link2"),
-        (
-            '<link2 link="rocker" xyz="0 0 0.2"',
-            '<link2 link="rocker" xyz="0 0"',
-            "link2 xyz must be 3 numbers",
-        ),
-        ("</loop_joint>", "<child_origin/></loop_joint>", "unknown element 'child_origin'"),
-    ],
-)
-def test_wrong_loop_joints(old: str, new: str, message: str, tmp_path: Path) -> None:
-    with pytest.raises((ModelFileError, UnsupportedElementError), match=message):
-        sr.load(four_bar(tmp_path, old, new))
-
-
-PLUGINS = {
-    "Gazebo classic": "<joint>pin</joint><child>rocker</child><parent>coupler</parent>",
-    "Gazebo Sim": "<parent_link>coupler</parent_link><child_link>rocker</child_link><child_model>me</child_model>",
-    "mimic": "<joint>crank_joint</joint><mimicJoint>rocker_joint</mimicJoint><multiplier>2</multiplier>",
-}
-
-
-@pytest.mark.parametrize("kind", PLUGINS)
-def test_plugins_that_join_are_refused(kind: str, tmp_path: Path) -> None:
-    text = (CAD / "isaac_four_bar.urdf").read_text()
-    loop = text[text.index("<loop_joint name") : text.index("</robot>")]
-    plugin = f'<gazebo><plugin name="closer" filename="closer.so">{PLUGINS[kind]}</plugin></gazebo>'
-    file = four_bar(tmp_path, loop, plugin)
-    with pytest.raises(UnsupportedElementError, match="plugin 'closer' cannot be kept"):
-        sr.load(file)
-    report = sr.load(file, strict=False).report
-    assert [entry.name for entry in report.left_out if entry.kind == "plugin"] == ["closer"]
-
-
-def test_plugins_whose_work_is_done_are_set_aside(tmp_path: Path) -> None:
-    """Beside a closure of the two links, and beside a mimic of the joint."""
-    more = "".join(f'<gazebo><plugin name="{kind}">{PLUGINS[kind]}</plugin></gazebo>' for kind in PLUGINS)
-    file = four_bar(tmp_path, "</robot>", f"{more}</robot>")
-    file.write_text(
-        file.read_text().replace('<limit lower="-1.4"', '<mimic joint="crank_joint"/><limit lower="-1.4"')
-    )
-    report = sr.load(file).report
-    aside = [entry.name for entry in report.of(Outcome.ASIDE) if entry.kind == "plugin"]
-    assert aside == ["Gazebo classic", "Gazebo Sim"]
-
-
-@pytest.mark.parametrize(
-    "ends",
-    ['<parent link="coupler"/><child link="rocker"/>', "<parent>coupler</parent><child>rocker</child>"],
-)
-def test_joints_in_gazebo(ends: str, tmp_path: Path) -> None:
-    """Refused alone, set aside beside a closure of the two links."""
-    joint = f'<gazebo><joint name="pin" type="revolute">{ends}</joint></gazebo></robot>'
-    entries = sr.load(four_bar(tmp_path, "</robot>", joint)).report.aside
-    assert "joined by a closure" in next(entry.reason for entry in entries if entry.name == "pin")
-    text = (CAD / "isaac_four_bar.urdf").read_text()
-    alone = four_bar(tmp_path, text[text.index("<loop_joint name") :], joint)
-    with pytest.raises(
-        UnsupportedElementError, match=r"<joint> 'pin' cannot be kept: it joins 'coupler' and 'rocker'"
-    ):
-        sr.load(alone)
-
-
-def test_gazebo_four_bar_without_loops_is_refused() -> None:
-    with pytest.raises(
-        UnsupportedElementError, match=r"joins 'rocker' and 'rocker_half' in Gazebo.*with loops="
-    ):
-        sr.load(CAD / "gazebo_four_bar.sdf")
-
-
-def test_a_ball_joint_in_urdf(tmp_path: Path) -> None:
-    """onshape-to-robot writes type="ball", which is none of URDF's."""
-    file = four_bar(tmp_path, 'name="coupler_joint" type="continuous"', 'name="coupler_joint" type="ball"')
-    kinds = {joint.name: joint.kind for joint in sr.load(file).joints()}
-    assert kinds["coupler_joint"] == "spherical"
-
-
-def test_friction_that_no_reader_reads(tmp_path: Path) -> None:
-    """onshape-to-robot writes <joint_properties friction=…/>, which URDF has not."""
-    report = sr.load(FIVE_BAR / "robot.urdf", loops=REVOLUTE).report
-    entries = [entry for entry in report.left_out if entry.kind == "joint <joint_properties>"]
-    assert [entry.name for entry in entries] == ["passive_left", "passive_right"]
-    assert "<dynamics friction" in entries[0].reason
+# --- beside loops ---------------------------------------------------------------------------------------------------
 
 
 def test_joints_of_other_kinds_are_for_urdf() -> None:
@@ -417,11 +289,21 @@ def test_joints_of_other_kinds_are_for_urdf() -> None:
         sr.load(FIVE_BAR / "robot.xml", loops={"joint_name": ["motor_left"], "joint_type": ["FIXED"]})
 
 
-@pytest.mark.parametrize("suffix", [".usd", ".usda", ".usdc", ".usdz"])
-def test_usd_is_refused_with_a_way(suffix: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("suffix", "way"),
+    [
+        *(
+            (suffix, r"USD is not read.*<loop_joint>.*Isaac Sim")
+            for suffix in (".usd", ".usda", ".usdc", ".usdz")
+        ),
+        (".urdf.xacro", r"xacro model.urdf.xacro > model.urdf"),
+        (".smurf", r"a set of files around a URDF.*loops="),
+    ],
+)
+def test_formats_that_are_not_read_have_a_way(suffix: str, way: str, tmp_path: Path) -> None:
     file = tmp_path / f"robot{suffix}"
     file.write_text("#usda 1.0")
-    with pytest.raises(ModelFileError, match=r"USD is not read.*<loop_joint>.*Isaac Sim"):
+    with pytest.raises(ModelFileError, match=way):
         sr.load(file)
 
 

@@ -24,7 +24,15 @@ _SUFFIXES = {
     ".sdf": "SDF",
     ".world": "SDF",
 }
-_USD = (".usd", ".usda", ".usdc", ".usdz")
+_USD = (
+    "USD is not read, since MuJoCo's decoder of it loses the joints that close loops. Export the model as URDF with "
+    "its loops as <loop_joint>, as Isaac Sim's exporter does, or as MJCF or SDF"
+)
+# suffix → what to do with such a file
+_ELSEWHERE = dict.fromkeys((".usd", ".usda", ".usdc", ".usdz"), _USD) | {
+    ".xacro": "xacro makes URDF: write its output to a .urdf file (xacro model.urdf.xacro > model.urdf) and load that",
+    ".smurf": "SMURF is a set of files around a URDF: load that, with the closures as loops=",
+}
 
 
 def load(
@@ -97,13 +105,8 @@ def load(
 def _load(file: Path, loops: Any, strict: bool | None, floating_base: bool) -> Mechanism:
     check_file(file)
     suffix = file.suffix.lower()
-    if suffix in _USD:
-        raise ModelFileError(
-            f"{file}: USD is not read, since MuJoCo's decoder of it loses the joints that close loops. Export the "
-            "model as URDF with its loops as <loop_joint>, as Isaac Sim's exporter does, or as MJCF or SDF",
-            element=str(file),
-            valid=tuple(_SUFFIXES),
-        )
+    if suffix in _ELSEWHERE:
+        raise ModelFileError(f"{file}: {_ELSEWHERE[suffix]}", element=str(file), valid=tuple(_SUFFIXES))
     if suffix not in _SUFFIXES:
         known = ", ".join(f"{s} ({what})" for s, what in _SUFFIXES.items())
         raise ModelFileError(

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from sarrus.base.errors import ModelFileError
 from sarrus.base.names import unique
 from sarrus.formats.importing import Import
-from sarrus.mechanism.elements import WORLD
+from sarrus.mechanism.elements import WORLD, Body
 from sarrus.mechanism.faults import check_name
 
 _MARK = re.compile(r"(?P<name>(?:.*[/:])?closing_.+)_(?P<end>[12])(?P<beside>_z)?")
@@ -56,7 +56,7 @@ def close_marked(load: Import, kinds: str | Mapping[str, str], source: str = "lo
     if isinstance(kinds, str) and not marked:
         wrong = "no loop is marked by frames closing_NAME_1 and closing_NAME_2 on bodies that move against each other"
         raise ModelFileError(f"{source}: closing: {wrong}", element="closing", valid=sorted(load.frames))
-    ends = _closed(load)
+    ends = _closed(load) if marked else set()
     open_ = {short: loop for short, loop in marked.items() if _ends(load, *_bodies(load, loop)) not in ends}
     if not isinstance(kinds, str):
         for name in kinds:
@@ -70,6 +70,8 @@ def close_marked(load: Import, kinds: str | Mapping[str, str], source: str = "lo
 
 def refuse_joined(load: Import) -> None:
     """Refuse what joins two links and is not read, unless a closure joins the two."""
+    if not load.joined:
+        return
     closed, frames = _closed(load), load.frames
     for joined in load.joined:
         bodies = [
@@ -133,10 +135,11 @@ def _bodies(load: Import, loop: MarkedLoop) -> tuple[str, str]:
 
 def _ends(load: Import, *names: str) -> frozenset[str]:
     """Return the bodies that carry the given ones, which are fixed to them."""
-    return frozenset(_carrier(load, name) for name in names)
+    bodies = load.mechanism.bodies_as_added  # without sorting them
+    return frozenset(_carrier(bodies, name) for name in names)
 
 
-def _carrier(load: Import, body: str) -> str:
-    while body != WORLD and not load.mechanism.bodies[body].joints:
-        body = load.mechanism.bodies[body].parent
-    return body
+def _carrier(bodies: Mapping[str, Body], name: str) -> str:
+    while name != WORLD and not bodies[name].joints:
+        name = bodies[name].parent
+    return name

@@ -20,7 +20,8 @@ def add_actuators(load: Import, names: Names) -> None:
     """Add every actuator that is affine in control, length and rate; warn by name of those left out."""
     model, off = names.model, names.disabled("ACTUATION")
     for i, name in enumerate(names.actuators):
-        if model.actuator_damping[i] or np.any(model.actuator_dampingpoly[i]):
+        damped = model.actuator_damping[i] or np.any(model.actuator_dampingpoly[i])
+        if damped and not names.disabled("DAMPER"):
             where = "the tendon" if names.kind("actuator_trntype", i) == "tendon" else "the joint"
             load.report.act("actuator damping", name, f"times gear² on {where}")
         group_off = bool(int(model.opt.disableactuator) >> int(model.actuator_group[i]) & 1)

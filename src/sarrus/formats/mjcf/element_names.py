@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import mujoco
@@ -71,6 +72,15 @@ class Names:
             return None
         lower, upper = getattr(self.model, f"{what}range")[i]
         return float(lower), float(upper)
+
+    @cached_property
+    def actuators_on(self) -> dict[tuple[str, int], list[int]]:
+        """The actuators by the kind of their transmission (joint, tendon …) and the index of its target."""
+        found: dict[tuple[str, int], list[int]] = {}
+        for i in range(self.model.nactuator):
+            target = self.kind("actuator_trntype", i), int(self.model.actuator_trnid[i][0])
+            found.setdefault(target, []).append(i)
+        return found
 
     def disabled(self, flag: str) -> bool:
         """Return True if <option><flag> switches off ``flag`` (GRAVITY, EQUALITY, SPRING …), alone or with others."""

@@ -7,6 +7,7 @@ of its child link, at <origin> in the parent.
 from __future__ import annotations
 
 import xml.etree.ElementTree as ElementTree
+from collections.abc import Mapping
 
 from sarrus.base.errors import ModelFileError
 from sarrus.formats.importing import Import
@@ -24,7 +25,7 @@ _KINDS = {
     "ball": "point",
     "fixed": "weld",
 }
-_LOSSES = {"limit": ("lower", "upper"), "dynamics": ("damping", "friction"), "mimic": ("joint",)}
+_LOSSES = {"limit": ("lower", "upper"), "dynamics": ("damping", "friction")}
 
 Ends = tuple[str, str]
 
@@ -45,18 +46,30 @@ def take_closing_joints(
             del ends[joint]
         else:
             parents[child] = parent
-    for link in parents:
-        circle = [link]
-        while circle[-1] in parents and parents[circle[-1]] not in circle:
-            circle.append(parents[circle[-1]])
-        if parents.get(circle[-1]) == link:
-            names = ", ".join(map(repr, circle[::-1]))
-            raise ModelFileError(
-                f"{load.path}: the links {names} hang on each other in a circle, so that none of them is the root; "
-                "write the joint that closes the loop as <loop> of URDF+",
-                element=link,
-            )
+    circle = _circle(parents)
+    if circle:
+        names = ", ".join(map(repr, circle))
+        raise ModelFileError(
+            f"{load.path}: the links {names} hang on each other in a circle, so that none of them is the root; "
+            "write the joint that closes the loop as <loop> of URDF+",
+            element=circle[0],
+        )
     return closing
+
+
+def _circle(parents: Mapping[str, str]) -> list[str]:
+    """Return links that hang on each other, each on the one before it, the first on the last; none where roots are."""
+    rooted: set[str] = set()
+    for link in parents:
+        way: dict[str, None] = {}  # a set that keeps its order
+        while link in parents and link not in rooted:
+            if link in way:
+                links = list(way)
+                return links[links.index(link) :][::-1]
+            way[link] = None
+            link = parents[link]
+        rooted.update(way)
+    return []
 
 
 def add_closing_joints(
@@ -89,6 +102,10 @@ def add_closing_joints(
             axis=numbers(along, label, "axis"),
         )
         load.odd("joint", name, f"link {child!r} has another parent: a {kind} closure", Outcome.ACTS)
+        if joint.find("mimic") is not None:
+            load.refuse(
+                "mimic", name, "a closure has no coordinate", "let the first joint of the link carry it"
+            )
         lost = [
             tag
             for tag, keys in _LOSSES.items()

@@ -27,7 +27,7 @@ from sarrus.formats.urdf.geometry import prepare_geometry
 from sarrus.formats.urdf.grammar import list_unread
 from sarrus.formats.urdf.inertia import take_inertias
 from sarrus.formats.urdf.loop_joint import add_loop_joints
-from sarrus.formats.urdf.plus import add_urdf_plus, numbers
+from sarrus.formats.urdf.plus import add_urdf_plus, attribute, numbers
 from sarrus.mechanism.elements import WORLD
 from sarrus.mechanism.faults import check_name
 from sarrus.mechanism.pose import Pose
@@ -127,7 +127,8 @@ def _check_links(root: ElementTree.Element, ends: Mapping[ElementTree.Element, E
 def _keep_fixed_frames(load: Import, root: ElementTree.Element) -> None:
     """Keep Isaac Sim's <fixed_frame>, a frame on a link."""
     for frame in root.findall("fixed_frame"):
-        name, parent, origin = frame.get("name", ""), frame.find("parent"), frame.find("origin")
+        name = attribute(load, frame, "name", "fixed_frame")
+        parent, origin = frame.find("parent"), frame.find("origin")
         label = f"{load.path}: fixed_frame {name!r}"
         link = "" if parent is None else parent.get("link", "")
         body, pose = frame_of(load, link, f"{label}: parent")
