@@ -150,6 +150,10 @@ def test_marked_loops_are_those_of_the_builder(file: str, says: tuple[float, flo
         assert ours.rank == theirs.rank == 2
         np.testing.assert_allclose(ours.a, theirs.a, rtol=1e-9, atol=1e-9)
         np.testing.assert_allclose(ours.constraint_force, theirs.constraint_force, rtol=1e-9, atol=1e-9)
+    ours, theirs = (
+        sr.simulate(system, q, v, duration=0.1, dt=1e-3, switching=False) for system in (loaded, built)
+    )
+    np.testing.assert_allclose(ours.q, theirs.q, atol=1e-9)
 
 
 def test_pairs_of_connects_are_the_revolute_closure() -> None:

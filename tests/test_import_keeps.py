@@ -13,6 +13,8 @@ import sarrus as sr
 from sarrus.mechanism.report import Outcome
 
 pytestmark = pytest.mark.filterwarnings("ignore::sarrus.base.errors.ModelWarning")
+MUJOCO = int(mujoco.__version__.split(".")[0])
+VELOCITY = "vel" if MUJOCO >= 4 else "velocity"
 INERTIA = '<inertial pos="0.1 0.02 0.05" mass="1" diaginertia="0.1 0.2 0.25"/>'
 TENDONS = (
     '<tendon><fixed name="t" {}><joint joint="j" coef="1.5"/><joint joint="k" coef="-0.5"/></fixed>'
@@ -62,6 +64,10 @@ AS_IN_MUJOCO = {
     "general, affine gain": actuators(
         '<general joint="j" gaintype="affine" gainprm="3 1 2" biastype="affine" biasprm="0 1 2"/>'
     ),
+    "dcmotor": actuators(
+        '<dcmotor joint="j" motorconst="0.5" resistance="2" gear="3" saturation="0.2 2 0"/>'
+    ),
+    "dcmotor by nominal data": actuators('<dcmotor joint="k" nominal="12 3 400" ctrlrange="-1 1"/>'),
     "several on one joint": actuators(
         '<position joint="j" kp="3" forcerange="-1 1"/><velocity joint="j" kv="3" forcerange="-1 1"/>'
     ),
@@ -144,6 +150,10 @@ def test_accelerations_are_those_of_mujoco(case: str, tmp_path: Path) -> None:
         np.testing.assert_allclose(a, data.qacc_smooth, atol=1e-11 * scale)
 
 
+def dcmotor(more: str) -> str:
+    return actuators(f'<dcmotor name="u" joint="j" motorconst="0.05" resistance="2" {more}/>')
+
+
 MUSCLE = '<muscle name="u" joint="j" lengthrange="0 1"/>'
 # model, kind and name of the entry, what its reason says
 NAMED = {
@@ -166,12 +176,16 @@ NAMED = {
         "u",
         r"law \(user\)",
     ),
-    "dcmotor": (
-        actuators('<dcmotor name="u" joint="j" motorconst="0.05" resistance="1"/>'),
+    "dcmotor with cogging": (dcmotor('cogging="0.1 6 0"'), "actuator", "u", "cogging"),
+    "dcmotor with heat": (dcmotor('thermal="1 2 3 4 5 6"'), "actuator", "u", "heat"),
+    "dcmotor with friction": (dcmotor('lugre="1 2 3 4 5"'), "actuator", "u", "LuGre friction"),
+    "dcmotor with a controller": (
+        dcmotor(f'input="{VELOCITY}" controller="0 0 3"'),
         "actuator",
         "u",
-        r"law \(dcmotor\)",
+        "input is not its voltage",
     ),
+    "dcmotor with a slow voltage": (dcmotor('saturation="0 0 0.5"'), "actuator", "u", "current_rate"),
     "pid": (actuators('<pid name="u" joint="j" kp="3" ki="1"/>'), "actuator", "u", r"law \(pid\)"),
     "orientation": (actuators('<orientation name="u" joint="bl" kp="3"/>'), "actuator", "u", "so3"),
     "adhesion": (
@@ -208,6 +222,9 @@ NAMED = {
     ),
     "wind": (model(option='<option wind="1 0 0" density="1.2"/>'), "fluid", "density", "drag and lift"),
 }
+
+if MUJOCO < 4:  # elements that older releases do not know
+    NAMED = {case: given for case, given in NAMED.items() if "yield" not in case and case != "pid"}
 
 
 @pytest.mark.parametrize("case", NAMED)

@@ -11,8 +11,9 @@ from sarrus.formats.mjcf.element_names import Names
 from sarrus.formats.mjcf.transmissions import transmission
 from sarrus.mechanism.elements import Activation, Winding
 
-# What actuator_ctrlspec says of a dcmotor whose one input is its voltage: mjINPUT_VOLTAGE.
-_VOLTAGE = 8
+# What actuator_ctrlspec says of a dcmotor whose one input is its voltage: mjINPUT_VOLTAGE. Before MuJoCo 4 it says
+# nothing, and another input is among the gains.
+_VOLTAGE = (0, 8)
 _ACTIVATIONS = {"integrator": "integrator", "filter": "filter", "filterexact": "filter"}
 
 
@@ -88,7 +89,7 @@ def _motor(names: Names, i: int) -> dict[str, Any] | str:
     model = names.model
     gain, bias, dynamics = (getattr(model, f"actuator_{of}prm")[i] for of in ("gain", "bias", "dyn"))
     ohm, k, time = float(gain[0]), float(gain[1]), float(dynamics[0])
-    if getattr(model, "actuator_ctrlspec", {i: _VOLTAGE})[i] != _VOLTAGE or np.any(gain[4:]):
+    if int(model.actuator_ctrlspec[i]) not in _VOLTAGE or np.any(gain[4:]):
         return "its input is not its voltage alone"
     if k == 0.0:
         return "its motorconst is zero"
