@@ -169,3 +169,24 @@ def test_pictures_and_text(tmp_path):
     balance.plot(tmp_path / "shares.png")
     sr.plot.motor_diagram(balance, tmp_path / "motor.png")
     assert all((tmp_path / name).stat().st_size > 5000 for name in ("shares.png", "motor.png"))
+
+
+def test_a_drive_that_is_hit_does_work_in_the_impact() -> None:
+    """A carriage that a motor moves at 2 m/s drives a pin against a ball at rest: the motor keeps its speed."""
+    mechanism = sr.Mechanism("driver", gravity=(0, 0, 0))
+    for name, mass in (("carriage", 3.0), ("ball", 0.5)):
+        mechanism.add_body(name, mass, inertia=(1, 1, 1))
+        mechanism.add_joint(name, "prismatic", "world", name, axis=(1, 0, 0))
+    mechanism.add_motion("motor", "carriage", lambda t: 2.0 * t)
+    mechanism.add_contact(
+        "pin", "ball", ground="carriage", normal=(1, 0, 0), friction="coulomb", friction_coefficient=0.0,
+        restitution=0.6,
+    )  # fmt: skip
+    run = sr.simulate(sr.System(mechanism), [0.0, 0.5], [2.0, 0.0], duration=1.0)
+    assert run.v[-1, 1] == pytest.approx(1.6 * 2.0, rel=1e-9)
+    balance = sr.energy_balance(run)
+    assert balance.total["constraint in impacts"] == pytest.approx(
+        0.5 * 3.2 * 2.0, rel=1e-9
+    )  # impulse × speed
+    assert balance.total["impact"] == pytest.approx(-0.5 * 0.5 * 4.0 * (1 - 0.6**2), rel=1e-9)
+    assert np.abs(balance.residual).max() < 1e-9

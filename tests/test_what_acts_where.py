@@ -20,10 +20,11 @@ from sarrus import control
 from sarrus.base.errors import ArgumentError, SolveError
 
 DOCS = Path(__file__).parent.parent / "docs" / "tour.md"
-COLUMNS = ("constraint", "coulomb", "closed form", "limits", "dry", "geometries")
+COLUMNS = ("constraint", "coulomb", "closed form", "gearings", "limits", "dry", "geometries")
 # The name of what acts in each scene, and the words with which a description leaves it out.
 NAMES = {
     "coulomb": "floor",
+    "gearings": "rack",
     "limits": "z",
     "dry": "z",
     "closed form": "ground-ball",
@@ -32,6 +33,7 @@ NAMES = {
 }
 WORDS = {
     "coulomb": "Coulomb friction",
+    "gearings": "Coulomb friction",
     "limits": "limits of joints",
     "dry": "dry friction",
     "closed form": "Coulomb friction",
@@ -53,6 +55,8 @@ def scene(column: str | None) -> sr.System:
     mechanism.add_sensor("felt", "accelerometer", "block")
     if column == "coulomb":
         mechanism.add_contact("floor", "block", friction="coulomb", friction_coefficient=0.3)
+    if column == "gearings":  # a way that flanks hold
+        mechanism.add_gearing("rack", {"z": 1.0}, {"z": 1.0}, friction_coefficient=0.3)
     if column == "constraint":
         mechanism.add_contact("floor", "block", friction="frictionless", active=True)
     if column in ("closed form", "geometries"):

@@ -46,6 +46,7 @@ def main() -> None:
     save(reactions_picture(), "reactions.png", dpi=90)
     save(drives_picture(), "drives.png", dpi=90)
     save(windings_picture(), "windings.png", dpi=90)
+    save(transmissions_picture(), "transmissions.png", dpi=90)
     save(synthesis_picture(), "synthesis.png", dpi=90)
     save(straight_line_picture(), "straight_line.png", dpi=90)
     page = computed("linkages")
@@ -252,6 +253,60 @@ def windings_picture() -> Figure:
         axes.axhline(0.0, color=FAINT, linewidth=0.8)
         dress(axes)
     return figure
+
+
+def transmissions_picture() -> Figure:
+    """Draw the efficiency of screws by formula and by runs, and what the hoist of the page on drives lifts."""
+    space = computed("drives", "hoisted")
+    figure = new_figure(10.0, 3.4)
+    screws, hoist = figure.subplots(1, 2)
+    lead, friction = np.radians(np.linspace(0.5, 60.0, 200)), np.arctan(0.15)
+    screws.plot(
+        np.degrees(lead), np.tan(lead) / np.tan(lead + friction), color=colour(0), label="screw drives"
+    )
+    back = np.tan(lead - friction) / np.tan(lead)
+    screws.plot(np.degrees(lead[back > 0]), back[back > 0], color=colour(1), label="load drives")
+    for k, way in enumerate((1.0, -1.0)):
+        angles = np.radians(np.arange(5.0 if k == 0 else 15.0, 60.0, 10.0))
+        found = [efficiency_of_run(angle, 0.15, way) for angle in angles]
+        screws.plot(np.degrees(angles), found, "o", color=colour(k), markersize=5)
+    screws.axvspan(0.0, np.degrees(friction), color=FAINT, alpha=0.25, linewidth=0.0)
+    screws.set_xlim(0, 60)
+    screws.set_ylim(0, 1)
+    screws.set_xlabel("lead angle [°]")
+    screws.set_title("efficiency of a screw, μ = 0.15: books, and runs", loc="left", size=9, color=INK)
+    screws.text(0.4, 0.93, "holds", size=8, color=INK)
+    screws.legend(frameon=False, fontsize=8, loc="lower right")
+    for k, mu in enumerate((0.12, 0.05)):
+        run = space["hoisted"](mu)
+        time = np.linspace(0.0, 3.0, 301)
+        hoist.plot(time, run.at(time)[:, 2], color=colour(k), label=f"μ = {mu}")
+    for switched in (1.0, 2.0):
+        hoist.axvline(switched, color=FAINT, linewidth=0.8)
+    hoist.set_xlim(0, 3)
+    hoist.set_xlabel("time [s]")
+    hoist.set_ylabel("height of the load [m]")
+    hoist.set_title("hoist: motor up, off, down", loc="left", size=9, color=INK)
+    hoist.legend(frameon=False, fontsize=8, loc="upper left")
+    for axes in (screws, hoist):
+        dress(axes)
+    return figure
+
+
+def efficiency_of_run(lead: float, mu: float, way: float) -> float:
+    """Return work that comes out over work that goes in, of a screw that lifts its load (1) or is turned by it (−1)."""
+    screw = sr.Mechanism("screw")
+    screw.add_body("screw", 1.0, inertia=(1e-3, 1e-3, 1e-3))
+    screw.add_joint("screw", "revolute", "world", "screw", axis=(0, 0, 1))
+    screw.add_body("load", 10.0, inertia=(1, 1, 1))
+    screw.add_joint("load", "prismatic", "world", "load", axis=(0, 0, 1))
+    pitch = 0.02 * np.pi * np.tan(lead)
+    screw.add_lead_screw("thread", "load", "screw", pitch, diameter=0.02, friction_coefficient=mu)
+    screw.add_motion("motor", "screw", lambda t: way * 5.0 * t)
+    run = sr.simulate(sr.System(screw), [0, 0], [way * 5.0, way * 5.0 * pitch / (2 * np.pi)], duration=1.0)
+    turned = abs(sr.energy_balance(run).of("constraint")[-1])
+    lifted = abs(run.energy[-1] - run.energy[0])
+    return float(lifted / turned if way > 0.0 else turned / lifted)
 
 
 def synthesis_picture() -> Figure:

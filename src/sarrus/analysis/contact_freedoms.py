@@ -136,7 +136,10 @@ def _force_closure(closed: list[Touching], rows: Array) -> bool:
     max s with (μ n − s, r_t) in the cone, n ≤ 1, and no force along the motions; s > 0 is the proof.
     """
     used = [
-        np.arange(one.rows.start, one.rows.stop if one.static > 0.0 else one.rows.start + 1) for one in closed
+        np.arange(
+            one.rows.start, one.rows.stop if one.static > 0.0 and one.facing < 0 else one.rows.start + 1
+        )
+        for one in closed
     ]
     matrix = rows[np.concatenate(used)].T if used else np.zeros((rows.shape[1], 0))
     parts = ranked(matrix, relative=ROUNDING)

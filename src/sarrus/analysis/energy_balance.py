@@ -44,7 +44,8 @@ class EnergyBalance:
     kinds, names : (n,) what acts: "actuator", "actuator limits", "joint damping", "damper", "force" by their names;
         "source" (what drives give to motors with inductance) and "winding" (heat of these);
         "inputs" and "passive force" of own equations; "constraint" (closures that move, nonholonomic rows that do);
-        "contact", "stop", "dry friction"; "impact", all of them, of what hits and what closes; "driven bodies";
+        "contact", "stop", "dry friction"; "impact", all of them, of what hits and what closes, and "constraint in
+        impacts" of what moves and is hit; "driven bodies";
         "applied", the ``force`` that was given to the run, and what a formulation adds.
     power : (T, n) power that each one puts into the mechanism [W], negative where it takes it; NaN of contacts in steps
         in time, whose forces are means, and zero of impacts.
@@ -137,13 +138,16 @@ def energy_balance(trajectory: Trajectory) -> EnergyBalance:
         done, off = integral(t, own[:, k] - power)
         columns[k] = ("source", name, own[:, k], done + (energy - energy[0]), off)
 
-    contacts, rest, explained = _contacts(s, trajectory, rest)
+    hits = _hits(trajectory)
+    contacts, rest, explained = _contacts(s, trajectory, rest, hits)
     columns += contacts
     if ca.depends_on(ca.vertcat(ca.vec(e.mass_matrix), e.kinetic_energy, e.potential_energy), e.t):
         columns.append(("driven bodies", "", moved, *integral(t, moved)))
     if explained and np.abs(rest).max() > _APPLIED * size.max():
         columns.append(("applied", "", rest, *integral(t, rest)))
     energy = trajectory.energy - trajectory.energy[0]
+    if hits.any() and {"constraint", "driven bodies"} & {column[0] for column in columns}:
+        columns.append(("constraint", "in impacts", np.zeros(len(t)), _struck(t, energy - hits), 0.0))
     work = np.array([column[3] for column in columns]).reshape(len(columns), len(t)).T
     return EnergyBalance(
         name=trajectory.name,
@@ -192,12 +196,24 @@ def _spline_integral(t: Array, power: Array, degree: int) -> Array:
 Column = tuple[str, str, Array, Array, float]
 
 
-def _contacts(system: System, trajectory: Trajectory, rest: Array) -> tuple[list[Column], Array, bool]:
-    """Return what contacts, stops, dry friction and impacts do, the power that is left, and if that means anything."""
-    count, t, lost = len(trajectory.t), trajectory.t, -trajectory.contact_loss
-    hits = np.zeros(count)
+def _hits(trajectory: Trajectory) -> Array:
+    """Return the work of impacts from the start (T,)."""
+    t, hits = trajectory.t, np.zeros(len(trajectory.t))
     for switch in trajectory.switches:
         hits[max(int(np.searchsorted(t, switch.time, side="right")) - 1, 0) :] -= switch.energy_loss
+    return hits
+
+
+def _struck(t: Array, energy: Array) -> Array:
+    """Return how much the energy jumped from the start (T,), where times are there twice."""
+    return np.append(0.0, np.cumsum(np.where(np.diff(t) <= 0.0, np.diff(energy), 0.0)))
+
+
+def _contacts(
+    system: System, trajectory: Trajectory, rest: Array, hits: Array
+) -> tuple[list[Column], Array, bool]:
+    """Return what contacts, stops, dry friction and impacts do, the power that is left, and if that means anything."""
+    count, t, lost = len(trajectory.t), trajectory.t, -trajectory.contact_loss
     impacts: list[Column] = [("impact", "", np.zeros(count), hits, 0.0)] if hits.any() else []
     if not trajectory.contact_row_names and not len(trajectory.meetings.table):
         return impacts, rest, True

@@ -162,7 +162,7 @@ def _loosened(mechanism: Mechanism) -> tuple[Mechanism, list[_Option]]:
     return duplicate, options
 
 
-_REFERRING = ("actuators", "coordinate_springs", "couplings", "tendons", "sensors")
+_REFERRING = ("actuators", "coordinate_springs", "couplings", "gearings", "tendons", "sensors")
 
 
 def _strings(value: Any) -> Iterable[str]:

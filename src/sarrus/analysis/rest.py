@@ -134,7 +134,8 @@ class Rest:
     def carried(self, q: Array, force: Array, jacobian: Array, rows: Ranked) -> Balance:
         """Return the balance on contacts: what they cannot carry is left along the motions that A allows."""
         assert self.resting is not None
-        carried = self.resting.carried(q, jacobian, rows.rank)
+        balanced = float(np.linalg.norm(rows.null.T @ force)) <= TOLERANCE * self.size
+        carried = self.resting.carried(q, jacobian, rows.rank, balanced)
         force = force + carried.load.force
         multipliers = self.system.characteristic.least_multipliers(jacobian, rows.rank, -force)
         motions = rows.null @ ranked(carried.held @ rows.null, relative=CUT).null

@@ -12,7 +12,14 @@ from sarrus.base.arrays import Array
 from sarrus.base.status import Status
 from sarrus.dynamics.carried_load import CarriedLoad
 from sarrus.dynamics.closed_state import OPEN
-from sarrus.dynamics.contact_state import ContactState, Mode, contact_state, touch_rows, touching_of
+from sarrus.dynamics.contact_state import (
+    ContactState,
+    Mode,
+    contact_state,
+    facing_pairs,
+    touch_rows,
+    touching_of,
+)
 from sarrus.dynamics.derivatives import stiffness_times
 from sarrus.dynamics.manifold import close, stays_closed
 from sarrus.dynamics.system import System
@@ -78,12 +85,13 @@ class Resting:
         """Return what contacts do at rest."""
         return contact_state(self.system, q, self.still, self.still, self.t)
 
-    def carried(self, q: Array, jacobian: Array, rank: int) -> Carried:
-        """Return what carries the loads at q."""
+    def carried(self, q: Array, jacobian: Array, rank: int, balanced: bool = False) -> Carried:
+        """Return what carries the loads at q; ``balanced``: what is left of them along the motions is rounding."""
         state, load = self.state(q), self.held
         if load is None:
             none = np.zeros((self.system.nv, 0))
-            _, load = carry(self.system, state, self.free(jacobian, rank), -self.loads(q), none)
+            loads = self.still if balanced else -self.loads(q)
+            _, load = carry(self.system, state, self.free(jacobian, rank), loads, none)
         return self.holding(state, load)
 
     def holding(self, state: ContactState, load: CarriedLoad) -> Carried:
@@ -130,6 +138,8 @@ class Resting:
                 for k, one in enumerate(self.touching)
                 if one.kind != "friction" and abs(found.gaps[k]) <= OPEN * one.unit
             ]
+            between = {k for pair in facing_pairs(self.touching, near) for k in pair}
+            near = [k for k in near if k not in between]  # whichever flank pushes, there is next to no play
             gaps = found.gaps[near] / self.units[near]
             if np.abs(gaps).max(initial=0.0) <= 1e-14:
                 break

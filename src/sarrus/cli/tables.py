@@ -127,7 +127,7 @@ def print_info(system: System, path: Path) -> None:
     assert mechanism is not None
     out.print(f"[bold]{escape(mechanism.name)}[/]  [dim]{escape(str(path))}[/]", soft_wrap=True)
     tables = [_bodies(mechanism), _joints(mechanism)]
-    if mechanism.closures or mechanism.couplings or mechanism.rollings:
+    if mechanism.closures or mechanism.couplings or mechanism.rollings or mechanism.gearings:
         tables.append(_closures(mechanism))
     if mechanism.contacts:
         tables.append(_contacts(mechanism))
@@ -191,6 +191,10 @@ def _closures(mechanism: Mechanism) -> Table:
     rows += [
         (c.name, "coupling", ", ".join(term.coordinate for term in c.terms), c.row_names)
         for c in mechanism.couplings.values()
+    ]
+    rows += [
+        (g.name, g.kind, ", ".join(coordinate for coordinate, _ in g.approach), ())
+        for g in mechanism.gearings.values()
     ]
     rows += [
         (r.name, f"rolling {r.kind}", f"{r.ground}, {r.body}", r.row_names)

@@ -8,9 +8,11 @@ whatever its law allows.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Container, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from functools import partial
+from itertools import product
 
 import casadi as ca
 import numpy as np
@@ -21,11 +23,17 @@ from sarrus.codegen import NativeFunction
 from sarrus.dynamics.closed_state import OPEN
 from sarrus.dynamics.evaluations import Evaluations
 from sarrus.dynamics.joint_limits import dry_friction, joint_limits
+from sarrus.mechanism.gearing import LEAST_PLAY
 
 # Velocities, and accelerations, that are zero, relative to those of the mechanism in characteristic units.
 STILL, STEADY = 1e-8, 1e-6
 # What approaches has arrived at gaps up to this [characteristic lengths, rad]; before, it is open.
 ARRIVED = 1e-9
+# Gaps below this [m] are closed where contacts face each other.
+CLOSED_OF_FLANKS = 0.1 * LEAST_PLAY
+# In steps in time: from which speed on a flank is left behind [m/s], which gaps of flanks have been closed, and the gap
+# that is out of reach [m].
+_LEAVING, _EXACTLY, _OUT_OF_REACH = 1e-4, 1e-3 * CLOSED_OF_FLANKS, 1e100
 
 
 class Mode(IntEnum):
@@ -41,7 +49,8 @@ class Touching:
     """A contact, a stop or dry friction: its rows among all, and the law of its forces.
 
     ``kind`` is "contact", "stop" or "friction"; ``limit`` [N, N m] is that of dry friction. ``unit`` is what its gap
-    and its velocities are measured by: the characteristic length, or 1 rad.
+    and its velocities are measured by: the characteristic length, or 1 rad. ``facing`` is the number of the contact on
+    the other side of the play, of which at most one pushes; −1: there is none.
     """
 
     name: str
@@ -51,6 +60,7 @@ class Touching:
     friction: float = 0.0
     static: float = 0.0
     limit: float = np.inf
+    facing: int = -1
 
     @property
     def tails(self) -> slice:
@@ -93,6 +103,16 @@ class ContactState:
     modes: tuple[Mode, ...]
     directions: Array
     impossible: str
+
+    @property
+    def facing(self) -> list[tuple[int, int]]:
+        """Pairs that face each other and are both closed, of which at most one pushes."""
+        return facing_pairs(self.touching, {k for k, mode in enumerate(self.modes) if mode is not Mode.OPEN})
+
+    def without(self, numbers: Container[int]) -> ContactState:
+        """Return the same with some open."""
+        modes = (Mode.OPEN if k in numbers else mode for k, mode in enumerate(self.modes))
+        return replace(self, modes=tuple(modes))
 
     @property
     def laws(self) -> ForceLaws:
@@ -148,10 +168,12 @@ def touching_of(system: Evaluations) -> tuple[Touching, ...]:
 def _touching(system: Evaluations) -> tuple[Touching, ...]:
     limits, dry, size = joint_limits(system), dry_friction(system), system.characteristic
     found, start = [], 0
+    numbers = {touch.name: k for k, touch in enumerate(system.equations.touches)}
     for touch in system.equations.touches:
         rows = slice(start, start := start + len(touch.row_names))
         coefficients = touch.friction_coefficient, touch.static_coefficient
-        found.append(Touching(touch.name, "contact", rows, size.length, *coefficients))
+        facing = numbers.get(touch.facing, -1)
+        found.append(Touching(touch.name, "contact", rows, size.length, *coefficients, facing=facing))
     sides = {-1.0: "lower", 1.0: "upper"}
     for name, rate, sign in zip(limits.names, limits.rates, limits.signs):
         rows = slice(start, start := start + 1)
@@ -162,6 +184,28 @@ def _touching(system: Evaluations) -> tuple[Touching, ...]:
             Touching(f"{name}.friction", "friction", rows, 1.0 / size.columns[rate], limit=float(limit))
         )
     return tuple(found)
+
+
+def facing_pairs(touching: Sequence[Touching], closed: Container[int]) -> list[tuple[int, int]]:
+    """Return the pairs of contacts with next to no play between them that are both among the closed ones."""
+    return [
+        (k, one.facing)
+        for k, one in enumerate(touching)
+        if k < one.facing and k in closed and one.facing in closed
+    ]
+
+
+def choices_of_flanks(pairs: Sequence[tuple[int, int]], first: Sequence[bool]) -> Iterator[frozenset[int]]:
+    """Yield sets of contacts to leave out, one of each pair; ``first`` tells of which the second one is left out first.
+
+    Of more than six pairs those that are as at first but for one pair.
+    """
+    count = len(pairs)
+    flips: Iterable[Sequence[bool]] = product((False, True), repeat=count)
+    if count > 6:
+        flips = [[i == k for i in range(count)] for k in range(-1, count)]
+    for flip in flips:
+        yield frozenset(pair[int(keep != turn)] for pair, keep, turn in zip(pairs, first, flip))
 
 
 def takes_part(system: Evaluations, contacts: bool) -> bool:
@@ -247,6 +291,24 @@ def gap_outputs(system: Evaluations) -> dict[str, ca.SX]:
     return {"gap": ca.vertcat(*(touch.gap for touch in system.equations.touches))}
 
 
+def step_gap_outputs(system: Evaluations) -> dict[str, ca.SX]:
+    """Return the gaps as steps in time see them: of two flanks that face each other one is out of reach.
+
+    It is the one that is left behind, or at rest the one that faces a closed one. A step that passed both flanks of a
+    little play would have them squeeze each other by forces that nothing decides, or rebound into each other.
+    """
+    touches = system.equations.touches
+    gaps = {touch.name: touch.gap for touch in touches}
+    seen = []
+    for touch, gap in zip(touches, gaps.values()):
+        if touch.facing:
+            leaves, standing = touch.rates[0] > _LEAVING, ca.fabs(touch.rates[0]) <= _LEAVING
+            held = ca.logic_and(standing, ca.fabs(gaps[touch.facing]) <= _EXACTLY)
+            gap += ca.if_else(ca.logic_or(leaves, held), _OUT_OF_REACH, 0.0)
+        seen.append(gap)
+    return {"gap": ca.vertcat(*seen)}
+
+
 def motion_outputs(system: Evaluations) -> dict[str, ca.SX]:
     """Return the velocities of the rows of contacts, their biases, and the rows."""
     touches = system.equations.touches
@@ -258,6 +320,13 @@ def motion_outputs(system: Evaluations) -> dict[str, ca.SX]:
 def touch_gaps(system: Evaluations) -> NativeFunction:
     """Return the function of x = [q | v | u | t | p | τ] that gives the gaps of contacts."""
     return system.compiled.named("touch gaps", partial(gap_outputs, system))
+
+
+def step_gaps(system: Evaluations) -> NativeFunction:
+    """Return the function that gives what `step_gap_outputs` has."""
+    if not any(touch.facing for touch in system.equations.touches):
+        return touch_gaps(system)
+    return system.compiled.named("step gaps", partial(step_gap_outputs, system))
 
 
 def touch_motion(system: Evaluations) -> NativeFunction:
@@ -340,11 +409,21 @@ def below_its_plane(system: Evaluations, one: Touching, gap: float) -> ArgumentE
     """Return the error that a contact is deep below its plane, or geometries deep in each other."""
     between = system.mechanism is not None and one.name not in system.mechanism.contacts
     text = (
-        f"geometries {one.name!r} are {-gap:.3g} m in each other; move them apart"
+        flanks_are_deep(one.name, -gap)
+        if one.facing >= 0
+        else f"geometries {one.name!r} are {-gap:.3g} m in each other; move them apart"
         if between
         else f"contact {one.name!r} is {-gap:.3g} m below its plane; raise the body"
     )
     return ArgumentError(f"{system.name}: {text}", element=one.name)
+
+
+def flanks_are_deep(flank: str, depth: float) -> str:
+    """Return the words for coordinates of a gearing that are beyond its play by a depth [m]."""
+    return (
+        f"flank {flank!r} is {depth:.3g} m in the other one: the coordinates of this gearing do not fit each other; "
+        "change one of them, or its references"
+    )
 
 
 def _mode_of_tails(

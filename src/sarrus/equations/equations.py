@@ -44,7 +44,9 @@ class Touch:
 
     ``rates`` are those along the normal, which opens the gap, and along the tangents [m/s], then the torsion; ``bias``
     the part of their derivatives without accelerations. It takes no part in the constraints. ``impact_law`` says what
-    the restitution is the coefficient of, "newton" or "poisson", see `sarrus.contacts.restitution`.
+    the restitution is the coefficient of, "newton" or "poisson", see `sarrus.contacts.restitution`. ``facing`` is the
+    one on the other side of the play, "" where there is none: of two flanks at most one pushes, however little the
+    play between them.
     """
 
     name: str
@@ -56,6 +58,7 @@ class Touch:
     static_coefficient: float
     restitution: float
     impact_law: str = "newton"
+    facing: str = ""
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,6 +14,7 @@ from sarrus.mechanism.elements import (
     UserForce,
     Winding,
 )
+from sarrus.mechanism.gearing import Gearing
 from sarrus.mechanism.joint import Joint
 from sarrus.mechanism.keyframe import Keyframe
 from sarrus.mechanism.laws import stribeck
@@ -39,6 +40,7 @@ __all__ = [
     "Coupling",
     "DrivenBody",
     "Entry",
+    "Gearing",
     "ImportReport",
     "Joint",
     "Keyframe",

@@ -34,6 +34,7 @@ from sarrus.mechanism.elements import (
     Winding,
 )
 from sarrus.mechanism.faults import Label, check_name, fault, unknown
+from sarrus.mechanism.gearing import Gearing
 from sarrus.mechanism.joint import Joint
 from sarrus.mechanism.keyframe import Keyframe
 from sarrus.mechanism.pose import Pose, scalar, vector
@@ -74,6 +75,7 @@ class Description:
     closures: dict[str, Closure]
     couplings: dict[str, Coupling]
     rollings: dict[str, Rolling]
+    gearings: dict[str, Gearing]
     contacts: dict[str, Contact]
     patches: dict[str, ContactPatch]
     springs: dict[str, SpringDamper]
@@ -253,6 +255,7 @@ class Description:
             f"{type(self).__name__}({self.name!r}: {len(self._bodies)} bodies, "
             f"{len(list(self.joints()))} joints, {len(self.closures) + len(self.couplings)} closures"
             + (f", {len(self.rollings)} rolling" if self.rollings else "")
+            + (f", {len(self.gearings)} with losses" if self.gearings else "")
             + (f", {len(self.contacts)} contacts" if self.contacts else "")
             + (f"; of {Path(self.report.source).name} {self.report.headline()})" if len(self.report) else ")")
         )
@@ -270,8 +273,9 @@ class Description:
     def _fresh_constraint(self, name: str, kind: str) -> Label:
         """Return how errors about a constraint begin; raise where another, or a contact patch, has the name."""
         parts = {part.name for rolling in self.rollings.values() for part in rolling.parts}
-        tables = self.closures, self.couplings, self.contacts, self.patches, self.rollings
-        return self._fresh(name, kind, *tables, parts)
+        flanks = {flank.name for gearing in self.gearings.values() for flank in gearing.flanks}
+        tables = self.closures, self.couplings, self.contacts, self.patches, self.rollings, self.gearings
+        return self._fresh(name, kind, *tables, parts, flanks)
 
     def _fresh(self, name: str, kind: str, *taken: Container[str]) -> Label:
         """Return how errors about a new element begin; raise where its name is empty or in one of the tables."""

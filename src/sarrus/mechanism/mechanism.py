@@ -17,6 +17,7 @@ from sarrus.mechanism.driven_body import DrivenBody
 from sarrus.mechanism.elements import WORLD, Body, Shape
 from sarrus.mechanism.faults import Label, check_name, fault
 from sarrus.mechanism.floor_contacts import FloorContactBuilder
+from sarrus.mechanism.gearing_builder import GearingBuilder
 from sarrus.mechanism.geometry_contacts import GeometryBuilder
 from sarrus.mechanism.joint import COORDINATE_LABELS, JOINT_KINDS, VELOCITY_LABELS, Joint
 from sarrus.mechanism.keyframe import Keyframe
@@ -37,6 +38,7 @@ from sarrus.mechanism.tendon_builder import TendonBuilder
 
 class Mechanism(
     ClosureBuilder,
+    GearingBuilder,
     RollingBuilder,
     FloorContactBuilder,
     GeometryBuilder,
@@ -57,7 +59,8 @@ class Mechanism(
     Joints of the tree are ordered depth first, children in the order in which they were added, which is
     MuJoCo's order; so are the coordinates.
 
-    Bodies and joints are added here, ``ClosureBuilder`` adds constraints, ``RollingBuilder`` wheels, balls, blades and
+    Bodies and joints are added here, ``ClosureBuilder`` adds constraints, ``GearingBuilder``
+    transmissions with losses, ``RollingBuilder`` wheels, balls, blades and
     cones that roll, ``FloorContactBuilder`` unilateral contacts,
     ``GeometryBuilder`` geometries and contacts between them,
     ``MotorBuilder`` forces and motors, ``TendonBuilder`` tendons, ``SensorBuilder`` sensors, and ``Description`` holds

@@ -71,7 +71,7 @@ def _build_tree(built: Mechanism, mechanism: Mechanism) -> None:
 
 
 def _build_constraints(built: Mechanism, mechanism: Mechanism) -> None:
-    """Add closures, tendons, couplings, what rolls, and contacts."""
+    """Add closures, tendons, couplings, what rolls, transmissions with losses, and contacts."""
     for c in mechanism.closures.values():
         axis, axis2 = c.pose1.rotation.T @ c.axis1, c.pose2.rotation.T @ c.axis2
         built.add_closure(**_given(c, axis1=None, axis2=axis2), axis=axis)
@@ -83,6 +83,9 @@ def _build_constraints(built: Mechanism, mechanism: Mechanism) -> None:
         built.add_coupling(coupling.name, terms, references, active=coupling.active, motion=coupling.motion)
     for rolling in mechanism.rollings.values():
         built.add_rolling(**_given(rolling, tangent1=None, tangent2=None), tangent=rolling.tangent1)
+    for gearing in mechanism.gearings.values():
+        ways = {name: dict(getattr(gearing, name)) for name in ("approach", "sliding", "references")}
+        built.add_gearing(**_given(gearing, play=None, **ways), backlash=gearing.play)
     for contact in mechanism.contacts.values():
         label = Label("contact", contact.name)
         offset = float(contact.normal @ vector(contact.origin, 3, "origin", label))

@@ -77,7 +77,7 @@ def trace(mechanism: Mechanism, parameters: MechanismParameters = NO_PARAMETERS)
         parameter_values={**parameters.values, **switches.values},
         quaternions=tuple(n.iq + n.nq - 4 for n in tree.nodes if n.kind in ("spherical", "free")),
         contacts=_contact_rows(mechanism),
-        touches=touches(mechanism, frames, q, v, t, rate),
+        touches=touches(mechanism, frames, jets, q, v, t, rate),
         tree=tree,
         rotors=bool(rotors),
     )

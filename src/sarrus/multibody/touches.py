@@ -1,4 +1,4 @@
-"""Contacts with Coulomb friction: gaps, and the velocities with which bodies touch.
+"""Contacts with Coulomb friction: gaps, and the velocities with which bodies touch; flanks of gearings behind them.
 
 A ball touches where it is nearest to what it lies on, so its tangential velocity is that of the body there: it rolls.
 """
@@ -13,6 +13,7 @@ import numpy as np
 
 from sarrus.equations.equations import Equations, Touch
 from sarrus.mechanism.elements import Contact, Geom
+from sarrus.mechanism.gearing import Gearing
 from sarrus.mechanism.mechanism import Mechanism
 from sarrus.mechanism.surface_contacts import SurfaceContact
 from sarrus.multibody.frames import Frames, JetFrames
@@ -34,16 +35,25 @@ class TouchMotion(NamedTuple):
 
 
 def touching_elements(mechanism: Mechanism) -> Iterator[Touching]:
-    """Iterate over the contacts with Coulomb friction, in the order of their rows."""
+    """Iterate over the contacts with Coulomb friction that have a place, in the order of their rows."""
     yield from (contact for contact in mechanism.contacts.values() if contact.slides)
     yield from mechanism.surface_contacts
 
 
 def touches(
-    mechanism: Mechanism, frames: JetFrames, q: ca.SX, v: ca.SX, t: ca.SX, rate: ca.SX
+    mechanism: Mechanism,
+    frames: JetFrames,
+    coordinates: dict[str, Jet],
+    q: ca.SX,
+    v: ca.SX,
+    t: ca.SX,
+    rate: ca.SX,
 ) -> tuple[Touch, ...]:
-    """Return the contacts with Coulomb friction, over the symbols q, v, t; ``rate`` is N v."""
-    found = []
+    """Return the contacts with Coulomb friction, over the symbols q, v, t.
+
+    ``rate`` is N v, ``coordinates`` are the scalar ones by name.
+    """
+    found: list[Touch] = []
     for element in touching_elements(mechanism):
         law = element if isinstance(element, Contact) else element.pair
         gap, rates, *_ = contact_motion(element, mechanism, frames)
@@ -62,7 +72,29 @@ def touches(
                 law.impact_law,
             )
         )
-    return tuple(found)
+    return (*found, *(flank for one in mechanism.gearings.values() for flank in _flanks(one, coordinates)))
+
+
+def _flanks(gearing: Gearing, coordinates: dict[str, Jet]) -> Iterator[Touch]:
+    """Yield the two contacts of a gearing, which have no place of their own."""
+    references = dict(gearing.references)
+    way = sum((w * (coordinates[c].value - references.get(c, 0.0)) for c, w in gearing.approach), ca.SX(0))
+    closing = sum((w * coordinates[c].rate for c, w in gearing.approach), ca.SX(0))
+    slip = sum((w * coordinates[c].rate for c, w in gearing.sliding), ca.SX(0))
+    flanks = gearing.flanks
+    for flank, other in zip(flanks, flanks[::-1]):
+        rates = ca.vertcat(*(flank.sign * closing, slip)[: len(flank.row_names)])
+        yield Touch(
+            flank.name,
+            flank.row_names,
+            flank.sign * way + 0.5 * gearing.play,
+            rates,
+            ca.SX.zeros(len(flank.row_names)),
+            gearing.friction_coefficient,
+            gearing.static_coefficient or gearing.friction_coefficient,
+            gearing.restitution,
+            facing=other.name,
+        )
 
 
 def contact_motion(element: Touching, mechanism: Mechanism, frames: JetFrames) -> TouchMotion:

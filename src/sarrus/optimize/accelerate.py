@@ -13,7 +13,8 @@ acceleration that it goes on; then forces follow from linear equations, and the 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Container
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -29,6 +30,8 @@ from sarrus.dynamics.contact_state import (
     Mode,
     Touching,
     below_its_plane,
+    choices_of_flanks,
+    facing_pairs,
     it_hits,
     touch_names,
     touch_rows,
@@ -67,7 +70,7 @@ def accelerate(
     problem = _Acceleration(work, x, tau)
     if problem.idle:
         return free
-    found = problem.answer()
+    problem, found = _on_flanks(problem, x, tau)
     if not found.status.ok:
         failed = free.on(found)
         if throw:
@@ -76,6 +79,40 @@ def accelerate(
             )
         return failed
     return problem.solved(found.force).on(found)
+
+
+def _on_flanks(
+    problem: _Acceleration, x: Array, tau: ArrayLike | None
+) -> tuple[_Acceleration, ContactForces]:
+    """Return the problem, and its answer, in which of contacts that face each other at most one pushes.
+
+    The other is left out, and must not close further; those that do take part instead, then all choices are tried.
+    """
+    numbers = {one.name: k for k, one in enumerate(problem.touching)}
+    closed = {numbers[b.one.name] for b in problem.blocks}
+    pairs = facing_pairs(problem.touching, closed)
+    if not pairs or problem.closing:
+        return problem, problem.answer()
+    gaps, tried = problem.found.gaps, set[frozenset[int]]()
+    first = [gaps[a] <= gaps[b] + ARRIVED * problem.touching[a].unit for a, b in pairs]
+    failed: list[tuple[_Acceleration, ContactForces]] = []
+    for choice in choices_of_flanks(pairs, first):
+        left_out: frozenset[int] | None = choice
+        while left_out is not None and left_out not in tried:
+            tried.add(left_out)
+            part = _Acceleration(problem.work, x, tau, left_out)
+            found = part.answer()
+            if not found.status.ok:
+                failed.append((part, found))
+                break
+            closing = part.closing_further(found.force, left_out)
+            if not closing:
+                return part, replace(found, ambiguous=(*found.ambiguous, *problem.may_jam(found.ambiguous)))
+            left_out = left_out - closing | {problem.touching[k].facing for k in closing}
+    if failed:
+        return failed[0]
+    names = listed([problem.touching[k].name for pair in pairs for k in pair])
+    return problem, problem.refused(f"no choice of one flank each of {names} keeps all from closing")
 
 
 @dataclass
@@ -106,7 +143,9 @@ class _Block:
 class _Acceleration:
     """The contact problem on accelerations of one state, each block in units in which its rows are of size one."""
 
-    def __init__(self, work: Workspace, x: Array, tau: ArrayLike | None) -> None:
+    def __init__(
+        self, work: Workspace, x: Array, tau: ArrayLike | None, left_out: frozenset[int] = frozenset()
+    ) -> None:
         parts = work.parts
         self.work, self.q, self.v, self.t = work, x[parts.q], x[parts.v], float(x[parts.t])
         self.tau = np.zeros(work.nv) if tau is None else np.array(work.checked(tau, work.nv, "tau"))
@@ -115,7 +154,9 @@ class _Acceleration:
         self.closing: list[tuple[Touching, float]] = []
         self.rubbing: list[tuple[Touching, float]] = []
         self.blocks: list[_Block] = []
-        for one, gap in zip(self.touching, self.found.gaps):
+        for k, (one, gap) in enumerate(zip(self.touching, self.found.gaps)):
+            if k in left_out:
+                continue
             self._sort(one, float(gap) / one.unit, self.found.rates[one.rows] / one.unit)
 
     @property
@@ -151,6 +192,27 @@ class _Acceleration:
     def solved(self, force: Array) -> ForwardDynamics:
         """Return forward dynamics with a generalized force on top of τ."""
         return solved(self.work, self.q, self.v, self.t, self.tau + force, False)
+
+    def closing_further(self, force: Array, which: frozenset[int]) -> frozenset[int]:
+        """Return which of contacts that are left out would close further with a generalized force."""
+        a = np.array(self.solved(force).a)
+        change = self.found.rows @ a + self.found.bias
+        size = self.work.characteristic
+        hurry = float(np.abs(size.columns * self.v).max()) ** 2 + float(np.abs(size.columns * a).max())
+        least = STEADY * (1.0 + hurry)
+        heads = {k: change[self.touching[k].rows.start] / self.touching[k].unit for k in which}
+        return frozenset(k for k, head in heads.items() if head < -least)
+
+    def may_jam(self, known: Container[str]) -> tuple[str, ...]:
+        """Return the names of what slides and would jam if it pushed, but for those that are known."""
+        if not any(b.going for b in self.blocks):
+            return ()
+        self._find_operator()
+        return tuple(name for name in self._jamming if name not in known)
+
+    def refused(self, reason: str) -> ContactForces:
+        """Return that there is no answer, and why."""
+        return self._said(None, reason, Status.INFEASIBLE)
 
     def answer(self) -> ContactForces:
         """Return the forces, or why there are none."""

@@ -9,8 +9,9 @@ import numpy as np
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.status import Status
 from sarrus.dynamics.carried_load import CarriedLoad
-from sarrus.dynamics.contact_state import ContactState, ForceLaws
+from sarrus.dynamics.contact_state import ContactState, ForceLaws, choices_of_flanks
 from sarrus.dynamics.evaluations import Evaluations
+from sarrus.linalg.ranked import ROUNDING, ranked
 from sarrus.optimize.force_balance import NOTHING, ForceBalance, balance_forces
 
 # Velocities that are named as those along which a force is missing: with at least this part of the largest one.
@@ -36,22 +37,13 @@ def carry(
     weights, limits : of u, see `sarrus.optimize.force_balance.balance_forces`.
 
     Of several r the one of least norm in characteristic units is taken, in which a moment counts as this force at the
-    characteristic length.
+    characteristic length. Of contacts that face each other at most one pushes: of the ways to choose them, up to six
+    pairs, the one with the least u is taken.
     """
+    if state.facing:
+        state = _on_flanks(system, state, free, load, actuation, weights, limits)
     laws = state.laws
-    owners = [state.touching[k] for k in laws.owners]
-    counts = [size for size, _ in (*laws.contacts, *laws.dry)]
-    sizes = np.repeat([system.characteristic.length / one.unit for one in owners], counts)
-    found = balance_forces(
-        free @ actuation,
-        free @ state.rows.T @ laws.ways,
-        free @ (load - state.rows.T @ laws.base),
-        laws.contacts,
-        laws.dry,
-        weights=weights,
-        sizes=sizes,
-        limits=limits,
-    )
+    found = _balance(system, state, free, load, actuation, weights, limits)
     forces = laws.base + laws.ways @ found.y
     free_rows = (np.abs(laws.ways) @ (~found.determined).astype(float)) > 0.0
     reason, status = _reason(system, state, laws, found, free), found.status
@@ -70,6 +62,63 @@ def carry(
         _balances=found.balances,
     )
     return found.u, carried
+
+
+def _balance(
+    system: Evaluations,
+    state: ContactState,
+    free: Array,
+    load: Array,
+    actuation: Array,
+    weights: Array | None,
+    limits: Array | None,
+) -> ForceBalance:
+    """Return the least u, and then the least forces that the laws of a state allow."""
+    laws = state.laws
+    owners = [state.touching[k] for k in laws.owners]
+    counts = [size for size, _ in (*laws.contacts, *laws.dry)]
+    return balance_forces(
+        free @ actuation,
+        free @ state.rows.T @ laws.ways,
+        free @ (load - state.rows.T @ laws.base),
+        laws.contacts,
+        laws.dry,
+        weights=weights,
+        sizes=np.repeat([system.characteristic.length / one.unit for one in owners], counts),
+        limits=limits,
+    )
+
+
+def _on_flanks(
+    system: Evaluations,
+    state: ContactState,
+    free: Array,
+    load: Array,
+    actuation: Array,
+    weights: Array | None,
+    limits: Array | None,
+) -> ContactState:
+    """Return the state with one of each two contacts that face each other open, so that the u of a balance is least.
+
+    First come those that push where there is no friction and they may pull; where there is no balance they stay.
+    """
+    pairs = state.facing
+    heads = [state.touching[one].rows.start for one, _ in pairs]
+    reach = np.hstack([free @ actuation, free @ state.rows[heads].T])
+    pushes = ranked(reach, relative=ROUNDING).solve(free @ load)[actuation.shape[1] :]
+    first = pushes >= -NOTHING * float(np.abs(pushes).max(initial=0.0))
+    ones = np.ones(actuation.shape[1]) if weights is None else weights
+    best, least = None, np.inf
+    for left_out in choices_of_flanks(pairs, first.tolist()):
+        chosen = state.without(left_out)
+        found = _balance(system, chosen, free, load, actuation, weights, limits)
+        cost = float(ones @ found.u**2) if found.status.ok else np.inf
+        if best is None or cost < (1.0 - NOTHING) * least:
+            best, least = chosen, cost
+        if least == 0.0:
+            break
+    assert best is not None
+    return best
 
 
 def _carrying(state: ContactState, forces: Array) -> tuple[str, ...]:

@@ -35,9 +35,12 @@ def mechanism_html(mechanism: Mechanism) -> str:
         (c.name, "coupling", "", ", ".join(t.coordinate for t in c.terms))
         for c in mechanism.couplings.values()
     ]
+    gearings = [
+        (g.name, g.kind, "", ", ".join(c for c, _ in g.approach)) for g in mechanism.gearings.values()
+    ]
     head = ("name", "kind", "from", "to")
     parts = [heading(repr(mechanism)), picture(_reference_drawing(mechanism))]
-    return "".join([*parts, table(head, [*joints, *closures, *couplings, *rolling, *contacts])])
+    return "".join([*parts, table(head, [*joints, *closures, *couplings, *gearings, *rolling, *contacts])])
 
 
 def trajectory_html(trajectory: Trajectory) -> str:

@@ -12,7 +12,15 @@ import numpy as np
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError, SolveError
 from sarrus.base.status import Status
-from sarrus.dynamics.contact_state import touch_gaps, touch_motion, touch_names, touching_of
+from sarrus.dynamics.contact_state import (
+    CLOSED_OF_FLANKS,
+    flanks_are_deep,
+    step_gaps,
+    touch_gaps,
+    touch_motion,
+    touch_names,
+    touching_of,
+)
 from sarrus.dynamics.joint_limits import dry_friction, joint_limits
 from sarrus.dynamics.lane_functions import lane_slope, suits_lanes
 from sarrus.dynamics.workspace import Workspace
@@ -79,6 +87,8 @@ class Touches:
         size = system.characteristic
         self.settings = settings = tl.TouchSettings.zeros()
         settings.closed, settings.rest_speed = CLOSED * size.length, REST_SPEED
+        if any(touch.facing for touch in contacts):  # their play is no gap that is closed
+            settings.closed = min(settings.closed, CLOSED_OF_FLANKS)
         settings.still = STILL * size.length
         settings.force = _LIFT * size.mass
         widths = [len(touch.row_names) for touch in contacts]
@@ -202,6 +212,9 @@ class Touches:
         if not gaps[worst] >= -deep:
             name = self.system.equations.touches[worst].name
             mechanism = self.system.mechanism
+            if self.system.equations.touches[worst].facing:
+                text = flanks_are_deep(name, -gaps[worst])
+                raise ArgumentError(f"{self.system.name}: {what}{text}", element=name)
             if mechanism is not None and name not in mechanism.contacts:
                 raise self._overlapping(what, name, -gaps[worst])
             raise ArgumentError(
@@ -237,6 +250,9 @@ class Touches:
     def attach(self, table: la.Table) -> None:
         """Have the kernels take steps with contacts from now on."""
         self.touching.inner, self.touching.solver = table.acceleration, contact_problem.address
+        if self.touching.contacts:
+            self._step_gaps = step_gaps(self.system)
+            self.touching.gaps = self._step_gaps.address
         self.local = np.zeros(sum(la.local_sizes(table)))
         table.local, table.touching = self.local, self.touching
         table.implicit, table.acceleration = time_step.address, touched_acceleration.address

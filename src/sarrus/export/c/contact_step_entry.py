@@ -10,8 +10,8 @@ import numpy as np
 
 from sarrus.base.errors import ArgumentError
 from sarrus.dynamics.contact_state import (
-    gap_outputs,
     motion_outputs,
+    step_gap_outputs,
     touch_names,
     touching_of,
     without_poisson,
@@ -124,7 +124,7 @@ def _attach(plan: SystemPlan, natives: Natives, touches: Touches) -> list[Member
         "solver": Address(KernelCode(contact_problem)),
     }
     if touching.contacts:
-        for key, outputs in (("gaps", gap_outputs), ("motion", motion_outputs)):
+        for key, outputs in (("gaps", step_gap_outputs), ("motion", motion_outputs)):
             trace = partial(_traced, plan.system, outputs)
             own[key] = Address(natives.add(f"model_touch_{key}", trace))
     numbers = clean(touching, own)

@@ -60,7 +60,8 @@ def mjcf_file(
     written if its file exists. Driven bodies become mocap bodies at their placement; how they move is not in the file.
 
     Errors: `UnsupportedElementError`, naming the element, for what MJCF cannot say: a screw joint, other
-    kinds of closure, most couplings of three coordinates, contacts as said above, user forces, moving bodies
+    kinds of closure, most couplings of three coordinates, contacts as said above, transmissions with losses unless
+    contacts are ignored, user forces, moving bodies
     without mass or without a positive moment of inertia about every axis. `ModelError` if the mechanism is not
     complete, or if MuJoCo's compiler refuses the model. `ArgumentError` for another word for contacts.
     """
@@ -69,7 +70,7 @@ def mjcf_file(
     radius = scalar(contact_radius, "contact_radius", f"mechanism {mechanism.name!r}")
     if radius <= 0.0:
         raise ArgumentError(f"contact_radius must be positive, got {radius}", element="contact_radius")
-    if contacts == "refuse":
+    if contacts == "refuse" or (contacts == "geoms" and mechanism.gearings):
         refuse_contacts(mechanism)
     if mechanism.forces:
         raise refused("force", next(iter(mechanism.forces)), "MJCF cannot hold a user's force")
