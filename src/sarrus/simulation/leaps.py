@@ -12,6 +12,7 @@ import numpy as np
 
 from sarrus.base.arrays import Array
 from sarrus.dynamics.evaluations import Evaluations
+from sarrus.simulation.recorded_motion import RecordedMotion
 
 # Smaller ones are not looked for [characteristic lengths, rad], and how near to one its time is told [duration].
 LEAST, NEAR = 1e-4, 1e-9
@@ -36,12 +37,13 @@ class Leap(NamedTuple):
         )
 
 
-def first_leap(system: Evaluations, times: Array, q: Array, v: Array, a: Array) -> Leap | None:
-    """Return the first leap of what moves the holonomic constraints during a run of which the records are given."""
-    if len(times) < 2 or not (system.nh and system.model.is_rheonomic):
+def first_leap(system: Evaluations, run: RecordedMotion) -> Leap | None:
+    """Return the first leap of what moves the holonomic constraints during a run."""
+    if not (system.nh and system.model.is_rheonomic) or len(run.t) < 2:
         return None
+    times, q = run.t, run.q
     factors = system.characteristic.rows[: system.nh]
-    doubtful = np.flatnonzero(_beyond(system, times, q, v, a) > LEAST)[:MOST]
+    doubtful = np.flatnonzero(_beyond(system, times, q, run.v, run.a) > LEAST)[:MOST]
     stretches = [
         (q[k], _Given.at(system, q[k], times[k]), _Given.at(system, q[k], times[k + 1]))
         for k in doubtful[::-1]

@@ -82,11 +82,11 @@ def trajectory_of(loop: Integration, seconds: float, failure: Exception | None) 
                 f"only, {LAWS:g} is usual: take a smaller dt, or fewer contacts at a time"
             )
             trajectory = trajectory.revised(status=Status.INACCURATE, message=message)
-    motion = trajectory.t, trajectory.q, trajectory.v, trajectory.a
-    if status in (Status.OK, Status.EVENT) and (leap := first_leap(s, *motion)) is not None:
+    if status in (Status.OK, Status.EVENT) and (leap := first_leap(s, trajectory)) is not None:
         trajectory = trajectory.revised(status=Status.INACCURATE, message=leap.message)
     if not has_limits(s):
         return trajectory
+    motion = trajectory.t, trajectory.q, trajectory.v, trajectory.a
     if loop.touches is None:
         return trajectory.revised(limit_crossings=find_limit_crossings(s, *motion))
     if not loop.phased:  # stops are kept to rounding, but for those that the run began beyond
