@@ -1,4 +1,4 @@
-"""The table of docs/tour.md: in which functions contacts, stops and dry friction act, are refused, or left out.
+"""The table of docs/contacts.md: in which functions contacts, stops and dry friction act, are refused, or left out.
 
 A carriage that slides along x carries a block along z, at rest where what a column says keeps it from falling. A
 function that gives another answer than for the block that falls has it acting; one that gives the same answer leaves it
@@ -19,7 +19,7 @@ import sarrus as sr
 from sarrus import control
 from sarrus.base.errors import ArgumentError, SolveError
 
-DOCS = Path(__file__).parent.parent / "docs" / "tour.md"
+DOCS = Path(__file__).parent.parent / "docs" / "contacts.md"
 COLUMNS = ("constraint", "coulomb", "closed form", "gearings", "limits", "dry", "geometries")
 # The name of what acts in each scene, and the words with which a description leaves it out.
 NAMES = {

@@ -10,6 +10,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import casadi as ca
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -169,11 +170,10 @@ def bicycle_picture() -> Figure:
 
 
 def reactions_picture() -> Figure:
-    """Draw what the bearings of the tour's engine carry over a turn, and the load of its crank pin in the crank."""
-    block = next(
-        part for part in (HERE.parent / "tour.md").read_text().split("```") if 'sr.Mechanism("engine"' in part
-    )
-    names: dict[str, Any] = {"sr": sr, "np": np}
+    """Draw what the bearings of the engine on its page carry over a turn, and the load of its crank pin in the crank."""
+    page = (HERE.parent / "reactions.md").read_text()
+    block = next(part for part in page.split("```") if 'sr.Mechanism("engine"' in part)
+    names: dict[str, Any] = {"sr": sr, "ca": ca}
     exec(block.removeprefix("python").split("print(loads")[0], names)
     loads, run = names["loads"], names["round_trip"]
     figure = new_figure(10.0, 4.6)
