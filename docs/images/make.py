@@ -170,7 +170,7 @@ def bicycle_picture() -> Figure:
 
 
 def reactions_picture() -> Figure:
-    """Draw what the bearings of the engine on its page carry over a turn, and the load of its crank pin in the crank."""
+    """Draw what the bearings of the engine on that page carry over a turn, and the load of its crank pin."""
     page = (HERE.parent / "reactions.md").read_text()
     block = next(part for part in page.split("```") if 'sr.Mechanism("engine"' in part)
     names: dict[str, Any] = {"sr": sr, "ca": ca}
