@@ -9,8 +9,9 @@ Motion       `simulate`, `Event`, `Switching`, `Trajectory`; `impact`, `contact_
 Many runs    `rollout`, `Rollout`; `study` (on disk, on clusters), `studies`; `compare` (formulations)
 Analysis     `mobility`, `without_redundancy`, `find_singularity`, `distance_to_singularity`, `assembly_modes`,
              `inverse_kinematics`, `equilibrium`; `reactions`, `reactions_along` (forces in joints), `energy_balance`;
+             `inverse_kinematics`, `equilibrium`, `energy_balance`; `reactions`, `reactions_along` (forces in joints);
              `linearize`, `linearize_at`, `linearize_along`, `LinearSystem`
-Linkages     `follow_curve`, `coupler_curve`, `transmission_angle`, `singularity_locus`, `workspace`
+Linkages     `follow_curve`, `coupler_curve`, `transmission_angle`, `singularity_locus`, `singularity_map`, `workspace`
 Derivatives  `sensitivity`: of equilibria, eigenvalues and motions by parameters, and of a step by its state
 Design       `synthesis`: dimensions, springs, counterweights and motors that fulfil goals best
 Measuring    `identification`: inertias, friction, springs and motors from logs
@@ -67,6 +68,7 @@ if TYPE_CHECKING:
     from sarrus.analysis.singular_path import SingularityProfile, distance_to_singularity
     from sarrus.analysis.singularity import Singularity, find_singularity
     from sarrus.analysis.singularity_locus import SingularityLocus, singularity_locus
+    from sarrus.analysis.singularity_map import SingularityMap, singularity_map
     from sarrus.analysis.transmission import TransmissionAngle, transmission_angle
     from sarrus.analysis.workspace import Workspace, workspace
     from sarrus.base.errors import (
@@ -175,6 +177,7 @@ _NAMES = {
     "sarrus.analysis.double_points": "Cusp DoublePoint",
     "sarrus.analysis.transmission": "transmission_angle TransmissionAngle",
     "sarrus.analysis.singularity_locus": "singularity_locus SingularityLocus",
+    "sarrus.analysis.singularity_map": "singularity_map SingularityMap",
     "sarrus.analysis.workspace": "workspace Workspace",
     "sarrus.analysis.inverse_kinematics": "inverse_kinematics InverseKinematics",
     "sarrus.analysis.equilibrium": "equilibrium Equilibrium",
@@ -274,6 +277,7 @@ __all__ = [
     "SimulationError",
     "Singularity",
     "SingularityLocus",
+    "SingularityMap",
     "SingularityProfile",
     "SolveError",
     "Spline",
@@ -330,6 +334,7 @@ __all__ = [
     "sensitivity",
     "simulate",
     "singularity_locus",
+    "singularity_map",
     "studies",
     "study",
     "synthesis",

@@ -44,6 +44,10 @@ class SearchLimits:
         """Tell whether q is within them, but for rounding."""
         return bool(np.all(self._over(q) <= _MET))
 
+    def contain_each(self, q: Array) -> np.ndarray:
+        """Tell which of several configurations (n, nq) are within them, but for rounding."""
+        return np.asarray(np.all(self._over(q) <= _MET, axis=1))
+
     def require(self, q: Array) -> None:
         """Raise `ArgumentError` where a start is outside of them, but for rounding."""
         over = self._over(q)

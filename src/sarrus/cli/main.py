@@ -14,7 +14,7 @@ from sarrus.base.errors import SarrusError
 from sarrus.base.version import __version__
 from sarrus.cli.bench import bench
 from sarrus.cli.compare import compare
-from sarrus.cli.curves import curves, workspace
+from sarrus.cli.curves import curves, singularity_map, workspace
 from sarrus.cli.export import app as export
 from sarrus.cli.options import PICTURES, Importing, Model, Run, checked_outputs, with_groups
 from sarrus.cli.reactions import reactions
@@ -119,6 +119,7 @@ def simulate(
 app.command()(reactions)
 app.command()(curves)
 app.command()(workspace)
+app.command("map")(singularity_map)
 app.command()(compare)
 app.command()(bench)
 app.add_typer(export, name="export")

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError, check_known
 from sarrus.base.numbers import real_array
+from sarrus.codegen import NativeFunction
 from sarrus.mechanism.elements import Body
 from sarrus.mechanism.mechanism import Mechanism
 from sarrus.multibody.frames import Frames
@@ -98,6 +99,15 @@ def jacobian(
             f"{system.name}: point must be three finite numbers, got {point!r}", element="point"
         )
 
+    native = motion_function(system, body)
+    return BodyJacobian(
+        **_arrays(native.evaluate(np.concatenate([system.pack(q, v, t=t), place])), "rotation")
+    )
+
+
+def motion_function(system: Evaluations, body: str) -> NativeFunction:
+    """Return the function of [x | point] that gives the arrays of a `BodyJacobian`, compiled at its first use."""
+
     def outputs(at: ca.SX) -> Mapping[str, ca.SX]:
         frames = _frames(system)
         p, turning = frames.point(body, at), frames.turning(body)
@@ -112,10 +122,7 @@ def jacobian(
             "angular_bias": turning.bias,
         }
 
-    native = system.compiled.named(f"jacobian.{body}", outputs, {"point": 3})
-    return BodyJacobian(
-        **_arrays(native.evaluate(np.concatenate([system.pack(q, v, t=t), place])), "rotation")
-    )
+    return system.compiled.named(f"jacobian.{body}", outputs, {"point": 3})
 
 
 def centroidal(
