@@ -110,6 +110,7 @@ if TYPE_CHECKING:
     from sarrus.mechanism.mechanism import Mechanism
     from sarrus.mechanism.pose import Pose
     from sarrus.plotting import plot
+    from sarrus.simulation.body_motion_along import BodyMotion
     from sarrus.simulation.inputs import Event
     from sarrus.simulation.many.result import Rollout
     from sarrus.simulation.many.rollout import rollout
@@ -145,6 +146,7 @@ _NAMES = {
     "sarrus.simulation.run_options": "Recording Stabilization Stepping",
     "sarrus.simulation.inputs": "Event",
     "sarrus.simulation.switching": "Switching",
+    "sarrus.simulation.body_motion_along": "BodyMotion",
     "sarrus.simulation.trajectory": "Trajectory",
     "sarrus.simulation.records": "EventRecord LimitCrossing Passage SwitchRecord",
     "sarrus.contacts.impacts": "impact Impact",
@@ -222,6 +224,7 @@ __all__ = [
     "AssemblyMode",
     "AssemblyModes",
     "BodyJacobian",
+    "BodyMotion",
     "Branch",
     "CacheWarning",
     "CarriedLoad",

@@ -47,6 +47,23 @@ class BodyJacobian:
     linear_bias: Array
     angular_bias: Array
 
+    def acceleration(self, a: ArrayLike) -> Array:
+        """Return p̈ = J a + J̇ v (3,) [m/s²] for v̇ = a (nv,), as of `System.forward_dynamics`."""
+        return read_only(self.linear @ self._checked(a) + self.linear_bias)
+
+    def angular_acceleration(self, a: ArrayLike) -> Array:
+        """Return ω̇ = J_ω a + J̇_ω v (3,) [rad/s²] for v̇ = a (nv,)."""
+        return read_only(self.angular @ self._checked(a) + self.angular_bias)
+
+    def _checked(self, a: ArrayLike) -> Array:
+        values = real_array(a)
+        if values.shape != (self.linear.shape[1],) or not np.isfinite(values).all():
+            raise ArgumentError(
+                f"a must be {self.linear.shape[1]} finite numbers, the accelerations v̇, got {a!r}",
+                element="a",
+            )
+        return values
+
 
 @dataclass(frozen=True, eq=False)
 class CentroidalMotion:

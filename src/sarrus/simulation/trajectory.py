@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from sarrus.dynamics.sensing import Readings
+    from sarrus.simulation.body_motion_along import BodyMotion
     from sarrus.simulation.singularity_channels import SingularityChannels
 
 
@@ -107,6 +108,19 @@ class Trajectory(RecordedMotion):
             if unit == "A"
         }
         return found
+
+    def body_motion(self, body: str, point: ArrayLike = (0.0, 0.0, 0.0)) -> BodyMotion:
+        """Return position, velocity and acceleration of a point of a body (3,) and of its axes at every sample.
+
+        In world axes, of the recorded q, v and a; the point is given in axes of the body [m]. Accelerations are those
+        of the run, one-sided where it jumps. Redundant rows and singular configurations change nothing.
+
+        Raises `ArgumentError` for an unknown body, a point that is not three finite numbers, and a run whose mechanism
+        is not known.
+        """
+        from sarrus.simulation.body_motion_along import body_motion  # here: it brings CasADi
+
+        return body_motion(self, body, point)
 
     # --- channels of singularity, evaluated when one of them is first asked for ------------------------
 
