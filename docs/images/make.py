@@ -52,6 +52,9 @@ def main() -> None:
     page = computed("linkages")
     beside((page["path"].plot(pose=60), page["angle"].plot()), "linkages.png", dpi=75)
     save(page["reach"].plot(loci=[page["stretched"], page["lets_go"]]), "workspace.png", dpi=80)
+    loci = [page["lets_go"], page["stretched"]]
+    save(page["near"].plot(loci=loci), "singularity_map.png", dpi=80)
+    save(page["over_tip"].plot(loci=loci), "singularity_map_tip.png", dpi=70)
     save(identification_picture(), "identification.png", dpi=90)
 
 

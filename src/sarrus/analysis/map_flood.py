@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,8 +26,11 @@ _FARTHEST, _OFF = 1.0, 0.5
 _RIDGE = 1e-15
 # Into how many parts a step is divided that fails.
 _PARTS = 4
-# Configurations closer than this are the same [rad, κ]; how far from a node what is beyond a fold is looked for.
-_SAME, _BEYOND = 1e-5, (0.1, 0.2, 0.4, 0.8)
+# Configurations closer than this are the same [rad, κ].
+_SAME = 1e-5
+# How far from a node what is beyond a fold is looked for, and what is beyond a point where sheets meet, by which links
+# turn half round: inside of a sheet, where T is smaller than this part of what is usual.
+FOLDS, POINTS, _LOW = (0.1, 0.2, 0.4, 0.8), (0.8, 1.6, 2.4, 3.2, 4.0, 4.8), 0.3
 _WAYS = np.array([(1, 0), (-1, 0), (0, 1), (0, -1)])
 
 
@@ -56,11 +60,29 @@ class Front:
 
 @dataclass(frozen=True, eq=False)
 class Sheet:
-    """One mode: q (n0, n1, nq) where ``status`` (n0, n1) is REACHED, and the smallest size of T there."""
+    """One mode: q (n0, n1, nq) where ``status`` (n0, n1) is REACHED.
+
+    ``least``, the smallest size of T, and ``slack``, how far it is within limits, are known beyond limits, too.
+    """
 
     q: Array
     status: np.ndarray
     least: Array
+    slack: Array
+
+    @classmethod
+    def empty(cls, shape: tuple[int, int], nq: int) -> Sheet:
+        """Return one where nothing is reached."""
+        unknown = np.full(shape, np.nan)
+        status = np.full(shape, NOT_REACHED, dtype=np.int8)
+        return cls(np.full((*shape, nq), np.nan), status, unknown, unknown.copy())
+
+    def note(self, front: Front, slack: Array, what: int) -> None:
+        """Write down nodes."""
+        i, j = front.cells.T
+        self.status[i, j], self.least[i, j], self.slack[i, j] = what, front.sizes[:, -1], slack
+        if what == REACHED:
+            self.q[i, j] = front.q
 
 
 class MapFlood:
@@ -81,6 +103,7 @@ class MapFlood:
         self.many, self.plane, self.limits, self.free = many, plane, limits, free
         sizes = many.system.characteristic
         self.met = max(_MET, _AS_OPEN * open_by(many.system, start, many.t))
+        self.turns = turning(many.system)
         self.scale, self.row_scale = sizes.columns, sizes.rows[: many.system.nh]
 
     @property
@@ -192,34 +215,24 @@ class MapFlood:
 
     # --- sheets ----------------------------------------------------------------------------------------
 
-    def fill(self, seed: Front) -> tuple[Sheet, Front]:
-        """Return the sheet through a node, and the nodes beside which it ends."""
-        n0, n1 = self.shape
-        q = np.full((n0, n1, seed.q.shape[1]), np.nan)
-        status = np.full((n0, n1), NOT_REACHED, dtype=np.int8)
-        least = np.full((n0, n1), np.nan)
-        known: list[Front] = []
-
-        def keep(front: Front) -> None:
-            i, j = front.cells.T
-            q[i, j], status[i, j], least[i, j] = front.q, REACHED, front.sizes[:, -1]
-            known.append(front)
-
-        keep(seed)
-        front = seed
+    def fill(self, seed: Front) -> tuple[Sheet, Front, Front]:
+        """Return the sheet through a node, the nodes beside which it ends, and those where it nearly folds inside."""
+        sheet = Sheet.empty(self.shape, seed.q.shape[1])
+        sheet.note(seed, self.limits.slack(seed.q), REACHED)
+        known, front = [seed], seed
         failed: list[tuple[Front, np.ndarray]] = []
         while len(front):
-            front = self._wave(front, status, failed)
+            front = self._wave(front, sheet, failed)
             if not len(front):
-                front = self._once_more(failed, status, seed)
+                front = self._once_more(failed, sheet, seed)
             if len(front):
-                keep(front)
+                known.append(front)
         whole = Front.joined(known)
         beside, inside = self._neighbours(whole.cells)
-        open_side = (inside & (status[tuple(beside.reshape(-1, 2).T)].reshape(inside.shape) != REACHED)).any(
-            axis=1
-        )
-        return Sheet(q, status, least), whole.take(np.flatnonzero(open_side))
+        i, j = np.moveaxis(beside, 2, 0)
+        ends = (inside & (sheet.status[i, j] != REACHED)).any(axis=1)
+        low = whole.sizes[:, -1] < _LOW * np.median(whole.sizes[:, -1])
+        return sheet, whole.take(np.flatnonzero(ends)), whole.take(np.flatnonzero(low & ~ends))
 
     def _neighbours(self, cells: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the nodes beside nodes (n, 4, 2), and which of them are on the grid (n, 4)."""
@@ -227,7 +240,7 @@ class MapFlood:
         inside = (self.plane.wraps | ((beside >= 0) & (beside < shape))).all(axis=2)
         return beside % shape, inside
 
-    def _wave(self, front: Front, status: np.ndarray, failed: list[tuple[Front, np.ndarray]]) -> Front:
+    def _wave(self, front: Front, sheet: Sheet, failed: list[tuple[Front, np.ndarray]]) -> Front:
         """Return the nodes not yet reached that one step from a front leads to.
 
         Notes those beyond limits, and in ``failed`` from where others were not reached.
@@ -235,45 +248,50 @@ class MapFlood:
         beside, inside = self._neighbours(front.cells)
         parents = np.repeat(np.arange(len(front)), 4)[inside.ravel()]
         cells = beside.reshape(-1, 2)[inside.ravel()]
-        new = status[tuple(cells.T)] != REACHED
+        new = sheet.status[tuple(cells.T)] != REACHED
         here, cells = front.take(parents[new]), cells[new]
         if not len(cells):
             return here
         goals = self.plane.goals(cells)
         steps = self.predicted(here, goals)
         key = cells[:, 0] * self.shape[1] + cells[:, 1]
-        order = np.lexsort((np.linalg.norm(steps, axis=1), key))
+        order = np.lexsort((np.round(np.linalg.norm(steps, axis=1), 9), key))
         first = order[np.flatnonzero(np.diff(key[order], prepend=-1))]  # of each node the shortest step
         reached, which = self.step(here.take(first), cells[first], goals[first], steps[first])
         fails = np.ones(len(cells), dtype=bool)
         fails[first[which]] = False
         fails &= ~np.isin(key, key[first[which]])
         failed.append((here.take(np.flatnonzero(fails)), cells[fails]))
-        return self._inside(reached, status)
+        return self._inside(reached, sheet)
 
-    def _once_more(self, failed: list[tuple[Front, np.ndarray]], status: np.ndarray, nothing: Front) -> Front:
+    def _once_more(self, failed: list[tuple[Front, np.ndarray]], sheet: Sheet, nothing: Front) -> Front:
         """Return the nodes that are reached in short steps from where one step failed, each once."""
         here = Front.joined([front for front, _ in failed]) if failed else nothing.take(np.arange(0))
         cells = np.concatenate([cells for _, cells in failed]) if failed else here.cells
         failed.clear()
-        left = np.flatnonzero(status[tuple(cells.T)] == NOT_REACHED)
+        left = np.flatnonzero(sheet.status[tuple(cells.T)] == NOT_REACHED)
         if not len(left):
             return nothing.take(np.arange(0))
         reached, _ = self.in_parts(here.take(left), cells[left])
         key = reached.cells[:, 0] * self.shape[1] + reached.cells[:, 1]
         _, first = np.unique(key, return_index=True)
-        return self._inside(reached.take(first), status)
+        return self._inside(reached.take(first), sheet)
 
-    def _inside(self, reached: Front, status: np.ndarray) -> Front:
-        """Return the nodes within the limits, and note the others."""
+    def _inside(self, reached: Front, sheet: Sheet) -> Front:
+        """Return the nodes within the limits, and write down these and the others."""
+        slack = self.limits.slack(reached.q)
         good = self.limits.contain_each(reached.q)
-        status[tuple(reached.cells[~good].T)] = BEYOND_LIMITS
+        for which, what in ((~good, BEYOND_LIMITS), (good, REACHED)):
+            sheet.note(reached.take(np.flatnonzero(which)), slack[which], what)
         return reached.take(np.flatnonzero(good))
 
-    def across(self, border: Front) -> list[Front]:
-        """Return nodes of other sheets, which folds join with the border of one; those farther from a fold first."""
+    def across(self, border: Front, ways: Sequence[float] = FOLDS) -> list[Front]:
+        """Return nodes of other sheets, at nodes of one near a fold, those farther from it first.
+
+        From there so far along the motion that the two coordinates do not lead.
+        """
         found = []
-        for s in (sign * beyond for beyond in _BEYOND for sign in (1.0, -1.0)):
+        for s in (sign * way for way in ways for sign in (1.0, -1.0)):
             if not len(border):
                 break
             goals = self.plane.goals(border.cells)
@@ -286,14 +304,17 @@ class MapFlood:
         if not found:
             return []
         nodes = Front.joined(found)
-        order = np.argsort(-nodes.sizes[:, -1] / nodes.sizes[:, 0], kind="stable")
+        share = np.round(
+            nodes.sizes[:, -1] / nodes.sizes[:, 0], 9
+        )  # mirror images are alike but for rounding
+        order = np.lexsort((nodes.cells[:, 1], nodes.cells[:, 0], -share))
         return [nodes.take(order[[k]]) for k in range(len(order))]
 
     def has(self, sheet: Sheet, cell: tuple[int, int], q: Array, within: float = _SAME) -> bool:
         """Tell whether a sheet has this configuration at a node, full turns aside."""
         if sheet.status[cell] != REACHED:
             return False
-        gap = difference(self.many.system, sheet.q[cell], q, turning(self.many.system))
+        gap = difference(self.many.system, sheet.q[cell], q, self.turns)
         return bool(np.linalg.norm(self.scale * gap) < within)
 
 

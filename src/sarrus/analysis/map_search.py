@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sarrus.analysis.map_flood import REACHED, Front, MapFlood, Sheet
+from sarrus.analysis.map_flood import POINTS, REACHED, Front, MapFlood, Sheet
 from sarrus.analysis.map_plane import Region
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError
@@ -14,7 +14,7 @@ from sarrus.base.errors import ArgumentError
 _COARSE, _WIDENED, _LEAST = 32, 6, 1e-3
 # Walks over the motions that look for modes and how far the coordinates go, how many of their configurations are looked
 # at, and how near to one that is known another one is no new mode [rad, κ].
-RAYS, _EVERY, _LIKE = 4, 4, 0.5
+RAYS, _EVERY, _LIKE = 2, 4, 0.5
 
 
 class MapSearch:
@@ -88,14 +88,14 @@ class MapSearch:
             seed = seeds.pop(0)
             if any(flood.has(sheet, *_place(seed)) for sheet, _ in found):
                 continue
-            sheet, border = flood.fill(seed)
+            sheet, border, points = flood.fill(seed)
             if found and np.count_nonzero(sheet.status == REACHED) == 1:
                 continue  # on a fold
             # what began on a fold may have ended at once
             found[:] = [(other, first) for other, first in found if not flood.has(sheet, *_place(first))]
             found.append((sheet, seed))
             if len(found) < self.modes:
-                seeds += flood.across(border)
+                seeds += flood.across(border) + flood.across(points, POINTS)
 
 
 def _place(node: Front) -> tuple[tuple[int, int], Array]:

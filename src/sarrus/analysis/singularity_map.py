@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     import xarray as xr
     from matplotlib.figure import Figure
 
+# Values that differ by less than this part of the largest one are equal: mirror images are, but for rounding.
+_EQUAL = 1e-9
 MEASURES = ("smallest singular value", "inverse condition number")
 
 
@@ -43,10 +45,13 @@ class SingularityMap:
     coordinates : their values at the nodes, (n0,) and (n1,).
     values : (modes, n0, n1) the measure, NaN where ``status`` is not REACHED.
     status : (modes, n0, n1) 0 REACHED, 1 NOT_REACHED, 2 BEYOND_LIMITS, of a node whose configuration is beyond limits.
-    leading : (modes, n0, n1) how well the two coordinates lead the mechanism, NaN likewise: the smallest singular value
-        of the closures' rows with theirs, in characteristic units. It is zero on the folds where modes meet.
-    q : (modes, n0, n1, nq) the configurations, NaN likewise. Modes are in the order in which they were found, that of
-        the start first.
+    leading : (modes, n0, n1) how well the two coordinates lead the mechanism, NaN where status is NOT_REACHED: the
+        smallest singular value of the closures' rows with theirs, in characteristic units. It is zero on the folds
+        where modes meet.
+    slack : (modes, n0, n1) how far the configuration is within limits [rad, κ], negative beyond, infinite without
+        any, NaN where status is NOT_REACHED.
+    q : (modes, n0, n1, nq) the configurations, NaN where status is not REACHED. Modes are in the order in which they
+        were found, that of the start first.
     wraps : of both whether the last node is beside the first, after a full turn. turns : indices of the coordinates
         that stand for the same place after one.
     body, point : whose point it is, None of coordinates.
@@ -61,6 +66,7 @@ class SingularityMap:
     values: Array
     status: np.ndarray
     leading: Array
+    slack: Array
     q: Array
     wraps: tuple[bool, bool]
     turns: tuple[int, ...]
@@ -83,6 +89,13 @@ class SingularityMap:
         """The smallest value at a node."""
         return float(np.nanmin(self.values))
 
+    def extreme(self, mode: int = 0, *, least: bool = False) -> tuple[int, int]:
+        """Return the node of the largest or the ``least`` value of a mode, of equal ones the first."""
+        values = self.values[mode] if least else -self.values[mode]
+        lowest = float(np.nanmin(values))
+        first = int(np.flatnonzero(values <= lowest + _EQUAL * np.nanmax(np.abs(values)))[0])
+        return divmod(first, values.shape[1])
+
     def at_least(self, value: float, mode: int = 0) -> float:
         """Return the share of the nodes reached in a mode where the measure is this value or more."""
         values = self.values[mode][self.status[mode] == REACHED]
@@ -99,6 +112,7 @@ class SingularityMap:
                 "value": (along, self.values, {"long_name": self.measure, "units": "1"}),
                 "status": (along, self.status, {"flags": "0 reached, 1 not reached, 2 beyond limits"}),
                 "leading": (along, self.leading, {"units": "1"}),
+                "slack": (along, self.slack),
                 "q": ((*along, "coordinate"), self.q),
             },
             {
@@ -120,7 +134,7 @@ class SingularityMap:
             f"  {n0} × {n1} nodes, {self.modes} modes",
         ]
         for k, (values, status) in enumerate(zip(self.values, self.status)):
-            i, j = divmod(int(np.nanargmin(values)), values.shape[1])
+            i, j = self.extreme(k, least=True)
             where = ", ".join(
                 f"{name} {nodes[at]:.4g}" for name, nodes, at in zip(self.names, self.coordinates, (i, j))
             )
@@ -223,6 +237,7 @@ def singularity_map(
         values=read_only(values),
         status=status,
         leading=read_only(np.stack([sheet.least for sheet in sheets])),
+        slack=read_only(np.stack([sheet.slack for sheet in sheets])),
         q=read_only(found),
         wraps=(bool(plane.wraps[0]), bool(plane.wraps[1])),
         turns=tuple(map(int, turning(system))),

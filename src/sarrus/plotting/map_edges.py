@@ -1,4 +1,4 @@
-"""The edge of what a map reaches, drawn between nodes: where the size of T, known inside, goes to zero."""
+"""The edge of what a map reaches, between its nodes: where a function that is known inside goes to zero."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ def around(values: Array, free: np.ndarray) -> Array:
     return np.where(np.isfinite(values) | (count == 0) | ~free, values, means)
 
 
-def edge(sizes: Array, free: np.ndarray) -> Array:
-    """Return a function (n0, n1) that is positive where something is reached and negative beyond; NaN far away.
+def edge(values: Array, free: np.ndarray) -> Array:
+    """Return values (n0, n1), positive where something is reached, with negative ones two nodes beyond.
 
-    The square of the size of T, which falls linearly to zero on a fold, and two nodes beyond by the same slope.
+    By the same slope where that leads below zero, at the ``free`` nodes; NaN farther away.
     """
-    found = sizes**2
+    found = values
     for _ in range(2):
         guesses = [-np.abs(_shifted(found, way)) for way in _OBLIQUE]
         for i, j in _STRAIGHT:
@@ -55,6 +55,18 @@ def edge(sizes: Array, free: np.ndarray) -> Array:
         least = np.where(least < 0.0, least, -1e-3 * np.nanmax(np.abs(found)))
         found = np.where(outside, least, found)
     return np.asarray(found)
+
+
+def finer(values: Array, parts: int) -> Array:
+    """Return values (n0,) or (n0, n1) with so many parts to each step, linear between nodes; NaN beside a NaN."""
+    for axis in range(values.ndim):
+        share = np.arange(parts) / parts
+        ahead = np.moveaxis(values, axis, 0)
+        between = ahead[:-1, None] * (1 - share).reshape(-1, *[1] * (values.ndim - 1))
+        between = between + ahead[1:, None] * share.reshape(-1, *[1] * (values.ndim - 1))
+        joined = np.concatenate([between.reshape(-1, *ahead.shape[1:]), ahead[-1:]])
+        values = np.moveaxis(joined, 0, axis)
+    return values
 
 
 def _shifted(array: Array, way: tuple[int, int]) -> Array:

@@ -18,11 +18,11 @@ from matplotlib.patheffects import withStroke
 from sarrus.analysis.many_configurations import ManyConfigurations
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError
-from sarrus.plotting.map_edges import around, edge, padded, padded_nodes
+from sarrus.plotting.map_edges import around, edge, finer, padded, padded_nodes
 from sarrus.plotting.picture_plane import choose_view
 from sarrus.plotting.skeleton import build_skeleton
 from sarrus.plotting.stroboscope import draw_pose
-from sarrus.plotting.style import GRID, INK, WARNING, colour, dress, new_figure, save_figure
+from sarrus.plotting.style import FAINT, GRID, INK, WARNING, colour, dress, new_figure, save_figure
 from sarrus.plotting.text import legend, literal, title
 
 if TYPE_CHECKING:
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
 # Modes that are drawn at most, and the side of the drawing of one [inch].
 _MOST, _SIDE = 4, 4.2
-# Contour lines of the measure.
-_LINES = 8
+# Contour lines of the measure, and parts of a step of the grid that are shaded.
+_LINES, _PARTS = 8, 4
 # A point of a locus belongs to a mode if its nodes are not farther than so many times the distance to the nearest of
 # any mode, and than so many times the distance between neighbours.
 _NEAR, _SPACING = 4.0, 4.0
@@ -52,7 +52,7 @@ def singularity_map(
 ) -> Figure:
     """Shade the measure over the two coordinates, a panel for each mode; ``path`` also saves the figure.
 
-    What is not reached is hatched, what is beyond limits grey.
+    What is not reached is hatched; a grey line is the limit of a joint.
 
     Parameters
     ----------
@@ -104,10 +104,8 @@ def _size(found: SingularityMap, rows: int, columns: int) -> tuple[float, float]
 
 def _shade(axes: Axes, found: SingularityMap, mode: int, highest: float) -> QuadMesh:
     """Shade one mode, hatch what it does not reach, and draw lines of equal measure."""
-    x, y = map(padded_nodes, found.coordinates)
-    status = padded(found.status[mode], found.wraps, found.NOT_REACHED)
-    values, sizes = (padded(array[mode], found.wraps, np.nan) for array in (found.values, found.leading))
-    free = status == found.NOT_REACHED
+    x, y = (finer(padded_nodes(nodes), _PARTS) for nodes in found.coordinates)
+    shaded = _shaded(found, mode).T
     low, high = (np.array([_edges(nodes)[k] for nodes in found.coordinates]) for k in (0, -1))
     nothing = Rectangle(
         (low[0], low[1]),
@@ -119,25 +117,16 @@ def _shade(axes: Axes, found: SingularityMap, mode: int, highest: float) -> Quad
         zorder=0,
     )
     axes.add_patch(nothing)
-    shaded = np.ma.masked_invalid(around(values, free).T)
     mesh = axes.pcolormesh(
         _edges(x), _edges(y), shaded, cmap="viridis", vmin=0.0, vmax=highest, zorder=1, rasterized=True
     )
     if shaded.count() > 4:
         levels = np.linspace(0.0, highest, _LINES + 2)[1:-1]
         axes.contour(x, y, shaded, levels=levels, colors="white", linewidths=0.5, alpha=0.6, zorder=2)
-    beyond = edge(sizes, free).T
-    if (beyond < 0.0).any():
-        outside = np.ma.masked_invalid(beyond)
-        drawn = axes.contourf(
-            x, y, outside, levels=[-np.inf, 0.0], colors=[_EMPTY], hatches=[_HATCH], zorder=3
-        )
-        drawn.set_edgecolor(GRID)
-        drawn.set_linewidth(0.0)
-    limited = np.ma.masked_where(status.T != found.BEYOND_LIMITS, np.ones(status.T.shape))
-    axes.pcolormesh(
-        _edges(x), _edges(y), limited, cmap="Greys", vmin=0.0, vmax=4.0, zorder=4, rasterized=True
-    )
+    slack = finer(_slack(found, mode), _PARTS).T
+    if (slack < 0.0).any():
+        line = np.ma.masked_invalid(slack)
+        axes.contour(x, y, line, levels=[0.0], colors=FAINT, linewidths=1.6, zorder=3)
     dress(axes)
     axes.grid(False)
     axes.set_xlim(low[0], high[0])
@@ -145,6 +134,24 @@ def _shade(axes: Axes, found: SingularityMap, mode: int, highest: float) -> Quad
     if found.body is not None:
         axes.set_aspect("equal")
     return mesh
+
+
+def _shaded(found: SingularityMap, mode: int) -> np.ma.MaskedArray:
+    """Return the measure between nodes, masked beyond folds, where the size of T is zero, and beyond limits."""
+    status = padded(found.status[mode], found.wraps, found.NOT_REACHED)
+    values, sizes = (padded(array[mode], found.wraps, np.nan) for array in (found.values, found.leading))
+    missing = status == found.NOT_REACHED
+    values = around(around(values, status != found.REACHED), status != found.REACHED)
+    inside = finer(edge(sizes**2, missing), _PARTS)
+    within = finer(_slack(found, mode), _PARTS)
+    shaded = finer(values, _PARTS)
+    return np.ma.masked_where(~(np.fmin(inside, within) >= 0.0) | ~np.isfinite(shaded + inside), shaded)
+
+
+def _slack(found: SingularityMap, mode: int) -> Array:
+    """Return how far a mode is within limits, NaN where there are none."""
+    slack = padded(found.slack[mode], found.wraps, np.nan)
+    return np.where(np.isinf(slack), np.nan, slack)
 
 
 def _edges(nodes: Array) -> Array:
@@ -265,7 +272,7 @@ def _draw_mechanism(axes: Axes, found: SingularityMap, mode: int) -> None:
     """Draw the mechanism where it is farthest from singular configurations: in place, or in a corner."""
     system = found.system
     skeleton = build_skeleton(system.current_mechanism())
-    best = divmod(int(np.nanargmax(found.values[mode])), found.values.shape[2])
+    best = found.extreme(mode)
     placed = skeleton.place(system, found.q[mode][best][None], np.full(1, found.t))
     if found.body is not None:
         over = axes.inset_axes((0.0, 0.0, 1.0, 1.0), zorder=6)
