@@ -57,6 +57,13 @@ def edge(values: Array, free: np.ndarray) -> Array:
     return np.asarray(found)
 
 
+def beside(where: np.ndarray) -> np.ndarray:
+    """Tell which nodes are such nodes or beside one."""
+    marked = where.astype(float)
+    neighbours = [_shifted(marked, way) for way in (*_STRAIGHT, *_OBLIQUE)]
+    return np.asarray(where | (np.nan_to_num(neighbours) > 0.0).any(axis=0))
+
+
 def finer(values: Array, parts: int) -> Array:
     """Return values (n0,) or (n0, n1) with so many parts to each step, linear between nodes; NaN beside a NaN."""
     for axis in range(values.ndim):

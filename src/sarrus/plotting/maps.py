@@ -18,7 +18,7 @@ from matplotlib.patheffects import withStroke
 from sarrus.analysis.many_configurations import ManyConfigurations
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError
-from sarrus.plotting.map_edges import around, edge, finer, padded, padded_nodes
+from sarrus.plotting.map_edges import around, beside, edge, finer, padded, padded_nodes
 from sarrus.plotting.picture_plane import choose_view
 from sarrus.plotting.skeleton import build_skeleton
 from sarrus.plotting.stroboscope import draw_pose
@@ -141,17 +141,26 @@ def _shaded(found: SingularityMap, mode: int) -> np.ma.MaskedArray:
     status = padded(found.status[mode], found.wraps, found.NOT_REACHED)
     values, sizes = (padded(array[mode], found.wraps, np.nan) for array in (found.values, found.leading))
     missing = status == found.NOT_REACHED
+    limited = missing & beside(beside(status == found.BEYOND_LIMITS))
     values = around(around(values, status != found.REACHED), status != found.REACHED)
+    sizes = around(around(sizes, limited), limited)
     inside = finer(edge(sizes**2, missing), _PARTS)
     within = finer(_slack(found, mode), _PARTS)
     shaded = finer(values, _PARTS)
-    return np.ma.masked_where(~(np.fmin(inside, within) >= 0.0) | ~np.isfinite(shaded + inside), shaded)
+    outside = ~(np.fmin(inside, within) >= 0.0) | (
+        np.isnan(within) & (finer(limited.astype(float), _PARTS) > 0.0)
+    )
+    return np.ma.masked_where(outside | ~np.isfinite(shaded + inside), shaded)
 
 
 def _slack(found: SingularityMap, mode: int) -> Array:
-    """Return how far a mode is within limits, NaN where there are none."""
+    """Return how far a mode is within limits, negative beyond and around there, NaN where there are none."""
     slack = padded(found.slack[mode], found.wraps, np.nan)
-    return np.where(np.isinf(slack), np.nan, slack)
+    slack = np.where(np.isinf(slack), np.nan, slack)
+    for _ in range(2):
+        outer = around(np.where(slack < 0.0, slack, np.nan), np.isnan(slack))
+        slack = np.where(np.isnan(slack), outer, slack)
+    return slack
 
 
 def _edges(nodes: Array) -> Array:
