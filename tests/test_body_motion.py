@@ -14,6 +14,7 @@ from mechanisms import LOOPS, random_loop, random_state, random_tree
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError
 from test_driven_bodies import carousel, driven
+from test_redundancy import COUPLER, CRANK, ROCKER, closed, four_bar
 
 POINT = np.array([0.3, -0.2, 0.5])
 # what MuJoCo has too
@@ -210,6 +211,46 @@ def test_on_a_driven_body_the_drive_is_part_of_velocities_and_biases() -> None:
     assert np.abs(here.linear @ v - here.linear_velocity).max() > 0.1
 
 
+@pytest.mark.parametrize("kind", ["point_on_line", "revolute"])
+def test_along_a_run_pinned_points_move_as_one(kind: str) -> None:
+    """The ends of coupler and rocker: the same place, velocity and acceleration, with redundant rows or without."""
+    system = sr.System(four_bar(kind))
+    v = system.project_velocity(closed(system), [2.0, 0.0, 0.0])
+    run = sr.simulate(system, closed(system), v, duration=0.5, dt=1e-3, rtol=1e-11, atol=1e-12)
+    ends = [run.body_motion("coupler", (COUPLER, 0, 0)), run.body_motion("rocker", (ROCKER, 0, 0))]
+    for name in ("position", "velocity", "acceleration"):
+        assert_allclose(getattr(ends[0], name), getattr(ends[1], name), rtol=0, atol=1e-9)
+    crank = run.body_motion("crank", (CRANK, 0, 0))
+    # On a circle: ω × (ω × r) + ω̇ × r.
+    spin, arm = crank.angular_velocity, crank.position
+    centripetal = np.cross(spin, np.cross(spin, arm)) + np.cross(crank.angular_acceleration, arm)
+    assert_allclose(crank.acceleration, centripetal, rtol=0, atol=1e-11)
+    # And the derivatives of what is measured by hand, by central differences of fourth order.
+    for of, rate in (("position", "velocity"), ("velocity", "acceleration")):
+        x, dot = getattr(ends[0], of), getattr(ends[0], rate)
+        slope = (8 * (x[3:-1] - x[1:-3]) - (x[4:] - x[:-4])) / 12e-3
+        assert_allclose(slope, dot[2:-2], rtol=0, atol=1e-6)
+    here = system.jacobian("coupler", run.q[40], run.v[40], point=(COUPLER, 0, 0))
+    assert_allclose(here.acceleration(run.a[40]), ends[0].acceleration[40], rtol=0, atol=1e-12)
+    assert_allclose(
+        here.angular_acceleration(run.a[40]), ends[0].angular_acceleration[40], rtol=0, atol=1e-12
+    )
+    assert not ends[0].acceleration.flags.writeable
+
+
+def test_along_a_run_through_a_singular_configuration(tmp_path: Path) -> None:
+    """The five-bar's tip goes through it smoothly, and a run from a file knows it, too."""
+    system = sr.System(sr.load("models/five_bar.xml"))
+    start = system.mechanism.keyframes["symmetric"].q
+    run = sr.simulate(system, start, duration=1.0, rtol=1e-10, atol=1e-12)
+    assert [passage.crossed for passage in run.passages] == [True]
+    tip = run.body_motion("link2", (1.5, 0, 0))
+    assert np.abs(tip.position[:, 0] - 0.5).max() < 1e-6  # its motion is symmetric
+    assert np.abs(tip.acceleration[:, 0]).max() < 1e-6
+    again = sr.Trajectory.load(run.save(tmp_path / "run.nc")).body_motion("link2", (1.5, 0, 0))
+    assert_allclose(again.acceleration, tip.acceleration, rtol=1e-12, atol=1e-12)
+
+
 def test_errors_name_what_is_wrong() -> None:
     system = sr.System(floating_four_bar(redundant=False))
     q = system.neutral()
@@ -221,6 +262,15 @@ def test_errors_name_what_is_wrong() -> None:
     for call in (lambda: own.centroidal([0.0]), lambda: own.jacobian("base", [0.0])):
         with pytest.raises(ArgumentError, match="only a system made from a Mechanism has bodies"):
             call()
+    with pytest.raises(ArgumentError, match=r"a must be 9 finite numbers"):
+        system.jacobian("base", q).acceleration([1.0])
+    run = sr.simulate(system, system.assemble(q).q, duration=0.01, dt=1e-2)
+    with pytest.raises(ArgumentError, match=r"unknown body 'foot'.*base"):
+        run.body_motion("foot")
+    with pytest.raises(ArgumentError, match="point must be three finite numbers"):
+        run.body_motion("base", (1.0, np.nan, 0.0))
+    with pytest.raises(ArgumentError, match="no mechanism is known that has bodies"):
+        sr.simulate(own, [0.0], [1.0], duration=0.01, dt=1e-2).body_motion("base")
     light = sr.Mechanism("light")
     light.add_body("rod")
     light.add_joint("pin", "revolute", "world", "rod", armature=0.1)

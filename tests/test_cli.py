@@ -101,6 +101,17 @@ def test_info_lists_contacts(capsys: pytest.CaptureFixture[str]) -> None:
     assert rows["toe"].split()[-1] == "sticks"
 
 
+def test_simulate_has_channels_of_singularity(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    csv = tmp_path / "run.csv"
+    kept = simulated(tmp_path, "--duration", "0.8", "--singularity", "--csv", str(csv))
+    assert kept.channels is not None
+    least = int(kept.smallest_singular_value.argmin())
+    said = capsys.readouterr().out
+    assert "smallest σ" in said
+    assert f"{kept.smallest_singular_value[least]:.3g} at {kept.t[least]:.4g} s" in said
+    assert "spike_acceleration" in csv.read_text(encoding="utf-8").splitlines()[0]
+
+
 def test_simulate_writes_all_its_outputs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     names = {"--output": "r.nc", "--csv": "r.csv", "--plot": "p.png", "--draw": "d.png", "--animate": "a.gif"}
     outputs = [text for option, name in names.items() for text in (option, str(tmp_path / name))]

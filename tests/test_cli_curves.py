@@ -1,4 +1,4 @@
-"""The commands ``sarrus curves`` and ``sarrus workspace``, and their errors."""
+"""The commands ``sarrus curves``, ``workspace`` and ``map``, and their errors."""
 
 from __future__ import annotations
 
@@ -34,6 +34,21 @@ def test_a_workspace(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert main([*command, "--plot", str(path)]) == 0
     assert "workspace of link2 (1.5, 0.0, 0.0)" in capsys.readouterr().out
     assert path.stat().st_size > 5000
+
+
+def test_a_map_over_the_inputs_and_one_of_the_tip(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "map.png"
+    command = ["map", *START, "--driven", "left", "--driven", "right", "--resolution", "16"]
+    assert main([*command, "--over", "left", "--over", "right", "--plot", str(path)]) == 0
+    out = capsys.readouterr().out
+    assert "smallest singular value with driven left, right at rest, over left and right" in out
+    assert "16 × 16 nodes, 2 modes" in out
+    assert path.stat().st_size > 5000
+    assert main([*command, "--body", "link2", "--point", "1.5,0,0", "--modes", "1"]) == 0
+    assert "over x and z" in capsys.readouterr().out
+    for wrong in ([], ["--over", "left"], ["--over", "left", "--over", "right", "--body", "link2"]):
+        assert main([*command, *wrong]) == 2
+        assert "give either --over twice, or --body" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -80,7 +80,16 @@ CASES: dict[str, tuple[Callable[[], Start], Callable[[Start], Any], dict[str, st
         {
             "t": "f T", "q": "f T nq", "v": "f T nv", "a": "f T nv", "u": "f T nu", "multipliers": "f T nc",
             "energy": "f T", "rank": "i T", "dof": "i T", "condition": "f T", "residual": "f T", "error": "f T",
-            "contact_forces": "f T 0", "contact_loss": "f T",
+            "contact_forces": "f T 0", "contact_loss": "f T", "smallest_singular_value": "f T",
+            "spike_indicator": "f T", "spike_acceleration": "f T",
+        },
+    ),
+    "BodyMotion": (
+        loops,
+        lambda s: sr.simulate(s.system, s.q, s.v, duration=0.01, dt=1e-3).body_motion("b1", (0.1, 0.2, 0.3)),
+        {
+            "t": "f T", "point": "f 3", "position": "f T 3", "rotation": "f T 3 3", "velocity": "f T 3",
+            "angular_velocity": "f T 3", "acceleration": "f T 3", "angular_acceleration": "f T 3",
         },
     ),
     "Rollout": (

@@ -124,7 +124,8 @@ def four_bar(crank, coupler, rocker, ground, name="four_bar"):
 
 
 def smallest(system, q):
-    return float(np.linalg.svd(system.constraint_jacobian(q), compute_uv=False)[-1])
+    even = system.characteristic.even(system.constraint_jacobian(q))
+    return float(np.linalg.svd(even, compute_uv=False)[-1])
 
 
 @pytest.mark.parametrize("options", [{"dt": 1e-3}, {"dt": 2e-4}, ADAPTIVE], ids=["1ms", "0.2ms", "adaptive"])

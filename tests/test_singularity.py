@@ -10,6 +10,8 @@ import sarrus as sr
 from sarrus.analysis.singular_path import distance_to_singularity, path_between
 from sarrus.analysis.singularity import find_singularity
 from sarrus.base.errors import ArgumentError, SolveError
+from sarrus.dynamics.manifold import difference
+from scaled import scaled, scales
 from test_redundancy import closed, four_bar
 from test_references import planar_four_bar, slider_crank
 from test_singular import Parallelogram, RedundantParallelArm
@@ -104,12 +106,16 @@ def test_gough_stewart_platform_near_the_yaw_where_it_cannot_be_held(example, ya
     assert abs(module.determinant(pose)) < 1e-12
     assert (found.rank, found.generic_rank, found.motions.shape[1]) == (17, 18, 1)
     known = module.configuration(sr.Pose.of((0, 0, 1), rpy=(0, 0, np.pi / 2)))
-    assert found.distance < np.linalg.norm(2 * (known - q))
+    assert found.distance < np.linalg.norm(2 * system.characteristic.coordinates * (known - q))
     # It is the nearest one of its surface: the step to it is normal to the surface along the motions.
     profile = distance_to_singularity(system, path_between(system, q, found.q, step=0.02), driven=CYLINDERS)
     assert profile.closest == len(profile.q) - 1
-    # The estimate along a path is linear: off by a part that falls with the distance.
-    assert profile.distance[0] == pytest.approx(found.distance, rel=0.15 * found.distance)
+    # The estimate along a path is linear: off by a part that falls with the distance, here to a quarter of it.
+    kappa = system.characteristic.columns
+    left = np.array([np.linalg.norm(kappa * difference(system, p, found.q)) for p in profile.q[:-1]])
+    off = np.abs(profile.distance[:-1] / left - 1.0)[left > 0.04]
+    assert (off < 0.25 * left[left > 0.04]).all()
+    assert (np.diff(off) < 0.0).all()
 
 
 def test_a_singular_start_is_its_own_answer():
@@ -154,10 +160,35 @@ def test_profile_of_a_run_changes_sign_at_its_passages(example):
     assert profile.distance[k] == pytest.approx(
         (np.pi / 2 - motion.q[k, 0]) * np.sqrt(5), rel=(np.pi / 2 - motion.q[k, 0]) ** 2
     )
-    print(
-        "X", np.pi / 2 - motion.q[k, 0], profile.distance[k] / ((np.pi / 2 - motion.q[k, 0]) * np.sqrt(5)) - 1
-    )
     assert profile.closest in (*profile.crossings, *(k + 1 for k in profile.crossings))
+
+
+@pytest.mark.parametrize("length", [1e3, 1e-3])
+def test_millimetres_and_metres_agree(example, length):
+    """A platform's path with all its numbers, and the dead centre of a slider-crank."""
+    module = example("stewart")
+    system = sr.System(module.build())
+    other = sr.System(scaled(system, length))
+    places, _ = scales(system, length)
+    ends = [module.configuration(sr.Pose.of((0, 0, 1), rpy=(0, 0, np.deg2rad(yaw)))) for yaw in (60.0, 100.0)]
+    path = path_between(system, *ends, step=0.1)
+    scaled_path = path_between(other, *(places * q for q in ends), step=0.1)
+    assert np.allclose(scaled_path, places * path, rtol=0, atol=1e-9 * places)
+    one = distance_to_singularity(system, path, driven=CYLINDERS)
+    two = distance_to_singularity(other, scaled_path, driven=CYLINDERS)
+    assert np.allclose(np.abs(two.values), np.abs(one.values), rtol=0, atol=1e-9)
+    assert np.allclose(two.distance, one.distance, rtol=1e-8, atol=1e-9)
+    assert one.crossings == two.crossings
+    assert len(one.crossings) == 1
+
+    crank = sr.System(slider_crank())
+    slide = np.arcsin((0.05 - 0.2 * np.sin(0.3)) / 0.5)
+    q = np.array([0.3, slide - 0.3, 0.2 * np.cos(0.3) + 0.5 * np.cos(slide)])
+    small = sr.System(scaled(crank, length))
+    factors, _ = scales(crank, length)
+    found, same = (find_singularity(s, x, driven=["slider"]) for s, x in ((crank, q), (small, factors * q)))
+    assert same.distance == pytest.approx(found.distance, rel=1e-9)
+    assert np.allclose(same.q, factors * found.q, rtol=0, atol=1e-10 * factors)
 
 
 def test_path_between_two_configurations():

@@ -53,6 +53,9 @@ def main() -> None:
     page = computed("linkages")
     beside((page["path"].plot(pose=60), page["angle"].plot()), "linkages.png", dpi=75)
     save(page["reach"].plot(loci=[page["stretched"], page["lets_go"]]), "workspace.png", dpi=80)
+    loci = [page["lets_go"], page["stretched"]]
+    save(page["near"].plot(loci=loci), "singularity_map.png", dpi=90, shaded=True)
+    save(page["over_tip"].plot(loci=loci), "singularity_map_tip.png", dpi=80, shaded=True)
     save(identification_picture(), "identification.png", dpi=90)
 
 
@@ -514,12 +517,13 @@ def stroboscope(axes: Axes, system: sr.System, fall: sr.Trajectory) -> None:
     )
 
 
-def save(figure: Figure, name: str, dpi: int = 130, folder: Path = HERE) -> None:
-    """Save a figure with few colours, which keeps the file small."""
+def save(figure: Figure, name: str, dpi: int = 130, folder: Path = HERE, *, shaded: bool = False) -> None:
+    """Save a figure with few colours, which keeps the file small; ``shaded``: those of thin lines are among them."""
     path = folder / name
     figure.savefig(path, dpi=dpi)
     with Image.open(path) as image:
-        small = image.convert("RGB").quantize(128, dither=Image.Dither.NONE)
+        method = Image.Quantize.MAXCOVERAGE if shaded else Image.Quantize.MEDIANCUT
+        small = image.convert("RGB").quantize(256 if shaded else 128, method, dither=Image.Dither.NONE)
     small.save(path, optimize=True)
     print(f"{path.relative_to(ROOT)}: {path.stat().st_size / 1024:.0f} kB")
 

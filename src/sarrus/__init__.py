@@ -9,8 +9,9 @@ Motion       `simulate`, `Event`, `Switching`, `Trajectory`; `impact`, `contact_
 Many runs    `rollout`, `Rollout`; `study` (on disk, on clusters), `studies`; `compare` (formulations)
 Analysis     `mobility`, `without_redundancy`, `find_singularity`, `distance_to_singularity`, `assembly_modes`,
              `inverse_kinematics`, `equilibrium`; `reactions`, `reactions_along` (forces in joints), `energy_balance`;
+             `inverse_kinematics`, `equilibrium`, `energy_balance`; `reactions`, `reactions_along` (forces in joints);
              `linearize`, `linearize_at`, `linearize_along`, `LinearSystem`
-Linkages     `follow_curve`, `coupler_curve`, `transmission_angle`, `singularity_locus`, `workspace`
+Linkages     `follow_curve`, `coupler_curve`, `transmission_angle`, `singularity_locus`, `singularity_map`, `workspace`
 Derivatives  `sensitivity`: of equilibria, eigenvalues and motions by parameters, and of a step by its state
 Design       `synthesis`: dimensions, springs, counterweights and motors that fulfil goals best
 Measuring    `identification`: inertias, friction, springs and motors from logs
@@ -67,6 +68,7 @@ if TYPE_CHECKING:
     from sarrus.analysis.singular_path import SingularityProfile, distance_to_singularity
     from sarrus.analysis.singularity import Singularity, find_singularity
     from sarrus.analysis.singularity_locus import SingularityLocus, singularity_locus
+    from sarrus.analysis.singularity_map import SingularityMap, singularity_map
     from sarrus.analysis.transmission import TransmissionAngle, transmission_angle
     from sarrus.analysis.workspace import Workspace, workspace
     from sarrus.base.errors import (
@@ -108,6 +110,7 @@ if TYPE_CHECKING:
     from sarrus.mechanism.mechanism import Mechanism
     from sarrus.mechanism.pose import Pose
     from sarrus.plotting import plot
+    from sarrus.simulation.body_motion_along import BodyMotion
     from sarrus.simulation.inputs import Event
     from sarrus.simulation.many.result import Rollout
     from sarrus.simulation.many.rollout import rollout
@@ -143,6 +146,7 @@ _NAMES = {
     "sarrus.simulation.run_options": "Recording Stabilization Stepping",
     "sarrus.simulation.inputs": "Event",
     "sarrus.simulation.switching": "Switching",
+    "sarrus.simulation.body_motion_along": "BodyMotion",
     "sarrus.simulation.trajectory": "Trajectory",
     "sarrus.simulation.records": "EventRecord LimitCrossing Passage SwitchRecord",
     "sarrus.contacts.impacts": "impact Impact",
@@ -175,6 +179,7 @@ _NAMES = {
     "sarrus.analysis.double_points": "Cusp DoublePoint",
     "sarrus.analysis.transmission": "transmission_angle TransmissionAngle",
     "sarrus.analysis.singularity_locus": "singularity_locus SingularityLocus",
+    "sarrus.analysis.singularity_map": "singularity_map SingularityMap",
     "sarrus.analysis.workspace": "workspace Workspace",
     "sarrus.analysis.inverse_kinematics": "inverse_kinematics InverseKinematics",
     "sarrus.analysis.equilibrium": "equilibrium Equilibrium",
@@ -219,6 +224,7 @@ __all__ = [
     "AssemblyMode",
     "AssemblyModes",
     "BodyJacobian",
+    "BodyMotion",
     "Branch",
     "CacheWarning",
     "CarriedLoad",
@@ -274,6 +280,7 @@ __all__ = [
     "SimulationError",
     "Singularity",
     "SingularityLocus",
+    "SingularityMap",
     "SingularityProfile",
     "SolveError",
     "Spline",
@@ -330,6 +337,7 @@ __all__ = [
     "sensitivity",
     "simulate",
     "singularity_locus",
+    "singularity_map",
     "studies",
     "study",
     "synthesis",

@@ -62,14 +62,21 @@ class HeldRows:
 
     def matrix(self, q: Array) -> Array:
         """Return R (m × nv) at q."""
-        rows = self.sizes.rows[: self.system.nh, None] * holonomic_jacobian(self.system, q, self.t)
-        held = self.units
+        rows = holonomic_jacobian(self.system, q, self.t)
+        linear = None
         if self.body is not None:
-            seen = self.system.jacobian(self.body, q, t=self.t, point=self.point)
-            held = seen.linear / self.sizes.length
-        elif len(held):
-            held = held * (held @ self.sizes.columns)[:, None]
-        return np.asarray(np.vstack([rows, held]) / self.sizes.columns)
+            linear = self.system.jacobian(self.body, q, t=self.t, point=self.point).linear
+        return self.stacked(rows, linear)
+
+    def stacked(self, rows: Array, linear: Array | None) -> Array:
+        """Return R (…, m, nv) of the holonomic rows of A (…, nh, nv) and the Jacobian of a point (…, 3, nv), if any."""
+        if linear is not None:
+            held = linear / self.sizes.length
+        else:
+            held = self.units * (self.units @ self.sizes.columns)[:, None]
+            held = np.broadcast_to(held, (*rows.shape[:-2], *held.shape))
+        closed = self.sizes.rows[: self.system.nh, None] * rows
+        return np.asarray(np.concatenate([closed, held], axis=-2) / self.sizes.columns)
 
     def singular(self, q: Array) -> tuple[Array, Array, Array]:
         """Return the singular value decomposition of R: left (m × nv), values (nv,), right (nv × nv) by rows."""

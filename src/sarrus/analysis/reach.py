@@ -10,9 +10,11 @@ import numpy as np
 
 from sarrus.analysis.search_limits import SearchLimits
 from sarrus.base.arrays import Array
+from sarrus.base.errors import ArgumentError
 from sarrus.dynamics.manifold import STEP, difference, holonomic_jacobian, rank_cut, turning, walk
 from sarrus.dynamics.system import System
 from sarrus.linalg.ranked import CUT, ranked
+from sarrus.mechanism.pose import perpendicular_to
 
 Cell = tuple[int, ...]
 
@@ -22,6 +24,8 @@ _ITERATIONS, _MET = 8, 1e-10
 _SAME, _FARTHEST = 1e-5, 1.0
 # Steps of a walk that looks for other modes, and modes at a node at most.
 _WALK, _MODES = 80, 16
+# Points within this share of their extent of a plane or a line lie on it.
+_FLAT = 1e-7
 
 
 class Reach:
@@ -183,3 +187,23 @@ def neighbours(cell: Cell) -> Iterator[Cell]:
     """Yield the nodes beside one, along the axes of the grid."""
     for axis, way in product(range(len(cell)), (1, -1)):
         yield tuple(k + way * (i == axis) for i, k in enumerate(cell))
+
+
+def grid_axes(system: System, body: str, places: Array) -> Array:
+    """Return the directions of the grid: two world axes or two others in the plane of the places, or all three."""
+    _, extents, axes = np.linalg.svd(places - places.mean(axis=0), full_matrices=False)
+    if len(extents) < 2 or extents[1] <= _FLAT * max(extents[0], system.characteristic.length * _FLAT):
+        raise ArgumentError(
+            f"{system.name}: the point of {body!r} rests or moves on a line; a grid needs more motions",
+            element="body",
+        )
+    if extents[2] > _FLAT * extents[0]:
+        return np.eye(3)
+    normal = axes[2]
+    level = np.flatnonzero(np.abs(normal) > 1.0 - 1e-9)
+    if len(level):
+        return np.delete(np.eye(3), level[0], axis=0)
+    first = np.flatnonzero(np.abs(normal) > _FLAT)[0]  # the sign of a singular vector is anybody's
+    normal = normal * np.sign(normal[first])
+    right = perpendicular_to(normal)
+    return np.stack([right, np.cross(normal, right)])

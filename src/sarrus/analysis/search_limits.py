@@ -44,6 +44,14 @@ class SearchLimits:
         """Tell whether q is within them, but for rounding."""
         return bool(np.all(self._over(q) <= _MET))
 
+    def contain_each(self, q: Array) -> np.ndarray:
+        """Tell which of several configurations (n, nq) are within them, but for rounding."""
+        return np.asarray(self.slack(q) >= -_MET)
+
+    def slack(self, q: Array) -> Array:
+        """Return how far several configurations (n, nq) are within them [rad, κ], negative beyond one."""
+        return np.asarray(-self._over(q).max(axis=1))
+
     def require(self, q: Array) -> None:
         """Raise `ArgumentError` where a start is outside of them, but for rounding."""
         over = self._over(q)

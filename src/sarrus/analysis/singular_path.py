@@ -33,9 +33,10 @@ class SingularityProfile:
     Attributes
     ----------
     q : (T, nq) the path.
-    values : (T,) the smallest singular value of the free columns of A that is not zero generically, signed by
-        continuity: it changes its sign where a singular configuration is crossed.
-    distance : (T,) first-order distance to the singular set, value / |gradient along the motions|.
+    values : (T,) the smallest singular value of the free columns of A, in characteristic units, that is not zero
+        generically, signed by continuity: it changes its sign where a singular configuration is crossed.
+    distance : (T,) first-order distance to the singular set, value / |gradient along the motions|, in radians and
+        characteristic lengths κ, `system.characteristic.length`: the same in metres and in millimetres.
     generic_rank : the rank that the values are about.
     crossings : indices k so that the path crosses a singular configuration between k and k + 1.
     t : (T,) times of a trajectory, None of configurations.
@@ -55,7 +56,7 @@ class SingularityProfile:
 
     @property
     def clearance(self) -> float:
-        """Least first-order distance to the singular set along the path, zero where it crosses it [rad, m]."""
+        """Least first-order distance to the singular set along the path, zero where it crosses it [rad, κ]."""
         return 0.0 if self.crossings else float(np.abs(self.distance).min())
 
     def plot(self, path: str | Path | None = None, **options: Any) -> Figure:
@@ -121,19 +122,21 @@ def path_between(
 ) -> Array:
     """Return closed configurations (T, nq) from start to end, each a step of ``step`` nearer to the end.
 
-    Every step goes along the motion that comes nearest to the straight line. Where no motion brings it nearer,
-    as between two modes of assembly, the `SolveError` says how much is missing; its ``result`` is the path.
+    Steps are measured in radians and characteristic lengths κ. Every step goes along the motion that comes nearest to
+    the straight line. Where no motion brings it nearer, as between two modes of assembly, the `SolveError` says how
+    much is missing; its ``result`` is the path.
     """
     q, goal = (closed_start(system, real_array(x), t) for x in (start, end))
-    cut = rank_cut(system, q, t)
+    sizes = system.characteristic
+    scale, rows, cut = sizes.columns, sizes.rows[: system.nh, None], rank_cut(system, q, t, even=True)
     path = [q]
-    left = float(np.linalg.norm(difference(system, q, goal)))
+    left = float(np.linalg.norm(scale * difference(system, q, goal)))
     while left > step:
-        kernel = ranked(holonomic_jacobian(system, q, t), cut).null
-        x = kernel @ (kernel.T @ difference(system, q, goal))
+        kernel = ranked(rows * holonomic_jacobian(system, q, t) / scale, cut).null
+        x = kernel @ (kernel.T @ (scale * difference(system, q, goal)))
         size = float(np.linalg.norm(x))
-        p = close(system, system.move(q, x * min(1.0, step / size)), t) if size > 0.0 else q
-        missing = float(np.linalg.norm(difference(system, p, goal)))
+        p = close(system, system.move(q, x * min(1.0, step / size) / scale), t) if size > 0.0 else q
+        missing = float(np.linalg.norm(scale * difference(system, p, goal)))
         if missing > left - 1e-3 * step or open_by(system, p, t) > DATA_TOLERANCE:
             raise SolveError(
                 f"{system.name}: no motion leads nearer to the end than {left:.3g}; the two configurations may be "

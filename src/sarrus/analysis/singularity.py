@@ -17,16 +17,13 @@ from sarrus.base.status import Answer, Status
 from sarrus.dynamics.manifold import (
     STEP,
     came_back,
-    close,
     closed_start,
-    difference,
-    holonomic_jacobian,
     turning,
 )
 from sarrus.dynamics.system import System
 from sarrus.linalg.ranked import beyond, ranked
 
-# How far the walks go [rad, m] with several degrees of freedom and with one, and how many directions are walked where
+# How far the walks go [rad, κ] with several degrees of freedom and with one, and how many directions are walked where
 # there are several.
 _REACH, _CURVE, _RAYS = 7.0, 50.0, 12
 
@@ -38,11 +35,13 @@ class Singularity(Answer):
     Attributes
     ----------
     q : (nq,) the singular configuration; without one the configuration of smallest singular value seen.
-    distance : length of the straight step from the start to q, Euclidean in velocities [rad, m].
-    value : smallest singular value at q that is not zero at generic configurations.
+    distance : length of the straight step from the start to q, in radians and characteristic lengths κ,
+        `system.characteristic.length`: the same in metres and in millimetres.
+    value : smallest singular value at q, in characteristic units, that is not zero at generic configurations.
     rank, generic_rank : rank of the free columns of A here, and generically.
     left : (nc × lost) orthonormal combinations of rows that vanish here and not nearby.
-    motions : (nv × m) orthonormal basis of the motions that are left here with the driven velocities at rest.
+    motions : (nv × m) basis of the motions that are left here with the driven velocities at rest, orthonormal in
+        characteristic units.
     closures : names of the closures that become dependent.
     status : OK, or NOT_ACHIEVABLE where none was found.
     complete : True where none was found and the whole curve of configurations was walked, so that there is none
@@ -94,7 +93,7 @@ def find_singularity(
     driven : joints or coordinates that actuators hold. Singular is then where the mechanism can move, or the
         actuators cannot hold every load, although these rest (parallel singularities). Without: where the
         closures themselves become dependent and motion may branch.
-    reach : how far the walks go [rad, m]; by default 50 with one degree of freedom, where a walk also ends when
+    reach : how far the walks go [rad, κ]; by default 50 with one degree of freedom, where a walk also ends when
         it is back at its start, and 7 with several.
     throw : raise `SolveError` where none is found; its ``result`` is the answer with status NOT_ACHIEVABLE.
 
@@ -117,7 +116,6 @@ def find_singularity(
 
 def _search(measure: Measure, start: Array, reach: float | None) -> tuple[Array | None, float, Array, bool]:
     """Return the nearest singular configuration found, its distance, that of smallest value, and completeness."""
-    system = measure.system
     best: Array | None = None
     distance, lowest = np.inf, start
     here, left, right = measure.value(start)
@@ -128,7 +126,7 @@ def _search(measure: Measure, start: Array, reach: float | None) -> tuple[Array 
     def consider(q: Array) -> bool:
         nonlocal best, distance, lowest
         q, found = measure.descend(q)
-        away = float(np.linalg.norm(difference(system, start, q)))
+        away = measure.away(start, q)
         if measure.value(q)[0] < measure.value(lowest)[0]:
             lowest = q
         if found and away < distance:
@@ -166,16 +164,16 @@ def _ray(
     measure: Measure, start: Array, direction: Array, reach: float, consider: Callable[[Array], bool]
 ) -> bool:
     """Walk until a minimum of the singular value turns out to be zero; tell whether the walk came back first."""
-    system, turns = measure.system, turning(measure.system)
+    system, turns, scale = measure.system, turning(measure.system), measure.scale
     before, last, value = np.inf, start, measure.value(start)[0]
     travelled = 0.0
     for q, tangent in measure.walk(start, direction):
         ahead = measure.value(q)[0]
         if before > value <= ahead and consider(last):
             return False
-        travelled += float(np.linalg.norm(difference(system, last, q)))
+        travelled += measure.away(last, q)
         before, last, value = value, q, ahead
-        if travelled > 4 * STEP and came_back(system, start, direction, q, tangent, turns):
+        if travelled > 4 * STEP and came_back(system, start, direction / scale, q, tangent, turns, scale):
             return True
         if travelled > reach:
             return False
@@ -184,25 +182,21 @@ def _ray(
 
 def _nearest(measure: Measure, start: Array, q: Array) -> Array:
     """Move along the singular surface towards the start as long as that brings q nearer."""
-    system = measure.system
-
-    def away(q: Array) -> float:
-        return float(np.linalg.norm(difference(system, start, q)))
-
     length = 1.0
     for _ in range(DESCENT):
         _, left, right = measure.value(q)
         normal = measure.gradient(q, left, right)
         tangent = measure.tangent(q)
-        home = tangent @ (tangent.T @ difference(system, q, start))
+        home = tangent @ (tangent.T @ measure.gap(q, start))
         size = float(np.linalg.norm(normal))
         if size > 0.0:
             home = home - normal * (normal @ home) / size**2
-        if np.linalg.norm(home) < 1e-6 * max(away(q), 1e-3):
+        away = measure.away(start, q)
+        if np.linalg.norm(home) < 1e-6 * max(away, 1e-3):
             break
         step = length * home * min(1.0, LONGEST / float(np.linalg.norm(home)))
-        p, found = measure.descend(close(system, system.move(q, step), measure.t))
-        if found and away(p) < away(q) - 1e-12:
+        p, found = measure.descend(measure.moved(q, step))
+        if found and measure.away(start, p) < away - 1e-12:
             q, length = p, min(1.0, 2 * length)
         elif length > 1e-3:
             length /= 4
@@ -215,19 +209,20 @@ def _outcome(measure: Measure, start: Array, q: Array, status: Status, complete:
     system = measure.system
     here = ranked(measure.matrix(q), measure.cut)
     fixed = np.diag(1.0 - measure.free)
-    motions = ranked(np.vstack([holonomic_jacobian(system, q, measure.t), fixed]), measure.cut).null
-    left = _lost(measure, start, q, here.left_null) if status is Status.OK else np.zeros((system.nh, 0))
-    padded = np.zeros((system.nc, left.shape[1]))
-    padded[: system.nh] = left
+    motions = ranked(np.vstack([measure.rows(q), fixed]), measure.cut).null / measure.scale[:, None]
+    lost = _lost(measure, start, q, here.left_null) if status is Status.OK else np.zeros((system.nh, 0))
+    even, left = np.zeros((2, system.nc, lost.shape[1]))
+    even[: system.nh] = lost
+    left[: system.nh] = np.linalg.qr(measure.row_scale[:, None] * lost)[0]
     return Singularity(
         q=read_only(q),
-        distance=float(np.linalg.norm(difference(system, start, q))),
+        distance=measure.away(start, q),
         value=measure.value(q)[0],
         rank=here.rank,
         generic_rank=measure.rank,
-        left=read_only(padded),
+        left=read_only(left),
         motions=read_only(motions),
-        closures=weightiest_closures(system, padded) if left.shape[1] else (),
+        closures=weightiest_closures(system, even) if lost.shape[1] else (),
         status=status,
         complete=complete,
     )
@@ -239,7 +234,7 @@ def _lost(measure: Measure, start: Array, q: Array, left_null: Array) -> Array:
     tangent = measure.tangent(q)
     for sign in (1.0, -1.0):
         for x in tangent.T:
-            p = close(measure.system, measure.system.move(q, sign * 0.02 * x), measure.t)
+            p = measure.moved(q, sign * 0.02 * x)
             if ranked(measure.matrix(p), measure.cut).rank == measure.rank:
                 beside = p
     lasting = ranked(measure.matrix(beside), measure.cut).left_null

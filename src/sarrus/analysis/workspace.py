@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sarrus.analysis.outline import outlines, signed_area
-from sarrus.analysis.reach import Cell, Reach
+from sarrus.analysis.reach import Cell, Reach, grid_axes
 from sarrus.analysis.search_limits import SearchLimits
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError, check_is, check_known
@@ -20,13 +20,9 @@ from sarrus.base.numbers import finite_array, real_array
 from sarrus.dynamics.assembly import free_velocities
 from sarrus.dynamics.manifold import closed_start
 from sarrus.dynamics.system import System
-from sarrus.mechanism.pose import perpendicular_to
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-# Points within this share of their extent of a plane or a line lie on it.
-_FLAT = 1e-7
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -150,7 +146,7 @@ def workspace(
         within.require(start)
     seeds = [p for start in starts for p in reach.walks(start, rays)]
     seen = np.array([reach.place(p) for p in seeds])
-    reach.axes = _axes(system, body, seen)
+    reach.axes = grid_axes(system, body, seen)
     flat = seen @ reach.axes.T
     size = float(np.ptp(flat, axis=0).max()) / resolution
     origin = reach.place(starts[0])
@@ -172,26 +168,6 @@ def workspace(
         start=read_only(starts[0].copy()),
         system=system,
     )
-
-
-def _axes(system: System, body: str, places: Array) -> Array:
-    """Return the directions of the grid: two world axes or two others in the plane of the places, or all three."""
-    _, extents, axes = np.linalg.svd(places - places.mean(axis=0), full_matrices=False)
-    if len(extents) < 2 or extents[1] <= _FLAT * max(extents[0], system.characteristic.length * _FLAT):
-        raise ArgumentError(
-            f"{system.name}: the point of {body!r} rests or moves on a line; a workspace needs more motions",
-            element="body",
-        )
-    if extents[2] > _FLAT * extents[0]:
-        return np.eye(3)
-    normal = axes[2]
-    level = np.flatnonzero(np.abs(normal) > 1.0 - 1e-9)
-    if len(level):
-        return np.delete(np.eye(3), level[0], axis=0)
-    first = np.flatnonzero(np.abs(normal) > _FLAT)[0]  # the sign of a singular vector is anybody's
-    normal = normal * np.sign(normal[first])
-    right = perpendicular_to(normal)
-    return np.stack([right, np.cross(normal, right)])
 
 
 def _outline(

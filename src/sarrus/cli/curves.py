@@ -1,4 +1,4 @@
-"""The commands ``sarrus curves`` and ``sarrus workspace``: what a designer of a linkage asks."""
+"""The commands ``sarrus curves``, ``workspace`` and ``map``: what a designer of a linkage asks."""
 
 from __future__ import annotations
 
@@ -128,6 +128,53 @@ def workspace(
             sarrus.singularity_locus(system, start.q, output=(body, at), locked=held, t=t),
             sarrus.singularity_locus(system, start.q, driven=driven, locked=held, t=t),
         ]
+    for one in loci:
+        console().print(str(one), markup=False, soft_wrap=True)
+    for file, write in plots:
+        write(found, file, loci=loci)
+    print_remarks(start.remarks)
+    print_written(*(file for file, _ in plots))
+
+
+@with_groups
+def singularity_map(
+    model: Model,
+    driven: Annotated[list[str], typer.Option(metavar="NAME", help="Input that is at rest; repeatable.")],
+    place: Place,
+    reading: Importing,
+    over: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="Coordinate of the map; give two.")
+    ] = None,
+    body: Annotated[str | None, typer.Option(help="Instead: body whose point spans the map.")] = None,
+    point: Point = "0,0,0",
+    locked: Locked = None,
+    resolution: Annotated[int, typer.Option(help="Nodes along each coordinate.")] = 100,
+    modes: Annotated[int, typer.Option(help="Modes of assembly at most.")] = 4,
+    locus: Annotated[
+        bool, typer.Option("--locus", help="Follow the singular configurations, too, and draw them.")
+    ] = False,
+    plot: Annotated[Path | None, typer.Option(help="Draw the map.")] = None,
+) -> None:
+    """Print how near a mechanism with two motions is to configurations where its inputs do not hold it (type 2), over
+    two coordinates or where a point of a body is, in each mode of assembly.
+    """
+    import sarrus
+    from sarrus.cli.tables import console, print_remarks, print_written
+
+    names = over or []
+    wrong = len(names) != 2 if body is None else bool(names)
+    _need(wrong, "over", "give either --over twice, or --body")
+    plots = checked_outputs((plot, PICTURES, sarrus.SingularityMap.plot))
+    at = _point(point)
+    system = reading.system(model)
+    start = place.start(system)
+    held, t = locked or (), start.t
+    plane = (names[0], names[1]) if body is None else (body, at)
+    found = sarrus.singularity_map(
+        system, start.q, plane, driven=driven, locked=held, resolution=resolution, modes=modes, t=t
+    )
+    console().print(str(found), markup=False, soft_wrap=True)
+    loci = [sarrus.singularity_locus(system, start.q, driven=driven, locked=held, t=t)] if locus else []
     for one in loci:
         console().print(str(one), markup=False, soft_wrap=True)
     for file, write in plots:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,7 +14,7 @@ from sarrus.base.errors import SarrusError
 from sarrus.base.version import __version__
 from sarrus.cli.bench import bench
 from sarrus.cli.compare import compare
-from sarrus.cli.curves import curves, workspace
+from sarrus.cli.curves import curves, singularity_map, workspace
 from sarrus.cli.export import app as export
 from sarrus.cli.options import PICTURES, Importing, Model, Run, checked_outputs, with_groups
 from sarrus.cli.reactions import reactions
@@ -70,6 +71,10 @@ def simulate(
     plot: Annotated[Path | None, typer.Option(help="Plot coordinates, energy, closure, condition.")] = None,
     draw: Annotated[Path | None, typer.Option(help="Stroboscopic drawing.")] = None,
     animate: Annotated[Path | None, typer.Option(help="Animated GIF.")] = None,
+    singularity: Annotated[
+        bool,
+        typer.Option("--singularity", help="Smallest singular value and spikes: printed, in files, plotted."),
+    ] = False,
 ) -> None:
     """Simulate a model and print how it went. Controls are held: those of the keyframe, else zero. Velocities
     that are not given follow from the closures. With --assemble, coordinates given with --set keep their
@@ -81,9 +86,9 @@ def simulate(
     from sarrus.kernels.c_function import prefetch
 
     outputs = checked_outputs(
-        (output, (".nc",), sarrus.Trajectory.save),
-        (csv, (".csv",), sarrus.Trajectory.to_csv),
-        (plot, PICTURES, sarrus.Trajectory.plot),
+        (output, (".nc",), partial(sarrus.Trajectory.save, singularity=singularity)),
+        (csv, (".csv",), partial(sarrus.Trajectory.to_csv, singularity=singularity)),
+        (plot, PICTURES, partial(sarrus.Trajectory.plot, singularity=singularity)),
         (draw, PICTURES, sarrus.Trajectory.draw),
         (animate, (".gif",), sarrus.Trajectory.animate),
     )
@@ -102,7 +107,7 @@ def simulate(
             except (SarrusError, OSError) as error:
                 _complain(error)
                 failed = True
-    print_run(trajectory, start.remarks, written)
+    print_run(trajectory, start.remarks, written, singularity)
     if failed:
         raise typer.Exit(2)
     if not trajectory.status.ok:
@@ -114,6 +119,7 @@ def simulate(
 app.command()(reactions)
 app.command()(curves)
 app.command()(workspace)
+app.command("map")(singularity_map)
 app.command()(compare)
 app.command()(bench)
 app.add_typer(export, name="export")

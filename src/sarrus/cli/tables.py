@@ -37,14 +37,35 @@ def console() -> Console:
     return Console(width=None if sys.stdout.isatty() else _PIPE_WIDTH, highlight=False)
 
 
-def print_run(trajectory: Trajectory, remarks: Sequence[str], written: Sequence[Path]) -> None:
-    """Print the short table of a run: steps, speed, energy, closure, passages, status, files."""
+def print_run(
+    trajectory: Trajectory, remarks: Sequence[str], written: Sequence[Path], singularity: bool = False
+) -> None:
+    """Print the short table of a run: steps, speed, energy, closure, passages, status, files.
+
+    With ``singularity`` how near it came to singular configurations, and how large spikes were.
+    """
     out = console()
-    out.print(run_table(trajectory))
+    table = run_table(trajectory)
+    for row in _singularity_rows(trajectory) if singularity else ():
+        table.add_row(*row)
+    out.print(table)
     print_remarks(remarks)
     for crossing in trajectory.limit_crossings:
         out.print(f"[yellow]limit[/]    {escape(str(crossing))}")
     print_written(*written)
+
+
+def _singularity_rows(trajectory: Trajectory) -> list[tuple[str, str]]:
+    """Return rows on the channels of singularity; none where nothing is constrained."""
+    value, spike = trajectory.smallest_singular_value, trajectory.spike_acceleration
+    rows = []
+    if np.isfinite(value).any():
+        k = int(np.nanargmin(value))
+        rows.append(("smallest σ", f"{value[k]:.3g} at {trajectory.t[k]:.4g} s"))
+    if (spike > 0.0).any():
+        k = int(np.nanargmax(spike))
+        rows.append(("largest spike", f"{spike[k]:.3g} 1/s² at {trajectory.t[k]:.4g} s"))
+    return rows
 
 
 def print_remarks(remarks: Sequence[str]) -> None:

@@ -84,6 +84,26 @@ class NativeFunction:
         self.call(beginning(values), beginning(out))
         return out
 
+    def each(self, xs: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Evaluate a function of one lane at every row of ``xs`` (k, n_in) and return (k, n_out).
+
+        Raises
+        ------
+        ArgumentError
+            ``xs`` has other rows than n_in numbers, or the function has several lanes.
+        """
+        values = np.ascontiguousarray(xs, dtype=np.float64)
+        if self.lanes != 1 or values.ndim != 2 or values.shape[1] != self.n_in:
+            raise ArgumentError(
+                f"{self.name}: the rows have shape {values.shape}, expected (k, {self.n_in}) for one lane",
+                element=self.name,
+            )
+        out = np.empty((len(values), self.n_out))
+        source, target = values.ctypes.data, out.ctypes.data
+        for k in range(len(values)):
+            self.call(source + k * values.strides[0], target + k * out.strides[0])
+        return out
+
     def evaluate(self, x: ArrayLike) -> dict[str, NDArray[np.float64]]:
         """Return the matrices at the input vector ``x`` (n_in,), by name."""
         return self.parts(self(x))

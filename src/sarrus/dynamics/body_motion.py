@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError, check_known
 from sarrus.base.numbers import real_array
+from sarrus.codegen import NativeFunction
 from sarrus.mechanism.elements import Body
 from sarrus.mechanism.mechanism import Mechanism
 from sarrus.multibody.frames import Frames
@@ -45,6 +46,23 @@ class BodyJacobian:
     angular_velocity: Array
     linear_bias: Array
     angular_bias: Array
+
+    def acceleration(self, a: ArrayLike) -> Array:
+        """Return p̈ = J a + J̇ v (3,) [m/s²] for v̇ = a (nv,), as of `System.forward_dynamics`."""
+        return read_only(self.linear @ self._checked(a) + self.linear_bias)
+
+    def angular_acceleration(self, a: ArrayLike) -> Array:
+        """Return ω̇ = J_ω a + J̇_ω v (3,) [rad/s²] for v̇ = a (nv,)."""
+        return read_only(self.angular @ self._checked(a) + self.angular_bias)
+
+    def _checked(self, a: ArrayLike) -> Array:
+        values = real_array(a)
+        if values.shape != (self.linear.shape[1],) or not np.isfinite(values).all():
+            raise ArgumentError(
+                f"a must be {self.linear.shape[1]} finite numbers, the accelerations v̇, got {a!r}",
+                element="a",
+            )
+        return values
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,6 +116,15 @@ def jacobian(
             f"{system.name}: point must be three finite numbers, got {point!r}", element="point"
         )
 
+    native = motion_function(system, body)
+    return BodyJacobian(
+        **_arrays(native.evaluate(np.concatenate([system.pack(q, v, t=t), place])), "rotation")
+    )
+
+
+def motion_function(system: Evaluations, body: str) -> NativeFunction:
+    """Return the function of [x | point] that gives the arrays of a `BodyJacobian`, compiled at its first use."""
+
     def outputs(at: ca.SX) -> Mapping[str, ca.SX]:
         frames = _frames(system)
         p, turning = frames.point(body, at), frames.turning(body)
@@ -112,10 +139,7 @@ def jacobian(
             "angular_bias": turning.bias,
         }
 
-    native = system.compiled.named(f"jacobian.{body}", outputs, {"point": 3})
-    return BodyJacobian(
-        **_arrays(native.evaluate(np.concatenate([system.pack(q, v, t=t), place])), "rotation")
-    )
+    return system.compiled.named(f"jacobian.{body}", outputs, {"point": 3})
 
 
 def centroidal(

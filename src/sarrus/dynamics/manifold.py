@@ -28,9 +28,14 @@ _CLOSED = 1e-10
 _STRAIGHT, _SHORTEST = 0.98, 1e-3
 
 
-def rank_cut(system: Evaluations, q: Array, t: float = 0.0, least: float = 0.0) -> float:
-    """Return the singular value of A below which it counts as zero at q, the size of A being ``least`` at least."""
-    return data_of(system).rank_cut(CUT) * max(typical_size(system, q, t), least)
+def rank_cut(
+    system: Evaluations, q: Array, t: float = 0.0, least: float = 0.0, *, even: bool = False
+) -> float:
+    """Return the singular value of A below which it counts as zero at q, the size of A being ``least`` at least.
+
+    Of A as it is, or with ``even`` in characteristic units.
+    """
+    return data_of(system).rank_cut(CUT) * max(typical_size(system, q, t, even=even), least)
 
 
 def finite_jacobian(system: Evaluations, q: Array, t: float = 0.0, v: Array | None = None) -> Array:
@@ -52,13 +57,19 @@ def holonomic_jacobian(system: Evaluations, q: Array, t: float = 0.0) -> Array:
     return finite_jacobian(system, q, t)[: system.nh]
 
 
-def typical_size(system: Evaluations, q: Array, t: float = 0.0) -> float:
-    """Return the largest singular value of A at q and 0.03 beside it: what its zeros are measured against."""
+def typical_size(system: Evaluations, q: Array, t: float = 0.0, *, even: bool = False) -> float:
+    """Return the largest singular value of A at q and 0.03 beside it: what its zeros are measured against.
+
+    Both as they are, or with ``even`` in characteristic units.
+    """
     if system.nc == 0:
         return 0.0
+    sizes = system.characteristic
     beside = np.random.default_rng(5).standard_normal(system.nv)
-    places = (q, system.move(q, 0.03 * beside / dense.norm(beside)))
-    return max(dense.largest(finite_jacobian(system, place, t)) for place in places)
+    step = 0.03 * beside / dense.norm(beside)
+    places = (q, system.move(q, step / sizes.columns if even else step))
+    found = (finite_jacobian(system, place, t) for place in places)
+    return max(dense.largest(sizes.even(rows) if even else rows) for rows in found)
 
 
 def rate_matrix(system: Evaluations, q: Array) -> Array:

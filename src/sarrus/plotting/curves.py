@@ -92,8 +92,8 @@ def transmission_angle(found: TransmissionAngle, path: str | Path | None = None)
 def clearance(found: SingularityProfile, path: str | Path | None = None, *, name: str = "") -> Figure:
     """Plot how close a path comes to singular configurations; ``path`` also saves the figure.
 
-    The signed smallest singular value and the first-order distance, over time or the number of the configuration.
-    ``name`` is a heading.
+    The signed smallest singular value and the first-order distance, in radians and characteristic lengths κ, over time
+    or the number of the configuration. ``name`` is a heading.
     """
     figure = new_figure(7.0, 4.6)
     panels = figure.subplots(2, 1, sharex=True)
@@ -101,7 +101,7 @@ def clearance(found: SingularityProfile, path: str | Path | None = None, *, name
     panels[0].plot(x, found.values, color=colour(0), linewidth=1.5)
     panels[0].axhline(0.0, color=FAINT, linewidth=0.8)
     panels[1].plot(x, found.distance, color=colour(1), linewidth=1.5)
-    for panel, label in zip(panels, ("smallest singular value", "distance [rad, m]")):
+    for panel, label in zip(panels, ("smallest singular value", "distance [rad, κ]")):
         dress(panel)
         panel.set_ylabel(label)
         for k in found.crossings:

@@ -23,19 +23,22 @@ QUANTITIES = {
 }
 MAX_LEGEND = 14
 MAX_POINTS = 6000
+DECADES = 1e-10  # the part of the largest spike from which on spikes are shown
 FEW_POINTS = 1500  # with fewer samples than this, coordinates are drawn through points between them
 
 
-def history(trajectory: Trajectory, path: str | Path | None = None) -> Figure:
+def history(trajectory: Trajectory, path: str | Path | None = None, *, singularity: bool = False) -> Figure:
     """Plot coordinates, energy change, closure residual and condition number of a trajectory over time.
 
-    Passages are dotted lines; what is behind ``determined_until`` is shaded. Returns the Matplotlib figure;
-    ``path`` also saves it (.png, .pdf, .svg).
+    With ``singularity`` the smallest singular value and the spike indicator take the place of the condition number, the
+    latter with the acceleration that it stands for. Passages are dotted lines; what is behind ``determined_until`` is
+    shaded. Returns the Matplotlib figure; ``path`` also saves it (.png, .pdf, .svg).
     """
     units = trajectory.coordinate_units or ("",) * len(trajectory.coordinate_names)
     groups = list(dict.fromkeys(units))
     constrained = bool(trajectory.constraint_names)
-    heights = [2.0] * len(groups) + [1.0] * (3 if constrained else 1)
+    of_constraints = [1.0, 1.5, 1.5] if singularity else [1.0, 1.0]
+    heights = [2.0] * len(groups) + [1.0] + (of_constraints if constrained else [])
     figure, panels = time_panels(9.0, 1.4 * sum(heights), heights, title(trajectory.name))
     keep = slice(None, None, max(1, len(trajectory.t) // MAX_POINTS))
     t = trajectory.t[keep]
@@ -55,8 +58,11 @@ def history(trajectory: Trajectory, path: str | Path | None = None) -> Figure:
     if constrained:
         _logarithmic(rest[1], t, trajectory.residual[keep], colour(2), linewidth=0.5)
         rest[1].set_ylabel("closure\nresidual")
-        _logarithmic(rest[2], t, trajectory.condition[keep], colour(1), linewidth=1.1)
-        rest[2].set_ylabel("condition\nnumber")
+        if singularity:
+            _singularity(rest[2:], trajectory, keep)
+        else:
+            _logarithmic(rest[2], t, trajectory.condition[keep], colour(1), linewidth=1.1)
+            rest[2].set_ylabel("condition\nnumber")
     if trajectory.determined_until < trajectory.t.max(
         initial=-np.inf
     ):  # behind it the motion is not determined
@@ -89,6 +95,27 @@ def _coordinates(panel: Axes, t: Array, values: Array, names: list[str]) -> None
         panel.annotate(
             f"{len(names)} coordinates", (1.01, 0.95), xycoords="axes fraction", va="top", size=9, color=INK
         )
+
+
+def _singularity(panels: Array, trajectory: Trajectory, keep: slice) -> None:
+    """Plot the channels of singularity: σ from zero on, and the indicator with its acceleration by decades."""
+    t = trajectory.t[keep]
+    value = trajectory.smallest_singular_value[keep]
+    panels[0].plot(t, np.where(np.isfinite(value), value, np.nan), color=colour(0), linewidth=1.1)
+    panels[0].set_ylim(bottom=0.0)
+    panels[0].set_ylabel("smallest\nsingular value")
+    lines = []
+    for k, name in enumerate(("indicator", "acceleration")):
+        values = getattr(trajectory, f"spike_{name}")[keep]
+        lines += panels[1].plot(t, np.where(values > 0.0, values, np.nan), color=colour(1 + k), linewidth=1.1)
+    logarithmic(panels[1])
+    low, high = panels[1].get_ylim()
+    panels[1].set_ylim(bottom=max(low, DECADES * high))  # below it is rounding
+    panels[1].set_ylabel("spike [1/s²]")
+    place = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.03)}
+    legend(
+        panels[1], lines, ["indicator", "acceleration"], frameon=False, fontsize=9, labelcolor=INK, **place
+    )
 
 
 def _logarithmic(panel: Axes, t: Array, values: Array, line_colour: str, linewidth: float) -> None:

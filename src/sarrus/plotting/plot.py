@@ -3,7 +3,8 @@
 Of a trajectory `history` (over time), `stroboscope` (skeletons at several times) and `animation` (GIF); of its energy
 balance `energy_shares` and `motor_diagram`; of a linear model `vibration_mode` (GIF); of a comparison `comparison`; of
 reactions `reactions` (arrows), `reaction_history` and `hodograph`; of linkages `coupler_curve`, `transmission_angle`,
-`workspace`, `singularity_locus` and `clearance` (to singular configurations). In 3-D: `sarrus.view`, `sarrus.render`.
+`workspace`, `singularity_locus`, `singularity_map` and `clearance` (to singular configurations). In 3-D: `sarrus.view`,
+`sarrus.render`.
 """
 
 from sarrus.plotting.animation import animation, vibration_mode
@@ -11,6 +12,7 @@ from sarrus.plotting.comparison import comparison
 from sarrus.plotting.curves import clearance, coupler_curve, transmission_angle
 from sarrus.plotting.energy import energy_shares, motor_diagram
 from sarrus.plotting.history import history
+from sarrus.plotting.maps import singularity_map
 from sarrus.plotting.reactions import hodograph, reaction_history, reactions
 from sarrus.plotting.regions import singularity_locus, workspace
 from sarrus.plotting.stroboscope import stroboscope
@@ -27,6 +29,7 @@ __all__ = [
     "reaction_history",
     "reactions",
     "singularity_locus",
+    "singularity_map",
     "stroboscope",
     "transmission_angle",
     "vibration_mode",

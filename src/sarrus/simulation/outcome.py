@@ -48,11 +48,17 @@ def trajectory_of(loop: Integration, seconds: float, failure: Exception | None) 
     if loop.solver is not None:
         failure = loop.solver.failure or failure
     status, message = _verdict(loop, failure)
-    stretches = tuple((time, rank) for time, rank, _ in loop.stretches)
     names = loop.touches.names if loop.touches is not None else ()
     touches = len(names) if loop.touches is not None else None
     rows = RunRows(
-        loop.recorder.all_rows(), s.nq, s.nv, s.nu, s.nc, stretches, loop.solver is not None, touches
+        loop.recorder.all_rows(),
+        s.nq,
+        s.nv,
+        s.nu,
+        s.nc,
+        tuple(loop.stretches),
+        loop.solver is not None,
+        touches,
     )
     trajectory = Trajectory.of_rows(
         rows,

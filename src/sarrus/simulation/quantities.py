@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from itertools import accumulate, pairwise
 from typing import Any, NamedTuple, Self
 
@@ -54,10 +55,15 @@ class Quantities(NamedTuple):
         return cls(records[..., 0], *vectors, *facts)
 
 
+# From when on A has which rank at generic configurations, and parameters which values.
+Stretch = tuple[float, int, Mapping[str, float]]
+
+
 class RunRows(NamedTuple):
     """The records of one run, of which the arrays of a trajectory are cut out when they are asked for.
 
-    ``stretches`` are (time, rank of A from then on); ``formulated`` says that a formulation solved for accelerations.
+    ``stretches`` are (time, rank of A and values of parameters from then on); ``formulated`` says that a formulation
+    solved for accelerations.
     Behind the columns of `Quantities` are forces of ``touches`` rows, in a run that knows contacts, and the energy that
     they took.
     """
@@ -67,7 +73,7 @@ class RunRows(NamedTuple):
     nv: int
     nu: int
     nc: int
-    stretches: tuple[tuple[float, int], ...]
+    stretches: tuple[Stretch, ...]
     formulated: bool
     touches: int | None = None
 
@@ -93,10 +99,14 @@ class RunRows(NamedTuple):
 
     def _condition(self, made: Quantities) -> Array:
         """Return the condition of the constraints at each record: the run's largest pivot over that at the rank."""
-        t, count = made.t, len(made.t)
-        starts = [max(0, int(t.searchsorted(time, "right")) - 1) for time, _ in self.stretches] + [count]
-        ranks = np.zeros(count)
-        for (_, rank), start, end in zip(self.stretches, starts, starts[1:]):
+        ranks = np.zeros(len(made.t))
+        for start, end, (_, rank, _) in self.spans():
             ranks[start:end] = rank
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.where(ranks > 0, made.largest_pivot.max(initial=0.0) / made.smallest_pivot, 1.0)
+
+    def spans(self) -> Iterator[tuple[int, int, Stretch]]:
+        """Yield (first record, the one behind the last, what holds) of the stretches."""
+        t = self.records[:, 0]
+        starts = [max(0, int(t.searchsorted(time, "right")) - 1) for time, *_ in self.stretches] + [len(t)]
+        yield from zip(starts, starts[1:], self.stretches)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from sarrus.base.arrays import Array
@@ -40,9 +42,7 @@ def _read(trajectory: RecordedMotion) -> Readings:
             element=fails,
         )
     native = native_readings(system)
-    return Readings(
-        sensors, np.array([native(row) for row in rows_of(trajectory, system)]).reshape(count, native.n_out)
-    )
+    return Readings(sensors, native.each(rows_of(trajectory, system)))
 
 
 def rows_of(trajectory: RecordedMotion, system: System) -> Array:
@@ -52,19 +52,17 @@ def rows_of(trajectory: RecordedMotion, system: System) -> Array:
     if trajectory.contact_forces.shape[1]:
         pushes = trajectory.contact_forces[:, : pushes.shape[1]]
     values = {**system.parameters, **trajectory.parameters}
-    p = np.tile(list(values.values()), (count, 1)).reshape(count, -1)
-    parts = (
-        trajectory.q,
-        trajectory.v,
-        trajectory.u,
-        trajectory.t[:, None],
-        p,
-        np.zeros_like(trajectory.v),
-        trajectory.a,
-        trajectory.multipliers,
-        pushes,
-    )
-    return np.ascontiguousarray(np.hstack(parts))
+    x = states_of(trajectory, system, values)
+    return np.ascontiguousarray(np.hstack((x, trajectory.a, trajectory.multipliers, pushes)))
+
+
+def states_of(
+    trajectory: RecordedMotion, system: System, values: Mapping[str, float], part: slice = slice(None)
+) -> Array:
+    """Return x = [q | v | u | t | p | τ = 0] of the samples of a run, or a part of them, for values of parameters."""
+    q, v, u, t = (array[part] for array in (trajectory.q, trajectory.v, trajectory.u, trajectory.t))
+    p = np.tile(list(values.values()), (len(t), 1)).reshape(len(t), -1)
+    return np.hstack((q, v, u, t[:, None], p, np.zeros_like(v)))
 
 
 def unknown_reactions(trajectory: RecordedMotion) -> str | None:

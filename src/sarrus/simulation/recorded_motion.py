@@ -76,6 +76,7 @@ class RecordedMotion(Answer):
     meetings: Meetings = NONE
     parameters: Mapping[str, float] = field(default_factory=dict)
     readings: Array | None = None
+    channels: Array | None = None
     system: System | None = field(default=None, compare=False)
     mechanism: Mechanism | None = field(default=None, compare=False)
 
@@ -152,6 +153,21 @@ class RecordedMotion(Answer):
         return self.system
 
 
+# What is evaluated along a run when asked for (`sarrus.simulation.singularity_channels`), with attributes on disk.
+CHANNELS = {
+    "smallest_singular_value": {
+        "long_name": "smallest singular value of the constraint Jacobian in characteristic units",
+        "units": "1",
+    },
+    "spike_indicator": {
+        "long_name": "rate of the constraint Jacobian along its smallest singular vector, times velocity",
+        "units": "s-2",
+    },
+    "spike_acceleration": {
+        "long_name": "spike indicator over the smallest singular value",
+        "units": "s-2",
+    },
+}
 _ARRAYS = {f.name: f.metadata for f in fields(RecordedMotion) if f.metadata}
 # Dimensions of the arrays after time, and their attributes on disk; first of what a run records.
 DIMENSIONS: dict[str, tuple[str, ...]] = {name: array["along"] for name, array in _ARRAYS.items()}

@@ -12,8 +12,8 @@ class Passage:
     Attributes
     ----------
     time : time of the smallest singular value [s], located within the step to 1e-10 s, whatever was recorded.
-    smallest_singular_value : the smallest singular value of A then that is not zero at generic configurations; zero
-        where it was crossed.
+    smallest_singular_value : the smallest singular value of A then that is not zero at generic configurations, in
+        characteristic units as `Trajectory.smallest_singular_value`; zero where it was crossed.
     closures : names of the closures whose rows become dependent.
     crossed : True where the singular set was crossed, False where the motion came near and went away.
     digits_lost : decimal digits by which the passage amplified rounding of the positions: it makes velocities behind

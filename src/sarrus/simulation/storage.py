@@ -24,7 +24,7 @@ from sarrus.files.atomic import checked_path, write_table
 from sarrus.files.netcdf import Dataset, Variable
 from sarrus.mechanism.document import from_json, to_json
 from sarrus.simulation.geometry_log import COLUMNS, Meetings
-from sarrus.simulation.recorded_motion import ARRAY_ATTRIBUTES, DIMENSIONS, RecordedMotion
+from sarrus.simulation.recorded_motion import ARRAY_ATTRIBUTES, CHANNELS, DIMENSIONS, RecordedMotion
 from sarrus.simulation.records import EventRecord, LimitCrossing, Passage, SwitchRecord
 
 if TYPE_CHECKING:
@@ -77,12 +77,17 @@ def _dimensions(trajectory: RecordedMotion) -> dict[str, tuple[str, ...]]:
     return {key: along for key, along in DIMENSIONS.items() if has or not key.startswith("contact_")}
 
 
-def contents(trajectory: RecordedMotion) -> Dataset:
-    """Return all arrays and labels of a trajectory, by the names that files and datasets give them."""
+def contents(trajectory: RecordedMotion, singularity: bool = False) -> Dataset:
+    """Return all arrays and labels of a trajectory, by the names that files and datasets give them.
+
+    With the channels of ``singularity`` where these are asked for, or came from a file.
+    """
     found = {
         key: Variable(("time", *dimensions), getattr(trajectory, key), ARRAY_ATTRIBUTES[key])
         for key, dimensions in _dimensions(trajectory).items()
     }
+    for key, channel in _channels(trajectory, singularity).items():
+        found[key] = Variable(("time",), channel, CHANNELS[key])
     known = dict(vars(trajectory))
     if readings := _readings(trajectory):
         found["sensors"] = Variable(("time", "sensor"), readings.array, SENSOR_ATTRIBUTES)
@@ -119,15 +124,26 @@ def _readings(trajectory: RecordedMotion) -> Readings | None:
     return None if unknown_reactions(trajectory) else read_run(trajectory)
 
 
-def to_xarray(trajectory: RecordedMotion) -> xr.Dataset:
+def _channels(trajectory: RecordedMotion, wanted: bool) -> dict[str, np.ndarray]:
+    """Return channels of singularity by name; none where they are neither wanted nor from a file."""
+    if not wanted and trajectory.channels is None:
+        return {}
+    from sarrus.simulation.singularity_channels import (
+        channels_of,  # here: it brings CasADi, which reading a file does not need
+    )
+
+    return channels_of(trajectory)._asdict()
+
+
+def to_xarray(trajectory: RecordedMotion, singularity: bool = False) -> xr.Dataset:
     """Return the labelled dataset of a trajectory."""
-    return contents(trajectory).to_xarray()
+    return contents(trajectory, singularity).to_xarray()
 
 
-def save(trajectory: RecordedMotion, path: str | Path) -> Path:
+def save(trajectory: RecordedMotion, path: str | Path, singularity: bool = False) -> Path:
     """Write a trajectory to a NetCDF file; see `Trajectory.save`."""
     path = checked_path(path, (".nc",), "a trajectory is saved as NetCDF")
-    contents(trajectory).save(path, kept=_KEPT)
+    contents(trajectory, singularity).save(path, kept=_KEPT)
     return path
 
 
@@ -156,6 +172,8 @@ def _read(variables: dict[str, Variable], facts: dict[str, Any]) -> dict[str, An
         found["meetings"] = Meetings(names, variables["meetings"].values)
     if "sensors" in variables:
         found["readings"] = variables["sensors"].values
+    if all(name in variables for name in CHANNELS):
+        found["channels"] = np.stack([variables[name].values for name in CHANNELS], axis=1)
     # Older files know nothing of these.
     known = {key: kind for key, kind in SCALARS.items() if key in facts or key not in _LATER}
     found |= {key: kind(facts[key]) for key, kind in known.items()}
@@ -170,7 +188,7 @@ def _read(variables: dict[str, Variable], facts: dict[str, Any]) -> dict[str, An
     return {"status": Status[facts["status"]], **found}
 
 
-def save_csv(trajectory: RecordedMotion, path: str | Path) -> Path:
+def save_csv(trajectory: RecordedMotion, path: str | Path, singularity: bool = False) -> Path:
     """Write a trajectory as a table; see `Trajectory.to_csv`."""
     path = checked_path(path, (".csv",), "a table is saved as CSV")
     headers, columns = ["t [s]"], [trajectory.t]
@@ -190,6 +208,9 @@ def save_csv(trajectory: RecordedMotion, path: str | Path) -> Path:
         suffixes = [f" [{unit}]" if unit else "" for unit in units.get(key, ())] or [""] * len(names)
         headers += [f"{key} {name}{suffix}" for name, suffix in zip(names, suffixes)]
         columns += list(value.T)
+    for key, channel in _channels(trajectory, singularity).items():
+        headers.append(key if (unit := CHANNELS[key]["units"]) == "1" else f"{key} [{unit}]")
+        columns.append(channel)
     if readings := _readings(trajectory):
         headers += [
             f"{label} [{unit}]" if unit else label for label, unit in zip(readings.labels, readings.units)

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from sarrus.dynamics.sensing import Readings
+    from sarrus.simulation.body_motion_along import BodyMotion
+    from sarrus.simulation.singularity_channels import SingularityChannels
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -64,6 +66,7 @@ class Trajectory(RecordedMotion):
     system : the `System` that moved; None for a trajectory from a file, where `moved_system` makes it.
     parameters : values of the system's parameters in the run, but for those that switch constraints.
     readings : of a trajectory from a file, what the sensors read (T, entries), where the file holds it; see `sensors`.
+    channels : of a trajectory from a file, the three channels of singularity (T, 3), where the file holds them.
     mechanism : of a trajectory from a file, the mechanism that moved, with the parameters that it had when the file
         was written; None where the file holds none (equations of one's own, files older than that).
     """
@@ -106,23 +109,87 @@ class Trajectory(RecordedMotion):
         }
         return found
 
+    def body_motion(self, body: str, point: ArrayLike = (0.0, 0.0, 0.0)) -> BodyMotion:
+        """Return position, velocity and acceleration of a point of a body (3,) and of its axes at every sample.
+
+        In world axes, of the recorded q, v and a; the point is given in axes of the body [m]. Accelerations are those
+        of the run, one-sided where it jumps. Redundant rows and singular configurations change nothing.
+
+        Raises `ArgumentError` for an unknown body, a point that is not three finite numbers, and a run whose mechanism
+        is not known.
+        """
+        from sarrus.simulation.body_motion_along import body_motion  # here: it brings CasADi
+
+        return body_motion(self, body, point)
+
+    # --- channels of singularity, evaluated when one of them is first asked for ------------------------
+
+    @property
+    def smallest_singular_value(self) -> Array:
+        """The smallest singular value σ of A at every sample (T,) that is not zero at generic configurations.
+
+        Of A in characteristic units (`sarrus.dynamics.characteristic`): lengths in κ, so that metres and millimetres
+        agree. Redundant and dead rows do not count, as σ is the singular value number r of A of generic rank r. It goes
+        to zero linearly in time where the motion passes through a singular configuration. Infinite where nothing is
+        constrained; NaN where A is no number. Constraints are those that held then.
+
+        Raises `ArgumentError` where the equations, or which constraints held, are not known any more: of a trajectory
+        from a file that was saved without ``singularity=True``.
+        """
+        return self._channels_of_singularity.smallest_singular_value
+
+    @property
+    def spike_indicator(self) -> Array:
+        """Spencer's indicator |uᵀȦv| at every sample (T,) [1/s²], u the left singular vector of σ.
+
+        −A⁺Ȧv = −Σ wᵢ uᵢᵀȦv / σᵢ is the part of the accelerations that the constraints ask for. Close to a singular
+        configuration the indicator goes to zero as σ does where the motion passes, and stays finite where
+        the mechanism locks up or is turned back. In characteristic units, with γ in place of Ȧv. Singular values as
+        small as the smallest one count together. Zero where nothing is constrained.
+
+        Source: Spencer 2004, eqs. (3.6), (3.7), section 3.1.1; at one state `sarrus.formulations.spike_indicator`.
+        """
+        return self._channels_of_singularity.spike_indicator
+
+    @property
+    def spike_acceleration(self) -> Array:
+        """Size of the term that belongs to σ, |uᵀȦv| / σ, at every sample (T,) [1/s²], in characteristic units.
+
+        It is the acceleration along the right singular vector of σ: large in a true spike. NaN where σ is below 1e-12
+        of the largest singular value, so that it is a ratio of roundings, unless Ȧv is zero; zero where nothing
+        is constrained.
+        """
+        return self._channels_of_singularity.spike_acceleration
+
+    @property
+    def _channels_of_singularity(self) -> SingularityChannels:
+        from sarrus.simulation.singularity_channels import (
+            channels_of,  # here: it brings CasADi, which reading a file does not need
+        )
+
+        return channels_of(self)
+
     def reactions(self, **options: Any) -> Any:
         """Return forces and couples in all joints along the run; options are those of `sarrus.reactions_along`."""
         return later("analysis.reactions_along", "reactions_along")(self, **options)
 
     # --- files -------------------------------------------------------------------------------------
 
-    def to_xarray(self) -> xr.Dataset:
-        """Return an `xarray.Dataset`: labelled dimensions, units, status and records as attributes."""
-        return storage.to_xarray(self)
+    def to_xarray(self, *, singularity: bool = False) -> xr.Dataset:
+        """Return an `xarray.Dataset`: labelled dimensions, units, status and records as attributes.
 
-    def save(self, path: str | Path) -> Path:
+        ``singularity`` adds `smallest_singular_value`, `spike_indicator` and `spike_acceleration`, by these names.
+        """
+        return storage.to_xarray(self, singularity)
+
+    def save(self, path: str | Path, *, singularity: bool = False) -> Path:
         """Write a NetCDF file (.nc), every number bit for bit; `load` and `xarray.open_dataset` read it.
 
+        ``singularity`` adds `smallest_singular_value`, `spike_indicator` and `spike_acceleration`, by these names.
         The file is there whole or not at all: on a full disk (`WriteError`, with the room that is missing) or after a
         kill an old file is as it was. Its last line is a checksum of all before it.
         """
-        return storage.save(self, path)
+        return storage.save(self, path, singularity)
 
     @classmethod
     def load(cls, path: str | Path, *, verify: bool = True) -> Trajectory:
@@ -132,15 +199,18 @@ class Trajectory(RecordedMotion):
         """
         return cls(**storage.load(path, verify))
 
-    def to_csv(self, path: str | Path) -> Path:
-        """Write a .csv file, a row per sample, in 17 digits; the header names each column with its unit."""
-        return storage.save_csv(self, path)
+    def to_csv(self, path: str | Path, *, singularity: bool = False) -> Path:
+        """Write a .csv file, a row per sample, in 17 digits; the header names each column with its unit.
+
+        ``singularity`` adds `smallest_singular_value`, `spike_indicator` and `spike_acceleration`.
+        """
+        return storage.save_csv(self, path, singularity)
 
     # --- pictures ----------------------------------------------------------------------------------
 
-    def plot(self, path: str | Path | None = None) -> Figure:
-        """Plot coordinates, energy, closure and condition over time; see `sarrus.plot.history`."""
-        return later("plotting.plot", "history")(self, path)
+    def plot(self, path: str | Path | None = None, **options: Any) -> Figure:
+        """Plot coordinates, energy, closure and condition over time; options are those of `sarrus.plot.history`."""
+        return later("plotting.plot", "history")(self, path, **options)
 
     def draw(self, path: str | Path | None = None, **options: Any) -> Figure:
         """Draw skeletons of the bodies at several times; options are those of `sarrus.plot.stroboscope`."""
