@@ -20,7 +20,7 @@ from sarrus.mechanism.document import from_json, to_json
 from sarrus.mechanism.rolling import HEIGHTS, ROLLING_ROWS
 from sarrus.plotting.contact_drawing import contact_marks
 from sarrus.viewer.drawing import Drawing
-from sarrus.viewer.force_arrows import forces_of
+from sarrus.viewer.loads import loads_of
 from sarrus.viewer.parts import TouchRod
 from test_multibody import along, derivative
 
@@ -387,10 +387,12 @@ def test_drawings_mark_where_it_touches(kind: str) -> None:
     marks = contact_marks(plan.mechanism, system, q[None], drawing.view)
     assert_allclose(marks.points[0, -1], drawing.view.project(touch.point), atol=1e-12)
     v = system.project_velocity(q, np.random.default_rng(4).standard_normal(system.nv))
-    found = system.forward_dynamics(q, v)
-    forces = forces_of(plan.mechanism, poses, found.multipliers, found.determined)
-    shown = dict(zip(forces.names, forces.determined + forces.undetermined))
+    found = sr.reactions(system, q, v, frame="joint")
+    forces = loads_of(found, names=["c0"])
     rows = dict(zip(system.constraint_names, found.multipliers))
-    for row in system.mechanism.rollings["c0"].row_names:
-        assert_allclose(np.linalg.norm(shown[row]), abs(rows[row]), atol=1e-10)
-    assert_allclose(shown["c0.n"], rows["c0.n"] * touch.normal, atol=1e-10)
+    push = sum(value for name, value in rows.items() if name in ("c0.n", "c0.n_rim"))
+    assert_allclose(forces.forces[0] @ touch.normal, push, atol=1e-10)
+    along = [rows[name] for name in plan.mechanism.rollings["c0"].row_names if not name.startswith("c0.n")]
+    if kind != "cone":
+        assert_allclose(np.linalg.norm(forces.forces[0]), np.linalg.norm([push, *along]), atol=1e-10)
+        assert_allclose(forces.points[0], touch.point, atol=1e-12)

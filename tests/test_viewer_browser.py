@@ -135,6 +135,45 @@ def test_joints_are_where_the_camera_and_the_kinematics_say(browser: Any) -> Non
                     assert max(red, green, blue) < 75, (name, value)
 
 
+def green(shot: np.ndarray) -> int:
+    """How many pixels have the colour of forces."""
+    return int(((shot[..., 1] > shot[..., 0] + 60) & (shot[..., 1] > shot[..., 2])).sum())
+
+
+def purple(shot: np.ndarray) -> int:
+    """How many pixels have the colour of couples."""
+    return int((shot[..., [0, 2]].min(axis=-1) > shot[..., 1] + 40).sum())
+
+
+@pytest.mark.slow
+def test_switches_show_forces_and_couples_with_a_table(browser: Any) -> None:
+    mechanism = sr.load(ROOT / "models" / "five_bar.xml")
+    with (
+        sr.view(mechanism, open_browser=False, port=8340) as viewer,
+        open_page(browser, viewer.url, 1100, 900) as (page, complaints),
+    ):
+        page.wait_for_selector('[data-sarrus="reactions"]', timeout=60000)
+
+        def table() -> str:
+            return page.inner_text('[data-sarrus="reactions"]')
+
+        wait_for(page, lambda: "tips" in table())
+        assert "left_elbow" not in table()
+        before = picture(page)
+        page.get_by_text("Which", exact=True).click()
+        page.get_by_role("button", name="All", exact=True).click()
+        wait_for(page, lambda: "left_elbow" in table())
+        for name, force, couple in viewer.forces.shown.described():  # type: ignore[union-attr]
+            assert name in table()
+            assert force in table()
+            assert couple in table()
+        assert green(before) > 0 == purple(before)
+        wait_for(page, lambda: green(picture(page)) > 2 * green(before) and purple(picture(page)) > 100)
+        page.get_by_role("button", name="None", exact=True).click()
+        wait_for(page, lambda: green(picture(page)) == purple(picture(page)) == 0)
+        assert complaints == []
+
+
 @pytest.mark.slow
 def test_a_run_plays_and_marks_its_passages(browser: Any) -> None:
     mechanism = sr.load(ROOT / "models" / "five_bar.xml")

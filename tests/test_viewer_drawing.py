@@ -15,12 +15,13 @@ from sarrus.mechanism.pose import Pose
 from sarrus.viewer import meshes
 from sarrus.viewer.camera import frame
 from sarrus.viewer.drawing import Drawing
-from sarrus.viewer.force_arrows import forces_of, forces_of_run
+from sarrus.viewer.force_arrows import Scale, arrow_meshes
+from sarrus.viewer.loads import CLOSURES, RunLoads, at_rest, chosen, loads_of
 from sarrus.viewer.parts import CLOSURE, HINGE
 from sarrus.viewer.plots import QUANTITIES, svg
 from sarrus.viewer.raster import Canvas, Triangles
 from sarrus.viewer.readout import read
-from sarrus.viewer.render import Renderer, arrow_solids
+from sarrus.viewer.render import Renderer
 from sarrus.viewer.subjects import subjects
 from sarrus.viewer.worker_thread import WorkerThread
 
@@ -55,6 +56,12 @@ def volume(mesh: meshes.Mesh) -> float:
         (meshes.capsule(0.5, 2.0), np.pi + np.pi / 6, 0.03),
         (meshes.cylinder(1.0, 2.0), 4 * np.pi, 0.01),
         (meshes.cone(1.0, 3.0), np.pi, 0.01),
+        (meshes.tube([[0, 0, 0], [0, 0, 1], [0, 0, 2]], 0.5, 40), 0.5 * np.pi, 0.01),
+        (
+            meshes.tube([[np.cos(a), np.sin(a), 0] for a in np.linspace(0, 4, 60)], 0.1, 40),
+            0.04 * np.pi,
+            0.01,
+        ),
         (meshes.box([1, 1, 1]).scaled([-1, 2, 1]), 16.0, 1e-12),
         (meshes.box([1, 1, 1]).placed(Pose.of((1, 2, 3), rpy=(1, 2, 3))), 8.0, 1e-12),
     ],
@@ -144,7 +151,7 @@ def test_the_force_at_the_tips_is_the_one_that_link_3_needs(run: sr.Trajectory) 
     assert system is not None
     drawing = Drawing(system, run.q)
     k = 300
-    forces = forces_of_run(drawing, run, k)
+    forces = RunLoads(drawing, run).at(k, names=chosen(system, CLOSURES))
     assert forces.names == ("tips",)
     np.testing.assert_array_equal(forces.undetermined, [[0, 0, 0]])
     positions, rotations = system.body_placements(run.q[k])
@@ -173,7 +180,7 @@ def test_shares_of_redundant_rows_are_kept_apart(five_bar: tuple[sr.System, np.n
     state = read(system, q)
     assert state.forces == ()
     assert len(state.redundant) == 6
-    forces = forces_of(mechanism, Drawing(system, q).poses(q), state.multipliers, state.determined)
+    forces = loads_of(at_rest(system, q, held=False).found, names=chosen(system, CLOSURES))
     assert np.abs(forces.determined).max() == 0.0
     alone = read(*five_bar)
     np.testing.assert_allclose(forces.undetermined.sum(axis=0), alone.multipliers, atol=1e-9)
@@ -239,8 +246,8 @@ def test_joints_are_at_their_pixels_in_a_picture(five_bar: tuple[sr.System, np.n
 def test_an_arrow_is_as_long_as_its_force(run: sr.Trajectory) -> None:
     assert run.system is not None
     drawing = Drawing(run.system, run.q)
-    forces = forces_of_run(drawing, run, 100)
-    (arrow,) = arrow_solids(forces, 0.1, 0.01)
+    forces = RunLoads(drawing, run).at(100, names=chosen(run.system, CLOSURES))
+    ((arrow, _),) = arrow_meshes(forces, Scale(0.1, 0.1), 0.01)
     force = forces.determined[0]
     along = (arrow.vertices - forces.points[0]) @ (force / np.linalg.norm(force))
     assert along.max() == pytest.approx(0.1 * np.linalg.norm(force), rel=1e-9)
@@ -254,7 +261,7 @@ def test_arrows_of_friction_begin_where_a_ball_touches() -> None:
     mechanism.add_contact("floor", "ball", radius=0.1, friction="coulomb", friction_coefficient=0.5)
     system = sr.System(mechanism)
     motion = sr.simulate(system, system.neutral(), duration=0.1, dt=1e-3, error_estimate=False)
-    forces = forces_of_run(Drawing(system, motion.q), motion, 50)
+    forces = RunLoads(Drawing(system, motion.q), motion).at(50)
     assert forces.names == ("floor",)
     np.testing.assert_allclose(forces.points, [[motion.q[50, 0], 0.0, 0.0]], atol=1e-12)
     np.testing.assert_allclose(forces.determined, [[-2.0 * 2.0 * 2.0 / 7.0, 0.0, 18.0]], rtol=1e-9)

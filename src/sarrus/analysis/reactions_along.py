@@ -196,9 +196,6 @@ def reactions_along(
         raise ArgumentError(
             f"trajectory {trajectory.name!r}: no mechanism is known that has joints", element="mechanism"
         )
-    if trajectory.parameters:
-        system = system.with_parameters(trajectory.parameters)
-    found = connections_of(system)
     if system.touching_geometries and len(trajectory.meetings.table):
         name = system.touching_geometries[0]
         raise ArgumentError(
@@ -207,81 +204,120 @@ def reactions_along(
             "closed_form=True, have them",
             element=name,
         )
-    shared = sharing(system, found, stiffness)
-    rows = rows_of(trajectory, system)
-    loads = evaluated(system, rows)
-    seen = viewpoint(system, found, loads, frame, points)
-    wrench, multipliers, determined, settled = _shared(system, trajectory, shared, loads, seen, rows)
-    left_out = _left_out(system, trajectory)
-    wrench[left_out] = np.nan
-    full, carried = seen.of(wrench), seen.of(bearing(found, wrench))
-    return ReactionsAlong(
-        name=trajectory.name,
-        names=tuple(one.label for one in found),
-        t=trajectory.t,
-        force=read_only(full[..., :3].copy()),
-        couple=read_only(full[..., 3:].copy()),
-        bearing_force=read_only(carried[..., :3].copy()),
-        bearing_couple=read_only(carried[..., 3:].copy()),
-        determined=determined,
-        settled=settled,
-        points=read_only(seen.point.copy()),
-        axes=read_only(seen.axes.copy()),
-        frame=frame,
-        multipliers=read_only(multipliers),
-        left_out=left_out,
-        constraint_names=tuple(system.constraint_names),
-        status=trajectory.status,
-        connections=found,
-        length=shared.length,
-    )
+    run = RunReactions(trajectory, system, frame=frame, points=points, stiffness=stiffness)
+    return run.at(np.arange(len(trajectory.t)))
+
+
+class RunReactions:
+    """The reactions of a run at some of its samples, as `reactions_along` has them at all.
+
+    ``system`` is the one that moved, or a copy of it. Forces between geometries without closed form are not looked at:
+    where they push, loads of closures and other contacts are right, and those of joints of the tree lack them.
+    """
+
+    def __init__(
+        self,
+        trajectory: Trajectory,
+        system: System,
+        *,
+        frame: str = "world",
+        points: Mapping[str, ArrayLike] | None = None,
+        stiffness: Stiffness | None = None,
+    ) -> None:
+        self.run, self.frame, self.places = trajectory, frame, points
+        self.system = system.with_parameters(trajectory.parameters) if trajectory.parameters else system
+        self.connections = connections_of(self.system)
+        self._sharing = sharing(self.system, self.connections, stiffness)
+        self._rows = rows_of(trajectory, self.system)
+
+    def at(self, samples: Sequence[int] | NDArray[np.int64]) -> ReactionsAlong:
+        """Return the reactions at samples, by their numbers from the start."""
+        run, system, found = self.run, self.system, self.connections
+        samples = np.asarray(samples, dtype=int)
+        rows = self._rows[samples]
+        loads = evaluated(system, rows)
+        seen = viewpoint(system, found, loads, self.frame, self.places)
+        wrench, multipliers, determined, settled = _shared(
+            system, run, self._sharing, loads, seen, rows, samples
+        )
+        left_out = _left_out(system, run, samples)
+        wrench[left_out] = np.nan
+        full, carried = seen.of(wrench), seen.of(bearing(found, wrench))
+        return ReactionsAlong(
+            name=run.name,
+            names=tuple(one.label for one in found),
+            t=read_only(run.t[samples].copy()),
+            force=read_only(full[..., :3].copy()),
+            couple=read_only(full[..., 3:].copy()),
+            bearing_force=read_only(carried[..., :3].copy()),
+            bearing_couple=read_only(carried[..., 3:].copy()),
+            determined=determined,
+            settled=settled,
+            points=read_only(seen.point.copy()),
+            axes=read_only(seen.axes.copy()),
+            frame=self.frame,
+            multipliers=read_only(multipliers),
+            left_out=left_out,
+            constraint_names=tuple(system.constraint_names),
+            status=run.status,
+            connections=found,
+            length=self._sharing.length,
+        )
 
 
 def _shared(
-    system: System, run: Trajectory, shared: Sharing, loads: Loads, seen: Viewpoint, rows: Array
+    system: System,
+    run: Trajectory,
+    shared: Sharing,
+    loads: Loads,
+    seen: Viewpoint,
+    rows: Array,
+    samples: NDArray[np.int64],
 ) -> tuple[Array, Array, NDArray[np.bool_], NDArray[np.bool_]]:
     """Return wrenches (T, n, 6) along own axes as they are shared, λ, and what of them is determined and settled."""
-    wrench, multipliers = loads.wrench.copy(), run.multipliers.copy()
+    wrench, multipliers = loads.wrench.copy(), run.multipliers[samples]
     determined = np.ones(wrench.shape, dtype=bool)
     settled = np.ones(wrench.shape, dtype=bool)
     touched = bool(touching_of(system)) and run.contact_forces.shape[1] > 0
     comes = bool(active(system))
     size = system.parts.tau.stop
-    for k in range(len(rows)):
+    for place, k in enumerate(samples.tolist()):
         acts = touched and bool(np.any(run.contact_forces[k] != 0.0))
         if run.rank[k] == system.nc and not acts and not shared.loose.any():
             continue
         own = as_in_run(system, run, k) if comes else system
-        x, t = rows[k, :size], float(run.t[k])
+        x, t = rows[place, :size], float(run.t[k])
         if comes:
             x = own.pack(run.q[k], run.v[k], run.u[k], t)
         ways = _ways(own, run, k) if acts else None
         here = replace(
             loads,
-            wrench=loads.wrench[k : k + 1],
-            point=loads.point[k : k + 1],
-            axes=loads.axes[k : k + 1],
+            wrench=loads.wrench[place : place + 1],
+            point=loads.point[place : place + 1],
+            axes=loads.axes[place : place + 1],
         )
-        view = Viewpoint(seen.axes[k : k + 1], seen.point[k : k + 1], here)
+        view = Viewpoint(seen.axes[place : place + 1], seen.point[place : place + 1], here)
         when = f" at t = {t:g} s"
         load = shared_load(own, shared, here, view, x, run.multipliers[k], int(run.rank[k]), ways, when)
-        wrench[k], multipliers[k] = load.wrench, load.multipliers
-        determined[k], settled[k] = load.determined, load.settled
+        wrench[place], multipliers[place] = load.wrench, load.multipliers
+        determined[place], settled[place] = load.determined, load.settled
     determined.flags.writeable = settled.flags.writeable = False
     return wrench, multipliers, determined, settled
 
 
-def _left_out(system: System, run: Trajectory) -> NDArray[np.bool_]:
-    """Return at which samples (T,) forces of contacts are means that do not go with the recorded acceleration."""
-    found = np.zeros(len(run.t), dtype=bool)
-    for k in np.flatnonzero(run.contact_forces.any(axis=1)) if run.mean_contacts else ():
+def _left_out(system: System, run: Trajectory, samples: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Return at which samples forces of contacts are means that do not go with the recorded acceleration."""
+    found = np.zeros(len(samples), dtype=bool)
+    pushing = run.contact_forces[samples].any(axis=1)
+    for place in np.flatnonzero(pushing) if run.mean_contacts else ():
+        k = int(samples[place])
         q, v, u, a, t = run.q[k], run.v[k], run.u[k], run.a[k], float(run.t[k])
         needed = system.mass_matrix(q, t) @ a + system.bias_force(q, v, t)
         given = system.passive_force(q, v, t) + system.input_force(q, v, u, t)
         given = given + system.constraint_jacobian(q, v, t).T @ run.multipliers[k]
         pushed = touch_rows(system, q, v, t).rows.T @ run.contact_forces[k]
         size = np.abs(needed) + np.abs(given) + np.abs(pushed)
-        found[k] = np.abs(needed - given - pushed).max() > _ASIDE * size.max()
+        found[place] = np.abs(needed - given - pushed).max() > _ASIDE * size.max()
     return found
 
 

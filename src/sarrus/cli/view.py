@@ -39,22 +39,32 @@ def view(
     fps: Annotated[float, typer.Option(help="Pictures per second of film.")] = 25.0,
     speed: Annotated[float, typer.Option(help="Seconds of motion per second of film.")] = 1.0,
     forces: Annotated[
-        bool, typer.Option("--forces", help="Draw closure and contact forces in files.")
+        bool, typer.Option("--forces", help="Draw loads of closures and contacts in files.")
     ] = False,
+    reactions: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Draw loads of a joint, closure or contact in files, or of 'all'. May be repeated."
+        ),
+    ] = None,
+    numbers: Annotated[bool, typer.Option("--numbers", help="Write the sizes of loads beside them.")] = False,
 ) -> None:
     """Show a model, or runs that were saved with --output, in the browser. With --html, --png, --gif or --mp4
     write files instead, without a display. Needs the extra: pip install 'sarrus\\[view]'.
     """
     from sarrus.cli.tables import console, print_written
+    from sarrus.viewer.loads import ALL
     from sarrus.viewer.render import render
     from sarrus.viewer.server import view as open_viewer
 
     files = ((html, ".html"), (png, ".png"), (gif, ".gif"), (mp4, ".mp4"))
     wanted = checked_outputs(*((path, (suffix,), render) for path, suffix in files))
     shown, start = _shown(what, keyframe, set_ or [], assemble, reading)
+    named = [name for name in reactions or [] if name != ALL]
+    drawn = ALL if reactions and len(named) < len(reactions) else named or forces
     for path, write in wanted:
         when = time if path.suffix == ".png" else None
-        write(shown, path, t=when, fps=fps, speed=speed, forces=forces, **start)
+        write(shown, path, t=when, fps=fps, speed=speed, forces=drawn, numbers=numbers, **start)
         print_written(path)
     if wanted:
         return

@@ -101,7 +101,7 @@ def _save(
     """
     skeleton = build_skeleton(mechanism)
     placed = skeleton.place(system, q, t)
-    view = choose_view(placed, plane, mechanism.gravity)
+    view = choose_view(skeleton.own(placed), plane, mechanism.gravity)
     paper = view.project(placed)
     marks = contact_marks(mechanism, system, q, view, t)
 

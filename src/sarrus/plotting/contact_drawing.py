@@ -21,7 +21,7 @@ from sarrus.mechanism.mechanism import Mechanism
 from sarrus.mechanism.rolling import Rolling
 from sarrus.plotting.picture_plane import View
 from sarrus.plotting.rolling_drawing import places_of
-from sarrus.plotting.skeleton import build_skeleton, placements
+from sarrus.plotting.skeleton import Skeleton, build_skeleton, placements
 from sarrus.plotting.style import FAINT, INK, colour
 
 if TYPE_CHECKING:
@@ -65,12 +65,19 @@ def contact_marks(
     mechanism: Mechanism, system: System, q: Array, view: View, t: Array | None = None
 ) -> ContactMarks:
     """Return the marks for configurations q (frames, nq) at times t, in proportion to the mechanism."""
-    size = max(float(np.ptp(build_skeleton(mechanism).place(system, q[:1])[0], axis=0).max()), 1e-3)
+    return marks_at(mechanism, build_skeleton(mechanism), *placements(system, q, t), view)
+
+
+def marks_at(
+    mechanism: Mechanism, skeleton: Skeleton, positions: Array, rotations: Array, view: View
+) -> ContactMarks:
+    """Return the marks at poses of the bodies and the ground (frames, bodies + 1, 3), (…, 3, 3)."""
+    size = max(float(np.ptp(skeleton.own(skeleton.at(positions[:1], rotations[:1]))[0], axis=0).max()), 1e-3)
+    count = len(positions)
     contacts: list[Contact | Rolling] = [*mechanism.contacts.values(), *mechanism.rollings.values()]
     index = mechanism.body_numbers
-    positions, rotations = placements(system, q, t)
-    points = np.empty((len(q), len(contacts), 3))
-    seen = np.empty((len(q), len(contacts), 3))  # from the plane's origin, in axes of the ground
+    points = np.empty((count, len(contacts), 3))
+    seen = np.empty((count, len(contacts), 3))  # from the plane's origin, in axes of the ground
     for k, contact in enumerate(contacts):
         body, ground = index[contact.body], index[contact.ground]
         if isinstance(contact, Rolling):
@@ -86,11 +93,11 @@ def contact_marks(
     numbered = list(enumerate(mechanism.contacts.values()))
     coned = [(k, contact) for k, contact in numbered if contact.friction_coefficient]
     rough = [k for k, _ in coned]
-    cones = np.empty((len(q), len(rough), 1 + len(_RIM), 3))
+    cones = np.empty((count, len(rough), 1 + len(_RIM), 3))
     for place, (k, contact) in enumerate(coned):
         turned = rotations[:, index[contact.ground]] @ _cone(contact, _SLANT * size).T
         cones[:, place] = points[:, k, None] + turned.swapaxes(1, 2)
-    lines = [np.empty((len(q), 0, 2, 3))]
+    lines = [np.empty((count, 0, 2, 3))]
     firsts = np.array(first_on_planes(contacts))
     for first in np.unique(firsts):
         ground, group = index[contacts[first].ground], np.flatnonzero(firsts == first)

@@ -43,7 +43,7 @@ def coupler_curve(
     configurations = np.concatenate([found.curve.q[::every], found.curve.q[[pose]]])
     placed = skeleton.place(system, configurations, np.full(len(configurations), t))
     traced = found.points[::every, None]
-    seen = np.concatenate([placed[: len(traced)], traced], axis=1)
+    seen = np.concatenate([skeleton.own(placed)[: len(traced)], traced], axis=1)
     view = choose_view(seen, plane, mechanism.gravity)
     line = view.project(found.points)
     shown = view.project(placed[-1])

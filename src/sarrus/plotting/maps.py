@@ -292,9 +292,8 @@ def _draw_mechanism(axes: Axes, found: SingularityMap, mode: int) -> None:
         return
     everywhere = found.q[mode][found.status[mode] == found.REACHED]
     some = everywhere[:: max(1, len(everywhere) // 60)]
-    view = choose_view(
-        skeleton.place(system, some, np.full(len(some), found.t)), None, system.current_mechanism().gravity
-    )
+    seen = skeleton.own(skeleton.place(system, some, np.full(len(some), found.t)))
+    view = choose_view(seen, None, system.current_mechanism().gravity)
     pose = view.project(placed[0])
     inset = axes.inset_axes((*_free_corner(found.status[mode] == found.REACHED), _INSET, _INSET), zorder=6)
     draw_pose(inset, skeleton, pose, alpha=1.0, strong=False)

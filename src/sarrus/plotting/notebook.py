@@ -6,14 +6,11 @@ from base64 import b64encode
 from io import BytesIO
 from typing import TYPE_CHECKING
 
-import numpy as np
 from matplotlib.figure import Figure
 
 from sarrus.base.notebook import heading, table
 from sarrus.mechanism.mechanism import Mechanism
-from sarrus.plotting.picture_plane import choose_view
-from sarrus.plotting.skeleton import build_skeleton
-from sarrus.plotting.stroboscope import caption, draw_ground, draw_pose, picture_axes
+from sarrus.plotting.mechanism_drawing import mechanism as drawing
 
 if TYPE_CHECKING:
     from sarrus.simulation.trajectory import Trajectory
@@ -39,8 +36,9 @@ def mechanism_html(mechanism: Mechanism) -> str:
         (g.name, g.kind, "", ", ".join(c for c, _ in g.approach)) for g in mechanism.gearings.values()
     ]
     head = ("name", "kind", "from", "to")
-    parts = [heading(repr(mechanism)), picture(_reference_drawing(mechanism))]
-    return "".join([*parts, table(head, [*joints, *closures, *couplings, *gearings, *rolling, *contacts])])
+    shown = [picture(drawing(mechanism))] if mechanism.bodies else []
+    kinds = [*joints, *closures, *couplings, *gearings, *rolling, *contacts]
+    return "".join([heading(repr(mechanism)), *shown, table(head, kinds)])
 
 
 def trajectory_html(trajectory: Trajectory) -> str:
@@ -56,24 +54,3 @@ def picture(figure: Figure) -> str:
     buffer = BytesIO()
     figure.savefig(buffer, format="png", dpi=_RESOLUTION)
     return f'<img alt="" src="data:image/png;base64,{b64encode(buffer.getvalue()).decode("ascii")}">'
-
-
-def _reference_drawing(mechanism: Mechanism) -> Figure:
-    """Draw the skeleton with all coordinates at their reference; nothing is compiled for it."""
-    skeleton = build_skeleton(mechanism)
-    poses = [
-        *(mechanism.reference_pose(name) for name in mechanism.bodies),
-        mechanism.reference_pose("world"),
-    ]
-    placed = np.array([poses[body].apply(point) for body, point in zip(skeleton.bodies, skeleton.points)])
-    placed = placed.reshape(-1, 3)
-    extent = np.ptp(placed, axis=0) if len(placed) else np.zeros(3)
-    flat = [axis for axis in (1, 2, 0) if extent[axis] <= 1e-9 * extent.max()]
-    plane = {1: "xz", 2: "xy", 0: "yz"}[flat[0]] if flat else "3d"
-    view = choose_view(placed[None], plane, mechanism.gravity)
-    points = view.project(placed)
-    figure, axes = picture_axes(points[None], view)
-    draw_pose(axes, skeleton, points, alpha=1.0, strong=True)
-    draw_ground(axes, skeleton, points)
-    caption(axes, mechanism.name, "reference pose")
-    return figure

@@ -1,9 +1,10 @@
 """Pictures of results with Matplotlib: what `sarrus.plot` is.
 
-Of a trajectory `history` (over time), `stroboscope` (skeletons at several times) and `animation` (GIF); of its energy
-balance `energy_shares` and `motor_diagram`; of a linear model `vibration_mode` (GIF); of a comparison `comparison`; of
-reactions `reactions` (arrows), `reaction_history` and `hodograph`; of linkages `coupler_curve`, `transmission_angle`,
-`workspace`, `singularity_locus`, `singularity_map` and `clearance` (to singular configurations). In 3-D: `sarrus.view`,
+Of a mechanism in one pose `mechanism`, every element with its symbol. Of a trajectory `history` (over time),
+`stroboscope` (skeletons at several times) and `animation` (GIF); of its energy balance `energy_shares` and
+`motor_diagram`; of a linear model `vibration_mode` (GIF); of a comparison `comparison`; of reactions `reactions`
+(arrows), `reaction_history` and `hodograph`; of linkages `coupler_curve`, `transmission_angle`, `workspace`,
+`singularity_locus`, `singularity_map` and `clearance` (to singular configurations). In 3-D: `sarrus.view`,
 `sarrus.render`.
 """
 
@@ -13,6 +14,7 @@ from sarrus.plotting.curves import clearance, coupler_curve, transmission_angle
 from sarrus.plotting.energy import energy_shares, motor_diagram
 from sarrus.plotting.history import history
 from sarrus.plotting.maps import singularity_map
+from sarrus.plotting.mechanism_drawing import mechanism
 from sarrus.plotting.reactions import hodograph, reaction_history, reactions
 from sarrus.plotting.regions import singularity_locus, workspace
 from sarrus.plotting.stroboscope import stroboscope
@@ -25,6 +27,7 @@ __all__ = [
     "energy_shares",
     "history",
     "hodograph",
+    "mechanism",
     "motor_diagram",
     "reaction_history",
     "reactions",

@@ -7,30 +7,37 @@ from pathlib import Path
 
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.text import Text
+from matplotlib.transforms import Bbox
 
 from sarrus.analysis.reaction_table import floors
 from sarrus.analysis.reactions import Reactions
 from sarrus.analysis.reactions_along import ReactionsAlong, names_of
+from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError, check_known
+from sarrus.plotting.glyphs import turning_arrow
 from sarrus.plotting.picture_plane import PLANES, choose_view, spanned
 from sarrus.plotting.skeleton import build_skeleton
 from sarrus.plotting.stroboscope import caption, draw_ground, draw_pose, picture_axes
-from sarrus.plotting.style import FAINT, INK, WARNING, colour, dress, new_figure, save_figure
+from sarrus.plotting.style import COUPLE, FAINT, INK, WARNING, colour, dress, new_figure, save_figure
 from sarrus.plotting.text import legend, literal, title
 from sarrus.plotting.time_panels import finish, time_panels
 
 _LONGEST = 0.35  # arrow of the largest force, in sizes of the mechanism
+_WIDEST = 0.11  # radius of the arrow of the largest couple, likewise
+_LIGHT = 0.05  # part of the largest force, at the length κ, up to which couples have smaller arrows
+_FINEST = 0.05  # couples below this part of the largest one have no arrow
 _NONE = 1e-9  # forces below this part of the largest one have no arrow
 _MOST = 12  # names in a legend
 _ROOM = 0.1  # of the width, for the names of arrows
 
 
 def reactions(found: Reactions, path: str | Path | None = None, *, plane: str | None = None) -> Figure:
-    """Draw the bodies with the forces that joints exert on children and closures on bodies 2, at their points.
+    """Draw the bodies with forces and couples that joints exert on children and closures on bodies 2, at their points.
 
-    Dashed arrows are not determined in the plane of the picture: one share of many. Couples have no arrows. ``plane``
-    is "xy", "xz", "yz" or "3d", by default that in which all points lie; ``path`` also saves the figure (.png, .pdf,
-    .svg).
+    Couples are arrows around their axis, with radii in proportion. Dashed arrows are not determined, of forces in the
+    plane of the picture: one share of many. ``plane`` is "xy", "xz", "yz" or "3d", by default that in which all points
+    lie; ``path`` also saves the figure (.png, .pdf, .svg).
     """
     system = found.system
     mechanism = system.current_mechanism()
@@ -38,39 +45,87 @@ def reactions(found: Reactions, path: str | Path | None = None, *, plane: str | 
     placed = skeleton.place(system, found.q[None], np.array([found.t]))
     forces = np.einsum("nji,nj->ni", found.axes, found.force)
     sizes = np.sqrt((forces**2).sum(axis=1))
-    every = np.concatenate([placed[0], found.points])
+    bodies = skeleton.own(placed)[0]
+    every = np.concatenate([bodies, found.points])
     extent = float(np.ptp(every, axis=0).max())
     scale = (
         _LONGEST * (extent if extent > 0.0 else 1.0) / sizes.max() if sizes.max(initial=0.0) > 0.0 else 0.0
     )
     tips = found.points + scale * forces
-    view = choose_view(spanned(np.concatenate([placed[0], tips])), plane, mechanism.gravity)
+    view = choose_view(spanned(np.concatenate([bodies, tips])), plane, mechanism.gravity)
     pose, starts, ends = (view.project(part) for part in (placed[0], found.points, tips))
-    figure, axes = picture_axes(np.concatenate([pose, starts, ends])[None], view)
+    couples, turning = _couples(found, extent, sizes.max(initial=0.0))
+    arcs = [view.project(line) for lines in turning.values() for line in lines]
+    figure, axes = picture_axes(np.concatenate([pose, starts, ends, *arcs])[None], view)
     low, high = axes.get_xlim()
     axes.set_xlim(low - _ROOM * (high - low), high + _ROOM * (high - low))
     seen = np.abs(np.stack([view.right, view.up]) @ np.swapaxes(found.axes, 1, 2)).max(axis=1) > _NONE
     draw_pose(axes, skeleton, pose, alpha=0.55, strong=True)
     draw_ground(axes, skeleton, pose)
-    loose = False
+    loose, notes = False, []
     for k, (start, end) in enumerate(zip(starts, ends)):
-        if sizes[k] <= _NONE * sizes.max():
+        words = []
+        if k in turning:
+            sure = bool(
+                found.settled[k, 3:][np.abs(found.couple[k]) > _NONE * np.linalg.norm(couples[k])].all()
+            )
+            loose |= not sure
+            for line in turning[k]:
+                (drawn,) = axes.plot(
+                    *view.project(line).T, color=COUPLE if sure else FAINT, linewidth=1.6, zorder=6
+                )
+                drawn.set_linestyle("-" if sure else (0, (4, 2)))
+            words.append(f"{np.linalg.norm(couples[k]):.3g} N m")
+        pushes = sizes[k] > _NONE * sizes.max()
+        if not pushes and not words:
             continue
         sure = found.settled[k, :3][seen[k]].all()
-        loose |= not sure
+        loose |= pushes and not sure
         style = {"arrowstyle": "-|>", "linewidth": 1.6, "shrinkA": 0, "shrinkB": 0, "mutation_scale": 12}
         style |= {"color": WARNING if sure else FAINT, "linestyle": "-" if sure else (0, (4, 2))}
-        axes.annotate("", end, start, arrowprops=style, zorder=6)
-        text = f"{found.names[k]} {sizes[k]:.3g} N"
+        if pushes:
+            axes.annotate("", end, start, arrowprops=style, zorder=6)
+            words.insert(0, f"{sizes[k]:.3g} N")
+        text = f"{found.names[k]} {', '.join(words)}"
         away = end - start
         note = axes.annotate(
             "", end, (4 if away[0] >= 0 else -4, 3 if away[1] >= 0 else -3), textcoords="offset points", size=8,
             color=INK, ha="left" if away[0] >= 0 else "right", va="bottom" if away[1] >= 0 else "top", zorder=7,
         )  # fmt: skip
-        literal(note, text)
+        notes.append(literal(note, text))
+    _part(figure, notes)
     dashed = "; dashed: one share of many" if loose else ""
-    caption(axes, found.name, f"forces on the child, on body 2 of closures, t = {found.t:.3g} s{dashed}")
+    caption(axes, found.name, f"loads on the child, on body 2 of closures, t = {found.t:.3g} s{dashed}")
     return save_figure(figure, path)
+
+
+def _part(figure: Figure, notes: list[Text]) -> None:
+    """Move notes down past those that they would cover."""
+    figure.draw_without_rendering()
+    taken: list[Bbox] = []
+    for note in notes:
+        box = note.get_window_extent()
+        for _ in taken:
+            covered = [other for other in taken if box.overlaps(other)]
+            if not covered:
+                break
+            box = box.translated(0.0, min(other.y0 for other in covered) - box.y1 - 1.0)
+        down = (box.y0 - note.get_window_extent().y0) * 72.0 / figure.dpi
+        note.set_position((note.get_position()[0], note.get_position()[1] + down))
+        taken.append(box)
+
+
+def _couples(found: Reactions, extent: float, largest: float) -> tuple[Array, dict[int, list[Array]]]:
+    """Return the couples (n, 3) in the world, and the lines of the arrows of those that have one."""
+    couples = np.einsum("nji,nj->ni", found.axes, found.couple)
+    sizes = np.sqrt((couples**2).sum(axis=1))
+    typical = max(float(sizes.max(initial=0.0)), _LIGHT * largest * found.length)
+    least = max(floors(found.force, found.couple, found.length)[3], _FINEST * typical)
+    return couples, {
+        k: turning_arrow(point, couple / size, _WIDEST * extent * float(size) / typical)
+        for k, (point, couple, size) in enumerate(zip(found.points, couples, sizes))
+        if size > least
+    }
 
 
 def reaction_history(

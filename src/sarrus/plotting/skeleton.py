@@ -13,12 +13,15 @@ from sarrus.base.errors import ArgumentError
 from sarrus.mechanism.elements import WORLD
 from sarrus.mechanism.mechanism import Mechanism
 from sarrus.mechanism.tendons import segments
+from sarrus.plotting.element_symbols import symbols_of
 from sarrus.plotting.rolling_drawing import rim
+from sarrus.plotting.symbols import Symbols
 
 if TYPE_CHECKING:
     from sarrus.dynamics.system import System
     from sarrus.simulation.trajectory import Trajectory
 
+_SLIDING = ("prismatic", "cylindrical", "planar")
 _SAME = 1e-9  # points of one body closer than this are one [m]
 
 
@@ -32,7 +35,8 @@ class Skeleton:
     points : coordinates of each point in the axes of its body (n, 3) [m].
     outlines : for each body, the points that its outline joins.
     hinges, sliders, pivots : points at joints and closures; at prismatic joints; at joints on the ground.
-    rods : pairs of points joined by a massless rod, a spring, a damper or a sliding joint between two bodies.
+    rods : pairs of points joined by a sliding joint between two bodies.
+    symbols : what is drawn of all other elements: springs, gears, motors, tendons, …
     """
 
     bodies: np.ndarray
@@ -42,12 +46,25 @@ class Skeleton:
     sliders: tuple[int, ...]
     pivots: tuple[int, ...]
     rods: tuple[tuple[int, int], ...]
+    symbols: Symbols
 
     def place(self, system: System, q: Array, t: Array | None = None) -> Array:
-        """Return the points in world axes at each row of q and entry of t: (frames, n, 3) [m]."""
-        positions, rotations = placements(system, q, t)
+        """Return the points in world axes at each row of q and entry of t, then those of symbols (frames, m, 3) [m].
+
+        The first ``len(points)`` are those of the bodies, which say where and how large the mechanism is.
+        """
+        return self.at(*placements(system, q, t))
+
+    def at(self, positions: Array, rotations: Array) -> Array:
+        """Return the same at poses of the bodies and the ground (frames, bodies + 1, 3), (…, 3, 3)."""
         turned = np.einsum("fnij,nj->fni", rotations[:, self.bodies], self.points)
-        return positions[:, self.bodies] + turned
+        return np.concatenate(
+            [positions[:, self.bodies] + turned, self.symbols.place(positions, rotations)], axis=1
+        )
+
+    def own(self, placed: Array) -> Array:
+        """Return of placed points (frames, m, 3) those of the bodies."""
+        return placed[:, : len(self.points)]
 
 
 def placements(system: System, q: Array, t: Array | None = None) -> tuple[Array, Array]:
@@ -134,23 +151,26 @@ def build_skeleton(mechanism: Mechanism) -> Skeleton:
                 pivots.add(base)
             elif joint.slides and body.parent != WORLD:
                 rods.append((base, own))  # a cylinder: its two halves have no point in common
-        if not body.joints and body.parent != WORLD:
-            build.add(body.parent, body.placement.position)
+        if not body.joints:
+            base = build.add(body.parent, body.placement.position)
             build.add(body.name, np.zeros(3))
+            if body.parent == WORLD:
+                pivots.add(base)
     for closure in mechanism.closures.values():
         ends = (
             build.add(closure.body1, closure.pose1.position),
             build.add(closure.body2, closure.pose2.position),
         )
-        hinges.update(end for end in ends if build.bodies[end] >= 0)
+        marks = sliders if closure.kind in _SLIDING else hinges
+        marks.update(end for end in ends if build.bodies[end] >= 0)
         pivots.update(end for end in ends if build.bodies[end] < 0)
-        if closure.kind == "distance":
-            rods.append(ends)
-    rods += [(build.add(s.body1, s.point1), build.add(s.body2, s.point2)) for s in mechanism.springs.values()]
+    for spring in mechanism.springs.values():
+        build.add(spring.body1, spring.point1)
+        build.add(spring.body2, spring.point2)
     for tendon in mechanism.tendons.values():
         for stretch in segments(tendon.path) if tendon.spatial else ():
-            start, end = stretch.start, stretch.end
-            rods.append((build.add(start.body, start.point), build.add(end.body, end.point)))
+            for end in (stretch.start, stretch.end):
+                build.add(end.body, end.point)
     for contact in mechanism.contacts.values():
         if contact.body != WORLD:
             build.add(contact.body, contact.point)
@@ -166,12 +186,23 @@ def build_skeleton(mechanism: Mechanism) -> Skeleton:
             com = build.add(body.name, body.com)
             own_points = sorted({*own_points, com})
         outlines.append(tuple(own_points))
+    numbers, points = np.array(build.bodies, dtype=int), np.array(build.points).reshape(-1, 3)
     return Skeleton(
-        bodies=np.array(build.bodies, dtype=int),
-        points=np.array(build.points).reshape(-1, 3),
+        bodies=numbers,
+        points=points,
         outlines=tuple(outlines),
         hinges=tuple(sorted(hinges)),
         sliders=tuple(sorted(sliders)),
         pivots=tuple(sorted(pivots)),
         rods=tuple(rods),
+        symbols=symbols_of(mechanism, _size(mechanism, numbers, points, outlines)),
     )
+
+
+def _size(mechanism: Mechanism, numbers: np.ndarray, points: Array, outlines: list[tuple[int, ...]]) -> float:
+    """Return how large a mechanism is: in its reference pose, or its largest body [m]."""
+    poses = [mechanism.reference_pose(name) for name in (*mechanism.bodies, WORLD)]
+    placed = [poses[number].apply(point) for number, point in zip(numbers, points)]
+    extents = [np.ptp(points[list(outline)], axis=0).max() for outline in outlines if outline]
+    whole = np.ptp(np.array(placed), axis=0).max() if placed else 0.0
+    return max(float(max([whole, *extents], default=0.0)), 1e-3)

@@ -16,9 +16,11 @@ from numpy.typing import ArrayLike
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError
 from sarrus.plotting.contact_drawing import contact_marks, draw_contacts
+from sarrus.plotting.glyphs import profile
 from sarrus.plotting.picture_plane import View, choose_view
 from sarrus.plotting.skeleton import Skeleton, build_skeleton, drawn_system
 from sarrus.plotting.style import FAINT, INK, colour, dress, new_figure, save_figure
+from sarrus.plotting.symbols import STYLES, WIDTH
 from sarrus.plotting.text import literal, title
 
 if TYPE_CHECKING:
@@ -55,7 +57,7 @@ def stroboscope(
     skeleton = build_skeleton(mechanism)
     dense = np.linspace(times[0], times[-1], _TRACE_SAMPLES) if len(times) > 1 else times
     traced = skeleton.place(system, trajectory.at(dense), dense)
-    view = choose_view(traced, plane, mechanism.gravity)
+    view = choose_view(skeleton.own(traced), plane, mechanism.gravity)
     posed = skeleton.place(system, trajectory.at(times), times)
     traces, poses = view.project(traced), view.project(posed)
     marks = contact_marks(mechanism, system, trajectory.at(dense), view, dense)
@@ -132,22 +134,50 @@ def draw_pose(axes: Axes, skeleton: Skeleton, pose: Array, *, alpha: float, stro
             artists += axes.plot(
                 [], [], marker, markersize=size, color="white", markeredgecolor=INK, zorder=4
             )
-    move_pose(artists, skeleton, pose)
+    for style in _symbols(skeleton, pose, strong=strong):
+        shade, pattern = STYLES[style]
+        above = 4.5 if strong else 2.0
+        artists += axes.plot([], [], color=shade, alpha=alpha, linewidth=1.1, linestyle=pattern, zorder=above)
+    move_pose(artists, skeleton, pose, strong=strong)
     return artists
 
 
-def move_pose(artists: list, skeleton: Skeleton, pose: Array) -> None:
+def move_pose(artists: list, skeleton: Skeleton, pose: Array, *, strong: bool = True) -> None:
     """Move the artists of `draw_pose` to another pose."""
     places = []
     for outline in skeleton.outlines:
         line = pose[list(outline)]
         places += [_around(line), _closed(line)] if len(outline) > 2 else [line]
-    places += [pose[list(points)] for points in (*skeleton.rods, skeleton.hinges, skeleton.sliders)]
-    for artist, points in zip(artists, places):  # faint poses have no marks of the joints
+    places += [pose[list(points)] for points in skeleton.rods]
+    if strong:  # faint poses have no marks of the joints
+        places += [pose[list(points)] for points in (skeleton.hinges, skeleton.sliders)]
+    places += _symbols(skeleton, pose, strong=strong).values()
+    for artist, points in zip(artists, places, strict=True):
         if isinstance(artist, Polygon):
             artist.set_xy(points)
         else:
             artist.set_data(*points.T)
+
+
+def _symbols(skeleton: Skeleton, pose: Array, *, strong: bool) -> dict[str, Array]:
+    """Return the lines of symbols by their styles, parted by NaN; faint poses have links alone."""
+    first, half = len(skeleton.points), WIDTH * skeleton.symbols.size
+    found: dict[str, list[Array]] = {}
+    for glyph, style, rows in skeleton.symbols.pieces():
+        if strong or glyph != "line":
+            points = pose[rows + first]
+            line = points if glyph == "line" else _linked(glyph, points, half)
+            found.setdefault(style, []).extend((line, np.full((1, 2), np.nan)))
+    return {style: np.concatenate(lines) for style, lines in found.items()}
+
+
+def _linked(glyph: str, ends: Array, half: float) -> Array:
+    """Return a link on paper from the first to the second end (2, 2), its lines parted by NaN."""
+    way = ends[1] - ends[0]
+    length = float(np.hypot(*way))
+    across = half * np.array([-way[1], way[0]]) / length if length > 0.0 else np.zeros(2)
+    lines = [ends[0] + line @ np.stack([way, across]) for line in profile(glyph)]
+    return np.concatenate([part for line in lines for part in (line, np.full((1, 2), np.nan))])
 
 
 def draw_ground(axes: Axes, skeleton: Skeleton, pose: Array) -> None:

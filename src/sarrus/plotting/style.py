@@ -17,6 +17,7 @@ INK = "#26323c"
 FAINT = "#9aa5ad"
 GRID = "#e6eaed"
 WARNING = "#b3261e"
+COUPLE = "#7c2e8a"
 
 SUFFIXES = (".png", ".pdf", ".svg", ".jpg")
 

@@ -17,7 +17,8 @@ from sarrus.mechanism.pose import quaternion_of_rotation
 from sarrus.plotting.picture_plane import View, choose_view, view_from_above
 from sarrus.plotting.skeleton import Skeleton, build_skeleton, drawn_mechanism, placements
 from sarrus.viewer.meshes import along, join
-from sarrus.viewer.parts import Part, Parts, Rgb, parts_of
+from sarrus.viewer.part import Part, Rgb
+from sarrus.viewer.parts import Parts, parts_of
 
 # Length of the trial motions that show in which plane a mechanism at rest can move [rad, m].
 _TRIAL = 0.3

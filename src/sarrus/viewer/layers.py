@@ -10,7 +10,8 @@ from sarrus.base.arrays import Array
 from sarrus.dynamics.system import System
 from sarrus.simulation.trajectory import Trajectory
 from sarrus.viewer.drawing import Drawing, Poses
-from sarrus.viewer.parts import OVERLAY, Rgb, tints
+from sarrus.viewer.part import Rgb
+from sarrus.viewer.parts import OVERLAY, tints
 from sarrus.viewer.subjects import at
 
 

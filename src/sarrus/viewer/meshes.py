@@ -117,6 +117,29 @@ def rod(start: ArrayLike, end: ArrayLike, radius: float) -> Mesh:
     return capsule(radius, half).placed(Pose(middle, rotation))
 
 
+def tube(path: ArrayLike, radius: float, around: int = 10, *, ends: bool = True) -> Mesh:
+    """Return a tube along a smooth line of points (n, 3), with flat ends or open."""
+    path = np.asarray(path, dtype=float)
+    ways = np.gradient(path, axis=0)
+    ways /= np.linalg.norm(ways, axis=1, keepdims=True)
+    normal = perpendicular_to(ways[0])
+    angle = 2 * np.pi * np.arange(around) / around
+    rings = []
+    for point, way in zip(path, ways):  # the normal goes along without turning about the line
+        normal = normal - way * (way @ normal)
+        normal /= np.linalg.norm(normal)
+        side = np.cross(way, normal)
+        rings.append(point + radius * (np.outer(np.cos(angle), normal) + np.outer(np.sin(angle), side)))
+    i, j = np.meshgrid(np.arange(len(path) - 1), np.arange(around), indexing="ij")
+    a, b = i * around + j, i * around + (j + 1) % around
+    faces = np.stack([a, b, b + around, a, b + around, a + around], axis=-1).reshape(-1, 3)
+    if not ends:
+        return Mesh(np.concatenate(rings), faces)
+    fan = np.stack([np.zeros(around - 2), np.arange(1, around - 1), np.arange(2, around)], axis=1).astype(int)
+    pieces = [Mesh(np.concatenate(rings), faces), Mesh(rings[0], fan[:, ::-1]), Mesh(rings[-1], fan)]
+    return join(pieces)
+
+
 def along(start: Array, end: Array) -> tuple[Array, float, Array]:
     """Return middle, half length and a rotation whose z axis leads from start to end."""
     way = end - start

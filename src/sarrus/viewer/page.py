@@ -11,16 +11,16 @@ from sarrus.plotting.text import title
 from sarrus.viewer.address import LOOPBACK, address_of
 from sarrus.viewer.camera import frame
 from sarrus.viewer.drawing import Drawing
-from sarrus.viewer.force_arrows import forces_of_run, metres_per_newton
 from sarrus.viewer.layers import layers
+from sarrus.viewer.load_drawing import LoadDrawing, Wanted
 from sarrus.viewer.markup import Html, element, html, lines
 from sarrus.viewer.scene import set_up_scene
 from sarrus.viewer.scene_nodes import ArrowNodes, SceneNodes
 from sarrus.viewer.serving import start_server, stop_server
-from sarrus.viewer.subjects import Subject, at, sample
+from sarrus.viewer.subjects import Subject
 
 
-def save_page(subject: Subject, path: Path, *, fps: float, speed: float, forces: bool) -> Path:
+def save_page(subject: Subject, path: Path, *, fps: float, speed: float, wanted: Wanted) -> Path:
     """Write the page; see `sarrus.render`."""
     drawing = Drawing(subject.system, subject.motion)
     low, high = drawing.bounds()
@@ -32,16 +32,14 @@ def save_page(subject: Subject, path: Path, *, fps: float, speed: float, forces:
             for k, layer in enumerate(layers(drawing, subject.q, subject.runs, subject.system))
         ]
         nodes[0].move(drawing.poses(subject.q))
+        arrows, loads = ArrowNodes(server.scene, drawing.parts.radius), LoadDrawing(drawing, subject, wanted)
+        arrows.show(loads.at(0.0), loads.scale, numbers=wanted.numbers)
         recording = server.get_scene_serializer()
         if subject.runs:
-            scale = metres_per_newton(drawing, subject.runs[0]) if forces else 0.0
-            shown = ArrowNodes(server.scene, drawing.parts.radius)
             for time in frame_times(*subject.span, speed / fps):
                 for node in nodes:
                     node.move(node.layer.poses(time))
-                if scale:
-                    first = subject.runs[0]
-                    shown.show(forces_of_run(drawing, first, sample(first, time), at(first, time)), scale)
+                arrows.show(loads.at(time), loads.scale, numbers=wanted.numbers)
                 recording.insert_sleep(1.0 / fps)
         page = recording.as_html()
     finally:

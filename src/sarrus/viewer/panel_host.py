@@ -8,7 +8,8 @@ from sarrus.base.arrays import Array
 from sarrus.dynamics.system import System
 from sarrus.simulation.trajectory import Trajectory
 from sarrus.viewer.drawing import Drawing
-from sarrus.viewer.parts import Rgb
+from sarrus.viewer.part import Rgb
+from sarrus.viewer.scene_nodes import SceneNodes
 from sarrus.viewer.worker_thread import WorkerThread
 
 
@@ -23,6 +24,7 @@ class PanelHost(Protocol):
     server: Any
     worker: WorkerThread
     timeline: Any
+    nodes: list[SceneNodes]
 
     @property
     def shades(self) -> list[Rgb | None]:

@@ -26,8 +26,8 @@ from sarrus.plotting.skeleton import Skeleton
 from sarrus.plotting.style import FAINT, INK, colour
 from sarrus.viewer import meshes
 from sarrus.viewer.meshes import Mesh, frame_of
-
-Rgb = tuple[int, int, int]
+from sarrus.viewer.part import Part, Rgb, Rod, rgb
+from sarrus.viewer.symbol_parts import contact_parts, contact_rods, symbol_parts, symbol_rods
 
 # Every so many corners of a rim have a spoke.
 _SPOKE = 4
@@ -35,13 +35,8 @@ _SPOKE = 4
 _ROD, _PIN, _PIN_HALF, _BLOCK, _RING, _THIN = 0.012, 1.7, 2.2, 2.6, 1.72, 0.45
 _LARGE = 2.0
 OVERLAY = 0.45  # opacity of motions laid over the first
-_TURNING = ("revolute", "screw", "cylindrical", "universal")
+_TURNING = ("revolute", "screw")
 _SLIDING = ("prismatic", "cylindrical", "planar")
-
-
-def rgb(text: str) -> Rgb:
-    """Return red, green, blue (0 to 255) of a colour such as "#0072b2"."""
-    return int(text[1:3], 16), int(text[3:5], 16), int(text[5:7], 16)
 
 
 def tints(count: int) -> list[Rgb | None]:
@@ -50,42 +45,6 @@ def tints(count: int) -> list[Rgb | None]:
 
 
 HINGE, CLOSURE, GROUND = rgb(INK), rgb(colour(1)), rgb(FAINT)
-
-
-@dataclass(frozen=True, eq=False)
-class Part:
-    """A solid on a body: ``mesh`` in the body's axes, ``body`` an index in ``mechanism.bodies``, −1 the ground.
-
-    ``role`` is body, joint, closure or ground.
-    """
-
-    body: int
-    mesh: Mesh
-    colour: Rgb
-    opacity: float
-    role: str
-
-
-@dataclass(frozen=True, eq=False)
-class Rod:
-    """A rod of changing length between two points, each in the axes of its body [m]."""
-
-    bodies: tuple[int, int]
-    points: tuple[Array, Array]
-    radius: float
-    colour: Rgb
-
-    @property
-    def mesh(self) -> Mesh:
-        """The rod at length one, along z."""
-        return meshes.capsule(self.radius, 0.5)
-
-    def ends(self, positions: Array, rotations: Array) -> tuple[Array, Array]:
-        """Return its ends at positions (nb + 1, 3) and rotations (nb + 1, 3, 3) of the bodies and the ground."""
-        start, end = (
-            rotations[body] @ point + positions[body] for body, point in zip(self.bodies, self.points)
-        )
-        return start, end
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,6 +99,10 @@ def parts_of(mechanism: Mechanism, skeleton: Skeleton, size: float) -> Parts:
     rods += _guides(mechanism, _THIN * radius)
     solids += _rims(mechanism, _THIN * radius)
     rods += _touching(mechanism, _THIN * radius)
+    solids += symbol_parts(skeleton.symbols, radius)
+    rods += symbol_rods(skeleton.symbols, skeleton.symbols.lengths(mechanism), radius)
+    solids += contact_parts(mechanism, size, radius)
+    rods += contact_rods(mechanism, size)
     for note in notes:
         warnings.warn(note, stacklevel=2)
     return Parts(tuple(solids), tuple(rods), tuple(notes), radius)
@@ -256,12 +219,15 @@ def _joints(mechanism: Mechanism, radius: float) -> Iterator[Part]:
             if joint.kind in _SLIDING:
                 block = meshes.box(_BLOCK * radius * np.array([0.7, 0.7, 1.0]))
                 yield _fixed(number, block, joint.anchor, joint.axis, HINGE)
+                if joint.kind == "cylindrical":
+                    yield _fixed(number, _long_pin(radius), joint.anchor, joint.axis, HINGE)
             elif joint.kind == "spherical":
                 yield _fixed(number, meshes.ellipsoid([1.5 * radius] * 3), joint.anchor, joint.axis, HINGE)
+            elif joint.kind == "universal":
+                for axis in (joint.axis, joint.axis2):
+                    yield _fixed(number, _cross_pin(radius), joint.anchor, axis, HINGE)
             elif joint.kind in _TURNING:
                 yield _fixed(number, _pin(radius), joint.anchor, joint.axis, HINGE)
-                if joint.kind == "universal":
-                    yield _fixed(number, _pin(radius), joint.anchor, joint.axis2, HINGE)
         yield from _foundation(mechanism, body, radius)
 
 
@@ -282,27 +248,40 @@ def _closures(mechanism: Mechanism, radius: float) -> Iterator[Part]:
         if closure.kind == "distance":
             continue
         number, point, axis = _seat(closure, index)
-        if closure.kind in ("point", "weld", "universal"):
-            solid = meshes.ellipsoid([1.55 * radius] * 3)
-        elif closure.kind in ("prismatic", "planar", "point_on_line", "point_on_plane"):
-            solid = meshes.box(0.8 * _BLOCK * radius * np.array([0.7, 0.7, 1.0]))
-        else:
-            solid = _pin(_RING / _PIN * radius)
-        yield _fixed(number, solid, point, axis, CLOSURE, "closure")
+        solids = [_pin(_RING / _PIN * radius)]
+        if closure.kind in ("point", "point_on_line", "point_on_plane"):
+            solids = [meshes.ellipsoid([1.55 * radius] * 3)]
+        elif closure.kind == "universal":
+            solids = [_cross_pin(radius)]
+        elif closure.kind == "weld":
+            solids = [meshes.box([1.5 * radius] * 3)]
+        elif closure.kind in ("prismatic", "planar", "cylindrical"):
+            solids = [meshes.box(0.8 * _BLOCK * radius * np.array([0.7, 0.7, 1.0]))]
+            if closure.kind == "cylindrical":
+                solids.append(_long_pin(radius))
+        for solid in solids:
+            yield _fixed(number, solid, point, axis, CLOSURE, "closure")
+        if closure.kind == "universal":
+            other = _other_axis(mechanism, closure)
+            yield _fixed(number, solids[0], point, other, CLOSURE, "closure")
+
+
+def _other_axis(mechanism: Mechanism, closure: Closure) -> Array:
+    """Return the axis of a universal joint that is fixed to the other body, in axes of the one that has the solid."""
+    poses = [mechanism.reference_pose(body).rotation for body in (closure.body1, closure.body2)]
+    if closure.body2 == WORLD:
+        return poses[0].T @ poses[1] @ closure.axis2
+    return poses[1].T @ poses[0] @ closure.axis1
 
 
 def _guides(mechanism: Mechanism, radius: float) -> Iterator[Rod]:
-    """Yield the lines along which joints and closures slide, from one body to the other."""
+    """Yield the lines along which joints slide, from one body to the other."""
     index = mechanism.body_numbers
     for body in mechanism.bodies.values():
         if body.joints and body.joints[0].kind in _SLIDING:
             anchor = body.joints[0].anchor
             ends = body.placement.apply(anchor), anchor
             yield Rod((index[body.parent], index[body.name]), ends, radius, GROUND)
-    for closure in mechanism.closures.values():
-        if closure.kind in ("prismatic", "cylindrical", "point_on_line"):
-            bodies = index[closure.body1], index[closure.body2]
-            yield Rod(bodies, (closure.pose1.position, closure.pose2.position), radius, CLOSURE)
 
 
 def _rims(mechanism: Mechanism, radius: float) -> Iterator[Part]:
@@ -327,6 +306,16 @@ def _seat(closure: Closure, index: dict[str, int]) -> tuple[int, Array, Array]:
     if closure.body2 == WORLD:
         return index[closure.body1], closure.pose1.position, closure.axis1
     return index[closure.body2], closure.pose2.position, closure.axis2
+
+
+def _cross_pin(radius: float) -> Mesh:
+    """Return one of the two pins of a universal joint."""
+    return meshes.cylinder(0.8 * _PIN * radius, 1.8 * _PIN_HALF * radius)
+
+
+def _long_pin(radius: float) -> Mesh:
+    """Return a slim pin that sticks out of a block: it slides and turns."""
+    return meshes.cylinder(0.9 * radius, 2.2 * _BLOCK * radius)
 
 
 def _pin(radius: float) -> Mesh:

@@ -69,6 +69,16 @@ class Canvas:
             shown = nearest < self.depth
             self.picture[shown] += np.float32(opacity) * (layer[shown] - self.picture[shown])
 
+    def draw_through(self, solids: list[Triangles], opacity: float) -> None:
+        """Draw opaque solids that are seen, with an opacity, through what stands before them."""
+        layer, nearest = self.picture.copy(), np.full_like(self.depth, np.inf)
+        for solid in solids:
+            _draw(solid, self.camera, layer, nearest)
+        hidden = (nearest < np.inf) & (nearest >= self.depth)
+        self.picture[hidden] += np.float32(opacity) * (layer[hidden] - self.picture[hidden])
+        for solid in solids:
+            _draw(solid, self.camera, self.picture, self.depth)
+
     def pixels(self) -> Picture:
         """Return the picture (height, width, 3)."""
         n = self.samples

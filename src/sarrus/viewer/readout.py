@@ -22,7 +22,7 @@ from sarrus.viewer.markup import Html, element
 
 _ROUNDING = 1e-12  # multipliers below this part of the largest one are zero
 _MOST = 12  # forces and names that are written out
-_TABLE = "width:100%;border-collapse:collapse"
+TABLE_STYLE = "width:100%;border-collapse:collapse"
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,10 +67,10 @@ class Readout:
         if len(self.forces) > _MOST:
             forces.append(_row("", f"and {len(self.forces) - _MOST} more"))
         head = "determined closure forces" + (" at this time" if self.moving else ", let go from rest")
-        parts = [element("table", *(_row(*row) for row in rows), style=_TABLE, data_sarrus="state")]
+        parts = [element("table", *(_row(*row) for row in rows), style=TABLE_STYLE, data_sarrus="state")]
         if forces:
             parts.append(element("div", head, style="margin:0.6em 0 0.2em;font-weight:600"))
-            parts.append(element("table", *forces, style=_TABLE, data_sarrus="forces"))
+            parts.append(element("table", *forces, style=TABLE_STYLE, data_sarrus="forces"))
         if note:
             parts.append(element("div", note, style=f"margin-top:0.5em;color:{WARNING}", data_sarrus="note"))
         return element("div", *parts, style=f"font-size:0.85em;padding:0 0.7em 0.5em;color:{INK}")

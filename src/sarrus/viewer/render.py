@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +10,7 @@ from matplotlib import get_data_path
 from numpy.typing import ArrayLike
 from PIL import Image, ImageDraw, ImageFont
 
+from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError
 from sarrus.base.printable import printable
 from sarrus.dynamics.system import System
@@ -21,14 +22,16 @@ from sarrus.plotting.text import title
 from sarrus.simulation.trajectory import Trajectory
 from sarrus.viewer.camera import Camera, frame
 from sarrus.viewer.drawing import Drawing, Poses
-from sarrus.viewer.force_arrows import Forces, forces_of_run, metres_per_newton
+from sarrus.viewer.force_arrows import arrow_meshes, label_places
 from sarrus.viewer.ground import BACKGROUND, LINE, STRONG, grid_lines, ground_of
 from sarrus.viewer.layers import Layer, layers
-from sarrus.viewer.meshes import Mesh, along, cone, join, rod
+from sarrus.viewer.load_drawing import LoadDrawing, Wanted
+from sarrus.viewer.loads import SIDES
 from sarrus.viewer.page import save_page
 from sarrus.viewer.raster import Canvas, Triangles
-from sarrus.viewer.subjects import Subject, Viewable, at, sample, subjects
+from sarrus.viewer.subjects import Subject, Viewable, subjects
 
+_THROUGH = 0.4  # opacity of arrows behind something
 SUFFIXES = (".html", ".png", ".gif", ".mp4")
 
 
@@ -42,7 +45,9 @@ def render(
     size: tuple[int, int] = (960, 720),
     fps: float = 25.0,
     speed: float = 1.0,
-    forces: bool = False,
+    forces: bool | str | Iterable[str] = False,
+    numbers: bool = False,
+    side: str = SIDES[0],
 ) -> Path:
     """Write a mechanism or a motion to a file: a page (.html), a picture (.png), a film (.gif, .mp4).
 
@@ -56,7 +61,12 @@ def render(
     system, q : as in `sarrus.view`.
     size : width and height of pictures and films [pixels].
     fps : pictures per second of film.
-    forces : draw closure and contact forces of a motion as arrows; their typical length is 0.35 of the mechanism.
+    forces : draw reactions as arrows, see `sarrus.reactions`: True those of closures, contacts and what rolls, "all"
+        those of joints too, or the names of some. Forces are green, 0.35 of the mechanism long where they are typical
+        of the motion; couples turn about their axis. Grey is one share of many, of redundant bearings. Without a motion
+        they are those at rest at ``q``, held by the actuators where these can, else let go.
+    numbers : write sizes beside them; "~" stands before one share of many.
+    side : "child, body 2" or "parent, body 1": the body on which they act.
 
     Pictures need no display, no graphics card and no browser.
     """
@@ -66,9 +76,10 @@ def render(
     if len(size) != 2 or not all(isinstance(n, int) and 16 <= n <= 8192 and n % 2 == 0 for n in size):
         raise ArgumentError(f"size must be two even numbers from 16 to 8192, got {size!r}", element="size")
     suffix = path.suffix.lower()
+    wanted = Wanted.of(subject.system, forces, numbers, side)
     if suffix == ".html":
-        return save_page(subject, path, fps=fps, speed=speed, forces=forces)
-    renderer = Renderer(subject, size, forces, samples=3 if suffix == ".png" else 2)
+        return save_page(subject, path, fps=fps, speed=speed, wanted=wanted)
+    renderer = Renderer(subject, size, wanted, samples=3 if suffix == ".png" else 2)
     if suffix == ".png":
         picture = Image.fromarray(renderer.picture(_time(subject, t)))
         with replacing(path, kept="it can be drawn again") as partial:
@@ -92,13 +103,13 @@ class Renderer:
     """Draws the pictures of a subject, all from one place."""
 
     def __init__(
-        self, subject: Subject, size: tuple[int, int], forces: bool = False, samples: int = 2
+        self, subject: Subject, size: tuple[int, int], wanted: Wanted | None = None, samples: int = 2
     ) -> None:
         self.subject = subject
         self.drawing = Drawing(subject.system, subject.motion)
-        low, high = self.drawing.bounds()
+        self.loads = LoadDrawing(self.drawing, subject, wanted or Wanted())
+        low, high = self.loads.reach(*self.drawing.bounds())
         self.camera: Camera = frame(low, high, self.drawing.view, size[0] / size[1])
-        self.scale = metres_per_newton(self.drawing, subject.runs[0]) if forces and subject.runs else 0.0
         self._layers = layers(self.drawing, subject.q, subject.runs, subject.system)
         ground = ground_of(self.drawing)
         self._still = Canvas(self.camera, *size, BACKGROUND, samples)
@@ -107,23 +118,35 @@ class Renderer:
 
     def picture(self, time: float) -> Picture:
         """Return the picture of a time [s], of the configuration where there are no runs."""
-        subject, canvas, solids = self.subject, self._still.copy(), []
+        canvas, solids = self._still.copy(), []
         for layer in self._layers:
             solids += _solids_of(layer, layer.poses(time))
-        if self.scale:
-            run = subject.runs[0]
-            shown = forces_of_run(self.drawing, run, sample(run, time), at(run, time))
-            solids += arrow_solids(shown, self.scale, self.drawing.parts.radius)
+        shown, scale = self.loads.at(time), self.loads.scale
+        through: list[Triangles] = []
+        places: list[tuple[str, Array]] = []
+        if shown is not None:
+            arrows = arrow_meshes(shown, scale, self.drawing.parts.radius)
+            through = [Triangles(mesh.vertices, mesh.faces, shade) for mesh, shade in arrows]
+            places = label_places(shown, scale) if self.loads.wanted.numbers else []
         canvas.draw(solids)
-        return self._captioned(canvas.pixels(), time)
+        canvas.draw_through(through, _THROUGH)
+        return self._captioned(canvas.pixels(), time, places)
 
-    def _captioned(self, picture: Picture, time: float) -> Picture:
+    def _captioned(self, picture: Picture, time: float, places: list[tuple[str, Array]]) -> Picture:
         image = Image.fromarray(picture)
         draw = ImageDraw.Draw(image)
         text = image.height / 36.0
         fonts = Path(get_data_path()) / "fonts" / "ttf"
         bold = ImageFont.truetype(fonts / "DejaVuSans-Bold.ttf", text)
         plain = ImageFont.truetype(fonts / "DejaVuSans.ttf", 0.9 * text)
+        taken: list[tuple[float, float, float, float]] = []
+        for said, place in places:
+            x, y, _ = self.camera.pixels(place, image.width, image.height)
+            box = _free_place(
+                draw.textbbox((x + 0.3 * text, y - text), printable(said), plain), taken, image.size
+            )
+            taken.append(box)
+            draw.text(box[:2], printable(said), INK, plain, "lt", stroke_width=2, stroke_fill="white")
         draw.text((text, 0.8 * text), title(self.subject.system.name), INK, bold)
         if self.subject.runs:
             passages = [passage for run in self.subject.runs for passage in run.passages]
@@ -134,6 +157,24 @@ class Renderer:
         return np.asarray(image)
 
 
+def _free_place(
+    box: tuple[float, float, float, float],
+    taken: list[tuple[float, float, float, float]],
+    size: tuple[int, int],
+) -> tuple[float, float, float, float]:
+    """Return a box (left, top, right, bottom) within a picture [pixels], moved down past those that are taken."""
+    left, top, right, bottom = box
+    aside = min(0.0, size[0] - 2.0 - right)
+    left, right = left + aside, right + aside
+    for _ in taken:
+        below = [y1 for x0, y0, x1, y1 in taken if left < x1 and right > x0 and top < y1 and bottom > y0]
+        if not below:
+            break
+        down = max(below) + 2.0 - top
+        top, bottom = top + down, bottom + down
+    return left, top, right, bottom
+
+
 def _solids_of(layer: Layer, poses: Poses) -> list[Triangles]:
     """Return the triangles of a layer, in world axes."""
     found = []
@@ -142,24 +183,11 @@ def _solids_of(layer: Layer, poses: Poses) -> list[Triangles]:
         found.append(Triangles(vertices, part.mesh.faces, part.colour, part.opacity))
     for rod_part, (middle, rotation, length) in zip(layer.drawing.parts.rods, poses.rods):
         mesh = rod_part.mesh.scaled([1.0, 1.0, max(length, 1e-9)]).placed(Pose(middle, rotation))
-        found.append(Triangles(mesh.vertices, mesh.faces, layer.tint or rod_part.colour, layer.opacity))
-    return found
-
-
-def arrow_solids(forces: Forces, scale: float, radius: float) -> list[Triangles]:
-    """Return forces as arrows."""
-    found = []
-    for _, shade, ends in forces.arrows(scale):
-        for start, end in ends:
-            _, half, rotation = along(start, end)
-            head = min(3.0 * radius, 2.0 * half)
-            tip = cone(1.2 * radius, head)
-            neck = end - head * rotation[:, 2]
-            pieces = [Mesh(tip.vertices @ rotation.T + neck, tip.faces)]
-            if 2.0 * half > head:
-                pieces.append(rod(start, neck, 0.45 * radius))
-            mesh = join(pieces)
-            found.append(Triangles(mesh.vertices, mesh.faces, shade))
+        found.append(
+            Triangles(
+                mesh.vertices, mesh.faces, layer.tint or rod_part.colour, rod_part.opacity * layer.opacity
+            )
+        )
     return found
 
 

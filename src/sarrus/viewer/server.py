@@ -26,7 +26,8 @@ from sarrus.viewer.joint_panel import JointPanel
 from sarrus.viewer.layers import Layer, layers
 from sarrus.viewer.markup import Pane
 from sarrus.viewer.mode_panel import ModePanel
-from sarrus.viewer.parts import Rgb, tints
+from sarrus.viewer.part import Rgb
+from sarrus.viewer.parts import tints
 from sarrus.viewer.plot_panel import PlotPanel
 from sarrus.viewer.readout import Readout, read, read_run, warning
 from sarrus.viewer.render import render
@@ -144,7 +145,7 @@ class Viewer:
             self._note = note
             self.nodes[0].move(self.drawing.poses(q))
             self.joints.follow(q, keep)
-            self.forces.show(q, self.readout.multipliers, self.readout.determined)
+            self.forces.show(q)
             self.modes.moved()
             self._write()
 
@@ -221,13 +222,14 @@ class Viewer:
             return
         q = at(self.runs[0], time)
         self.q = q
+        self._since += 0.025
+        due = not self.timeline.playing or self._since > _RARELY
         with self.server.atomic():
             self.nodes[0].move(self.drawing.poses(q, time))
             for node in self.nodes[1:]:
                 node.move(node.layer.poses(time))
-            self.forces.show_run(self.runs[0], time, q)
-        self._since += 0.025
-        if not self.timeline.playing or self._since > _RARELY:
+            self.forces.show_run(time, q, write=due)
+        if due:
             self._since = 0.0
             self.plots.point(time)
             try:
