@@ -1,7 +1,7 @@
-"""Draw the rows of every closure and of what rolls: python docs/images/rows.py.
+"""Draw the rows of every closure, of what rolls, of contacts and couplings: python docs/images/rows.py.
 
 Arrows are what A says, not what somebody meant: the force (red) and the couple (blue, two heads) that a multiplier of
-one exerts on body 2.
+one exerts on body 2, or on both bodies of a coupling.
 """
 
 from __future__ import annotations
@@ -16,7 +16,9 @@ from numpy.typing import NDArray
 
 import sarrus as sr
 from sarrus.mechanism.elements import CLOSURE_KINDS
+from sarrus.mechanism.rolling import ROLLING_ROWS
 from sarrus.plotting.picture_plane import view_from_above
+from sarrus.plotting.skeleton import build_skeleton
 from sarrus.plotting.style import FAINT, INK, colour, new_figure
 
 Array = NDArray[np.float64]
@@ -31,9 +33,20 @@ MORE = {
     "universal": {"axis2": (1, 0, 0)},
     "distance": {"length": float(np.linalg.norm(OFFSETS["distance"]))},
 }
-ROLLING = ("disc", "ball", "knife_edge", "omni", "cone")
+ROLLING = tuple(ROLLING_ROWS)
 ALONG_AXIS = ("revolute", "prismatic", "screw", "cylindrical", "universal", "point_on_line")
-ON_PLANE = ("planar", "point_on_plane", *ROLLING)
+WHEEL, SLIDE = ("revolute", (0, 0, 1)), ("prismatic", (1, 0, 0))
+# Joints with their axes and places, and the factors of their coordinates; a rack touches at the radius of its pinion.
+COUPLED = {
+    "gears": (((*WHEEL, (-0.6, 0, 0)), (*WHEEL, (0.6, 0, 0))), (1.0, 1.2)),
+    "belt": (((*WHEEL, (-0.9, 0, 0)), (*WHEEL, (0.9, 0, 0))), (1.0, -1.2)),
+    "rack": (((*WHEEL, (-0.4, 0, 0)), (*SLIDE, (0.2, 0.6, 0))), (0.6, 1.0)),
+    "lead screw": (((*WHEEL, (0, 0, 0)), ("prismatic", (0, 0, 1), (0.9, 0, 0))), (-0.2, 1.0)),
+    "differential": (((*WHEEL, (-0.8, 0, 0)), (*WHEEL, (0, 0, 0)), (*WHEEL, (0.8, 0, 0))), (1.0, 1.0, -2.0)),
+    "motion of an angle": (((*WHEEL, (0, 0, 0)),), (1.0,)),
+    "motion of a slide": (((*SLIDE, (0, 0, 0)),), (1.0,)),
+}
+ON_PLANE = ("planar", "point_on_plane", "contact", *ROLLING)
 FORCE, COUPLE = colour(1), colour(0)
 VIEW = view_from_above(np.eye(3)[2], height=2.0)
 
@@ -87,10 +100,69 @@ def rolling(kind: str) -> sr.System:
     return sr.System(mechanism)
 
 
+def coupled(kind: str) -> sr.System:
+    """Return bodies on the ground whose joints are coupled, or one that a motion leads."""
+    joints, terms = COUPLED[kind]
+    mechanism = sr.Mechanism(kind)
+    for number, (joint, axis, place) in enumerate(joints, start=1):
+        name = str(number)
+        mechanism.add_body(name, 1.0, (0.8 * axis[2], 0, 0), (1, 1, 1))
+        mechanism.add_joint(name, joint, "world", name, axis=axis, parent_pose=place)
+    motion = {"motion": lambda t: t} if kind.startswith("motion") else {}
+    mechanism.add_coupling(
+        "c", {str(number): factor for number, factor in enumerate(terms, start=1)}, **motion
+    )
+    return sr.System(mechanism)
+
+
+def draw_coupled(axes: Axes, kind: str) -> None:
+    """Draw a coupling: its symbol, and what it exerts on the joints that it couples."""
+    system = coupled(kind)
+    q, mechanism = system.neutral(), system.mechanism
+    skeleton = build_skeleton(mechanism)
+    placed = skeleton.place(system, q[None])[0][len(skeleton.points) :]
+    for glyph, _, rows in skeleton.symbols.pieces():
+        pattern = "-" if glyph == "line" else "-."
+        axes.plot(*VIEW.project(placed[rows]).T, color=FAINT, linewidth=1.2, linestyle=pattern)
+    row = system.constraint_jacobian(q)[0]
+    for joint, factor, shade in zip(mechanism.joints(), row, (colour(2), colour(3), colour(4))):
+        place = mechanism.bodies[joint.name].placement.apply(joint.anchor)
+        axes.plot(*VIEW.project(place), "o", color="white", markeredgecolor=shade, markersize=6, zorder=5)
+        if kind.startswith("motion"):
+            bar = np.array([place, place + np.array([0.5, 0.9, 0.2])])
+            axes.plot(*VIEW.project(bar).T, color=shade, linewidth=3.5)
+        way = np.sign(factor) * joint.axis
+        slides = joint.kind == "prismatic"
+        name = f"{factor:+.2g}".replace("-", "\N{MINUS SIGN}")
+        acting = Row(name, place, way if slides else np.zeros(3), np.zeros(3) if slides else way)
+        _arrow(axes, acting, way, FORCE if slides else COUPLE, 1 if slides else 2, label=True)
+    _dress(axes, kind)
+
+
+def _dress(axes: Axes, kind: str) -> None:
+    axes.set_title(f"{kind.replace('_', ' ')}", loc="left", size=10, color=INK, weight="bold")
+    axes.set_aspect("equal")
+    axes.set_xlim(-1.6, 1.7)
+    axes.set_ylim(-1.1, 1.7)
+    axes.set_axis_off()
+
+
+def standing() -> sr.System:
+    """Return a free body that stands on the ground with a point."""
+    mechanism = sr.Mechanism("contact")
+    mechanism.add_body("2", 1.0, inertia=(1, 1, 1))
+    mechanism.add_joint("2", "free", "world", "2", parent_pose=(0, 0, 0))
+    mechanism.add_contact("c", "2", active=True)
+    return sr.System(mechanism)
+
+
 def draw(axes: Axes, kind: str) -> None:
     """Draw one kind."""
+    if kind in COUPLED:
+        draw_coupled(axes, kind)
+        return
     rolls = kind in ROLLING
-    system = rolling(kind) if rolls else closure(kind)
+    system = standing() if kind == "contact" else rolling(kind) if rolls else closure(kind)
     q = system.assemble(system.neutral()).q
     origin, places = q[:3], {}
     if rolls:
@@ -116,7 +188,9 @@ def draw(axes: Axes, kind: str) -> None:
         line([(-0.9, 0, 0), (0.9, 0, 0)], linestyle="-.", color=FAINT)
     if kind == "distance":
         line([(0, 0, 0), origin], linewidth=2.5, color=FAINT)
-    if rolls:
+    if kind == "contact":
+        line([origin, origin + np.array([0.7, 0.5, 0.9])], linewidth=3.5, color=colour(3))
+    elif rolls:
         _outline(line, kind, origin, system.mechanism.rollings["c"])
     else:
         line([(0, 0, 0), (-0.9, -0.5, -0.2)], linewidth=3.5, color=colour(2))
@@ -135,11 +209,7 @@ def draw(axes: Axes, kind: str) -> None:
                     heads,
                     label=heads == 1 or np.linalg.norm(row.force) < 1e-9,
                 )
-    axes.set_title(f"{kind.replace('_', ' ')}", loc="left", size=10, color=INK, weight="bold")
-    axes.set_aspect("equal")
-    axes.set_xlim(-1.6, 1.7)
-    axes.set_ylim(-1.1, 1.7)
-    axes.set_axis_off()
+    _dress(axes, kind)
 
 
 def _arrow(axes: Axes, row: Row, way: Array, shade: str, heads: int, *, label: bool) -> None:
@@ -190,9 +260,10 @@ def _outline(line, kind: str, origin: Array, element: object) -> None:
 
 def main() -> None:
     """Draw all kinds on one sheet."""
-    kinds = (*CLOSURE_KINDS, *ROLLING)
-    figure = new_figure(11.0, 9.8)
-    grid = figure.subplots(4, 4)
+    kinds = (*CLOSURE_KINDS, *ROLLING, "contact", *COUPLED)
+    figure = new_figure(11.0, 13.2)
+    grid = figure.subplots(6, 4)
+    assert grid.size == len(kinds)
     for axes, kind in zip(grid.ravel(), kinds):
         draw(axes, kind)
     save(figure, "rows.png", dpi=90)

@@ -36,6 +36,9 @@ def main() -> None:
         viewer.show_time(0.95)
         page.wait_for_timeout(2500)
         save(Image.open(io.BytesIO(page.screenshot())), "viewer.png", (1040, 720))
+    start = mechanism.keyframes["symmetric"].q
+    sr.render(mechanism, HERE / "viewer_reactions.png", q=start, size=(1280, 800), forces="all", numbers=True)
+    save(Image.open(HERE / "viewer_reactions.png"), "viewer_reactions.png", (720, 450))
     stewart = load_example("stewart").build()
     sr.render(stewart, HERE / "viewer_render.png", size=(1280, 800))
     save(Image.open(HERE / "viewer_render.png"), "viewer_render.png", (720, 450))
