@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -40,10 +41,11 @@ def carry(
     characteristic length. Of contacts that face each other at most one pushes: of the ways to choose them, up to six
     pairs, the one with the least u is taken.
     """
+    asked = _Asked(system.characteristic.length, free, load, actuation, weights, limits)
     if state.facing:
-        state = _on_flanks(system, state, free, load, actuation, weights, limits)
+        state = _on_flanks(asked, state)
     laws = state.laws
-    found = _balance(system, state, free, load, actuation, weights, limits)
+    found = asked.balance(state)
     forces = laws.base + laws.ways @ found.y
     free_rows = (np.abs(laws.ways) @ (~found.determined).astype(float)) > 0.0
     reason, status = _reason(system, state, laws, found, free), found.status
@@ -64,55 +66,51 @@ def carry(
     return found.u, carried
 
 
-def _balance(
-    system: Evaluations,
-    state: ContactState,
-    free: Array,
-    load: Array,
-    actuation: Array,
-    weights: Array | None,
-    limits: Array | None,
-) -> ForceBalance:
-    """Return the least u, and then the least forces that the laws of a state allow."""
-    laws = state.laws
-    owners = [state.touching[k] for k in laws.owners]
-    counts = [size for size, _ in (*laws.contacts, *laws.dry)]
-    return balance_forces(
-        free @ actuation,
-        free @ state.rows.T @ laws.ways,
-        free @ (load - state.rows.T @ laws.base),
-        laws.contacts,
-        laws.dry,
-        weights=weights,
-        sizes=np.repeat([system.characteristic.length / one.unit for one in owners], counts),
-        limits=limits,
-    )
+@dataclass(frozen=True, eq=False)
+class _Asked:
+    """The forces that are to be balanced, and by what; ``length`` is the characteristic one."""
+
+    length: float
+    free: Array
+    load: Array
+    actuation: Array
+    weights: Array | None
+    limits: Array | None
+
+    def balance(self, state: ContactState) -> ForceBalance:
+        """Return the least u, and then the least forces that the laws of a state allow."""
+        laws, free = state.laws, self.free
+        owners = [state.touching[k] for k in laws.owners]
+        counts = [size for size, _ in (*laws.contacts, *laws.dry)]
+        return balance_forces(
+            free @ self.actuation,
+            free @ state.rows.T @ laws.ways,
+            free @ (self.load - state.rows.T @ laws.base),
+            laws.contacts,
+            laws.dry,
+            weights=self.weights,
+            sizes=np.repeat([self.length / one.unit for one in owners], counts),
+            limits=self.limits,
+        )
 
 
-def _on_flanks(
-    system: Evaluations,
-    state: ContactState,
-    free: Array,
-    load: Array,
-    actuation: Array,
-    weights: Array | None,
-    limits: Array | None,
-) -> ContactState:
+def _on_flanks(asked: _Asked, state: ContactState) -> ContactState:
     """Return the state with one of each two contacts that face each other open, so that the u of a balance is least.
 
     First come those that push where there is no friction and they may pull; where there is no balance they stay.
     """
     pairs = state.facing
     heads = [state.touching[one].rows.start for one, _ in pairs]
-    reach = np.hstack([free @ actuation, free @ state.rows[heads].T])
-    pushes = ranked(reach, relative=ROUNDING).solve(free @ load)[actuation.shape[1] :]
+    nu = asked.actuation.shape[1]
+    reach = asked.free @ np.hstack([asked.actuation, state.rows[heads].T])
+    pushes = ranked(reach, relative=ROUNDING).solve(asked.free @ asked.load)[nu:]
     first = pushes >= -NOTHING * float(np.abs(pushes).max(initial=0.0))
-    ones = np.ones(actuation.shape[1]) if weights is None else weights
+    weights = np.ones(nu) if asked.weights is None else asked.weights
     best, least = None, np.inf
     for left_out in choices_of_flanks(pairs, first.tolist()):
         chosen = state.without(left_out)
-        found = _balance(system, chosen, free, load, actuation, weights, limits)
-        cost = float(ones @ found.u**2) if found.status.ok else np.inf
+        found = asked.balance(chosen)
+        cost = float(weights @ found.u**2) if found.status.ok else np.inf
         if best is None or cost < (1.0 - NOTHING) * least:
             best, least = chosen, cost
         if least == 0.0:
