@@ -11,8 +11,9 @@ from conftest import load_example
 from sarrus.base.arrays import Array
 from sarrus.identification import Regressor
 from sarrus.identification.consistent import _ten
-from sarrus.identification.fourier import Fourier, Loops
+from sarrus.identification.fourier import Fourier
 from sarrus.identification.inertial import numbers_of, pseudo_inertia, with_numbers
+from sarrus.identification.loops import Loops
 from sarrus.mechanism.checks import impossible
 
 

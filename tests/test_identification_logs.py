@@ -38,7 +38,7 @@ def test_splines_and_filter_make_a_log_whole() -> None:
     found = identify(sr.System(mechanism), t=t, **log)
     assert truth.mechanism is not None
     expected = found.matrix @ true_values(Regressor(sr.System(mechanism)), truth.mechanism)
-    assert np.abs((found.values - expected) / found.size).max() < 0.05
+    assert np.abs((found.values - expected) / found.size).max() < 0.003
     log, _ = noisy(np.random.default_rng(6), 0.05, q=q, v=v, a=a, u=u)
     found = identify(sr.System(mechanism), t=t, **log, cutoff=8.0)
     assert found.samples < 120

@@ -3,34 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.optimize import minimize
 
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError, SolveError, check_sequence, place_of
+from sarrus.dynamics.system import System
 from sarrus.identification.base import BaseParameters, base_parameters
-from sarrus.identification.fourier import Fourier, Loops
+from sarrus.identification.fourier import Fourier
+from sarrus.identification.information import Information
+from sarrus.identification.limits import Limits
+from sarrus.identification.loops import Loops
+from sarrus.identification.noise import given_noise
 from sarrus.identification.regressor import Regressor
-
-# Where a coordinate has no limits it swings by so much [rad, lengths].
-_SWING = 1.0
-_DRAWS = 24  # random series, of which the best is improved
-_FAILED = 1e6
-# What limits of coordinates that follow cost, for each that is broken by its own range.
-_PENALTY = 1e3
-CRITERIA = ("logdet", "condition")
+from sarrus.identification.result import WELL
+from sarrus.identification.search import CRITERIA, Plan, Search
 
 
 @dataclass(frozen=True, eq=False)
 class ExcitingTrajectory:
-    """A periodic motion: t (T,) of one period, q (T, nq), v, a (T, nv) with all loops closed.
+    """A periodic motion: t (T,) of one period, q (T, nq), v, a (T, nv) with all loops closed, controls u (T, nu).
 
-    ``series`` gives the independent ``coordinates`` at any time, with rates and accelerations, for a controller to
-    follow. ``condition`` is that of the equations along it, columns of the base parameters in characteristic sizes;
-    ``start_condition`` the median of the random series that the search began with.
+    Attributes
+    ----------
+    coordinates : names of the independent ones. series : them at any time, with rates and accelerations, for a
+        controller to follow.
+    labels : (b,) the base parameters. size : (b,) what each is small against, as of an `Identification`.
+    unit_std : (b,) their standard deviations for one measured sample, on average over the period; see `expected_std`.
+    margin : least distance to where the independent coordinates do not determine the others, between the smallest
+        singular value of the constraint columns of these, in characteristic units, and that over the root of their
+        number; inf without loops.
+    condition : of the weighted equations along it, columns in sizes of the base parameters; ``start_condition`` the
+        median of the random series that the search began with. evaluations : how many series were tried.
     """
 
     coordinates: tuple[str, ...]
@@ -39,9 +45,42 @@ class ExcitingTrajectory:
     q: Array
     v: Array
     a: Array
+    u: Array
+    labels: tuple[str, ...]
+    size: Array
+    unit_std: Array
+    margin: float
     condition: float
     start_condition: float
     evaluations: int
+    _system: System = field(repr=False)
+
+    def expected_std(self, samples: int) -> Array:
+        """Return the standard deviations (b,) that a log of so many samples will give, spread over whole periods."""
+        if samples < 1:
+            raise ArgumentError(f"samples must be at least 1, got {samples}", element="samples")
+        return np.asarray(self.unit_std / np.sqrt(samples))
+
+    def samples_needed(self, relative: float = WELL) -> int:
+        """Return how many samples give all base parameters a standard deviation of this part of their sizes."""
+        if not relative > 0.0:
+            raise ArgumentError(f"relative must be positive, got {relative}", element="relative")
+        return int(np.ceil(float((self.unit_std / self.size).max() / relative) ** 2))
+
+    def motion(self, t: ArrayLike) -> tuple[Array, Array, Array]:
+        """Return q (…, nq), v and a (…, nv) at any times [s], loops closed."""
+        times = np.asarray(t, dtype=np.float64)
+        period = self.series.period
+        phase = np.atleast_1d(np.mod(times, period)).ravel()
+        loops = Loops(self._system, _places(self._system, self.coordinates), self.q[0])
+        places, rates, accelerations = self.series(phase)
+        near = np.rint(phase * (len(self.t) / period)).astype(int) % len(self.t)
+        q, found = loops.towards(self.q[near], self.q[near][:, loops.coordinates], places, phase)
+        if not found.all():
+            at = float(phase[int(np.argmin(found))])
+            raise SolveError(f"{self._system.name}: the loops could not be closed at {at:g} s", element="t")
+        v, a, _ = loops.moving(q, rates, accelerations, phase)
+        return tuple(x.reshape(*times.shape, -1) for x in (q, v, a))  # type: ignore[return-value]
 
 
 def exciting_trajectory(
@@ -54,45 +93,54 @@ def exciting_trajectory(
     limits: Mapping[str, tuple[float, float]] | None = None,
     speed: float | Mapping[str, float] = np.inf,
     acceleration: float | Mapping[str, float] = np.inf,
-    criterion: str = "logdet",
-    samples: int = 40,
-    evaluations: int = 600,
+    effort: float | Mapping[str, float] = np.inf,
+    margin: float = 0.05,
+    noise: Mapping[str, ArrayLike | float] | None = None,
+    criterion: str = "relative",
+    samples: int = 60,
+    evaluations: int = 200,
     base: BaseParameters | None = None,
     seed: int = 0,
 ) -> ExcitingTrajectory:
     """Return a periodic motion of the independent coordinates that makes the base parameters as sure as it can.
 
-    A finite Fourier series for each (Swevers et al. 1997); the others follow by the loops. The largest determinant of
-    the information matrix ("logdet"), or the least condition number of the equations ("condition"), is sought from
-    the best of some random series, by SLSQP with differences. The same seed gives the same motion.
+    A finite Fourier series for each (Swevers et al. 1997); the others follow by the loops. What counts is the
+    covariance that `identify` will give, with noise in q, v, a and u. The search begins with random series and goes on
+    by quasi-Newton steps (BFGS). The same seed gives the same motion.
 
     Parameters
     ----------
     coordinates : names of independent coordinates, as many as there are freedoms; all others must follow from them
-        along the whole motion: it avoids configurations where they do not.
+        along the whole motion.
     q : closed configuration that says on which branch (nq,); by default the neutral one, assembled.
     period : of the motion [s]. harmonics : terms of the series.
     limits : (lower, upper) by coordinate names, of those that follow too; joint limits by default. An independent
         coordinate without any stays within 1 rad or characteristic length of q.
     speed, acceleration : largest absolute values, one for all velocities or by names [m/s, rad/s, m/s², rad/s²].
-    samples : of the period, at which everything is checked. evaluations : about how many series are tried.
+    effort : largest absolute controls, one for all or by names; limits of the actuators count anyway.
+    margin : least distance to singular configurations: of the loops, see `ExcitingTrajectory`, and to those where the
+        actuators do not drive all freedoms, of forces per control B (in characteristic units, over the ranges of the
+        controls) m / (‖B⁺‖ ‖B‖), at most one. The motion goes through none of them.
+    noise : standard deviations of "q" (along velocities), "v", "a" and "u", as for `identify`. By default one percent
+        of the motion's own root mean squares (q about its mean), but of q, v and a at least a fifth of the largest of
+        the kind, so that no coordinate is held still because its sensor would be exact then.
+    criterion : "relative", the least mean square of standard deviations over the sizes of the base parameters
+        (A-optimal); "logdet", the largest determinant of the information matrix (D-optimal); "condition", the least
+        condition number of the weighted equations.
+    samples : of the period, at which all is evaluated. evaluations : about how many series are tried, each with its
+        derivatives.
 
-    Independent coordinates keep limits exactly, by their scale; those that follow do at the samples: a motion that
-    breaks one of theirs shrinks until it does not.
+    Limits hold between samples, too: the motion is checked at eight times as many, and its swing made smaller where
+    that is needed.
 
-    Raises `ArgumentError` for unknown names, for coordinates that do not determine the others at q, and for bad limits;
-    `SolveError` where no series can be followed.
+    Raises `ArgumentError` for unknown names, for coordinates that do not determine the others at q, for actuators that
+    do not drive all freedoms, for velocity constraints (rolling), and for bad limits; `SolveError` where no series can
+    be followed, or none within limits, which it names. A mechanism without actuators is taken as moved from outside.
     """
     system = regressor.system
     check_sequence("coordinates", coordinates, system.name)
     names = tuple(coordinates)
-    independent = [
-        place_of("velocity", n, system.velocity_names, f"{system.name}: coordinates") for n in names
-    ]
-    if any(n not in system.coordinate_names for n in names):
-        raise ArgumentError(
-            f"{system.name}: coordinates must be scalar ones, got {names}", element=str(names)
-        )
+    independent = _places(system, names)
     if criterion not in CRITERIA:
         raise ArgumentError(
             f"criterion must be one of {', '.join(CRITERIA)}, got {criterion!r}",
@@ -105,6 +153,14 @@ def exciting_trajectory(
             f"{harmonics}, {samples}",
             element="period",
         )
+    if not (np.isfinite(margin) and margin >= 0.0):
+        raise ArgumentError(f"margin must be a number ≥ 0, got {margin}", element="margin")
+    if system.nh < system.nc:
+        raise ArgumentError(
+            f"{system.name}: {system.constraint_names[system.nh]!r} constrains velocities only, so that coordinates do "
+            "not follow from others; plan its motion by a simulation",
+            element=system.constraint_names[system.nh],
+        )
     start = system.assemble(system.neutral() if q is None else q).q
     jacobian = system.constraint_jacobian(start)
     others = [k for k in range(system.nv) if k not in independent]
@@ -115,205 +171,49 @@ def exciting_trajectory(
             element=names[0] if names else "coordinates",
         )
     base = base_parameters(regressor) if base is None else base
-    search = _Search(
-        regressor,
-        base,
-        Loops(system, independent, start),
-        _Bounds.of(regressor, start, independent, limits, speed, acceleration),
-        np.arange(samples, dtype=np.float64) * (period / samples),
-        (len(names), harmonics),
-        period,
-        criterion,
+    size = regressor.sizes(base.matrix, base.matrix @ regressor.values)
+    bounds = Limits.of(regressor, start, independent, limits, speed, acceleration, effort, margin)
+    information = Information(regressor, base, independent, given_noise(system, noise), size)
+    t = np.arange(samples, dtype=np.float64) * (period / samples)
+    search = Search(information, Loops(system, independent, start), bounds, t, harmonics, period, criterion)
+    plan = search.run(np.random.default_rng(seed), evaluations)
+    return _answer(system, base, names, t, plan, size)
+
+
+def _answer(
+    system: System, base: BaseParameters, names: tuple[str, ...], t: Array, plan: Plan, size: Array
+) -> ExcitingTrajectory:
+    q, v, a = (read_only(x.copy()) for x in plan.motion)
+    return ExcitingTrajectory(
+        names,
+        plan.series,
+        read_only(t),
+        q,
+        v,
+        a,
+        read_only(plan.u.copy()),
+        base.labels,
+        read_only(size),
+        read_only(np.sqrt(np.diag(np.linalg.inv(plan.matrix)) * len(t)) * size),
+        margin=plan.margin,
+        condition=_condition(plan.matrix),
+        start_condition=float(np.median([_condition(matrix) for matrix in plan.start])),
+        evaluations=plan.evaluations,
+        _system=system,
     )
-    return search.run(names, np.random.default_rng(seed), evaluations)
 
 
-@dataclass(frozen=True, eq=False)
-class _Bounds:
-    """Limits of coordinates that are velocities too (nv,), and largest speeds and accelerations (nv,)."""
-
-    lower: Array
-    upper: Array
-    speed: Array
-    acceleration: Array
-    places: list[int]  # coordinates of the velocities, −1 where there is none
-
-    @classmethod
-    def of(
-        cls,
-        regressor: Regressor,
-        q: Array,
-        independent: list[int],
-        limits: Mapping[str, tuple[float, float]] | None,
-        speed: float | Mapping[str, float],
-        acceleration: float | Mapping[str, float],
-    ) -> _Bounds:
-        system, mechanism = regressor.system, regressor.numbers.mechanism
-        names = system.velocity_names
-        lower, upper = np.full(system.nv, -np.inf), np.full(system.nv, np.inf)
-        start = 0
-        for joint in mechanism.joints():
-            for k, pair in enumerate(joint.limits or ()):
-                if pair is not None:
-                    lower[start + k], upper[start + k] = pair
-            start += joint.nv
-        for name, pair in (limits or {}).items():
-            k = place_of("coordinate", name, names, f"{system.name}: limits")
-            low, high = map(float, pair)
-            if not low < high:
-                raise ArgumentError(
-                    f"{system.name}: limits of {name!r} must be (lower, upper), got {pair}", element=name
-                )
-            lower[k], upper[k] = low, high
-        places = [system.coordinate_names.index(n) if n in system.coordinate_names else -1 for n in names]
-        for k in independent:
-            room = _SWING / system.model.characteristic.columns[k]
-            if lower[k] == -np.inf:
-                lower[k] = min(q[places[k]] - room, upper[k] - 2 * room)
-            if upper[k] == np.inf:
-                upper[k] = max(q[places[k]] + room, lower[k] + 2 * room)
-        return cls(
-            lower, upper, _largest(system.name, names, speed, "speed"),
-            _largest(system.name, names, acceleration, "acceleration"), places,
-        )  # fmt: skip
-
-    def broken(self, motion: tuple[Array, Array, Array]) -> float:
-        """Return by which part of their ranges limits are broken in all."""
-        q, v, a = motion
-        total = 0.0
-        for k, place in enumerate(self.places):
-            if place >= 0 and (np.isfinite(self.lower[k]) or np.isfinite(self.upper[k])):
-                width = self.upper[k] - self.lower[k] if np.isfinite(self.upper[k] - self.lower[k]) else 1.0
-                over = max(
-                    float((q[:, place] - self.upper[k]).max()), float((self.lower[k] - q[:, place]).max())
-                )
-                total += max(over, 0.0) / width
-        for values, bound in ((v, self.speed), (a, self.acceleration)):
-            over = np.abs(values).max(axis=0) / bound - 1.0
-            total += float(np.maximum(over, 0.0).sum())
-        return total
+def _condition(matrix: Array) -> float:
+    """Return the condition number of weighted equations with this information matrix."""
+    values = np.linalg.eigvalsh(matrix)
+    return float(np.sqrt(values[-1] / values[0])) if values[0] > 0.0 else np.inf
 
 
-def _largest(label: str, names: tuple[str, ...], given: float | Mapping[str, float], what: str) -> Array:
-    out = np.full(len(names), np.inf)
-    if isinstance(given, Mapping):
-        for name, value in given.items():
-            out[place_of("velocity", name, names, f"{label}: {what}")] = value
-    else:
-        out[:] = given
-    if not (out > 0.0).all():
-        raise ArgumentError(f"{label}: {what} must be positive, got {given!r}", element=what)
-    return out
-
-
-class _Search:
-    """The search among series; x in [−1, 1] (m × (2 N + 1)) are centres and coefficients before they are scaled."""
-
-    def __init__(
-        self,
-        regressor: Regressor,
-        base: BaseParameters,
-        loops: Loops,
-        bounds: _Bounds,
-        t: Array,
-        shape: tuple[int, int],
-        period: float,
-        criterion: str,
-    ) -> None:
-        self.regressor, self.base, self.loops, self.bounds = regressor, base, loops, bounds
-        self.t, self.shape, self.period, self.criterion = t, shape, period, criterion
-        self.size, self.count = regressor.size[list(base.kept)], 0
-        # A dense set of times at which the scale of independent coordinates is found.
-        self.fine = np.arange(20 * shape[1]) * (period / (20 * shape[1]))
-
-    def series(self, x: Array) -> Fourier:
-        """Return the series of x, scaled to what its coordinates may do."""
-        m, n = self.shape
-        parts = x.reshape(m, 2 * n + 1)
-        at = self.loops.independent
-        lower, upper = self.bounds.lower[at], self.bounds.upper[at]
-        harmonic = np.arange(1, n + 1) * (2 * np.pi / self.period)
-        half = 0.5 * (upper - lower)
-        rates = half[:, None] * harmonic / np.sqrt(n)
-        raw = Fourier(np.zeros(m), parts[:, 1 : n + 1] * rates, parts[:, n + 1 :] * rates, self.period)
-        place, rate, acceleration = raw(self.fine)
-        reach = np.maximum(np.ptp(place, axis=0) / (2 * half) * 1.02, 1.0)
-        reach = np.maximum(reach, 1.02 * np.abs(rate).max(axis=0) / self.bounds.speed[at])
-        reach = np.maximum(reach, 1.02 * np.abs(acceleration).max(axis=0) / self.bounds.acceleration[at])
-        fitted = raw.scaled(1.0 / reach)
-        place = place / reach
-        low, high = lower - place.min(axis=0), upper - place.max(axis=0)
-        margin = 0.01 * np.maximum(high - low, 0.0)
-        share = 0.5 + 0.5 * np.clip(parts[:, 0], -1.0, 1.0)
-        return fitted.scaled(1.0, low + margin + share * np.maximum(high - low - 2 * margin, 0.0))
-
-    def rows(self, motion: tuple[Array, Array, Array]) -> Array:
-        """Return the equations along a motion, columns of the base parameters in characteristic sizes."""
-        u = np.zeros(self.regressor.system.nu)
-        parts = [self.regressor.rows(q, v, a, u, t)[0] for t, q, v, a in zip(self.t, *motion)]
-        return np.vstack(parts)[:, list(self.base.kept)] * self.size
-
-    def cost(self, x: Array) -> float:
-        self.count += 1
-        motion = self.loops.follow(self.series(x), self.t)
-        if motion is None:
-            return _FAILED
-        values = np.linalg.svd(self.rows(motion), compute_uv=False)
-        if len(values) < len(self.base) or values[-1] <= 1e-12 * values[0]:
-            return _FAILED
-        told = -2.0 * np.log(values).sum() if self.criterion == "logdet" else np.log(values[0] / values[-1])
-        return float(told) + _PENALTY * self.bounds.broken(motion)
-
-    def run(self, names: tuple[str, ...], rng: np.random.Generator, evaluations: int) -> ExcitingTrajectory:
-        m, n = self.shape
-        width = m * (2 * n + 1)
-        draws = rng.uniform(-1.0, 1.0, (max(1, min(_DRAWS, evaluations // 2)), width))
-        draws[len(draws) // 2 :] *= 0.3  # small swings, which loops follow more often
-        costs = np.array([self.cost(x) for x in draws])
-        good = costs < _FAILED
-        if not good.any():
-            raise SolveError(
-                f"{self.regressor.system.name}: no series of {', '.join(names)} could be followed within its limits; "
-                "give narrower limits or another q",
-                element=names[0],
-            )
-        best = draws[int(np.argmin(costs))]
-        rounds = max(0, (evaluations - self.count) // (width + 3))
-        if rounds:
-            found = minimize(
-                self.cost, best, method="SLSQP", bounds=[(-1.0, 1.0)] * width,
-                options={"maxiter": rounds, "eps": 1e-4, "ftol": 1e-4},
-            )  # fmt: skip
-            if np.isfinite(found.fun) and found.fun < costs.min():
-                best = found.x
-        series, motion = self._within(self.series(best))
-        begin = [self._condition(self.loops.follow(self.series(x), self.t)) for x in draws[good]]
-        return ExcitingTrajectory(
-            names,
-            series,
-            read_only(self.t.copy()),
-            read_only(motion[0]),
-            read_only(motion[1]),
-            read_only(motion[2]),
-            condition=self._condition(motion),
-            start_condition=float(np.median(begin)),
-            evaluations=self.count,
+def _places(system: System, names: tuple[str, ...]) -> list[int]:
+    """Return the velocities of scalar coordinates by name."""
+    places = [place_of("velocity", n, system.velocity_names, f"{system.name}: coordinates") for n in names]
+    if any(n not in system.coordinate_names for n in names):
+        raise ArgumentError(
+            f"{system.name}: coordinates must be scalar ones, got {names}", element=str(names)
         )
-
-    def _condition(self, motion: tuple[Array, Array, Array] | None) -> float:
-        assert motion is not None
-        values = np.linalg.svd(self.rows(motion), compute_uv=False)
-        return float(values[0] / values[-1])
-
-    def _within(self, series: Fourier) -> tuple[Fourier, tuple[Array, Array, Array]]:
-        """Return the series, its swing made smaller until nothing that follows breaks a limit."""
-        for k in range(40):
-            smaller = series.scaled(0.9**k)
-            motion = self.loops.follow(smaller, self.t)
-            if motion is not None and self.bounds.broken(motion) == 0.0:
-                return smaller, motion
-        raise SolveError(
-            f"{self.regressor.system.name}: limits of coordinates that follow are broken however small "
-            "the swing is; give other limits or another q",
-            element=self.regressor.system.name,
-        )
+    return places

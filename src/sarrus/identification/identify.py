@@ -14,8 +14,9 @@ from sarrus.dynamics.system import System
 from sarrus.identification.adjustment import Adjuster
 from sarrus.identification.base import BaseParameters, base_parameters
 from sarrus.identification.consistent import METRICS, program, solve
-from sarrus.identification.measurements import Measurements, noise_levels, read
-from sarrus.identification.numbers import dry_friction
+from sarrus.identification.measurements import Measurements, read
+from sarrus.identification.noise import noise_levels
+from sarrus.identification.numbers import rubbing
 from sarrus.identification.regressor import Regressor
 from sarrus.identification.result import Identification
 
@@ -42,6 +43,7 @@ def identify(
     tau: ArrayLike | None = None,
     noise: Mapping[str, ArrayLike | float] | None = None,
     cutoff: float | None = None,
+    period: float | None = None,
     prior_weight: float = 1.0,
     metric: str = "entropic",
     base: BaseParameters | None = None,
@@ -70,6 +72,9 @@ def identify(
         covariance is scaled by the misfit of the equations of motion.
     cutoff : of a low-pass filter without phase [Hz], which all channels pass; two samples for each of its periods are
         kept.
+    period : of a motion that repeats [s], such as an exciting trajectory; a whole number of samples. The mean of all
+        whole periods is what counts, two at least. ``noise`` is that of one sample before; where it is not given, and
+        all of q, v, a and u are, the scatter of the periods tells it. Periods that do not repeat are an error.
     prior_weight : how much the mechanism's own numbers count, in units of one standard deviation of about their size.
     metric : "entropic" or "pullback" (which needs Clarabel), the distance to the mechanism's numbers.
     base : base parameters of the regressor, where they are known already.
@@ -91,7 +96,7 @@ def identify(
         raise ArgumentError(f"prior_weight must be positive, got {prior_weight}", element="prior_weight")
     base = base_parameters(regressor) if base is None else base
     given = {"t": t, "q": q, "v": v, "a": a, "u": u, "tau": tau}
-    whole = read(system, log, given, cutoff)
+    whole = read(system, log, given, cutoff, period)
     sigma = noise_levels(system, whole, noise)
     measured = _fast_enough(regressor, whole, sigma)
     adjuster = Adjuster(regressor, measured, sigma)
@@ -99,7 +104,7 @@ def identify(
     found = adjuster.run(start, [base.kept[k] for k in kept])
     k_data = shares @ base.matrix
     scale = 1.0
-    if noise is None and found.freedom > 0:
+    if noise is None and np.isnan(whole.scatter).any() and found.freedom > 0:
         scale = max(found.misfit / found.freedom, _EXACT)
     values = k_data @ found.values
     places = [base.kept[k] for k in kept]
@@ -120,12 +125,13 @@ def identify(
         values=read_only(values),
         prior=read_only(k_data @ regressor.values),
         covariance=read_only(covariance),
-        size=read_only(_sizes(regressor, k_data, values)),
+        size=read_only(regressor.sizes(k_data, values)),
         condition=float(singular[0] / singular[-1]),
         misfit=found.misfit / found.freedom if found.freedom > 0 else np.nan,
         loop_misfit=found.loop_misfit / found.loop_freedom if found.loop_freedom else np.nan,
         samples=len(measured),
         left_out=len(whole) - len(measured),
+        periods=whole.periods,
         iterations=found.iterations,
         names=regressor.names,
         numbers=read_only(consistent),
@@ -144,9 +150,7 @@ def _whitening(covariance: Array) -> Array:
 def _fast_enough(regressor: Regressor, log: Measurements, sigma: Array) -> Measurements:
     """Return the samples in which all velocities with dry friction have a sign."""
     nv = regressor.system.nv
-    rubbing = {v for _, v in regressor.numbers.friction}
-    rubbing |= set(np.flatnonzero(dry_friction(regressor.numbers.mechanism)).tolist())
-    columns = sorted(rubbing)
+    columns = rubbing(regressor.numbers)
     keep = np.asarray((np.abs(log.v[:, columns]) > _SLOW * sigma[nv:][columns]).all(axis=1))
     if columns and not keep.any():
         names = ", ".join(regressor.system.velocity_names[k] for k in columns)
@@ -193,14 +197,3 @@ def _untouched(regressor: Regressor, k: Array, values: Array) -> Array:
         if not k[:, at].any():
             out[at] = regressor.values[at]
     return out
-
-
-def _sizes(regressor: Regressor, k: Array, values: Array) -> Array:
-    """Return what each base parameter is small against: itself, or a twentieth of what its body might have."""
-    length = regressor.system.model.characteristic.length
-    typical = np.abs(regressor.values).copy()
-    for name, places in regressor.numbers.inertial.items():
-        mass = regressor.numbers.mechanism.bodies[name].mass
-        for i, place in places.items():
-            typical[place] = max(typical[place], mass * length ** (0 if i == 0 else 1 if i < 4 else 2))
-    return np.asarray(np.maximum(np.abs(values), 0.05 * (np.abs(k) * typical).max(axis=1)))

@@ -13,23 +13,29 @@ from scipy.signal import butter, sosfiltfilt
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError
 from sarrus.base.numbers import real_array
-from sarrus.dynamics.manifold import difference, rate_matrix
+from sarrus.dynamics.manifold import rate_matrix
 from sarrus.dynamics.system import System
+from sarrus.identification.periods import Periods
 from sarrus.linalg.ranked import ranked
 
 _LABELS = {"q": "coordinate", "v": "velocity", "a": "velocity", "u": "actuator"}
 _FEWEST = 6  # samples
 # Part of the samples that is left out at either end where splines give velocities or accelerations.
 _EDGE = 0.04
+# Part of a period that is put before and behind it for splines; and configurations that say how noise of quaternions
+# turns into velocities.
+_WRAPPED, _TURNED = 0.2, 10
 # Order of the low-pass filter, which runs forth and back; a filtered log keeps two samples for each period of the cut.
 _ORDER = 4
-# Standard deviation that a channel has at least, relative to the largest one of its kind.
-_FLOOR = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
 class Measurements:
-    """A log: t (T,), q (T, nq), v (T, nv), a (T, nv), u (T, nu), applied forces tau (T, nv)."""
+    """A log: t (T,), q (T, nq), v (T, nv), a (T, nv), u (T, nu), applied forces tau (T, nv).
+
+    ``periods``: how many each sample is the mean of; ``scatter`` (3 nv + nu,): standard deviations by how far these are
+    apart, NaN where they do not tell.
+    """
 
     t: Array
     q: Array
@@ -37,16 +43,25 @@ class Measurements:
     a: Array
     u: Array
     tau: Array
+    periods: int
+    scatter: Array
 
     def __len__(self) -> int:
         return len(self.t)
 
     def at(self, keep: np.ndarray | slice) -> Measurements:
         """Return some of the samples."""
-        return Measurements(*(x[keep] for x in (self.t, self.q, self.v, self.a, self.u, self.tau)))
+        series = {name: getattr(self, name)[keep] for name in ("t", "q", "v", "a", "u", "tau")}
+        return replace(self, **series)
 
 
-def read(system: System, log: Any, arrays: Mapping[str, Any], cutoff: float | None) -> Measurements:
+def read(
+    system: System,
+    log: Any,
+    arrays: Mapping[str, Any],
+    cutoff: float | None = None,
+    period: float | None = None,
+) -> Measurements:
     """Return a log from arrays, or from a `Trajectory` or its dataset; see `sarrus.identification.identify`."""
     given = {name: value for name, value in arrays.items() if value is not None}
     if log is not None:
@@ -66,20 +81,66 @@ def read(system: System, log: Any, arrays: Mapping[str, Any], cutoff: float | No
     found = {
         name: _array(system, name, given[name], len(t), n) for name, n in shapes.items() if name in given
     }
-    q = _continuous(system, found["q"])
-    v, a = found.get("v"), found.get("a")
+    found["q"] = _continuous(system, found["q"])
+    found |= {
+        "u": found.get("u", np.zeros((len(t), 0))),
+        "tau": found.get("tau", np.zeros((len(t), system.nv))),
+    }
+    splines = "v" not in given or "a" not in given
+    repeated, scatter = 1, np.full(3 * system.nv + system.nu, np.nan)
+    if period is not None:
+        if cutoff is not None:
+            raise ArgumentError(
+                f"{system.name}: cutoff= and period= not together; the mean of periods needs no filter",
+                element="cutoff",
+            )
+        t, found, repeated, scatter = _mean_period(system, t, found, period)
+    inner = slice(0, len(t))
+    if period is not None and splines:  # beyond both ends, so that splines end where nothing of them is used
+        t, found, inner = _wrapped(t, found, period)
+    q, v, a = found["q"], found.get("v"), found.get("a")
     if v is None:
         v = _velocity(system, t, q)
         a = _slopes(t, v, smooth=False) if a is None else a
     if a is None:
         a = _slopes(t, v, smooth=True)
-    zeros = np.zeros((len(t), system.nv))
-    whole = Measurements(t, q, v, a, found.get("u", np.zeros((len(t), 0))), found.get("tau", zeros))
+    whole = Measurements(t, q, v, a, found["u"], found["tau"], repeated, scatter).at(inner)
     whole = whole if cutoff is None else _filtered(system, whole, cutoff)
-    if "v" not in given or "a" not in given:  # splines have no second derivative at their ends
+    if splines and period is None:  # splines have no second derivative at their ends
         edge = max(2, int(np.ceil(_EDGE * len(whole))))
         whole = whole.at(slice(edge, len(whole) - edge))
     return replace(whole, q=np.array([system.normalized(row) for row in whole.q]))
+
+
+def _mean_period(
+    system: System, t: Array, found: dict[str, Array], period: float
+) -> tuple[Array, dict[str, Array], int, Array]:
+    """Return the mean of all whole periods, their number, and the noise of the mean where q, v, a, u are all given."""
+    periods = Periods(system.name, t, period)
+    means = {name: periods.mean(x) for name, x in found.items()}
+    means["q"] = np.array([system.normalized(row) for row in means["q"]])
+    labels = {"q": system.coordinate_names, "u": system.actuator_names}
+    parts = {
+        name: periods.scatter(found[name], means[name], labels.get(name, system.velocity_names))
+        for name in "qvau"
+        if name in found
+    }
+    scatter = np.full(3 * system.nv + system.nu, np.nan)
+    if len(parts) == len("qvau"):
+        rows = range(0, periods.count, max(1, periods.count // _TURNED))
+        turned = [np.abs(ranked(rate_matrix(system, means["q"][k])).inverse) for k in rows]
+        along = np.sqrt((np.mean(turned, axis=0) ** 2) @ parts["q"] ** 2)
+        scatter = np.concatenate([along, parts["v"], parts["a"], parts["u"]])
+    return t[: periods.count], means, periods.whole, scatter
+
+
+def _wrapped(t: Array, found: dict[str, Array], period: float) -> tuple[Array, dict[str, Array], slice]:
+    """Return a period with a part of it again before and behind, and where it lies there."""
+    n = len(t)
+    more = min(n, max(_FEWEST, int(np.ceil(_WRAPPED * n))))
+    around = np.arange(-more, n + more)
+    times = t[around % n] + period * (around // n)
+    return times, {name: x[around % n] for name, x in found.items()}, slice(more, more + n)
 
 
 def _of_log(system: System, log: Any) -> dict[str, Any]:
@@ -194,47 +255,10 @@ def _filtered(system: System, log: Measurements, cutoff: float) -> Measurements:
         )
     sections = butter(_ORDER, cutoff, fs=rate, output="sos")
     pad = min(len(log) - 1, int(3 * rate / cutoff))
-    smooth = [
-        sosfiltfilt(sections, x, axis=0, padlen=pad) if x.shape[1] else x
-        for x in (log.q, log.v, log.a, log.u, log.tau)
-    ]
+    series = {name: getattr(log, name) for name in ("q", "v", "a", "u", "tau")}
+    smooth = {
+        name: sosfiltfilt(sections, x, axis=0, padlen=pad) if x.shape[1] else x for name, x in series.items()
+    }
     every = max(1, int(rate / (2.0 * cutoff)))
     edge = min(int(rate / cutoff), len(log) // 4)
-    return Measurements(log.t, *smooth).at(slice(edge, len(log) - edge, every))
-
-
-def noise_levels(system: System, log: Measurements, given: Mapping[str, Any] | None) -> Array:
-    """Return standard deviations (3 nv + nu,) of the noise of q along velocities, v, a and u.
-
-    From the user, or one percent of each channel's root mean square, of q about its mean.
-    """
-    swings = np.array([difference(system, log.q[0], q) for q in log.q])
-    signals = {
-        "q": swings.std(axis=0),
-        "v": np.sqrt((log.v**2).mean(axis=0)),
-        "a": np.sqrt((log.a**2).mean(axis=0)),
-        "u": np.sqrt((log.u**2).mean(axis=0)),
-    }
-    columns = []
-    for name, signal in signals.items():
-        level = 0.01 * signal
-        if given is not None:
-            unknown = sorted(set(given) - set(signals))
-            if unknown:
-                raise ArgumentError(
-                    f"{system.name}: noise must have standard deviations of q, v, a and u, not {unknown[0]!r}",
-                    element=unknown[0],
-                )
-            if name not in given:
-                raise ArgumentError(f"{system.name}: noise has nothing for {name!r}", element=name)
-            array = np.asarray(real_array(given[name]))
-            if array.shape not in ((), signal.shape) or not np.isfinite(array).all() or (array < 0.0).any():
-                raise ArgumentError(
-                    f"{system.name}: noise[{name!r}] must be a number ≥ 0, or {len(signal)} of them, got "
-                    f"{given[name]!r}",
-                    element=name,
-                )
-            level = np.broadcast_to(array, signal.shape)
-        floor = _FLOOR * max(level.max(initial=0.0), 0.01 * signal.max(initial=0.0), 1e-12)
-        columns.append(np.maximum(level, floor))
-    return np.concatenate(columns)
+    return replace(log, **smooth).at(slice(edge, len(log) - edge, every))

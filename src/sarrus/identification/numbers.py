@@ -131,6 +131,12 @@ class Numbers:
         return changed
 
 
+def rubbing(numbers: Numbers) -> list[int]:
+    """Return the velocities whose joints have dry friction, known or asked for."""
+    asked = {velocity for _, velocity in numbers.friction}
+    return sorted(asked | set(np.flatnonzero(dry_friction(numbers.mechanism)).tolist()))
+
+
 def dry_friction(mechanism: Mechanism) -> Array:
     """Return the dry friction of all joints (nv,) [N, N m]."""
     return np.array([f for joint in mechanism.joints() for f in _dry(joint.friction, joint.nv)])

@@ -16,12 +16,15 @@ from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError, check_is
 from sarrus.codegen import NativeFunction, compile_function
 from sarrus.dynamics.system import System
-from sarrus.identification.inertial import LinearPart, numbers_of
+from sarrus.identification.inertial import LENGTHS, LinearPart, numbers_of
 from sarrus.identification.numbers import Numbers, dry_friction
 from sarrus.linalg.ranked import CUT, at_rank, rank_by, ranked
 from sarrus.multibody.dynamics import bias_force
 from sarrus.multibody.link import links
 from sarrus.multibody.model import trace
+
+# Part of the characteristic size that a typical one is at least: bodies without mass, friction that is zero.
+_FAINT = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,6 +102,25 @@ class Regressor:
             if place >= self.numbers.others or any(place == p for p, _ in self.numbers.friction):
                 out[place] = abs(self.values[place]) or 1.0
         return read_only(out)
+
+    @cached_property
+    def typical(self) -> Array:
+        """What each number (n,) is comparable to: of bodies m, m κ and m κ², with κ² = tr Σ / m; of others themselves.
+
+        κ is the radius of gyration about the origin of the body's frame, Σ the second moments of its mass. No entry of
+        the pseudo-inertia is larger than these, however the axes of the body are turned.
+        """
+        out = np.abs(self.values)
+        for name, places in self.numbers.inertial.items():
+            ten = numbers_of(self.numbers.mechanism.bodies[name])
+            mass, second = float(ten[0]), 0.5 * float(ten[4:7].sum())
+            for k, place in places.items():
+                out[place] = (mass, np.sqrt(max(mass * second, 0.0)), second)[LENGTHS[k]]
+        return read_only(np.maximum(out, _FAINT * self.size))
+
+    def sizes(self, matrix: Array, values: Array) -> Array:
+        """Return what base parameters K p (K: ``matrix``) are small against: |β|, or the largest part |K| × typical."""
+        return np.asarray(np.maximum(np.abs(values), (np.abs(matrix) * self.typical).max(axis=1)))
 
     @cached_property
     def function(self) -> NativeFunction:

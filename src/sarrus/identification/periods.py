@@ -1,0 +1,87 @@
+"""Periodic logs: the mean of all periods, and the noise that their scatter tells.
+
+White noise falls by the root of their number, and nothing of the motion is lost, as it would be by a filter (Swevers,
+Ganseman, Tükel, De Schutter, Van Brussel: Optimal Robot Excitation and Identification, IEEE Transactions on Robotics
+and Automation 13(5), 1997, section IV).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sarrus.base.arrays import Array
+from sarrus.base.errors import ArgumentError
+
+# How far sample times may be from even ones, and periods from whole numbers of samples, in samples.
+_UNEVEN = 0.01
+# Periods repeat where they are that near to their mean, of its swing; or, beyond that, where their means are within so
+# many standard deviations and their scatter is no more than twice the usual one.
+_REPEATS, _SHIFTED, _UNUSUAL = 1e-3, 8.0, 2.0
+
+
+def samples_of(label: str, t: Array, period: float) -> tuple[int, int]:
+    """Return how many samples a period has, and how many whole periods there are; two at least."""
+    if not (np.isfinite(period) and period > 0.0):
+        raise ArgumentError(f"{label}: period must be positive, got {period}", element="period")
+    step = float(t[-1] - t[0]) / (len(t) - 1)
+    uneven = np.abs(t - t[0] - step * np.arange(len(t)))
+    count = round(period / step)
+    if uneven.max() > _UNEVEN * step or count < 1:
+        k = int(np.argmax(uneven))
+        raise ArgumentError(
+            f"{label}: period= needs samples at even times, several in each period; sample {k} at {t[k]:g} s is "
+            f"{uneven[k]:.3g} s beside the even ones",
+            element="t",
+        )
+    whole = len(t) // count
+    if abs(period / step - count) * whole > _UNEVEN * count:
+        raise ArgumentError(
+            f"{label}: a period of {period:g} s is {period / step:.6g} samples; it must be a whole number of them",
+            element="period",
+        )
+    if whole < 2:
+        raise ArgumentError(
+            f"{label}: a log of {float(t[-1] - t[0]) + step:g} s has {whole} whole periods of {period:g} s; at least "
+            "two are averaged",
+            element="period",
+        )
+    return count, whole
+
+
+class Periods:
+    """Whole periods of a log: ``count`` samples in each of ``whole`` periods; what is left over is not used."""
+
+    def __init__(self, label: str, t: Array, period: float) -> None:
+        self.label = label
+        self.count, self.whole = samples_of(label, t, period)
+
+    def mean(self, x: Array) -> Array:
+        """Return the mean (count, n) of x (T, n)."""
+        return np.asarray(self._cut(x).mean(axis=0))
+
+    def scatter(self, x: Array, means: Array, names: tuple[str, ...]) -> Array:
+        """Return standard deviations (n,) of the mean of x, by how far the periods are from it; names (n,) of columns.
+
+        Raises where a period is not as the others are.
+        """
+        if not x.shape[1]:
+            return np.zeros(0)
+        off = self._cut(x) - means
+        shift, power = off.mean(axis=1), (off**2).mean(axis=1)  # (whole, n)
+        swing = means.std(axis=0)
+        usual = np.sqrt(np.median(power, axis=0))
+        white = np.sqrt(np.median(power - shift**2, axis=0) / self.count)
+        wrong = np.abs(shift) > np.maximum(_SHIFTED * white, _REPEATS * swing)
+        wrong |= np.sqrt(power) > np.maximum(_UNUSUAL * usual, _REPEATS * swing)
+        if wrong.any():
+            k, column = (int(i) for i in np.argwhere(wrong)[0])
+            raise ArgumentError(
+                f"{self.label}: the log does not repeat: {names[column]!r} in period {k} is "
+                f"{np.sqrt(power[k, column]):.3g} from the mean, {usual[column]:.3g} is usual; leave out how the "
+                "motion begins, or give no period=",
+                element=names[column],
+            )
+        return np.asarray(np.sqrt((off**2).sum(axis=(0, 1)) / (self.count * (self.whole - 1) * self.whole)))
+
+    def _cut(self, x: Array) -> Array:
+        return x[: self.count * self.whole].reshape(self.whole, self.count, -1)
