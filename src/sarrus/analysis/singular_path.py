@@ -36,7 +36,7 @@ class SingularityProfile:
     values : (T,) the smallest singular value of the free columns of A, in characteristic units, that is not zero
         generically, signed by continuity: it changes its sign where a singular configuration is crossed.
     distance : (T,) first-order distance to the singular set, value / |gradient along the motions|, in radians and
-        characteristic lengths κ, `system.characteristic.length`: the same in metres and in millimetres.
+        characteristic lengths κ, ``system.characteristic.length``: the same in metres and in millimetres.
     generic_rank : the rank that the values are about.
     crossings : indices k so that the path crosses a singular configuration between k and k + 1.
     t : (T,) times of a trajectory, None of configurations.

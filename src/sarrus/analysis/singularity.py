@@ -36,7 +36,7 @@ class Singularity(Answer):
     ----------
     q : (nq,) the singular configuration; without one the configuration of smallest singular value seen.
     distance : length of the straight step from the start to q, in radians and characteristic lengths κ,
-        `system.characteristic.length`: the same in metres and in millimetres.
+        ``system.characteristic.length``: the same in metres and in millimetres.
     value : smallest singular value at q, in characteristic units, that is not zero at generic configurations.
     rank, generic_rank : rank of the free columns of A here, and generically.
     left : (nc × lost) orthonormal combinations of rows that vanish here and not nearby.
