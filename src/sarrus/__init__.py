@@ -9,7 +9,6 @@ Motion       `simulate`, `Event`, `Switching`, `Trajectory`; `impact`, `contact_
 Many runs    `rollout`, `Rollout`; `study` (on disk, on clusters), `studies`; `compare` (formulations)
 Analysis     `mobility`, `without_redundancy`, `find_singularity`, `distance_to_singularity`, `assembly_modes`,
              `inverse_kinematics`, `equilibrium`; `reactions`, `reactions_along` (forces in joints), `energy_balance`;
-             `inverse_kinematics`, `equilibrium`, `energy_balance`; `reactions`, `reactions_along` (forces in joints);
              `linearize`, `linearize_at`, `linearize_along`, `LinearSystem`
 Linkages     `follow_curve`, `coupler_curve`, `transmission_angle`, `singularity_locus`, `singularity_map`, `workspace`
 Derivatives  `sensitivity`: of equilibria, eigenvalues and motions by parameters, and of a step by its state
@@ -17,7 +16,7 @@ Design       `synthesis`: dimensions, springs, counterweights and motors that fu
 Measuring    `identification`: inertias, friction, springs and motors from logs
 Pictures     `plot` (Matplotlib), `view` (in the browser), `render` (pages, pictures and films in 3-D)
 Control      `control` (laws), `references`; `gym` (environments for reinforcement learning)
-Export       `export`: C99 of dynamics and control laws, CasADi functions, MJCF
+Export       `export`: C99 of dynamics and control laws, units of FMI, CasADi functions, MJCF
 Programs     `optimize`: quadratic costs under limits and second-order cones
 Matrices     `formulations`: the published formulations as functions of plain matrices; `compare` runs them
 Answers      `Status`, and the class of each result (`Assembly`, `Mobility`, `Equilibrium`, …)
