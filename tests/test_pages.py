@@ -134,7 +134,13 @@ def test_every_result_and_error_is_public() -> None:
     raised = {
         name for name, value in vars(errors).items() if getattr(value, "__module__", "") == errors.__name__
     }
-    assert raised - set(sr.__all__) == {"check_known", "check_sequence", "place_of", "unknown_name"}
+    assert raised - set(sr.__all__) == {
+        "check_is",
+        "check_known",
+        "check_sequence",
+        "place_of",
+        "unknown_name",
+    }
     modules = (sr, sr.control, sr.formulations, sr.optimize, sr.synthesis)
     public = [getattr(module, name) for module in modules for name in module.__all__]
     answers = status.Answer.__subclasses__()

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -199,9 +200,9 @@ def test_an_interrupt_while_a_command_writes_comes_after_the_files(
 ) -> None:
     usual = sr.Trajectory.save
 
-    def interrupted(trajectory: sr.Trajectory, path: Path) -> Path:
+    def interrupted(trajectory: sr.Trajectory, path: Path, **options: Any) -> Path:
         signal.raise_signal(signal.SIGINT)
-        return usual(trajectory, path)
+        return usual(trajectory, path, **options)
 
     monkeypatch.setattr(sr.Trajectory, "save", interrupted)
     files = [tmp_path / "run.nc", tmp_path / "run.csv"]

@@ -18,7 +18,7 @@ from sarrus.analysis.map_search import RAYS, MapSearch
 from sarrus.analysis.reach import Reach
 from sarrus.analysis.search_limits import SearchLimits
 from sarrus.base.arrays import Array, read_only
-from sarrus.base.errors import ArgumentError, check_known
+from sarrus.base.errors import ArgumentError, check_is, check_known
 from sarrus.base.later import later
 from sarrus.base.numbers import real_array
 from sarrus.dynamics.assembly import free_velocities
@@ -200,6 +200,7 @@ def singularity_map(
         driven or outputs are too few; a start outside of the limits or farther than a node from the region; unknown
         names; open loops.
     """
+    check_is("singularity_map", system, System)
     check_known("measure", measure, MEASURES, system.name)
     if resolution < 4 or modes < 1:
         raise ArgumentError(
