@@ -202,6 +202,7 @@ def test_motions_that_python_takes_part_in_are_not_repeated(monkeypatch: pytest.
     assert not repeated
 
 
+@pytest.mark.slow
 def test_generated_runs_say_when_they_are_wrong() -> None:
     """Of motions wrong by 1e-3 all but one in a hundred are flagged, of those right to 1e-6 at most two."""
     wrong, right = [], []

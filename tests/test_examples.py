@@ -22,13 +22,17 @@ SHORT = {
     "biped_walk": lambda module: module.main(runs=0),
     "quadruped_gaits": lambda module: module.main(module.BRIEF),
 }
+# Those that take ten seconds or more.
+LONG = {"biped_walk", "hexapod"}
 
 
 def test_all_models_ship():
     assert set(NAMES) >= REQUIRED
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow if name in LONG else ()) for name in NAMES]
+)
 def test_example_keeps_its_claims(name, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("sys.argv", [name])

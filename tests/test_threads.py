@@ -11,6 +11,7 @@ from typing import Any
 
 import casadi as ca
 import numpy as np
+import pytest
 
 import sarrus as sr
 from bits import digest
@@ -65,6 +66,7 @@ def results(run: sr.Trajectory) -> tuple[Any, ...]:
     )
 
 
+@pytest.mark.slow
 def test_runs_with_contacts_switching_and_a_law() -> None:
     """Two hundred runs from different states, some of them driven by one law that all threads share."""
     system = bouncing_arm()
@@ -270,6 +272,7 @@ def arm_law() -> control.Law:
     )
 
 
+@pytest.mark.slow
 def test_eight_threads_and_four_processes_come_to_the_same() -> None:
     """Contacts, a law and parameters on one model: the digests are those of one thread of this process."""
     alone = [everything(k) for k in range(32)]

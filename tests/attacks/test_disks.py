@@ -19,6 +19,7 @@ def test_full_disks(tmp_path: Path) -> None:
     disks.full_disks(tmp_path, 12).check()
 
 
+@pytest.mark.slow
 def test_failing_calls(tmp_path: Path) -> None:
     disks.errors(tmp_path).check()
 
