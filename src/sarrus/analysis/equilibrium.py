@@ -190,14 +190,12 @@ def _start(system: System, q: Array, u: ArrayLike | None) -> Array:
     for _ in range(2):  # ẇ is linear in w within its limits
         now = activations_of(system, x)
         falls = np.diag(now.by_state)
-        x[e.nq - e.activations : e.nq] -= np.divide(
-            now.rate, falls, out=np.zeros_like(falls), where=falls != 0.0
-        )
-    for name, actuator in system.mechanism.actuators.items() if system.mechanism else ():
+        x[e.activation_places] -= np.divide(now.rate, falls, out=np.zeros_like(falls), where=falls != 0.0)
+    for actuator in system.mechanism.actuators.values() if system.mechanism else ():
         if isinstance(actuator.activation, Winding) and actuator.activation.limits is not None:
-            place = e.coordinate_names.index(f"{name}.current")
+            place = e.coordinate_names.index(actuator.activation_name)
             x[place] = np.clip(x[place], *actuator.activation.limits)
-    moves = activations_of(system, x).moving(x[e.nq - e.activations : e.nq], 1e-12)
+    moves = activations_of(system, x).moving(x[e.activation_places], 1e-12)
     if moves is not None:
         raise SolveError(
             f"{system.name}: {moves!r} moves under these inputs, so nothing is at rest", element=moves

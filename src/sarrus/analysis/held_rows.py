@@ -50,15 +50,35 @@ class HeldRows:
             self.point, names = place, ()
         elif output is not None:
             names = [output] if isinstance(output, str) else [str(name) for name in output]
-        free = free_velocities(system, names, "driven" if len(driven) else "output")
+        self.argument = "driven" if len(driven) else "output"
+        free = free_velocities(system, names, self.argument)
         self.units = np.eye(system.nv)[free == 0.0]
         what = f"{self.body} {tuple(map(float, self.point))}" if self.body else ", ".join(names)
-        self.label = f"{'driven' if len(driven) else 'output'} {what}"
+        self.label = f"{self.argument} {what}"
         beside = np.random.default_rng(11).standard_normal((3, system.nv)) * 0.02 / self.sizes.columns
         places = [q, *(system.move(q, x) for x in beside)]
         found = [self.singular(p)[1] for p in places]
         self.cut = CUT * max(float(values[0]) for values in found)
         self.full = found[0]
+
+    def require_full_rank(self) -> None:
+        """Raise `ArgumentError` where the mechanism still moves with what is held at rest: R has no full rank."""
+        if self.full[-1] <= self.cut:
+            raise ArgumentError(
+                f"{self.system.name}: with {self.label} at rest the mechanism still moves at the start; name more of "
+                "them, or start at a configuration that is not singular",
+                element=self.argument,
+            )
+
+    def require_two_motions(self, what: str, q: Array, hold: Array) -> None:
+        """Raise `ArgumentError` where not two motions are left at q with what is locked at rest."""
+        left = self.motions(q, hold).shape[1]
+        if left != 2:
+            raise ArgumentError(
+                f"{self.system.name}: {what} needs two motions, but {left} are left; "
+                + ("lock others" if left > 2 else "unlock coordinates"),
+                element="locked",
+            )
 
     def matrix(self, q: Array) -> Array:
         """Return R (m × nv) at q."""

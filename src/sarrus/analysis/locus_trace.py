@@ -11,8 +11,7 @@ from scipy.optimize import brentq
 from sarrus.analysis.held_rows import HeldRows
 from sarrus.analysis.search_limits import SearchLimits
 from sarrus.base.arrays import Array
-from sarrus.base.errors import ArgumentError
-from sarrus.dynamics.assembly import free_velocities
+from sarrus.dynamics.assembly import held_velocities
 from sarrus.dynamics.manifold import STEP, came_back, close, difference, rank_cut, stays_closed, turning, walk
 
 # Steps of a walk, and of a curve one way.
@@ -30,19 +29,13 @@ class LocusTrace:
 
     def __init__(self, rows: HeldRows, start: Array, locked: Sequence[str], limits: SearchLimits) -> None:
         self.rows, self.system, self.t, self.start = rows, rows.system, rows.t, start
-        self.hold = np.eye(self.system.nv)[:, free_velocities(self.system, locked) == 0.0]
+        self.hold = held_velocities(self.system, locked)
         self.scale = rows.sizes.columns
         self.limits = limits
         self.turns = turning(self.system)
         self.walk_cut = rank_cut(self.system, start, self.t, 1.0)
         self.ended: Array | None = None
-        left = rows.motions(start, self.hold).shape[1]
-        if left != 2:
-            raise ArgumentError(
-                f"{self.system.name}: a locus needs two motions, but {left} are left; "
-                + ("lock others" if left > 2 else "unlock coordinates"),
-                element="locked",
-            )
+        rows.require_two_motions("a locus", start, self.hold)
 
     def basis(self, q: Array) -> Array:
         """Return the two motions (nv × 2) as velocities, orthonormal in characteristic units."""

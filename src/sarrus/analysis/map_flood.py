@@ -46,13 +46,12 @@ class Front:
 
     def take(self, which: np.ndarray) -> Front:
         """Return some of the nodes."""
-        return Front(*(getattr(self, name)[which] for name in ("cells", "q", "left", "sizes", "right")))
+        return Front(*(part[which] for part in vars(self).values()))
 
     @classmethod
     def joined(cls, parts: list[Front]) -> Front:
         """Return the nodes of several, at least one."""
-        names = ("cells", "q", "left", "sizes", "right")
-        return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+        return cls(*map(np.concatenate, zip(*(vars(part).values() for part in parts))))
 
     def __len__(self) -> int:
         return len(self.cells)
@@ -201,12 +200,7 @@ class MapFlood:
         values, _, _ = self.plane.evaluate(start[None])
         _, matrices = self._rows(start[None], values)
         here = self.front(np.zeros((1, 2), dtype=int), start[None], matrices)
-        around = []
-        for k, nodes in enumerate(self.plane.nodes):
-            gaps = nodes - values[0, k]
-            if self.plane.turning[k]:
-                gaps = gaps - 2 * np.pi * np.rint(gaps / (2 * np.pi))
-            around.append(np.argsort(np.abs(gaps), kind="stable")[:3])
+        around = [np.argsort(np.abs(gaps), kind="stable")[:3] for gaps in self.plane.gaps(start)]
         for i, j in sorted(np.ndindex(len(around[0]), len(around[1])), key=lambda x: (x[0] + x[1], x)):
             reached, which = self.in_parts(here, np.array([[around[0][i], around[1][j]]]))
             if len(which) and self.limits.contain(reached.q[0]):

@@ -143,14 +143,18 @@ class MapPlane:
         turns = np.where(self.turning, 2 * np.pi * np.rint(gaps / (2 * np.pi)), 0.0)
         return np.asarray(gaps - turns)
 
+    def gaps(self, q: Array) -> tuple[Array, Array]:
+        """Return how far the nodes are from a configuration along both, (n0,) and (n1,), without full turns."""
+        values, _, _ = self.evaluate(q[None])
+        found = [nodes - value for nodes, value in zip(self.nodes, values[0])]
+        for k in np.flatnonzero(self.turning):
+            found[k] = found[k] - 2 * np.pi * np.rint(found[k] / (2 * np.pi))
+        return found[0], found[1]
+
     def nearest(self, q: Array) -> tuple[int, int] | None:
         """Return the node next to a configuration, None outside of the grid."""
-        values, _, _ = self.evaluate(q[None])
         cell = []
-        for k, nodes in enumerate(self.nodes):
-            gaps = nodes - values[0, k]
-            if self.turning[k]:
-                gaps = gaps - 2 * np.pi * np.rint(gaps / (2 * np.pi))
+        for nodes, gaps in zip(self.nodes, self.gaps(q)):
             cell.append(int(np.abs(gaps).argmin()))
             if abs(gaps[cell[-1]]) > 0.6 * (nodes[1] - nodes[0]):
                 return None

@@ -21,13 +21,8 @@ class MapSearch:
     """The sheets of a map: those through starts, those that folds join with them, and those that walks come to."""
 
     def __init__(self, flood: MapFlood, starts: list[Array], walked: Array, modes: int) -> None:
-        self.flood, self.plane, self.starts, self.walked, self.modes = (
-            flood,
-            flood.plane,
-            starts,
-            walked,
-            modes,
-        )
+        self.flood, self.plane = flood, flood.plane
+        self.starts, self.walked, self.modes = starts, walked, modes
 
     def bounds(self, region: Region | None) -> list[tuple[float, float]]:
         """Return the region of the map: the one given, limits and turns, or what a coarse grid reaches."""

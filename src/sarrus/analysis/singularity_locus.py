@@ -15,7 +15,7 @@ from sarrus.analysis.locus_trace import LocusTrace
 from sarrus.analysis.search_limits import SearchLimits
 from sarrus.analysis.targets import scalar_coordinates
 from sarrus.base.arrays import Array, read_only
-from sarrus.base.errors import ArgumentError, check_is, check_known
+from sarrus.base.errors import check_is, check_known
 from sarrus.base.later import later
 from sarrus.base.numbers import real_array
 from sarrus.dynamics.manifold import closed_start
@@ -127,12 +127,7 @@ def singularity_locus(
     check_is("singularity_locus", system, System)
     start = closed_start(system, real_array(q), t)
     rows = HeldRows(system, start, driven, output, t)
-    if rows.full[-1] <= rows.cut:
-        raise ArgumentError(
-            f"{system.name}: with {rows.label} at rest the mechanism still moves at the start; name more of them, or "
-            "start at a configuration that is not singular",
-            element="driven" if len(driven) else "output",
-        )
+    rows.require_full_rank()
     within = SearchLimits.of(system, limits)
     within.require(start)
     trace = LocusTrace(rows, start, locked, within)

@@ -21,7 +21,7 @@ from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError, check_is, check_known
 from sarrus.base.later import later
 from sarrus.base.numbers import real_array
-from sarrus.dynamics.assembly import free_velocities
+from sarrus.dynamics.assembly import held_velocities
 from sarrus.dynamics.manifold import closed_start, turning
 from sarrus.dynamics.system import System
 
@@ -212,8 +212,9 @@ def singularity_map(
     within = SearchLimits.of(system, limits)
     for start in starts:
         within.require(start)
-    hold = np.eye(system.nv)[:, free_velocities(system, locked) == 0.0]
-    _require_two_motions(rows, starts[0], hold)
+    hold = held_velocities(system, locked)
+    rows.require_full_rank()
+    rows.require_two_motions("a map", starts[0], hold)
     many = ManyConfigurations(system, t)
     plane = MapPlane(many, over)
     flood = MapFlood(many, plane, within, np.flatnonzero(hold.sum(axis=1) == 0.0), starts[0])
@@ -249,24 +250,6 @@ def singularity_map(
         t=t,
         system=system,
     )
-
-
-def _require_two_motions(rows: HeldRows, start: Array, hold: Array) -> None:
-    """Raise `ArgumentError` where R is singular at the start, or not two motions are left."""
-    system = rows.system
-    if rows.full[-1] <= rows.cut:
-        raise ArgumentError(
-            f"{system.name}: with {rows.label} at rest the mechanism still moves at the start; name more of them, or "
-            "start at a configuration that is not singular",
-            element="driven",
-        )
-    left = rows.motions(start, hold).shape[1]
-    if left != 2:
-        raise ArgumentError(
-            f"{system.name}: a map needs two motions, but {left} are left; "
-            + ("lock others" if left > 2 else "unlock coordinates"),
-            element="locked",
-        )
 
 
 def _measured(rows: HeldRows, many: ManyConfigurations, plane: MapPlane, q: Array, measure: str) -> Array:

@@ -17,7 +17,7 @@ from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError, check_is, check_known
 from sarrus.base.later import later
 from sarrus.base.numbers import finite_array, real_array
-from sarrus.dynamics.assembly import free_velocities
+from sarrus.dynamics.assembly import held_velocities
 from sarrus.dynamics.manifold import closed_start
 from sarrus.dynamics.system import System
 
@@ -140,7 +140,7 @@ def workspace(
             f"{system.name}: resolution must be 4 at least, got {resolution}", element="resolution"
         )
     within = SearchLimits.of(system, limits)
-    hold = np.eye(system.nv)[:, free_velocities(system, locked) == 0.0]
+    hold = held_velocities(system, locked)
     reach = Reach(system, body, place, np.eye(3), hold, within, t)
     for start in starts:
         within.require(start)

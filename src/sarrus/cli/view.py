@@ -60,8 +60,7 @@ def view(
     files = ((html, ".html"), (png, ".png"), (gif, ".gif"), (mp4, ".mp4"))
     wanted = checked_outputs(*((path, (suffix,), render) for path, suffix in files))
     shown, start = _shown(what, keyframe, set_ or [], assemble, reading)
-    named = [name for name in reactions or [] if name != ALL]
-    drawn = ALL if reactions and len(named) < len(reactions) else named or forces
+    drawn = ALL if ALL in (reactions or ()) else reactions or forces
     for path, write in wanted:
         when = time if path.suffix == ".png" else None
         write(shown, path, t=when, fps=fps, speed=speed, forces=drawn, numbers=numbers, **start)

@@ -79,7 +79,7 @@ class Activations:
 def by_inputs(system: Evaluations) -> ca.SX:
     """Return the derivatives of the input force by u and w, which to the mechanism are inputs alike."""
     e = system.equations
-    return ca.jacobian(e.input_force, ca.vertcat(e.u, e.q[e.nq - e.activations :]))
+    return ca.jacobian(e.input_force, ca.vertcat(e.u, e.q[e.activation_places]))
 
 
 def driving_matrix(system: Evaluations, q: ArrayLike, v: ArrayLike) -> Array:
@@ -89,7 +89,7 @@ def driving_matrix(system: Evaluations, q: ArrayLike, v: ArrayLike) -> Array:
     if not e.activations or system.mechanism is None:
         return matrix
     x = system.pack(q, v)
-    x[e.nq - e.activations : e.nq] = system.mechanism.neutral()[e.nq - e.activations :]
+    x[e.activation_places] = system.mechanism.neutral()[e.activation_places]
     found = system.compiled.named("driving", lambda: {"matrix": by_inputs(system)}).evaluate(x)["matrix"]
     through = [k for k, a in enumerate(system.mechanism.actuators.values()) if a.activation is not None]
     matrix[:, through] = found[:, e.nu :]

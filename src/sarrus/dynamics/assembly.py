@@ -337,6 +337,11 @@ def _turn_round(system: Evaluations, q: Array, t: float, free: Array) -> tuple[A
     return q, names, iterations
 
 
+def held_velocities(system: Evaluations, locked: Sequence[str]) -> Array:
+    """Return the unit velocities (nv × n) of the locked joints or coordinates, by columns."""
+    return np.eye(system.nv)[:, free_velocities(system, locked) == 0.0]
+
+
 def free_velocities(system: Evaluations, names: Sequence[str], argument: str = "locked") -> Array:
     """Return ones (nv,) for velocities that may move and zeros for those of the named joints or coordinates."""
     check_sequence(argument, names)

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError, check_known
-from sarrus.base.numbers import real_array
+from sarrus.base.numbers import finite_array, real_array
 from sarrus.codegen import NativeFunction
 from sarrus.mechanism.elements import Body
 from sarrus.mechanism.mechanism import Mechanism
@@ -109,17 +109,22 @@ def jacobian(
 
     Raises `ArgumentError` for an unknown body, and for a system without mechanism.
     """
-    check_known("body", body, _mechanism(system).bodies, system.name)
-    place = real_array(point)
-    if place.shape != (3,) or not np.isfinite(place).all():
-        raise ArgumentError(
-            f"{system.name}: point must be three finite numbers, got {point!r}", element="point"
-        )
-
+    place = place_on(system, body, point)
     native = motion_function(system, body)
     return BodyJacobian(
         **_arrays(native.evaluate(np.concatenate([system.pack(q, v, t=t), place])), "rotation")
     )
+
+
+def place_on(system: Evaluations, body: str, point: ArrayLike) -> Array:
+    """Return a point (3,) in axes of a body; raise `ArgumentError` for an unknown body and for no three numbers."""
+    check_known("body", body, _mechanism(system).bodies, system.name)
+    place = finite_array(point)
+    if place is None or place.shape != (3,):
+        raise ArgumentError(
+            f"{system.name}: point must be three finite numbers, got {point!r}", element="point"
+        )
+    return place
 
 
 def motion_function(system: Evaluations, body: str) -> NativeFunction:

@@ -176,13 +176,13 @@ class Evaluations(Described):
         e = self.equations
         if e.drift is None:
             return np.zeros(0)
-        return self.evaluate("drift", q, v, u, t)["drift"][e.nq - e.activations :, 0]
+        return self.evaluate("drift", q, v, u, t)["drift"][e.activation_places, 0]
 
     def without_activations(self, what: str) -> None:
         """Raise `ArgumentError` where actuators have activations, which ``what`` does not know."""
         e = self.equations
         if e.activations:
-            names = e.coordinate_names[e.nq - e.activations :]
+            names = e.coordinate_names[e.activation_places]
             raise ArgumentError(
                 f"{self.name}: {what} know no activations yet ({', '.join(names)}): take a system of "
                 "mechanism.without_activation(), whose actuators act at once",

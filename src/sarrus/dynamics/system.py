@@ -10,7 +10,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 import casadi as ca
 from numpy.typing import ArrayLike
 
-from sarrus.base.errors import ArgumentError
+from sarrus.base.errors import check_is
 from sarrus.base.later import later
 from sarrus.dynamics.assembly import assemble
 from sarrus.dynamics.body_motion import centroidal, jacobian
@@ -82,10 +82,7 @@ class System(Evaluations):
     def __init__(
         self, mechanism: Mechanism, parameters: Targets | None = None, *, largest: int | None = LARGEST
     ) -> None:
-        if not isinstance(mechanism, Mechanism):
-            raise ArgumentError(
-                f"System needs a Mechanism, got {type(mechanism).__name__}", element="mechanism"
-            )
+        check_is("System", mechanism, Mechanism)
         self._begin(Model.of_mechanism(mechanism, parameters, largest), Options())
 
     @classmethod

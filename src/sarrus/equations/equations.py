@@ -133,6 +133,11 @@ class Equations:
         return ca.jacobian(self.input_force, self.u)
 
     @property
+    def activation_places(self) -> slice:
+        """Where the activations are among the coordinates: behind those of the joints."""
+        return slice(self.nq - self.activations, self.nq)
+
+    @property
     def drift_jacobian(self) -> ca.SX:
         """∂d/∂u (nq × nu), without what limits keep from following."""
         return ca.SX(self.nq, self.nu) if self.drift is None else ca.jacobian(self.drift, self.u)

@@ -127,16 +127,13 @@ def _one_by_one(
             element="coordinates",
         )
     found = [first]
-    for k, (q, v, u, t) in enumerate(zip(*states)):
+    names = list(first.coordinates)
+    for k, (q, v, u, t) in enumerate(zip(*(part[1:] for part in states)), start=1):
         try:
-            if k:
-                found.append(
-                    linearize_at(
-                        system, q, v, u, t=float(t), coordinates=list(first.coordinates), contacts=False
-                    )
-                )
+            model = linearize_at(system, q, v, u, t=float(t), coordinates=names, contacts=False)
         except (SolveError, ArgumentError) as error:
             raise SolveError(f"state {k} (t = {t:g}): {error}", element=error.element) from error
+        found.append(model)
     return LinearModels(
         **{
             name: read_only(np.array([getattr(one, name) for one in found]))

@@ -249,8 +249,10 @@ class LinearSystem:
         else:
             rate = self.coordinate_rows @ s.coordinate_rate(q, v)
             before = self.coordinate_rows @ s.coordinate_rate(self.q, self.v)
-        first = s.nq - s.equations.activations
-        return np.concatenate([self.coordinate_rows @ (q - self.q), rate - before, (q - self.q)[first:]])
+        moved = q - self.q
+        return np.concatenate(
+            [self.coordinate_rows @ moved, rate - before, moved[s.equations.activation_places]]
+        )
 
     def discretize(self, dt: float) -> DiscreteSystem:
         """Return the exact step over dt [s] with u held (zero-order hold), by one matrix exponential.

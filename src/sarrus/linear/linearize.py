@@ -63,7 +63,7 @@ def linearize(
     )
     a = np.asarray(system.forward_dynamics(model.q, still, model.u, t, tau, contacts=False).a)
     x = system.pack(model.q, None, model.u, t)
-    name = activations_of(system, x).moving(model.q[system.nq - system.equations.activations :], 1e-9)
+    name = activations_of(system, x).moving(model.q[system.equations.activation_places], 1e-9)
     if name is not None:
         raise ArgumentError(
             f"{system.name}: {name!r} moves under these inputs: q is no equilibrium. Find one with "

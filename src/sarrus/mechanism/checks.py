@@ -23,6 +23,22 @@ def nonnegative(value: Any, what: str, label: str) -> float:
     return out
 
 
+def positive(value: Any, what: str, label: Label) -> float:
+    """Return a finite number above zero."""
+    out = scalar(value, what, label)
+    if out <= 0.0:
+        raise fault(label, f"{what} must be positive, got {out:g}")
+    return out
+
+
+def nonzero(value: Any, what: str, label: Label) -> float:
+    """Return a finite number that is not zero."""
+    out = scalar(value, what, label)
+    if out == 0.0:
+        raise fault(label, f"{what} must not be zero")
+    return out
+
+
 def fraction(value: Any, what: str, label: str) -> float:
     """Return a number from 0 to 1."""
     out = scalar(value, what, label)

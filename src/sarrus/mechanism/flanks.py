@@ -109,19 +109,3 @@ def efficiency_of(value: Any, what: str, label: Label) -> float:
     if not 0.0 < out <= 1.0:
         raise fault(label, f"{what} must be above 0 and at most 1, got {out:g}")
     return out
-
-
-def positive(value: Any, what: str, label: Label) -> float:
-    """Return a finite number above zero."""
-    out = scalar(value, what, label)
-    if out <= 0.0:
-        raise fault(label, f"{what} must be positive, got {out:g}")
-    return out
-
-
-def nonzero(value: Any, what: str, label: Label) -> float:
-    """Return a finite number that is not zero."""
-    out = scalar(value, what, label)
-    if out == 0.0:
-        raise fault(label, f"{what} must not be zero")
-    return out

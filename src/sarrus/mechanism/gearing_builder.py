@@ -11,7 +11,7 @@ from sarrus.mechanism import checks
 from sarrus.mechanism.description import Description
 from sarrus.mechanism.elements import Coupling, CouplingTerm
 from sarrus.mechanism.faults import Label, fault
-from sarrus.mechanism.flanks import Flanks, Weights, nonzero, positive, teeth, thread, total
+from sarrus.mechanism.flanks import Flanks, Weights, teeth, thread, total
 from sarrus.mechanism.gearing import LEAST_PLAY, Gearing
 from sarrus.mechanism.pose import scalar
 
@@ -63,7 +63,7 @@ class GearingBuilder(Description):
         Raises `ModelError` for unknown coordinates and for numbers that no pair has.
         """
         label = self._fresh_constraint(name, "gear pair")
-        size, number = positive(radius, "radius", label), nonzero(ratio, "ratio", label)
+        size, number = checks.positive(radius, "radius", label), checks.nonzero(ratio, "ratio", label)
         ways = self._way(one, "one", label), self._way(other, "other", label)
         flanks = teeth(*ways, number, size, efficiency, static_efficiency, backlash, label)
         return self._gearing(label, "gear pair", flanks, restitution, references)
@@ -88,7 +88,7 @@ class GearingBuilder(Description):
         """
         label = self._fresh_constraint(name, "rack")
         ways = self._way(slide, "slide", label), self._way(pinion, "pinion", label)
-        arm = nonzero(radius, "radius", label)
+        arm = checks.nonzero(radius, "radius", label)
         flanks = teeth(*ways, arm, 1.0, efficiency, static_efficiency, backlash, label)
         return self._gearing(label, "rack", flanks, restitution, references)
 
@@ -135,8 +135,8 @@ class GearingBuilder(Description):
         flanks = thread(
             self._way(travel, "travel", label),
             self._way(turn, "turn", label),
-            nonzero(pitch, "pitch", label) / (2.0 * np.pi),
-            0.5 * positive(diameter, "diameter", label),
+            checks.nonzero(pitch, "pitch", label) / (2.0 * np.pi),
+            0.5 * checks.positive(diameter, "diameter", label),
             friction_coefficient,
             efficiency,
             static_coefficient,
@@ -178,7 +178,10 @@ class GearingBuilder(Description):
         the wheel's pitch circle as the travel.
         """
         label = self._fresh_constraint(name, "worm gear")
-        turns, radius = nonzero(ratio, "ratio", label), 0.5 * positive(diameter, "diameter", label)
+        turns, radius = (
+            checks.nonzero(ratio, "ratio", label),
+            0.5 * checks.positive(diameter, "diameter", label),
+        )
         angle = scalar(lead_angle, "lead_angle", label)
         if not 0.0 < angle < 0.5 * np.pi:
             raise fault(label, f"lead_angle must be between 0 and π/2, got {angle:g}")

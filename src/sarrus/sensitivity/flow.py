@@ -53,12 +53,11 @@ class Flow:
         #: number of directions of the start
         self.size = 2 * work.nv + work.equations.activations
         held = [self.columns.u.start + k for k in inputs] + [self.columns.p.start + k for k in parameters]
-        self.fixed = np.zeros(
-            (self.columns.p.stop, self.size + len(held))
-        )  # how u and p follow the directions
+        # how u and p follow the directions
+        self.fixed = np.zeros((self.columns.p.stop, self.size + len(held)))
         self.fixed[held, range(self.size, self.fixed.shape[1])] = 1.0
-        activations = slice(work.nq - work.equations.activations, work.nq)
-        self.fixed[activations, 2 * work.nv : self.size] = np.eye(work.equations.activations)
+        e = work.equations
+        self.fixed[e.activation_places, 2 * work.nv : self.size] = np.eye(e.activations)
         self.split, self._separated, self._largest = False, False, work.typical_pivot
         self._smallest, self._met = 0.0, list(range(work.nc))  # at a stage, and the rows that are met there
         self._last: tuple[float, float] | None = None  # smallest pivot before the last step, and its length
@@ -96,10 +95,10 @@ class Flow:
 
     def in_tangent(self, point: Point) -> Array:
         """Return the changes (ϑ, δv, δw) at a point (size × width)."""
-        c, activations = self.columns, self.work.equations.activations
+        c, e = self.columns, self.work.equations
         basis, along = self._rows(point.x).basis, point.along
         parts = [product(ranked(basis).inverse, along[c.q]), along[c.v]]
-        return np.vstack([*parts, along[c.q][self.work.nq - activations :]] if activations else parts)
+        return np.vstack([*parts, along[c.q][e.activation_places]] if e.activations else parts)
 
     def _moved(self, start: Point, weights: Array, slopes: list[Array], changes: list[Array]) -> Point:
         """Return the start plus the weighted slopes so far."""

@@ -22,7 +22,7 @@ from sarrus.sensitivity.parameters import chosen_parameters
 
 def change_names(system: System) -> tuple[str, ...]:
     """Return the names of the entries of a change of state (ϑ, δv, δw): velocities, these with ".rate", activations."""
-    activations = system.coordinate_names[system.nq - system.equations.activations :]
+    activations = system.coordinate_names[system.equations.activation_places]
     return (*system.velocity_names, *map(rate_name, system.velocity_names), *activations)
 
 
@@ -146,10 +146,8 @@ def refuse_limited(system: System, q: Array, t: Array) -> None:
     for actuator in system.mechanism.actuators.values() if system.mechanism else ():
         if actuator.activation is None or actuator.activation.limits is None:
             continue
-        w, (lower, upper) = (
-            q[:, system.coordinate_names.index(actuator.activation_name)],
-            actuator.activation.limits,
-        )
+        w = q[:, system.coordinate_names.index(actuator.activation_name)]
+        lower, upper = actuator.activation.limits
         met = (w <= lower) | (w >= upper)
         if met.any():
             raise SolveError(

@@ -8,9 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sarrus.base.arrays import Array, read_only
-from sarrus.base.errors import ArgumentError, check_known
-from sarrus.base.numbers import finite_array
-from sarrus.dynamics.body_motion import motion_function
+from sarrus.base.errors import ArgumentError
+from sarrus.dynamics.body_motion import motion_function, place_on
 from sarrus.simulation.readings import states_of
 from sarrus.simulation.recorded_motion import RecordedMotion
 
@@ -45,12 +44,7 @@ def body_motion(trajectory: RecordedMotion, body: str, point: ArrayLike) -> Body
         raise ArgumentError(
             f"trajectory {trajectory.name!r}: no mechanism is known that has bodies", element="mechanism"
         )
-    check_known("body", body, system.mechanism.bodies, system.name)
-    place = finite_array(point)
-    if place is None or place.shape != (3,):
-        raise ArgumentError(
-            f"{system.name}: point must be three finite numbers, got {point!r}", element="point"
-        )
+    place = place_on(system, body, point)
     function = motion_function(system, body)
     x = states_of(trajectory, system, {**system.parameters, **trajectory.parameters})
     out = function.each(np.hstack([x, np.tile(place, (len(x), 1))]))

@@ -102,12 +102,11 @@ class Trajectory(RecordedMotion):
     @property
     def currents(self) -> dict[str, Array]:
         """Currents (T,) [A] of the windings of motors with inductance, by the names of the motors; none is empty."""
-        found = {
+        return {
             name.rpartition(".")[0]: self.q[:, k]
             for k, (name, unit) in enumerate(zip(self.coordinate_names, self.coordinate_units))
             if unit == "A"
         }
-        return found
 
     def body_motion(self, body: str, point: ArrayLike = (0.0, 0.0, 0.0)) -> BodyMotion:
         """Return position, velocity and acceleration of a point of a body (3,) and of its axes at every sample.
