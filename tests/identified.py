@@ -59,10 +59,13 @@ def motion(
     sine, cosine = rng.uniform(-1, 1, (2, m, 4)) * k * swing / 4
     t = np.arange(count) * (2 * period / count)
     loops = Loops(system, [system.velocity_names.index(n) for n in names], q)
-    found = loops.follow(Fourier(q[at], sine, cosine, period), t)
-    assert found is not None
-    assert max(np.abs(system.constraint_residual(x)).max() for x in found[0]) < 1e-11
-    return (t, *found)
+    places, rates, accelerations = Fourier(q[at], sine, cosine, period)(t)
+    closed, good = loops.along(places[None], t)
+    assert good[0]
+    v, a, margin = loops.moving(closed[0], rates, accelerations, t)
+    assert margin.min(initial=np.inf) > 1e-7
+    assert max(np.abs(system.constraint_residual(x)).max() for x in closed[0]) < 1e-11
+    return t, closed[0], v, a
 
 
 def controls(system: sr.System, q: Array, v: Array, a: Array) -> Array:

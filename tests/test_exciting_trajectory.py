@@ -10,6 +10,7 @@ import pytest
 import sarrus as sr
 from identified import case, controls
 from sarrus.identification import Regressor, base_parameters, exciting_trajectory, identify
+from sarrus.identification.loops import Loops
 
 
 def test_exciting_trajectory_keeps_limits_and_closes_loops() -> None:
@@ -185,3 +186,19 @@ def test_open_arms_with_limited_motors_and_samples_too_slow_for_dry_friction() -
         plan.expected_std(0)
     with pytest.raises(sr.ArgumentError, match="relative must be positive"):
         plan.samples_needed(0.0)
+
+
+def test_planning_leaves_the_functions_of_the_equations_alone() -> None:
+    """Runs come to the same bits before and after loops were closed for a plan, and plans can follow runs."""
+    mechanism = sr.load("models/five_bar.xml")
+    start = mechanism.keyframes["collinear"].q
+    fresh, used = sr.System(mechanism), sr.System(mechanism)
+    q = used.assemble(mechanism.keyframes["symmetric"].q).q
+    loops = Loops(used, [0, 2], q)
+    t = np.zeros(1)
+    assert loops.along(q[[0, 2]][None, None], t)[1].all()
+    runs = [sr.simulate(system, start, duration=0.1) for system in (fresh, used)]
+    np.testing.assert_array_equal(runs[0].q, runs[1].q)
+    assert Loops(fresh, [0, 2], q).along(q[[0, 2]][None, None], t)[1].all()
+    with pytest.raises(ValueError, match="'closing' is a function of the equations"):
+        used.compiled.named("closing", dict)

@@ -108,6 +108,13 @@ class NativeFunction:
         """Return the matrices at the input vector ``x`` (n_in,), by name."""
         return self.parts(self(x))
 
+    def evaluate_each(self, xs: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
+        """Return the matrices at every row of ``xs`` (k, n_in), by name, with k in front; see `each`."""
+        out = self.each(xs)
+        return {
+            name: out[:, place].reshape(len(out), *shape) for name, (place, shape) in self.outputs.items()
+        }
+
     def parts(self, out: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
         """Return the matrices in an output vector (n_out,), by name."""
         return {name: out[place].reshape(shape) for name, (place, shape) in self.outputs.items()}

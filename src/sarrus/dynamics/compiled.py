@@ -50,6 +50,12 @@ RIDGE = 2.0**-40
 # Eigenvalues of M, each coordinate in units of its own 1/√M_kk, below which a direction has no inertia worth a digit.
 NO_INERTIA = 1.0 / la.NO_METRIC
 
+# Functions that the equations have, beside those that are one of their expressions.
+_OF_EQUATIONS = (
+    *("dynamics", "whole", "position", "residuals", "unmet", "velocity"),
+    *("energy", "metric", "closing", "slipping", "invariants"),
+)
+
 
 class CompiledEquations:
     """The equations of a system as native functions of x = [q | v | u | t | p | τ], τ an applied generalized force."""
@@ -81,7 +87,7 @@ class CompiledEquations:
     def function(self, name: str) -> NativeFunction:
         """Return the native function ``name``, compiling it at its first use."""
         extra = {"a": self.equations.nv} if name == "unmet" else None
-        return self._functions.get(name) or self.named(name, partial(self.outputs, name), extra)
+        return self._functions.get(name) or self._compiled(name, partial(self.outputs, name), extra)
 
     def address(self, name: str) -> int:
         """Return the address of the native function ``name``, which is compiled when it is first called."""
@@ -115,8 +121,20 @@ class CompiledEquations:
     ) -> NativeFunction:
         """Return a function that is not part of the equations, built by ``outputs`` at its first use.
 
-        ``extra`` has names and lengths of inputs that follow x; ``outputs`` gets their symbols, in this order.
+        ``extra`` has names and lengths of inputs that follow x; ``outputs`` gets their symbols, in this order. Names of
+        functions that the equations themselves have are theirs.
         """
+        if name in _OF_EQUATIONS or hasattr(self.equations, name):
+            raise ValueError(f"{name!r} is a function of the equations; give another one another name")
+        return self._compiled(name, outputs, extra, lanes)
+
+    def _compiled(
+        self,
+        name: str,
+        outputs: Callable[..., Mapping[str, ca.SX]],
+        extra: Mapping[str, int] | None,
+        lanes: int = 1,
+    ) -> NativeFunction:
         if name not in self._functions:
             with self._lock:
                 if name not in self._functions:

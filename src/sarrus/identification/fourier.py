@@ -33,7 +33,6 @@ class Fourier:
         acceleration = -s @ (self.sine * k).T + c @ (self.cosine * k).T
         return place, rate, acceleration
 
-    def scaled(self, factor: Array | float, centre: Array | None = None) -> Fourier:
-        """Return the series with its swing multiplied, by one factor or one for each coordinate (m,)."""
-        f = np.broadcast_to(np.asarray(factor, dtype=float), self.centre.shape)[:, None]
-        return Fourier(self.centre if centre is None else centre, f * self.sine, f * self.cosine, self.period)
+    def scaled(self, factor: float) -> Fourier:
+        """Return the series with its swing multiplied."""
+        return Fourier(self.centre, factor * self.sine, factor * self.cosine, self.period)

@@ -15,7 +15,7 @@ import numpy as np
 
 from sarrus.base.arrays import Array
 from sarrus.identification.base import BaseParameters
-from sarrus.identification.loops import Motion, evaluate_many, left_inverse
+from sarrus.identification.loops import Motion, left_inverse
 from sarrus.identification.noise import FLOOR, PART
 from sarrus.identification.numbers import rubbing
 from sarrus.identification.regressor import Regressor
@@ -69,7 +69,7 @@ class Information:
         flat = [x.reshape(count * times, -1) for x in (q, v, a)]
         middle = self.middle
         x = self._pack(flat[0], flat[1], flat[2], np.tile(t, count))
-        at = evaluate_many(self.regressor.linearized, x)
+        at = self.regressor.linearized.evaluate_each(x)
         jacobian, force = at["jacobian"], at["equations"][:, :, 0]
         inverse = self._inverse(jacobian)
         z = self._allowed(jacobian, inverse)
@@ -82,7 +82,7 @@ class Information:
         if len(self.dependent):
             force = force + (at["slopes"][:, :, 3 * nv :] @ (u - middle)[:, :, None])[:, :, 0]
             x[:, places["lambda"]] = (inverse.transpose(0, 2, 1) @ force[:, self.dependent, None])[:, :, 0]
-        at = evaluate_many(self.regressor.linearized, x)
+        at = self.regressor.linearized.evaluate_each(x)
         missed = (zt @ at["equations"]).reshape(count, -1)
         whole = (wanted.reshape(count, -1) ** 2).sum(axis=1)
         rows = zt @ at["matrix"][:, :, self.kept] * self.size

@@ -7,15 +7,12 @@ smallest singular value of D and that over the root of their number.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import casadi as ca
 import numpy as np
 
 from sarrus.base.arrays import Array
-from sarrus.codegen import NativeFunction
 from sarrus.dynamics.system import System
-from sarrus.identification.fourier import Fourier
+from sarrus.linalg.quaternions import normalize
 
 _NEWTON, _CLOSED = 20, 1e-12
 # The longest step between samples from which loops are closed anew [rad, lengths]; longer ones are cut.
@@ -26,16 +23,6 @@ _ASTRAY = 1.0
 _ROUNDING = 1e-14
 
 Motion = tuple[Array, Array, Array]
-
-
-def evaluate_many(function: NativeFunction, x: Array) -> Mapping[str, Array]:
-    """Return the matrices of a native function at rows of inputs (B, n_in), by name, with B in front."""
-    out = np.empty((len(x), function.n_out))
-    into, from_ = out.ctypes.data, x.ctypes.data
-    for _ in range(len(x)):
-        function.call(from_, into)
-        from_, into = from_ + x.strides[0], into + out.strides[0]
-    return {name: out[:, place].reshape(len(x), *shape) for name, (place, shape) in function.outputs.items()}
 
 
 def left_inverse(d: Array) -> Array:
@@ -58,21 +45,13 @@ class Loops:
         self.rows = system.model.characteristic.rows
         e = system.equations
         self._closing = system.compiled.named(
-            "closing", lambda: {"phi": e.position_residual, "A": e.jacobian, "N": _rate_matrix(system)}
+            "planning.closing",
+            lambda: {"phi": e.position_residual, "A": e.jacobian, "N": _rate_matrix(system)},
         )
         self._rates = system.compiled.named(
-            "closing rates", lambda: {"psi": e.velocity_residual, "gamma": e.constraint_bias}
+            "planning.rates", lambda: {"psi": e.velocity_residual, "gamma": e.constraint_bias}
         )
         self._blank = system.pack(q)
-
-    def follow(self, series: Fourier, t: Array) -> Motion | None:
-        """Return q, v, a at times t; None where the loops cannot follow, or lose a freedom, on the way."""
-        places, rates, accelerations = series(t)
-        closed, good = self.along(places[None], t)
-        if not good[0]:
-            return None
-        v, a, margin = self.moving(closed[0], rates, accelerations, t)
-        return (closed[0], v, a) if margin.min(initial=np.inf) > 1e-7 else None
 
     def along(self, places: Array, t: Array) -> tuple[Array, np.ndarray]:
         """Return q (P, T, nq) along paths (P, T, m), from one sample to the next, and which could be closed (P,)."""
@@ -117,7 +96,7 @@ class Loops:
         for _ in range(_NEWTON):
             if not len(open_):
                 break
-            at = evaluate_many(self._closing, self._pack(q[open_], t[open_]))
+            at = self._closing.evaluate_each(self._pack(q[open_], t[open_]))
             residual = self.rows[: self.system.nh] * at["phi"][:, :, 0]
             size = np.abs(residual).max(axis=1, initial=0.0)
             done[open_[size < _CLOSED]] = True
@@ -129,9 +108,9 @@ class Loops:
             x = -(inverse @ residual[more][:, :, None])[:, :, 0]
             reach[open_] += np.abs(x).max(axis=1)
             step = x / self.columns[self.dependent]
-            q[open_] = self._unit(
-                q[open_] + (at["N"][more][:, :, self.dependent] @ step[:, :, None])[:, :, 0]
-            )
+            moved = q[open_] + (at["N"][more][:, :, self.dependent] @ step[:, :, None])[:, :, 0]
+            normalize(moved, self.system.equations.quaternions)
+            q[open_] = moved
         return q, done & (reach < _ASTRAY)
 
     def moving(self, q: Array, rates: Array, accelerations: Array, t: Array) -> tuple[Array, Array, Array]:
@@ -141,16 +120,16 @@ class Loops:
         v[:, self.independent], a[:, self.independent] = rates, accelerations
         if not self.dependent:
             return v, a, np.full(count, np.inf)
-        jacobian = evaluate_many(self._closing, self._pack(q, t))["A"]
+        jacobian = self._closing.evaluate_each(self._pack(q, t))["A"]
         inverse = left_inverse(self._even(jacobian))
         unit = self.columns[self.dependent]
 
         def following(residual: Array) -> Array:
             return np.asarray(-(inverse @ (self.rows * residual)[:, :, None])[:, :, 0] / unit)
 
-        psi = evaluate_many(self._rates, self._pack(q, t, v))["psi"][:, :, 0]
+        psi = self._rates.evaluate_each(self._pack(q, t, v))["psi"][:, :, 0]
         v[:, self.dependent] = following(psi)
-        gamma = evaluate_many(self._rates, self._pack(q, t, v))["gamma"][:, :, 0]
+        gamma = self._rates.evaluate_each(self._pack(q, t, v))["gamma"][:, :, 0]
         a[:, self.dependent] = following((jacobian @ a[:, :, None])[:, :, 0] + gamma)
         return v, a, 1.0 / np.sqrt((inverse**2).sum(axis=(1, 2)))
 
@@ -165,12 +144,6 @@ class Loops:
         if v is not None:
             x[:, self.system.parts.v] = v
         return x
-
-    def _unit(self, q: Array) -> Array:
-        for start in self.system.equations.quaternions:
-            part = q[:, start : start + 4]
-            part /= np.sqrt((part**2).sum(axis=1, keepdims=True))
-        return q
 
 
 def _rate_matrix(system: System) -> ca.SX:

@@ -97,7 +97,7 @@ class Regressor:
         out = np.ones(len(self.names))
         for places in self.numbers.inertial.values():
             for k, place in places.items():
-                out[place] = c.mass * c.length ** (0 if k == 0 else 1 if k < 4 else 2)
+                out[place] = c.mass * c.length ** LENGTHS[k]
         for place in range(len(out)):
             if place >= self.numbers.others or any(place == p for p, _ in self.numbers.friction):
                 out[place] = abs(self.values[place]) or 1.0

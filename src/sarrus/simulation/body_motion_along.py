@@ -47,11 +47,8 @@ def body_motion(trajectory: RecordedMotion, body: str, point: ArrayLike) -> Body
     place = place_on(system, body, point)
     function = motion_function(system, body)
     x = states_of(trajectory, system, {**system.parameters, **trajectory.parameters})
-    out = function.each(np.hstack([x, np.tile(place, (len(x), 1))]))
-    parts = {
-        name: read_only(np.ascontiguousarray(out[:, where]).reshape(len(x), *shape))
-        for name, (where, shape) in function.outputs.items()
-    }
+    found = function.evaluate_each(np.hstack([x, np.tile(place, (len(x), 1))]))
+    parts = {name: read_only(part.copy()) for name, part in found.items()}
 
     def accelerated(jacobian: str, bias: str) -> Array:
         return read_only(np.einsum("tij,tj->ti", parts[jacobian], trajectory.a) + parts[bias][:, :, 0])
