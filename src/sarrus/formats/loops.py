@@ -30,7 +30,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import permutations
 from pathlib import Path
 from typing import Any
@@ -63,7 +63,7 @@ class LoopFile:
     loops: tuple[Mapping[str, Any], ...]
     motors: tuple[str, ...]
     replaced_joints: Mapping[str, str]
-    closing: str | Mapping[str, str] = field(default_factory=dict)
+    closing: str | Mapping[str, str]
 
 
 def read_loops(given: str | Path | Mapping[str, Any] | Sequence[Any] | None) -> LoopFile:

@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from sarrus.base.errors import ModelFileError
 from sarrus.base.names import unique
 from sarrus.formats.importing import Import
-from sarrus.mechanism.elements import WORLD, Body
 from sarrus.mechanism.faults import check_name
 
 _MARK = re.compile(r"(?P<name>(?:.*[/:])?closing_.+)_(?P<end>[12])(?P<beside>_z)?")
@@ -46,7 +45,7 @@ class MarkedLoop:
         return before + after
 
 
-def close_marked(load: Import, kinds: str | Mapping[str, str], source: str = "loops") -> None:
+def close_marked(load: Import, kinds: str | Mapping[str, str], source: str) -> None:
     """Close the marked loops that nothing else closes, by a kind for all or one for each name; refuse the others.
 
     A loop counts as closed where a closure joins the two bodies, or what is fixed to them. ``kinds`` of loops that are
@@ -135,11 +134,4 @@ def _bodies(load: Import, loop: MarkedLoop) -> tuple[str, str]:
 
 def _ends(load: Import, *names: str) -> frozenset[str]:
     """Return the bodies that carry the given ones, which are fixed to them."""
-    bodies = load.mechanism.bodies_as_added  # without sorting them
-    return frozenset(_carrier(bodies, name) for name in names)
-
-
-def _carrier(bodies: Mapping[str, Body], name: str) -> str:
-    while name != WORLD and not bodies[name].joints:
-        name = bodies[name].parent
-    return name
+    return frozenset(load.mechanism.carrier(name, name) for name in names)

@@ -53,6 +53,11 @@ class ImportReport:
         """Append an element that is recorded and does not act."""
         self.entries.append(Entry(kind, name, Outcome.KEPT, reason))
 
+    def keep_friction(self, joint: str, *sizes: float) -> None:
+        """Append the dry friction of a joint, of each direction that has some."""
+        what = " and ".join(f"{size:g}" for size in sizes)
+        self.keep("joint friction", joint, f"dry friction of {what} acts in runs, dynamics and statics")
+
     def leave_out(self, kind: str, name: str, reason: str) -> None:
         """Append an element whose loss changes the motion."""
         self.entries.append(Entry(kind, name, Outcome.LEFT_OUT, reason))

@@ -33,18 +33,22 @@ def refuse_contacts(mechanism: Mechanism) -> None:
             "MJCF has no contact of a point with a plane; its contacts are between geoms and soft. "
             "contacts='geoms' writes small spheres on planes, contacts='ignore' leaves them out",
         )
+    for name in mechanism.geometry_contacts:
+        raise refused(
+            "geometry contact",
+            name,
+            "MuJoCo's contacts are soft. contacts='geoms' writes them and pairs, contacts='ignore' leaves them out",
+        )
+
+
+def refuse_gearings(mechanism: Mechanism) -> None:
+    """Raise `UnsupportedElementError` if there is a transmission with losses."""
     for name, gearing in mechanism.gearings.items():
         raise refused(
             gearing.kind,
             name,
             "MuJoCo has no friction of what meshes, and no play; contacts='ignore' leaves the transmission out, and "
             "add_coupling writes one without losses",
-        )
-    for name in mechanism.geometry_contacts:
-        raise refused(
-            "geometry contact",
-            name,
-            "MuJoCo's contacts are soft. contacts='geoms' writes them and pairs, contacts='ignore' leaves them out",
         )
 
 

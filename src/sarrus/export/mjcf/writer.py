@@ -17,7 +17,13 @@ import numpy as np
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError, ModelError, check_known
 from sarrus.export.mjcf.attributes import numbers, refused
-from sarrus.export.mjcf.contacts import CHOICES, add_contacts, add_geometry_contacts, refuse_contacts
+from sarrus.export.mjcf.contacts import (
+    CHOICES,
+    add_contacts,
+    add_geometry_contacts,
+    refuse_contacts,
+    refuse_gearings,
+)
 from sarrus.export.mjcf.equalities import add_closures, add_couplings
 from sarrus.export.mjcf.forces import add_actuators, add_springs, add_tendons
 from sarrus.export.mjcf.joints import exported_joints
@@ -70,8 +76,10 @@ def mjcf_file(
     radius = scalar(contact_radius, "contact_radius", f"mechanism {mechanism.name!r}")
     if radius <= 0.0:
         raise ArgumentError(f"contact_radius must be positive, got {radius}", element="contact_radius")
-    if contacts == "refuse" or (contacts == "geoms" and mechanism.gearings):
+    if contacts == "refuse":
         refuse_contacts(mechanism)
+    if contacts != "ignore":
+        refuse_gearings(mechanism)
     if mechanism.forces:
         raise refused("force", next(iter(mechanism.forces)), "MJCF cannot hold a user's force")
     root = Element("mujoco", {"model": mechanism.name})

@@ -67,9 +67,7 @@ def survey(report: ImportReport, names: Names) -> None:
         count = len(VELOCITY_LABELS[names.joint_kinds[joint]])
         loss = float(np.max(model.dof_frictionloss[first : first + count]))
         if loss and not names.disabled("FRICTIONLOSS"):
-            report.keep(
-                "joint friction", name, f"dry friction of {loss:g} acts in runs, dynamics and statics"
-            )
+            report.keep_friction(name, loss)
         if hasattr(model, "jnt_springyield") and model.jnt_springyield[joint]:  # MuJoCo ≥ 4
             report.leave_out("joint spring", name, "the yield of its spring is left out: it stays elastic")
 

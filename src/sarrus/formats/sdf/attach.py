@@ -57,10 +57,9 @@ def attach(importing: Import, joint: SdfJoint, reverse: bool, poses: Mapping[str
         importing.mechanism.add_joint(name, part, near, far, **numbers, **frames)
         frames["parent_pose"] = None
     importing.report.act("joint", joint.name, note)
-    losses = [f"{axis.friction:g}" for axis in joint.axes if axis.friction]
+    losses = [axis.friction for axis in joint.axes if axis.friction]
     if losses:
-        reason = f"dry friction of {' and '.join(losses)} acts in runs, dynamics and statics"
-        importing.report.keep("joint friction", joint.name, reason)
+        importing.report.keep_friction(joint.name, *losses)
 
 
 def _turning(axis: Axis, sign: float) -> dict[str, Any]:

@@ -12,38 +12,29 @@ from collections.abc import Mapping
 from sarrus.base.errors import ModelFileError
 from sarrus.formats.importing import Import
 from sarrus.formats.loops import frame_of
-from sarrus.formats.urdf.plus import numbers
-from sarrus.mechanism.pose import Pose
+from sarrus.formats.urdf.plus import KINDS, numbers, origin_pose
 from sarrus.mechanism.report import Outcome
 
-_KINDS = {
-    "revolute": "revolute",
-    "continuous": "revolute",
-    "prismatic": "prismatic",
-    "planar": "planar",
-    "spherical": "point",
-    "ball": "point",
-    "fixed": "weld",
-}
+# Of the kinds of loops those that joints of URDF have.
+_JOINTS = ("revolute", "continuous", "prismatic", "planar", "spherical", "ball", "fixed")
 _LOSSES = {"limit": ("lower", "upper"), "dynamics": ("damping", "friction")}
 
 Ends = tuple[str, str]
 
 
 def take_closing_joints(
-    load: Import, root: ElementTree.Element, ends: dict[ElementTree.Element, Ends]
+    load: Import, root: ElementTree.Element, ends: Mapping[ElementTree.Element, Ends]
 ) -> list[ElementTree.Element]:
     """Take the joints out whose child has a parent already; raise for links that hang on each other in a circle.
 
-    ``ends`` maps each joint to its parent and child link, and loses the same joints.
+    ``ends`` maps each joint to its parent and child link.
     """
     parents: dict[str, str] = {}
     closing = []
-    for joint, (parent, child) in list(ends.items()):
+    for joint, (parent, child) in ends.items():
         if child in parents:
             closing.append(joint)
             root.remove(joint)
-            del ends[joint]
         else:
             parents[child] = parent
     circle = _circle(parents)
@@ -73,23 +64,19 @@ def _circle(parents: Mapping[str, str]) -> list[str]:
 
 
 def add_closing_joints(
-    load: Import, joints: list[ElementTree.Element], ends: dict[ElementTree.Element, Ends]
+    load: Import, joints: list[ElementTree.Element], ends: Mapping[ElementTree.Element, Ends]
 ) -> None:
     """Add closures of the kinds of the joints that were taken out; ``strict=True`` refuses them as odd."""
     for joint in joints:
         name, given = joint.get("name", ""), joint.get("type", "")
         parent, child = ends[joint]
-        if given not in _KINDS:
+        if given not in _JOINTS:
             reason = f"link {child!r} has another parent, and a joint of type {given!r} closes no loop"
             load.refuse("joint", name, reason, "leave one of the joints of the link")
             continue
         label = f"{load.path}: joint {name!r}"
-        origin, axis = joint.find("origin"), joint.find("axis")
-        xyz, rpy = (
-            numbers("0 0 0" if origin is None else origin.get(key, "0 0 0"), label, f"origin {key}")
-            for key in ("xyz", "rpy")
-        )
-        kind = _KINDS[given]
+        axis, place = joint.find("axis"), origin_pose(joint.find("origin"), label, "origin")
+        kind = KINDS[given]
         along = "1 0 0" if axis is None or kind in ("weld", "point") else axis.get("xyz", "1 0 0")
         (body1, pose1), (body2, pose2) = (frame_of(load, end, label) for end in (parent, child))
         load.mechanism.add_closure(
@@ -97,7 +84,7 @@ def add_closing_joints(
             kind,
             body1,
             body2,
-            pose1=pose1 @ Pose.of(xyz, rpy=rpy),
+            pose1=pose1 @ place,
             pose2=pose2,
             axis=numbers(along, label, "axis"),
         )

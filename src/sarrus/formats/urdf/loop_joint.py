@@ -19,7 +19,7 @@ import xml.etree.ElementTree as ElementTree
 from sarrus.base.errors import ModelFileError
 from sarrus.formats.importing import Import, Joined
 from sarrus.formats.loops import frame_of, frames_known
-from sarrus.formats.urdf.plus import KINDS, attribute, numbers, only
+from sarrus.formats.urdf.plus import KINDS, attribute, numbers, only, origin_pose
 from sarrus.mechanism.faults import check_name
 from sarrus.mechanism.pose import Pose
 
@@ -54,5 +54,4 @@ def add_loop_joints(load: Import, root: ElementTree.Element) -> None:
 def _end(load: Import, end: ElementTree.Element, label: str) -> tuple[str, Pose]:
     """Return body and pose of the frame on one link."""
     body, pose = frame_of(load, end.get("link", ""), f"{label}: {end.tag}")
-    xyz, rpy = (numbers(end.get(key, "0 0 0"), label, f"{end.tag} {key}") for key in ("xyz", "rpy"))
-    return body, pose @ Pose.of(xyz, rpy=rpy)
+    return body, pose @ origin_pose(end, label, end.tag)

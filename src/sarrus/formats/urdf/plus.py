@@ -114,8 +114,7 @@ def _end(load: Import, loop: ElementTree.Element, end: str, label: str) -> tuple
     origin = element.find("origin")
     if origin is None:
         return body, pose
-    xyz, rpy = (numbers(origin.get(key, "0 0 0"), label, f"{end} origin {key}") for key in ("xyz", "rpy"))
-    return body, pose @ Pose.of(xyz, rpy=rpy)
+    return body, pose @ origin_pose(origin, label, f"{end} origin")
 
 
 def _end_link(load: Import, element: ElementTree.Element, end: str, label: str) -> str:
@@ -126,6 +125,13 @@ def _end_link(load: Import, element: ElementTree.Element, end: str, label: str) 
     link = found.get("link", "")
     frame_of(load, link, f"{label}: {end}")
     return link
+
+
+def origin_pose(element: ElementTree.Element | None, label: str, what: str) -> Pose:
+    """Return the pose that the xyz and rpy of an element are; where it is missing, none."""
+    given = {} if element is None else element.attrib
+    xyz, rpy = (numbers(given.get(key, "0 0 0"), label, f"{what} {key}") for key in ("xyz", "rpy"))
+    return Pose.of(xyz, rpy=rpy)
 
 
 def attribute(load: Import, element: ElementTree.Element, key: str, tag: str) -> str:

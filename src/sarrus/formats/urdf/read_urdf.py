@@ -27,7 +27,7 @@ from sarrus.formats.urdf.geometry import prepare_geometry
 from sarrus.formats.urdf.grammar import list_unread
 from sarrus.formats.urdf.inertia import take_inertias
 from sarrus.formats.urdf.loop_joint import add_loop_joints
-from sarrus.formats.urdf.plus import add_urdf_plus, attribute, numbers
+from sarrus.formats.urdf.plus import add_urdf_plus, attribute, origin_pose
 from sarrus.mechanism.elements import WORLD
 from sarrus.mechanism.faults import check_name
 from sarrus.mechanism.pose import Pose
@@ -64,10 +64,9 @@ def load_urdf(
     refuse_formats(path, root)
     _check_names(root, path)
     ends = {j: (_link_of(j, "parent", path), _link_of(j, "child", path)) for j in root.findall("joint")}
-    all_ends = dict(ends)
     _check_links(root, ends, path)
     closing = take_closing_joints(load, root, ends)
-    children = {child: joint for joint, (_, child) in ends.items()}
+    children = {ends[joint][1]: joint for joint in root.findall("joint")}
     prepared = _prepare(load, root, loop_file)
     if floating_base:
         _float(root, children, prepared, path)
@@ -85,7 +84,7 @@ def load_urdf(
     fixed = {j.get("name", "") for j in root.findall("joint") if j.get("type") == "fixed"}
     _add_mimics(load, prepared, fixed - {joint.name for joint in mechanism.joints()})
     _keep_fixed_frames(load, root)
-    add_closing_joints(load, closing, all_ends)
+    add_closing_joints(load, closing, ends)
     add_urdf_plus(load, root, {link: (ends[j][0], j.get("name", "")) for link, j in children.items()})
     add_loop_joints(load, root)
     add_transmissions(load, root)
@@ -128,13 +127,11 @@ def _keep_fixed_frames(load: Import, root: ElementTree.Element) -> None:
     """Keep Isaac Sim's <fixed_frame>, a frame on a link."""
     for frame in root.findall("fixed_frame"):
         name = attribute(load, frame, "name", "fixed_frame")
-        parent, origin = frame.find("parent"), frame.find("origin")
+        parent = frame.find("parent")
         label = f"{load.path}: fixed_frame {name!r}"
         link = "" if parent is None else parent.get("link", "")
         body, pose = frame_of(load, link, f"{label}: parent")
-        given = {} if origin is None else origin.attrib
-        xyz, rpy = (numbers(given.get(key, "0 0 0"), label, f"origin {key}") for key in ("xyz", "rpy"))
-        load.mechanism.frames[name] = (body, pose @ Pose.of(xyz, rpy=rpy))
+        load.mechanism.frames[name] = (body, pose @ origin_pose(frame.find("origin"), label, "origin"))
         load.report.act("fixed_frame", name, f"on {body!r}")
 
 
@@ -211,8 +208,7 @@ def _losses(load: Import, joint: ElementTree.Element) -> list[float]:
     given = {} if dynamics is None else dynamics.attrib
     damping, friction = _numbers(load, name, given, {"damping": "0", "friction": "0"})
     if friction:
-        reason = f"dry friction of {friction:g} acts in runs, dynamics and statics"
-        load.report.keep("joint friction", name, reason)
+        load.report.keep_friction(name, friction)
     return [damping, friction]
 
 
