@@ -10,6 +10,7 @@ import numpy as np
 
 from sarrus.analysis.curve import Curve, follow_curve
 from sarrus.analysis.inverse_kinematics import Problem, coordinate_limits
+from sarrus.analysis.many_configurations import chords
 from sarrus.analysis.targets import Targets
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError, SolveError, check_is, place_of
@@ -274,7 +275,7 @@ class _Search:
 
     def distances(self, others: Array, q: Array) -> Array:
         """Return the largest difference of a coordinate, full turns and signs of quaternions aside (n,)."""
-        gaps = _chords(others, np.broadcast_to(q, others.shape), self.system, self.turns)
+        gaps = chords(others, np.broadcast_to(q, others.shape), self.system, self.turns)
         return np.asarray(np.abs(gaps).max(axis=1, initial=0.0))
 
     def matrix(self, q: Array) -> Array:
@@ -358,21 +359,10 @@ def _size(system: System) -> float:
     return 1.5 * max(reach, default=1.0) + 0.1
 
 
-def _chords(start: Array, end: Array, system: System, turns: np.ndarray) -> Array:
-    """Return end − start of configurations (n, nq), full turns and signs of quaternions aside."""
-    out = end - start
-    out[:, turns] -= 2 * np.pi * np.rint(out[:, turns] / (2 * np.pi))
-    for s in system.equations.quaternions:
-        part = slice(s, s + 4)
-        other = np.sum(end[:, part] * start[:, part], axis=1) < 0.0
-        out[other, part] = -(end + start)[other, part]
-    return np.asarray(out)
-
-
 def _passes(curve: Array, q: Array, system: System, turns: np.ndarray) -> bool:
     """Tell whether a configuration lies on a curve of them, on a step or between two."""
-    along = _chords(curve[:-1], curve[1:], system, turns)
-    aside = _chords(curve[:-1], np.broadcast_to(q, curve[1:].shape), system, turns)
+    along = chords(curve[:-1], curve[1:], system, turns)
+    aside = chords(curve[:-1], np.broadcast_to(q, curve[1:].shape), system, turns)
     length = np.maximum(np.sum(along**2, axis=1), 1e-300)
     share = np.clip(np.sum(along * aside, axis=1) / length, 0.0, 1.0)
     beside = np.linalg.norm(aside - share[:, None] * along, axis=1)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from sarrus.base.arrays import Array
@@ -46,3 +48,14 @@ class ManyConfigurations:
         for s in self.system.equations.quaternions:
             moved[:, s : s + 4] /= np.linalg.norm(moved[:, s : s + 4], axis=1, keepdims=True)
         return np.asarray(moved)
+
+
+def chords(start: Array, end: Array, system: System, turns: Sequence[int] | np.ndarray) -> Array:
+    """Return end − start of configurations (n, nq), full turns and signs of quaternions aside."""
+    out = end - start
+    out[:, turns] -= 2 * np.pi * np.rint(out[:, turns] / (2 * np.pi))
+    for s in system.equations.quaternions:
+        part = slice(s, s + 4)
+        other = np.sum(end[:, part] * start[:, part], axis=1) < 0.0
+        out[other, part] = -(end + start)[other, part]
+    return np.asarray(out)

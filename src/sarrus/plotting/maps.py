@@ -15,7 +15,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 from matplotlib.patheffects import withStroke
 
-from sarrus.analysis.many_configurations import ManyConfigurations
+from sarrus.analysis.many_configurations import ManyConfigurations, chords
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError
 from sarrus.plotting.map_edges import around, beside, edge, finer, padded, padded_nodes
@@ -265,12 +265,7 @@ def _gaps(found: SingularityMap, mode: int, q: Array, line: Array) -> tuple[Arra
 
 def _distance(found: SingularityMap, one: Array, other: Array) -> Array:
     """Return how far configurations (n, nq) are from others (n,), in characteristic units; NaN where one is unknown."""
-    gap, turns = one - other, list(found.turns)
-    gap[:, turns] -= 2 * np.pi * np.rint(gap[:, turns] / (2 * np.pi))
-    for s in found.system.equations.quaternions:
-        part = slice(s, s + 4)
-        flipped = (one[:, part] * other[:, part]).sum(axis=1) < 0.0
-        gap[flipped, part] = -one[flipped, part] - other[flipped, part]
+    gap = chords(other, one, found.system, list(found.turns))
     return np.asarray(np.linalg.norm(gap * found.system.characteristic.coordinates, axis=1))
 
 

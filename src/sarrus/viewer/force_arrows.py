@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
@@ -21,9 +22,8 @@ from sarrus.viewer.part import Rgb, rgb
 KNOWN, OPEN = "determined", "undetermined"
 SHAFT, HEAD_RADIUS, HEAD_LENGTH = 0.45, 1.2, 3.0  # of straight arrows, in radii of rods
 LONGEST, WIDEST = 0.35, 0.11  # length and radius of arrows of a typical load, in sizes of the mechanism
-_LIGHT = (
-    0.05  # part of a typical force, at the length of a mechanism, up to which couples have smaller arrows
-)
+# Part of a typical force, at the length of a mechanism, up to which couples have smaller arrows.
+_LIGHT = 0.05
 _TURN = 1.6 * np.pi  # of an arrow that turns [rad]
 _HEAD, _HEAD_RADIUS, _TUBE = 0.5, 0.2, 0.07  # of it, in radii: length of its head [rad], and radii
 _SAME = 1e-6  # distance of places that are one [m]
@@ -91,6 +91,7 @@ def couple_arrows(loads: Loads, scale: Scale, least: float) -> Iterator[tuple[st
         yield name, shade, turning
 
 
+@cache
 def turning_arrow() -> Mesh:
     """Return an arrow of radius one that turns about z, right-handed."""
     end = _TURN - _HEAD

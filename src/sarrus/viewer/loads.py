@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -20,8 +21,9 @@ from sarrus.base.errors import SarrusError, SolveError, check_known
 from sarrus.base.status import Status
 from sarrus.dynamics.system import System
 from sarrus.multibody.connections import Connection, connections
+from sarrus.plotting.skeleton import placements
 from sarrus.simulation.trajectory import Trajectory
-from sarrus.viewer.drawing import Drawing
+from sarrus.viewer.drawing import Drawing, Poses
 
 CLOSURES, ALL = "closures and contacts", "all"
 SIDES = ("child, body 2", "parent, body 1")
@@ -50,24 +52,24 @@ class Loads:
     undetermined_couples: Array
     length: float = 1.0
 
-    @property
+    @cached_property
     def forces(self) -> Array:
         """The whole forces (n, 3) [N]: of redundant bearings one share of many."""
         return self.determined + self.undetermined
 
-    @property
+    @cached_property
     def whole_couples(self) -> Array:
         """The whole couples (n, 3) [N m]: of redundant bearings one share of many."""
         return self.couples + self.undetermined_couples
 
-    @property
+    @cached_property
     def largest(self) -> tuple[float, float]:
         """The largest force [N] and couple [N m], of the parts that have arrows."""
         pairs = (self.determined, self.undetermined), (self.couples, self.undetermined_couples)
         force, couple = (np.linalg.norm(np.concatenate(pair), axis=1).max(initial=0.0) for pair in pairs)
         return float(force), float(couple)
 
-    @property
+    @cached_property
     def nothing(self) -> tuple[float, float]:
         """What of a force [N] and of a couple [N m] is rounding."""
         least = floors(self.forces, self.whole_couples, self.length)
@@ -255,7 +257,9 @@ class RunLoads:
         if q is not None and len(loads.names):
             time, index = float(self.run.t[k]), self.drawing.mechanism.body_numbers
             of = {one.label: index[one.body] for one in found.connections}
-            there, here = self.drawing.poses(self.run.q[k], time), self.drawing.poses(q, time)
+            system = self.drawing.system
+            both = placements(system, np.stack([self.run.q[k], q]), np.full(2, time))
+            there, here = (Poses(*pose, ()) for pose in zip(*both))
             points = []
             for name, point in zip(loads.names, loads.points):
                 body = of[name]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 from sarrus.base.arrays import Array
 from sarrus.viewer import meshes
@@ -44,7 +45,7 @@ class Rod:
         """Its opacity."""
         return 1.0
 
-    @property
+    @cached_property
     def mesh(self) -> Mesh:
         """The rod at length one, along z."""
         return meshes.capsule(self.radius, 0.5)

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
 
 from sarrus.base.arrays import Array
-from sarrus.mechanism.elements import Contact
+from sarrus.mechanism.elements import Contact, first_on_planes
 from sarrus.mechanism.mechanism import Mechanism
 from sarrus.mechanism.pose import Pose
-from sarrus.plotting.glyphs import across, helix
+from sarrus.plotting.glyphs import helix, plate
 from sarrus.plotting.string_paths import POINTS, StringPath
 from sarrus.plotting.style import FAINT, colour
 from sarrus.plotting.symbols import STYLES, WIDTH, Link, Symbols
@@ -23,10 +24,8 @@ from sarrus.viewer.part import Part, Rod, rgb
 _WIRE, _ROD = 0.4, 0.55  # radii of wires and of links that are rods, in radii of rods
 _COILS = 7  # of a spring
 _SIDES = 5  # of a wire
-_CONE, _PLANE = (
-    0.1,
-    0.12,
-)  # slant of a friction cone, half side of a piece of plane, in sizes of the mechanism
+# Slant of a friction cone, and half side of a piece of plane, in sizes of the mechanism.
+_CONE, _PLANE = 0.1, 0.12
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +36,7 @@ class LinkRod(Rod):
     half: float
     length: float  # at which its mesh was made [m]
 
-    @property
+    @cached_property
     def mesh(self) -> Mesh:
         """The link at length one, along z and around the origin."""
         return link_mesh(self.glyph, self.length, self.half, self.radius).scaled([1, 1, 1 / self.length])
@@ -71,7 +70,7 @@ class ConeRod(Rod):
     def _height(self) -> float:
         return self.radius / float(np.hypot(1.0, self.contact.friction_coefficient or 0.0))
 
-    @property
+    @cached_property
     def mesh(self) -> Mesh:
         """The cone at length one, along z."""
         return meshes.revolved([0.0, (self.contact.friction_coefficient or 0.0) * self._height], [-0.5, 0.5])
@@ -114,7 +113,7 @@ def symbol_rods(symbols: Symbols, lengths: Iterable[float], radius: float) -> It
 
 
 def _thickness(link: Link) -> float:
-    return _ROD if link.glyph == "rod" and link.style == "constraint" else _WIRE
+    return _ROD if link.glyph == "rod" else _WIRE
 
 
 def link_mesh(glyph: str, length: float, half: float, radius: float) -> Mesh:
@@ -142,25 +141,20 @@ def link_mesh(glyph: str, length: float, half: float, radius: float) -> Mesh:
 def contact_parts(mechanism: Mechanism, size: float, radius: float) -> Iterator[Part]:
     """Yield the point of every contact, and a piece of its plane."""
     numbers = mechanism.body_numbers
-    planes: list[Contact] = []
-    for contact in mechanism.contacts.values():
+    contacts = list(mechanism.contacts.values())
+    for k, (contact, first) in enumerate(zip(contacts, first_on_planes(contacts))):
         body, ground = numbers[contact.body], numbers[contact.ground]
         ball = contact.radius or 1.4 * radius
         opacity = 0.35 if contact.radius else 1.0
         solid = meshes.ellipsoid([ball] * 3).placed(Pose(contact.point))
         yield Part(body, solid, rgb(colour(5)), opacity, "contact")
-        if any(contact.same_plane(other) for other in planes):
+        if first != k:
             continue
-        planes.append(contact)
         poses = [mechanism.reference_pose(name) for name in (contact.body, contact.ground)]
         place = poses[1].inverse().apply(poses[0].apply(contact.point))
         centre = place - contact.normal * float(contact.normal @ (place - contact.origin))
-        one, other = across(contact.normal, contact.tangent1)
-        reach = _PLANE * size
-        lines = [
-            centre + reach * (a * one + b * other) for a, b in ((1, 1), (-1, 1), (-1, -1), (1, -1), (1, 1))
-        ]
-        yield Part(ground, wire([np.array(lines)], 0.3 * radius), rgb(FAINT), 1.0, "contact")
+        square = plate(centre, contact.normal, _PLANE * size, contact.tangent1)[:1]
+        yield Part(ground, wire(square, 0.3 * radius), rgb(FAINT), 1.0, "contact")
 
 
 def contact_rods(mechanism: Mechanism, size: float) -> Iterator[Rod]:
