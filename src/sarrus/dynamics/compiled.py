@@ -50,12 +50,6 @@ RIDGE = 2.0**-40
 # Eigenvalues of M, each coordinate in units of its own 1/√M_kk, below which a direction has no inertia worth a digit.
 NO_INERTIA = 1.0 / la.NO_METRIC
 
-# Functions that the equations have, beside those that are one of their expressions.
-_OF_EQUATIONS = (
-    *("dynamics", "whole", "position", "residuals", "unmet", "velocity"),
-    *("energy", "metric", "closing", "slipping", "invariants"),
-)
-
 
 class CompiledEquations:
     """The equations of a system as native functions of x = [q | v | u | t | p | τ], τ an applied generalized force."""
@@ -69,7 +63,8 @@ class CompiledEquations:
         """
         self.equations, self.units = equations, units
         self.ridge, self.stiff = ridge, stiff
-        self._functions: dict[str, NativeFunction] = {}
+        self._functions: dict[str, NativeFunction] = {}  # of the equations themselves
+        self._named: dict[str, NativeFunction] = {}  # what others build of them, under names of their own
         self._deferred: dict[str, Deferred] = {}
         self._bases: dict[tuple[int, tuple[int, ...]], Basis | None] = {}
         self._solves: dict[Basis, LeastNorm] = {}
@@ -87,7 +82,8 @@ class CompiledEquations:
     def function(self, name: str) -> NativeFunction:
         """Return the native function ``name``, compiling it at its first use."""
         extra = {"a": self.equations.nv} if name == "unmet" else None
-        return self._functions.get(name) or self._compiled(name, partial(self.outputs, name), extra)
+        own = self._functions
+        return own.get(name) or self._compiled(own, name, partial(self.outputs, name), extra)
 
     def address(self, name: str) -> int:
         """Return the address of the native function ``name``, which is compiled when it is first called."""
@@ -121,27 +117,26 @@ class CompiledEquations:
     ) -> NativeFunction:
         """Return a function that is not part of the equations, built by ``outputs`` at its first use.
 
-        ``extra`` has names and lengths of inputs that follow x; ``outputs`` gets their symbols, in this order. Names of
-        functions that the equations themselves have are theirs.
+        ``extra`` has names and lengths of inputs that follow x; ``outputs`` gets their symbols, in this order. It may
+        have the name of a function of the equations, and never stands in for it.
         """
-        if name in _OF_EQUATIONS or hasattr(self.equations, name):
-            raise ValueError(f"{name!r} is a function of the equations; give another one another name")
-        return self._compiled(name, outputs, extra, lanes)
+        return self._compiled(self._named, name, outputs, extra, lanes)
 
     def _compiled(
         self,
+        known: dict[str, NativeFunction],
         name: str,
         outputs: Callable[..., Mapping[str, ca.SX]],
-        extra: Mapping[str, int] | None,
+        extra: Mapping[str, int] | None = None,
         lanes: int = 1,
     ) -> NativeFunction:
-        if name not in self._functions:
+        if name not in known:
             with self._lock:
-                if name not in self._functions:
+                if name not in known:
                     symbols = [ca.SX.sym(symbol, length) for symbol, length in (extra or {}).items()]
-                    self._functions[name] = self.compile(name, outputs(*symbols), symbols, lanes=lanes)
+                    known[name] = self.compile(name, outputs(*symbols), symbols, lanes=lanes)
                     self.entries.clear()  # no longer is it compiled when it is called
-        return self._functions[name]
+        return known[name]
 
     def compile(
         self, name: str, outputs: Mapping[str, ca.SX], extra: Sequence[ca.SX] = (), *, lanes: int = 1
@@ -152,7 +147,7 @@ class CompiledEquations:
     @property
     def compiled(self) -> dict[str, NativeFunction]:
         """The functions compiled so far, with their sizes and compile seconds."""
-        return dict(self._functions)
+        return self._functions | self._named
 
     @property
     def mass_is_singular(self) -> bool:
@@ -242,7 +237,7 @@ class CompiledEquations:
         The solve, that of stages, a projection, and the smallest singular value.
         """
         full = name if basis.independent == tuple(self.live or ()) else f"{name} by rows {basis.label}"
-        return self._functions.get(full) or self.named(full, lambda: self.direct_outputs(name, basis))
+        return self._compiled(self._functions, full, lambda: self.direct_outputs(name, basis))
 
     def nearest(self, basis: Basis) -> NativeFunction:
         """Return the function of the factors that "direct" leaves and of residuals (nc,) that gives `nearest`."""

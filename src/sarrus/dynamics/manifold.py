@@ -115,6 +115,17 @@ def difference(system: Evaluations, start: Array, end: Array, turns: np.ndarray 
 
     Quaternions of either sign are the same. ``turns`` are the coordinates of which full turns are taken away.
     """
+    return dense.product(ranked(rate_matrix(system, start)).inverse, _gap(system, start, end, turns))
+
+
+def differences(system: Evaluations, start: Array, ends: Array) -> Array:
+    """Return the chords (T, nv) from one start to every end (T, nq); see `difference`."""
+    inverse = ranked(rate_matrix(system, start)).inverse
+    return np.array([dense.product(inverse, _gap(system, start, end)) for end in ends])
+
+
+def _gap(system: Evaluations, start: Array, end: Array, turns: np.ndarray | None = None) -> Array:
+    """Return end − start (nq,), signs of quaternions aside, and full turns of some coordinates."""
     gap = np.asarray(end, dtype=float) - start
     for s in system.equations.quaternions:
         part = slice(s, s + 4)
@@ -122,7 +133,7 @@ def difference(system: Evaluations, start: Array, end: Array, turns: np.ndarray 
             gap[part] = -np.asarray(end[part]) - start[part]
     if turns is not None:
         gap[turns] -= 2 * np.pi * np.rint(gap[turns] / (2 * np.pi))
-    return dense.product(ranked(rate_matrix(system, start)).inverse, gap)
+    return gap
 
 
 def solve_rows(

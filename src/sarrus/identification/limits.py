@@ -9,8 +9,8 @@ import numpy as np
 
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError, place_of
+from sarrus.dynamics.control_limits import control_bounds
 from sarrus.identification.regressor import Regressor
-from sarrus.mechanism.elements import Actuator
 
 # Where an independent coordinate has no limits it swings by so much [rad, lengths].
 _SWING = 1.0
@@ -73,10 +73,8 @@ class Limits:
             if upper[k] == np.inf:
                 upper[k] = max(q[places[k]] + room, lower[k] + 2 * room)
         most = _largest(system.name, system.actuator_names, effort, "effort")
-        weakest, strongest = -most, most.copy()
-        for k, name in enumerate(system.actuator_names):
-            low, high = _range(mechanism.actuators[name])
-            weakest[k], strongest[k] = max(weakest[k], low), min(strongest[k], high)
+        low, high = control_bounds(system)
+        weakest, strongest = np.maximum(-most, low), np.minimum(most, high)
         return cls(
             lower, upper, _largest(system.name, names, speed, "speed"),
             _largest(system.name, names, acceleration, "acceleration"), weakest, strongest, margin, np.array(places),
@@ -130,13 +128,3 @@ def _largest(label: str, names: tuple[str, ...], given: float | Mapping[str, flo
     if not (out > 0.0).all():
         raise ArgumentError(f"{label}: {what} must be positive, got {given!r}", element=what)
     return out
-
-
-def _range(actuator: Actuator) -> tuple[float, float]:
-    """Return the least and the largest control that has an effect of its own."""
-    low, high = actuator.limits or (-np.inf, np.inf)
-    plain = not any(actuator.bias) and not any(actuator.gain_slopes) and actuator.gain != 0.0
-    if actuator.force_limits is not None and plain:
-        ends = sorted(force / actuator.gain for force in actuator.force_limits)
-        low, high = max(low, ends[0]), min(high, ends[1])
-    return low, high

@@ -10,7 +10,7 @@ import numpy as np
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError
 from sarrus.base.numbers import real_array
-from sarrus.dynamics.manifold import difference
+from sarrus.dynamics.manifold import differences
 from sarrus.dynamics.system import System
 from sarrus.identification.measurements import Measurements
 
@@ -51,7 +51,7 @@ def noise_levels(system: System, log: Measurements, given: Mapping[str, Any] | N
     From the user, for one sample of the log; from the scatter of periods; or one percent of each channel's root mean
     square, of q about its mean.
     """
-    swings = np.array([difference(system, log.q[0], q) for q in log.q])
+    swings = differences(system, log.q[0], log.q)
     signals = (
         swings.std(axis=0),
         *(np.sqrt((x**2).mean(axis=0)) for x in (log.v, log.a, log.u)),

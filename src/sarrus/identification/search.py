@@ -12,7 +12,7 @@ import numpy as np
 
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError, SolveError
-from sarrus.dynamics.manifold import difference
+from sarrus.dynamics.manifold import differences
 from sarrus.identification.fourier import Fourier
 from sarrus.identification.information import Information, Told
 from sarrus.identification.limits import Limits
@@ -127,7 +127,7 @@ class Search:
         system = self.loops.system
         if not system.equations.quaternions:
             return q[:, :, : system.nv]
-        return np.array([[difference(system, one[0], x) for x in one] for one in q])
+        return np.array([differences(system, one[0], one) for one in q])
 
     def cost(self, x: Array, near: Array | None = None) -> tuple[float, Array | None]:
         """Return the cost of a series and its closed motion (1, T, nq), sought from one nearby where there is one."""

@@ -13,10 +13,10 @@ from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError
 from sarrus.files.atomic import checked_path
 from sarrus.mechanism.mechanism import Mechanism
-from sarrus.plotting.contact_drawing import contact_marks, draw_contacts, move_contacts
+from sarrus.plotting.contact_drawing import draw_contacts, marks_at, move_contacts
 from sarrus.plotting.frames import Picture, check_rate, frame_times, gif_ticks, save_gif, time_note
 from sarrus.plotting.picture_plane import choose_view
-from sarrus.plotting.skeleton import build_skeleton, drawn_mechanism, drawn_system
+from sarrus.plotting.skeleton import build_skeleton, drawn_mechanism, drawn_system, placements
 from sarrus.plotting.stroboscope import caption, draw_ground, draw_pose, move_pose, picture_axes
 from sarrus.plotting.style import FAINT, INK, WARNING
 
@@ -100,10 +100,11 @@ def _save(
     ``around``: the last frame goes on with the first, tails included.
     """
     skeleton = build_skeleton(mechanism)
-    placed = skeleton.place(system, q, t)
+    positions, rotations = placements(system, q, t)
+    placed = skeleton.at(positions, rotations)
     view = choose_view(skeleton.own(placed), plane, mechanism.gravity)
     paper = view.project(placed)
-    marks = contact_marks(mechanism, system, q, view, t)
+    marks = marks_at(mechanism, skeleton, positions, rotations, view)
 
     figure, axes = picture_axes(marks.with_planes(paper), view)
     figure.set_dpi(_DPI)

@@ -6,7 +6,7 @@ The way is that of `sarrus.multibody.wrapping`, in numbers, as points to draw.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -24,13 +24,24 @@ class StringPath:
     element: tuple[str, str]
     segment: Segment
     numbers: Mapping[str, int]
+    _last: list[tuple[Array, Array, Array]] = field(default_factory=list, init=False, repr=False)
 
     def __len__(self) -> int:
         return POINTS
 
     def at(self, positions: Array, rotations: Array) -> Array:
-        """Return its points (POINTS, 3) in the world at a pose of the bodies (nb + 1, 3), (nb + 1, 3, 3)."""
+        """Return its points (POINTS, 3) in the world at a pose of the bodies (nb + 1, 3), (nb + 1, 3, 3).
 
+        Those of the last pose are kept: each piece of the string asks for them.
+        """
+        for last, turned, points in self._last:
+            if last is positions and turned is rotations:
+                return points
+        points = self._found(positions, rotations)
+        self._last[:] = [(positions, rotations, points)]
+        return points
+
+    def _found(self, positions: Array, rotations: Array) -> Array:
         def world(body: str, point: Array) -> Array:
             number = self.numbers[body]
             return positions[number] + rotations[number] @ point

@@ -15,10 +15,10 @@ from numpy.typing import ArrayLike
 
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError
-from sarrus.plotting.contact_drawing import contact_marks, draw_contacts
+from sarrus.plotting.contact_drawing import draw_contacts, marks_at
 from sarrus.plotting.glyphs import profile
 from sarrus.plotting.picture_plane import View, choose_view
-from sarrus.plotting.skeleton import Skeleton, build_skeleton, drawn_system
+from sarrus.plotting.skeleton import Skeleton, build_skeleton, drawn_system, placements
 from sarrus.plotting.style import FAINT, INK, colour, dress, new_figure, save_figure
 from sarrus.plotting.symbols import STYLES, WIDTH
 from sarrus.plotting.text import literal, title
@@ -56,11 +56,12 @@ def stroboscope(
     times = _pose_times(trajectory, frames)
     skeleton = build_skeleton(mechanism)
     dense = np.linspace(times[0], times[-1], _TRACE_SAMPLES) if len(times) > 1 else times
-    traced = skeleton.place(system, trajectory.at(dense), dense)
+    positions, rotations = placements(system, trajectory.at(dense), dense)
+    traced = skeleton.at(positions, rotations)
     view = choose_view(skeleton.own(traced), plane, mechanism.gravity)
     posed = skeleton.place(system, trajectory.at(times), times)
     traces, poses = view.project(traced), view.project(posed)
-    marks = contact_marks(mechanism, system, trajectory.at(dense), view, dense)
+    marks = marks_at(mechanism, skeleton, positions, rotations, view)
 
     figure, axes = picture_axes(marks.with_planes(traces), view)
     moving = [k for k in skeleton.hinges if np.ptp(traces[:, k], axis=0).max() > 1e-9]
