@@ -34,6 +34,34 @@ def test_where_a_spring_takes_the_load_from_a_thread_that_does_not_hold():
     assert rest.q[0] == pytest.approx(-0.05 / jack.per_radian, rel=1e-6)
 
 
+@pytest.mark.parametrize("length", [1e-3, 1e3, 1e6], ids=["km", "mm", "um"])
+def test_a_jack_is_the_same_in_all_units(length):
+    """Half a tonne on a screw of 36 mm: torques against books, that it holds, and its motion."""
+    mechanism = sr.Mechanism("jack", gravity=(0, 0, -9.81 * length))
+    mechanism.add_body("screw", 4.0, inertia=3 * (1e-3 * length**2,))
+    mechanism.add_joint("screw", "revolute", "world", "screw", axis=(0, 0, 1))
+    mechanism.add_body("load", 500.0, inertia=3 * (10 * length**2,))
+    mechanism.add_joint("load", "prismatic", "world", "load", axis=(0, 0, 1))
+    diameter, pitch, mu = 0.036 * length, 0.006 * length, 0.12
+    mechanism.add_lead_screw("thread", "load", "screw", pitch, diameter=diameter, friction_coefficient=mu)
+    mechanism.add_actuator("crank", "screw")
+    system = sr.System(mechanism)
+    lead, angle = np.arctan(pitch / (np.pi * diameter)), np.arctan(mu)
+    for way in (1.0, -1.0):
+        torque = system.inverse_dynamics([0, 0], [way, way * pitch / (2 * np.pi)], [0, 0]).u[0]
+        book = 500.0 * 9.81 * length * diameter / 2 * np.tan(lead + way * angle)
+        assert torque == pytest.approx(book, rel=1e-10)
+    assert sr.equilibrium(system, [0, 0]).contacts.friction_needed == pytest.approx(
+        np.tan(lead) / mu, rel=1e-9
+    )
+    assert np.abs(sr.simulate(system, [0, 0], duration=0.1).q[-1]).max() < 1e-8
+    drive = 500.0 * 9.81 * length * diameter / 2 * np.tan(lead + angle) + 4.0 * length**2
+    turned = sr.simulate(system, [0, 0], duration=0.5, control=lambda q, v, t: [drive]).q[-1, 0]
+    per_turn = pitch / (2 * np.pi)
+    inertia = 1e-3 * length**2 + 500.0 * per_turn * diameter / 2 * np.tan(lead + angle)
+    assert turned == pytest.approx(0.5 * 4.0 * length**2 / inertia * 0.25, rel=1e-4)
+
+
 def test_steps_in_exported_c_are_those_of_runs(tmp_path):
     jack = Jack(4)
     s = jack.system

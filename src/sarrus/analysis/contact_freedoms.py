@@ -12,7 +12,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from sarrus.base.arrays import Array, read_only
-from sarrus.dynamics.closed_state import OPEN
 from sarrus.dynamics.contact_state import Touching, touch_rows, touching_of
 from sarrus.dynamics.evaluations import Evaluations
 from sarrus.linalg.ranked import ROUNDING, ranked
@@ -75,9 +74,7 @@ def contact_freedoms(system: Evaluations, q: Array, free: Array, t: float = 0.0)
     size = system.characteristic
     found, touching = touch_rows(system, q, np.zeros(system.nv), t), touching_of(system)
     closed = [
-        one
-        for one, gap in zip(touching, found.gaps)
-        if one.kind != "friction" and abs(gap) <= OPEN * one.unit
+        one for one, gap in zip(touching, found.gaps) if one.kind != "friction" and abs(gap) <= one.reach
     ]
     scaled = np.linalg.qr(size.columns[:, None] * free)[0]
     along = scaled / size.columns[:, None]

@@ -11,7 +11,6 @@ import numpy as np
 from sarrus.base.arrays import Array
 from sarrus.base.status import Status
 from sarrus.dynamics.carried_load import CarriedLoad
-from sarrus.dynamics.closed_state import OPEN
 from sarrus.dynamics.contact_state import (
     ContactState,
     Mode,
@@ -127,7 +126,7 @@ class Resting:
     def is_deep(self, q: Array) -> bool:
         """Tell whether a contact is below its plane by more than 1e-5 lengths."""
         gaps = touch_rows(self.system, q, self.still, self.t).gaps
-        return any(gap < -OPEN * one.unit for one, gap in zip(self.touching, gaps) if one.kind == "contact")
+        return any(gap < -one.reach for one, gap in zip(self.touching, gaps) if one.kind == "contact")
 
     def touch(self, q: Array) -> Array:
         """Return q with contacts and stops that are open or deep by up to 1e-5 lengths brought to their planes."""
@@ -136,7 +135,7 @@ class Resting:
             near = [
                 k
                 for k, one in enumerate(self.touching)
-                if one.kind != "friction" and abs(found.gaps[k]) <= OPEN * one.unit
+                if one.kind != "friction" and abs(found.gaps[k]) <= one.reach
             ]
             between = {k for pair in facing_pairs(self.touching, near) for k in pair}
             near = [k for k in near if k not in between]  # whichever flank pushes, there is next to no play

@@ -63,6 +63,11 @@ class Touching:
     facing: int = -1
 
     @property
+    def reach(self) -> float:
+        """Gaps up to this are closed [m, rad]: 1e-5 lengths, of flanks that face each other at least their play."""
+        return max(OPEN * self.unit, LEAST_PLAY if self.facing >= 0 else 0.0)
+
+    @property
     def tails(self) -> slice:
         """Its tangential rows."""
         return slice(self.rows.start + (self.kind != "friction"), self.rows.stop)
@@ -248,19 +253,21 @@ def without_poisson(system: Evaluations, what: str) -> None:
             )
 
 
-def all_open(system: Evaluations, q: Array, t: float = 0.0, *, near: float = OPEN) -> bool:
+def all_open(system: Evaluations, q: Array, t: float = 0.0) -> bool:
     """Tell whether nothing acts at a configuration, whatever the velocity: all is open, and there is no dry friction.
 
-    Gaps up to ``near`` are none; see `contact_state`. A joint that is beyond its limit is not stopped.
+    Gaps within `Touching.reach` are none. A joint that is beyond its limit is not stopped.
     """
     limits, size = joint_limits(system), system.characteristic
     if dry_friction(system).names:
         return False
     gaps = np.abs(q[limits.places] - limits.bounds) * size.coordinates[limits.places]
-    if gaps.min(initial=np.inf) <= near:
+    if gaps.min(initial=np.inf) <= OPEN:
         return False
-    touches = system.equations.touches
-    return not touches or bool(touch_gaps(system)(system.pack(q, t=t)).min() > near * size.length)
+    if not system.equations.touches:
+        return True
+    reach = max(one.reach for one in touching_of(system) if one.kind == "contact")
+    return bool(touch_gaps(system)(system.pack(q, t=t)).min() > reach)
 
 
 def between_stops(system: Evaluations) -> tuple[Array, Array] | None:
@@ -362,12 +369,10 @@ def touch_rows(system: Evaluations, q: Array, v: Array, t: float) -> TouchRows:
     return TouchRows(np.concatenate(gaps), np.vstack(rows), np.concatenate(rates), np.concatenate(bias))
 
 
-def contact_state(
-    system: Evaluations, q: Array, v: Array, a: Array, t: float = 0.0, *, near: float = OPEN
-) -> ContactState:
+def contact_state(system: Evaluations, q: Array, v: Array, a: Array, t: float = 0.0) -> ContactState:
     """Return what contacts, stops and dry friction do at (q, v, t) with the acceleration a.
 
-    Gaps up to ``near`` [characteristic lengths, rad] are closed, of what approaches up to 1e-9. A joint that is beyond
+    Gaps within `Touching.reach` are closed, of what approaches up to 1e-9 lengths. A joint that is beyond
     its limit by more is not stopped, as in runs; a contact that is below its plane by more is an `ArgumentError`.
     """
     found, touching, size = touch_rows(system, q, v, t), touching_of(system), system.characteristic
@@ -377,12 +382,12 @@ def contact_state(
     change = found.rows @ a + found.bias
     directions, modes, impossible = np.zeros(len(change)), [], ""
     for one, gap in zip(touching, found.gaps):
-        if one.kind == "contact" and gap < -near * one.unit:
+        if one.kind == "contact" and gap < -one.reach:
             raise below_its_plane(system, one, float(gap))
         rates, changes = found.rates[one.rows] / one.unit, change[one.rows] / one.unit
         if one.kind != "friction":
             coming = rates[0] < -slow and gap > ARRIVED * one.unit
-            if abs(gap) > near * one.unit or rates[0] > slow or coming:
+            if abs(gap) > one.reach or rates[0] > slow or coming:
                 modes.append(Mode.OPEN)
                 continue
             if rates[0] < -slow:

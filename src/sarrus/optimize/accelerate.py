@@ -22,7 +22,6 @@ from numpy.typing import ArrayLike
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.status import Status
 from sarrus.dynamics.carried_load import ContactForces
-from sarrus.dynamics.closed_state import OPEN
 from sarrus.dynamics.contact_state import (
     ARRIVED,
     STEADY,
@@ -157,7 +156,7 @@ class _Acceleration:
         for k, (one, gap) in enumerate(zip(self.touching, self.found.gaps)):
             if k in left_out:
                 continue
-            self._sort(one, float(gap) / one.unit, self.found.rates[one.rows] / one.unit)
+            self._sort(one, float(gap), self.found.rates[one.rows] / one.unit)
 
     @property
     def idle(self) -> bool:
@@ -174,12 +173,12 @@ class _Acceleration:
             self.rubbing.append((one, float(np.sign(slip[0]))))
             return
         if not dry:
-            if one.kind == "contact" and gap < -OPEN:
-                raise below_its_plane(self.work, one, gap * one.unit)
-            if abs(gap) <= OPEN and gap <= ARRIVED and rates[0] < -self.slow:
+            if one.kind == "contact" and gap < -one.reach:
+                raise below_its_plane(self.work, one, gap)
+            if abs(gap) <= one.reach and gap <= ARRIVED * one.unit and rates[0] < -self.slow:
                 self.closing.append((one, -float(rates[0]) * one.unit))
                 return
-            if abs(gap) > OPEN or abs(rates[0]) > self.slow:
+            if abs(gap) > one.reach or abs(rates[0]) > self.slow:
                 return
         start = self.blocks[-1].rows.stop if self.blocks else 0
         friction = one.friction if going else one.static
