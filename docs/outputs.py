@@ -56,6 +56,19 @@ def prepare(folder: Path) -> None:
         shutil.copytree(os.environ["SARRUS_FOREIGN"], folder, dirs_exist_ok=True)
 
 
+@contextlib.contextmanager
+def workplace() -> Iterator[None]:
+    """A folder of its own, with what pages may use, as the present one."""
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        prepare(Path(folder))
+        own = [folder, f"{folder}/examples"]  # examples import each other
+        sys.path[:0] = own
+        try:
+            yield
+        finally:
+            del sys.path[: len(own)]
+
+
 def missing(page: str) -> list[str]:
     """Return the files of others that a page needs and that are not in the present folder."""
     return [name for name in NEEDS.findall(page) if not Path(name).exists()]
@@ -74,6 +87,20 @@ def run(page: str, name: str, names: dict[str, Any]) -> Iterator[tuple[Block, st
             yield block, printed
 
 
+def computed(name: str, *, until: str = "", above: str = "") -> dict[str, Any]:
+    """Return what the blocks of docs/NAME.md compute: all, up to what sets ``until``, or those above a heading."""
+    path, names = ROOT / "docs" / f"{name}.md", {"__name__": "page"}
+    text = path.read_text(encoding="utf-8")
+    with (
+        workplace(),
+        contextlib.closing(run(text.split(above)[0] if above else text, str(path), names)) as done,
+    ):
+        for _ in done:
+            if until in names:
+                break
+    return names
+
+
 def outputs(page: str, name: str) -> list[tuple[Block, str]]:
     """Run the blocks of Python; return the blocks of text below with what is printed."""
     done = run(page, name, {"__name__": "page"})
@@ -83,19 +110,13 @@ def outputs(page: str, name: str) -> list[tuple[Block, str]]:
 def main(paths: list[str]) -> None:
     """Rewrite the pages."""
     for path in map(Path, paths):
-        page, home = path.read_text(encoding="utf-8"), Path.cwd()
-        with tempfile.TemporaryDirectory() as folder:
-            prepare(Path(folder))
-            own = [folder, f"{folder}/examples"]  # examples import each other
-            sys.path[:0] = own
-            os.chdir(folder)
+        page = path.read_text(encoding="utf-8")
+        with workplace():
             if lacking := missing(page):
                 raise SystemExit(
                     f"{path}: {', '.join(lacking)} must be in the folder that SARRUS_FOREIGN names"
                 )
             found = outputs(page, str(path))
-            os.chdir(home)
-            del sys.path[: len(own)]
         for block, printed in reversed(found):
             lines = "".join(f"{line.rstrip()}\n" for line in printed.splitlines())
             page = page[: block.start] + lines + page[block.end :]

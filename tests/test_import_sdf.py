@@ -152,6 +152,7 @@ def ring(folder: Path, *insides: str) -> Mechanism:
     [
         "<dynamics><damping>1</damping></dynamics>",
         "<dynamics><spring_stiffness>1</spring_stiffness></dynamics>",
+        "<dynamics><friction>1</friction></dynamics>",
         "<limit><lower>-1</lower><upper>1</upper></limit>",
         "<limit><effort>5</effort></limit>",
     ],

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
-import os
 import sys
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -41,22 +37,12 @@ def main(wanted: list[str]) -> None:
     }
     for page in wanted or pictures:
         draw, name = pictures[page]
-        save(draw(run(page)), name, dpi=90, folder=HERE / "images")
-
-
-def run(page: str) -> Names:
-    """Return the names of a page after its blocks have run, without the exercises."""
-    text = (HERE / f"{page}.md").read_text(encoding="utf-8").split("## Exercises")[0]
-    names: Names = {"__name__": page}
-    with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()):
-        outputs.prepare(Path(folder))
-        sys.path[:0] = own = [folder, f"{folder}/examples"]
-        os.chdir(folder)
-        for _ in outputs.run(text, page, names):
-            pass
-        os.chdir(HERE)
-        del sys.path[: len(own)]
-    return names
+        save(
+            draw(outputs.computed(f"course/{page}", above="## Exercises")),
+            name,
+            dpi=90,
+            folder=HERE / "images",
+        )
 
 
 def titled(axes: Axes, title: str, x: str, y: str) -> None:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import re
 import sys
-import tempfile
 from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
@@ -32,9 +30,7 @@ def main(names: list[str]) -> None:
     if unknown := sorted(set(names) - set(known)):
         raise SystemExit(f"no such model: {', '.join(unknown)}. Known: {', '.join(known)}")
     IMAGES.mkdir(exist_ok=True)
-    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
-        outputs.prepare(Path(folder))
-        sys.path[:0] = [folder, f"{folder}/examples"]  # examples import each other
+    with outputs.workplace():
         for name, motion in motions(page, names or known):
             draw(name, motion, IMAGES)
 

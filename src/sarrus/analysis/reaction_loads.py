@@ -91,19 +91,9 @@ def changed(system: Evaluations, x: Array, ways: Array, axes: Array) -> Array:
 
 
 def bearing(found: tuple[Connection, ...], wrench: Array) -> Array:
-    """Return the part of wrenches (…, n, 6) in own axes that bearings carry; the rest is that of drives.
-
-    It does no work in the motions that the joint allows. The drive of a screw is the couple about its axis; its thread
-    carries the force along the axis, and the couple that belongs to it.
-    """
-    part = wrench.copy()
-    for k, one in enumerate(found):
-        if one.what != "joint":
-            continue
-        part[..., k, list(one.free)] = 0.0
-        if one.kind == "screw":
-            part[..., k, 5] = -one.pitch / (2.0 * np.pi) * wrench[..., k, 2]
-    return part
+    """Return the part of wrenches (…, n, 6) in own axes that bearings carry; see `Connection.carried`."""
+    part = np.array([one.carried for one in found]).reshape(-1, 6, 6)
+    return np.asarray(np.einsum("nij,...nj->...ni", part, wrench))
 
 
 def viewpoint(

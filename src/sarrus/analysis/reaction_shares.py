@@ -62,10 +62,10 @@ class Sharing:
         return bool(self.compliance.any() or self.loose.any())
 
     @property
-    def names(self) -> list[str]:
-        """Labels of the components."""
-        own = [f"{one.label!r} ({label})" for one in self.connections for label in _LABELS]
-        return [*own, *map(repr, self.couplings)]
+    def names(self) -> list[tuple[str, str]]:
+        """For each component the label of what carries it, and its own."""
+        own = [(one.label, f"{one.label!r} ({label})") for one in self.connections for label in _LABELS]
+        return [*own, *((name, repr(name)) for name in self.couplings)]
 
     def share(self, bearing: Array, ways: Array, when: str = "") -> tuple[Array, Array]:
         """Return y (k,), and as columns (k × left) the ways that remain open when the stiffness has had its say.
@@ -97,10 +97,11 @@ class Sharing:
         left = np.where(self.loose, np.abs(self.units * shared), 0.0)
         worst = int(np.argmax(left))
         if left[worst] > _NOTHING * max(float(np.abs(self.units * bearing).max(initial=0.0)), 1e-300):
+            element, name = self.names[worst]
             raise ArgumentError(
-                f"stiffness{when}: {self.names[worst]} has none, but the others leave it {shared[worst]:.4g} to carry; "
+                f"stiffness{when}: {name} has none, but the others leave it {shared[worst]:.4g} to carry; "
                 "give it a stiffness",
-                element=self.names[worst].split("'")[1],
+                element=element,
             )
 
     def determined(self, entries: Array, ways: Array) -> np.ndarray:

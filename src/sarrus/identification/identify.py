@@ -15,15 +15,13 @@ from sarrus.identification.adjustment import Adjuster
 from sarrus.identification.base import BaseParameters, base_parameters
 from sarrus.identification.consistent import METRICS, program, solve
 from sarrus.identification.measurements import Measurements, read
-from sarrus.identification.noise import noise_levels
+from sarrus.identification.noise import SLOW, noise_levels
 from sarrus.identification.numbers import rubbing
 from sarrus.identification.regressor import Regressor
 from sarrus.identification.result import Identification
 
 # Columns of the weighted data with less than this part of their own tell nothing.
 _UNEXCITED = 1e-6
-# Velocities below so many standard deviations have no sign that a dry friction could be told by.
-_SLOW = 3.0
 # Right sides below this part of what the terms of the equations are count as zero.
 _NOTHING = 1e-9
 # The least variance for each degree of freedom, of logs without noise; and the least standard deviation that the
@@ -151,7 +149,7 @@ def _fast_enough(regressor: Regressor, log: Measurements, sigma: Array) -> Measu
     """Return the samples in which all velocities with dry friction have a sign."""
     nv = regressor.system.nv
     columns = rubbing(regressor.numbers)
-    keep = np.asarray((np.abs(log.v[:, columns]) > _SLOW * sigma[nv:][columns]).all(axis=1))
+    keep = np.asarray((np.abs(log.v[:, columns]) > SLOW * sigma[nv:][columns]).all(axis=1))
     if columns and not keep.any():
         names = ", ".join(regressor.system.velocity_names[k] for k in columns)
         raise ArgumentError(

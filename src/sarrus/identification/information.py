@@ -16,7 +16,7 @@ import numpy as np
 from sarrus.base.arrays import Array
 from sarrus.identification.base import BaseParameters
 from sarrus.identification.loops import Motion, left_inverse
-from sarrus.identification.noise import FLOOR, PART
+from sarrus.identification.noise import FLOOR, PART, SLOW
 from sarrus.identification.numbers import rubbing
 from sarrus.identification.regressor import Regressor
 from sarrus.mechanism.elements import Actuator
@@ -24,8 +24,6 @@ from sarrus.mechanism.elements import Actuator
 # Coordinates, velocities and accelerations that move less than others count as if they moved so much of what these
 # do, in characteristic units: no sensor is exact where it stands.
 _LEAST = 0.2
-# Velocities below so many standard deviations have no sign that a dry friction could be told by.
-_SLOW = 3.0
 _ROUNDING = 1e-15
 
 
@@ -196,7 +194,7 @@ class Information:
 
     def _counted(self, v: Array, sigma: Array) -> Array:
         """Return how much samples count (B,): those too slow for dry friction hardly."""
-        slow = (_SLOW * sigma[:, self.rubbing] / np.maximum(np.abs(v[:, self.rubbing]), 1e-300)) ** 8
+        slow = (SLOW * sigma[:, self.rubbing] / np.maximum(np.abs(v[:, self.rubbing]), 1e-300)) ** 8
         return np.asarray(1.0 / (1.0 + slow.sum(axis=1)))
 
 

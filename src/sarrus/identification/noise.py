@@ -18,6 +18,8 @@ from sarrus.identification.measurements import Measurements
 PART = 0.01
 # Standard deviation that a channel has at least, relative to the largest one of its kind.
 FLOOR = 1e-6
+# Velocities below so many standard deviations have no sign that a dry friction could be told by.
+SLOW = 3.0
 
 
 def given_noise(system: System, given: Mapping[str, Any] | None) -> Array:

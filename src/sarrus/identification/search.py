@@ -13,7 +13,7 @@ import numpy as np
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError, SolveError
 from sarrus.dynamics.manifold import differences
-from sarrus.identification.fourier import Fourier
+from sarrus.identification.fourier import Fourier, frequencies, unit_series
 from sarrus.identification.information import Information, Told
 from sarrus.identification.limits import Limits
 from sarrus.identification.loops import Loops, Motion
@@ -68,29 +68,16 @@ class Search:
         at = loops.independent
         self.middle = 0.5 * (limits.upper[at] + limits.lower[at])
         self.half = 0.5 * (limits.upper[at] - limits.lower[at])
-        self.basis = self._basis(t)
+        self.basis = unit_series(t, harmonics, period)
         self.count = 0
 
     def series(self, x: Array) -> Fourier:
         """Return the series of x."""
         n = self.harmonics
         parts = x.reshape(self.m, 2 * n + 1) * self.half[:, None]
-        k = np.arange(1, n + 1) * (2 * np.pi / self.period)
+        k = frequencies(n, self.period)
         return Fourier(
             self.middle + parts[:, 0], parts[:, 1 : n + 1] * k, -parts[:, n + 1 :] * k, self.period
-        )
-
-    def _basis(self, t: Array) -> Array:
-        """Return places, rates and accelerations (3, T, 2 N + 1) of unit coefficients."""
-        k = np.arange(1, self.harmonics + 1) * (2 * np.pi / self.period)
-        s, c = np.sin(np.multiply.outer(t, k)), np.cos(np.multiply.outer(t, k))
-        zero, one = np.zeros((len(t), 1)), np.ones((len(t), 1))
-        return np.stack(
-            [
-                np.hstack([one, s, c]),
-                np.hstack([zero, k * c, -k * s]),
-                np.hstack([zero, -k * k * s, -k * k * c]),
-            ]
         )
 
     def independent(self, xs: Array) -> Array:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 import casadi as ca
 import numpy as np
 
+from sarrus.base.arrays import Array
 from sarrus.mechanism.elements import WORLD, Closure, Contact
 from sarrus.mechanism.joint import Joint
 from sarrus.mechanism.mechanism import Mechanism
@@ -75,6 +76,20 @@ class Connection:
     def free(self) -> tuple[int, ...]:
         """Components along own axes in which it moves freely; those of a screw's thread are not among them."""
         return FREE[self.kind]
+
+    @property
+    def carried(self) -> Array:
+        """The part of a wrench along own axes that the bearing carries, (6, 6); the rest is that of a drive.
+
+        It does no work in the motions that a joint allows. The drive of a screw is the couple about its axis; its
+        thread carries the force along the axis, and the couple that belongs to it.
+        """
+        part = np.eye(6)
+        if self.what == "joint":
+            part[list(self.free)] = 0.0
+        if self.what == "joint" and self.kind == "screw":
+            part[5] = [0.0, 0.0, -self.pitch / (2.0 * np.pi), 0.0, 0.0, 0.0]
+        return part
 
 
 def connections(mechanism: Mechanism) -> tuple[Connection, ...]:

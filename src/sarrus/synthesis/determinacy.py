@@ -53,9 +53,9 @@ def _undetermined(g: TracedGoal, held: Held, state: State, names: Sequence[str])
             yield f"the {what} of {names[row]!r}", names[row]
     if g.loads is not None:
         changes = g.loads.evaluate(state.z)["by_forces"]
-        for name, sure in zip(g.names, held.settles(state, changes)):
+        for (element, name), sure in zip(g.names, held.settles(state, changes)):
             if not sure:
-                yield name, name.split("'")[1]
+                yield name, element
 
 
 def _is_invariant(g: TracedGoal, n: int, held: Held, state: State) -> bool:

@@ -39,10 +39,11 @@ class Reaction:
 
 @dataclass(frozen=True, eq=False)
 class Load:
-    """The symbols (12,) that stand for a load in goals, the expressions that they stand for, and their names."""
+    """Symbols (12,) that stand for a load in goals, what they stand for, whose load it is, and their names."""
 
     symbols: ca.SX
     value: ca.SX
+    element: str
     names: tuple[str, ...]
 
     @property
@@ -84,13 +85,13 @@ class Loads:
         back = axes if frame == WORLD_FRAME else turn.T @ axes
         parts = [
             part if frame == JOINT else back @ part
-            for six in (own, _bearing(one, own))
+            for six in (own, ca.DM(one.carried) @ own)
             for part in (six[:3], six[3:])
         ]
         symbols = ca.SX.sym("load", 12)
         seen = {WORLD_FRAME: "", JOINT: " of its own axes"}.get(frame, f" of {frame!r}")
         names = tuple(f"the {part} of {name!r} along {axis}{seen}" for part in _PARTS for axis in "xyz")
-        return Load(symbols, ca.densify(ca.vertcat(*parts)), names)
+        return Load(symbols, ca.densify(ca.vertcat(*parts)), name, names)
 
     @cached_property
     def _connections(self) -> dict[str, Connection]:
@@ -101,15 +102,3 @@ class Loads:
         system = self.system
         pushes = ca.SX.zeros(push_count(system))
         return Cuts(system.model.symbolic_mechanism(), system.equations, self.a, self.multipliers, pushes)
-
-
-def _bearing(one: Connection, own: ca.SX) -> ca.SX:
-    """Return what of a load (6,) along own axes the bearing carries: all that does no work in what it lets move."""
-    if one.what != "joint":
-        return own
-    part = ca.SX(own)
-    for k in one.free:
-        part[k] = 0.0
-    if one.kind == "screw":
-        part[5] = -one.pitch / (2.0 * ca.pi) * own[2]
-    return part

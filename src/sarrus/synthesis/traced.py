@@ -20,8 +20,9 @@ from sarrus.synthesis.state import FORCES, POSITION, RATES, State
 class TracedGoal:
     """A goal with its compiled expression, the conditions it is at and what it asks for.
 
-    ``forces`` are the rows of [λ; μ] that it is written with; ``loads``, with their names, are the components of
-    reactions: their derivative by [λ; μ] as a function. ``by_forces`` are the columns of its own by these.
+    ``forces`` are the rows of [λ; μ] that it is written with; ``loads`` is the derivative by [λ; μ] of the components
+    of reactions in it, ``names`` what these belong to and what they are. ``by_forces`` are the columns of its own
+    derivative by these.
     """
 
     goal: Goal
@@ -31,7 +32,7 @@ class TracedGoal:
     rows: int
     forces: tuple[int, ...]
     loads: NativeFunction | None
-    names: tuple[str, ...]
+    names: tuple[tuple[str, str], ...]
     by_forces: slice
 
     def evaluate(self, n: int, state: State) -> dict[str, Array]:
@@ -72,7 +73,7 @@ def traced_goal(s: Quantities, goal: Goal, i: int, conditions: tuple[int, ...]) 
     if used:
         by_forces = {"by_forces": ca.jacobian(meant[used], forces)}
         changes = system.compiled.compile(f"synthesis.loads{i}", by_forces)
-    labels = [name for load in asked for name in load.names]
+    labels = [(load.element, name) for load in asked for name in load.names]
     return TracedGoal(
         goal,
         native,

@@ -3,8 +3,8 @@
 The rule. Joints are taken into the tree one by one (Kruskal's algorithm); one that would close a loop is
 cut and becomes a closure of its own kind. The order in which they are taken:
 
-1. what a closure could not keep comes first: fixed joints and those of a mimic or a gearbox; then springs
-   and dampers; then a finite effort limit, the mark of an actuated joint; then position limits; last of
+1. what a closure could not keep comes first: fixed joints and those of a mimic or a gearbox; then springs,
+   dampers and dry friction; then a finite effort limit, the mark of an actuated joint; then position limits; last of
    all what ``must_be_loop_joint`` marks;
 2. among equals, joints nearer to the world, counted in joints along the shortest path: without the first
    rule the tree is a breadth-first tree, as shallow as can be;
@@ -58,7 +58,7 @@ def _loss(joint: SdfJoint, coupled: bool) -> int:
         return 5
     if coupled or joint.kind == "fixed" or (len(joint.axes) == 2 and not joint.perpendicular):
         return 0
-    if any(axis.stiffness or axis.damping for axis in joint.axes):
+    if any(axis.stiffness or axis.damping or axis.friction for axis in joint.axes):
         return 1
     if any(0.0 < axis.effort < np.inf for axis in joint.axes):
         return 2
