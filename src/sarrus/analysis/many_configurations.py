@@ -30,7 +30,7 @@ class ManyConfigurations:
         """Return φ (n, nh) and the rows of A that belong to it (n, nh, nv)."""
         out = self._position.each(self.states(q))
         residual, jacobian = (self._position.outputs[name][0] for name in ("residual", "jacobian"))
-        return out[:, residual], out[:, jacobian].reshape(-1, self.system.nh, self.system.nv)
+        return out[:, residual], out[:, jacobian].reshape(len(q), self.system.nh, self.system.nv)
 
     def points(self, body: str, point: Array, q: Array) -> tuple[Array, Array]:
         """Return where a point of a body is (n, 3), and its Jacobian (n, 3, nv), in the world."""

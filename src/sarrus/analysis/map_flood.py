@@ -9,21 +9,15 @@ import numpy as np
 
 from sarrus.analysis.many_configurations import ManyConfigurations
 from sarrus.analysis.map_plane import MapPlane
+from sarrus.analysis.node_newton import FARTHEST, NodeNewton, decomposed, direct_steps, solved
 from sarrus.analysis.search_limits import SearchLimits
 from sarrus.base.arrays import Array
 from sarrus.dynamics.manifold import difference, turning
-from sarrus.dynamics.measures import open_by
-from sarrus.linalg.ranked import CUT
 
 # What a node is.
 REACHED, NOT_REACHED, BEYOND_LIMITS = 0, 1, 2
-# Newton's method: iterations, the miss that counts as met [rad, κ], as a multiple of what the digits of a model leave
-# open at the start, and by how much it has to fall each time.
-_ITERATIONS, _MET, _AS_OPEN, _FALLS = 8, 1e-10, 10.0, 0.7
-# A step to the next node moves by less than this [rad, κ], and comes to where it was predicted by this part of it.
-_FARTHEST, _OFF = 1.0, 0.5
-# Part of the trace of TᵀT that is added to its diagonal: then it has an inverse.
-_RIDGE = 1e-15
+# A step to the next node comes to where it was predicted by this part of it.
+_OFF = 0.5
 # Into how many parts a step is divided that fails.
 _PARTS = 4
 # Configurations closer than this are the same [rad, κ].
@@ -99,57 +93,14 @@ class MapFlood:
         free: np.ndarray,
         start: Array,
     ) -> None:
-        self.many, self.plane, self.limits, self.free = many, plane, limits, free
-        sizes = many.system.characteristic
-        self.met = max(_MET, _AS_OPEN * open_by(many.system, start, many.t))
+        self.many, self.plane, self.limits = many, plane, limits
+        self.newton = NodeNewton(many, plane, free, start, direct_steps)
         self.turns = turning(many.system)
-        self.scale, self.row_scale = sizes.columns, sizes.rows[: many.system.nh]
 
     @property
     def shape(self) -> tuple[int, int]:
         """How many nodes there are along both coordinates."""
         return len(self.plane.nodes[0]), len(self.plane.nodes[1])
-
-    # --- Newton's method -------------------------------------------------------------------------------
-
-    def _rows(self, q: Array, goals: Array) -> tuple[Array, Array]:
-        """Return what is missing (n, m) at goals (n, 2), and T (n, m, k)."""
-        residual, jacobian = self.many.closures(q)
-        values, rows, _ = self.plane.evaluate(q)
-        missing = np.hstack(
-            [self.row_scale * residual, self.plane.factors * self.plane.short(values - goals)]
-        )
-        closed = self.row_scale[:, None] * jacobian
-        matrix = np.concatenate([closed, self.plane.factors[:, None] * rows], axis=1) / self.scale
-        return missing, matrix[:, :, self.free]
-
-    def _moved(self, q: Array, steps: Array) -> Array:
-        """Return q ⊕ steps (n, k) in characteristic units."""
-        x = np.zeros((len(q), len(self.scale)))
-        x[:, self.free] = steps
-        return self.many.move(q, x / self.scale)
-
-    def solve(self, q: Array, goals: Array) -> tuple[Array, Array, np.ndarray]:
-        """Return configurations next to q at goals, T there, and which of them were found."""
-        q, found, alive = q.copy(), np.zeros(len(q), dtype=bool), np.ones(len(q), dtype=bool)
-        before = np.full(len(q), np.inf)
-        matrices = np.zeros((len(q), len(self.row_scale) + 2, len(self.free)))
-        for k in range(_ITERATIONS):
-            which = np.flatnonzero(alive)
-            if not len(which):
-                break
-            missing, matrix = self._rows(q[which], goals[which])
-            size = np.abs(missing).max(axis=1)
-            met = size < self.met
-            found[which[met]], matrices[which[met]] = True, matrix[met]
-            going = ~met & np.isfinite(size) & ((k < 2) | (size < _FALLS * before[which]))
-            before[which] = size
-            alive[which[~going]] = False
-            steps = -newton_steps(matrix[going], missing[going])
-            long = np.linalg.norm(steps, axis=1) > _FARTHEST
-            alive[which[going][long]] = False
-            q[which[going]] = self._moved(q[which[going]], np.where(long[:, None], 0.0, steps))
-        return q, matrices, found
 
     def front(self, cells: np.ndarray, q: Array, matrices: Array) -> Front:
         """Return nodes with T decomposed."""
@@ -159,35 +110,35 @@ class MapFlood:
 
     def predicted(self, here: Front, goals: Array) -> Array:
         """Return the steps (n, k), in characteristic units, that lead to goals to first order."""
-        values, _, _ = self.plane.evaluate(here.q)
+        values, _ = self.plane.evaluate(here.q)
         missing = np.zeros((len(here), here.left.shape[1]))
         missing[:, -2:] = self.plane.factors * self.plane.short(goals - values)
-        return least_squares((here.left, here.sizes, here.right), missing)
+        return solved((here.left, here.sizes, here.right), missing)
 
     def step(self, here: Front, cells: np.ndarray, goals: Array, steps: Array) -> tuple[Front, np.ndarray]:
         """Return the nodes at goals that one step leads to, and which these are; folds are not crossed."""
-        q, matrices, found = self.solve(self._moved(here.q, steps), goals)
+        q, matrices, found = self.newton.solve(self.newton.moved(here.q, steps), goals)
         which = np.flatnonzero(found)
         moved = self._chord(here.q[which], q[which])
         length = np.linalg.norm(steps[which], axis=1)
         off = np.linalg.norm(moved - steps[which], axis=1)
         turned = np.linalg.det(np.swapaxes(here.left[which], 1, 2) @ matrices[which])
         turned = turned * np.linalg.det(here.right[which])
-        which = which[(length < _FARTHEST) & (off <= _OFF * length + 1e-9) & (turned > 0.0)]
+        which = which[(length < FARTHEST) & (off <= _OFF * length + 1e-9) & (turned > 0.0)]
         return self.front(cells[which], q[which], matrices[which]), which
 
     def _chord(self, start: Array, end: Array) -> Array:
         """Return the chords (n, k) in characteristic units."""
         system = self.many.system
         if system.nq == system.nv and not system.equations.quaternions:
-            return np.asarray(((end - start) * self.scale)[:, self.free])
-        chords = [self.scale * difference(system, p, q) for p, q in zip(start, end)]
-        return np.reshape(chords, (len(start), -1))[:, self.free]
+            return np.asarray(((end - start) * self.newton.scale)[:, self.newton.free])
+        chords = [self.newton.scale * difference(system, p, q) for p, q in zip(start, end)]
+        return np.reshape(chords, (len(start), -1))[:, self.newton.free]
 
     def in_parts(self, here: Front, cells: np.ndarray) -> tuple[Front, np.ndarray]:
         """Return the nodes ``cells`` that are reached in short steps, each from one node, and which these are."""
         at, goals = np.arange(len(cells)), self.plane.goals(cells)
-        start, _, _ = self.plane.evaluate(here.q)
+        start, _ = self.plane.evaluate(here.q)
         gap = self.plane.short(goals - start)
         for part in range(1, _PARTS + 1):
             middle = start + part / _PARTS * gap
@@ -197,8 +148,8 @@ class MapFlood:
 
     def begin(self, start: Array) -> Front | None:
         """Return the node next to a configuration, gone to from there; None where none of those around is reached."""
-        values, _, _ = self.plane.evaluate(start[None])
-        _, matrices = self._rows(start[None], values)
+        values, _ = self.plane.evaluate(start[None])
+        _, matrices = self.newton.rows(start[None], values)
         here = self.front(np.zeros((1, 2), dtype=int), start[None], matrices)
         around = [np.argsort(np.abs(gaps), kind="stable")[:3] for gaps in self.plane.gaps(start)]
         for i, j in sorted(np.ndindex(len(around[0]), len(around[1])), key=lambda x: (x[0] + x[1], x)):
@@ -289,7 +240,7 @@ class MapFlood:
             if not len(border):
                 break
             goals = self.plane.goals(border.cells)
-            q, matrices, good = self.solve(self._moved(border.q, s * border.right[:, -1]), goals)
+            q, matrices, good = self.newton.solve(self.newton.moved(border.q, s * border.right[:, -1]), goals)
             turned = np.linalg.det(np.swapaxes(border.left, 1, 2) @ matrices) * np.linalg.det(border.right)
             good &= turned < 0.0
             good[good] = self.limits.contain_each(q[good])
@@ -309,27 +260,4 @@ class MapFlood:
         if sheet.status[cell] != REACHED:
             return False
         gap = difference(self.many.system, sheet.q[cell], q, self.turns)
-        return bool(np.linalg.norm(self.scale * gap) < within)
-
-
-def decomposed(matrices: Array) -> tuple[Array, Array, Array]:
-    """Return the singular value decompositions of tall matrices (n, m, k)."""
-    left, sizes, right = np.linalg.svd(matrices, full_matrices=False)
-    return left, sizes, right
-
-
-def newton_steps(matrices: Array, right_sides: Array) -> Array:
-    """Return T⁺ b (n, k) by the normal equations, which do for Newton's method."""
-    across = np.swapaxes(matrices, 1, 2)
-    gram = across @ matrices
-    diagonal = np.einsum("nii->ni", gram)
-    diagonal += _RIDGE * diagonal.sum(axis=1, keepdims=True) + np.finfo(float).tiny
-    return np.asarray(np.linalg.solve(gram, across @ right_sides[:, :, None])[:, :, 0])
-
-
-def least_squares(parts: tuple[Array, Array, Array], right_sides: Array) -> Array:
-    """Return T⁺ b (n, k), singular values below `CUT` of the largest one being zero."""
-    left, sizes, right = parts
-    counted = sizes > CUT * sizes[:, :1]
-    along = np.einsum("nij,ni->nj", left, right_sides) * counted / np.where(counted, sizes, 1.0)
-    return np.einsum("nij,ni->nj", right, along)
+        return bool(np.linalg.norm(self.newton.scale * gap) < within)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sarrus.analysis.many_configurations import ManyConfigurations
-from sarrus.analysis.reach import grid_axes
+from sarrus.analysis.reach import PointPlaces, grid_axes
 from sarrus.analysis.search_limits import SearchLimits
 from sarrus.analysis.targets import scalar_coordinates
 from sarrus.base.arrays import Array
@@ -129,14 +129,13 @@ class MapPlane:
         )
         self.nodes = (first, second)
 
-    def evaluate(self, q: Array) -> tuple[Array, Array, Array | None]:
-        """Return the values of both (n, 2), their rows (n, 2, nv), and the Jacobian of the point (n, 3, nv), if any."""
+    def evaluate(self, q: Array) -> tuple[Array, Array]:
+        """Return the values of both (n, 2) and their rows (n, 2, nv)."""
         if self.body is None:
             rows = np.zeros((2, self.system.nv))
             rows[[0, 1], self.columns] = 1.0
-            return q[:, self.indices], np.broadcast_to(rows, (len(q), *rows.shape)), None
-        places, linear = self.many.points(self.body, self.point, q)
-        return places @ self.axes.T, self.axes @ linear, linear
+            return q[:, self.indices], np.broadcast_to(rows, (len(q), *rows.shape))
+        return PointPlaces(self.many, self.body, self.point, self.axes).evaluate(q)
 
     def short(self, gaps: Array) -> Array:
         """Return differences of values (n, 2) without full turns."""
@@ -145,7 +144,7 @@ class MapPlane:
 
     def gaps(self, q: Array) -> tuple[Array, Array]:
         """Return how far the nodes are from a configuration along both, (n0,) and (n1,), without full turns."""
-        values, _, _ = self.evaluate(q[None])
+        values, _ = self.evaluate(q[None])
         found = [nodes - value for nodes, value in zip(self.nodes, values[0])]
         for k in np.flatnonzero(self.turning):
             found[k] = found[k] - 2 * np.pi * np.rint(found[k] / (2 * np.pi))

@@ -1,8 +1,6 @@
-"""Outline of the nodes of a grid that are reached: closed polygons through given points between nodes."""
+"""Outline of the nodes of a grid that are reached: rings of the edges that lead out of them."""
 
 from __future__ import annotations
-
-from collections.abc import Callable
 
 import numpy as np
 
@@ -13,11 +11,11 @@ from sarrus.base.arrays import Array
 _CORNERS = ((0, 0), (1, 0), (1, 1), (0, 1))
 
 
-def outlines(reached: set[Cell], crossing: Callable[[Cell, Cell], Array]) -> list[Array]:
-    """Return closed polygons (k, 2) round the reached nodes: counterclockwise round them, clockwise round holes.
+def outlines(reached: set[Cell]) -> list[list[tuple[Cell, Cell]]]:
+    """Return closed rings of edges round the reached nodes: counterclockwise round them, clockwise round holes.
 
-    ``crossing`` tells where between a reached node and the next one, which is not, the boundary is. Reached nodes that
-    touch at corners only are kept apart.
+    An edge leads from a reached node to the next one, which is not. Reached nodes that touch at corners only are kept
+    apart.
     """
     following: dict[tuple[Cell, Cell], tuple[Cell, Cell]] = {}
     squares = {(i - a, j - b) for i, j in reached for a, b in _CORNERS}
@@ -37,9 +35,9 @@ def outlines(reached: set[Cell], crossing: Callable[[Cell, Cell], Array]) -> lis
         first = min(following)
         ring, edge = [], first
         while edge in following:
-            ring.append(crossing(*edge))
+            ring.append(edge)
             edge = following.pop(edge)
-        found.append(np.array(ring))
+        found.append(ring)
     return found
 
 

@@ -1,192 +1,155 @@
-"""Reach: configurations that bring a point of a body to the nodes of a grid, from neighbour to neighbour."""
+"""`Reach`: configurations that bring a point of a body to the nodes of a grid, a whole front of nodes at a time."""
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterator
-from itertools import islice, product
+from itertools import product
 
 import numpy as np
 
+from sarrus.analysis.many_configurations import ManyConfigurations, chords
+from sarrus.analysis.node_newton import FARTHEST, NodeNewton, least_steps
 from sarrus.analysis.search_limits import SearchLimits
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError
-from sarrus.dynamics.manifold import STEP, difference, holonomic_jacobian, rank_cut, turning, walk
+from sarrus.dynamics.manifold import turning
 from sarrus.dynamics.system import System
-from sarrus.linalg.ranked import CUT, ranked
 from sarrus.mechanism.pose import perpendicular_to
 
 Cell = tuple[int, ...]
 
-# Newton's method: iterations, and the miss that counts as met [rad, κ].
-_ITERATIONS, _MET = 8, 1e-10
-# Configurations at one node closer than this are the same [rad, κ]; a step to the next node moves by less than this.
-_SAME, _FARTHEST = 1e-5, 1.0
-# Steps of a walk that looks for other modes, and modes at a node at most.
-_WALK, _MODES = 80, 16
+# Configurations at one node closer than this are the same [rad, κ], seeds of one mode closer than that. A node that a
+# step would lead to is known where a configuration is there closer to it than this part of the step.
+_SAME, _LIKE, _KNOWN = 1e-5, 0.5, 0.25
+# Modes at a node at most; into how many parts a step is divided that fails.
+_MODES, _PARTS = 16, 4
 # Points within this share of their extent of a plane or a line lie on it.
 _FLAT = 1e-7
 
 
+class PointPlaces:
+    """Where a point of a body is along ``axes`` (d, 3) of the world."""
+
+    def __init__(self, many: ManyConfigurations, body: str, point: Array, axes: Array) -> None:
+        self.many, self.body, self.point, self.axes = many, body, point, axes
+        self.factors = np.full(len(axes), 1.0 / many.system.characteristic.length)
+
+    def evaluate(self, q: Array) -> tuple[Array, Array]:
+        """Return the places (n, d) at configurations, and their rows (n, d, nv)."""
+        places, linear = self.many.points(self.body, self.point, q)
+        return places @ self.axes.T, self.axes @ linear
+
+    def short(self, gaps: Array) -> Array:
+        """Return differences as they are."""
+        return gaps
+
+
 class Reach:
-    """Which places of a grid a point of a body reaches; ``axes`` (d × 3) are the directions of the grid."""
+    """The nodes of a grid that a point reaches: at ``size`` times integers from ``origin`` (d,)."""
 
     def __init__(
         self,
-        system: System,
-        body: str,
-        point: Array,
-        axes: Array,
-        hold: Array,
+        places: PointPlaces,
+        free: np.ndarray,
         limits: SearchLimits,
-        t: float,
+        start: Array,
+        size: float,
     ) -> None:
-        self.system, self.body, self.point, self.axes, self.t = system, body, point, axes, t
-        self.hold, self.limits = hold, limits
-        self.scale = system.characteristic.columns
-        self.turns = turning(system)
-        self.free = np.flatnonzero(hold.sum(axis=1) == 0.0) if hold.size else np.arange(system.nv)
+        self.system, self.places, self.limits, self.size = places.many.system, places, limits, size
+        self.newton = NodeNewton(places.many, places, free, start, least_steps)
+        self.origin = places.evaluate(start[None])[0][0]
+        self.turns = turning(self.system)
+        #: configurations by node
+        self.found: dict[Cell, list[Array]] = {}
 
-    def place(self, q: Array) -> Array:
-        """Return where the point is along the axes (d,) [m]."""
-        found = self.system.jacobian(self.body, q, t=self.t, point=self.point)
-        return np.asarray(self.axes @ found.position)
+    def goals(self, cells: np.ndarray) -> Array:
+        """Return where nodes (n, d) are along the axes."""
+        return np.asarray(self.origin + self.size * cells)
 
-    def _rows(self, q: Array, goal: Array) -> tuple[Array, Array]:
-        sizes = self.system.characteristic
-        seen = self.system.jacobian(self.body, q, t=self.t, point=self.point)
-        closed = sizes.rows[: self.system.nh]
-        residual = np.concatenate(
-            [
-                closed * self.system.constraint_residual(q, self.t),
-                (self.axes @ seen.position - goal) / sizes.length,
-            ]
-        )
-        matrix = np.vstack(
-            [
-                closed[:, None] * holonomic_jacobian(self.system, q, self.t),
-                self.axes @ seen.linear / sizes.length,
-            ]
-        )
-        return residual, (matrix / self.scale)[:, self.free]
+    def solve(self, q: Array, goals: Array, begin: Array | None = None) -> tuple[Array, np.ndarray]:
+        """Return configurations next to q (n, nq) with the point at goals, and which are there within the limits.
 
-    def _step(self, residual: Array, matrix: Array) -> Array:
-        x = np.zeros(self.system.nv)
-        x[self.free] = ranked(matrix, relative=CUT).solve(-residual)
-        return x / self.scale
-
-    def solve(self, q: Array, goal: Array) -> Array | None:
-        """Return the configuration next to q with the point at a goal, within the limits; None where there is none."""
-        p, before = q, np.inf
-        for k in range(_ITERATIONS):
-            residual, matrix = self._rows(p, goal)
-            size = float(np.abs(residual).max())
-            if size < _MET:
-                near = np.linalg.norm(self.scale * difference(self.system, q, p)) < _FARTHEST
-                return p if near and self.limits.contain(p) else None
-            step = self._step(residual, matrix)
-            if np.linalg.norm(self.scale * step) > _FARTHEST or (k > 1 and size > 0.7 * before):
-                return None
-            p, before = self.system.move(p, step), size
-        return None
-
-    def predicted(self, q: Array, goal: Array) -> Array:
-        """Return the step (nv,) that Newton's method takes first."""
-        return self._step(*self._rows(q, goal))
-
-    def same(self, p: Array, q: Array, within: float = _SAME) -> bool:
-        """Tell whether two configurations are the same, full turns aside."""
-        return bool(np.linalg.norm(self.scale * difference(self.system, p, q, self.turns)) < within)
-
-    def walks(self, start: Array, rays: int) -> Iterator[Array]:
-        """Yield configurations on walks over the motions, of seeded directions, within the limits.
-
-        The first starts at the start, every other one there, too, and the others where a walk has been.
+        Newton's method begins at ``begin``, by default at q.
         """
-        rng = np.random.default_rng(13)
-        cut = rank_cut(self.system, start, self.t, 1.0)
-        seen = [start]
-        yield start
-        for ray in range(rays):
-            origin = seen[int(rng.integers(len(seen)))] if ray % 2 else start
-            rows = np.vstack([holonomic_jacobian(self.system, origin, self.t), self.hold.T])
-            kernel = ranked(rows, cut).null
-            if not kernel.shape[1]:
-                return
-            x = kernel @ rng.standard_normal(kernel.shape[1])
-            steps = walk(
-                self.system, origin, x, t=self.t, step=2 * STEP, cut=cut, hold=self.hold, scale=self.scale
-            )
-            for q, _ in islice(steps, _WALK):
-                if not self.limits.contain(q):
-                    break
-                seen.append(q)
-                yield q
+        at, _, good = self.newton.solve(q if begin is None else begin, goals)
+        good &= self._apart(q, at, ()) < FARTHEST
+        good[good] = self.limits.contain_each(at[good])
+        return at, good
 
-    def flood(self, seeds: list[Array], origin: Array, size: float) -> dict[Cell, list[Array]]:
-        """Return the configurations at every node of the grid that is reached from the seeds."""
-        found: dict[Cell, list[Array]] = {}
-        queue: deque[tuple[Cell, Array]] = deque()
+    def _apart(self, start: Array, end: Array, turns: np.ndarray | tuple[int, ...]) -> Array:
+        """Return how far configurations (n, nq) are from each other [rad, κ]."""
+        gaps = chords(start, end, self.system, turns)
+        return np.asarray(np.linalg.norm(gaps * self.system.characteristic.coordinates, axis=1))
 
-        def add(cell: Cell, q: Array | None) -> None:
-            known = found.get(cell, [])
-            if q is None or len(known) >= _MODES or any(self.same(p, q) for p in known):
-                return
-            found.setdefault(cell, []).append(q)
-            queue.append((cell, q))
+    def _knows(self, cells: list[Cell], q: Array, within: Array) -> np.ndarray:
+        """Tell at which nodes a configuration is known as near to q (n, nq) as this (n,), full turns aside."""
+        pairs = [(k, other) for k, cell in enumerate(cells) for other in self.found.get(cell, ())]
+        known = np.zeros(len(cells), dtype=bool)
+        if pairs:
+            which = np.array([k for k, _ in pairs])
+            near = self._apart(q[which], np.array([other for _, other in pairs]), self.turns) < within[which]
+            known[which[near]] = True
+        return known
 
-        for q in seeds:
-            cell = tuple(int(k) for k in np.rint((self.place(q) - origin) / size))
-            if len(found.get(cell, [])) == 0 or not any(self.same(p, q, 0.5) for p in found[cell]):
-                add(cell, self.solve(q, origin + size * np.array(cell)))
-            while queue:
-                here, p = queue.popleft()
-                for there in neighbours(here):
-                    goal = origin + size * np.array(there)
-                    step = self.predicted(p, goal)
-                    ahead = float(np.linalg.norm(self.scale * step))
-                    moved = self.system.move(p, step)
-                    if ahead < _FARTHEST and any(
-                        self.same(moved, other, 0.25 * ahead) for other in found.get(there, [])
-                    ):
-                        continue
-                    add(there, self.reach(p, origin + size * np.array(here), goal))
-        return found
+    def _add(self, cells: list[Cell], q: Array) -> list[tuple[Cell, Array]]:
+        """Write down configurations (n, nq) at nodes and return those that are new."""
+        new = []
+        for cell, one in zip(cells, q):
+            here = self.found.setdefault(cell, [])
+            if len(here) < _MODES and not self._knows([cell], one[None], np.array([_SAME]))[0]:
+                here.append(one)
+                new.append((cell, one))
+        return new
 
-    def reach(self, q: Array, start: Array, goal: Array) -> Array | None:
-        """Return the configuration at a goal, gone to from that at a start in one step or in four."""
-        found = self.solve(q, goal)
-        if found is not None:
-            return found
-        for s in (0.25, 0.5, 0.75, 1.0):
-            found = self.solve(q, start + s * (goal - start))
-            if found is None:
-                return None
-            q = found
-        return q
-
-    def farthest(self, found: list[Array], start: Array, goal: Array, halvings: int) -> float:
-        """Return how far of the way from start to goal the point gets from one of some configurations, as a share."""
-        share = 0.0
-        for q in found:
-            if share and self.solve(q, start + min(1.0, share + 2.0**-halvings) * (goal - start)) is None:
+    def flood(self, seeds: Array) -> None:
+        """Find configurations at every node that is reached from seeds (n, nq), modes apart."""
+        cells = np.rint((self.places.evaluate(seeds)[0] - self.origin) / self.size).astype(int)
+        for cell, q in zip(cells, seeds):
+            key = tuple(map(int, cell))
+            if self._knows([key], q[None], np.array([_LIKE]))[0]:
                 continue
-            low, high = 0.0, 1.0
-            for _ in range(halvings):
-                middle = 0.5 * (low + high)
-                ahead = self.solve(q, start + middle * (goal - start))
-                if ahead is None:
-                    high = middle
-                else:
-                    low, q = middle, ahead
-            share = max(share, 0.5 * (low + high))
-        return share
+            at, good = self.solve(q[None], self.goals(cell[None]))
+            front = self._add([key], at) if good[0] else []
+            while front:
+                front = self._wave(front)
 
+    def _wave(self, front: list[tuple[Cell, Array]]) -> list[tuple[Cell, Array]]:
+        """Return what is new at the nodes beside those of a front."""
+        here, q = np.array([cell for cell, _ in front]), np.array([one for _, one in front])
+        new = []
+        for axis, way in product(range(here.shape[1]), (1, -1)):
+            there = here.copy()
+            there[:, axis] += way
+            cells, goals = [tuple(map(int, cell)) for cell in there], self.goals(there)
+            steps = self.newton.ahead(q, goals)
+            length = np.linalg.norm(steps, axis=1)
+            short = length < FARTHEST
+            begin = self.newton.moved(q, np.where(short[:, None], steps, 0.0))
+            left = np.flatnonzero(~(short & self._knows(cells, begin, _KNOWN * length)))
+            at, good = self._reach(q[left], self.goals(here[left]), goals[left], begin[left])
+            new += self._add([cells[k] for k in left[good]], at[good])
+        return new
 
-def neighbours(cell: Cell) -> Iterator[Cell]:
-    """Yield the nodes beside one, along the axes of the grid."""
-    for axis, way in product(range(len(cell)), (1, -1)):
-        yield tuple(k + way * (i == axis) for i, k in enumerate(cell))
+    def _reach(self, q: Array, start: Array, goals: Array, begin: Array) -> tuple[Array, np.ndarray]:
+        """Return configurations at goals, gone to from q at a start in one step or in parts, and which are reached."""
+        at, good = self.solve(q, goals, begin)
+        missed = np.flatnonzero(~good)
+        part = q[missed]
+        for k in range(1, _PARTS + 1):
+            going = start[missed] + k / _PARTS * (goals - start)[missed]
+            part, there = self.solve(part, going)
+            missed, part = missed[there], part[there]
+        at[missed], good[missed] = part, True
+        return at, good
+
+    def farthest(self, q: Array, start: Array, goals: Array, halvings: int) -> Array:
+        """Return how far of the way from starts (n, d) to goals the point gets from each q (n, nq), as shares (n,)."""
+        low, high = np.zeros(len(q)), np.ones(len(q))
+        for _ in range(halvings):
+            middle = 0.5 * (low + high)
+            at, good = self.solve(q, start + middle[:, None] * (goals - start))
+            low, high = np.where(good, middle, low), np.where(good, high, middle)
+            q = np.where(good[:, None], at, q)
+        return 0.5 * (low + high)
 
 
 def grid_axes(system: System, body: str, places: Array) -> Array:

@@ -15,7 +15,7 @@ from sarrus.analysis.many_configurations import ManyConfigurations
 from sarrus.analysis.map_flood import BEYOND_LIMITS, NOT_REACHED, REACHED, MapFlood
 from sarrus.analysis.map_plane import MapPlane, Over, Region
 from sarrus.analysis.map_search import RAYS, MapSearch
-from sarrus.analysis.reach import Reach
+from sarrus.analysis.motion_walks import walks
 from sarrus.analysis.search_limits import SearchLimits
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError, check_is, check_known
@@ -218,8 +218,9 @@ def singularity_map(
     many = ManyConfigurations(system, t)
     plane = MapPlane(many, over)
     flood = MapFlood(many, plane, within, np.flatnonzero(hold.sum(axis=1) == 0.0), starts[0])
-    reach = Reach(system, plane.body or "", plane.point, np.eye(3), hold, within, t)
-    walked = np.array([p for start in starts for p in reach.walks(start, RAYS)])
+    walked = np.array(
+        [p for start in starts for p in walks(system, start, RAYS, hold=hold, limits=within, t=t)]
+    )
     search = MapSearch(flood, starts, walked, modes)
     plane.lay(search.bounds(region), resolution)
     sheets = search.sheets()

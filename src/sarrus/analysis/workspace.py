@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sarrus.analysis.many_configurations import ManyConfigurations
+from sarrus.analysis.motion_walks import walks
 from sarrus.analysis.outline import outlines, signed_area
-from sarrus.analysis.reach import Cell, Reach, grid_axes
+from sarrus.analysis.reach import PointPlaces, Reach, grid_axes
 from sarrus.analysis.search_limits import SearchLimits
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError, check_is, check_known
@@ -141,50 +143,57 @@ def workspace(
         )
     within = SearchLimits.of(system, limits)
     hold = held_velocities(system, locked)
-    reach = Reach(system, body, place, np.eye(3), hold, within, t)
     for start in starts:
         within.require(start)
-    seeds = [p for start in starts for p in reach.walks(start, rays)]
-    seen = np.array([reach.place(p) for p in seeds])
-    reach.axes = grid_axes(system, body, seen)
-    flat = seen @ reach.axes.T
-    size = float(np.ptp(flat, axis=0).max()) / resolution
-    origin = reach.place(starts[0])
-    found = reach.flood(seeds, origin, size)
-    cells = sorted(found)
-    offset = seen[0] - reach.axes.T @ (reach.axes @ seen[0])
-    outer, inner, area = _outline(reach, found, origin, size, offset, halvings)
+    seeds = np.array(
+        [p for start in starts for p in walks(system, start, rays, hold=hold, limits=within, t=t)]
+    )
+    many = ManyConfigurations(system, t)
+    seen, _ = many.points(body, place, seeds)
+    axes = grid_axes(system, body, seen)
+    size = float(np.ptp(seen @ axes.T, axis=0).max()) / resolution
+    free = np.flatnonzero(hold.sum(axis=1) == 0.0)
+    reach = Reach(PointPlaces(many, body, place, axes), free, within, starts[0], size)
+    reach.flood(seeds)
+    cells = sorted(reach.found)
+    offset = seen[0] - axes.T @ (axes @ seen[0])
+    outer, inner, area = _outline(reach, offset, halvings)
     return Workspace(
         body=body,
         point=read_only(place.copy()),
-        points=read_only(np.array([reach.axes.T @ (origin + size * np.array(c)) + offset for c in cells])),
-        q=read_only(np.array([found[c][0] for c in cells])),
-        modes=np.array([len(found[c]) for c in cells]),
+        points=read_only(reach.goals(np.array(cells)) @ axes + offset),
+        q=read_only(np.array([reach.found[c][0] for c in cells])),
+        modes=np.array([len(reach.found[c]) for c in cells]),
         cell=size,
-        axes=read_only(reach.axes),
+        axes=read_only(axes),
         outline=outer,
         holes=inner,
-        area=area if len(reach.axes) == 2 else len(cells) * size**3,
+        area=area if len(axes) == 2 else len(cells) * size**3,
         start=read_only(starts[0].copy()),
         system=system,
     )
 
 
 def _outline(
-    reach: Reach, found: dict[Cell, list[Array]], origin: Array, size: float, offset: Array, halvings: int
+    reach: Reach, offset: Array, halvings: int
 ) -> tuple[tuple[Array, ...], tuple[Array, ...], float]:
     """Return outlines, holes and area of a planar workspace."""
-    if len(reach.axes) != 2:
+    axes = reach.places.axes
+    if len(axes) != 2:
         return (), (), 0.0
-
-    def crossing(inside: Cell, outside: Cell) -> Array:
-        start, goal = (origin + size * np.array(cell) for cell in (inside, outside))
-        share = reach.farthest(found[inside], start, goal, halvings)
-        return np.asarray(start + share * (goal - start))
-
-    rings = outlines(set(found), crossing)
-    areas = [signed_area(ring) for ring in rings]
-    placed = [read_only(ring @ reach.axes + offset) for ring in rings]
+    rings = outlines(set(reach.found))
+    edges = [edge for ring in rings for edge in ring]
+    start, goals = (reach.goals(np.array([edge[k] for edge in edges])) for k in (0, 1))
+    tries = [(k, q) for k, (inside, _) in enumerate(edges) for q in reach.found[inside]]
+    which = np.array([k for k, _ in tries])
+    shares = np.zeros(len(edges))
+    np.maximum.at(
+        shares, which, reach.farthest(np.array([q for _, q in tries]), start[which], goals[which], halvings)
+    )
+    corners = start + shares[:, None] * (goals - start)
+    polygons = np.split(corners, np.cumsum([len(ring) for ring in rings])[:-1])
+    areas = [signed_area(polygon) for polygon in polygons]
+    placed = [read_only(polygon @ axes + offset) for polygon in polygons]
     outer = tuple(ring for ring, area in zip(placed, areas) if area > 0.0)
     inner = tuple(ring for ring, area in zip(placed, areas) if area <= 0.0)
     return outer, inner, float(sum(areas))
