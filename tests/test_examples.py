@@ -20,6 +20,7 @@ REQUIRED = {
 SHORT = {
     "walk_in_mujoco": lambda module: module.main(runs=1),
     "biped_walk": lambda module: module.main(runs=0),
+    "hexapod": lambda module: module.main(feet=tuple(module.LEGS)[:2]),
     "quadruped_gaits": lambda module: module.main(module.BRIEF),
 }
 # Those that take ten seconds or more.

@@ -3,7 +3,7 @@
 Nothing changed means kernels as shipped, for a baseline, and models compiled for this processor. Where ``SARRUS_CPU``
 names another one than the baseline, kernels are compiled for that too, from their LLVM text.
 
-``python tests/test_reproducible_bits.py`` compares all shipped models under all of them.
+``python tests/test_reproducible_bits.py`` compares all shipped models under all of them, one by one.
 """
 
 from __future__ import annotations
@@ -29,11 +29,18 @@ OTHER_LIBRARIES = {
     "GLIBC_TUNABLES": "glibc.cpu.hwcaps=-FMA,-AVX2",
     "NPY_DISABLE_CPU_FEATURES": "AVX512F AVX512CD AVX512_SKX AVX512_CLX AVX512_CNL AVX512_ICL",
 }
-QUICK = {
+# Each processor, BLAS kernel and library in one of them.
+TOGETHER = {
     "Prescott, x86-64": {"OPENBLAS_CORETYPE": "Prescott", "SARRUS_CPU": "x86-64"},
     "SkylakeX, other libraries": {"OPENBLAS_CORETYPE": "SkylakeX", **OTHER_LIBRARIES},
+    "Haswell, x86-64-v3": {"OPENBLAS_CORETYPE": "Haswell", "SARRUS_CPU": "x86-64-v3"},
+    "Zen, this processor": {"OPENBLAS_CORETYPE": "Zen", "SARRUS_CPU": host().cpu},
+    "skylake-avx512": {"SARRUS_CPU": "skylake-avx512"},
+    "znver4": {"SARRUS_CPU": "znver4"},
 }
-SLOW = {
+QUICK = 2
+# One by one, to tell which of them it is.
+ALONE = {
     "skylake-avx512": {"SARRUS_CPU": "skylake-avx512"},
     "x86-64, no fused products": {"SARRUS_CPU": "x86-64"},
     "znver4": {"SARRUS_CPU": "znver4"},
@@ -81,10 +88,13 @@ def here() -> dict[str, dict[str, str]]:
     return digests(MODELS, {})
 
 
-@pytest.mark.parametrize("name", [*QUICK, *(pytest.param(name, marks=pytest.mark.slow) for name in SLOW)])
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=() if k < QUICK else pytest.mark.slow) for k, name in enumerate(TOGETHER)],
+)
 def test_bits_are_the_same(name: str) -> None:
     """Fixed, adaptive and implicit steps, a batch, linear models, and runs through singular configurations."""
-    changes = {**QUICK, **SLOW}[name]
+    changes = TOGETHER[name]
     if not runs_here(changes):
         pytest.skip("this processor lacks instructions of that one")
     assert digests(MODELS, changes) == here()
@@ -93,7 +103,7 @@ def test_bits_are_the_same(name: str) -> None:
 def main() -> None:
     """Compare all shipped models under all variants, and print which differ in what."""
     usual = digests((), {})
-    for name, changes in SLOW.items():
+    for name, changes in ALONE.items():
         if not runs_here(changes):
             print(f"{name}: not on this processor")
             continue
