@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -113,7 +114,6 @@ def workspace(
     not move the point in every direction (type 1).
     """
     import sarrus
-    from sarrus.cli.tables import console, print_remarks, print_written
 
     plots = checked_outputs((plot, PICTURES, sarrus.Workspace.plot))
     at = _point(point)
@@ -121,19 +121,13 @@ def workspace(
     start = place.start(system)
     held, t = locked or (), start.t
     found = sarrus.workspace(system, start.q, body, at, resolution=resolution, locked=held, t=t)
-    console().print(str(found), markup=False, soft_wrap=True)
     loci = []
     if driven:
         loci = [
             sarrus.singularity_locus(system, start.q, output=(body, at), locked=held, t=t),
             sarrus.singularity_locus(system, start.q, driven=driven, locked=held, t=t),
         ]
-    for one in loci:
-        console().print(str(one), markup=False, soft_wrap=True)
-    for file, write in plots:
-        write(found, file, loci=loci)
-    print_remarks(start.remarks)
-    print_written(*(file for file, _ in plots))
+    _print_with_loci(found, loci, plots, start.remarks)
 
 
 @with_groups
@@ -159,7 +153,6 @@ def singularity_map(
     two coordinates or where a point of a body is, in each mode of assembly.
     """
     import sarrus
-    from sarrus.cli.tables import console, print_remarks, print_written
 
     names = over or []
     wrong = len(names) != 2 if body is None else bool(names)
@@ -173,13 +166,19 @@ def singularity_map(
     found = sarrus.singularity_map(
         system, start.q, plane, driven=driven, locked=held, resolution=resolution, modes=modes, t=t
     )
-    console().print(str(found), markup=False, soft_wrap=True)
     loci = [sarrus.singularity_locus(system, start.q, driven=driven, locked=held, t=t)] if locus else []
-    for one in loci:
+    _print_with_loci(found, loci, plots, start.remarks)
+
+
+def _print_with_loci(found: Any, loci: Sequence[Any], plots: Sequence[Any], remarks: Sequence[str]) -> None:
+    """Print a region and the loci in it, and draw these in one picture."""
+    from sarrus.cli.tables import console, print_remarks, print_written
+
+    for one in (found, *loci):
         console().print(str(one), markup=False, soft_wrap=True)
     for file, write in plots:
         write(found, file, loci=loci)
-    print_remarks(start.remarks)
+    print_remarks(remarks)
     print_written(*(file for file, _ in plots))
 
 
