@@ -7,7 +7,6 @@ smallest singular value of D and that over the root of their number.
 
 from __future__ import annotations
 
-import casadi as ca
 import numpy as np
 
 from sarrus.base.arrays import Array
@@ -34,7 +33,10 @@ def left_inverse(d: Array) -> Array:
 
 
 class Loops:
-    """Closes the loops for given independent coordinates, from one sample to the next; ``q`` says on which branch."""
+    """Closes the loops for given independent coordinates, from one sample to the next; ``q`` says on which branch.
+
+    All constraints are closures: none acts on velocities alone.
+    """
 
     def __init__(self, system: System, independent: list[int], q: Array) -> None:
         self.system, self.independent, self.start = system, independent, q
@@ -43,14 +45,9 @@ class Loops:
         self.coordinates = [names.index(system.velocity_names[k]) for k in independent]
         self.columns = system.model.characteristic.columns
         self.rows = system.model.characteristic.rows
-        e = system.equations
-        self._closing = system.compiled.named(
-            "planning.closing",
-            lambda: {"phi": e.position_residual, "A": e.jacobian, "N": _rate_matrix(system)},
-        )
-        self._rates = system.compiled.named(
-            "planning.rates", lambda: {"psi": e.velocity_residual, "gamma": e.constraint_bias}
-        )
+        function = system.compiled.function
+        self._position, self._velocity = function("position"), function("velocity")
+        self._bias, self._rate = function("constraint_bias"), function("rate")
         self._blank = system.pack(q)
 
     def along(self, places: Array, t: Array) -> tuple[Array, np.ndarray]:
@@ -96,19 +93,20 @@ class Loops:
         for _ in range(_NEWTON):
             if not len(open_):
                 break
-            at = self._closing.evaluate_each(self._pack(q[open_], t[open_]))
-            residual = self.rows[: self.system.nh] * at["phi"][:, :, 0]
+            at = self._position.evaluate_each(self._pack(q[open_], t[open_]))
+            residual = self.rows * at["residual"][:, :, 0]
             size = np.abs(residual).max(axis=1, initial=0.0)
             done[open_[size < _CLOSED]] = True
             more = (size >= _CLOSED) & (reach[open_] < _ASTRAY) & np.isfinite(size)
             open_ = open_[more]
             if not len(open_):
                 break
-            inverse = left_inverse(self._even(at["A"][more]))
+            inverse = left_inverse(self._even(at["jacobian"][more]))
             x = -(inverse @ residual[more][:, :, None])[:, :, 0]
             reach[open_] += np.abs(x).max(axis=1)
-            step = x / self.columns[self.dependent]
-            moved = q[open_] + (at["N"][more][:, :, self.dependent] @ step[:, :, None])[:, :, 0]
+            step = np.zeros((len(x), self.system.nv))
+            step[:, self.dependent] = x / self.columns[self.dependent]
+            moved = q[open_] + self._rate.each(self._pack(q[open_], t[open_], step))
             normalize(moved, self.system.equations.quaternions)
             q[open_] = moved
         return q, done & (reach < _ASTRAY)
@@ -120,17 +118,17 @@ class Loops:
         v[:, self.independent], a[:, self.independent] = rates, accelerations
         if not self.dependent:
             return v, a, np.full(count, np.inf)
-        jacobian = self._closing.evaluate_each(self._pack(q, t))["A"]
+        jacobian = self._position.evaluate_each(self._pack(q, t))["jacobian"]
         inverse = left_inverse(self._even(jacobian))
         unit = self.columns[self.dependent]
 
         def following(residual: Array) -> Array:
             return np.asarray(-(inverse @ (self.rows * residual)[:, :, None])[:, :, 0] / unit)
 
-        psi = self._rates.evaluate_each(self._pack(q, t, v))["psi"][:, :, 0]
-        v[:, self.dependent] = following(psi)
-        gamma = self._rates.evaluate_each(self._pack(q, t, v))["gamma"][:, :, 0]
-        a[:, self.dependent] = following((jacobian @ a[:, :, None])[:, :, 0] + gamma)
+        slip = self._velocity.evaluate_each(self._pack(q, t, v))["residual"][:, :, 0]
+        v[:, self.dependent] = following(slip)
+        bias = self._bias.each(self._pack(q, t, v))
+        a[:, self.dependent] = following((jacobian @ a[:, :, None])[:, :, 0] + bias)
         return v, a, 1.0 / np.sqrt((inverse**2).sum(axis=(1, 2)))
 
     def _even(self, jacobian: Array) -> Array:
@@ -144,7 +142,3 @@ class Loops:
         if v is not None:
             x[:, self.system.parts.v] = v
         return x
-
-
-def _rate_matrix(system: System) -> ca.SX:
-    return ca.jacobian(system.equations.rate, system.equations.v)
