@@ -89,3 +89,16 @@ def test_a_motor_drives_a_joint_of_one_degree_of_freedom() -> None:
         mechanism.add_motor("other", "ball.wx", **numbers)
     with pytest.raises(ModelError, match="motor 'other': unknown joint velocity 'elbow'"):
         mechanism.add_motor("other", "elbow", **numbers)
+
+
+def test_a_motor_that_is_refused_leaves_nothing_behind() -> None:
+    mechanism = sr.Mechanism("winch")
+    mechanism.add_body("drum", 1.0, inertia=(0.01, 0.01, 0.01))
+    mechanism.add_joint("drum", "revolute", "world", "drum")
+    numbers = {"torque_constant": 0.05, "resistance": 1.0, "rotor_inertia": 1e-4, "gear": 10.0}
+    with pytest.raises(sr.SarrusError, match="voltage_limits"):
+        mechanism.add_motor("motor", "drum", **numbers, rotor_friction=0.01, voltage_limits=24.0)
+    assert [(joint.armature, joint.friction) for joint in mechanism.joints()] == [((0.0,), (0.0,))]
+    mechanism.add_motor("motor", "drum", **numbers, rotor_friction=0.01, voltage_limits=(-24.0, 24.0))
+    (joint,) = mechanism.joints()
+    np.testing.assert_allclose((*joint.armature, *joint.friction), (0.01, 0.1), rtol=1e-15)

@@ -396,3 +396,11 @@ def test_drawings_mark_where_it_touches(kind: str) -> None:
     if kind != "cone":
         assert_allclose(np.linalg.norm(forces.forces[0]), np.linalg.norm([push, *along]), atol=1e-10)
         assert_allclose(forces.points[0], touch.point, atol=1e-12)
+
+
+def test_rows_that_are_no_names_are_an_error() -> None:
+    mechanism = sr.Mechanism("disc")
+    mechanism.add_body("disc", 1.0, inertia=(0.1, 0.1, 0.1))
+    mechanism.add_joint("disc", "free", "world", "disc")
+    with pytest.raises(sr.SarrusError, match=r"rows must be names of rows, of .*, got 5"):
+        mechanism.add_rolling("rolls", "disc", "disc", radius=0.3, rows=5)

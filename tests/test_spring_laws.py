@@ -146,3 +146,21 @@ def test_bad_laws_are_errors_that_name_the_spring(laws, message: str) -> None:
 def test_bad_friction_is_an_error(given, message: str) -> None:
     with pytest.raises(ArgumentError, match=message):
         stribeck(**given)
+
+
+@pytest.mark.parametrize("how", ["spline", "function"])
+def test_a_stop_with_preload_does_nothing_where_it_is_slack(how: str) -> None:
+    """It is met with its preload, and gives back what it takes."""
+    laws = {"spline": Spline.through([0, 0.05, 0.1], [50.0, 300, 1000]), "function": lambda x: 50.0 + 5000.0 * x}
+    mechanism = sr.Mechanism("buffer", gravity=(0, 0, 0))
+    mechanism.add_body("wagon", 2.0, inertia=(1, 1, 1))
+    mechanism.add_joint("rail", "prismatic", "world", "wagon", axis=(1, 0, 0))
+    mechanism.add_coordinate_spring("stop", {"rail": 1.0}, rest_length=(-np.inf, 1.0), law=laws[how])
+    system = sr.System(mechanism)
+    assert system.forward_dynamics([0.2], [0.0]).a[0] == 0.0
+    assert system.forward_dynamics([1.0], [0.0]).a[0] == 0.0
+    assert system.forward_dynamics([1.0 + 1e-9], [0.0]).a[0] == pytest.approx(-25.0, rel=1e-6)
+    run = sr.simulate(system, [0.2], [1.0], duration=2.0, rtol=1e-9)
+    before = run.t < 0.79
+    np.testing.assert_allclose(run.v[before, 0], 1.0, rtol=1e-12)
+    assert run.v[-1, 0] == pytest.approx(-1.0, rel=1e-5)

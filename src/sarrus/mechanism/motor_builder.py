@@ -84,17 +84,19 @@ class MotorBuilder(ForceBuilder):
         )
         body = self._bodies[self._owners[joint]]
         joints = tuple(with_rotor if j.name == joint else j for j in body.joints)
-        self.replace_body(replace(body, joints=joints))
         volts = checks.bounds(voltage_limits, "voltage_limits", label)
         if henry:
             wound = Winding(henry, ohm, current)
-            return self.add_actuator(name, joint, gear=ratio, gain=k, limits=volts, activation=wound)
-        return self.add_actuator(
-            name,
-            joint,
-            gear=ratio,
-            gain=k / ohm,
-            bias=(0.0, 0.0, -k * k / ohm),
-            limits=volts,
-            force_limits=None if current is None else tuple(sorted(k * i for i in current)),  # type: ignore[arg-type]
-        )
+            motor = self.add_actuator(name, joint, gear=ratio, gain=k, limits=volts, activation=wound)
+        else:
+            motor = self.add_actuator(
+                name,
+                joint,
+                gear=ratio,
+                gain=k / ohm,
+                bias=(0.0, 0.0, -k * k / ohm),
+                limits=volts,
+                force_limits=None if current is None else tuple(sorted(k * i for i in current)),  # type: ignore[arg-type]
+            )
+        self.replace_body(replace(body, joints=joints))  # last: what is refused leaves no rotor behind
+        return motor

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -105,6 +105,8 @@ def _rows(kind: str, rows: Sequence[str] | None, label: Label) -> tuple[str, ...
     valid = ROLLING_ROWS[kind]
     if rows is None:
         return valid
+    if not isinstance(rows, Iterable):
+        raise fault(label, f"rows must be names of rows, of {', '.join(valid)}, got {rows!r}")
     given = (rows,) if isinstance(rows, str) else tuple(rows)
     for row in given:
         check_name("row", row, valid, label)

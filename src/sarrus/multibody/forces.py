@@ -39,10 +39,16 @@ def power_conjugate(rate: ca.SX, v: ca.SX, force: ca.SX) -> ca.SX:
     return ca.jtimes(rate, v, force, True)
 
 
+def has_slack(rest: tuple[float | ca.SX, float | ca.SX]) -> bool:
+    """Tell whether a rest interval is more than one length."""
+    lower, upper = rest
+    return not ca.is_equal(ca.SX(lower), ca.SX(upper))
+
+
 def stretch(length: ca.SX, rest: tuple[float | ca.SX, float | ca.SX]) -> ca.SX:
     """Return how far a length is beyond the rest interval, negative below it."""
     lower, upper = rest
-    if ca.is_equal(ca.SX(lower), ca.SX(upper)):
+    if not has_slack(rest):
         return length - lower
     return ca.fmax(length - upper, 0) + ca.fmin(length - lower, 0)
 
@@ -69,6 +75,8 @@ def tension(spring: AnySpring, length: Jet) -> Tension:
     label = Label("spring", spring.name)
     if spring.law is not None:
         part, of_law = value_at(spring.law, extension, label, "law"), law_energy(spring)
+        if has_slack(spring.rest_length):  # no force between both, whatever the law has at zero
+            part = ca.if_else(extension == 0.0, 0.0, part)
         whole += part
         if of_law is None:
             lost += part
