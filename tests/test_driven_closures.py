@@ -14,6 +14,7 @@ from sarrus.base.errors import ModelError, UnsupportedElementError
 from sarrus.mechanism.document import from_json, to_json
 from sarrus.mechanism.elements import CLOSURE_KINDS
 from sarrus.mechanism.spline import Spline
+from sarrus.mechanism.tendons import Wrap
 from test_driven_bodies import assert_rows_agree
 from test_linearization import assert_exact
 
@@ -199,6 +200,77 @@ def test_a_motion_that_jumps_is_named(options, size: float) -> None:
     )
     assert run.status is sr.Status.INACCURATE
     assert f"'motor' jumps by {abs(size):g} at t = 0.7123 s" in run.message
+
+
+@pytest.mark.parametrize("unit", [1.0, 1000.0], ids=["m", "mm"])
+@pytest.mark.parametrize("options", [{}, {"dt": 1e-3}], ids=["adaptive", "RK4"])
+@pytest.mark.parametrize("driven", [False, True])
+def test_a_cam_that_drops_its_follower_is_named(driven: bool, options, unit: float) -> None:
+    """Nothing is driven by time: the loops themselves jump, and the energy of the spring is lost."""
+    mechanism = sr.Mechanism("snail", gravity=(0, 0, 0))
+    mechanism.add_body("cam", 1.0, inertia=3 * (1e-3 * unit**2,))
+    mechanism.add_joint("cam", "revolute", "world", "cam")
+    mechanism.add_body("follower", 0.2, inertia=3 * (1e-4 * unit**2,))
+    mechanism.add_joint(
+        "follower", "prismatic", "world", "follower", stiffness=400.0, spring_reference=-0.01 * unit
+    )
+    turn = 2 * np.pi
+    mechanism.add_coupling(
+        "profile", {"follower": 1.0, "cam": lambda x: -0.01 * unit * (x / turn - ca.floor(x / turn))}
+    )
+    if driven:
+        mechanism.add_motion("motor", "cam", lambda t: 20.0 * t)
+    system = sr.System(mechanism)
+    v = system.project_velocity([0.0, 0.0], [20.0, 0.0])
+    run = sr.simulate(system, [0.0, 0.0], v, duration=0.5, throw=False, **options)
+    assert run.status is sr.Status.INACCURATE
+    assert f"'profile' jumps by {0.01 * unit:g} at t = 0.3" in run.message
+
+
+def test_a_string_that_slips_off_its_wheel_in_a_moment_is_named() -> None:
+    """In millimetres the loops close again two turns of the string farther."""
+    unit = 1e3
+    mechanism = sr.Mechanism("winch", gravity=(0, 0, -9.81 * unit))
+    inertia = np.array((0.01, 0.02, 0.02)) * unit**2
+    mechanism.add_body("arm", 1.0, (0.15 * unit, 0, 0), inertia)
+    mechanism.add_joint("arm", "revolute", "world", "arm", axis=(0, 1, 0), damping=0.01 * unit**2)
+    mechanism.add_body("weight", 2.0, inertia=inertia)
+    mechanism.add_joint("z", "prismatic", "world", "weight", axis=(0, 0, 1), parent_pose=(-0.3 * unit, 0, 0))
+    wheel = Wrap("world", "sphere", 0.08 * unit, side=("world", np.array((0, 0, 0.12 * unit))))
+    ends = ("weight", (0, 0.01 * unit, 0)), ("arm", (0.3 * unit, 0, 0.02 * unit))
+    mechanism.add_tendon("string", [ends[0], wheel, ends[1]])
+    mechanism.add_motion("winch", "tendon:string", lambda t: unit * (0.72 - 0.05 * ca.sin(5 * t)))
+    system = sr.System(mechanism)
+    q = system.assemble([0.2, -0.25 * unit]).q
+    run = sr.simulate(system, q, system.project_velocity(q, [0.5, 0.0]), duration=0.4, throw=False)
+    assert run.status is sr.Status.INACCURATE
+    assert "'winch' jumps by" in run.message
+
+
+def test_records_far_from_each_other_are_no_jumps() -> None:
+    """Whole turns lie between them."""
+    system = sr.System(four_bar(lambda t: 1.0 + 40.0 * t))
+    q = system.assemble([1.0, -0.5, 1.5]).q
+    v = system.project_velocity(q, np.zeros(3))
+    run = sr.simulate(system, q, v, duration=2.0, dt=1e-3, every=100)
+    assert run.status.ok
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"dt": 1e-3}, {"method": "rodas5p"}], ids=["adaptive", "RK4", "implicit"]
+)
+@pytest.mark.parametrize("unit", [1.0, 1000.0], ids=["m", "mm"])
+def test_no_length_goes_through_zero(unit: float, options) -> None:
+    mechanism = sr.Mechanism("cylinder", gravity=(0, 0, 0))
+    mechanism.add_body("rod", 1.0, inertia=(1, 1, 1))
+    mechanism.add_joint("x", "prismatic", "world", "rod", axis=(1, 0, 0))
+    mechanism.add_closure("cylinder", "distance", "world", "rod", motion=lambda t: unit * (1.0 - 1.7 * t))
+    system = sr.System(mechanism)
+    q = system.assemble([unit]).q
+    run = sr.simulate(system, q, system.project_velocity(q, [0.0]), duration=1.0, throw=False, **options)
+    assert run.status is sr.Status.NOT_ACHIEVABLE
+    assert "'cylinder' leads beyond what the loops can reach" in run.message
+    assert run.t[-1] == pytest.approx(1.0 / 1.7, abs=1e-3)
 
 
 def test_motions_with_kinks_do_not_jump() -> None:

@@ -123,10 +123,14 @@ def _moved(closure: Closure, frames: BodyFrames, t: ca.SX, label: Label) -> tupl
 
 
 def _length(d: Jet, fixed: float, length: Jet | None) -> Jet:
-    """Return (d·d − L²) / 2L of a length that is fixed, or moves."""
+    """Return (d·d − L²) / 2L of a length that is fixed, or moves.
+
+    Below zero it is (d·d + L²) / 2|L|, which nothing meets.
+    """
     if length is None:
         return dot(d, d).shifted(-(fixed**2)).scaled(0.5 / fixed)
-    return (dot(d, d) - length * length).scaled(0.5) * length.reciprocal()
+    size = length.map(ca.fabs(length.value), ca.sign(length.value), ca.SX(0.0))
+    return (dot(d, d) - length * size).scaled(0.5) * size.reciprocal()
 
 
 def _relative_rotation(closure: Closure, frames: BodyFrames) -> Jet:

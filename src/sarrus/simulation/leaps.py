@@ -1,7 +1,7 @@
-"""Motions that jump: no mechanism follows what is given in a place at one time and in another at the next.
+"""Constraints that jump: no mechanism follows what is in a place now and in another a moment later.
 
-A run goes on with the loops closed anew, so that it looks as if nothing had happened. A leap is what stays between two
-times, however near they are, beside what the rate of the motion explains.
+A run goes on with the loops closed anew, so that it looks as if nothing had happened. A leap is what stays of a change
+of φ along the way from one record to the next, however short a part of it is looked at, beside what the rates explain.
 """
 
 from __future__ import annotations
@@ -12,75 +12,135 @@ import numpy as np
 
 from sarrus.base.arrays import Array
 from sarrus.dynamics.evaluations import Evaluations
+from sarrus.dynamics.manifold import difference
 from sarrus.simulation.recorded_motion import RecordedMotion
 
 # Smaller ones are not looked for [characteristic lengths, rad], and how near to one its time is told [duration].
 LEAST, NEAR = 1e-4, 1e-9
 # At most so many stretches of a run are looked at, halves of stretches too.
 MOST = 1024
+# Between records that are as near as this [duration] nothing moves so many times as far as its largest velocity and
+# acceleration of the whole run take it.
+MOMENT, FAST = 1e-5, 100.0
+
+_CLOSED_ANEW = (
+    "which nothing that has a mass can follow: the loops were closed anew there, and forces, velocities and energy do "
+    "not know how. "
+)
 
 
 class Leap(NamedTuple):
-    """The constraint that jumps, when [s], and by how much [m, rad]."""
+    """The constraint, or without one that is known the coordinate, that jumps, when [s], and by how much [m, rad]."""
 
     name: str
     time: float
     size: float
+    is_constraint: bool = True
 
     @property
     def message(self) -> str:
         """What a run has to say of it."""
-        return (
-            f"what moves {self.name!r} jumps by {self.size:.3g} at t = {self.time:.6g} s, which nothing that has a "
-            "mass can follow: the loops were closed anew there, and forces, velocities and energy do not know how. "
-            "Give it a course without jumps, such as a Spline"
-        )
+        what = f"{self.name!r} jumps by {self.size:.3g} at t = {self.time:.6g} s, {_CLOSED_ANEW}"
+        if self.is_constraint:
+            return (
+                what
+                + "Give it a course without jumps: a Spline, a string that stays on what it is wrapped on"
+            )
+        return what + "Look for a constraint whose course jumps there"
 
 
 def first_leap(system: Evaluations, run: RecordedMotion) -> Leap | None:
-    """Return the first leap of what moves the holonomic constraints during a run."""
-    if not (system.nh and system.model.is_rheonomic) or len(run.t) < 2:
+    """Return the first leap of a holonomic constraint during a run, or else of a coordinate."""
+    if not system.nh or len(run.t) < 2:
         return None
     times, q = run.t, run.q
-    factors = system.characteristic.rows[: system.nh]
-    doubtful = np.flatnonzero(_beyond(system, times, q, run.v, run.a) > LEAST)[:MOST]
+    span = float(times[-1] - times[0])
+    beyond = _beyond(system, times, q, run.v, run.a)
     stretches = [
-        (q[k], _Given.at(system, q[k], times[k]), _Given.at(system, q[k], times[k + 1]))
-        for k in doubtful[::-1]
+        _Stretch.between(system, q[k], q[k + 1], times[k], times[k + 1])
+        for k in np.flatnonzero(beyond > LEAST)[:MOST][::-1]
     ]
     for _ in range(MOST):
         if not stretches:
-            return None
-        place, begin, end = stretches.pop()
-        left = begin.left_until(end)
-        if not (left * factors).max() > LEAST:
+            break
+        stretch = stretches.pop()
+        row, left = stretch.left(system)
+        if not left > LEAST:
             continue
-        if end.time - begin.time < NEAR * (times[-1] - times[0]):
-            row = int(np.argmax(left * factors))
+        if stretch.time < NEAR * span and stretch.way < LEAST / FAST:
             name = next(name for name, rows in system.closure_rows.items() if rows.start <= row < rows.stop)
-            return Leap(name, end.time, float(left[row]))
-        middle = _Given.at(system, place, 0.5 * (begin.time + end.time))
-        stretches += [(place, middle, end), (place, begin, middle)]
-    return None
+            return Leap(name, stretch.end.time, left / float(system.characteristic.rows[row]))
+        stretches += stretch.halves(system)
+    return _torn(system, run, beyond, MOMENT * span)
 
 
 class _Given(NamedTuple):
-    """What φ(q, t) and ∂φ/∂t are at a time (nh,)."""
+    """What φ (nh,) is at a place and a time, and its change over a whole stretch by the rates there."""
 
+    q: Array
     time: float
     residual: Array
-    rate: Array
+    change: Array
 
     @classmethod
-    def at(cls, system: Evaluations, q: Array, time: float) -> Self:
-        """Return them where the mechanism is at q."""
-        rate = system.velocity_residual(q, np.zeros(system.nv), time)[: system.nh]
-        return cls(float(time), system.constraint_residual(q, time), rate)
+    def at(cls, system: Evaluations, q: Array, time: float, step: Array, duration: float) -> Self:
+        rates = system.constraint_jacobian(q, t=time)[: system.nh] @ step
+        rates = rates + duration * system.velocity_residual(q, np.zeros(system.nv), time)[: system.nh]
+        return cls(q, float(time), system.constraint_residual(q, time), rates)
 
-    def left_until(self, end: Self) -> Array:
-        """Return what of the change until the end the rates do not explain, in absolute value (nh,)."""
-        explained = 0.5 * (end.time - self.time) * (self.rate + end.rate)
-        return np.asarray(np.abs(end.residual - self.residual - explained))
+
+class _Stretch(NamedTuple):
+    """A part of the straight way from one record to the next, ``step`` (nv,) and ``duration`` being the whole."""
+
+    begin: _Given
+    end: _Given
+    step: Array
+    duration: float
+    share: float
+    length: float
+
+    @classmethod
+    def between(cls, system: Evaluations, start: Array, end: Array, begins: float, ends: float) -> Self:
+        """Return the whole way."""
+        step, duration = difference(system, start, end), float(ends - begins)
+        return cls(
+            _Given.at(system, start, begins, step, duration),
+            _Given.at(system, system.move(start, step), ends, step, duration),
+            step,
+            duration,
+            1.0,
+            float(np.linalg.norm(system.characteristic.columns * step)),
+        )
+
+    @property
+    def time(self) -> float:
+        """How long it takes [s]."""
+        return self.share * self.duration
+
+    @property
+    def way(self) -> float:
+        """How far it is [characteristic lengths, rad]."""
+        return self.share * self.length
+
+    def left(self, system: Evaluations) -> tuple[int, float]:
+        """Return the row of which the rates explain least, and how much is left, in characteristic units."""
+        explained = 0.5 * self.share * (self.begin.change + self.end.change)
+        gap = (
+            np.abs(self.end.residual - self.begin.residual - explained)
+            * system.characteristic.rows[: system.nh]
+        )
+        row = int(np.argmax(gap))
+        return row, float(gap[row])
+
+    def halves(self, system: Evaluations) -> list[Self]:
+        """Return the second half and the first."""
+        share = 0.5 * self.share
+        q = system.move(self.begin.q, share * self.step)
+        middle = _Given.at(system, q, self.begin.time + share * self.duration, self.step, self.duration)
+        return [
+            self._replace(begin=middle, share=share),
+            self._replace(end=middle, share=share),
+        ]
 
 
 def _beyond(system: Evaluations, times: Array, q: Array, v: Array, a: Array) -> Array:
@@ -89,10 +149,28 @@ def _beyond(system: Evaluations, times: Array, q: Array, v: Array, a: Array) -> 
     Of those that are no integral of a velocity, as quaternions, the whole way.
     """
     h, way = np.diff(times)[:, None], np.diff(q, axis=0)
-    place = {name: k for k, name in enumerate(system.velocity_names)}
-    for k, name in enumerate(system.coordinate_names):
-        if name in place:
-            j = place[name]
-            way[:, k] -= (0.5 * h * (v[1:] + v[:-1]) - h**2 / 12 * np.diff(a, axis=0))[:, j]
-            way[:, k] *= system.characteristic.columns[j]
+    for k, j in _integrals(system):
+        way[:, k] -= (0.5 * h * (v[1:] + v[:-1]) - h**2 / 12 * np.diff(a, axis=0))[:, j]
+        way[:, k] *= system.characteristic.columns[j]
     return np.asarray(np.abs(way).max(axis=1))
+
+
+def _integrals(system: Evaluations) -> list[tuple[int, int]]:
+    """Return the coordinates that are integrals of a velocity, with it."""
+    place = {name: k for k, name in enumerate(system.velocity_names)}
+    return [(k, place[name]) for k, name in enumerate(system.coordinate_names) if name in place]
+
+
+def _torn(system: Evaluations, run: RecordedMotion, beyond: Array, moment: float) -> Leap | None:
+    """Return the first coordinate that goes farther in a moment than anything in the run would take it."""
+    h = np.diff(run.t)
+    doubtful = np.flatnonzero((beyond > LEAST) & (h < moment))
+    for n in doubtful:
+        for k, j in _integrals(system):
+            fastest, hardest = np.abs(run.v[:, j]).max(), np.abs(run.a[:, j]).max()
+            way = abs(float(run.q[n + 1, k] - run.q[n, k]))
+            if way * system.characteristic.columns[j] > LEAST and way > FAST * (
+                h[n] * fastest + h[n] ** 2 * hardest
+            ):
+                return Leap(system.coordinate_names[k], float(run.t[n + 1]), way, is_constraint=False)
+    return None
