@@ -149,16 +149,17 @@ def _beyond(system: Evaluations, times: Array, q: Array, v: Array, a: Array) -> 
     Of those that are no integral of a velocity, as quaternions, the whole way.
     """
     h, way = np.diff(times)[:, None], np.diff(q, axis=0)
-    for k, j in _integrals(system):
-        way[:, k] -= (0.5 * h * (v[1:] + v[:-1]) - h**2 / 12 * np.diff(a, axis=0))[:, j]
-        way[:, k] *= system.characteristic.columns[j]
+    explained = (0.5 * h) * (v[1:] + v[:-1]) - (h**2 / 12) * np.diff(a, axis=0)
+    of, by = _integrals(system)
+    way[:, of] = (way[:, of] - explained[:, by]) * system.characteristic.columns[by]
     return np.asarray(np.abs(way).max(axis=1))
 
 
-def _integrals(system: Evaluations) -> list[tuple[int, int]]:
-    """Return the coordinates that are integrals of a velocity, with it."""
+def _integrals(system: Evaluations) -> tuple[list[int], list[int]]:
+    """Return the coordinates that are integrals of a velocity, and which these are."""
     place = {name: k for k, name in enumerate(system.velocity_names)}
-    return [(k, place[name]) for k, name in enumerate(system.coordinate_names) if name in place]
+    of = [k for k, name in enumerate(system.coordinate_names) if name in place]
+    return of, [place[system.coordinate_names[k]] for k in of]
 
 
 def _torn(system: Evaluations, run: RecordedMotion, beyond: Array, moment: float) -> Leap | None:
@@ -166,7 +167,7 @@ def _torn(system: Evaluations, run: RecordedMotion, beyond: Array, moment: float
     h = np.diff(run.t)
     doubtful = np.flatnonzero((beyond > LEAST) & (h < moment))
     for n in doubtful:
-        for k, j in _integrals(system):
+        for k, j in zip(*_integrals(system)):
             fastest, hardest = np.abs(run.v[:, j]).max(), np.abs(run.a[:, j]).max()
             way = abs(float(run.q[n + 1, k] - run.q[n, k]))
             if way * system.characteristic.columns[j] > LEAST and way > FAST * (
