@@ -13,7 +13,7 @@ import numpy as np
 from sarrus.base.arrays import Array
 from sarrus.dynamics.evaluations import Evaluations
 from sarrus.dynamics.manifold import difference
-from sarrus.simulation.recorded_motion import RecordedMotion
+from sarrus.simulation.quantities import Quantities
 
 # Smaller ones are not looked for [characteristic lengths, rad], and how near to one its time is told [duration].
 LEAST, NEAR = 1e-4, 1e-9
@@ -49,7 +49,7 @@ class Leap(NamedTuple):
         return what + "Look for a constraint whose course jumps there"
 
 
-def first_leap(system: Evaluations, run: RecordedMotion) -> Leap | None:
+def first_leap(system: Evaluations, run: Quantities) -> Leap | None:
     """Return the first leap of a holonomic constraint during a run, or else of a coordinate."""
     if not system.nh or len(run.t) < 2:
         return None
@@ -162,7 +162,7 @@ def _integrals(system: Evaluations) -> tuple[list[int], list[int]]:
     return of, [place[system.coordinate_names[k]] for k in of]
 
 
-def _torn(system: Evaluations, run: RecordedMotion, beyond: Array, moment: float) -> Leap | None:
+def _torn(system: Evaluations, run: Quantities, beyond: Array, moment: float) -> Leap | None:
     """Return the first coordinate that goes farther in a moment than anything in the run would take it."""
     h = np.diff(run.t)
     doubtful = np.flatnonzero((beyond > LEAST) & (h < moment))

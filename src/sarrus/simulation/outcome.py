@@ -21,7 +21,7 @@ from sarrus.simulation.geometry_log import NONE
 from sarrus.simulation.integration import Integration
 from sarrus.simulation.leaps import first_leap
 from sarrus.simulation.limits import find_limit_crossings, has_limits, limit_met
-from sarrus.simulation.quantities import RunRows
+from sarrus.simulation.quantities import Quantities, RunRows
 from sarrus.simulation.records import EventRecord
 from sarrus.simulation.surface_log import meetings_in_closed_form
 from sarrus.simulation.trajectory import Trajectory
@@ -88,7 +88,10 @@ def trajectory_of(loop: Integration, seconds: float, failure: Exception | None) 
                 f"only, {LAWS:g} is usual: take a smaller dt, or fewer contacts at a time"
             )
             trajectory = trajectory.revised(status=Status.INACCURATE, message=message)
-    if status in (Status.OK, Status.EVENT) and (leap := first_leap(s, trajectory)) is not None:
+    if (
+        status in (Status.OK, Status.EVENT)
+        and (leap := first_leap(s, Quantities.of(rows, rows.records))) is not None
+    ):
         trajectory = trajectory.revised(status=Status.INACCURATE, message=leap.message)
     if not has_limits(s):
         return trajectory
