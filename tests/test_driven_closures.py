@@ -374,3 +374,19 @@ def test_bad_functions_of_couplings_are_errors() -> None:
         cam(lambda x: [x, x])
     with pytest.raises(ModelError, match="length or a motion, not both"):
         closed("weld").add_closure("y", "distance", "c", "b", length=1.0, motion=breathing)
+
+
+def test_motions_that_no_velocity_meets_are_named() -> None:
+    mechanism = sr.Mechanism("shaft")
+    mechanism.add_body("shaft", 1.0, inertia=(1, 1, 1))
+    mechanism.add_joint("shaft", "revolute", "world", "shaft")
+    mechanism.add_motion("one", "shaft", lambda t: t)
+    mechanism.add_motion("two", "shaft", lambda t: 2 * t)
+    system = sr.System(mechanism)
+    v = system.project_velocity([0.0], [0.0])
+    with pytest.raises(
+        sr.ArgumentError, match="no velocity meets all constraints at t = 0: 'one', 'two' ask for"
+    ):
+        sr.simulate(system, [0.0], v, duration=0.1)
+    with pytest.raises(sr.ArgumentError, match="'one', 'two' ask for"):
+        sr.simulate(system, [0.0], [1.0], duration=0.1)

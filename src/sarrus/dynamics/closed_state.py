@@ -10,6 +10,8 @@ from sarrus.dynamics.descent import data_of
 from sarrus.dynamics.evaluations import Evaluations
 from sarrus.dynamics.measures import open_by
 from sarrus.dynamics.rolling_contacts import why_not_finite
+from sarrus.linalg import dense
+from sarrus.linalg.ranked import CUT, ranked
 
 # A state farther from the constraints than this [rad, characteristic lengths] is an error, where the digits of the
 # model close its loops better than that.
@@ -67,6 +69,16 @@ def require_at(system: Evaluations, x: Array, which: str = "", also: str = "") -
     allowed = OPEN * (1.0 + np.abs(size.columns * v).max(initial=0.0))
     if not (size.rows * rows).max(initial=0.0) <= allowed:
         worst = int(rows.argmax())
+        even = size.even(system.constraint_jacobian(x[system.parts.q], v, t))
+        null = ranked(even, relative=CUT).left_null
+        against = np.abs(dense.product(null, dense.product(null.T, size.rows * psi)))
+        if against.max() > allowed:
+            names = [system.constraint_names[k] for k in np.flatnonzero(against > 0.1 * against.max())]
+            raise ArgumentError(
+                f"{system.name}: no velocity meets all constraints at t = {t:g}: {', '.join(map(repr, names))} ask for "
+                "different ones, and are redundant; leave some of them out, or give them motions that agree",
+                element=names[0],
+            )
         raise ArgumentError(
             f"{system.name}: {which}v violates the constraints by {rows[worst]:.3g} (row "
             f"{system.constraint_names[worst]!r}); make it admissible with system.project_velocity(q, v){also}",
