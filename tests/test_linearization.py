@@ -467,8 +467,9 @@ def test_a_velocity_in_the_place_of_u() -> None:
         linearize(system, q, np.zeros(7))
 
 
+@pytest.mark.parametrize("coordinates", ["partition", "tangent-space"])
 @pytest.mark.parametrize("length", [1e-3, 1e3])
-def test_independent_coordinates_are_the_same_in_all_units(length: float) -> None:
+def test_independent_coordinates_are_the_same_in_all_units(length: float, coordinates: str) -> None:
     """What is chosen, and with it the eigenvalues away from rest, must not depend on metres or millimetres."""
 
     def machine(size: float) -> LinearSystem:
@@ -494,7 +495,7 @@ def test_independent_coordinates_are_the_same_in_all_units(length: float) -> Non
         )
         system = System(mechanism)
         q = system.assemble([0.6, -0.8, 0.24 * size], locked=["crank"]).q
-        return linearize_at(system, q, system.project_velocity(q, [3.0, 0, 0]))
+        return linearize_at(system, q, system.project_velocity(q, [3.0, 0, 0]), coordinates=coordinates)
 
     one, other = machine(1.0), machine(length)
     assert other.names == one.names

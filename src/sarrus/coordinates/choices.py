@@ -44,10 +44,10 @@ def choose(
 ) -> IndependentVelocities:
     """Choose independent velocities where A is ``jacobian`` (m × nv) of the given rank.
 
-    coordinates : "partition", generalized coordinate partitioning: the coordinates that QR with column pivoting of A,
-        in characteristic units, leaves over (Wehage and Haug 1982); "tangent-space" (Potra and Yen 1991) and
-        "null-space" (Liang and Lance 1987): an orthonormal basis of the null space of A; or names of coordinates or of
-        joints.
+    coordinates : "partition", generalized coordinate partitioning: the coordinates that QR with column pivoting of A
+        leaves over (Wehage and Haug 1982); "tangent-space" (Potra and Yen 1991) and "null-space" (Liang and Lance
+        1987): an orthonormal basis of the null space of A; all of them in characteristic units; or names of coordinates
+        or of joints.
 
     Raises
     ------
@@ -58,12 +58,12 @@ def choose(
     dof = system.nv - rank
     if isinstance(coordinates, str):
         check_known("choice of coordinates", coordinates, AUTOMATIC)
+        sizes = system.characteristic
+        even = sizes.rows[: len(jacobian), None] * jacobian / sizes.columns
         if coordinates == PARTITION:
-            sizes = system.characteristic
-            even = sizes.rows[: len(jacobian), None] * jacobian / sizes.columns
             dependent = dense.leading_columns(even, rank)
             return _units(system, [i for i in range(system.nv) if i not in dependent], jacobian, rank)
-        rows = at_rank(jacobian, rank).null.T
+        rows = at_rank(even, rank).null.T * sizes.columns
         names = tuple(f"y{k}" for k in range(dof))
         return IndependentVelocities(rows, names, condition_number(jacobian, rows, rank))
     if not all(
