@@ -8,7 +8,7 @@ import pytest
 
 import sarrus as sr
 from mechanisms import four_bar, random_coordinates, random_tree
-from sarrus.analysis.energy_balance import integral
+from sarrus.analysis.work_integral import integral
 
 
 def slider(**more) -> sr.System:

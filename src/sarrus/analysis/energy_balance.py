@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import casadi as ca
 import numpy as np
 
+from sarrus.analysis.work_integral import integral
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError, check_is
 from sarrus.base.later import later
@@ -21,8 +21,6 @@ from sarrus.simulation.trajectory import Trajectory
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-# Degree of the splines of the power between samples, and by how much that is lower of those that tell the error.
-_ORDER, _LOWER = 5, 2
 # What is left of the power of a run is an applied force where it is more than this part of all that goes on.
 _APPLIED = 1e-7
 # Kinds of which the run knows the sum.
@@ -163,34 +161,6 @@ def energy_balance(trajectory: Trajectory) -> EnergyBalance:
         speeds=read_only(speeds),
         torques=read_only(torques),
     )
-
-
-def integral(t: Array, power: Array) -> tuple[Array, float]:
-    """Return ∫ power dt from the start (T,), and an estimate of the error at the end.
-
-    Between times that are there twice the power is a spline of degree five, or three or one where samples are few.
-    """
-    total, off = np.zeros(len(t)), 0.0
-    edges = [0, *(np.flatnonzero(np.diff(t) <= 0.0) + 1).tolist(), len(t)]
-    for start, end in pairwise(edges):
-        before = total[start - 1] if start else 0.0
-        part = slice(start, end)
-        order = min(_ORDER, end - start - 1)
-        order -= order % 2 == 0 and order > 0
-        fine, coarse = (_spline_integral(t[part], power[part], k) for k in (order, order - _LOWER))
-        total[part] = before + fine
-        off += float(abs(fine[-1] - coarse[-1]))
-    return total, off
-
-
-def _spline_integral(t: Array, power: Array, degree: int) -> Array:
-    """Return the integral of the spline of an odd degree; of a lower one that of steps, the value at their start."""
-    from scipy.interpolate import make_interp_spline  # here, because its import takes a third of a second
-
-    if degree < 1:
-        return np.append(0.0, np.cumsum(np.diff(t) * power[:-1]))
-    done = make_interp_spline(t, power, k=degree).antiderivative()(t)
-    return np.asarray(done - done[0])
 
 
 Column = tuple[str, str, Array, Array, float]
