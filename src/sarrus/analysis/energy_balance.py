@@ -47,8 +47,8 @@ class EnergyBalance:
         "applied", the ``force`` that was given to the run, and what a formulation adds.
     power : (T, n) power that each one puts into the mechanism [W], negative where it takes it; NaN of contacts in steps
         in time, whose forces are means, and zero of impacts.
-    work : (T, n) its integral from the start [J]. error : (n,) estimate of the error of the last row, from the order of
-        the quadrature.
+    work : (T, n) its integral from the start [J]. error : (n,) estimate of the error of the last row, summed over all
+        intervals between samples: large where a peak or a jump is between them.
     residual : (T,) energy less all work [J]: what quadrature and integration leave open.
     speeds, torques : (T, nu) of the actuators: rates of their lengths and scalar forces, see `Trajectory` for units.
     """
@@ -100,9 +100,10 @@ def energy_balance(trajectory: Trajectory) -> EnergyBalance:
     """Return the work of everything that acted along a trajectory, and what is left of the balance.
 
     Powers follow from the recorded states, accelerations, controls and forces; between samples they are splines of
-    degree five, those of degree three give the error. Where the motion jumps, at impacts and switches, splines end. So
-    the work is as exact as the samples are dense: ``dt=`` has more of them. Controls that jump between samples, as
-    sampled ones do, count as continuous. What contacts, stops and dry friction take in all is known from the run, to
+    degree five where the power is smooth, and polynomials through the nearest samples where it is not, down to straight
+    lines; how far these are apart is the error. Where the motion jumps, at impacts and switches, they end. So the work
+    is as exact as the samples are dense: ``dt=`` has more of them. Controls that jump between samples, as sampled ones
+    do, count as continuous. What contacts, stops and dry friction take in all is known from the run, to
     its own order; between samples it is shared out by their powers.
 
     Redundant constraints do no work, whichever multipliers hold; singular passages only what quadrature misses of
