@@ -19,10 +19,10 @@ def integral(t: Array, power: Array) -> tuple[Array, float]:
     """Return ∫ power dt from the start (T,), and an estimate of the error at the end: the sum over all intervals.
 
     Between two samples the power is a straight line, or the polynomial through the nearest samples of degree three or
-    five, whichever tells the least error: a line tells the range of the power thereabouts times the interval, the others
-    what their last two terms add. Where a spline of degree five through all samples is within that error, it is taken,
-    and tells how far it is from the polynomial and from the spline of degree three. So what runs away at events is not
-    followed, and peaks that are sampled too coarsely are told. Nothing reaches over times that are there twice.
+    five, whichever tells the least error: a line tells the range of the power thereabouts times the interval, the
+    others what their last two terms add. Where a spline of degree five through all samples is within that error, it is
+    taken, and tells how far it is from the polynomial and from the spline of degree three. So what runs away at events
+    is not followed, and peaks that are sampled too coarsely are told. Nothing reaches over times that are there twice.
     """
     steps, error = np.zeros(len(t)), 0.0
     edges = [0, *(np.flatnonzero(np.diff(t) <= 0.0) + 1).tolist(), len(t)]
