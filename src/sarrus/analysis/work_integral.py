@@ -47,9 +47,9 @@ def _steps(t: Array, power: Array) -> tuple[Array, Array]:
         return near, off
     fine, coarse = (_spline_steps(t, power, degree) for degree in (_DEGREE, _DEGREE - 2))
     away = np.abs(fine - near)
-    return np.where(away <= off, fine, near), np.where(
-        away <= off, np.minimum(off, away + np.abs(fine - coarse)), off
-    )
+    agrees = away <= off
+    told = np.minimum(off, away + np.abs(fine - coarse))
+    return np.where(agrees, fine, near), np.where(agrees, told, off)
 
 
 def _spline_steps(t: Array, power: Array, degree: int) -> Array:
@@ -62,21 +62,20 @@ def _spline_steps(t: Array, power: Array, degree: int) -> Array:
 def _newton_terms(t: Array, power: Array) -> list[Array]:
     """Return what each degree of Newton's polynomial adds to the integrals over all intervals (T − 1,).
 
-    Samples come nearest first; those beyond an event come last.
+    Samples come nearest first; those beyond an event count as farther than all others.
     """
     h, first = np.diff(t), t[:-1]
     within = h[:, None] * (1.0 + _NODES) / 2.0  # times of the quadrature, from the start of the interval
     low, high = np.arange(len(h)), np.arange(len(h)) + 1  # the samples that are in
     divided, product = np.diff(power) / h, within
     terms = [h * power[:-1], h / 2.0 * (product @ _WEIGHTS) * divided]
-    ends = np.concatenate([[-np.inf], t, [np.inf]])
+    ends, whole = np.concatenate([[-np.inf], t, [np.inf]]), t[-1] - t[0]
     product = product * (within - h[:, None])
     for degree in range(2, min(_DEGREE, len(h)) + 1):
         divided = np.diff(divided) / (t[degree:] - t[:-degree])
         before, after = ends[low], ends[high + 2]
-        far = t[-1] - t[0]
-        way_down = first - before + far * (t[low] - before < _EVENT * h)
-        way_up = after - t[1:] + far * (after - t[high] < _EVENT * h)
+        way_down = first - before + whole * (t[low] - before < _EVENT * h)
+        way_up = after - t[1:] + whole * (after - t[high] < _EVENT * h)
         new = np.where(way_down < way_up, low - 1, high + 1)
         low, high = np.minimum(low, new), np.maximum(high, new)
         terms.append(h / 2.0 * (product @ _WEIGHTS) * divided[low])
