@@ -8,7 +8,9 @@ import pytest
 
 import sarrus as sr
 from mechanisms import four_bar, random_coordinates, random_tree
-from sarrus.analysis.energy_balance import integral
+from sarrus.analysis.work_integral import integral
+from sarrus.mechanism.pose import Pose
+from sarrus.mechanism.tendons import Wrap
 
 
 def slider(**more) -> sr.System:
@@ -141,6 +143,85 @@ def test_the_error_of_the_quadrature_is_told():
     done, _ = integral(both, np.concatenate([0 * t, 1 + 0 * t]))
     assert done[len(t) - 1] == done[len(t)] == 0.0
     assert done[-1] == pytest.approx(1.0, abs=1e-14)
+
+
+def test_samples_that_lie_dense_at_an_event_do_not_blow_up_the_work():
+    """A power that jumps; samples come close to it and leave it by factors of ten, as runs with events have them."""
+    gaps = 1e-2 * 10.0 ** -np.arange(10)
+    regular = np.linspace(0.0, 1.0, 41)
+    before = np.concatenate([regular[regular < 0.395], 0.4051 - gaps])
+    after = np.concatenate([0.4051 + gaps[::-1], regular[regular > 0.425]])
+    t = np.concatenate([before, after])
+    power = np.concatenate([np.cos(5 * before), -3.0 * np.exp(after)])
+    exact = np.sin(5 * 0.4051) / 5 - 3.0 * (np.exp(1.0) - np.exp(0.4051))
+    done, off = integral(t, power)
+    assert abs(done[-1] - exact) < off < 1e-4
+    scaled, off_scaled = integral(1e3 * t, 1e-6 * power)  # other units
+    assert scaled[-1] == pytest.approx(1e-3 * done[-1], rel=1e-9)
+    assert off_scaled == pytest.approx(1e-3 * off, rel=1e-6)
+
+
+def test_a_peak_that_is_sampled_too_coarsely_is_told():
+    """A push of 2 ms at known times on 1 kg at 1 m/s, from 20 samples over it to less than one."""
+    width = 2e-3
+    mechanism = sr.Mechanism("pulse", gravity=(0, 0, 0))
+    mechanism.add_body("block", 1.0, inertia=(1, 1, 1))
+    mechanism.add_joint("x", "prismatic", "world", "block")
+    mechanism.add_force("kick", lambda q, v, t: 200 * ca.exp(-(((t - 0.5007) / width) ** 2)))
+    system = sr.System(mechanism)
+    exact = 0.5 * ((1 + 200 * width * np.sqrt(np.pi)) ** 2 - 1)
+    for every, within in ((1, 1e-12), (10, 1e-5), (20, 0.1), (30, 0.1), (40, 0.1), (50, 0.3)):
+        balance = sr.energy_balance(sr.simulate(system, [0.0], [1.0], duration=1.2, dt=1e-4, every=every))
+        assert balance.energy[-1] == pytest.approx(exact, rel=1e-12)
+        assert abs(balance.total["force kick"] - exact) < within
+        assert abs(balance.residual[-1]) <= balance.error.sum() < 1.0
+
+
+def test_a_current_that_meets_its_limit_again_and_again():
+    """Against 20000 steps of Euler's method; the run has 200 samples, some 4e-12 s apart."""
+    constant, resistance, inductance, rotor, damping, top = 0.05, 0.5, 1e-3, 2e-4, 1e-3, 15.0
+    mechanism = sr.Mechanism("m", gravity=(0, 0, 0))
+    mechanism.add_body("r", 0.1, inertia=(rotor,) * 3)
+    mechanism.add_joint("j", "revolute", "world", "r", damping=damping)
+    mechanism.add_motor(
+        "m",
+        "j",
+        torque_constant=constant,
+        resistance=resistance,
+        inductance=inductance,
+        current_limits=(0.0, top),
+    )
+    run = sr.simulate(
+        sr.System(mechanism), [0.0, 0.0], [0.0], duration=0.2, control=lambda q, v, t: [12 * ca.cos(60 * t)]
+    )
+    balance = sr.energy_balance(run)
+    h, i, speed, source, heat, lost = 1e-5, 0.0, 0.0, 0.0, 0.0, 0.0
+    for t in h * np.arange(20000):
+        rate = (12 * np.cos(60 * t) - resistance * i - constant * speed) / inductance
+        rate = (min(max(i + h * rate, 0.0), top) - i) / h
+        source += h * i * (inductance * rate + resistance * i + constant * speed)
+        heat, lost = heat - h * resistance * i**2, lost - h * damping * speed**2
+        i, speed = i + h * rate, speed + h * (constant * i - damping * speed) / rotor
+    for label, work in {"source m": source, "winding m": heat, "joint damping j": lost}.items():
+        assert balance.total[label] == pytest.approx(work, rel=1e-3)
+    assert np.abs(balance.residual).max() <= balance.error.sum() < 5e-3
+
+
+def test_a_driven_cable_that_lifts_off_a_sphere():
+    """The power of the winch jumps where the cable leaves the sphere; samples there are 7e-8 s apart."""
+    mechanism = sr.Mechanism("winch")
+    mechanism.add_body("arm", 1.0, com=(0.15, 0, 0), inertia=(0.01, 0.02, 0.02))
+    mechanism.add_joint("a", "revolute", "world", "arm", axis=(0, 1, 0), damping=0.01)
+    mechanism.add_body("w", 2.0, inertia=(0.01, 0.02, 0.02))
+    mechanism.add_joint("z", "prismatic", "world", "w", axis=(0, 0, 1), parent_pose=(-0.3, 0, 0))
+    over = Wrap("world", "sphere", 0.08, Pose((0, 0, 0)))
+    mechanism.add_tendon("t", [("w", (0, 0.01, 0)), over, ("arm", (0.3, 0, 0.02))])
+    mechanism.add_motion("winch", "tendon:t", lambda t: 0.72 - 0.05 * ca.sin(5 * t))
+    system = sr.System(mechanism)
+    q = system.assemble([0.2, -0.25]).q
+    balance = sr.energy_balance(sr.simulate(system, q, system.project_velocity(q, [0.5, 0.0]), duration=0.4))
+    assert np.ptp(balance.energy) > 1.0
+    assert np.abs(balance.residual).max() <= balance.error.sum() < 0.05
 
 
 def test_a_file_knows_it_too(tmp_path):

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import casadi as ca
 import numpy as np
 
+from sarrus.analysis.work_integral import integral
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError, check_is
 from sarrus.base.later import later
@@ -21,8 +21,6 @@ from sarrus.simulation.trajectory import Trajectory
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-# Degree of the splines of the power between samples, and by how much that is lower of those that tell the error.
-_ORDER, _LOWER = 5, 2
 # What is left of the power of a run is an applied force where it is more than this part of all that goes on.
 _APPLIED = 1e-7
 # Kinds of which the run knows the sum.
@@ -49,8 +47,8 @@ class EnergyBalance:
         "applied", the ``force`` that was given to the run, and what a formulation adds.
     power : (T, n) power that each one puts into the mechanism [W], negative where it takes it; NaN of contacts in steps
         in time, whose forces are means, and zero of impacts.
-    work : (T, n) its integral from the start [J]. error : (n,) estimate of the error of the last row, from the order of
-        the quadrature.
+    work : (T, n) its integral from the start [J]. error : (n,) estimate of the error of the last row, summed over all
+        intervals between samples: large where a peak or a jump is between them.
     residual : (T,) energy less all work [J]: what quadrature and integration leave open.
     speeds, torques : (T, nu) of the actuators: rates of their lengths and scalar forces, see `Trajectory` for units.
     """
@@ -102,9 +100,10 @@ def energy_balance(trajectory: Trajectory) -> EnergyBalance:
     """Return the work of everything that acted along a trajectory, and what is left of the balance.
 
     Powers follow from the recorded states, accelerations, controls and forces; between samples they are splines of
-    degree five, those of degree three give the error. Where the motion jumps, at impacts and switches, splines end. So
-    the work is as exact as the samples are dense: ``dt=`` has more of them. Controls that jump between samples, as
-    sampled ones do, count as continuous. What contacts, stops and dry friction take in all is known from the run, to
+    degree five where the power is smooth, and polynomials through the nearest samples where it is not, down to straight
+    lines; how far these are apart is the error. Where the motion jumps, at impacts and switches, they end. So the work
+    is as exact as the samples are dense: ``dt=`` has more of them. Controls that jump between samples, as sampled ones
+    do, count as continuous. What contacts, stops and dry friction take in all is known from the run, to
     its own order; between samples it is shared out by their powers.
 
     Redundant constraints do no work, whichever multipliers hold; singular passages only what quadrature misses of
@@ -163,34 +162,6 @@ def energy_balance(trajectory: Trajectory) -> EnergyBalance:
         speeds=read_only(speeds),
         torques=read_only(torques),
     )
-
-
-def integral(t: Array, power: Array) -> tuple[Array, float]:
-    """Return ∫ power dt from the start (T,), and an estimate of the error at the end.
-
-    Between times that are there twice the power is a spline of degree five, or three or one where samples are few.
-    """
-    total, off = np.zeros(len(t)), 0.0
-    edges = [0, *(np.flatnonzero(np.diff(t) <= 0.0) + 1).tolist(), len(t)]
-    for start, end in pairwise(edges):
-        before = total[start - 1] if start else 0.0
-        part = slice(start, end)
-        order = min(_ORDER, end - start - 1)
-        order -= order % 2 == 0 and order > 0
-        fine, coarse = (_spline_integral(t[part], power[part], k) for k in (order, order - _LOWER))
-        total[part] = before + fine
-        off += float(abs(fine[-1] - coarse[-1]))
-    return total, off
-
-
-def _spline_integral(t: Array, power: Array, degree: int) -> Array:
-    """Return the integral of the spline of an odd degree; of a lower one that of steps, the value at their start."""
-    from scipy.interpolate import make_interp_spline  # here, because its import takes a third of a second
-
-    if degree < 1:
-        return np.append(0.0, np.cumsum(np.diff(t) * power[:-1]))
-    done = make_interp_spline(t, power, k=degree).antiderivative()(t)
-    return np.asarray(done - done[0])
 
 
 Column = tuple[str, str, Array, Array, float]
