@@ -42,7 +42,7 @@ class MapPlane:
         self.point, self.axes, self.offset = np.zeros(3), np.zeros((2, 3)), np.zeros(3)
         self.turning = np.zeros(2, dtype=bool)
         self.indices, self.columns = np.zeros((2, 2), dtype=int)
-        if len(over) != 2 or not isinstance(over[0], str):
+        if not isinstance(over, Sequence) or len(over) != 2 or not isinstance(over[0], str):
             raise ArgumentError(
                 f"{system.name}: over must be two coordinates or a body and a point, got {over!r}",
                 element="over",

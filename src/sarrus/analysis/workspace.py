@@ -18,9 +18,9 @@ from sarrus.analysis.search_limits import SearchLimits
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError, check_is, check_known
 from sarrus.base.later import later
-from sarrus.base.numbers import finite_array, real_array
+from sarrus.base.numbers import finite_array, whole_number
 from sarrus.dynamics.assembly import held_velocities
-from sarrus.dynamics.manifold import closed_start
+from sarrus.dynamics.manifold import closed_starts
 from sarrus.dynamics.system import System
 
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ def workspace(
     of Manipulator Workspaces, Journal of Mechanical Design 118(2), 1996 (what bounds it); nodes and bisection are ours.
     """
     check_is("workspace", system, System)
-    starts = [closed_start(system, row, t) for row in np.atleast_2d(real_array(q))]
+    starts = closed_starts(system, q, t)
     place = finite_array(point)
     bodies = tuple(system.mechanism.bodies) if system.mechanism else ()
     check_known("body", body, bodies, system.name)
@@ -137,10 +137,8 @@ def workspace(
         raise ArgumentError(
             f"{system.name}: point must be three finite numbers, got {point!r}", element="point"
         )
-    if resolution < 4:
-        raise ArgumentError(
-            f"{system.name}: resolution must be 4 at least, got {resolution}", element="resolution"
-        )
+    resolution, rays = whole_number(resolution, 4, "resolution"), whole_number(rays, 1, "rays")
+    halvings = whole_number(halvings, 0, "halvings")
     within = SearchLimits.of(system, limits)
     hold = held_velocities(system, locked)
     for start in starts:
