@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 
 from sarrus.analysis.many_configurations import ManyConfigurations, chords
-from sarrus.analysis.node_newton import FARTHEST, NodeNewton, least_steps
+from sarrus.analysis.node_newton import FARTHEST, NodeNewton, least_steps, parts_of
 from sarrus.analysis.search_limits import SearchLimits
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError
@@ -20,8 +20,8 @@ Cell = tuple[int, ...]
 # Configurations at one node closer than this are the same [rad, κ], seeds of one mode closer than that. A node that a
 # step would lead to is known where a configuration is there closer to it than this part of the step.
 _SAME, _LIKE, _KNOWN = 1e-5, 0.5, 0.25
-# Modes at a node at most; into how many parts a step is divided that fails.
-_MODES, _PARTS = 16, 4
+# Modes at a node at most.
+_MODES = 16
 # Points within this share of their extent of a plane or a line lie on it.
 _FLAT = 1e-7
 
@@ -56,6 +56,7 @@ class Reach:
     ) -> None:
         self.system, self.places, self.limits, self.size = places.many.system, places, limits, size
         self.newton = NodeNewton(places.many, places, free, start, least_steps)
+        self.parts = parts_of(size / self.system.characteristic.length)
         self.origin = places.evaluate(start[None])[0][0]
         self.turns = turning(self.system)
         #: configurations by node
@@ -65,13 +66,27 @@ class Reach:
         """Return where nodes (n, d) are along the axes."""
         return np.asarray(self.origin + self.size * cells)
 
-    def solve(self, q: Array, goals: Array, begin: Array | None = None) -> tuple[Array, np.ndarray]:
+    def _ahead(self, q: Array, goals: Array) -> tuple[Array, np.ndarray, Array]:
+        """Return where steps to goals lead to first order, which may be far, and the lengths of the steps.
+
+        Far may be those that are there at once, along a straight motion; others that would be far stay at q.
+        """
+        steps = self.newton.ahead(q, goals)
+        length = np.linalg.norm(steps, axis=1)
+        begin, far = self.newton.moved(q, steps), length >= FARTHEST
+        if far.any():
+            far[far] = self.newton.meets(begin[far], goals[far])
+        return np.where(((length < FARTHEST) | far)[:, None], begin, q), far, length
+
+    def solve(
+        self, q: Array, goals: Array, begin: Array, far: np.ndarray | bool = False
+    ) -> tuple[Array, np.ndarray]:
         """Return configurations next to q (n, nq) with the point at goals, and which are there within the limits.
 
-        Newton's method begins at ``begin``, by default at q.
+        Newton's method begins at ``begin``; ``far`` tells which may be far from q.
         """
-        at, _, good = self.newton.solve(q if begin is None else begin, goals)
-        good &= self._apart(q, at, ()) < FARTHEST
+        at, _, good = self.newton.solve(begin, goals)
+        good &= (self._apart(q, at, ()) < FARTHEST) | far
         good[good] = self.limits.contain_each(at[good])
         return at, good
 
@@ -107,7 +122,7 @@ class Reach:
             key = tuple(map(int, cell))
             if self._knows([key], q[None], np.array([_LIKE]))[0]:
                 continue
-            at, good = self.solve(q[None], self.goals(cell[None]))
+            at, good = self.reach(q[None], self.places.evaluate(q[None])[0], self.goals(cell[None]))
             front = self._add([key], at) if good[0] else []
             while front:
                 front = self._wave(front)
@@ -120,23 +135,32 @@ class Reach:
             there = here.copy()
             there[:, axis] += way
             cells, goals = [tuple(map(int, cell)) for cell in there], self.goals(there)
-            steps = self.newton.ahead(q, goals)
-            length = np.linalg.norm(steps, axis=1)
-            short = length < FARTHEST
-            begin = self.newton.moved(q, np.where(short[:, None], steps, 0.0))
-            left = np.flatnonzero(~(short & self._knows(cells, begin, _KNOWN * length)))
-            at, good = self._reach(q[left], self.goals(here[left]), goals[left], begin[left])
+            begin, far, length = self._ahead(q, goals)
+            near = _KNOWN * np.minimum(length, FARTHEST)
+            known = ((length < FARTHEST) | far) & self._knows(cells, begin, near)
+            left = np.flatnonzero(~known)
+            at, good = self.reach(q[left], self.goals(here[left]), goals[left], (begin[left], far[left]))
             new += self._add([cells[k] for k in left[good]], at[good])
         return new
 
-    def _reach(self, q: Array, start: Array, goals: Array, begin: Array) -> tuple[Array, np.ndarray]:
+    def reach(
+        self,
+        q: Array,
+        start: Array,
+        goals: Array,
+        ahead: tuple[Array, np.ndarray] | None = None,
+        parts: int | None = None,
+    ) -> tuple[Array, np.ndarray]:
         """Return configurations at goals, gone to from q at a start in one step or in parts, and which are reached."""
-        at, good = self.solve(q, goals, begin)
-        missed = np.flatnonzero(~good)
-        part = q[missed]
-        for k in range(1, _PARTS + 1):
-            going = start[missed] + k / _PARTS * (goals - start)[missed]
-            part, there = self.solve(part, going)
+        begin, far = ahead or self._ahead(q, goals)[:2]
+        at, good = self.solve(q, goals, begin, far)
+        missed = np.flatnonzero(~(good | far))
+        part, count = q[missed], parts or self.parts
+        for k in range(1, count + 1):
+            if not len(missed):
+                break
+            going = start[missed] + k / count * (goals - start)[missed]
+            part, there = self.solve(part, going, part)
             missed, part = missed[there], part[there]
         at[missed], good[missed] = part, True
         return at, good
@@ -144,9 +168,11 @@ class Reach:
     def farthest(self, q: Array, start: Array, goals: Array, halvings: int) -> Array:
         """Return how far of the way from starts (n, d) to goals the point gets from each q (n, nq), as shares (n,)."""
         low, high = np.zeros(len(q)), np.ones(len(q))
-        for _ in range(halvings):
+        way = goals - start
+        for k in range(halvings):
             middle = 0.5 * (low + high)
-            at, good = self.solve(q, start + middle[:, None] * (goals - start))
+            here, there = (start + share[:, None] * way for share in (low, middle))
+            at, good = self.reach(q, here, there, parts=max(1, self.parts >> k + 1))
             low, high = np.where(good, middle, low), np.where(good, high, middle)
             q = np.where(good[:, None], at, q)
         return 0.5 * (low + high)
