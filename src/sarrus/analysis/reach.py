@@ -13,6 +13,7 @@ from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError
 from sarrus.dynamics.manifold import turning
 from sarrus.dynamics.system import System
+from sarrus.linalg.ranked import CUT, ranked
 from sarrus.mechanism.pose import perpendicular_to
 
 Cell = tuple[int, ...]
@@ -22,6 +23,8 @@ Cell = tuple[int, ...]
 _SAME, _LIKE, _KNOWN = 1e-5, 0.5, 0.25
 # Modes at a node at most.
 _MODES = 16
+# Share of the configurations of walks next to which nodes are reached, unless the grid is too coarse.
+_COVERED = 0.9
 # Points within this share of their extent of a plane or a line lie on it.
 _FLAT = 1e-7
 
@@ -115,8 +118,11 @@ class Reach:
                 new.append((cell, one))
         return new
 
-    def flood(self, seeds: Array) -> None:
-        """Find configurations at every node that is reached from seeds (n, nq), modes apart."""
+    def flood(self, seeds: Array, most: int) -> bool:
+        """Find configurations at every node that is reached from seeds (n, nq), modes apart.
+
+        Returns False, with what was found so far, where they are farther apart than ``most`` nodes along an axis.
+        """
         cells = np.rint((self.places.evaluate(seeds)[0] - self.origin) / self.size).astype(int)
         for cell, q in zip(cells, seeds):
             key = tuple(map(int, cell))
@@ -125,7 +131,41 @@ class Reach:
             at, good = self.reach(q[None], self.places.evaluate(q[None])[0], self.goals(cell[None]))
             front = self._add([key], at) if good[0] else []
             while front:
+                if self.span() > most:
+                    return False
                 front = self._wave(front)
+        return True
+
+    def span(self) -> int:
+        """Return how many nodes along an axis there are from the first to the last that is reached, at most."""
+        return int(np.ptp(np.array(list(self.found)), axis=0).max()) + 1
+
+    def farthest_coordinate(self) -> str:
+        """Return the name of the coordinate that goes farthest, of those without limits where there are some."""
+        q = np.array([one for here in self.found.values() for one in here])
+        far = np.ptp(q, axis=0) * self.system.characteristic.coordinates
+        free = ~np.isfinite(self.limits.upper - self.limits.lower)
+        return self.system.coordinate_names[int(np.argmax(np.where(free | ~free.any(), far, 0.0)))]
+
+    def shows(self, seeds: Array, pieces: int) -> bool:
+        """Tell whether cells are small enough: seeds (n, nq) have nodes beside them, in so many pieces at most."""
+        low = np.floor((self.places.evaluate(seeds)[0] - self.origin) / self.size).astype(int)
+        corners = np.array(list(product((0, 1), repeat=low.shape[1])))
+        beside = [any(tuple(map(int, corner)) in self.found for corner in cell + corners) for cell in low]
+        return bool(np.mean(beside) > _COVERED) and self._pieces() <= pieces
+
+    def _pieces(self) -> int:
+        """Return how many pieces the nodes that are reached form, by their neighbours along the axes."""
+        left, count = set(self.found), 0
+        while left:
+            count, front = count + 1, [left.pop()]
+            while front:
+                cell = front.pop()
+                ways = product(range(len(cell)), (1, -1))
+                beside = {(*cell[:axis], cell[axis] + way, *cell[axis + 1 :]) for axis, way in ways} & left
+                left -= beside
+                front += beside
+        return count
 
     def _wave(self, front: list[tuple[Cell, Array]]) -> list[tuple[Cell, Array]]:
         """Return what is new at the nodes beside those of a front."""
@@ -178,14 +218,36 @@ class Reach:
         return 0.5 * (low + high)
 
 
+def require_region(system: System, body: str, motions: list[Array], linear: Array, axes: Array) -> None:
+    """Raise `ArgumentError` where a point moves along fewer directions than ``axes`` (d, 3) has.
+
+    ``motions``: those (nv, k) at each configuration, ``linear`` (n, 3, nv) the Jacobians of the point there.
+    """
+    length = system.characteristic.length
+    ranks = [ranked(rows @ x / length, CUT).rank if x.size else 0 for rows, x in zip(linear, motions)]
+    most = int(np.argmax(np.bincount(ranks)))  # singular configurations have others
+    if most < 2:
+        raise _no_region(system, body)
+    if most < len(axes):
+        raise ArgumentError(
+            f"{system.name}: the point of {body!r} moves on a curved surface, neither in a plane nor through space; "
+            "with a coordinate locked `coupler_curve` follows it",
+            element="body",
+        )
+
+
+def _no_region(system: System, body: str) -> ArgumentError:
+    return ArgumentError(
+        f"{system.name}: the point of {body!r} rests or moves on a line, straight or curved; a grid needs more motions",
+        element="body",
+    )
+
+
 def grid_axes(system: System, body: str, places: Array) -> Array:
     """Return the directions of the grid: two world axes or two others in the plane of the places, or all three."""
     _, extents, axes = np.linalg.svd(places - places.mean(axis=0), full_matrices=False)
     if len(extents) < 2 or extents[1] <= _FLAT * max(extents[0], system.characteristic.length * _FLAT):
-        raise ArgumentError(
-            f"{system.name}: the point of {body!r} rests or moves on a line; a grid needs more motions",
-            element="body",
-        )
+        raise _no_region(system, body)
     if extents[2] > _FLAT * extents[0]:
         return np.eye(3)
     normal = axes[2]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,20 +11,26 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sarrus.analysis.many_configurations import ManyConfigurations
-from sarrus.analysis.motion_walks import walks
+from sarrus.analysis.motion_walks import motions, walks
 from sarrus.analysis.outline import outlines, signed_area
-from sarrus.analysis.reach import PointPlaces, Reach, grid_axes
+from sarrus.analysis.reach import PointPlaces, Reach, grid_axes, require_region
 from sarrus.analysis.search_limits import SearchLimits
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError, check_is, check_known
 from sarrus.base.later import later
 from sarrus.base.numbers import finite_array, whole_number
 from sarrus.dynamics.assembly import held_velocities
-from sarrus.dynamics.manifold import closed_starts
+from sarrus.dynamics.manifold import closed_starts, rank_cut
 from sarrus.dynamics.system import System
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+
+# Nodes along the longest side of a grid that looks how large a workspace is; what is larger than this has no end [κ].
+_COARSE, _ENDLESS = 8, 1e5
+# At how many configurations of walks it is looked along how many directions a point moves.
+_LOOKED_AT = 32
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -147,12 +153,21 @@ def workspace(
         [p for start in starts for p in walks(system, start, rays, hold=hold, limits=within, t=t)]
     )
     many = ManyConfigurations(system, t)
-    seen, _ = many.points(body, place, seeds)
+    seen, linear = many.points(body, place, seeds)
     axes = grid_axes(system, body, seen)
-    size = float(np.ptp(seen @ axes.T, axis=0).max()) / resolution
+    some = np.unique(np.linspace(0, len(seeds) - 1, _LOOKED_AT).astype(int))
+    cut = rank_cut(system, starts[0], t, 1.0, even=True)
+    require_region(
+        system, body, [motions(system, seeds[k], hold=hold, t=t, cut=cut) for k in some], linear[some], axes
+    )
     free = np.flatnonzero(hold.sum(axis=1) == 0.0)
-    reach = Reach(PointPlaces(many, body, place, axes), free, within, starts[0], size)
-    reach.flood(seeds)
+    places = PointPlaces(many, body, place, axes)
+
+    def laid(size: float) -> Reach:
+        return Reach(places, free, within, starts[0], size)
+
+    reach = _filled(laid, seeds, len(starts), float(np.ptp(seen @ axes.T, axis=0).max()), resolution)
+    size = reach.size
     cells = sorted(reach.found)
     offset = seen[0] - axes.T @ (axes @ seen[0])
     outer, inner, area = _outline(reach, offset, halvings)
@@ -170,6 +185,35 @@ def workspace(
         start=read_only(starts[0].copy()),
         system=system,
     )
+
+
+def _filled(laid: Callable[[float], Reach], seeds: Array, starts: int, extent: float, resolution: int) -> Reach:
+    """Return a grid of so many nodes along the longest side that is filled from seeds on walks from starts, which have this extent.
+
+    A coarse one tells where that is larger. It is finer where what is reached is narrower than its cells.
+    """
+    reach, wide = _grown(laid, seeds, extent, min(_COARSE, resolution))
+    reach, extent = _grown(laid, seeds, extent if wide == extent else reach.span() * reach.size, resolution)
+    most = resolution ** len(reach.origin) / 4
+    while len(reach.found) < most and not reach.shows(seeds, starts):
+        resolution *= 2
+        reach, extent = _grown(laid, seeds, extent, resolution)
+    return reach
+
+
+def _grown(
+    laid: Callable[[float], Reach], seeds: Array, extent: float, count: int
+) -> tuple[Reach, float]:
+    """Return a grid that is filled from seeds, and its extent, twice as large until all that is reached is on it."""
+    while not (reach := laid(extent / count)).flood(seeds, 2 * count):
+        extent *= 2.0
+        system = reach.system
+        if extent > _ENDLESS * system.characteristic.length:
+            name = reach.farthest_coordinate()
+            raise ArgumentError(
+                f"{system.name}: the workspace has no end: {name!r} needs limits=, or to be locked=", element=name
+            )
+    return reach, extent
 
 
 def _outline(
