@@ -140,7 +140,7 @@ class MapFlood:
         at, goals = np.arange(len(cells)), self.plane.goals(cells)
         start, _ = self.plane.evaluate(here.q)
         gap = self.plane.short(goals - start)
-        parts = parts_of(np.abs(self.plane.factors * gap).max(initial=0.0))
+        parts = parts_of(float((self.plane.factors * self.plane.cell).max()))
         for part in range(1, parts + 1):
             middle = start + part / parts * gap
             here, going = self.step(here, cells[at], middle, self.predicted(here, middle))

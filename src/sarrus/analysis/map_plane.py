@@ -129,6 +129,11 @@ class MapPlane:
         )
         self.nodes = (first, second)
 
+    @property
+    def cell(self) -> Array:
+        """The distances of the nodes along both (2,)."""
+        return np.array([nodes[1] - nodes[0] for nodes in self.nodes])
+
     def evaluate(self, q: Array) -> tuple[Array, Array]:
         """Return the values of both (n, 2) and their rows (n, 2, nv)."""
         if self.body is None:

@@ -34,7 +34,8 @@ class SearchLimits:
         places = scalar_coordinates(system)
         if not isinstance(limits, Mapping | None):
             raise ArgumentError(
-                f"limits must be names with pairs, {{'name': (lower, upper)}}, got {limits!r}", element="limits"
+                f"limits must be names with pairs, {{'name': (lower, upper)}}, got {limits!r}",
+                element="limits",
             )
         for name, pair in (limits or {}).items():
             check_known("scalar coordinate", name, places, "limits")

@@ -103,9 +103,9 @@ def workspace(
 ) -> Workspace:
     """Return where a point of a body can be, within the limits of the joints, in the modes of assembly joined with q.
 
-    Walks over the motions from q, ``rays`` of seeded directions, find how large the workspace is and its modes; from
-    the nodes of a grid that they pass Newton's method goes on to neighbours, each with the loops closed and all
-    coordinates within limits. Between a node that is reached and one that is not the boundary is found by bisection.
+    Walks over the motions from q, ``rays`` of seeded directions, find its modes, and with a coarse grid how large the
+    workspace is; from the nodes of a grid that they pass Newton's method goes on to neighbours, each with the loops
+    closed and all coordinates within limits. Between a node that is reached and one that is not the boundary is found by bisection.
 
     **What is guaranteed.** At every node reached there is a configuration in ``q`` whose loops are closed, whose point
     is there to 1e-10 κ and that is within the limits. What is not: that a node that is not reached cannot be. Holes
@@ -117,7 +117,8 @@ def workspace(
     ----------
     q : (nq,) start, or several (k, nq), as the modes of `assembly_modes`; closed to 1e-5 and within limits.
     body, point : whose places; the point (3,) in axes of the body [m].
-    resolution : nodes along the longest side. locked : joints or coordinates that rest, so that of a platform one
+    resolution : nodes along the longest side, from half to twice as many; more where what is reached is narrower than
+        a cell. locked : joints or coordinates that rest, so that of a platform one
         orientation can be looked at.
     limits : {"crank": (lower, upper)}, besides and in place of those of joints [m, rad].
     halvings : how often the way between two nodes is halved: the outline is exact to cell / 2**halvings.
@@ -125,8 +126,9 @@ def workspace(
     Raises
     ------
     ArgumentError
-        No such body or coordinate; a start outside of the limits; a point that rests or moves on a line
-        (`coupler_curve` is for these); open loops.
+        No such body or coordinate; a start outside of the limits; a point that rests or moves on a line or a curve
+        (`coupler_curve` is for these), or on a curved surface; a coordinate without limits that goes on without end;
+        open loops.
 
     Redundant rows change nothing. Where there are more motions than the point has, Newton's method moves as little as
     it can and does not look for another way round the limits: then what is reached may be too small.
@@ -187,7 +189,9 @@ def workspace(
     )
 
 
-def _filled(laid: Callable[[float], Reach], seeds: Array, starts: int, extent: float, resolution: int) -> Reach:
+def _filled(
+    laid: Callable[[float], Reach], seeds: Array, starts: int, extent: float, resolution: int
+) -> Reach:
     """Return a grid of so many nodes along the longest side that is filled from seeds on walks from starts, which have this extent.
 
     A coarse one tells where that is larger. It is finer where what is reached is narrower than its cells.
@@ -201,9 +205,7 @@ def _filled(laid: Callable[[float], Reach], seeds: Array, starts: int, extent: f
     return reach
 
 
-def _grown(
-    laid: Callable[[float], Reach], seeds: Array, extent: float, count: int
-) -> tuple[Reach, float]:
+def _grown(laid: Callable[[float], Reach], seeds: Array, extent: float, count: int) -> tuple[Reach, float]:
     """Return a grid that is filled from seeds, and its extent, twice as large until all that is reached is on it."""
     while not (reach := laid(extent / count)).flood(seeds, 2 * count):
         extent *= 2.0
@@ -211,7 +213,8 @@ def _grown(
         if extent > _ENDLESS * system.characteristic.length:
             name = reach.farthest_coordinate()
             raise ArgumentError(
-                f"{system.name}: the workspace has no end: {name!r} needs limits=, or to be locked=", element=name
+                f"{system.name}: the workspace has no end: {name!r} needs limits=, or to be locked=",
+                element=name,
             )
     return reach, extent
 

@@ -50,7 +50,9 @@ def whole_number(value: object, least: int, what: str) -> int:
     except TypeError:
         number = least - 1
     if isinstance(value, bool) or number < least:
-        raise ArgumentError(f"{what} must be {least} at least and a whole number, got {value!r}", element=what)
+        raise ArgumentError(
+            f"{what} must be {least} at least and a whole number, got {value!r}", element=what
+        )
     return number
 
 
