@@ -53,7 +53,8 @@ def walks(
                     halved += 1
                     break
                 origin, x, left = q, tangent, left - 1
-                seen.append(q)
+                if not halved:  # others crowd at limits
+                    seen.append(q)
                 yield q
             else:
                 break

@@ -105,7 +105,8 @@ def workspace(
 
     Walks over the motions from q, ``rays`` of seeded directions, find its modes, and with a coarse grid how large the
     workspace is; from the nodes of a grid that they pass Newton's method goes on to neighbours, each with the loops
-    closed and all coordinates within limits. Between a node that is reached and one that is not the boundary is found by bisection.
+    closed and all coordinates within limits. Between a node that is reached and one that is not the boundary is found
+    by bisection.
 
     **What is guaranteed.** At every node reached there is a configuration in ``q`` whose loops are closed, whose point
     is there to 1e-10 κ and that is within the limits. What is not: that a node that is not reached cannot be. Holes
@@ -192,9 +193,9 @@ def workspace(
 def _filled(
     laid: Callable[[float], Reach], seeds: Array, starts: int, extent: float, resolution: int
 ) -> Reach:
-    """Return a grid of so many nodes along the longest side that is filled from seeds on walks from starts, which have this extent.
+    """Return a grid of so many nodes along the longest side, filled from seeds of this extent, walked to from starts.
 
-    A coarse one tells where that is larger. It is finer where what is reached is narrower than its cells.
+    A coarse one tells where what is reached is larger. It is finer where what is reached is narrower than its cells.
     """
     reach, wide = _grown(laid, seeds, extent, min(_COARSE, resolution))
     reach, extent = _grown(laid, seeds, extent if wide == extent else reach.span() * reach.size, resolution)
