@@ -133,6 +133,22 @@ def test_a_stage_much_larger_than_its_bodies(arm, resolution):
     assert (found.modes == 1).all()
 
 
+def test_a_short_arm_on_a_long_slide():
+    """A stadium, whose nodes are about as far apart as the arm is long: each step turns the arm."""
+    mechanism = sr.Mechanism("crane")
+    for name, parent, kind, axis in (
+        ("slide", "world", "prismatic", (1, 0, 0)),
+        ("arm", "slide", "revolute", (0, 0, 1)),
+    ):
+        mechanism.add_body(name, 1.0, com=(0.05, 0, 0), inertia=(1e-2,) * 3)
+        mechanism.add_joint(
+            name, kind, parent, name, axis=axis, limits=(0.0, 1.0) if kind == "prismatic" else None
+        )
+    found = sr.workspace(sr.System(mechanism), [0.3, 0.4], "arm", (0.05, 0, 0), resolution=20)
+    assert found.area == pytest.approx(0.1 + np.pi * 0.05**2, rel=1e-2)
+    assert found.modes.max() == 2
+
+
 def test_a_gantry_of_small_bodies_has_as_many_nodes_as_asked_for():
     box = sr.Mechanism("gantry")
     for k, (name, parent) in enumerate((("x", "world"), ("y", "x"), ("z", "y"))):

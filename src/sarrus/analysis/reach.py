@@ -123,13 +123,13 @@ class Reach:
 
         Returns False, with what was found so far, where they are farther apart than ``most`` nodes along an axis.
         """
-        cells = np.rint((self.places.evaluate(seeds)[0] - self.origin) / self.size).astype(int)
-        for cell, q in zip(cells, seeds):
-            key = tuple(map(int, cell))
-            if self._knows([key], q[None], np.array([_LIKE]))[0]:
-                continue
-            at, good = self.reach(q[None], self.places.evaluate(q[None])[0], self.goals(cell[None]))
-            front = self._add([key], at) if good[0] else []
+        places, _ = self.places.evaluate(seeds)
+        cells = np.rint((places - self.origin) / self.size).astype(int)
+        at, good = self.reach(seeds, places, self.goals(cells))
+        for k in np.flatnonzero(good):
+            key = tuple(map(int, cells[k]))
+            known = self._knows([key], seeds[k, None], np.array([_LIKE]))[0]
+            front = [] if known else self._add([key], at[k, None])
             while front:
                 if self.span() > most:
                     return False
