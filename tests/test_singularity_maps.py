@@ -13,6 +13,7 @@ from sarrus.analysis.held_rows import HeldRows
 from sarrus.base.errors import ArgumentError
 from scaled import scaled
 from test_singularity_channels import smaller
+from test_workspaces import stage
 
 NEAR, FAR, APART = ARMS
 INPUTS = ("left", "right")
@@ -301,3 +302,35 @@ def test_pictures(inputs, tips, tmp_path):
         assert (tmp_path / f"{name}.png").stat().st_size > 20_000
     with pytest.raises(ArgumentError, match="modes must be indices from 0 to 1"):
         inputs.plot(modes=[2])
+
+
+def test_a_stage_whose_cells_are_larger_than_its_bodies():
+    """Sliders lead straight from node to node, however far."""
+    found = sr.singularity_map(stage(0.005), [0.2, 0.2], ("x", "y"), driven=["x", "y"], resolution=20)
+    assert (found.status == found.REACHED).all()
+    assert np.allclose(found.q[0], np.stack(np.meshgrid(*found.coordinates, indexing="ij"), axis=-1))
+
+
+def test_over_a_point_with_small_strokes():
+    small = stage(0.1, (-0.005, 0.005), (-0.005, 0.005))
+    found = sr.singularity_map(small, [0.0, 0.0], ("y", (0, 0, 0)), driven=["x", "y"], resolution=20)
+    points = np.stack(np.meshgrid(*found.coordinates, indexing="ij"), axis=-1)
+    assert np.array_equal(found.status[0] == found.REACHED, (np.abs(points) <= 0.005).all(axis=-1))
+    assert (found.status == found.REACHED).sum() > 250
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"over": None}, "over must be two coordinates or a body and a point"),
+        ({"q": np.zeros((0, 4))}, r"q must be a start \(4,\) or several"),
+        ({"limits": {"left": 3}}, "limits of 'left' must be"),
+        ({"resolution": 8.5}, "resolution must be 4 at least"),
+        ({"modes": "2"}, "modes must be 1 at least"),
+    ],
+)
+def test_arguments_that_are_none_are_named(options, message):
+    with pytest.raises(ArgumentError, match=message):
+        sr.singularity_map(
+            **{"system": five_bar(*ARMS), "q": START, "over": INPUTS, "driven": INPUTS, **options}
+        )

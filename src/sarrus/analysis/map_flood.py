@@ -9,7 +9,7 @@ import numpy as np
 
 from sarrus.analysis.many_configurations import ManyConfigurations
 from sarrus.analysis.map_plane import MapPlane
-from sarrus.analysis.node_newton import FARTHEST, NodeNewton, decomposed, direct_steps, solved
+from sarrus.analysis.node_newton import FARTHEST, NodeNewton, decomposed, direct_steps, parts_of, solved
 from sarrus.analysis.search_limits import SearchLimits
 from sarrus.base.arrays import Array
 from sarrus.dynamics.manifold import difference, turning
@@ -18,8 +18,6 @@ from sarrus.dynamics.manifold import difference, turning
 REACHED, NOT_REACHED, BEYOND_LIMITS = 0, 1, 2
 # A step to the next node comes to where it was predicted by this part of it.
 _OFF = 0.5
-# Into how many parts a step is divided that fails.
-_PARTS = 4
 # Configurations closer than this are the same [rad, κ].
 _SAME = 1e-5
 # How far from a node what is beyond a fold is looked for, and what is beyond a point where sheets meet, by which links
@@ -117,14 +115,16 @@ class MapFlood:
 
     def step(self, here: Front, cells: np.ndarray, goals: Array, steps: Array) -> tuple[Front, np.ndarray]:
         """Return the nodes at goals that one step leads to, and which these are; folds are not crossed."""
-        q, matrices, found = self.newton.solve(self.newton.moved(here.q, steps), goals)
+        begin = self.newton.moved(here.q, steps)
+        q, matrices, found = self.newton.solve(begin, goals)
         which = np.flatnonzero(found)
+        at_once = (q[which] == begin[which]).all(axis=1)
         moved = self._chord(here.q[which], q[which])
         length = np.linalg.norm(steps[which], axis=1)
         off = np.linalg.norm(moved - steps[which], axis=1)
         turned = np.linalg.det(np.swapaxes(here.left[which], 1, 2) @ matrices[which])
         turned = turned * np.linalg.det(here.right[which])
-        which = which[(length < FARTHEST) & (off <= _OFF * length + 1e-9) & (turned > 0.0)]
+        which = which[((length < FARTHEST) | at_once) & (off <= _OFF * length + 1e-9) & (turned > 0.0)]
         return self.front(cells[which], q[which], matrices[which]), which
 
     def _chord(self, start: Array, end: Array) -> Array:
@@ -140,8 +140,9 @@ class MapFlood:
         at, goals = np.arange(len(cells)), self.plane.goals(cells)
         start, _ = self.plane.evaluate(here.q)
         gap = self.plane.short(goals - start)
-        for part in range(1, _PARTS + 1):
-            middle = start + part / _PARTS * gap
+        parts = parts_of(float((self.plane.factors * self.plane.cell).max()))
+        for part in range(1, parts + 1):
+            middle = start + part / parts * gap
             here, going = self.step(here, cells[at], middle, self.predicted(here, middle))
             at, start, gap = at[going], start[going], gap[going]
         return here, at

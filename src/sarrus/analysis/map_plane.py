@@ -42,7 +42,7 @@ class MapPlane:
         self.point, self.axes, self.offset = np.zeros(3), np.zeros((2, 3)), np.zeros(3)
         self.turning = np.zeros(2, dtype=bool)
         self.indices, self.columns = np.zeros((2, 2), dtype=int)
-        if len(over) != 2 or not isinstance(over[0], str):
+        if not isinstance(over, Sequence) or len(over) != 2 or not isinstance(over[0], str):
             raise ArgumentError(
                 f"{system.name}: over must be two coordinates or a body and a point, got {over!r}",
                 element="over",
@@ -128,6 +128,11 @@ class MapPlane:
             for (low, high), n, wraps in zip(bounds, count, self.wraps)
         )
         self.nodes = (first, second)
+
+    @property
+    def cell(self) -> Array:
+        """The distances of the nodes along both (2,)."""
+        return np.array([nodes[1] - nodes[0] for nodes in self.nodes])
 
     def evaluate(self, q: Array) -> tuple[Array, Array]:
         """Return the values of both (n, 2) and their rows (n, 2, nv)."""

@@ -43,11 +43,10 @@ class MapSearch:
             reached = np.array([sheet.status == REACHED for sheet in self.sheets()]).any(axis=0)
             cells = np.argwhere(reached)
             first, last = cells.min(axis=0), cells.max(axis=0)
-            steps = np.array([nodes[1] - nodes[0] for nodes in plane.nodes])
             below = unknown & (first == 0)
             above = unknown & (last == np.array(reached.shape) - 1)
             size = high - low
-            inner = low + (first - 1) * steps, low + (last + 1) * steps
+            inner = low + (first - 1) * plane.cell, low + (last + 1) * plane.cell
             low = np.where(below, low - size / 2, np.where(unknown, inner[0], low))
             high = np.where(above, high + size / 2, np.where(unknown, inner[1], high))
             if not (below | above).any():

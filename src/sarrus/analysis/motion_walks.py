@@ -13,8 +13,18 @@ from sarrus.dynamics.manifold import STEP, holonomic_jacobian, rank_cut, walk
 from sarrus.dynamics.system import System
 from sarrus.linalg.ranked import ranked
 
-# Steps of a walk at most.
-_WALK = 80
+# Steps of a walk at most, their length [rad, κ], and how often it is halved at limits.
+_WALK, _STEP, _HALVED = 80, 2 * STEP, 16
+
+
+def motions(system: System, q: Array, *, hold: Array, t: float, cut: float) -> Array:
+    """Return velocities (nv, k) that keep loops closed and ``hold`` at rest, orthonormal in characteristic units.
+
+    Singular values below the ``cut`` count as zero, in these units, too.
+    """
+    sizes = system.characteristic
+    rows = sizes.rows[: system.nh, None] * holonomic_jacobian(system, q, t) / sizes.columns
+    return np.asarray(ranked(np.vstack([rows, hold.T]), cut).null / sizes.columns[:, None])
 
 
 def walks(
@@ -22,21 +32,29 @@ def walks(
 ) -> Iterator[Array]:
     """Yield configurations on walks over the motions, of seeded directions, within the limits; the start is first.
 
-    Every other one begins at the start, the others where a walk has been. ``hold`` (nv, k): velocities that rest.
+    Every other one begins at the start, the others where a walk has been. Steps are halved at limits until they fit.
+    ``hold`` (nv, k): velocities that rest.
     """
     rng = np.random.default_rng(13)
-    cut = rank_cut(system, start, t, 1.0)
+    cut, even_cut = (rank_cut(system, start, t, 1.0, even=even) for even in (False, True))
     scale, seen = system.characteristic.columns, [start]
     yield start
     for ray in range(rays):
         origin = seen[int(rng.integers(len(seen)))] if ray % 2 else start
-        kernel = ranked(np.vstack([holonomic_jacobian(system, origin, t), hold.T]), cut).null
+        kernel = motions(system, origin, hold=hold, t=t, cut=even_cut)
         if not kernel.shape[1]:
             return
         x = kernel @ rng.standard_normal(kernel.shape[1])
-        steps = walk(system, origin, x, t=t, step=2 * STEP, cut=cut, hold=hold, scale=scale)
-        for q, _ in islice(steps, _WALK):
-            if not limits.contain(q):
+        left, halved = _WALK, 0
+        while left and halved <= _HALVED:
+            steps = walk(system, origin, x, t=t, step=_STEP / 2**halved, cut=cut, hold=hold, scale=scale)
+            for q, tangent in islice(steps, left):
+                if not limits.contain(q):
+                    halved += 1
+                    break
+                origin, x, left = q, tangent, left - 1
+                if not halved:  # others crowd at limits
+                    seen.append(q)
+                yield q
+            else:
                 break
-            seen.append(q)
-            yield q

@@ -15,10 +15,17 @@ from sarrus.linalg.ranked import CUT
 # Iterations, the miss that counts as met [rad, κ], as a multiple of what the digits of a model leave open at the start,
 # and by how much it has to fall each time.
 _ITERATIONS, _MET, _AS_OPEN, _FALLS = 8, 1e-10, 10.0, 0.7
-# No step is as long as this [rad, κ].
+# No step is as long as this [rad, κ], but for those that lead there at once, along a straight motion.
 FARTHEST = 1.0
+# Into how many parts a step is divided that fails, one of κ at most.
+_PARTS = 4
 # Part of the trace of TᵀT that is added to its diagonal: then it has an inverse.
 _RIDGE = 1e-15
+
+
+def parts_of(size: float) -> int:
+    """Return into how many parts a step of this size [rad, κ] is divided that fails."""
+    return int(np.ceil(_PARTS * max(1.0, size)))
 
 
 class Aims(Protocol):
@@ -74,6 +81,10 @@ class NodeNewton:
         """Return the steps (n, k) that lead to goals to first order, the first ones of the method."""
         missing, matrix = self.rows(q, goals)
         return -self.steps(matrix, missing)
+
+    def meets(self, q: Array, goals: Array) -> np.ndarray:
+        """Tell which configurations are at goals, loops closed."""
+        return np.asarray(np.abs(self.rows(q, goals)[0]).max(axis=1) < self.met)
 
     def solve(self, q: Array, goals: Array) -> tuple[Array, Array, np.ndarray]:
         """Return configurations next to q at goals, T there, and which of them were found."""

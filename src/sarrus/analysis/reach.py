@@ -7,12 +7,13 @@ from itertools import product
 import numpy as np
 
 from sarrus.analysis.many_configurations import ManyConfigurations, chords
-from sarrus.analysis.node_newton import FARTHEST, NodeNewton, least_steps
+from sarrus.analysis.node_newton import FARTHEST, NodeNewton, least_steps, parts_of
 from sarrus.analysis.search_limits import SearchLimits
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError
 from sarrus.dynamics.manifold import turning
 from sarrus.dynamics.system import System
+from sarrus.linalg.ranked import CUT, ranked
 from sarrus.mechanism.pose import perpendicular_to
 
 Cell = tuple[int, ...]
@@ -20,8 +21,10 @@ Cell = tuple[int, ...]
 # Configurations at one node closer than this are the same [rad, κ], seeds of one mode closer than that. A node that a
 # step would lead to is known where a configuration is there closer to it than this part of the step.
 _SAME, _LIKE, _KNOWN = 1e-5, 0.5, 0.25
-# Modes at a node at most; into how many parts a step is divided that fails.
-_MODES, _PARTS = 16, 4
+# Modes at a node at most.
+_MODES = 16
+# Share of the configurations of walks next to which nodes are reached, unless the grid is too coarse.
+_COVERED = 0.9
 # Points within this share of their extent of a plane or a line lie on it.
 _FLAT = 1e-7
 
@@ -56,6 +59,7 @@ class Reach:
     ) -> None:
         self.system, self.places, self.limits, self.size = places.many.system, places, limits, size
         self.newton = NodeNewton(places.many, places, free, start, least_steps)
+        self.parts = parts_of(size / self.system.characteristic.length)
         self.origin = places.evaluate(start[None])[0][0]
         self.turns = turning(self.system)
         #: configurations by node
@@ -65,13 +69,27 @@ class Reach:
         """Return where nodes (n, d) are along the axes."""
         return np.asarray(self.origin + self.size * cells)
 
-    def solve(self, q: Array, goals: Array, begin: Array | None = None) -> tuple[Array, np.ndarray]:
+    def _ahead(self, q: Array, goals: Array) -> tuple[Array, np.ndarray, Array]:
+        """Return where steps to goals lead to first order, which may be far, and the lengths of the steps.
+
+        Far may be those that are there at once, along a straight motion; others that would be far stay at q.
+        """
+        steps = self.newton.ahead(q, goals)
+        length = np.linalg.norm(steps, axis=1)
+        begin, far = self.newton.moved(q, steps), length >= FARTHEST
+        if far.any():
+            far[far] = self.newton.meets(begin[far], goals[far])
+        return np.where(((length < FARTHEST) | far)[:, None], begin, q), far, length
+
+    def solve(
+        self, q: Array, goals: Array, begin: Array, far: np.ndarray | bool = False
+    ) -> tuple[Array, np.ndarray]:
         """Return configurations next to q (n, nq) with the point at goals, and which are there within the limits.
 
-        Newton's method begins at ``begin``, by default at q.
+        Newton's method begins at ``begin``; ``far`` tells which may be far from q.
         """
-        at, _, good = self.newton.solve(q if begin is None else begin, goals)
-        good &= self._apart(q, at, ()) < FARTHEST
+        at, _, good = self.newton.solve(begin, goals)
+        good &= (self._apart(q, at, ()) < FARTHEST) | far
         good[good] = self.limits.contain_each(at[good])
         return at, good
 
@@ -100,17 +118,54 @@ class Reach:
                 new.append((cell, one))
         return new
 
-    def flood(self, seeds: Array) -> None:
-        """Find configurations at every node that is reached from seeds (n, nq), modes apart."""
-        cells = np.rint((self.places.evaluate(seeds)[0] - self.origin) / self.size).astype(int)
-        for cell, q in zip(cells, seeds):
-            key = tuple(map(int, cell))
-            if self._knows([key], q[None], np.array([_LIKE]))[0]:
-                continue
-            at, good = self.solve(q[None], self.goals(cell[None]))
-            front = self._add([key], at) if good[0] else []
+    def flood(self, seeds: Array, most: int) -> bool:
+        """Find configurations at every node that is reached from seeds (n, nq), modes apart.
+
+        Returns False, with what was found so far, where they are farther apart than ``most`` nodes along an axis.
+        """
+        places, _ = self.places.evaluate(seeds)
+        cells = np.rint((places - self.origin) / self.size).astype(int)
+        at, good = self.reach(seeds, places, self.goals(cells))
+        for k in np.flatnonzero(good):
+            key = tuple(map(int, cells[k]))
+            known = self._knows([key], seeds[k, None], np.array([_LIKE]))[0]
+            front = [] if known else self._add([key], at[k, None])
             while front:
+                if self.span() > most:
+                    return False
                 front = self._wave(front)
+        return True
+
+    def span(self) -> int:
+        """Return how many nodes along an axis there are from the first to the last that is reached, at most."""
+        return int(np.ptp(np.array(list(self.found)), axis=0).max()) + 1
+
+    def farthest_coordinate(self) -> str:
+        """Return the name of the coordinate that goes farthest, of those without limits where there are some."""
+        q = np.array([one for here in self.found.values() for one in here])
+        far = np.ptp(q, axis=0) * self.system.characteristic.coordinates
+        free = ~np.isfinite(self.limits.upper - self.limits.lower)
+        return self.system.coordinate_names[int(np.argmax(np.where(free | ~free.any(), far, 0.0)))]
+
+    def shows(self, seeds: Array, pieces: int) -> bool:
+        """Tell whether cells are small enough: seeds (n, nq) have nodes beside them, in so many pieces at most."""
+        low = np.floor((self.places.evaluate(seeds)[0] - self.origin) / self.size).astype(int)
+        corners = np.array(list(product((0, 1), repeat=low.shape[1])))
+        beside = [any(tuple(map(int, corner)) in self.found for corner in cell + corners) for cell in low]
+        return bool(np.mean(beside) > _COVERED) and self._pieces() <= pieces
+
+    def _pieces(self) -> int:
+        """Return how many pieces the nodes that are reached form, by their neighbours along the axes."""
+        left, count = set(self.found), 0
+        while left:
+            count, front = count + 1, [left.pop()]
+            while front:
+                cell = front.pop()
+                ways = product(range(len(cell)), (1, -1))
+                beside = {(*cell[:axis], cell[axis] + way, *cell[axis + 1 :]) for axis, way in ways} & left
+                left -= beside
+                front += beside
+        return count
 
     def _wave(self, front: list[tuple[Cell, Array]]) -> list[tuple[Cell, Array]]:
         """Return what is new at the nodes beside those of a front."""
@@ -120,23 +175,32 @@ class Reach:
             there = here.copy()
             there[:, axis] += way
             cells, goals = [tuple(map(int, cell)) for cell in there], self.goals(there)
-            steps = self.newton.ahead(q, goals)
-            length = np.linalg.norm(steps, axis=1)
-            short = length < FARTHEST
-            begin = self.newton.moved(q, np.where(short[:, None], steps, 0.0))
-            left = np.flatnonzero(~(short & self._knows(cells, begin, _KNOWN * length)))
-            at, good = self._reach(q[left], self.goals(here[left]), goals[left], begin[left])
+            begin, far, length = self._ahead(q, goals)
+            near = _KNOWN * np.minimum(length, FARTHEST)
+            known = ((length < FARTHEST) | far) & self._knows(cells, begin, near)
+            left = np.flatnonzero(~known)
+            at, good = self.reach(q[left], self.goals(here[left]), goals[left], (begin[left], far[left]))
             new += self._add([cells[k] for k in left[good]], at[good])
         return new
 
-    def _reach(self, q: Array, start: Array, goals: Array, begin: Array) -> tuple[Array, np.ndarray]:
+    def reach(
+        self,
+        q: Array,
+        start: Array,
+        goals: Array,
+        ahead: tuple[Array, np.ndarray] | None = None,
+        parts: int | None = None,
+    ) -> tuple[Array, np.ndarray]:
         """Return configurations at goals, gone to from q at a start in one step or in parts, and which are reached."""
-        at, good = self.solve(q, goals, begin)
-        missed = np.flatnonzero(~good)
-        part = q[missed]
-        for k in range(1, _PARTS + 1):
-            going = start[missed] + k / _PARTS * (goals - start)[missed]
-            part, there = self.solve(part, going)
+        begin, far = ahead or self._ahead(q, goals)[:2]
+        at, good = self.solve(q, goals, begin, far)
+        missed = np.flatnonzero(~(good | far))
+        part, count = q[missed], parts or self.parts
+        for k in range(1, count + 1):
+            if not len(missed):
+                break
+            going = start[missed] + k / count * (goals - start)[missed]
+            part, there = self.solve(part, going, part)
             missed, part = missed[there], part[there]
         at[missed], good[missed] = part, True
         return at, good
@@ -144,22 +208,46 @@ class Reach:
     def farthest(self, q: Array, start: Array, goals: Array, halvings: int) -> Array:
         """Return how far of the way from starts (n, d) to goals the point gets from each q (n, nq), as shares (n,)."""
         low, high = np.zeros(len(q)), np.ones(len(q))
-        for _ in range(halvings):
+        way = goals - start
+        for k in range(halvings):
             middle = 0.5 * (low + high)
-            at, good = self.solve(q, start + middle[:, None] * (goals - start))
+            here, there = (start + share[:, None] * way for share in (low, middle))
+            at, good = self.reach(q, here, there, parts=max(1, self.parts >> k + 1))
             low, high = np.where(good, middle, low), np.where(good, high, middle)
             q = np.where(good[:, None], at, q)
         return 0.5 * (low + high)
+
+
+def require_region(system: System, body: str, motions: list[Array], linear: Array, axes: Array) -> None:
+    """Raise `ArgumentError` where a point moves along fewer directions than ``axes`` (d, 3) has.
+
+    ``motions``: those (nv, k) at each configuration, ``linear`` (n, 3, nv) the Jacobians of the point there.
+    """
+    length = system.characteristic.length
+    ranks = [ranked(rows @ x / length, CUT).rank if x.size else 0 for rows, x in zip(linear, motions)]
+    most = int(np.argmax(np.bincount(ranks)))  # singular configurations have others
+    if most < 2:
+        raise _no_region(system, body)
+    if most < len(axes):
+        raise ArgumentError(
+            f"{system.name}: the point of {body!r} moves on a curved surface, neither in a plane nor through space; "
+            "with a coordinate locked `coupler_curve` follows it",
+            element="body",
+        )
+
+
+def _no_region(system: System, body: str) -> ArgumentError:
+    return ArgumentError(
+        f"{system.name}: the point of {body!r} rests or moves on a line, straight or curved; a grid needs more motions",
+        element="body",
+    )
 
 
 def grid_axes(system: System, body: str, places: Array) -> Array:
     """Return the directions of the grid: two world axes or two others in the plane of the places, or all three."""
     _, extents, axes = np.linalg.svd(places - places.mean(axis=0), full_matrices=False)
     if len(extents) < 2 or extents[1] <= _FLAT * max(extents[0], system.characteristic.length * _FLAT):
-        raise ArgumentError(
-            f"{system.name}: the point of {body!r} rests or moves on a line; a grid needs more motions",
-            element="body",
-        )
+        raise _no_region(system, body)
     if extents[2] > _FLAT * extents[0]:
         return np.eye(3)
     normal = axes[2]

@@ -6,11 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from sarrus.analysis.inverse_kinematics import coordinate_limits
 from sarrus.analysis.targets import scalar_coordinates
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError, check_known
+from sarrus.base.numbers import real_array
 from sarrus.dynamics.system import System
 
 # Limits are met to this [rad, κ].
@@ -30,14 +32,14 @@ class SearchLimits:
         """Return the limits of the joints, and those given in their place by names of scalar coordinates."""
         lower, upper = (np.array(side, dtype=float) for side in coordinate_limits(system))
         places = scalar_coordinates(system)
+        if not isinstance(limits, Mapping | None):
+            raise ArgumentError(
+                f"limits must be names with pairs, {{'name': (lower, upper)}}, got {limits!r}",
+                element="limits",
+            )
         for name, pair in (limits or {}).items():
             check_known("scalar coordinate", name, places, "limits")
-            if len(pair) != 2 or not pair[0] < pair[1]:
-                raise ArgumentError(
-                    f"limits of {name!r} must be (lower, upper) with lower < upper, got {pair!r}",
-                    element=name,
-                )
-            lower[places[name][0]], upper[places[name][0]] = pair
+            lower[places[name][0]], upper[places[name][0]] = _checked(name, pair)
         return cls(system, lower, upper)
 
     def contain(self, q: Array) -> bool:
@@ -66,3 +68,16 @@ class SearchLimits:
 
     def _over(self, q: Array) -> Array:
         return np.maximum(self.lower - q, q - self.upper) * self.system.characteristic.coordinates
+
+
+def _checked(name: str, pair: ArrayLike) -> Array:
+    """Return limits (2,) of a coordinate as they should be; they may be infinite."""
+    try:
+        bounds = real_array(pair)
+    except ArgumentError:
+        bounds = np.zeros(0)
+    if bounds.shape != (2,) or not bounds[0] < bounds[1]:
+        raise ArgumentError(
+            f"limits of {name!r} must be (lower, upper) with lower < upper, got {pair!r}", element=name
+        )
+    return bounds

@@ -18,11 +18,11 @@ from sarrus.analysis.map_search import RAYS, MapSearch
 from sarrus.analysis.motion_walks import walks
 from sarrus.analysis.search_limits import SearchLimits
 from sarrus.base.arrays import Array, read_only
-from sarrus.base.errors import ArgumentError, check_is, check_known
+from sarrus.base.errors import check_is, check_known
 from sarrus.base.later import later
-from sarrus.base.numbers import real_array
+from sarrus.base.numbers import whole_number
 from sarrus.dynamics.assembly import held_velocities
-from sarrus.dynamics.manifold import closed_start, turning
+from sarrus.dynamics.manifold import closed_starts, turning
 from sarrus.dynamics.system import System
 
 if TYPE_CHECKING:
@@ -202,12 +202,8 @@ def singularity_map(
     """
     check_is("singularity_map", system, System)
     check_known("measure", measure, MEASURES, system.name)
-    if resolution < 4 or modes < 1:
-        raise ArgumentError(
-            f"{system.name}: resolution must be 4 at least and modes 1, got {resolution} and {modes}",
-            element="resolution" if resolution < 4 else "modes",
-        )
-    starts = [closed_start(system, row, t) for row in np.atleast_2d(real_array(q))]
+    resolution, modes = whole_number(resolution, 4, "resolution"), whole_number(modes, 1, "modes")
+    starts = closed_starts(system, q, t)
     rows = HeldRows(system, starts[0], driven, output, t)
     within = SearchLimits.of(system, limits)
     for start in starts:

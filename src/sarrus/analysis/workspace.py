@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,20 +11,26 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sarrus.analysis.many_configurations import ManyConfigurations
-from sarrus.analysis.motion_walks import walks
+from sarrus.analysis.motion_walks import motions, walks
 from sarrus.analysis.outline import outlines, signed_area
-from sarrus.analysis.reach import PointPlaces, Reach, grid_axes
+from sarrus.analysis.reach import PointPlaces, Reach, grid_axes, require_region
 from sarrus.analysis.search_limits import SearchLimits
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError, check_is, check_known
 from sarrus.base.later import later
-from sarrus.base.numbers import finite_array, real_array
+from sarrus.base.numbers import finite_array, whole_number
 from sarrus.dynamics.assembly import held_velocities
-from sarrus.dynamics.manifold import closed_start
+from sarrus.dynamics.manifold import closed_starts, rank_cut
 from sarrus.dynamics.system import System
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+
+# Nodes along the longest side of a grid that looks how large a workspace is; what is larger than this has no end [κ].
+_COARSE, _ENDLESS = 8, 1e5
+# At how many configurations of walks it is looked along how many directions a point moves.
+_LOOKED_AT = 32
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -97,9 +103,10 @@ def workspace(
 ) -> Workspace:
     """Return where a point of a body can be, within the limits of the joints, in the modes of assembly joined with q.
 
-    Walks over the motions from q, ``rays`` of seeded directions, find how large the workspace is and its modes; from
-    the nodes of a grid that they pass Newton's method goes on to neighbours, each with the loops closed and all
-    coordinates within limits. Between a node that is reached and one that is not the boundary is found by bisection.
+    Walks over the motions from q, ``rays`` of seeded directions, find its modes, and with a coarse grid how large the
+    workspace is; from the nodes of a grid that they pass Newton's method goes on to neighbours, each with the loops
+    closed and all coordinates within limits. Between a node that is reached and one that is not the boundary is found
+    by bisection.
 
     **What is guaranteed.** At every node reached there is a configuration in ``q`` whose loops are closed, whose point
     is there to 1e-10 κ and that is within the limits. What is not: that a node that is not reached cannot be. Holes
@@ -111,7 +118,8 @@ def workspace(
     ----------
     q : (nq,) start, or several (k, nq), as the modes of `assembly_modes`; closed to 1e-5 and within limits.
     body, point : whose places; the point (3,) in axes of the body [m].
-    resolution : nodes along the longest side. locked : joints or coordinates that rest, so that of a platform one
+    resolution : nodes along the longest side, from half to twice as many; more where what is reached is narrower than
+        a cell. locked : joints or coordinates that rest, so that of a platform one
         orientation can be looked at.
     limits : {"crank": (lower, upper)}, besides and in place of those of joints [m, rad].
     halvings : how often the way between two nodes is halved: the outline is exact to cell / 2**halvings.
@@ -119,8 +127,9 @@ def workspace(
     Raises
     ------
     ArgumentError
-        No such body or coordinate; a start outside of the limits; a point that rests or moves on a line
-        (`coupler_curve` is for these); open loops.
+        No such body or coordinate; a start outside of the limits; a point that rests or moves on a line or a curve
+        (`coupler_curve` is for these), or on a curved surface; a coordinate without limits that goes on without end;
+        open loops.
 
     Redundant rows change nothing. Where there are more motions than the point has, Newton's method moves as little as
     it can and does not look for another way round the limits: then what is reached may be too small.
@@ -129,7 +138,7 @@ def workspace(
     of Manipulator Workspaces, Journal of Mechanical Design 118(2), 1996 (what bounds it); nodes and bisection are ours.
     """
     check_is("workspace", system, System)
-    starts = [closed_start(system, row, t) for row in np.atleast_2d(real_array(q))]
+    starts = closed_starts(system, q, t)
     place = finite_array(point)
     bodies = tuple(system.mechanism.bodies) if system.mechanism else ()
     check_known("body", body, bodies, system.name)
@@ -137,10 +146,8 @@ def workspace(
         raise ArgumentError(
             f"{system.name}: point must be three finite numbers, got {point!r}", element="point"
         )
-    if resolution < 4:
-        raise ArgumentError(
-            f"{system.name}: resolution must be 4 at least, got {resolution}", element="resolution"
-        )
+    resolution, rays = whole_number(resolution, 4, "resolution"), whole_number(rays, 1, "rays")
+    halvings = whole_number(halvings, 0, "halvings")
     within = SearchLimits.of(system, limits)
     hold = held_velocities(system, locked)
     for start in starts:
@@ -149,12 +156,21 @@ def workspace(
         [p for start in starts for p in walks(system, start, rays, hold=hold, limits=within, t=t)]
     )
     many = ManyConfigurations(system, t)
-    seen, _ = many.points(body, place, seeds)
+    seen, linear = many.points(body, place, seeds)
     axes = grid_axes(system, body, seen)
-    size = float(np.ptp(seen @ axes.T, axis=0).max()) / resolution
+    some = np.unique(np.linspace(0, len(seeds) - 1, _LOOKED_AT).astype(int))
+    cut = rank_cut(system, starts[0], t, 1.0, even=True)
+    require_region(
+        system, body, [motions(system, seeds[k], hold=hold, t=t, cut=cut) for k in some], linear[some], axes
+    )
     free = np.flatnonzero(hold.sum(axis=1) == 0.0)
-    reach = Reach(PointPlaces(many, body, place, axes), free, within, starts[0], size)
-    reach.flood(seeds)
+    places = PointPlaces(many, body, place, axes)
+
+    def laid(size: float) -> Reach:
+        return Reach(places, free, within, starts[0], size)
+
+    reach = _filled(laid, seeds, len(starts), float(np.ptp(seen @ axes.T, axis=0).max()), resolution)
+    size = reach.size
     cells = sorted(reach.found)
     offset = seen[0] - axes.T @ (axes @ seen[0])
     outer, inner, area = _outline(reach, offset, halvings)
@@ -172,6 +188,36 @@ def workspace(
         start=read_only(starts[0].copy()),
         system=system,
     )
+
+
+def _filled(
+    laid: Callable[[float], Reach], seeds: Array, starts: int, extent: float, resolution: int
+) -> Reach:
+    """Return a grid of so many nodes along the longest side, filled from seeds of this extent, walked to from starts.
+
+    A coarse one tells where what is reached is larger. It is finer where what is reached is narrower than its cells.
+    """
+    reach, wide = _grown(laid, seeds, extent, min(_COARSE, resolution))
+    reach, extent = _grown(laid, seeds, extent if wide == extent else reach.span() * reach.size, resolution)
+    most = resolution ** len(reach.origin) / 4
+    while len(reach.found) < most and not reach.shows(seeds, starts):
+        resolution *= 2
+        reach, extent = _grown(laid, seeds, extent, resolution)
+    return reach
+
+
+def _grown(laid: Callable[[float], Reach], seeds: Array, extent: float, count: int) -> tuple[Reach, float]:
+    """Return a grid that is filled from seeds, and its extent, twice as large until all that is reached is on it."""
+    while not (reach := laid(extent / count)).flood(seeds, 2 * count):
+        extent *= 2.0
+        system = reach.system
+        if extent > _ENDLESS * system.characteristic.length:
+            name = reach.farthest_coordinate()
+            raise ArgumentError(
+                f"{system.name}: the workspace has no end: {name!r} needs limits=, or to be locked=",
+                element=name,
+            )
+    return reach, extent
 
 
 def _outline(

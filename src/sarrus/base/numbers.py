@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from math import isfinite
 
 import numpy as np
@@ -40,6 +41,19 @@ def number_between(value: ArrayLike, least: float, most: float, what: str) -> fl
         span = f"from {least:g} to {most:g}" if isfinite(most) else f"of at least {least:g}"
         raise ArgumentError(f"{what} must be a number {span}, got {value!r}", element=what)
     return float(number)
+
+
+def whole_number(value: object, least: int, what: str) -> int:
+    """Return a whole number of at least ``least``; raises `ArgumentError` about ``what`` for anything else."""
+    try:
+        number = operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        number = least - 1
+    if isinstance(value, bool) or number < least:
+        raise ArgumentError(
+            f"{what} must be {least} at least and a whole number, got {value!r}", element=what
+        )
+    return number
 
 
 def is_finite(array: NDArray[np.float64]) -> bool:

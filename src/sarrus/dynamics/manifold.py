@@ -9,9 +9,11 @@ from collections.abc import Callable, Iterator
 
 import casadi as ca
 import numpy as np
+from numpy.typing import ArrayLike
 
 from sarrus.base.arrays import Array
-from sarrus.base.errors import SolveError
+from sarrus.base.errors import ArgumentError, SolveError
+from sarrus.base.numbers import real_array
 from sarrus.dynamics.closed_state import OPEN, require_closed
 from sarrus.dynamics.descent import Rows, data_of, descend
 from sarrus.dynamics.evaluations import Evaluations
@@ -167,6 +169,17 @@ def closed_start(system: Evaluations, q: Array, t: float) -> Array:
     q = system.normalized(q)
     require_closed(system, q, t)
     return close(system, q, t)
+
+
+def closed_starts(system: Evaluations, q: ArrayLike, t: float) -> list[Array]:
+    """Return one start (nq,) or several (k, nq) by `closed_start`, one at least."""
+    rows = np.atleast_2d(real_array(q))
+    if rows.ndim != 2 or not len(rows):
+        raise ArgumentError(
+            f"{system.name}: q must be a start ({system.nq},) or several (k, {system.nq}), got shape {rows.shape}",
+            element="q",
+        )
+    return [closed_start(system, row, t) for row in rows]
 
 
 def second_derivatives(system: Evaluations, q: Array, t: float, basis: Array) -> Array:
