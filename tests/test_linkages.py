@@ -243,6 +243,66 @@ def test_millimetres_and_metres_agree():
         assert np.abs(system_point(metres, double.q2, one.point, "rod") - double.point).max() < 1e-11
 
 
+def press(crank: float, rod: float, offset: float) -> sr.System:
+    """Return a slider-crank whose rod hangs on the slide, the crank's pin being a hinge in space."""
+    mechanism = sr.Mechanism("press")
+    for name in ("piston", "rod", "crank"):
+        mechanism.add_body(name, 1.0, com=(0.01, 0, 0), inertia=(0.01, 0.01, 0.01))
+    mechanism.add_joint("slide", "prismatic", "world", "piston", axis=(1, 0, 0), parent_pose=(0, 0, offset))
+    mechanism.add_joint("rod", "revolute", "piston", "rod", axis=(0, -1, 0))
+    mechanism.add_joint("crank", "revolute", "world", "crank", axis=(0, -1, 0))
+    mechanism.add_closure(
+        "pin", "revolute", "rod", "crank", axis=(0, -1, 0), pose1=(-rod, 0, 0), pose2=(crank, 0, 0)
+    )
+    return sr.System(mechanism)
+
+
+def press_start(crank: float, rod: float, offset: float, angle: float) -> Array:
+    _, lift, slide = slider_start(crank, rod, offset, angle)
+    return np.array([slide, lift + angle, angle])
+
+
+def random_press(seed: int) -> tuple[Array, Array]:
+    """Return (crank, rod, offset) of a press whose crank goes round, and a start."""
+    rng = np.random.default_rng(seed)
+    crank = rng.uniform(0.05, 0.5)
+    rod = crank * rng.uniform(1.3, 12.0)
+    offset = (rod - crank) * rng.uniform(0.0, 0.9)
+    return np.array([crank, rod, offset]), press_start(crank, rod, offset, rng.uniform(0.0, 2 * np.pi))
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("factor", [1.0, 1e3, 1e4])  # metres, millimetres, tenths of them
+def test_curves_of_presses_are_closed_in_any_unit(factor, seed):
+    """At the dead centres of the slide, too; angles by the law of cosines, and rod and crank in line."""
+    (crank, rod, offset), start = random_press(seed)
+    system = sr.System(scaled(press(crank, rod, offset), factor))
+    expected = [np.sqrt((rod + sign * crank) ** 2 - offset**2) for sign in (-1.0, 1.0)]
+    for driven, output, through in (("crank", "slide", "rod"), ("slide", "crank", "pin")):
+        curve = sr.follow_curve(system, start * [factor, 1.0, 1.0], driven)
+        misses = [np.abs(system.constraint_residual(q)).max() for q in curve.q]
+        assert max(misses) < 1e-12 * factor * (crank + rod)
+        assert curve.turns_of("crank") == 1
+        found = sorted(point.value / factor for point in curve.turning_points_of("slide"))
+        assert found == pytest.approx(expected, abs=1e-12)
+        angle = sr.transmission_angle(system, curve, driven, output, through)
+        lift = np.arcsin((offset - crank * np.sin(curve.q[:, 2])) / rod)
+        closed_form = np.cos(lift) if driven == "crank" else np.abs(np.sin(curve.q[:, 2] - lift))
+        assert np.abs(np.sin(angle.angle) - closed_form).max() < 1e-9
+        if driven == "crank":
+            assert angle.least == pytest.approx(np.arccos((offset + crank) / rod), abs=1e-9)
+
+
+def test_a_start_beside_a_dead_centre_in_millimetres():
+    crank, rod, offset = 467.3278131357786, 5282.365054708715, 746.9157623512208
+    curve = sr.follow_curve(
+        press(crank, rod, offset), press_start(crank, rod, offset, 3.267111563928535), "slide"
+    )
+    expected = [np.sqrt((rod + sign * crank) ** 2 - offset**2) for sign in (-1.0, 1.0)]
+    assert curve.closed
+    assert sorted(point.value for point in curve.turning_points) == pytest.approx(expected, rel=1e-12)
+
+
 def test_errors_name_what_is_wrong():
     system, q = four_bar(*LENGTHS), assembled(LENGTHS, 0.5, 1.0)
     with pytest.raises(ArgumentError, match="unknown body 'couplr'"):

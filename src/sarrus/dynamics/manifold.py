@@ -215,8 +215,9 @@ def walk(
     tangent = direction / np.linalg.norm(factors * direction)
     length = step
     while length > _SHORTEST * step:
-        way = tangent / np.linalg.norm(tangent)
-        p = close(system, system.move(q, length * tangent), t, across=np.column_stack([held, way]))
+        level = factors**2 * tangent  # of the plane across the step, in the lengths of the walk
+        across = np.column_stack([held, level / np.linalg.norm(level)])
+        p = close(system, system.move(q, length * tangent), t, across=across)
         kernel = ranked(np.vstack([holonomic_jacobian(system, p, t), held.T]), cut).null
         if scale is not None:
             kernel, _ = np.linalg.qr(factors[:, None] * kernel)
