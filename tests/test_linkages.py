@@ -109,7 +109,7 @@ def test_a_point_on_the_moving_centrode_has_a_cusp():
     ways = np.exp(1j * q[0]), np.exp(1j * q[2])
     s, _ = np.linalg.solve([[ways[0].real, -ways[1].real], [ways[0].imag, -ways[1].imag]], [LENGTHS[0], 0.0])
     local = (s * ways[0] - LENGTHS[1] * ways[0]) * np.exp(-1j * (q[0] + q[1]))
-    start = sr.follow_curve(system, q, "driver", 0.2, 1.0).q[-1]
+    start = sr.follow_curve(system, q, "driver", 0.2, 1.3).q[-1]
     curve = sr.coupler_curve(system, start, "driver", "coupler", (local.real, 0.0, local.imag))
     (cusp,) = curve.cusps
     assert np.abs(cusp.q - q).max() < 1e-9 or abs(np.mod(cusp.q[0] - q[0] + 1, 2 * np.pi) - 1) < 1e-9
@@ -311,6 +311,47 @@ def test_errors_name_what_is_wrong():
         sr.coupler_curve(system, q, "drive", "coupler")
     with pytest.raises(ArgumentError, match="point must be three finite numbers"):
         sr.coupler_curve(system, q, "driver", "coupler", (1.0, 2.0))
+
+
+def two_links(limits: tuple[float, float] | None) -> sr.System:
+    mechanism = sr.Mechanism("arm")
+    for name, parent, x, own in (("a", "world", 0.0, limits), ("b", "a", 1.0, None)):
+        mechanism.add_body(name, 1.0, com=(0.5, 0, 0), inertia=(0.1, 0.1, 0.1))
+        mechanism.add_joint(name, "revolute", parent, name, axis=Y, parent_pose=(x, 0, 0), limits=own)
+    return sr.System(mechanism)
+
+
+def test_a_start_outside_of_the_range_is_refused():
+    """Of the joint, or a given one in its place; what is no range is refused, too."""
+    limited, free = two_links((0.5, 2.0)), two_links(None)
+    with pytest.raises(ArgumentError, match=r"arm: 'a' starts at 0, outside of its limits 0\.5 to 2") as seen:
+        sr.follow_curve(limited, [0.0, 1.0], "a", locked=["b"])
+    assert seen.value.element == "a"
+    with pytest.raises(ArgumentError, match=r"'a' starts at 0, outside of its limits 0\.5 to 2"):
+        sr.coupler_curve(limited, [0.0, 1.0], "a", "b", locked=["b"])
+    with pytest.raises(ArgumentError, match=r"'a' starts at 3, outside of its limits -inf to 2\.5"):
+        sr.follow_curve(free, [3.0, 1.0], "a", upper=2.5, locked=["b"])
+    for lower, upper in ((1.0, 0.5), (np.nan, 1.0), (0.5, np.nan), (1.0, 1.0)):
+        with pytest.raises(ArgumentError, match=r"limits of 'a' must be \(lower, upper\) with lower < upper"):
+            sr.follow_curve(free, [0.7, 1.0], "a", lower, upper, locked=["b"])
+    with pytest.raises(ArgumentError, match="real numbers are needed, got .*'low'"):
+        sr.follow_curve(free, [0.7, 1.0], "a", "low", 1.0, locked=["b"])
+    curve = sr.follow_curve(limited, [0.5, 9.0], "a", locked=["b"])  # on a limit, and b has none
+    assert curve.range_of("a") == pytest.approx((0.5, 2.0), abs=1e-12)
+    assert sr.follow_curve(limited, [0.0, 1.0], "a", -1.0, 1.0, locked=["b"]).range_of("a") == pytest.approx(
+        (-1.0, 1.0), abs=1e-12
+    )
+
+
+def test_a_path_of_one_configuration_has_no_length():
+    """At a dead centre of the driver that is the end of its range."""
+    system = four_bar(*LENGTHS)
+    whole = sr.follow_curve(system, assembled(LENGTHS, 0.5, 1.0), "follower")
+    upper = next(point for point in whole.turning_points if point.limit == "upper")
+    path = sr.coupler_curve(system, upper.q, "follower", "coupler", lower=upper.value + 1e-11)
+    assert len(path.points) == 1
+    assert path.length == 0.0
+    assert path.double_points == path.cusps == ()
 
 
 def test_hinges_in_space_hand_on_couples(example):

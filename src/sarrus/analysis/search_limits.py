@@ -11,6 +11,7 @@ from sarrus.analysis.inverse_kinematics import coordinate_limits
 from sarrus.analysis.targets import scalar_coordinates
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError, check_known
+from sarrus.base.numbers import real_array
 from sarrus.dynamics.system import System
 
 # Limits are met to this [rad, κ].
@@ -32,13 +33,23 @@ class SearchLimits:
         places = scalar_coordinates(system)
         for name, pair in (limits or {}).items():
             check_known("scalar coordinate", name, places, "limits")
-            if len(pair) != 2 or not pair[0] < pair[1]:
+            values = real_array(pair)
+            if values.shape != (2,) or not values[0] < values[1]:
                 raise ArgumentError(
                     f"limits of {name!r} must be (lower, upper) with lower < upper, got {pair!r}",
                     element=name,
                 )
-            lower[places[name][0]], upper[places[name][0]] = pair
+            lower[places[name][0]], upper[places[name][0]] = values
         return cls(system, lower, upper)
+
+    @classmethod
+    def of_one(cls, system: System, name: str, lower: float | None, upper: float | None) -> SearchLimits:
+        """Return limits of one scalar coordinate alone, by default those of its joint."""
+        k = scalar_coordinates(system)[name][0]
+        own = [float(side[k]) for side in coordinate_limits(system)]
+        pair = (own[0] if lower is None else lower, own[1] if upper is None else upper)
+        given, others = cls.of(system, {name: pair}), np.arange(system.nq) != k
+        return cls(system, np.where(others, -np.inf, given.lower), np.where(others, np.inf, given.upper))
 
     def contain(self, q: Array) -> bool:
         """Tell whether q is within them, but for rounding."""
