@@ -151,7 +151,10 @@ def test_bad_friction_is_an_error(given, message: str) -> None:
 @pytest.mark.parametrize("how", ["spline", "function"])
 def test_a_stop_with_preload_does_nothing_where_it_is_slack(how: str) -> None:
     """It is met with its preload, and gives back what it takes."""
-    laws = {"spline": Spline.through([0, 0.05, 0.1], [50.0, 300, 1000]), "function": lambda x: 50.0 + 5000.0 * x}
+    laws = {
+        "spline": Spline.through([0, 0.05, 0.1], [50.0, 300, 1000]),
+        "function": lambda x: 50.0 + 5000.0 * x,
+    }
     mechanism = sr.Mechanism("buffer", gravity=(0, 0, 0))
     mechanism.add_body("wagon", 2.0, inertia=(1, 1, 1))
     mechanism.add_joint("rail", "prismatic", "world", "wagon", axis=(1, 0, 0))
