@@ -293,6 +293,15 @@ def test_curves_of_presses_are_closed_in_any_unit(factor, seed):
             assert angle.least == pytest.approx(np.arccos((offset + crank) / rod), abs=1e-9)
 
 
+@pytest.mark.parametrize("factor", [1.0, 1e3, 1e4])
+def test_a_press_has_two_circuits_in_any_unit(factor):
+    """With nothing driven its assemblies are two curves, the slide on either side of the crank."""
+    lengths, _ = random_press(0)
+    found = sr.assembly_modes(sr.System(scaled(press(*lengths), factor)))
+    assert sorted(np.sign(found.q[:, 0])) == [-1.0, 1.0]
+    assert found.dof == 1
+
+
 def test_a_start_beside_a_dead_centre_in_millimetres():
     crank, rod, offset = 467.3278131357786, 5282.365054708715, 746.9157623512208
     curve = sr.follow_curve(
