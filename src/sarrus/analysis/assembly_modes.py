@@ -36,10 +36,10 @@ from sarrus.linalg.ranked import ranked
 
 # Starts without a new mode after which the search ends, and starts at most.
 _PATIENCE, _MOST = 40, 400
-# Distance below which two answers are one, and step of the walks that join them [rad, m].
+# Distance below which two answers are one, and step of the walks that join them [rad, κ].
 _SAME, _WALK = 1e-4, 0.2
 # An isolated configuration is a double zero: a descent takes some twenty steps for the last digits of one, and the
-# residual goes with the square of the distance. This near to one that is known [rad, m], with a residual below that,
+# residual goes with the square of the distance. This near to one that is known [rad, κ], with a residual below that,
 # it has no other to go to. Farther away than the last number, no two answers are one.
 _NEAR, _CONVERGED, _FAR = 1e-3, 1e-4, 0.1
 # Steps at most along a family of assemblies, each way.
@@ -275,8 +275,10 @@ class _Search:
         return [one for one in found if not (one.isolated and next(gaps, 0.0) > _FAR)]
 
     def distances(self, others: Array, q: Array) -> Array:
-        """Return the largest difference of a coordinate, full turns and signs of quaternions aside (n,)."""
-        gaps = chords(others, np.broadcast_to(q, others.shape), self.system, self.turns)
+        """Return the largest difference of a coordinate [rad, κ], full turns and signs of quaternions aside (n,)."""
+        gaps = self.system.characteristic.coordinates * chords(
+            others, np.broadcast_to(q, others.shape), self.system, self.turns
+        )
         return np.asarray(np.abs(gaps).max(axis=1, initial=0.0))
 
     def matrix(self, q: Array) -> Array:

@@ -44,9 +44,9 @@ class Follower:
     """Moves a mechanism over its closed configurations by one coordinate at a time.
 
     The others follow with the smallest velocity (Euclidean, radians and characteristic lengths κ alike) that the
-    constraints allow, nonholonomic ones included. Steps go along the tangent and are closed across it, so that dead points are met
-    without being jumped over; where a step bends too much or the loops do not close it is halved. At singular
-    configurations the motion goes on along the tangent that it came on, and from a singular start along the branch
+    constraints allow, nonholonomic ones included. Steps go along the tangent and are closed across it, so that dead
+    points are met without being jumped over; where a step bends too much or the loops do not close it is halved. At
+    singular configurations the motion goes on along the tangent that it came on, and from a singular start along the branch
     that moves the coordinate most; the assembly mode never changes. Redundant rows are ordinary input.
 
     Parameters
@@ -100,7 +100,7 @@ class Follower:
     def _walk(
         self, q: Array, k: int, j: int, value: float, before: Array | None, allowed: float, cut: float
     ) -> tuple[Array, Array | None, bool]:
-        """Return where q[k] = value or as near as it comes, the last tangent x̂ = scale · x, and whether it got there."""
+        """Return where q[k] is nearest to the value, the last tangent x̂ = scale · x, and whether it is there."""
         length, tangent, rank = STEP, before, 0
         for _ in range(_MOST):
             gap = float(self.scale[j] * (value - q[k]))

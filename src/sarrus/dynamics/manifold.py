@@ -208,7 +208,8 @@ def walk(
     The tangent is the previous one projected on the kernel of A, which carries it through singular
     configurations. Steps are halved where the path bends by more than 0.2 rad or the loops do not close; it
     ends where that does not help. ``hold`` (nv × m, orthonormal): directions in which q must not move.
-    ``scale`` (nv,): lengths, bends and tangents of length one are those of scale · x, by default of x.
+    ``scale`` (nv,): lengths, bends, tangents of length one and what is across them are those of scale · x, by default
+    of x.
     """
     held = np.zeros((system.nv, 0)) if hold is None else hold
     factors = np.ones(system.nv) if scale is None else scale
