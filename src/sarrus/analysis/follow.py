@@ -46,8 +46,8 @@ class Follower:
     The others follow with the smallest velocity (Euclidean, radians and characteristic lengths κ alike) that the
     constraints allow, nonholonomic ones included. Steps go along the tangent and are closed across it, so that dead
     points are met without being jumped over; where a step bends too much or the loops do not close it is halved. At
-    singular configurations the motion goes on along the tangent that it came on, and from a singular start along the branch
-    that moves the coordinate most; the assembly mode never changes. Redundant rows are ordinary input.
+    singular configurations the motion goes on along the tangent that it came on, and from a singular start along the
+    branch that moves the coordinate most; the assembly mode never changes. Redundant rows are ordinary input.
 
     Parameters
     ----------
