@@ -12,6 +12,8 @@ from conftest import load_example as example
 from sarrus.analysis.follow import Follower
 from sarrus.base.errors import ArgumentError
 from sarrus.dynamics.measures import open_by
+from scaled import scaled
+from test_linkages import press, random_press
 
 MODELS = Path(__file__).resolve().parent.parent / "models"
 
@@ -143,3 +145,23 @@ def test_bad_input_is_named(five_bar: tuple[sr.System, np.ndarray]) -> None:
         Follower(system).drag(q + 0.1, "left", 1.0)
     with pytest.raises(ArgumentError, match="locked"):
         Follower(system, ["elbow"])
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("factor", [1.0, 1e3, 1e4])  # metres, millimetres, tenths of them
+def test_presses_are_moved_alike_in_any_unit(factor: float, seed: int) -> None:
+    """The crank goes round past the dead centres, and the slide to both of them: rod and crank in line."""
+    (crank, rod, offset), start = random_press(seed)
+    system = sr.System(scaled(press(crank, rod, offset), factor))
+    start = start * [factor, 1.0, 1.0]
+    turn = start[2] + 7.0
+    found = Follower(system).drag(start, "crank", turn)
+    assert found.reached
+    lift = np.arcsin((offset - crank * np.sin(turn)) / rod)
+    assert found.q[:2] == pytest.approx(
+        [factor * (crank * np.cos(turn) + rod * np.cos(lift)), lift], rel=1e-11
+    )
+    for sign in (-1.0, 1.0):
+        end = Follower(system).drag(start, "slide", sign * 3.0 * factor * rod)
+        assert not end.reached
+        assert end.value == pytest.approx(factor * np.sqrt((rod + sign * crank) ** 2 - offset**2), rel=1e-11)

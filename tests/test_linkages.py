@@ -109,7 +109,7 @@ def test_a_point_on_the_moving_centrode_has_a_cusp():
     ways = np.exp(1j * q[0]), np.exp(1j * q[2])
     s, _ = np.linalg.solve([[ways[0].real, -ways[1].real], [ways[0].imag, -ways[1].imag]], [LENGTHS[0], 0.0])
     local = (s * ways[0] - LENGTHS[1] * ways[0]) * np.exp(-1j * (q[0] + q[1]))
-    start = sr.follow_curve(system, q, "driver", 0.2, 1.0).q[-1]
+    start = sr.follow_curve(system, q, "driver", 0.2, 1.3).q[-1]
     curve = sr.coupler_curve(system, start, "driver", "coupler", (local.real, 0.0, local.imag))
     (cusp,) = curve.cusps
     assert np.abs(cusp.q - q).max() < 1e-9 or abs(np.mod(cusp.q[0] - q[0] + 1, 2 * np.pi) - 1) < 1e-9
@@ -243,6 +243,75 @@ def test_millimetres_and_metres_agree():
         assert np.abs(system_point(metres, double.q2, one.point, "rod") - double.point).max() < 1e-11
 
 
+def press(crank: float, rod: float, offset: float) -> sr.System:
+    """Return a slider-crank whose rod hangs on the slide, the crank's pin being a hinge in space."""
+    mechanism = sr.Mechanism("press")
+    for name in ("piston", "rod", "crank"):
+        mechanism.add_body(name, 1.0, com=(0.01, 0, 0), inertia=(0.01, 0.01, 0.01))
+    mechanism.add_joint("slide", "prismatic", "world", "piston", axis=(1, 0, 0), parent_pose=(0, 0, offset))
+    mechanism.add_joint("rod", "revolute", "piston", "rod", axis=(0, -1, 0))
+    mechanism.add_joint("crank", "revolute", "world", "crank", axis=(0, -1, 0))
+    mechanism.add_closure(
+        "pin", "revolute", "rod", "crank", axis=(0, -1, 0), pose1=(-rod, 0, 0), pose2=(crank, 0, 0)
+    )
+    return sr.System(mechanism)
+
+
+def press_start(crank: float, rod: float, offset: float, angle: float) -> Array:
+    _, lift, slide = slider_start(crank, rod, offset, angle)
+    return np.array([slide, lift + angle, angle])
+
+
+def random_press(seed: int) -> tuple[Array, Array]:
+    """Return (crank, rod, offset) of a press whose crank goes round, and a start."""
+    rng = np.random.default_rng(seed)
+    crank = rng.uniform(0.05, 0.5)
+    rod = crank * rng.uniform(1.3, 12.0)
+    offset = (rod - crank) * rng.uniform(0.0, 0.9)
+    return np.array([crank, rod, offset]), press_start(crank, rod, offset, rng.uniform(0.0, 2 * np.pi))
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("factor", [1.0, 1e3, 1e4])  # metres, millimetres, tenths of them
+def test_curves_of_presses_are_closed_in_any_unit(factor, seed):
+    """At the dead centres of the slide, too; angles by the law of cosines, and rod and crank in line."""
+    (crank, rod, offset), start = random_press(seed)
+    system = sr.System(scaled(press(crank, rod, offset), factor))
+    expected = [np.sqrt((rod + sign * crank) ** 2 - offset**2) for sign in (-1.0, 1.0)]
+    for driven, output, through in (("crank", "slide", "rod"), ("slide", "crank", "pin")):
+        curve = sr.follow_curve(system, start * [factor, 1.0, 1.0], driven)
+        misses = [np.abs(system.constraint_residual(q)).max() for q in curve.q]
+        assert max(misses) < 1e-12 * factor * (crank + rod)
+        assert curve.turns_of("crank") == 1
+        found = sorted(point.value / factor for point in curve.turning_points_of("slide"))
+        assert found == pytest.approx(expected, abs=1e-12)
+        angle = sr.transmission_angle(system, curve, driven, output, through)
+        lift = np.arcsin((offset - crank * np.sin(curve.q[:, 2])) / rod)
+        closed_form = np.cos(lift) if driven == "crank" else np.abs(np.sin(curve.q[:, 2] - lift))
+        assert np.abs(np.sin(angle.angle) - closed_form).max() < 1e-9
+        if driven == "crank":
+            assert angle.least == pytest.approx(np.arccos((offset + crank) / rod), abs=1e-9)
+
+
+@pytest.mark.parametrize("factor", [1.0, 1e3, 1e4])
+def test_a_press_has_two_circuits_in_any_unit(factor):
+    """With nothing driven its assemblies are two curves, the slide on either side of the crank."""
+    lengths, _ = random_press(0)
+    found = sr.assembly_modes(sr.System(scaled(press(*lengths), factor)))
+    assert sorted(np.sign(found.q[:, 0])) == [-1.0, 1.0]
+    assert found.dof == 1
+
+
+def test_a_start_beside_a_dead_centre_in_millimetres():
+    crank, rod, offset = 467.3278131357786, 5282.365054708715, 746.9157623512208
+    curve = sr.follow_curve(
+        press(crank, rod, offset), press_start(crank, rod, offset, 3.267111563928535), "slide"
+    )
+    expected = [np.sqrt((rod + sign * crank) ** 2 - offset**2) for sign in (-1.0, 1.0)]
+    assert curve.closed
+    assert sorted(point.value for point in curve.turning_points) == pytest.approx(expected, rel=1e-12)
+
+
 def test_errors_name_what_is_wrong():
     system, q = four_bar(*LENGTHS), assembled(LENGTHS, 0.5, 1.0)
     with pytest.raises(ArgumentError, match="unknown body 'couplr'"):
@@ -251,6 +320,47 @@ def test_errors_name_what_is_wrong():
         sr.coupler_curve(system, q, "drive", "coupler")
     with pytest.raises(ArgumentError, match="point must be three finite numbers"):
         sr.coupler_curve(system, q, "driver", "coupler", (1.0, 2.0))
+
+
+def two_links(limits: tuple[float, float] | None) -> sr.System:
+    mechanism = sr.Mechanism("arm")
+    for name, parent, x, own in (("a", "world", 0.0, limits), ("b", "a", 1.0, None)):
+        mechanism.add_body(name, 1.0, com=(0.5, 0, 0), inertia=(0.1, 0.1, 0.1))
+        mechanism.add_joint(name, "revolute", parent, name, axis=Y, parent_pose=(x, 0, 0), limits=own)
+    return sr.System(mechanism)
+
+
+def test_a_start_outside_of_the_range_is_refused():
+    """Of the joint, or a given one in its place; what is no range is refused, too."""
+    limited, free = two_links((0.5, 2.0)), two_links(None)
+    with pytest.raises(ArgumentError, match=r"arm: 'a' starts at 0, outside of its limits 0\.5 to 2") as seen:
+        sr.follow_curve(limited, [0.0, 1.0], "a", locked=["b"])
+    assert seen.value.element == "a"
+    with pytest.raises(ArgumentError, match=r"'a' starts at 0, outside of its limits 0\.5 to 2"):
+        sr.coupler_curve(limited, [0.0, 1.0], "a", "b", locked=["b"])
+    with pytest.raises(ArgumentError, match=r"'a' starts at 3, outside of its limits -inf to 2\.5"):
+        sr.follow_curve(free, [3.0, 1.0], "a", upper=2.5, locked=["b"])
+    for lower, upper in ((1.0, 0.5), (np.nan, 1.0), (0.5, np.nan), (1.0, 1.0)):
+        with pytest.raises(ArgumentError, match=r"limits of 'a' must be \(lower, upper\) with lower < upper"):
+            sr.follow_curve(free, [0.7, 1.0], "a", lower, upper, locked=["b"])
+    with pytest.raises(ArgumentError, match=r"real numbers are needed, got .*'low'"):
+        sr.follow_curve(free, [0.7, 1.0], "a", "low", 1.0, locked=["b"])
+    curve = sr.follow_curve(limited, [0.5, 9.0], "a", locked=["b"])  # on a limit, and b has none
+    assert curve.range_of("a") == pytest.approx((0.5, 2.0), abs=1e-12)
+    assert sr.follow_curve(limited, [0.0, 1.0], "a", -1.0, 1.0, locked=["b"]).range_of("a") == pytest.approx(
+        (-1.0, 1.0), abs=1e-12
+    )
+
+
+def test_a_path_of_one_configuration_has_no_length():
+    """At a dead centre of the driver that is the end of its range."""
+    system = four_bar(*LENGTHS)
+    whole = sr.follow_curve(system, assembled(LENGTHS, 0.5, 1.0), "follower")
+    upper = next(point for point in whole.turning_points if point.limit == "upper")
+    path = sr.coupler_curve(system, upper.q, "follower", "coupler", lower=upper.value + 1e-11)
+    assert len(path.points) == 1
+    assert path.length == 0.0
+    assert path.double_points == path.cusps == ()
 
 
 def test_hinges_in_space_hand_on_couples(example):

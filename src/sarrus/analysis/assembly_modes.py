@@ -36,10 +36,10 @@ from sarrus.linalg.ranked import ranked
 
 # Starts without a new mode after which the search ends, and starts at most.
 _PATIENCE, _MOST = 40, 400
-# Distance below which two answers are one, and step of the walks that join them [rad, m].
+# Distance below which two answers are one, and step of the walks that join them [rad, κ].
 _SAME, _WALK = 1e-4, 0.2
 # An isolated configuration is a double zero: a descent takes some twenty steps for the last digits of one, and the
-# residual goes with the square of the distance. This near to one that is known [rad, m], with a residual below that,
+# residual goes with the square of the distance. This near to one that is known [rad, κ], with a residual below that,
 # it has no other to go to. Farther away than the last number, no two answers are one.
 _NEAR, _CONVERGED, _FAR = 1e-3, 1e-4, 0.1
 # Steps at most along a family of assemblies, each way.
@@ -219,6 +219,7 @@ class _Search:
         )
         self.turns = turning(system)
         self.lower, self.upper = coordinate_limits(system)
+        self.scale = system.characteristic.columns
         self.size = _size(system)
         self.cut = rank_cut(system, self.anywhere(np.random.default_rng(0)), t, 1.0)
 
@@ -274,8 +275,10 @@ class _Search:
         return [one for one in found if not (one.isolated and next(gaps, 0.0) > _FAR)]
 
     def distances(self, others: Array, q: Array) -> Array:
-        """Return the largest difference of a coordinate, full turns and signs of quaternions aside (n,)."""
-        gaps = chords(others, np.broadcast_to(q, others.shape), self.system, self.turns)
+        """Return the largest difference of a coordinate [rad, κ], full turns and signs of quaternions aside (n,)."""
+        gaps = self.system.characteristic.coordinates * chords(
+            others, np.broadcast_to(q, others.shape), self.system, self.turns
+        )
         return np.asarray(np.abs(gaps).max(axis=1, initial=0.0))
 
     def matrix(self, q: Array) -> Array:
@@ -308,10 +311,10 @@ class _Search:
         hold = np.eye(system.nv)[:, self.free == 0.0]
         path = [q]
         for way in (kernel[:, 0], -kernel[:, 0]):
-            steps = walk(system, q, way, t=self.t, step=STEP, cut=self.cut, hold=hold)
+            steps = walk(system, q, way, t=self.t, step=STEP, cut=self.cut, hold=hold, scale=self.scale)
             for k, (p, tangent) in enumerate(islice(steps, _CURVE)):
                 path.append(p)
-                if k > 4 and came_back(system, q, way, p, tangent, self.turns):
+                if k > 4 and came_back(system, q, way, p, tangent, self.turns, self.scale):
                     return np.array([*path, q])
             path.reverse()
         return np.array(path)
@@ -326,18 +329,19 @@ class _Search:
             return bool(np.abs(self.places(p) - self.places(q)).max() < _SAME)
         if _passes(known.family, q, self.system, self.turns):
             return True
-        gap = difference(self.system, p, q, self.turns)
+        gap = self.scale * difference(self.system, p, q, self.turns)
         left = float(np.linalg.norm(gap))
         if known.isolated:
             return left < _SAME
         while left > _SAME:
-            kernel = self.kernel(p)
+            kernel, _ = np.linalg.qr(self.scale[:, None] * self.kernel(p))
             x = kernel @ (kernel.T @ gap)
             size = float(np.linalg.norm(x))
             if size < 0.01 * left:
                 return False
-            p = solve_rows(self.rows, self.system.move(p, x * min(1.0, _WALK / size)), self.free)
-            gap = difference(self.system, p, q, self.turns)
+            step = x * min(1.0, _WALK / size) / self.scale
+            p = solve_rows(self.rows, self.system.move(p, step), self.free)
+            gap = self.scale * difference(self.system, p, q, self.turns)
             before, left = left, float(np.linalg.norm(gap))
             if left > before - 1e-3 * min(_WALK, before):
                 return False
@@ -361,8 +365,9 @@ def _size(system: System) -> float:
 
 def _passes(curve: Array, q: Array, system: System, turns: np.ndarray) -> bool:
     """Tell whether a configuration lies on a curve of them, on a step or between two."""
-    along = chords(curve[:-1], curve[1:], system, turns)
-    aside = chords(curve[:-1], np.broadcast_to(q, curve[1:].shape), system, turns)
+    scale = system.characteristic.coordinates
+    along = scale * chords(curve[:-1], curve[1:], system, turns)
+    aside = scale * chords(curve[:-1], np.broadcast_to(q, curve[1:].shape), system, turns)
     length = np.maximum(np.sum(along**2, axis=1), 1e-300)
     share = np.clip(np.sum(along * aside, axis=1) / length, 0.0, 1.0)
     beside = np.linalg.norm(aside - share[:, None] * along, axis=1)

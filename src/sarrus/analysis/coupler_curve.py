@@ -159,9 +159,8 @@ def _normal(points: Array) -> Array | None:
 def _length(curve: Curve, points: Array, rates: Array) -> float:
     """Return the length of the path: of the cubics through points and rates between stations."""
     scale = curve.trace.scale
-    steps = np.array(
-        [scale * curve.trace.chord(p, q) for p, q in zip(curve.q, curve.q[1:])]
-    )  # characteristic units
+    chords = [scale * curve.trace.chord(p, q) for p, q in zip(curve.q, curve.q[1:])]
+    steps = np.array(chords).reshape(len(chords), len(scale))  # characteristic units
     size = np.sqrt((steps**2).sum(axis=1))[:, None, None]
     start, end = points[:-1, None], points[1:, None]
     s = _PLACES[:, None] + 0.5

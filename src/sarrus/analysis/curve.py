@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sarrus.analysis.curve_trace import Trace
-from sarrus.analysis.inverse_kinematics import coordinate_limits
+from sarrus.analysis.search_limits import SearchLimits
 from sarrus.analysis.targets import scalar_coordinates
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import check_is, check_known
@@ -143,7 +143,8 @@ def follow_curve(
     Parameters
     ----------
     q : (nq,) start; loops open by up to 1e-5 are closed, by more are an `ArgumentError`.
-    driven : scalar coordinate. lower, upper : its range [m, rad]; by default the limits of its joint, or none.
+    driven : scalar coordinate. lower, upper : its range [m, rad]; by default the limits of its joint, or none; a start
+        outside of it is an `ArgumentError`.
     locked : joints or coordinates that rest, so that one motion is left besides internal ones. More or none are an
         `ArgumentError` that says how many.
 
@@ -154,9 +155,12 @@ def follow_curve(
     check_is("follow_curve", system, System)
     places = scalar_coordinates(system)
     check_known("scalar coordinate", driven, places, "driven")
-    trace = Trace(system, closed_start(system, real_array(q), t), driven, locked, t)
-    limits = [float(side[trace.coordinate]) for side in coordinate_limits(system)]
-    bounds = (limits[0] if lower is None else lower, limits[1] if upper is None else upper)
+    given = real_array(q)
+    start = closed_start(system, given, t)
+    within = SearchLimits.of_one(system, driven, lower, upper)
+    within.require(given)
+    trace = Trace(system, start, driven, locked, t)
+    bounds = (float(within.lower[trace.coordinate]), float(within.upper[trace.coordinate]))
     ahead, ways, closed = trace.follow(trace.tangent, bounds)
     behind: list[Array] = []
     back: list[Array] = []

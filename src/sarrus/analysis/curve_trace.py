@@ -118,16 +118,21 @@ class Trace:
         return difference(self.system, start, end, None if whole else self.turns)
 
     def place(self, last: Array, way: Array, length: float) -> Array:
-        """Return the configuration whose part along ``way`` is ``length`` beyond ``last``."""
-        unit = way / np.linalg.norm(way)
-        across = np.column_stack([self.hold, unit])
-        return close(self.system, self.system.move(last, length * unit), self.t, across)
+        """Return the configuration whose part along ``way`` is ``length`` beyond ``last`` [rad, κ]."""
+        step = way * (length / np.linalg.norm(self.scale * way))
+        level = self.scale**2 * way
+        across = np.column_stack([self.hold, level / np.linalg.norm(level)])
+        return close(self.system, self.system.move(last, step), self.t, across)
+
+    def along(self, way: Array, x: Array) -> float:
+        """Return the part along ``way`` of a velocity or chord x (nv,) [rad, κ]."""
+        return float((self.scale * way) @ (self.scale * x) / np.linalg.norm(self.scale * way))
 
     def between(self, last: Array, way: Array, q: Array, missing: Callable[[Array], float]) -> Array:
         """Return where a function of configurations, of opposite signs at the ends, vanishes between two stations."""
-        unit = way / np.linalg.norm(way)
-        reach = float(unit @ difference(self.system, last, q))
-        found = brentq(lambda length: missing(self.place(last, way, length)), 0.0, reach, xtol=1e-15 * reach)
+        reach = self.along(way, self.chord(last, q))
+        xtol = 1e-15 * abs(reach)
+        found = brentq(lambda length: missing(self.place(last, way, length)), 0.0, reach, xtol=xtol)
         return self.place(last, way, float(found))
 
     def turning_points(self, q: Array, ways: Array, velocity: int, closed: bool) -> list[tuple[Array, float]]:
@@ -147,14 +152,9 @@ class Trace:
                 found.append((self._turn(q[i], ways[i], q[j], velocity), float(np.sign(rates[i]))))
         i, j = signed[-1], signed[0]
         if closed and rates[i] * rates[j] < 0.0:
-            end = q[-1] if j == 0 else self.place(q[-1], ways[-1], _length(ways[j], STEP))
+            end = q[-1] if j == 0 else self.place(q[-1], ways[-1], STEP)
             found.append((self._turn(q[i], ways[i], end, velocity), float(np.sign(rates[i]))))
         return found
 
     def _turn(self, last: Array, way: Array, q: Array, velocity: int) -> Array:
         return self.between(last, way, q, lambda p: float(self.ahead(p, way)[velocity]))
-
-
-def _length(way: Array, step: float) -> float:
-    """Return the Euclidean length of a step of this characteristic length along a unit tangent."""
-    return step * float(np.linalg.norm(way))

@@ -47,19 +47,17 @@ class _Path:
         self.curve, self.body, self.place = curve, body, place
 
     def at(self, k: int, length: float) -> tuple[Array, Array, Array]:
-        """Return configuration, point and its rate, ``length`` beyond station k (Euclidean along its tangent)."""
+        """Return configuration, point and its rate, ``length`` beyond station k along its tangent [rad, κ]."""
         trace, way = self.curve.trace, self.curve.tangents[k]
         q = trace.place(self.curve.q[k], way, length) if length else self.curve.q[k]
         tangent = trace.ahead(q, way)
         found = self.curve.system.jacobian(self.body, q, t=self.curve.t, point=self.place)
-        unit = way / np.linalg.norm(way)
-        return q, found.position, found.linear @ tangent / float(unit @ tangent)
+        return q, found.position, found.linear @ tangent / trace.along(way, tangent)
 
     def step(self, k: int) -> float:
         """Return the length from station k to the next one along its tangent."""
-        way = self.curve.tangents[k]
-        chord = self.curve.trace.chord(self.curve.q[k], self.curve.q[k + 1])
-        return float(way @ chord / np.linalg.norm(way))
+        trace, q = self.curve.trace, self.curve.q
+        return trace.along(self.curve.tangents[k], trace.chord(q[k], q[k + 1]))
 
 
 def double_points_of(
@@ -144,7 +142,7 @@ def cusps_of(curve: Curve, body: str, place: Array, points: Array, rates: Array)
 
         reach = path.step(k)
         if along(0.0) * along(reach) < 0.0:
-            places.append((k, float(brentq(along, 0.0, reach, xtol=1e-15 * reach))))
+            places.append((k, float(brentq(along, 0.0, reach, xtol=1e-15 * abs(reach)))))
     found = []
     for k, length in places:
         q, point, rate = path.at(int(k), length)
@@ -155,15 +153,13 @@ def cusps_of(curve: Curve, body: str, place: Array, points: Array, rates: Array)
 
 def _opens(path: _Path, k: int, length: float) -> bool:
     """Tell whether the path goes back beside the way it came, rather than on it."""
-    way = path.curve.tangents[k]
-    h = STEP * float(np.linalg.norm(way))
-    tip, there = path.at(k, length)[1], path.at(k, length + h)[1]
+    tip, there = path.at(k, length)[1], path.at(k, length + STEP)[1]
     ray = there - tip
-    ends = [float((path.at(k, length - x)[1] - there) @ ray) for x in (0.0, 2.0 * h)]
+    ends = [float((path.at(k, length - x)[1] - there) @ ray) for x in (0.0, 2.0 * STEP)]
     if ends[0] * ends[1] >= 0.0:
         return False
     x = float(
-        brentq(lambda x: float((path.at(k, length - x)[1] - there) @ ray), 0.0, 2.0 * h, xtol=1e-12 * h)
+        brentq(lambda x: float((path.at(k, length - x)[1] - there) @ ray), 0.0, 2.0 * STEP, xtol=1e-12 * STEP)
     )
     gap = np.linalg.norm(path.at(k, length - x)[1] - there)
     return bool(gap > 1e-6 * np.linalg.norm(ray))

@@ -24,7 +24,7 @@ _ASIDE, _STRAIGHT = 0.3, 0.95
 _SHORTEST, _MOST = 1e-6, 4000
 # The loops may stay open by this, or by this multiple of what the data leave open at the start.
 _OPEN, _DATA = 1e-11, 3.0
-# Coordinates nearer to their target than this are there [rad, m]; tangents with a smaller share do not move them.
+# Coordinates nearer to their target than this are there [rad, κ]; tangents with a smaller share do not move them.
 _THERE, _DEAD = 1e-12, 1e-9
 
 
@@ -43,11 +43,11 @@ class Following:
 class Follower:
     """Moves a mechanism over its closed configurations by one coordinate at a time.
 
-    The others follow with the smallest velocity (Euclidean, metres and radians alike) that the constraints allow,
-    nonholonomic ones included. Steps go along the tangent and are closed across it, so that dead points are met
-    without being jumped over; where a step bends too much or the loops do not close it is halved. At singular
-    configurations the motion goes on along the tangent that it came on, and from a singular start along the branch
-    that moves the coordinate most; the assembly mode never changes. Redundant rows are ordinary input.
+    The others follow with the smallest velocity (Euclidean, radians and characteristic lengths κ alike) that the
+    constraints allow, nonholonomic ones included. Steps go along the tangent and are closed across it, so that dead
+    points are met without being jumped over; where a step bends too much or the loops do not close it is halved. At
+    singular configurations the motion goes on along the tangent that it came on, and from a singular start along the
+    branch that moves the coordinate most; the assembly mode never changes. Redundant rows are ordinary input.
 
     Parameters
     ----------
@@ -58,6 +58,7 @@ class Follower:
     def __init__(self, system: System, locked: Sequence[str] = (), t: float = 0.0) -> None:
         self.system, self.t = system, t
         self.indices = scalar_coordinates(system)
+        self.scale = system.characteristic.columns
         free = free_velocities(system, locked)
         self.held = np.eye(system.nv)[:, free == 0.0]
         self._tangent: Array | None = None
@@ -76,7 +77,7 @@ class Follower:
         q = closed_start(self.system, real_array(q), self.t)
         before = self._tangent if self._place is not None and np.allclose(q, self._place, atol=1e-9) else None
         allowed = max(_OPEN, _DATA * open_by(self.system, q, self.t))
-        cut = rank_cut(self.system, q, self.t, 1e-300)
+        cut = rank_cut(self.system, q, self.t, 1e-300, even=True)
         q, tangent, reached = self._walk(q, k, j, float(value), before, allowed, cut)
         self._place, self._tangent = q, tangent
         return Following(read_only(q.copy()), float(q[k]), reached)
@@ -99,9 +100,10 @@ class Follower:
     def _walk(
         self, q: Array, k: int, j: int, value: float, before: Array | None, allowed: float, cut: float
     ) -> tuple[Array, Array | None, bool]:
+        """Return where q[k] is nearest to the value, the last tangent x̂ = scale · x, and whether it is there."""
         length, tangent, rank = STEP, before, 0
         for _ in range(_MOST):
-            gap = value - q[k]
+            gap = float(self.scale[j] * (value - q[k]))
             if abs(gap) <= _THERE:
                 return q, tangent, True
             side = float(np.sign(gap))
@@ -120,15 +122,14 @@ class Follower:
                     return q, way, False
             q, tangent, length = p, way, min(STEP, 2 * length)
             if last:
-                q[k] = value if abs(q[k] - value) < _THERE else q[k]
+                q[k] = value if self.scale[j] * abs(q[k] - value) < _THERE else q[k]
         return q, tangent, False
 
     def _way(
         self, q: Array, j: int, side: float, before: Array | None, rank: int, cut: float
     ) -> tuple[Array | None, int]:
-        """Return the unit tangent that moves v_j to a side, and the rank; None where there is none."""
-        rows = np.vstack([finite_jacobian(self.system, q, self.t), self.held.T])
-        parts = ranked(rows, cut)
+        """Return the unit tangent x̂ that moves v_j to a side, and the rank; None where there is none."""
+        parts = ranked(self._rows(q), cut)
         kernel = parts.null
         if kernel.shape[1] == 0:
             return None, parts.rank
@@ -151,19 +152,26 @@ class Follower:
         """Return the rank that A and the held velocities have beside q."""
         kick = np.random.default_rng(7).standard_normal(self.system.nv)
         kick -= self.held @ (self.held.T @ kick)
-        beside = close(
-            self.system, self.system.move(q, 0.01 * kick / np.linalg.norm(kick)), self.t, self.held
+        beside = self.system.move(q, 0.01 * kick / np.linalg.norm(kick) / self.scale)
+        return ranked(self._rows(close(self.system, beside, self.t, self.held)), cut).rank
+
+    def _rows(self, q: Array) -> Array:
+        """Return A in characteristic units and the held velocities below."""
+        return np.vstack(
+            [self.system.characteristic.even(finite_jacobian(self.system, q, self.t)), self.held.T]
         )
-        return ranked(np.vstack([finite_jacobian(self.system, beside, self.t), self.held.T]), cut).rank
 
     def _branch(self, q: Array, j: int) -> Array | None:
-        """Return the tangent, on the branches through a singular configuration, that moves v_j most."""
+        """Return the unit tangent x̂, on the branches through a singular configuration, that moves v_j most."""
         cut = rank_cut(self.system, q, self.t, 1e-300)
         branches, _ = find_branches(self.system, q, self.t, tangents(self.system, q, self.t, cut))
-        ways = [
-            difference(self.system, q, branch.q) if branch.cone else branch.tangents @ branch.tangents[j]
-            for branch in branches
-        ]
+        ways = []
+        for branch in branches:
+            if branch.cone:
+                ways.append(self.scale * difference(self.system, q, branch.q))
+            else:
+                basis, _ = np.linalg.qr(self.scale[:, None] * branch.tangents)
+                ways.append(basis @ basis[j])
         ways = [way / np.linalg.norm(way) for way in ways if np.linalg.norm(way) > _DEAD]
         return max(ways, key=lambda way: abs(way[j]), default=None)
 
@@ -172,9 +180,9 @@ class Follower:
     ) -> Array | None:
         """Return the closed configuration one step ahead, at ``gap`` along v_j if given; None where it is not near."""
         arc = length if gap is None else gap / way[j]
-        aim = self.system.move(q, arc * way)
-        across = way[:, None] if gap is None else np.eye(len(way))[:, [j]]
+        aim = self.system.move(q, arc * way / self.scale)
+        across = (self.scale * way)[:, None] if gap is None else np.eye(len(way))[:, [j]]
         across, _ = np.linalg.qr(np.column_stack([self.held, across]))
         p = close(self.system, aim, self.t, across)
-        aside = float(np.linalg.norm(difference(self.system, aim, p)))
+        aside = float(np.linalg.norm(self.scale * difference(self.system, aim, p)))
         return p if open_by(self.system, p, self.t) <= allowed and aside <= _ASIDE * abs(arc) else None

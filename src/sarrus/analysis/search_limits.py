@@ -42,6 +42,15 @@ class SearchLimits:
             lower[places[name][0]], upper[places[name][0]] = _checked(name, pair)
         return cls(system, lower, upper)
 
+    @classmethod
+    def of_one(cls, system: System, name: str, lower: float | None, upper: float | None) -> SearchLimits:
+        """Return limits of one scalar coordinate alone, by default those of its joint."""
+        k = scalar_coordinates(system)[name][0]
+        own = [float(side[k]) for side in coordinate_limits(system)]
+        pair = (own[0] if lower is None else lower, own[1] if upper is None else upper)
+        given, others = cls.of(system, {name: pair}), np.arange(system.nq) != k
+        return cls(system, np.where(others, -np.inf, given.lower), np.where(others, np.inf, given.upper))
+
     def contain(self, q: Array) -> bool:
         """Tell whether q is within them, but for rounding."""
         return bool(np.all(self._over(q) <= _MET))

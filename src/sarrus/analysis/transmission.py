@@ -180,8 +180,7 @@ def _least(statics: _Statics, curve: Curve, angle: Array) -> tuple[float, Array]
         if angle[k] > min(angle[before], angle[after]) or n < 2:
             continue
         way = curve.tangents[k]
-        unit = way / np.linalg.norm(way)
-        low, high = (float(unit @ trace.chord(curve.q[k], curve.q[j])) for j in (before, after))
+        low, high = (trace.along(way, trace.chord(curve.q[k], curve.q[j])) for j in (before, after))
         if curve.closed and k == 0:
             low = -high
         if curve.closed and k == n - 1:

@@ -221,15 +221,17 @@ def walk(
     The tangent is the previous one projected on the kernel of A, which carries it through singular
     configurations. Steps are halved where the path bends by more than 0.2 rad or the loops do not close; it
     ends where that does not help. ``hold`` (nv × m, orthonormal): directions in which q must not move.
-    ``scale`` (nv,): lengths, bends and tangents of length one are those of scale · x, by default of x.
+    ``scale`` (nv,): lengths, bends, tangents of length one and what is across them are those of scale · x, by default
+    of x.
     """
     held = np.zeros((system.nv, 0)) if hold is None else hold
     factors = np.ones(system.nv) if scale is None else scale
     tangent = direction / np.linalg.norm(factors * direction)
     length = step
     while length > _SHORTEST * step:
-        way = tangent / np.linalg.norm(tangent)
-        p = close(system, system.move(q, length * tangent), t, across=np.column_stack([held, way]))
+        level = factors**2 * tangent  # of the plane across the step, in the lengths of the walk
+        across = np.column_stack([held, level / np.linalg.norm(level)])
+        p = close(system, system.move(q, length * tangent), t, across=across)
         kernel = ranked(np.vstack([holonomic_jacobian(system, p, t), held.T]), cut).null
         if scale is not None:
             kernel, _ = np.linalg.qr(factors[:, None] * kernel)
