@@ -236,6 +236,8 @@ def held_pendulum(
     )
     if held_by == "weld":
         mechanism.add_closure("brake", "weld", "world", "a")
+    elif held_by == "drive":
+        mechanism.add_motion("drive", "a", lambda t: ca.if_else(t > 0.3, (t - 0.3) ** 4, 0.0))
     else:
         mechanism.add_coupling("brake", {"a": 1.0})
     return sr.System(mechanism)
@@ -272,6 +274,18 @@ def test_what_the_constraints_hold_fast_has_no_friction_and_no_stop(
         friction = 0.2 if speed >= 0.0 else -0.2
         assert_allclose(found.a, [0.0, (0.1 * G - friction) / 0.03], rtol=1e-10, atol=1e-10)
         assert_allclose(found.contacts.forces[:-1], 0.0)
+
+
+@pytest.mark.parametrize("length", [1.0, 1e3])
+def test_a_driven_joint_rubs_while_it_is_moved(length: float) -> None:
+    """It rises after it has dwelt: friction takes force times way, and nothing tells what it is at rest."""
+    system = held_pendulum(length, (0.1, 1, 0.3), "drive", friction=0.3 * length**2)
+    motion = run(system, [0.0, 0.0], [0.0, 1.0], 1.0)
+    work = 0.3 * 0.7**4 + 0.2 * np.abs(np.diff(motion.q[:, 1])).sum()
+    assert motion.contact_loss[-1] / length**2 == pytest.approx(work, rel=1e-8)
+    own = motion.contact_forces[:, 0] / length**2
+    assert_allclose(own[motion.t < 0.3], 0.0)
+    assert_allclose(own[motion.t > 0.31], -0.3)
 
 
 @pytest.mark.parametrize("length", [1.0, 1e3])

@@ -60,6 +60,8 @@ def phase_acceleration(table: Table, x: Floats, want: int) -> int:
     for i in range(m):
         row = int(work.which[i])
         found[row] = work.impulses[i]
+        if work.operator[i * (m + 1)] == 0.0 and work.given[i] != 0.0:
+            found[row] = _beyond(touching, row, int(work.owner[i]), work.given[i])
         for j in range(row + 1, row + touching.widths[row]):
             if work.drag[j] != 0.0:
                 found[j] = work.drag[j] * work.impulses[i]
@@ -158,6 +160,18 @@ def _hold(touching, work):
 
 
 @internal
+def _beyond(touching, row, k, given):
+    """Return the friction of a row that sticks, but is moved by the constraints: twice what there is ends the phase."""
+    if k < 0:
+        most = touching.limits[row - touching.contact_rows - touching.stops]
+    elif row > touching.first_rows[k]:
+        most = touching.static[k] * touching.forces[touching.first_rows[k]]
+    else:
+        return 0.0
+    return -2.0 * most if given > 0.0 else 2.0 * most
+
+
+@internal
 def _rubs(touching):
     """Tell whether there is dry friction that slides."""
     rubs = False
@@ -247,7 +261,7 @@ def _hurry(table, work):
 
 @internal
 def _free_response(table, work, row):
-    """Return about what a row's response is without constraints, and its length in radians and characteristic lengths."""
+    """Return about what a row's response is without constraints, and its size in radians and characteristic lengths."""
     touching, factors, free, reach = table.touching, la.factors_of(table), 0.0, 0.0
     if row >= touching.contact_rows:
         k = touching.speeds[row - touching.contact_rows]

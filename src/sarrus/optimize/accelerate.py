@@ -241,7 +241,10 @@ class _Acceleration:
         return self._said(None, text, Status.NOT_CONVERGED, residual)
 
     def _find_operator(self) -> None:
-        """Find W, and b without forces but those of dry friction that slides; no rounding where constraints hold rows."""
+        """Find W, and b without forces but those of dry friction that slides.
+
+        Of rows that the constraints hold fast both are zero, instead of rounding.
+        """
         size, count = self.work.characteristic, sum(b.rows.stop - b.rows.start for b in self.blocks)
         rows, self.given, self.units = np.zeros((count, self.work.nv)), np.zeros(count), np.ones(count)
         for b in self.blocks:
