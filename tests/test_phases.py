@@ -222,6 +222,100 @@ def test_dry_friction_takes_force_times_way() -> None:
         assert bool(motion.passages) is (crank == link)
 
 
+def held_pendulum(
+    length: float, axis: tuple[float, ...], held_by: str = "coupling", **joint: object
+) -> sr.System:
+    """Return a pendulum with dry friction on a body that does not move, in metres or, with 1000, in millimetres."""
+    inertia = np.full(3, 0.02) * length**2
+    mechanism = sr.Mechanism("held", gravity=(0.0, 0.0, -G * length))
+    mechanism.add_body("a", 1.0, com=(0.1 * length, 0, 0), inertia=inertia)
+    mechanism.add_joint("a", "revolute", "world", "a", axis=axis, **joint)
+    mechanism.add_body("b", 1.0, com=(0.1 * length, 0, 0), inertia=inertia)
+    mechanism.add_joint(
+        "b", "revolute", "a", "b", axis=(0, 1, 0), parent_pose=(0.3 * length, 0, 0), friction=0.2 * length**2
+    )
+    if held_by == "weld":
+        mechanism.add_closure("brake", "weld", "world", "a")
+    elif held_by == "drive":
+        mechanism.add_motion("drive", "a", lambda t: ca.if_else(t > 0.3, (t - 0.3) ** 4, 0.0))
+    else:
+        mechanism.add_coupling("brake", {"a": 1.0})
+    return sr.System(mechanism)
+
+
+HELD = [
+    *product((1.0, 1e3), ((0, 1, 0), (0.1, -1, 0.3)), ("weld", "coupling"), ("friction",)),
+    *product((1.0, 1e3), ((0, 1, 0), (0.1, -1, 0.3)), ("coupling",), ("lower", "upper", "foot")),
+]
+
+
+@pytest.mark.parametrize(("length", "axis", "held_by", "what"), HELD)
+def test_what_the_constraints_hold_fast_has_no_friction_and_no_stop(
+    length: float, axis: tuple[float, ...], held_by: str, what: str
+) -> None:
+    limits = {"lower": (0.0, 1.0), "upper": (-1.0, 0.0)}
+    joint = {"friction": 0.3 * length**2} if what == "friction" else {"limits": limits.get(what, (-1, 1))}
+    system = held_pendulum(length, axis, held_by, **joint)
+    if what == "foot":
+        system.mechanism.add_contact(
+            "foot", "a", point=(0.2 * length, 0, 0), friction="coulomb", friction_coefficient=0.5
+        )
+        system = sr.System(system.mechanism)
+    motion = run(system, [0.0, 0.0], [0.0, 1.0], 2.0)
+    mechanism = sr.Mechanism("alone")
+    mechanism.add_body("b", 1.0, com=(0.1, 0, 0), inertia=(0.02,) * 3)
+    mechanism.add_joint("b", "revolute", "world", "b", axis=(0, 1, 0), friction=0.2)
+    alone = run(sr.System(mechanism), [0.0], [1.0], 2.0)
+    assert_allclose(motion.q[-1], [0.0, alone.q[-1, 0]], atol=1e-9)
+    assert_allclose(motion.contact_forces[:, :-1], 0.0)
+    assert times(motion, "sticking")[-1] == pytest.approx(times(alone, "sticking")[-1], abs=1e-7)
+    for speed in (-1.0, 0.0, 1.0):
+        found = system.forward_dynamics([0.0, 0.0], [0.0, speed])
+        friction = 0.2 if speed >= 0.0 else -0.2
+        assert_allclose(found.a, [0.0, (0.1 * G - friction) / 0.03], rtol=1e-10, atol=1e-10)
+        assert_allclose(found.contacts.forces[:-1], 0.0)
+
+
+@pytest.mark.parametrize("length", [1.0, 1e3])
+def test_a_driven_joint_rubs_while_it_is_moved(length: float) -> None:
+    """It rises after it has dwelt: friction takes force times way, and nothing tells what it is at rest."""
+    system = held_pendulum(length, (0.1, 1, 0.3), "drive", friction=0.3 * length**2)
+    motion = run(system, [0.0, 0.0], [0.0, 1.0], 1.0)
+    work = 0.3 * 0.7**4 + 0.2 * np.abs(np.diff(motion.q[:, 1])).sum()
+    assert motion.contact_loss[-1] / length**2 == pytest.approx(work, rel=1e-8)
+    own = motion.contact_forces[:, 0] / length**2
+    assert_allclose(own[motion.t < 0.3], 0.0)
+    assert_allclose(own[motion.t > 0.31], -0.3)
+
+
+@pytest.mark.parametrize("length", [1.0, 1e3])
+def test_a_pin_that_a_loop_keeps_from_sliding_is_a_hinge(length: float) -> None:
+    found = []
+    for kind, friction in (
+        ("revolute", 0.02 * length**2),
+        ("cylindrical", (0.1 * length, 0.02 * length**2)),
+    ):
+        mechanism = sr.Mechanism("four-bar", gravity=(0.0, 0.0, -G * length))
+        for name, mass, bar in (("crank", 0.5, 0.1), ("rod", 0.8, 0.3), ("rocker", 0.6, 0.25)):
+            inertia = np.array([1e-4, *[mass * bar**2 / 12.0] * 2]) * length**2
+            mechanism.add_body(name, mass, com=(0.5 * bar * length, 0, 0), inertia=inertia)
+        turns = {"axis": (0, 1, 0)}
+        mechanism.add_joint("A", "revolute", "world", "crank", friction=0.03 * length**2, **turns)
+        mechanism.add_joint(
+            "B", kind, "crank", "rod", parent_pose=(0.1 * length, 0, 0), friction=friction, **turns
+        )
+        mechanism.add_joint("D", "revolute", "world", "rocker", parent_pose=(0.3 * length, 0, 0), **turns)
+        ends = {"pose1": (0.3 * length, 0, 0), "pose2": (0.25 * length, 0, 0)}
+        mechanism.add_closure("C", "revolute", "rod", "rocker", **ends, **turns)
+        system = sr.System(mechanism)
+        q = system.assemble([-1.0, *[0.0] * (system.nq - 3), 0.5, -1.8]).q
+        v = system.project_velocity(q, 3.0 * np.eye(system.nv)[0])
+        motion = run(system, q, v, 1.0)
+        found.append(np.delete(motion.q[-1], range(1, system.nq - 2)))
+        assert balance(motion) < 1e-7
+    assert_allclose(found[1], found[0], atol=1e-7)
+
+
 def test_a_block_on_a_spring_sticks_and_slips() -> None:
     system, first, period = pulled_block()
     motion = run(system, system.neutral(), None, first + 2.5 * period)

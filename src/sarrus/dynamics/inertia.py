@@ -23,12 +23,26 @@ if TYPE_CHECKING:
 
 # Entries of such a direction that are named, as a part of the largest.
 _NAMED = 0.05
+# Inertia of what has none where a size of responses is asked for, as a part of the largest.
+_LEAST = 1e-6
 
 
 def is_singular_at(system: Evaluations, q: Array, t: float = 0.0) -> bool:
     """Tell whether M is singular at q, but for rounding."""
     compiled, parameters = system.compiled, list(system.parameters.values())
     return compiled.mass_is_singular or not is_definite(compiled.mass_at(q, t, parameters))
+
+
+def lightness(system: Evaluations, q: Array, t: float = 0.0) -> Array:
+    """Return the size of M⁻¹ without constraints (nv,), its diagonal: what responses that are rounding are small to.
+
+    Directions without inertia count as light ones.
+    """
+    columns = system.characteristic.columns
+    mass = system.mass_matrix(q, t) / np.outer(columns, columns)
+    least = _LEAST * (float(np.abs(mass).max(initial=0.0)) or 1.0)
+    inverse = dense.solve(mass + least * np.eye(system.nv), np.eye(system.nv))
+    return np.asarray(np.diag(inverse) / columns**2)
 
 
 def may_lose_inertia(mechanism: Mechanism | None) -> bool:

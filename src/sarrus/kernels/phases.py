@@ -6,8 +6,9 @@ friction r_t = −μ r_n u_t/‖u_t‖ against it. With K, the response of the m
     a = a_f + K Rᵀ r,    H K Rᵀ r = −(H a_f + Ḣ v),
 
 R the held rows H, normal ones with the friction that goes with them. Forces of redundant rows are those next to the
-ones with which the phase began, which obey the laws, each block of rows in units in which it is of size one. Friction
-goes on beyond where a contact stops as if that slid backwards: the field of a phase is smooth across its end.
+ones with which the phase began, which obey the laws, each block of rows in units in which it is of size one. Rows that
+the constraints hold fast, H K Hᵀ = 0 but for rounding, take none. Friction goes on beyond where a contact stops as if
+that slid backwards: the field of a phase is smooth across its end.
 """
 
 from __future__ import annotations
@@ -19,17 +20,20 @@ from sarrus.kernels import touching_layout as tl
 from sarrus.kernels.dense import eliminate
 from sarrus.kernels.flat import internal
 from sarrus.kernels.layout import Table
-from sarrus.kernels.moves import move
+from sarrus.kernels.moves import longest_entry, move
 from sarrus.kernels.native_call import call_kernel, call_native
 from sarrus.kernels.record import Floats
 from sarrus.kernels.slow_slip import add_slow_rows, steer
 from sarrus.kernels.stepping import set_control
 from sarrus.kernels.touching_problem import ALONE, respond, respond_together
-from sarrus.kernels.touching_rows import add_force, along, find_slot, load_gaps
+from sarrus.kernels.touching_rows import add_force, along, find_slot, load_gaps, row_of
 from sarrus.kernels.vectors import axpy, copy, dot, fill, is_finite
 
 # Part of the diagonal that keeps redundant rows regular, and how often its effect is taken back.
 RIDGE, REFINEMENTS = 1e-8, 3
+# Rows are held by the constraints whose response is this part of that without constraints, or this part of the
+# accelerations from which it is found; and what is left then of their accelerations, in those of the mechanism.
+HELD, ROUNDING, STEADY = 1e-10, 1e-13, 1e-6
 # Gaps and speeds that are left: parts of the gap that is closed, and of the speed that is none.
 EXACTLY, EXACTLY_STILL, CORRECTIONS = 1e-4, 1e-7, 2
 
@@ -56,6 +60,8 @@ def phase_acceleration(table: Table, x: Floats, want: int) -> int:
     for i in range(m):
         row = int(work.which[i])
         found[row] = work.impulses[i]
+        if work.operator[i * (m + 1)] == 0.0 and work.given[i] != 0.0:
+            found[row] = _beyond(touching, row, int(work.owner[i]), work.given[i])
         for j in range(row + 1, row + touching.widths[row]):
             if work.drag[j] != 0.0:
                 found[j] = work.drag[j] * work.impulses[i]
@@ -154,6 +160,18 @@ def _hold(touching, work):
 
 
 @internal
+def _beyond(touching, row, k, given):
+    """Return the friction of a row that sticks, but is moved by the constraints: twice what there is ends the phase."""
+    if k < 0:
+        most = touching.limits[row - touching.contact_rows - touching.stops]
+    elif row > touching.first_rows[k]:
+        most = touching.static[k] * touching.forces[touching.first_rows[k]]
+    else:
+        return 0.0
+    return -2.0 * most if given > 0.0 else 2.0 * most
+
+
+@internal
 def _rubs(touching):
     """Tell whether there is dry friction that slides."""
     rubs = False
@@ -211,17 +229,48 @@ def _assemble(table, m, work):
         bias = work.native[touching.contact_rows + row] if row < touching.contact_rows else 0.0
         work.given[i] = along(table, work, row, work.free) + bias
     _load_operator(table, m, work)
+    hurry = _hurry(table, work)
+    for i in range(m):
+        if work.operator[i * (m + 1)] == 0.0:
+            _, reach = _free_response(table, work, int(work.which[i]))
+            if abs(work.given[i]) <= STEADY * hurry * reach:
+                work.given[i] = 0.0
     return rank if is_finite(work.operator, m * m) and is_finite(work.given, m) else -1
 
 
 @internal
 def _load_operator(table, m, work):
-    """Write W of the first m rows at ``which``, whose responses are known."""
-    nv = table.nv
+    """Write W of the first m rows at ``which``, whose responses are known, zero where the constraints hold a row."""
+    nv, noise = table.nv, ROUNDING * _hurry(table, work) / table.touching.settings.force
     for i in range(m):
         for j in range(m):
             response = work.response + int(work.which[j]) * nv
             work.operator[i * m + j] = along(table, work, int(work.which[i]), response)
+    for i in range(m):
+        free, reach = _free_response(table, work, int(work.which[i]))
+        if abs(work.operator[i * (m + 1)]) <= HELD * free + noise * reach:
+            for j in range(m):
+                work.operator[i * m + j] = work.operator[j * m + i] = 0.0
+
+
+@internal
+def _hurry(table, work):
+    """Return the size of accelerations, and one more, in radians and characteristic lengths."""
+    return 1.0 + longest_entry(table, work.free)
+
+
+@internal
+def _free_response(table, work, row):
+    """Return about what a row's response is without constraints, and its size in radians and characteristic lengths."""
+    touching, factors, free, reach = table.touching, la.factors_of(table), 0.0, 0.0
+    if row >= touching.contact_rows:
+        k = touching.speeds[row - touching.contact_rows]
+        return touching.lightness[k], 1.0 / factors.velocities[k]
+    entries = row_of(table, work, row)
+    for k in range(table.nv):
+        free += entries[k] ** 2 * touching.lightness[k]
+        reach += abs(entries[k]) / factors.velocities[k]
+    return free, reach
 
 
 @internal
@@ -259,13 +308,15 @@ def _solve(table, m, work):
             size += abs(work.operator[end * (m + 1)])
             end += 1
         for j in range(i, end):
-            work.matrix[j * (m + 1)] += RIDGE * size
-            work.inverse[j * (m + 1)] = 1.0
+            held = work.operator[j * (m + 1)] == 0.0
+            work.matrix[j * (m + 1)] += 1.0 if held else RIDGE * size
+            work.inverse[j * (m + 1)] = 0.0 if held else 1.0
         i = end
     if eliminate(work.matrix, work.inverse, m, m) != 0:
         return False
     for i in range(m):
-        work.impulses[i] = table.touching.begun[int(work.which[i])]
+        held = work.operator[i * (m + 1)] == 0.0
+        work.impulses[i] = 0.0 if held else table.touching.begun[int(work.which[i])]
     for _ in range(REFINEMENTS):
         for i in range(m):
             work.left[i] = -work.given[i] - dot(work.operator + i * m, work.impulses, m)

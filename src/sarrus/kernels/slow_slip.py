@@ -65,7 +65,7 @@ def steer(touching, m, count, work):
         work.velocity[i] = touching.begun[int(work.which[i])]
     copy(way + 1, own, n)
     axpy(FOLLOWS, slip + 1, work.given + m, n)
-    if _are_independent(count, work) and _find_direction(m, count, normal, mu, work):
+    if _are_independent(m, count, work) and _find_direction(m, count, normal, mu, work):
         if part > 0.0:
             speed = np.sqrt(dot(slip + 1, slip + 1, n))
             forward = part if dot(slip + 1, way + 1, n) >= 0.0 else -part
@@ -79,11 +79,16 @@ def steer(touching, m, count, work):
 
 
 @internal
-def _are_independent(count, work):
-    """Tell whether no row depends on others, by what Gauss's elimination leaves of their diagonal entries of W."""
+def _are_independent(m, count, work):
+    """Tell whether no row depends on others, by what Gauss's elimination leaves of their diagonal entries of W.
+
+    Of the first m rows those that the constraints hold, which have none, do not matter.
+    """
     A = work.matrix
     copy(work.operator, A, count * count)
     for k in range(count):
+        if k < m and work.operator[k * (count + 1)] == 0.0:
+            continue
         pivot = A[k * (count + 1)]
         if not pivot > DEPENDENT * work.operator[k * (count + 1)]:
             return False

@@ -89,6 +89,7 @@ class Touching(Record, of=int):
     )
     forces: Floats  # force on each row at the last acceleration [N, N m]
     begun: Floats  # forces where the phase began, to which redundant ones stay as near as they can
+    lightness: Floats  # of each velocity: the diagonal of M⁻¹, about
 
 
 # What a step fails at: a contact problem that was not solved, contacts that there is no room for.

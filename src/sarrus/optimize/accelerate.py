@@ -37,8 +37,10 @@ from sarrus.dynamics.contact_state import (
     touching_of,
 )
 from sarrus.dynamics.forward_dynamics import solved
+from sarrus.dynamics.inertia import lightness
 from sarrus.dynamics.solves import ForwardDynamics
 from sarrus.dynamics.workspace import Workspace
+from sarrus.kernels.phases import HELD
 from sarrus.linalg.ranked import Ranked, ranked
 from sarrus.optimize.carry import listed
 from sarrus.optimize.contact_problem import solve_contact_problem
@@ -239,7 +241,10 @@ class _Acceleration:
         return self._said(None, text, Status.NOT_CONVERGED, residual)
 
     def _find_operator(self) -> None:
-        """Find W, and b without forces but those of dry friction that slides."""
+        """Find W, and b without forces but those of dry friction that slides.
+
+        Of rows that the constraints hold fast both are zero, instead of rounding.
+        """
         size, count = self.work.characteristic, sum(b.rows.stop - b.rows.start for b in self.blocks)
         rows, self.given, self.units = np.zeros((count, self.work.nv)), np.zeros(count), np.ones(count)
         for b in self.blocks:
@@ -258,6 +263,10 @@ class _Acceleration:
             1.0 + float(np.abs(size.columns * self.v).max()) ** 2 + float(np.abs(size.columns * a).max())
         )
         self.largest = max(float(np.abs(self.given).max(initial=0.0)), STEADY * unhurried)
+        light = lightness(self.work, self.q, self.t)
+        held = np.diag(self.operator) <= HELD * (rows**2 @ light)
+        self.operator[held], self.operator[:, held] = 0.0, 0.0
+        self.given[held & (np.abs(self.given) <= STEADY * unhurried)] = 0.0
         self.cut = _DEPENDENT * float((rows**2 / size.metric).sum(axis=1).max(initial=0.0))
 
     def _find_modes(self) -> tuple[Array, Status]:

@@ -264,7 +264,14 @@ class Phases:
         if a is None:
             return []
         rates, least = self._along([int(self.first[k]) for k in opened], a), self._least()
-        return [k for k, rate in zip(opened, rates) if rate < -least]
+        return self._free([k for k, rate in zip(opened, rates) if rate < -least])
+
+    def _free(self, blocks: list[int]) -> list[int]:
+        """Return those of blocks that the constraints do not hold: of these all that moves is rounding."""
+        if not blocks or self.survey.look([int(self.first[k]) for k in blocks]) < 0:
+            return blocks
+        given, own = self.touches.work.given, np.diag(self.survey.operator(len(blocks)))
+        return [k for k, bias, reply in zip(blocks, given, own) if reply != 0.0 or bias != 0.0]
 
     def _acceleration(self) -> Array | None:
         """Return the acceleration with the modes as they are, None where there is none."""

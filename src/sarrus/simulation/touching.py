@@ -21,6 +21,7 @@ from sarrus.dynamics.contact_state import (
     touch_names,
     touching_of,
 )
+from sarrus.dynamics.inertia import lightness
 from sarrus.dynamics.joint_limits import dry_friction, joint_limits
 from sarrus.dynamics.lane_functions import lane_slope, suits_lanes
 from sarrus.dynamics.workspace import Workspace
@@ -116,6 +117,7 @@ class Touches:
         touching.directions, touching.forces, touching.begun = self._floats[3:]
         self.signs, self.limits = signs, self._floats[2]
         self.directions, self.forces, self.begun = self._floats[3:]
+        touching.lightness = self._lightness = lightness(system, q, t)
         self.rows_of_contacts, self.speeds, self.modes = widths, self._integers[1], self._integers[3]
         beyond = signs * (q[limits.places] - limits.bounds) < -settings.closed
         touching.given_bounds, self._floats[1][beyond] = limits.bounds, -np.inf * signs[beyond]
