@@ -11,6 +11,7 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from sarrus.base.arrays import Array
+from sarrus.dynamics.descent import data_of
 from sarrus.dynamics.evaluations import Evaluations
 from sarrus.dynamics.manifold import difference
 from sarrus.simulation.quantities import Quantities
@@ -163,14 +164,17 @@ def _integrals(system: Evaluations) -> tuple[list[int], list[int]]:
 
 
 def _torn(system: Evaluations, run: Quantities, beyond: Array, moment: float) -> Leap | None:
-    """Return the first coordinate that goes farther in a moment than anything in the run would take it."""
-    h = np.diff(run.t)
-    doubtful = np.flatnonzero((beyond > LEAST) & (h < moment))
+    """Return the first coordinate that goes farther in a moment than anything in the run would take it.
+
+    Singular configurations that the digits of the model do not quite have are turned away from by the root of these.
+    """
+    h, least = np.diff(run.t), max(LEAST, data_of(system).passing_cut)
+    doubtful = np.flatnonzero((beyond > least) & (h < moment))
     for n in doubtful:
         for k, j in zip(*_integrals(system)):
             fastest, hardest = np.abs(run.v[:, j]).max(), np.abs(run.a[:, j]).max()
             way = abs(float(run.q[n + 1, k] - run.q[n, k]))
-            if way * system.characteristic.columns[j] > LEAST and way > FAST * (
+            if way * system.characteristic.columns[j] > least and way > FAST * (
                 h[n] * fastest + h[n] ** 2 * hardest
             ):
                 return Leap(system.coordinate_names[k], float(run.t[n + 1]), way, is_constraint=False)
