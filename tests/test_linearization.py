@@ -465,38 +465,3 @@ def test_a_velocity_in_the_place_of_u() -> None:
             linearize(system, q, *arguments)
     with pytest.raises(ArgumentError, match=r"u must have \d entries"):
         linearize(system, q, np.zeros(7))
-
-
-@pytest.mark.parametrize("coordinates", ["partition", "tangent-space"])
-@pytest.mark.parametrize("length", [1e-3, 1e3])
-def test_independent_coordinates_are_the_same_in_all_units(length: float, coordinates: str) -> None:
-    """What is chosen, and with it the eigenvalues away from rest, must not depend on metres or millimetres."""
-
-    def machine(size: float) -> LinearSystem:
-        mechanism = Mechanism("slider-crank", gravity=(0, 0, -9.81 * size))
-        mechanism.add_body("crank", 1.0, (0.02 * size, 0, 0), 3 * (1e-3 * size**2,))
-        mechanism.add_joint(
-            "crank",
-            "revolute",
-            "world",
-            "crank",
-            axis=(0, -1, 0),
-            stiffness=3.0 * size**2,
-            damping=0.02 * size**2,
-        )
-        mechanism.add_body("rod", 0.4, (0.1 * size, 0, 0), 3 * (2e-3 * size**2,))
-        mechanism.add_joint(
-            "rod", "revolute", "crank", "rod", axis=(0, -1, 0), parent_pose=(0.05 * size, 0, 0)
-        )
-        mechanism.add_body("piston", 0.5, inertia=3 * (1e-4 * size**2,))
-        mechanism.add_joint("piston", "prismatic", "world", "piston", axis=(1, 0, 0))
-        mechanism.add_closure(
-            "pin", "point_on_line", "rod", "piston", pose1=(0.2 * size, 0, 0), axis=(0, -1, 0)
-        )
-        system = System(mechanism)
-        q = system.assemble([0.6, -0.8, 0.24 * size], locked=["crank"]).q
-        return linearize_at(system, q, system.project_velocity(q, [3.0, 0, 0]), coordinates=coordinates)
-
-    one, other = machine(1.0), machine(length)
-    assert other.names == one.names
-    np.testing.assert_allclose(other.A, one.A, rtol=1e-8, atol=1e-8)

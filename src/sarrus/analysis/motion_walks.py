@@ -23,7 +23,7 @@ def motions(system: System, q: Array, *, hold: Array, t: float, cut: float) -> A
     Singular values below the ``cut`` count as zero, in these units, too.
     """
     sizes = system.characteristic
-    rows = sizes.rows[: system.nh, None] * holonomic_jacobian(system, q, t) / sizes.columns
+    rows = sizes.even(holonomic_jacobian(system, q, t))
     return np.asarray(ranked(np.vstack([rows, hold.T]), cut).null / sizes.columns[:, None])
 
 

@@ -58,12 +58,11 @@ def choose(
     dof = system.nv - rank
     if isinstance(coordinates, str):
         check_known("choice of coordinates", coordinates, AUTOMATIC)
-        sizes = system.characteristic
-        even = sizes.rows[: len(jacobian), None] * jacobian / sizes.columns
+        even = system.characteristic.even(jacobian)
         if coordinates == PARTITION:
             dependent = dense.leading_columns(even, rank)
             return _units(system, [i for i in range(system.nv) if i not in dependent], jacobian, rank)
-        rows = at_rank(even, rank).null.T * sizes.columns
+        rows = at_rank(even, rank).null.T * system.characteristic.columns
         names = tuple(f"y{k}" for k in range(dof))
         return IndependentVelocities(rows, names, condition_number(jacobian, rows, rank))
     if not all(

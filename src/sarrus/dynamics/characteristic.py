@@ -47,8 +47,8 @@ class Characteristic:
         return self.mass * (self.length * self.columns) ** 2
 
     def even(self, jacobian: Array) -> Array:
-        """Return A with its rows and velocities in characteristic units."""
-        return np.asarray(self.rows[:, None] * jacobian / self.columns)
+        """Return A (…, m, nv), or its first rows, with rows and velocities in characteristic units."""
+        return np.asarray(self.rows[: jacobian.shape[-2], None] * jacobian / self.columns)
 
     def least_multipliers(self, jacobian: Array, rank: int, force: Array) -> Array:
         """Return, of the λ with Aᵀλ nearest to a force, the one of least norm in these units; A at the given rank."""

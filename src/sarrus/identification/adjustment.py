@@ -238,11 +238,7 @@ def _close(regressor: Regressor, q: Array, t: float, rank: int, sample: int) -> 
         residual = system.constraint_residual(q, t)
         if not nh or np.abs(c.rows[:nh] * residual).max() < 1e-12:
             break
-        even = (
-            at_rank(c.even(system.constraint_jacobian(q, t=t))[:nh], rank)
-            if nh == system.nc
-            else at_rank((c.rows[:, None] * system.constraint_jacobian(q, t=t) / c.columns)[:nh], rank)
-        )
+        even = at_rank(c.even(system.constraint_jacobian(q, t=t)[:nh]), rank)
         step = -even.solve(c.rows[:nh] * residual) / c.columns
         q = system.move(q, step)
         reach += float(np.abs(c.columns * step).max())

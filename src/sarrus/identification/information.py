@@ -128,7 +128,7 @@ class Information:
         """Return D⁺ (B, nd, nc)."""
         c = self.regressor.system.model.characteristic
         columns = c.columns[self.dependent]
-        even = c.rows[:, None] * jacobian[:, :, self.dependent] / columns
+        even = c.even(jacobian)[:, :, self.dependent]
         return np.asarray(left_inverse(even) / columns[:, None] * c.rows)
 
     def _allowed(self, jacobian: Array, inverse: Array) -> Array:

@@ -133,7 +133,7 @@ class Loops:
 
     def _even(self, jacobian: Array) -> Array:
         """Return the columns of the others, in characteristic units."""
-        return np.asarray(self.rows[:, None] * jacobian[:, :, self.dependent] / self.columns[self.dependent])
+        return self.system.model.characteristic.even(jacobian)[:, :, self.dependent]
 
     def _pack(self, q: Array, t: Array, v: Array | None = None) -> Array:
         x = np.tile(self._blank, (len(q), 1))
