@@ -130,7 +130,11 @@ def test_units_made_from_their_sources_run_with_the_options_of_their_own_descrip
     command = [compiler(), "-std=c99", *options, "-fPIC", "-shared", "-o", library, *files, *libraries]
     subprocess.run(command, check=True)
     table = subprocess.run(["nm", "-D", library], capture_output=True, text=True, check=True).stdout
-    public = {line.split()[-1] for line in table.splitlines() if len(line.split()) == 3 and line.split()[1] in "TDBR"}
+    public = {
+        line.split()[-1]
+        for line in table.splitlines()
+        if len(line.split()) == 3 and line.split()[1] in "TDBR"
+    }
     assert {one for one in public if not one.startswith(("fmi3", f"{name}_", "_"))} == set()
     with unit(path, tmp_path) as one:
         one.begin().fmu.doStep(0.0, 0.1)
@@ -141,13 +145,13 @@ def test_units_made_from_their_sources_run_with_the_options_of_their_own_descrip
 
 def test_units_with_a_prefix_of_functions_can_be_linked_into_one_program(units, tmp_path) -> None:
     objects = []
-    for model in ("five_bar", "three_leg_platform"):
-        folder = tmp_path / model
-        with zipfile.ZipFile(units(model)[3]) as archive:
+    for one in ("five_bar", "three_leg_platform"):
+        folder = tmp_path / one
+        with zipfile.ZipFile(units(one)[3]) as archive:
             archive.extractall(folder)
         for source in sorted((folder / "sources").glob("*.c")):
             objects.append(folder / f"{source.stem}.o")
-            command = [compiler(), *STRICT, f"-DFMI3_FUNCTION_PREFIX={model}_", "-fPIC", "-c", source]
+            command = [compiler(), *STRICT, f"-DFMI3_FUNCTION_PREFIX={one}_", "-fPIC", "-c", source]
             subprocess.run([*command, "-o", objects[-1]], check=True)
     both = tmp_path / "both.so"
     subprocess.run([compiler(), "-shared", "-o", both, *objects, "-lm"], check=True)

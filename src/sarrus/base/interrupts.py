@@ -107,7 +107,7 @@ def _settle() -> None:
 
 def _caller() -> FrameType | None:
     """Return the outermost of the frames around this package's that are not of libraries."""
-    frame: FrameType | None = sys._getframe()
+    frame: FrameType | None = sys._getframe()  # noqa: SLF001  Python has no public way
     while frame is not None and frame.f_code.co_filename.startswith(_OWN):
         frame = frame.f_back
     found = frame

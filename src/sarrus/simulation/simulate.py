@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sarrus.base import interrupts
+from sarrus.base.arguments import described
 from sarrus.base.arrays import Array
 from sarrus.base.errors import AccuracyWarning, ArgumentError, SimulationError, check_is
 from sarrus.base.status import Status
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from sarrus.simulation.formulated import Method
 
 
+@described()
 def simulate(
     system: System,
     q: ArrayLike,
