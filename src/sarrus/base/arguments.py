@@ -19,6 +19,7 @@ from sarrus.base.numbers import finite_array, number_between, whole_number
 P = ParamSpec("P")
 R = TypeVar("R")
 Check = Callable[[str, object], None]
+_MANY = 10_000_000
 
 
 def flag(name: str, value: object) -> None:
@@ -47,6 +48,13 @@ def whole(least: int, most: int) -> Check:
             raise ArgumentError(f"{name} must be {most} at most, got {value!r}", element=name)
 
     return check
+
+
+def count(name: str, value: object) -> None:
+    """Raise unless a value is a number of things, which fit in memory."""
+    if not (isinstance(value, int | np.integer) and 1 <= value <= _MANY):
+        wanted = "a whole number ≥ 1" if not isinstance(value, int) or value < 1 else f"{_MANY:,} at most"
+        raise ArgumentError(f"{name} must be {wanted}, got {value!r}", element=name)
 
 
 def names(name: str, value: object) -> None:
@@ -124,16 +132,15 @@ ARGUMENTS: dict[str, Check] = {
     **dict.fromkeys(("body", "frame", "measure", "through"), text),
     **dict.fromkeys(("parameters", "points", "stiffness"), mapping),
     **dict.fromkeys(("observation", "reset", "reward", "terminated"), function),
-    "duration": positive,
     "limits": ranges,
     "targets": targets,
     "seed": whole(0, 2**63 - 1),
     "halvings": whole(0, 60),
     "modes": whole(1, 10_000),
-    "num_envs": whole(1, 10_000_000),
+    "num_envs": count,
     "rays": whole(1, 100_000),
     "resolution": whole(4, 10_000),
-    "threads": whole(1, 4096),
+    "threads": count,
 }
 
 
