@@ -14,7 +14,7 @@ from typing import ParamSpec, TypeVar
 import numpy as np
 
 from sarrus.base.errors import ArgumentError, check_sequence
-from sarrus.base.numbers import finite_array, number_between, whole_number
+from sarrus.base.numbers import finite_array, whole_number
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -37,7 +37,8 @@ def number(name: str, value: object) -> None:
 def positive(name: str, value: object) -> None:
     """Raise unless a value is a positive number."""
     number(name, value)
-    number_between(value, np.nextafter(0.0, 1.0), np.inf, name)  # type: ignore[arg-type]
+    if not value > 0.0:  # type: ignore[operator]
+        raise ArgumentError(f"{name} must be positive and finite, got {value!r}", element=name)
 
 
 def whole(least: int, most: int) -> Check:
