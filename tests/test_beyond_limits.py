@@ -94,7 +94,7 @@ def test_it_is_the_same_in_many_runs_gym_statics_and_c(tmp_path) -> None:
     held = system.forward_dynamics([-0.1], [0.0])
     assert held.a[0] == pytest.approx(0.0, abs=1e-12)
     assert held.contacts.forces[0] == pytest.approx(G)
-    with pytest.raises(sr.SolveError, match="stop 'x.lower stop' closes with a velocity of 1"):
+    with pytest.raises(sr.SolveError, match=r"stop 'x\.lower stop' closes with a velocity of 1"):
         system.forward_dynamics([-0.1], [-1.0])
     with pytest.warns(sr.LimitWarning):
         rest = sr.equilibrium(system, [-0.1])
@@ -159,9 +159,11 @@ def test_assembly_names_what_is_outside_and_brings_it_inside() -> None:
         assert found.outside == {"a": pytest.approx(angle)}
         assert "beyond limits: 'a'" in found.message
         inside = system.assemble(found.q, within_limits=True)
-        assert inside.status.ok and not inside.outside and inside.residual < 1e-12
+        assert inside.status.ok
+        assert not inside.outside
+        assert inside.residual < 1e-12
         assert 0.5 - 1e-10 <= inside.q[0] <= 1.0 + 1e-10
-    with pytest.raises(sr.SolveError, match="a.lower stop: no configuration inside was found"):
+    with pytest.raises(sr.SolveError, match=r"a\.lower stop: no configuration inside was found"):
         system.assemble(found.q, locked=["a"], within_limits=True)
     free = sr.inverse_kinematics(system, {"a": 1.4}, found.q, within_limits=False)
     assert free.outside == {"a": pytest.approx(1.4)}
@@ -190,5 +192,21 @@ def test_assembly_lifts_contacts_out_of_their_planes(unit: float) -> None:
 
 
 def test_derivatives_of_a_step_are_refused_beyond_a_limit() -> None:
-    with pytest.raises(sr.SolveError, match="'x' meets its limit"):
-        sr.step_derivatives(SLIDE, [-0.1], [0.0], dt=1e-3)
+    with pytest.raises(sr.SolveError, match="'x' is at or beyond its limit"):
+        sr.sensitivity.step_derivatives(SLIDE, [-0.1], [0.0], dt=1e-3)
+
+
+@pytest.mark.filterwarnings("ignore::sarrus.LimitWarning")
+def test_a_unit_of_fmi_begins_beyond_a_limit(tmp_path) -> None:
+    pytest.importorskip("fmpy")
+    from fmi_units import unit
+
+    system = slide(motor=True)
+    with pytest.warns(sr.LimitWarning, match="x = -0.1 is beyond its lower limit 0"):
+        export = sr.export.fmu(system, tmp_path / "slide.fmu", q=[-0.1], v=[0.5])
+    run = sr.simulate(system, [-0.1], [0.5], duration=0.3, dt=1e-3, method="moreau-jean")
+    with unit(export.path, tmp_path / "unit") as one:
+        one.begin()
+        for k in range(15):
+            one.fmu.doStep(0.02 * k, 0.02)
+            assert one.get("q.x")[0] == pytest.approx(run.q[20 * (k + 1), 0], abs=1e-12)

@@ -203,8 +203,10 @@ def test_a_coordinate_that_begins_beyond_a_stop_comes_back_and_goes_no_further()
         motion = run(system, [0.9, 0.0], None, 4.0)
     assert motion.q[:, 0].max() == 0.9
     inside = int(np.argmax(motion.q[:, 0] < 0.6))
-    assert inside and motion.q[inside:].max() < 0.6 + 1e-9
-    assert motion.limit_crossings[0].name == "j0" and motion.limit_crossings[0].value == 0.9
+    assert inside
+    assert motion.q[inside:].max() < 0.6 + 1e-9
+    assert motion.limit_crossings[0].name == "j0"
+    assert motion.limit_crossings[0].value == 0.9
 
 
 def test_dry_friction_takes_force_times_way() -> None:

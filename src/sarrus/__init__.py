@@ -22,7 +22,8 @@ Matrices     `formulations`: the published formulations as functions of plain ma
 Answers      `Status`, and the class of each result (`Assembly`, `Mobility`, `Equilibrium`, …)
 Errors       `SarrusError` and its kinds: `ModelError`, `ModelFileError`, `UnsupportedElementError`, `ArgumentError`,
              `SolveError`, `SimulationError`, `WriteError`, `ViewerError`, `CompilationError`,
-             `UnsupportedOperationError`; `ModelWarning`, `AccuracyWarning`, `LimitWarning`, `StoreWarning`, `CacheWarning`
+             `UnsupportedOperationError`; `ModelWarning`, `AccuracyWarning`, `LimitWarning`, `StoreWarning`,
+             `CacheWarning`
 
 Names are loaded when they are first used, so that ``import sarrus`` stays fast.
 """
