@@ -219,7 +219,7 @@ class Touches:
                 text = flanks_are_deep(name, -gaps[worst])
                 raise ArgumentError(f"{self.system.name}: {what}{text}", element=name)
             if mechanism is not None and name not in mechanism.contacts:
-                raise self._overlapping(what, name, -gaps[worst])
+                raise self._overlapping(what, name, -gaps[worst], LIFTS)
             raise ArgumentError(
                 f"{self.system.name}: {what}contact {name!r} begins {-gaps[worst]:.3g} m below its plane; raise the "
                 f"body, gaps may be {-deep:.1g} m at the least{LIFTS}",
@@ -241,12 +241,12 @@ class Touches:
             if not seen.gap >= -DEEP * self.system.characteristic.length:
                 raise self._overlapping(what, self.collisions.contacts[int(seen.pair)].name, -seen.gap)
 
-    def _overlapping(self, what: str, name: str, depth: float) -> ArgumentError:
-        """Return the error that says how deep geometries are in each other [m]."""
+    def _overlapping(self, what: str, name: str, depth: float, also: str = "") -> ArgumentError:
+        """Return the error that says how deep geometries are in each other [m], and what ``also`` helps."""
         deep = DEEP * self.system.characteristic.length
         return ArgumentError(
             f"{self.system.name}: {what}geometries {name!r} begin {depth:.3g} m in each other; move them "
-            f"apart, gaps may be {-deep:.1g} m at the least",
+            f"apart, gaps may be {-deep:.1g} m at the least{also}",
             element=name,
         )
 
