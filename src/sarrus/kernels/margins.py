@@ -1,8 +1,9 @@
 """How far contacts, stops and dry friction are from doing something else: what falls through zero ends a smooth phase.
 
 Of each unilateral one its gap while it is open, its normal force while it is closed; of each contact what is left of
-its friction while it sticks, its speed along the direction of before while it slides; the same of dry friction. Each is
-in units of what counts as zero, and one more: so it is below zero where it is less than that.
+its friction while it sticks, its speed along the direction of before while it slides; the same of dry friction. Of a
+coordinate that began beyond its limit and comes back it is the speed of that. Each is in units of what counts as zero,
+and one more: so it is below zero where it is less than that.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from sarrus.kernels import layout as la
 from sarrus.kernels import touching_layout as tl
 from sarrus.kernels.flat import internal
 from sarrus.kernels.native_call import call_kernel, call_native
-from sarrus.kernels.touching_rows import load_gaps
+from sarrus.kernels.touching_rows import comes_back, load_gaps
 from sarrus.kernels.vectors import dot, fill
 
 # Gaps, forces and speeds so far below zero count as zero, the units of margins: parts of the gap that is closed, of the
@@ -36,6 +37,11 @@ def write_margins(table, x, out):
     load_gaps(touching, x, work.gap)
     for k in range(unilateral):
         out[k] = work.gap[k] / (SLACK * settings.closed) + 1.0
+    for s in range(touching.stops):
+        k = touching.contacts + s
+        if modes[k] == tl.OPEN and comes_back(touching, s):  # where it turns it is held
+            speed = touching.signs[s] * x[table.nq + touching.speeds[s]]
+            out[k] = speed / (SLACK_OF_SPEEDS * settings.still) + 1.0
     if touching.acting == 0:
         return
     call_kernel(table.acceleration, table, x, la.SLOPE)
@@ -92,7 +98,11 @@ def find_dips(table, x, new, h, slope, before, after, out):
             known = known and _is_known(before[k], after[k], falls, rises, h * h * work.delay[k] / unit)
     for s in range(touching.stops):
         k, place = touching.contacts + s, touching.speeds[s]
-        if touching.modes[k] == tl.OPEN:
+        if touching.modes[k] == tl.OPEN and comes_back(touching, s):  # by the parabola of its speed
+            change = h * touching.signs[s] * slope[table.nq + place]
+            falls = change / (SLACK_OF_SPEEDS * touching.settings.still)
+            out[k] = _dip(h, before[k], after[k], falls, 2.0 * (after[k] - before[k]) - falls)
+        elif touching.modes[k] == tl.OPEN:
             sign, at = touching.signs[s] * h / unit, table.nq + place
             out[k] = _dip(h, before[k], after[k], sign * x[at], sign * new[at])
             turns = sign * h * slope[at]

@@ -26,7 +26,7 @@ from sarrus.kernels.record import Floats
 from sarrus.kernels.slow_slip import add_slow_rows, steer
 from sarrus.kernels.stepping import set_control
 from sarrus.kernels.touching_problem import ALONE, respond, respond_together
-from sarrus.kernels.touching_rows import add_force, along, find_slot, load_gaps, row_of
+from sarrus.kernels.touching_rows import add_force, along, find_slot, follow_back, load_gaps, row_of
 from sarrus.kernels.vectors import axpy, copy, dot, fill, is_finite
 
 # Part of the diagonal that keeps redundant rows regular, and how often its effect is taken back.
@@ -117,13 +117,14 @@ def phase_projection(table: Table, x: Floats, what: int) -> int:
 
 
 def phase_survey(table: Table, x: Floats, m: int) -> int:
-    """Write for `sarrus.simulation.phases` the gaps and velocities of all rows at x.
+    """Write for `sarrus.simulation.phases` the gaps and velocities of all rows at x, which bounds follow.
 
     Of the first m rows at ``which`` also W, their accelerations without forces but those of dry friction that slides,
     and their responses; −1 where these are not numbers.
     """
     touching, nq, nv, size = table.touching, table.nq, table.nv, la.input_size(table)
     work = tl.touch_work(touching, nq, nv, size)
+    follow_back(table, x, False)
     if m > 0:
         set_control(table, x, la.workspace(table))
     copy(x, work.middle, size)

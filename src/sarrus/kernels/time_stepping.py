@@ -43,6 +43,7 @@ from sarrus.kernels.touching_rows import (
     drift_of,
     drifts,
     find_slot,
+    follow_back,
     load_gaps,
     load_gaps_behind,
     load_motion,
@@ -95,6 +96,7 @@ def time_step(table: Table, x: Floats, near: int) -> int:
     """
     local, touching = la.local_array(table), table.touching
     nv, size, h = table.nv, la.input_size(table), local.header.length
+    follow_back(table, x, True)
     begun, kept = _remembered(table, x), tl.slot(touching, nv, tl.ROOM)
     slot_size = tl.slot_size(touching, nv)
     if near == AT_ONCE:

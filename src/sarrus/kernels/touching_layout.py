@@ -60,8 +60,9 @@ class Touching(Record, of=int):
     coordinates: Integers  # of each stop
     speeds: Integers  # velocity of each stop, then of each dry friction
     signs: Floats  # of each stop: the gap is sign × (coordinate − bound)
-    bounds: Floats  # infinite for those that the run began beyond
-    given_bounds: Floats
+    bounds: Floats  # those that act: where a coordinate began beyond, how far it has come back
+    given_bounds: Floats  # those of the model
+    ends: Floats  # coordinates at the end of the last step, in C, where others may be given next
     friction: Floats  # coefficient of each unilateral one that slides
     static: Floats  # and of each that sticks
     limits: Floats  # of each dry friction

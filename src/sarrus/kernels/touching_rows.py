@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from sarrus.kernels import touching_layout as tl
 from sarrus.kernels.colliding_rows import add_parts, along_parts, find_gaps, load_rates, work_of
 from sarrus.kernels.flat import exists, internal
@@ -15,15 +13,44 @@ SAME_TIME = 1e-6
 
 
 @internal
-def forget(table, x):
-    """Have a run begin at x: nothing is known of a step before, and stops that it is beyond take no part."""
+def forget(table):
+    """Have a run begin: nothing is known of a step before."""
     touching = table.touching
     fill(touching.slots, 0.0, (tl.ROOM + 1) * tl.slot_size(touching, table.nv))
     touching.failed = touching.given = touching.turn = 0
+
+
+@internal
+def comes_back(touching, s):
+    """Tell whether a coordinate began beyond a limit and was not inside of it since."""
+    return touching.bounds[s] != touching.given_bounds[s]
+
+
+@internal
+def follow_back(table, x, turned):
+    """Have the bounds of coordinates that began beyond their limits follow these as far as they have come back.
+
+    In steps in time where they have ``turned``: a bound next to what leaves it would push within the step.
+    """
+    touching = table.touching
     for s in range(touching.stops):
-        bound, sign = touching.given_bounds[s], touching.signs[s]
-        beyond = sign * (x[touching.coordinates[s]] - bound) < -touching.settings.closed
-        touching.bounds[s] = -np.inf * sign if beyond else bound
+        if comes_back(touching, s):
+            place, sign = x[touching.coordinates[s]], touching.signs[s]
+            leaves = sign * x[table.nq + touching.speeds[s]] > 0.0
+            if sign * (place - touching.given_bounds[s]) >= 0.0:
+                touching.bounds[s] = touching.given_bounds[s]
+            elif sign * (place - touching.bounds[s]) > 0.0 and not (turned and leaves):
+                touching.bounds[s] = place
+
+
+@internal
+def begin_where_beyond(touching, x):
+    """Have bounds act where coordinates are that are beyond them, if a step before did not end there."""
+    for s in range(touching.stops):
+        place, bound = x[touching.coordinates[s]], touching.given_bounds[s]
+        if place != touching.ends[s]:
+            beyond = touching.signs[s] * (place - bound) < -touching.settings.closed
+            touching.bounds[s] = place if beyond else bound
 
 
 @internal

@@ -129,15 +129,16 @@ def step_derivatives(
 
 
 def _refuse_stops(system: System, before: Array, after: Array) -> None:
-    """Raise `SolveError` where a joint is at its limit, or meets it between two configurations."""
+    """Raise `SolveError` where a joint is at its limit or beyond it, or meets it between two configurations."""
     limits = joint_limits(system)
     gaps = [-limits.signs * (q[limits.places] - limits.bounds) for q in (before, after)]
     near = OPEN / system.characteristic.coordinates[limits.places]
-    met = (np.abs(gaps[0]) <= near) | ((gaps[0] > 0.0) & (gaps[1] <= near))
+    met = (gaps[0] <= near) | (gaps[1] <= near)
     if met.any():
         name = limits.names[int(met.argmax())]
         raise SolveError(
-            f"{system.name}: no derivatives of a step in which {name!r} meets its limit", element=name
+            f"{system.name}: no derivatives of a step in which {name!r} is at or beyond its limit",
+            element=name,
         )
 
 

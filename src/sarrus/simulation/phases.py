@@ -111,7 +111,10 @@ class Phases:
         at_stop = [
             k for k in touching if k >= self.contacts and (k in approaching or self.modes[k] > before[k])
         ]
-        self.touches.hits += [(self.loop.time, k - self.contacts) for k in at_stop]
+        bounds = self.touches.bounds
+        self.touches.hits += [
+            (self.loop.time, k - self.contacts, float(bounds[k - self.contacts])) for k in at_stop
+        ]
         return self._change(before, approaching, loss)
 
     def _give_way(self) -> None:

@@ -14,6 +14,7 @@ from sarrus.base.errors import ArgumentError, SolveError
 from sarrus.base.status import Status
 from sarrus.dynamics.contact_state import (
     CLOSED_OF_FLANKS,
+    LIFTS,
     flanks_are_deep,
     step_gaps,
     touch_gaps,
@@ -22,7 +23,7 @@ from sarrus.dynamics.contact_state import (
     touching_of,
 )
 from sarrus.dynamics.inertia import lightness
-from sarrus.dynamics.joint_limits import dry_friction, joint_limits
+from sarrus.dynamics.joint_limits import bounds_at, dry_friction, joint_limits
 from sarrus.dynamics.lane_functions import lane_slope, suits_lanes
 from sarrus.dynamics.workspace import Workspace
 from sarrus.equations.sparse import rows_of
@@ -75,7 +76,8 @@ def margin_count(system: Workspace) -> int:
 class Touches:
     """The arrays of one run; `attach` has the kernels step with them.
 
-    Stops that are beyond their limit when the run begins take no part.
+    Coordinates that are beyond a limit when the run begins may come back and go no further out, see
+    `sarrus.dynamics.joint_limits`.
     """
 
     def __init__(self, system: Workspace, q: Array, t: float) -> None:
@@ -83,7 +85,7 @@ class Touches:
         contacts, limits, dry = system.equations.touches, joint_limits(system), dry_friction(system)
         self.names = touch_names(system)
         self.stuck, self.tried = np.nan, 0  # when the kernel failed last, and how often
-        self.hits: list[tuple[float, int]] = []  # times at which stops were met
+        self.hits: list[tuple[float, int, float]] = []  # times at which stops were met, with their bounds
         self.touching = touching = tl.Touching.zeros()
         size = system.characteristic
         self.settings = settings = tl.TouchSettings.zeros()
@@ -115,12 +117,11 @@ class Touches:
         ]
         touching.signs, touching.bounds, touching.limits = self._floats[:3]
         touching.directions, touching.forces, touching.begun = self._floats[3:]
-        self.signs, self.limits = signs, self._floats[2]
+        self.signs, self.bounds, self.limits = self._floats[:3]
         self.directions, self.forces, self.begun = self._floats[3:]
         touching.lightness = self._lightness = lightness(system, q, t)
         self.rows_of_contacts, self.speeds, self.modes = widths, self._integers[1], self._integers[3]
-        beyond = signs * (q[limits.places] - limits.bounds) < -settings.closed
-        touching.given_bounds, self._floats[1][beyond] = limits.bounds, -np.inf * signs[beyond]
+        self.bounds[:], touching.given_bounds = bounds_at(limits, q, settings.closed), limits.bounds
         self.problem = cp.ContactProblem.zeros()
         touching.settings, touching.problem = settings, self.problem
         self.collisions = None
@@ -218,10 +219,10 @@ class Touches:
                 text = flanks_are_deep(name, -gaps[worst])
                 raise ArgumentError(f"{self.system.name}: {what}{text}", element=name)
             if mechanism is not None and name not in mechanism.contacts:
-                raise self._overlapping(what, name, -gaps[worst])
+                raise self._overlapping(what, name, -gaps[worst], LIFTS)
             raise ArgumentError(
                 f"{self.system.name}: {what}contact {name!r} begins {-gaps[worst]:.3g} m below its plane; raise the "
-                f"body, gaps may be {-deep:.1g} m at the least",
+                f"body, gaps may be {-deep:.1g} m at the least{LIFTS}",
                 element=name,
             )
 
@@ -240,12 +241,12 @@ class Touches:
             if not seen.gap >= -DEEP * self.system.characteristic.length:
                 raise self._overlapping(what, self.collisions.contacts[int(seen.pair)].name, -seen.gap)
 
-    def _overlapping(self, what: str, name: str, depth: float) -> ArgumentError:
-        """Return the error that says how deep geometries are in each other [m]."""
+    def _overlapping(self, what: str, name: str, depth: float, also: str = "") -> ArgumentError:
+        """Return the error that says how deep geometries are in each other [m], and what ``also`` helps."""
         deep = DEEP * self.system.characteristic.length
         return ArgumentError(
             f"{self.system.name}: {what}geometries {name!r} begin {depth:.3g} m in each other; move them "
-            f"apart, gaps may be {-deep:.1g} m at the least",
+            f"apart, gaps may be {-deep:.1g} m at the least{also}",
             element=name,
         )
 
@@ -267,7 +268,8 @@ class Touches:
         floats = dict(zip(("signs", "bounds", "limits"), self._floats))
         floats |= dict(zip(("friction", "static", "restitution"), self._laws))
         bounds = joint_limits(self.system).bounds
-        return {**integers, **floats, "given_bounds": bounds, "settings": self.settings}
+        floats |= {"given_bounds": bounds, "ends": np.full(len(bounds), np.inf)}
+        return {**integers, **floats, "settings": self.settings}
 
     @property
     def residual(self) -> float:
