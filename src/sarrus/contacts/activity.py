@@ -17,11 +17,12 @@ import casadi as ca
 from numpy.typing import ArrayLike
 
 from sarrus.base.errors import ArgumentError, check_known, check_sequence
+from sarrus.dynamics.closed_state import OPEN
 from sarrus.dynamics.evaluations import Evaluations
 from sarrus.equations.equations import activity_parameter, anchor_parameter, stick_parameter
 
-# Farther apart than this [characteristic lengths, rad], a constraint cannot be switched on.
-TOUCHING = 1e-5
+# Farther apart than this [characteristic lengths, rad], a closure cannot be switched on: loops are closed to that.
+TOUCHING = OPEN
 
 
 def active(system: Evaluations) -> dict[str, bool]:

@@ -11,7 +11,7 @@ from sarrus.base.errors import SolveError
 from sarrus.contacts.restitution import impulses
 from sarrus.linalg import dense
 from sarrus.linalg.ranked import ranked
-from sarrus.simulation.survey import Survey, slow_rate
+from sarrus.simulation.survey import Survey
 
 # The speed, as a part of that of rest, with which hits what is pressed.
 SHOVE = 1e-6
@@ -59,7 +59,7 @@ class Impacts:
         after = before + dense.product(operator, found)
         loss = -float(0.5 * (found * (before + after)).sum())
         leaving = after[heads]
-        if not ((leaving > slow_rate(rates[touching])) & (leaving < self.rest_speed)).any():
+        if not ((leaving > survey.slow[touching]) & (leaving < self.rest_speed)).any():
             return loss
         return loss + self._stay([k for k, rate in zip(touching, leaving) if rate < self.rest_speed])
 

@@ -38,6 +38,7 @@ from sarrus.kernels.c_function import (
     touched_acceleration,
 )
 from sarrus.kernels.contact_problem import AT_ALL_OF_MANY
+from sarrus.kernels.contact_tolerances import ARRIVED, AT_BOUND, LIFT, REST_SPEED, SLOW, STILL
 from sarrus.kernels.record import laid
 from sarrus.kernels.touching_problem import ALONE
 from sarrus.linalg import dense
@@ -48,21 +49,10 @@ from sarrus.simulation.geometry_log import NONE, Meetings, meetings_of
 if TYPE_CHECKING:
     from sarrus.optimize.contact_problem import ContactSolution
 
-# Gaps below this [characteristic lengths, rad] are closed; a start may be that deep below a plane.
-CLOSED, DEEP = 1e-9, 1e-5
-# Contacts slower than this stick, and may go on to with their static coefficient [characteristic lengths per second].
-STILL = 1e-10
-# In smooth phases what is slower is about to stop or has just begun, and up to the second one friction has the
-# direction of its acceleration.
-STANDING, SLOW = 1e-7, 1e-6
-# Speeds after an impact from which on contacts rebound [m/s, rad/s].
-REST_SPEED = 1e-3
 # So often a step is tried with other forces to begin with.
 TRIES = 5
 # Contacts between geometries that the log of a call of the kernel has room for, and records at the least.
 _LOG, _LEAST_RECORDS = 1 << 16, 256
-# Acceleration of the characteristic mass by the forces with which responses are found [m/s²].
-_LIFT = 10.0
 
 
 def margin_count(system: Workspace) -> int:
@@ -87,11 +77,12 @@ class Touches:
         self.touching = touching = tl.Touching.zeros()
         size = system.characteristic
         self.settings = settings = tl.TouchSettings.zeros()
-        settings.closed, settings.rest_speed = CLOSED * size.length, REST_SPEED
+        settings.closed, settings.at_bound = ARRIVED * size.length, AT_BOUND * size.length
+        settings.rest_speed = REST_SPEED
         if any(touch.facing for touch in contacts):  # their play is no gap that is closed
-            settings.closed = min(settings.closed, CLOSED_OF_FLANKS)
+            settings.closed = settings.at_bound = min(settings.closed, CLOSED_OF_FLANKS)
         settings.still = STILL * size.length
-        settings.force = _LIFT * size.mass
+        settings.force = LIFT * size.mass
         widths = [len(touch.row_names) for touch in contacts]
         touching.contacts, touching.contact_rows = len(contacts), sum(widths)
         self.blocks = tuple(one.name for one in touching_of(system))
@@ -113,6 +104,8 @@ class Touches:
             dry.limits.copy(),
             *np.zeros((3, tl.fixed_rows(touching))),
         ]
+        turning = size.columns[[*limits.rates, *dry.rates]] == 1.0
+        touching.scales = self._scales = np.where(turning, 1.0 / size.length, 1.0)
         touching.signs, touching.bounds, touching.limits = self._floats[:3]
         touching.directions, touching.forces, touching.begun = self._floats[3:]
         self.signs, self.limits = signs, self._floats[2]
@@ -209,7 +202,7 @@ class Touches:
             self._refuse_overlap(x, what)
         if self.touching.contacts == 0:
             return
-        gaps, deep = self._gaps(x), DEEP * self.system.characteristic.length
+        gaps, deep = self._gaps(x), AT_BOUND * self.system.characteristic.length
         worst = int(np.argmin(gaps))
         if not gaps[worst] >= -deep:
             name = self.system.equations.touches[worst].name
@@ -227,8 +220,7 @@ class Touches:
 
     def attach_phases(self, table: la.Table) -> None:
         """Have the kernels hold what is closed from now on, and look for where that changes."""
-        length = self.system.characteristic.length
-        self.settings.loose, self.settings.still, self.settings.slow = 1.0, STANDING * length, SLOW * length
+        self.settings.loose, self.settings.slow = 1.0, SLOW * self.system.characteristic.length
         self.touching.inner, self.touching.projection = table.acceleration, table.projection
         table.touching, table.n_margins = self.touching, tl.margin_count(self.touching)
         table.acceleration, table.projection = phase_acceleration.address, phase_projection.address
@@ -237,12 +229,12 @@ class Touches:
         """Raise `ArgumentError` where geometries begin deep in each other."""
         assert self.collisions is not None
         for seen in self.collisions.look(x, 0.0):
-            if not seen.gap >= -DEEP * self.system.characteristic.length:
+            if not seen.gap >= -AT_BOUND * self.system.characteristic.length:
                 raise self._overlapping(what, self.collisions.contacts[int(seen.pair)].name, -seen.gap)
 
     def _overlapping(self, what: str, name: str, depth: float) -> ArgumentError:
         """Return the error that says how deep geometries are in each other [m]."""
-        deep = DEEP * self.system.characteristic.length
+        deep = AT_BOUND * self.system.characteristic.length
         return ArgumentError(
             f"{self.system.name}: {what}geometries {name!r} begin {depth:.3g} m in each other; move them "
             f"apart, gaps may be {-deep:.1g} m at the least",
@@ -265,7 +257,7 @@ class Touches:
         integers = dict(zip(("sizes", "first_rows"), self._counts))
         integers |= dict(zip(("coordinates", "speeds", "widths"), self._integers))
         floats = dict(zip(("signs", "bounds", "limits"), self._floats))
-        floats |= dict(zip(("friction", "static", "restitution"), self._laws))
+        floats |= dict(zip(("friction", "static", "restitution"), self._laws)) | {"scales": self._scales}
         bounds = joint_limits(self.system).bounds
         return {**integers, **floats, "given_bounds": bounds, "settings": self.settings}
 

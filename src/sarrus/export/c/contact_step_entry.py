@@ -33,7 +33,7 @@ from sarrus.kernels.time_stepping import time_step
 from sarrus.simulation.touching import Touches
 
 _INTEGERS = ("sizes", "first_rows", "widths", "coordinates", "speeds")
-_FLOATS = ("signs", "bounds", "given_bounds", "friction", "static", "limits", "restitution")
+_FLOATS = ("signs", "scales", "bounds", "given_bounds", "friction", "static", "limits", "restitution")
 
 
 def contact_step(name: str, plan: SystemPlan, kernels: Kernels, natives: Natives, q: np.ndarray) -> Entry:
