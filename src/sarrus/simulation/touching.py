@@ -21,6 +21,7 @@ from sarrus.dynamics.contact_state import (
     touch_names,
     touching_of,
 )
+from sarrus.dynamics.forward_dynamics import forward_dynamics
 from sarrus.dynamics.inertia import lightness
 from sarrus.dynamics.joint_limits import dry_friction, joint_limits
 from sarrus.dynamics.lane_functions import lane_slope, suits_lanes
@@ -34,11 +35,12 @@ from sarrus.kernels.c_function import (
     contact_problem,
     phase_acceleration,
     phase_projection,
+    phase_survey,
     time_step,
     touched_acceleration,
 )
 from sarrus.kernels.contact_problem import AT_ALL_OF_MANY
-from sarrus.kernels.contact_tolerances import ARRIVED, AT_BOUND, LIFT, REST_SPEED, SLOW, STILL
+from sarrus.kernels.contact_tolerances import ARRIVED, AT_BOUND, LIFT, REST_SPEED, SLOW, STILL, still_speed
 from sarrus.kernels.record import laid
 from sarrus.kernels.touching_problem import ALONE
 from sarrus.linalg import dense
@@ -49,6 +51,8 @@ from sarrus.simulation.geometry_log import NONE, Meetings, meetings_of
 if TYPE_CHECKING:
     from sarrus.optimize.contact_problem import ContactSolution
 
+# Speed [units/s] from which on the forces of a hundredth of a step are those of what slides.
+EVIDENT = 1e-2
 # So often a step is tried with other forces to begin with.
 TRIES = 5
 # Contacts between geometries that the log of a call of the kernel has room for, and records at the least.
@@ -111,6 +115,8 @@ class Touches:
         self.signs, self.limits = signs, self._floats[2]
         self.directions, self.forces, self.begun = self._floats[3:]
         touching.lightness = self._lightness = lightness(system, q, t)
+        self.units = np.array([one.unit for one in touching_of(system)])[: len(contacts) + touching.stops]
+        self.heads = [one.rows.start for one in touching_of(system)][: len(self.units)]
         self.rows_of_contacts, self.speeds, self.modes = widths, self._integers[1], self._integers[3]
         beyond = signs * (q[limits.places] - limits.bounds) < -settings.closed
         touching.given_bounds, self._floats[1][beyond] = limits.bounds, -np.inf * signs[beyond]
@@ -225,6 +231,58 @@ class Touches:
         table.touching, table.n_margins = self.touching, tl.margin_count(self.touching)
         table.acceleration, table.projection = phase_acceleration.address, phase_projection.address
 
+    def close(self, table: la.Table, x: Array) -> bool:
+        """Bring to their planes and limits what is as good as closed at x = [q | v | u | t | p | τ], where a run begins.
+
+        These are gaps up to `AT_BOUND` at rest, and what is that deep, whatever its velocity. True where q has moved.
+        """
+        touching, settings, units = self.touching, self.settings, self.units
+        count = touching.contacts + touching.stops
+        if not count:
+            return False
+        phase_survey(table, x, 0)
+        gaps, rates = self.work.gap[:count], self.work.velocity[self.heads]
+        still = still_speed(float(np.abs(self.system.characteristic.columns * x[self.system.parts.v]).max(initial=0.0)))
+        closed, bound = (part / self.system.characteristic.length * units for part in (settings.closed, settings.at_bound))
+        begun = (np.abs(gaps) > 0.1 * closed) & (np.abs(gaps) <= bound) & ((gaps < 0.0) | (np.abs(rates) <= still * units))
+        if not begun.any():
+            return False
+        v = x[self.system.parts.v].copy()
+        self.modes[:count], touching.acting = np.where(begun, tl.SLIDING, tl.OPEN), int(begun.sum())
+        phase_projection(table, x, la.CONSTRAINTS)
+        self.modes[:], touching.acting, x[self.system.parts.v] = tl.OPEN, 0, v
+        if self.system.nc:
+            self.system.project(x)
+        return True
+
+    def is_slow(self, table: la.Table, x: Array) -> bool:
+        """Tell whether something that touches, or rubs, moves at x slower than steps in time tell from rest."""
+        if self.system.touching_geometries:
+            return False
+        phase_survey(table, x, 0)
+        speeds, reach = np.abs(self.work.velocity), AT_BOUND * self.units
+        near = [*(np.abs(self.work.gap[: len(reach)]) <= reach), *([True] * self.touching.dry)]
+        return any(
+            touches and 0.0 < float(speeds[one.rows].max()) < EVIDENT * one.unit
+            for touches, one in zip(near, touching_of(self.system))
+        )
+
+    def begin_with_forces(self, system: Workspace, x: Array, step: float) -> None:
+        """Have steps in time begin with the forces of forward dynamics at x, where there are any."""
+        from sarrus.optimize.accelerate import accelerate
+
+        parts, tau = system.parts, x[system.parts.tau]
+        free = forward_dynamics(system, x[parts.q], x[parts.v], x[parts.u], float(x[parts.t]), tau, False)
+        found = accelerate(system, free, x, tau, False).contacts
+        if found is not None and not found.status.ok:
+            return
+        self.slots[:] = 0.0
+        first = laid(self.slots.reshape(tl.ROOM + 1, -1)[0], self._sizes())
+        first.facts.time, first.facts.length = float(x[parts.t]), step
+        if found is not None:
+            first.forces[:], first.lasting[:], first.applied[:] = found.forces, found.forces, found.force
+            first.facts.residual = found.residual
+
     def _refuse_overlap(self, x: Array, what: str) -> None:
         """Raise `ArgumentError` where geometries begin deep in each other."""
         assert self.collisions is not None
@@ -244,6 +302,7 @@ class Touches:
     def attach(self, table: la.Table) -> None:
         """Have the kernels take steps with contacts from now on."""
         self.touching.inner, self.touching.solver = table.acceleration, contact_problem.address
+        self.touching.projection = table.projection
         if self.touching.contacts:
             self._step_gaps = step_gaps(self.system)
             self.touching.gaps = self._step_gaps.address
