@@ -70,6 +70,8 @@ class Phases:
         self._length = loop.system.characteristic.length
         self._at_rest = self.settings.at_bound * self.survey.units[: self.unilateral] / self._length
         self._acting, self._last, self._soon = 0, -np.inf, 0
+        self._slots = touches.slots.reshape(tl.ROOM + 1, -1)
+        self._facts = laid(self._slots[0], tl.slot_sizes(touches.touching, loop.system.nv))
         self._begin_slots(0.0)
 
     @property
@@ -129,13 +131,11 @@ class Phases:
 
     def _begin_slots(self, loss: float) -> None:
         """Have the present state be the end of a step, after which contacts have taken so much more."""
-        slots = self.touches.slots.reshape(tl.ROOM + 1, -1)
-        sizes = tl.slot_sizes(self.touches.touching, self.loop.system.nv)
-        known = [laid(slot, sizes).facts for slot in slots[: tl.ROOM]]
-        time = self.loop.time
-        spent = [f.loss for f in known if f.length > 0.0 and abs(time - f.time) <= 1e-6 * f.length]
-        slots[:] = 0.0
-        facts = laid(slots[0], sizes).facts
+        time, facts, places = self.loop.time, self._facts[0], tl.SlotFacts.places
+        known = self._slots[: tl.ROOM, : tl.N_FACTS]
+        since, length = np.abs(time - known[:, places["time"]]), known[:, places["length"]]
+        spent = known[(length > 0.0) & (since <= 1e-6 * length), places["loss"]].tolist()
+        self._slots[:] = 0.0
         facts.time, facts.length = time, max(self.loop.state.step, 1e-9)
         facts.loss = (spent[0] if self._acting and spent else self.settings.loss) + loss
         self.settings.loss = facts.loss
@@ -351,7 +351,7 @@ class Phases:
     # --- what is said of it --------------------------------------------------------------------------
 
     def _named(self, which: np.ndarray) -> tuple[str, ...]:
-        return tuple(self.touches.blocks[int(k)] for k in np.flatnonzero(which))
+        return tuple(self.touches.blocks[k] for k, yes in enumerate(which.tolist()) if yes)
 
     def _change(self, before: Array, approaching: list[int], loss: float) -> Change:
         """Return what is not as it was."""
