@@ -20,7 +20,16 @@ from sarrus.kernels.contact_tolerances import ARRIVED, AT_BOUND, STILL
 G, DURATION = 9.81, 0.02
 MEASURED = {"forward_dynamics": {}, "events": {}, "rk4": {"method": "rk4", "dt": 1e-3}}
 STEPS = {"moreau-jean": {"method": "moreau-jean", "dt": 1e-3}}
-GAPS = [0.0, 1e-5, 3e-6, 5e-7, -5e-7, 9e-7, -9e-7, *(sign * 10.0**-k for k in range(7, 11) for sign in (1, -1))]
+GAPS = [
+    0.0,
+    1e-5,
+    3e-6,
+    5e-7,
+    -5e-7,
+    9e-7,
+    -9e-7,
+    *(sign * 10.0**-k for k in range(7, 11) for sign in (1, -1)),
+]
 SLIPS = [0.0, 5e-8, 5e-9, 5e-10, *(10.0**-k for k in (5, 6, 7, 9, 10, 11, 12))]
 RATES = [0.0, 0.0, 0.0, 1e-9, -1e-9, 1e-10, 1e-12, 1e-5]
 
@@ -83,7 +92,9 @@ def blocks(rng: np.random.Generator, count: int) -> Iterator[Case]:
         if not (gap > AT_BOUND or rate > still or (rate < -still and gap > ARRIVED)):
             along, speed = sliding(size * slip, push * g, friction * g, static * g, size * still)
             a = along * way
-        text = f"unit {unit:g} mu {friction} {static} push {push} gap {gap:.2g} slip {slip:.2g} rate {rate:.2g}"
+        text = (
+            f"unit {unit:g} mu {friction} {static} push {push} gap {gap:.2g} slip {slip:.2g} rate {rate:.2g}"
+        )
         v = size * (slip * way + [0, 0, rate])
         yield Case(text, system, [0.0, 0.0, size * gap], v.tolist(), None, a, speed, way, g)
 
@@ -99,7 +110,10 @@ def joints(rng: np.random.Generator, count: int) -> Iterator[Case]:
     hinge.add_joint("j", kind, "world", "b", axis=tuple(rotation(rng)[:, 0]), friction=limit)
     hinge.add_joint("o", "prismatic", "world", "far")
     system = sr.System(hinge)
-    size, load = 1.0 if turns else system.characteristic.length, float(rng.choice([0, 0.5, -0.5, 0.999, 1.3, -1.3]))
+    size, load = (
+        1.0 if turns else system.characteristic.length,
+        float(rng.choice([0, 0.5, -0.5, 0.999, 1.3, -1.3])),
+    )
     way = np.array([1.0, 0.0])
     for _ in range(count):
         slip = float(rng.choice(SLIPS)) * float(rng.choice([-1, 1]))

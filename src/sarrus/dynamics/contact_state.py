@@ -284,7 +284,9 @@ def _between_stops(system: Evaluations) -> tuple[Array, Array] | None:
     if system.touching_geometries or system.equations.touches or dry_friction(system).names:
         return None
     limits, bounds = joint_limits(system), np.tile([[-np.inf], [np.inf]], system.nq)
-    inwards = limits.bounds - limits.signs * 1.01 * AT_BOUND / system.characteristic.coordinates[limits.places]
+    inwards = (
+        limits.bounds - limits.signs * 1.01 * AT_BOUND / system.characteristic.coordinates[limits.places]
+    )
     bounds[(limits.signs > 0.0).astype(int), limits.places] = inwards
     return bounds[0], bounds[1]
 

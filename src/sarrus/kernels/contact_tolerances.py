@@ -2,9 +2,9 @@
 
 One number for each, read at every level: states (`sarrus.dynamics.contact_state`), accelerations
 (`sarrus.optimize.accelerate`), statics (`sarrus.analysis.resting`), runs by events (`sarrus.simulation.phases`,
-`sarrus.kernels.phases`, `sarrus.kernels.margins`), steps in time (`sarrus.kernels.time_stepping`, which `rollout`, gyms,
-exported C and FMI units take), constraints that switch (`sarrus.simulation.switching`, `sarrus.contacts.activity`). So a
-state means the same everywhere.
+`sarrus.kernels.phases`, `sarrus.kernels.margins`), steps in time (`sarrus.kernels.time_stepping`, which `rollout`,
+gyms, exported C and FMI units take), constraints that switch (`sarrus.simulation.switching`).
+So a state means the same everywhere.
 
 Gaps are measured in units of the block: the characteristic length of the mechanism for contacts, stops of translations
 and their friction, 1 rad for rotations. Speeds are units a second. Metres and millimetres so have the same answer.
@@ -41,7 +41,7 @@ REST_SPEED = 1e-3
 # Accelerations, relative to (1 + speed² + the largest acceleration in characteristic units): none. Solves of states are
 # right to 1e-10 of that with loops that are nearly singular. Read by: states, accelerations, runs by events.
 STEADY = 1e-6
-# Forces, relative to the largest one of a contact problem, that are none; its residual is 1e-13 at best, 1e-10 at worst.
+# Forces, relative to the largest one of a contact problem, that are none; its residual is 1e-13 to 1e-10.
 # Read by: accelerations, runs by events.
 UNLOADED = 1e-9
 # Acceleration of what slides, in those of the largest row, where a contact problem of accelerations is asked what else

@@ -13,6 +13,7 @@ from sarrus.base.errors import ArgumentError, SolveError, check_is
 from sarrus.dynamics.contact_state import without_dry_friction
 from sarrus.dynamics.joint_limits import joint_limits
 from sarrus.dynamics.system import System
+from sarrus.kernels.contact_tolerances import AT_BOUND
 from sarrus.linear.linearize_at import on_constraints
 from sarrus.linear.outputs import rate_name
 from sarrus.sensitivity.flow import Flow

@@ -63,7 +63,12 @@ class Impacts:
         return self._lost(touching, rows, before, operator, found)
 
     def _alone(
-        self, touching: list[int], operator: Array, given: Array, rebounds: Array, expansions: dict[int, float]
+        self,
+        touching: list[int],
+        operator: Array,
+        given: Array,
+        rebounds: Array,
+        expansions: dict[int, float],
     ) -> Array | None:
         """Return the impulses of one block that hits without friction; None where there is more to it."""
         rubs = self.survey.friction(touching[0]) > 0.0 and operator[:, 1:].any()

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from sarrus.simulation.time_loop import TimeLoop
     from sarrus.simulation.touching import Touches
 
-# A contact whose velocity has this cosine or less with that of before has turned round, and may stick where it is slower
-# than `STOPPED`.
+# A contact whose velocity has this cosine or less with that of before has turned round, and may stick where it is
+# slower than `STOPPED`.
 TURNED = 0.1
 # Part of an acceleration from which on nothing holds what goes into what it touches.
 PRESSED = 1e-6
@@ -167,7 +167,7 @@ class Phases:
         self._verify()
 
     def _goes_on(self, velocity: Array, k: int, before: Array) -> bool:
-        """Tell whether a block slides on: not if it is as good as still, nor if it slid, is slow and has turned round."""
+        """Tell whether a block slides on: not if it is still, nor if it slid, is slow and has turned round."""
         own = self.survey.surface(k)
         slip, still = dense.norm(velocity[own]), self.survey.still(k)
         turned = before[k] == SLIDING and dense.dot(velocity[own], self.directions[own]) <= TURNED * slip
@@ -242,7 +242,9 @@ class Phases:
         velocity = self.touches.work.velocity
         spatial = [
             k for k in beginning
-            if self.sizes[k] > 2 and self.survey.friction(k) > 0.0 and self.survey.slip(velocity, k) <= self.survey.still(k)
+            if self.sizes[k] > 2
+            and self.survey.friction(k) > 0.0
+            and self.survey.slip(velocity, k) <= self.survey.still(k)
         ]  # fmt: skip
         least = self._least()
         for _ in range(ROUNDS if spatial else 0):

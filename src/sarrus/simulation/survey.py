@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from sarrus.simulation.time_loop import TimeLoop
     from sarrus.simulation.touching import Touches
 
+
 class Survey:
     """What the kernel says of the present state of a run; blocks are contacts, then stops, then dry friction.
 
@@ -38,7 +39,9 @@ class Survey:
         """
         work = self.touches.work
         work.which[: len(rows)] = rows
-        self._still = still_speed(float(np.abs(self.loop.system.characteristic.columns * self.loop.v).max(initial=0.0)))
+        self._still = still_speed(
+            float(np.abs(self.loop.system.characteristic.columns * self.loop.v).max(initial=0.0))
+        )
         return phase_survey(self.loop.table, self.loop.x, len(rows))
 
     def still(self, k: int) -> float:

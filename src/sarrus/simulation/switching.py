@@ -234,7 +234,9 @@ class Switcher:
         s, now = self.system, active(self.system)
         gap, rate, still = gaps(s, q, t), gap_rates(s, q, v, t), self._still(v)
         near = {
-            name: ARRIVED * self._length * (1.0 + abs(rate[name])) if abs(rate[name]) > still else AT_BOUND * self._length
+            name: ARRIVED * self._length * (1.0 + abs(rate[name]))
+            if abs(rate[name]) > still
+            else AT_BOUND * self._length
             for name in self.contacts
         }
         return [name for name in self.contacts if now[name] or gap[name] <= near[name]]
@@ -273,8 +275,8 @@ class Switcher:
     def _bounce(self, loop: Integration) -> bool:
         """Have the one contact that hits rebound where nothing else touches and no constraint holds; False: not so.
 
-        Δv = −(1 + e) M⁻¹n u_n / (nᵀM⁻¹n), n the row of a frictionless contact; the same as the impact of `resolve`, which
-        is for all other cases, without its ranks.
+        Δv = −(1 + e) M⁻¹n u_n / (nᵀM⁻¹n), n the row of a frictionless contact: the impact of `resolve`, which is for
+        all other cases, without its ranks.
         """
         s, contacts = self.system, self.system.equations.contacts
         rows = sum(1 + len(contact.tangential) for contact in contacts)
@@ -348,7 +350,9 @@ class Switcher:
                 switch_off(s, [worst])
                 continue
             worst = min(closing, key=lambda name: closing[name], default="")
-            if not worst or closing[worst] >= -STEADY * (1.0 + float(np.abs(bias).max() + np.abs(turns).max())):
+            if not worst or closing[worst] >= -STEADY * (
+                1.0 + float(np.abs(bias).max() + np.abs(turns).max())
+            ):
                 return
             switch_on(s, [worst], loop.q.copy(), loop.time)
 

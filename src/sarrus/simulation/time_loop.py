@@ -373,7 +373,11 @@ class TimeLoop:
 
         A step of any length would bring it to rest, or over zero.
         """
-        if self.method == TIME_STEPPING and self.touches is not None and self.touches.is_slow(self.table, self.x):
+        if (
+            self.method == TIME_STEPPING
+            and self.touches is not None
+            and self.touches.is_slow(self.table, self.x)
+        ):
             s, x = self.system.copy(), self.x.copy()
             row = self._record_at(self.v.copy())
             x[s.parts.u] = row[1 + s.nq + 2 * s.nv : 1 + s.nq + 2 * s.nv + s.nu]

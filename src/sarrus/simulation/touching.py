@@ -232,7 +232,7 @@ class Touches:
         table.acceleration, table.projection = phase_acceleration.address, phase_projection.address
 
     def close(self, table: la.Table, x: Array) -> bool:
-        """Bring to their planes and limits what is as good as closed at x = [q | v | u | t | p | τ], where a run begins.
+        """Bring to their planes and limits what is as good as closed at x = [q | v | u | t | p | τ], as a run begins.
 
         These are gaps up to `AT_BOUND` at rest, and what is that deep, whatever its velocity. True where q has moved.
         """
@@ -242,9 +242,17 @@ class Touches:
             return False
         phase_survey(table, x, 0)
         gaps, rates = self.work.gap[:count], self.work.velocity[self.heads]
-        still = still_speed(float(np.abs(self.system.characteristic.columns * x[self.system.parts.v]).max(initial=0.0)))
-        closed, bound = (part / self.system.characteristic.length * units for part in (settings.closed, settings.at_bound))
-        begun = (np.abs(gaps) > 0.1 * closed) & (np.abs(gaps) <= bound) & ((gaps < 0.0) | (np.abs(rates) <= still * units))
+        still = still_speed(
+            float(np.abs(self.system.characteristic.columns * x[self.system.parts.v]).max(initial=0.0))
+        )
+        closed, bound = (
+            part / self.system.characteristic.length * units for part in (settings.closed, settings.at_bound)
+        )
+        begun = (
+            (np.abs(gaps) > 0.1 * closed)
+            & (np.abs(gaps) <= bound)
+            & ((gaps < 0.0) | (np.abs(rates) <= still * units))
+        )
         if not begun.any():
             return False
         v = x[self.system.parts.v].copy()
