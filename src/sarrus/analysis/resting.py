@@ -127,12 +127,12 @@ class Resting:
         return u
 
     def is_deep(self, q: Array) -> bool:
-        """Tell whether a contact is below its plane by more than 1e-5 lengths."""
+        """Tell whether a contact is below its plane by more than 1e-6 lengths."""
         gaps = touch_rows(self.system, q, self.still, self.t, self.bounds).gaps
         return any(gap < -one.reach for one, gap in zip(self.touching, gaps) if one.kind == "contact")
 
     def touch(self, q: Array) -> Array:
-        """Return q with contacts and stops that are open or deep by up to 1e-5 lengths brought to their planes."""
+        """Return q with contacts and stops that are open or deep by up to 1e-6 lengths brought to their planes."""
         for _ in range(3):
             found = touch_rows(self.system, q, self.still, self.t, self.bounds)
             near = [

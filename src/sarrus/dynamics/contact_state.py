@@ -20,15 +20,11 @@ import numpy as np
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError
 from sarrus.codegen import NativeFunction
-from sarrus.dynamics.closed_state import OPEN
 from sarrus.dynamics.evaluations import Evaluations
 from sarrus.dynamics.joint_limits import bounds_at, dry_friction, joint_limits
+from sarrus.kernels.contact_tolerances import ARRIVED, AT_BOUND, STEADY, still_speed
 from sarrus.mechanism.gearing import LEAST_PLAY
 
-# Velocities, and accelerations, that are zero, relative to those of the mechanism in characteristic units.
-STILL, STEADY = 1e-8, 1e-6
-# What approaches has arrived at gaps up to this [characteristic lengths, rad]; before, it is open.
-ARRIVED = 1e-9
 # Gaps below this [m] are closed where contacts face each other.
 CLOSED_OF_FLANKS = 0.1 * LEAST_PLAY
 # In steps in time: from which speed on a flank is left behind [m/s], which gaps of flanks have been closed, and the gap
@@ -66,8 +62,8 @@ class Touching:
 
     @property
     def reach(self) -> float:
-        """Gaps up to this are closed [m, rad]: 1e-5 lengths, of flanks that face each other at least their play."""
-        return max(OPEN * self.unit, LEAST_PLAY if self.facing >= 0 else 0.0)
+        """Gaps up to this are closed [m, rad]: 1e-6 lengths, of flanks that face each other at least their play."""
+        return max(AT_BOUND * self.unit, LEAST_PLAY if self.facing >= 0 else 0.0)
 
     @property
     def tails(self) -> slice:
@@ -264,7 +260,7 @@ def all_open(system: Evaluations, q: Array, t: float = 0.0) -> bool:
     if dry_friction(system).names:
         return False
     gaps = limits.signs * (limits.bounds - q[limits.places]) * size.coordinates[limits.places]
-    if gaps.min(initial=np.inf) <= OPEN:
+    if gaps.min(initial=np.inf) <= AT_BOUND:
         return False
     if not system.equations.touches:
         return True
@@ -290,7 +286,9 @@ def _between_stops(system: Evaluations) -> tuple[Array, Array] | None:
     if system.touching_geometries or system.equations.touches or dry_friction(system).names:
         return None
     limits, bounds = joint_limits(system), np.tile([[-np.inf], [np.inf]], system.nq)
-    inwards = limits.bounds - limits.signs * 1.01 * OPEN / system.characteristic.coordinates[limits.places]
+    inwards = (
+        limits.bounds - limits.signs * 1.01 * AT_BOUND / system.characteristic.coordinates[limits.places]
+    )
     bounds[(limits.signs > 0.0).astype(int), limits.places] = inwards
     return bounds[0], bounds[1]
 
@@ -382,7 +380,7 @@ def contact_state(system: Evaluations, q: Array, v: Array, a: Array, t: float = 
     """
     found, touching, size = touch_rows(system, q, v, t), touching_of(system), system.characteristic
     speed = float(np.abs(size.columns * v).max(initial=0.0))
-    slow = STILL * (1.0 + speed)
+    slow = still_speed(speed)
     steady = STEADY * (1.0 + speed**2 + float(np.abs(size.columns * a).max(initial=0.0)))
     change = found.rows @ a + found.bias
     directions, modes, impossible = np.zeros(len(change)), [], ""

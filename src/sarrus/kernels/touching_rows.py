@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from sarrus.kernels import touching_layout as tl
 from sarrus.kernels.colliding_rows import add_parts, along_parts, find_gaps, load_rates, work_of
 from sarrus.kernels.flat import exists, internal
+from sarrus.kernels.moves import longest_entry
 from sarrus.kernels.native_call import call_native
 from sarrus.kernels.vectors import axpy, copy, fill, inner
 
@@ -51,6 +54,26 @@ def begin_where_beyond(touching, x):
         if place != touching.ends[s]:
             beyond = touching.signs[s] * (place - bound) < -touching.settings.closed
             touching.bounds[s] = place if beyond else bound
+
+
+@internal
+def scale_of(touching, k):
+    """Return what tolerances of gaps and speeds of a block are times those of contacts."""
+    own = k - touching.contacts
+    return touching.scales[own] if 0 <= own < touching.stops else 1.0
+
+
+@internal
+def scale_of_row(touching, row):
+    """Return what tolerances of speeds of a row are times those of contacts."""
+    own = row - touching.contact_rows
+    return touching.scales[own] if 0 <= own < touching.stops + touching.dry else 1.0
+
+
+@internal
+def still_speed(table, v):
+    """Return the speed [m/s] that is none, of contacts, at the velocity v of the mechanism."""
+    return table.touching.settings.still * (1.0 + longest_entry(table, v))
 
 
 @internal
@@ -227,3 +250,27 @@ def load_gaps_behind(table, x, h, work):
 def speed_before(table, work, row, v, h):
     """Return the velocity of a row where the step begins."""
     return along(table, work, row, v) + drift_of(table, work, row) - turn_of(table, h, row, work)
+
+
+@internal
+def is_still(table, x, h, row, n, work):
+    """Tell whether a contact does not slide where the step begins."""
+    square = 0.0
+    for j in range(1, n):
+        square += speed_before(table, work, row + j, x + table.nq, h) ** 2
+    return np.sqrt(square) <= still_speed(table, x + table.nq)
+
+
+@internal
+def turns_round(table, x, h, k, ahead, work):
+    """Tell whether a contact that was closed slides the other way at the end of a step: it has stopped in between.
+
+    ``ahead`` are the velocities of its rows at the end.
+    """
+    touching, forward = table.touching, 0.0
+    if work.gap[k] > touching.settings.closed or touching.sizes[k] == 1:
+        return False
+    row = touching.first_rows[k]
+    for j in range(1, touching.sizes[k]):
+        forward += speed_before(table, work, row + j, x + table.nq, h) * ahead[j]
+    return forward < 0.0

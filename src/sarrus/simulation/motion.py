@@ -107,6 +107,8 @@ class Motion:
                 loop.status = Status.CONTROL_FAILED
                 return error
             try:
+                if loop.time == loop.began:
+                    loop.find_first_forces()
                 _advance(loop, switcher, end, bar, keep=keep)
             except SarrusError as error:
                 loop.status = Status.SWITCHING_FAILED
