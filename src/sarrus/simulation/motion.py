@@ -25,6 +25,7 @@ from sarrus.kernels.tableau import TIME_STEPPING
 from sarrus.simulation.inputs import Event
 from sarrus.simulation.integration import Integration
 from sarrus.simulation.outcome import trajectory_of
+from sarrus.simulation.past_jumps import advance_past_jumps
 from sarrus.simulation.run_options import Recording, RunOptions, Scheme
 from sarrus.simulation.switching import Switcher, Switching
 from sarrus.simulation.touching import margin_count
@@ -76,7 +77,7 @@ class Motion:
         if again:
             self.system.learn(loop.system)
         loop.warm_up()
-        if switcher is None:
+        if switcher is None and loop.time >= self.options.t0:  # else a jump comes first
             loop.stop_where_rigid()
         began = perf_counter()
         failure: Exception | None = None
@@ -102,7 +103,7 @@ class Motion:
                 loop.status = Status.CONTROL_FAILED
                 return error
             try:
-                _advance(loop, switcher, end, bar, keep=keep)
+                advance_past_jumps(loop, switcher, end, bar, keep=keep)
             except SarrusError as error:
                 loop.status = Status.SWITCHING_FAILED
                 return error
@@ -123,7 +124,7 @@ class Motion:
         with progress_bar(options.duration, False) as bar:
             loop, switcher = again.begin(self.system.copy())
             with suppress(SarrusError):
-                _advance(loop, switcher, float(times[-1]), bar, keep=True)
+                advance_past_jumps(loop, switcher, float(times[-1]), bar, keep=True)
         close = 1e-9 * float(times[-1] - options.t0)
         return loop.recorder.at(times, close)[:, 1 : 1 + self.system.nq]
 
@@ -162,12 +163,3 @@ class Motion:
         if end - stops[-1][0] > 1e-9 * duration if stops else True:
             return [*stops, (end, False, True)]
         return [*stops[:-1], (end, True, True)]
-
-
-def _advance(loop: Integration, switcher: Switcher | None, end: float, bar: Any, *, keep: bool) -> None:
-    """Go on to ``end``, or until something ends the run."""
-    loop.align()
-    if switcher is None:
-        loop.advance(end, bar, keep=keep)
-    else:
-        switcher.until(loop, end, bar, keep=keep)

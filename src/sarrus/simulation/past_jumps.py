@@ -1,0 +1,50 @@
+"""`advance_past_jumps`: how a run goes on to a time, with the impacts that jumps of drives are on the way."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sarrus.simulation.drive_jumps import DriveJumps, driven_velocity, jumping_drives
+from sarrus.simulation.integration import Integration
+from sarrus.simulation.records import EventRecord
+from sarrus.simulation.switching import Switcher
+
+
+def advance_past_jumps(
+    loop: Integration, switcher: Switcher | None, end: float, bar: Any, *, keep: bool
+) -> None:
+    """Go on to ``end``, past jumps of the speed of drives on the way, or until something ends the run."""
+    loop.align()
+    while loop.status is None:
+        jump = loop.jumps.next(loop.time, end) if loop.jumps is not None else None
+        stop = end if loop.jumps is None or jump is None else jump - loop.jumps.side
+        if jump is None or loop.time < stop:
+            _go_on(loop, switcher, stop, bar, keep=keep or jump is not None)
+        if loop.jumps is None or jump is None or loop.status is not None:
+            return
+        _pass(loop, loop.jumps, switcher, jump)
+
+
+def _go_on(loop: Integration, switcher: Switcher | None, end: float, bar: Any, *, keep: bool) -> None:
+    if switcher is None:
+        loop.advance(end, bar, keep=keep)
+    else:
+        switcher.until(loop, end, bar, keep=keep)
+
+
+def _pass(loop: Integration, jumps: DriveJumps, switcher: Switcher | None, time: float) -> None:
+    """Give the state before a jump the velocities after it, and have the loop go on from there.
+
+    Raises `SolveError` where drives ask for speeds that contradict each other, or impacts have no answer.
+    """
+    s, before, after = loop.system, time - jumps.side, time + jumps.side
+    drives = jumping_drives(s, [loop.q.copy()], before, after)
+    loop.x[s.parts.t] = after
+    if drives:
+        loop.v[:] = driven_velocity(s, loop.q.copy(), loop.v.copy(), before, after, drives)
+        loop.records += [EventRecord(f"speed of {name} jumps", time) for name in drives]
+    loop.pass_records(after)
+    if switcher is None:
+        loop.renew(survey=False)
+    else:
+        switcher.resolve(loop, jumped=bool(drives))
