@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
+from sarrus.kernels.tableau import TIME_STEPPING
 from sarrus.simulation.drive_jumps import DriveJumps, driven_velocity, jumping_drives
 from sarrus.simulation.integration import Integration
+from sarrus.simulation.phases import Phases
 from sarrus.simulation.records import EventRecord
+from sarrus.simulation.run_options import NOT_STIFF
 from sarrus.simulation.switching import Switcher
+from sarrus.simulation.touching import margin_count
 
 
 def advance_past_jumps(
@@ -43,8 +48,27 @@ def _pass(loop: Integration, jumps: DriveJumps, switcher: Switcher | None, time:
     if drives:
         loop.v[:] = driven_velocity(s, loop.q.copy(), loop.v.copy(), before, after, drives)
         loop.records += [EventRecord(f"speed of {name} jumps", time) for name in drives]
+        if loop.method == TIME_STEPPING:
+            _strike(loop)
     loop.pass_records(after)
     if switcher is None:
         loop.renew(survey=False)
     else:
         switcher.resolve(loop, jumped=bool(drives))
+
+
+def _strike(loop: Integration) -> None:
+    """Have what touches in a run of steps in time hit at this instant, as in phases between events.
+
+    Between geometries the next step does that, whose impact is of order one in its length.
+    """
+    s, touches = loop.system, loop.touches
+    if touches is None or touches.collisions is not None or margin_count(s) == 0:
+        return
+    scheme = replace(loop.scheme, method=NOT_STIFF, adaptive=True)
+    probe = Integration(s.copy(), replace(loop.options, scheme=scheme), phased=True)
+    probe.begin(loop.x.copy())
+    assert probe.touches is not None
+    change = Phases(probe, probe.touches, touches.settings.rest_speed).resolve()
+    loop.v[:] = probe.v
+    touches.begin_anew(loop.time, loop.state.step, change.energy_loss)
