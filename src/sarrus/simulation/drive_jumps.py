@@ -12,11 +12,13 @@ has no impulse in an instant. (Glocker: Set-Valued Force Laws, 2001, chapter 9: 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Self
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple, Self
 
 import casadi as ca
 import numpy as np
+from numpy.typing import NDArray
 
 from sarrus.base.arrays import Array
 from sarrus.base.errors import SolveError
@@ -29,11 +31,9 @@ from sarrus.equations.equations import activity_parameter
 from sarrus.linalg.ranked import ranked
 from sarrus.mechanism.pose import Pose
 from sarrus.multibody.driven import driven_ground
-from sarrus.simulation.time_breaks import time_breaks
+from sarrus.simulation.time_breaks import constants_of, find_breaks, program_of
 
-# How far beside an instant both sides of it are looked at, in units in the last place of the times of a run.
-SIDE = 8.0
-# Breaks are looked for so many sides beyond the ends of a run, which so belong to it.
+# Breaks are looked for so far beyond the ends of a run, which so belong to it [rounding of times].
 WIDER = 100.0
 # Changes of a speed below this part of it are none: within the sides of an instant a smooth motion does as much.
 SMOOTH = 1e-11
@@ -45,44 +45,65 @@ BESIDE = 0.1
 OBEYED = 1e-5
 
 
-class DriveJumps:
-    """The jumps of one run: ``times`` ascend, and ``side`` [s] is how far beside them their sides are."""
+class DriveJump(NamedTuple):
+    """An instant at which the speed of a drive jumps, and times just before and just after it [s]."""
 
-    def __init__(self, times: Array, side: float) -> None:
-        self.times, self.side = times, side
+    time: float
+    before: float
+    after: float
+
+
+class DriveJumps:
+    """The jumps of one run, in the order of time."""
+
+    def __init__(self, jumps: Sequence[DriveJump]) -> None:
+        self.jumps = tuple(jumps)
+        self._after = [jump.after for jump in self.jumps]
 
     @classmethod
     def of(cls, system: Workspace, q: Array, t0: float, duration: float) -> Self:
-        """Return those of a run from q at t0; of rows that depend on q, those that jump there or nearby."""
-        end = t0 + duration
-        side = SIDE * float(np.spacing(max(abs(t0), abs(end), duration)))
-        if not may_jump(system):
-            return cls(np.zeros(0), side)
-        all_on = system.varied({activity_parameter(name): 1.0 for name in active(system)})
-        places = [q, *(system.move(q, way) for way in _ways(system))]
-        breaks, times = time_breaks(system, t0 - WIDER * side, end + WIDER * side), list[float]()
-        breaks = breaks[(breaks >= t0 - side) & (breaks <= end + side)]
-        for time in breaks[np.diff(breaks, prepend=-np.inf) > 4.0 * side].tolist():
-            if jumping_drives(all_on, places, time - side, time + side):
-                times.append(time)
-        return cls(np.array(times), side)
+        """Return those of a run from q at t0, both ends included; of rows that depend on q, those that jump nearby.
 
-    def next(self, time: float, end: float) -> float | None:
-        """Return the next jump from ``time`` on, both sides included, None where none is up to ``end``."""
-        ahead = self.times[(self.times >= time) & (self.times <= end + self.side)]
-        return float(ahead[0]) if len(ahead) else None
+        Raises `SolveError` where functions of time break more often than `sarrus.simulation.time_breaks` allows.
+        """
+        if not may_jump(system):
+            return cls(())
+        end, all_on = (
+            t0 + duration,
+            system.varied(dict.fromkeys(map(activity_parameter, active(system)), 1.0)),
+        )
+        wider = WIDER * float(np.spacing(max(abs(t0), abs(end), duration)))
+        places = [q, *(system.move(q, way) for way in _ways(system))]
+        found = (
+            jump
+            for jump in _breaks(system, t0 - wider, end + wider)
+            if jump.after >= t0 and jump.before <= end and jumping_drives(all_on, places, jump)
+        )
+        return cls(tuple(found))
+
+    def next(self, time: float, end: float) -> DriveJump | None:
+        """Return the next jump that a run at ``time`` has before it, None where none begins up to ``end``."""
+        ahead = self.jumps[bisect_right(self._after, time) :][:1]
+        return ahead[0] if ahead and ahead[0].before <= end else None
 
     def beginning(self, system: Workspace, q: Array, v: Array, t0: float) -> float:
         """Return when a run begins: beside t0 where a drive jumps there, on the side whose speeds v has."""
-        if self.next(t0 - self.side, t0) is None:
+        jump = self.next(t0, t0)
+        if jump is None:
             return t0
-        before, after = t0 - self.side, t0 + self.side
-        slip = np.abs(system.characteristic.rows * system.velocity_residual(q, v, before)).max(initial=0.0)
-        return (
-            before
-            if slip <= OBEYED * (1.0 + np.abs(system.characteristic.columns * v).max(initial=0.0))
-            else after
-        )
+        slip = np.abs(system.characteristic.rows * system.velocity_residual(q, v, jump.before))
+        allowed = OBEYED * (1.0 + np.abs(system.characteristic.columns * v).max(initial=0.0))
+        return jump.before if slip.max(initial=0.0) <= allowed else jump.after
+
+
+def _breaks(system: Workspace, t0: float, t1: float) -> Iterator[DriveJump]:
+    """Yield the instants at which something that depends on time alone jumps."""
+    program, time = program_of(system), t0
+    while program is not None and time < t1:
+        breaks = find_breaks(program, constants_of(system), time, t1)
+        for k in np.flatnonzero(breaks.order == 0):
+            yield DriveJump(*(float(times[k]) for times in (breaks.times, breaks.before, breaks.after)))
+        time = breaks.until
 
 
 def may_jump(system: Evaluations) -> bool:
@@ -97,13 +118,14 @@ def may_jump(system: Evaluations) -> bool:
 
 
 def driven_velocity(
-    system: Workspace, q: Array, v: Array, before: float, after: float, drives: tuple[str, ...] = ()
+    system: Workspace, q: Array, v: Array, jump: DriveJump, drives: tuple[str, ...] = ()
 ) -> Array:
-    """Return v (nv,) after a jump of the speed of drives between two times, with nothing that acts on one side alone.
+    """Return v (nv,) after a jump of the speed of ``drives``, with nothing that acts on one side alone.
 
     Raises `SolveError` where constraints that are redundant ask for different velocities.
     """
-    push = _moved_momentum(system, q, before) - _moved_momentum(system, q, after)
+    after = jump.after
+    push = _moved_momentum(system, q, jump.before) - _moved_momentum(system, q, after)
     if push.any():
         columns = system.characteristic.columns
         mass = system.mass_matrix(q, after) / np.outer(columns, columns)
@@ -115,20 +137,24 @@ def driven_velocity(
     found = hold(two_sided, q, v, after)
     if found.status is Status.INCONSISTENT:
         raise SolveError(
-            f"{system.name}: at t = {after:.6g} s no velocity meets all constraints: the speed of "
+            f"{system.name}: at t = {jump.time:.6g} s no velocity meets all constraints: the speed of "
             f"{', '.join(map(repr, drives))} jumps, and redundant rows do not follow. Give them motions that agree",
             result=found,
         )
     return np.array(found.v)
 
 
-def jumping_drives(system: Evaluations, places: list[Array], before: float, after: float) -> tuple[str, ...]:
-    """Return the names of the drives whose speed differs between two times at any of the configurations."""
-    jumps = np.zeros(system.nc, dtype=bool)
+def jumping_drives(system: Evaluations, places: list[Array], jump: DriveJump) -> tuple[str, ...]:
+    """Return the names of the drives whose speed jumps then at any of the configurations."""
+    jumps, still = np.zeros(system.nc, dtype=bool), np.zeros(system.nv)
     for q in places if system.nc else ():
-        jumps |= _jumps(lambda t, q=q: system.velocity_residual(q, np.zeros(system.nv), t), before, after)
+
+        def speeds(t: float, q: Array = q) -> Array:
+            return system.velocity_residual(q, still, t)
+
+        jumps |= _jumps(speeds, jump)
     names = [name for name, rows in system.closure_rows.items() if jumps[rows].any()]
-    bodies = _jumping_bodies(system, before, after)
+    bodies = _jumping_bodies(system, jump)
     if system.mechanism is not None:
         constraints = {**system.mechanism.closures, **system.mechanism.couplings}
         own = [name for name in names if getattr(constraints.get(name), "motion", None) is not None]
@@ -136,34 +162,38 @@ def jumping_drives(system: Evaluations, places: list[Array], before: float, afte
     return (*names, *bodies)
 
 
-def _jumps(speeds: Callable[[float], Array], before: float, after: float) -> Array:
-    """Tell which speeds change between two times by more than rounding and than they do just before and after."""
-    width = after - before
-    one, other = speeds(before), speeds(after)
-    smooth = np.abs(speeds(before - width) - one) + np.abs(speeds(after + width) - other)
-    return np.abs(other - one) > SMOOTH * np.maximum(np.abs(one), np.abs(other)) + 4.0 * smooth
+def _jumps(speeds: Callable[[float], Array], jump: DriveJump) -> NDArray[np.bool_]:
+    """Tell which speeds jump: change by more than rounding, and than they do just before and just after."""
+    one, other = speeds(jump.before), speeds(jump.after)
+    width = jump.after - jump.before
+    smooth = np.abs(speeds(jump.before - width) - one) + np.abs(speeds(jump.after + width) - other)
+    changed: NDArray[np.bool_] = (
+        np.abs(other - one) > SMOOTH * np.maximum(np.abs(one), np.abs(other)) + 4.0 * smooth
+    )
+    return changed
 
 
-def _jumping_bodies(system: Evaluations, before: float, after: float) -> tuple[str, ...]:
+def _jumping_bodies(system: Evaluations, jump: DriveJump) -> tuple[str, ...]:
     """Return the names of the driven bodies whose velocity jumps."""
     mechanism = system.mechanism
     if mechanism is None:
         return ()
 
-    def speeds() -> dict[str, ca.Function]:
+    def functions() -> dict[str, ca.Function]:
         found, t = {}, ca.SX.sym("t")
         for name, body in mechanism.driven_bodies.items():
             if body.function is not None:
                 ground = driven_ground(body, Pose(), t)
-                found[name] = ca.Function("speed", [t], [ca.vertcat(ground.spin, ground.velocity)])
+                found[name] = ca.Function(
+                    "speed", [t], [ca.densify(ca.vertcat(ground.spin, ground.velocity))]
+                )
         return found
 
-    functions = system.model.lasting("speeds of driven bodies", speeds)
-    return tuple(
-        name
-        for name, speed in functions.items()
-        if _jumps(lambda t, speed=speed: speed(t).full().ravel(), before, after).any()
-    )
+    def jumps(function: ca.Function) -> bool:
+        return bool(_jumps(lambda t: np.array(function(t)).ravel(), jump).any())
+
+    known = system.model.lasting("speeds of driven bodies", functions)
+    return tuple(name for name, function in known.items() if jumps(function))
 
 
 def _moved_momentum(system: Workspace, q: Array, t: float) -> Array:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from sarrus.kernels.tableau import TIME_STEPPING
-from sarrus.simulation.drive_jumps import DriveJumps, driven_velocity, jumping_drives
+from sarrus.simulation.drive_jumps import DriveJump, driven_velocity, jumping_drives
 from sarrus.simulation.integration import Integration
 from sarrus.simulation.phases import Phases
 from sarrus.simulation.records import EventRecord
@@ -22,12 +22,12 @@ def advance_past_jumps(
     loop.align()
     while loop.status is None:
         jump = loop.jumps.next(loop.time, end) if loop.jumps is not None else None
-        stop = end if loop.jumps is None or jump is None else jump - loop.jumps.side
+        stop = end if jump is None else jump.before
         if jump is None or loop.time < stop:
             _go_on(loop, switcher, stop, bar, keep=keep or jump is not None)
-        if loop.jumps is None or jump is None or loop.status is not None:
+        if jump is None or loop.status is not None:
             return
-        _pass(loop, loop.jumps, switcher, jump)
+        _pass(loop, switcher, jump)
 
 
 def _go_on(loop: Integration, switcher: Switcher | None, end: float, bar: Any, *, keep: bool) -> None:
@@ -37,20 +37,20 @@ def _go_on(loop: Integration, switcher: Switcher | None, end: float, bar: Any, *
         switcher.until(loop, end, bar, keep=keep)
 
 
-def _pass(loop: Integration, jumps: DriveJumps, switcher: Switcher | None, time: float) -> None:
+def _pass(loop: Integration, switcher: Switcher | None, jump: DriveJump) -> None:
     """Give the state before a jump the velocities after it, and have the loop go on from there.
 
     Raises `SolveError` where drives ask for speeds that contradict each other, or impacts have no answer.
     """
-    s, before, after = loop.system, time - jumps.side, time + jumps.side
-    drives = jumping_drives(s, [loop.q.copy()], before, after)
-    loop.x[s.parts.t] = after
+    s = loop.system
+    drives = jumping_drives(s, [loop.q.copy()], jump)
+    loop.x[s.parts.t] = jump.after
     if drives:
-        loop.v[:] = driven_velocity(s, loop.q.copy(), loop.v.copy(), before, after, drives)
-        loop.records += [EventRecord(f"speed of {name} jumps", time) for name in drives]
+        loop.v[:] = driven_velocity(s, loop.q.copy(), loop.v.copy(), jump, drives)
+        loop.records += [EventRecord(f"speed of {name} jumps", jump.time) for name in drives]
         if loop.method == TIME_STEPPING:
             _strike(loop)
-    loop.pass_records(after)
+    loop.pass_records(jump.after)
     if switcher is None:
         loop.renew(survey=False)
     else:

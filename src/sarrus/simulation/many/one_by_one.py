@@ -38,7 +38,7 @@ def find_jumps(plan: Plan, todo: Batch) -> DriveJumps | None:
     own = s.copy()
     own.parameters.update(dict(zip(s.parameters, first[s.parts.p].tolist())))
     jumps = DriveJumps.of(own, first[s.parts.q], o.t0, o.duration)
-    if not len(jumps.times):
+    if not jumps.jumps:
         return None
     for x in todo.states:
         x[s.parts.t] = jumps.beginning(s, x[s.parts.q], x[s.parts.v], o.t0)
