@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 from typing import NamedTuple, Self
 
 import casadi as ca
@@ -21,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sarrus.base.arrays import Array
-from sarrus.base.errors import SolveError
+from sarrus.base.errors import ArgumentError, SolveError
 from sarrus.base.status import Status
 from sarrus.contacts.activity import active, contact_names, switch_off
 from sarrus.contacts.impacts import hold
@@ -61,8 +62,10 @@ class DriveJumps:
         self._after = [jump.after for jump in self.jumps]
 
     @classmethod
-    def of(cls, system: Workspace, q: Array, t0: float, duration: float) -> Self:
+    def of(cls, system: Workspace, q: Array, t0: float, duration: float, *, first: bool = False) -> Self:
         """Return those of a run from q at t0, both ends included; of rows that depend on q, those that jump nearby.
+
+        ``first``: the first one is enough.
 
         Raises `SolveError` where functions of time break more often than `sarrus.simulation.time_breaks` allows.
         """
@@ -79,7 +82,7 @@ class DriveJumps:
             for jump in _breaks(system, t0 - wider, end + wider)
             if jump.after >= t0 and jump.before <= end and jumping_drives(all_on, places, jump)
         )
-        return cls(tuple(found))
+        return cls(tuple(islice(found, 1 if first else None)))
 
     def next(self, time: float, end: float) -> DriveJump | None:
         """Return the next jump that a run at ``time`` has before it, None where none begins up to ``end``."""
@@ -104,6 +107,18 @@ def _breaks(system: Workspace, t0: float, t1: float) -> Iterator[DriveJump]:
         for k in np.flatnonzero(breaks.order == 0):
             yield DriveJump(*(float(times[k]) for times in (breaks.times, breaks.before, breaks.after)))
         time = breaks.until
+
+
+def refuse_jumps(system: Workspace, q: Array, t0: float, duration: float, what: str) -> None:
+    """Raise `ArgumentError` where the speed of a drive jumps within a time from t0 on, which ``what`` do not know."""
+    found = DriveJumps.of(system, q, t0, duration, first=True).jumps
+    if found:
+        name = jumping_drives(system.varied(), [q], found[0])[:1] or ("a drive",)
+        raise ArgumentError(
+            f"{system.name}: the speed of {name[0]!r} jumps at t = {found[0].time:.6g} s, which is an impact, and "
+            f"{what} have none. Give it a course whose speed does not jump, such as a Spline of degree 3",
+            element=name[0],
+        )
 
 
 def may_jump(system: Evaluations) -> bool:

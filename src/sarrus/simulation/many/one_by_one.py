@@ -29,15 +29,18 @@ _FOLDS: dict[str, Callable[[Array], Array]] = {
 }
 
 
-def find_jumps(plan: Plan, todo: Batch) -> DriveJumps | None:
-    """Return the jumps of drives during the runs, None where there are none; starts at one are put on a side of it."""
+def find_jumps(plan: Plan, todo: Batch, duration: float | None = None) -> DriveJumps | None:
+    """Return the jumps of drives during the runs, None where there are none; starts at one are put on a side of it.
+
+    ``duration``: until when they are looked for, by default that of the runs [s].
+    """
     s, o = plan.system, plan.options
     if not may_jump(s):
         return None
     first = todo.states[0]
     own = s.copy()
     own.parameters.update(dict(zip(s.parameters, first[s.parts.p].tolist())))
-    jumps = DriveJumps.of(own, first[s.parts.q], o.t0, o.duration)
+    jumps = DriveJumps.of(own, first[s.parts.q], o.t0, duration or o.duration)
     if not jumps.jumps:
         return None
     for x in todo.states:
@@ -48,11 +51,11 @@ def find_jumps(plan: Plan, todo: Batch) -> DriveJumps | None:
 def do_one_by_one(plan: Plan, group: Group, jumps: DriveJumps, update: Callable[[float], None]) -> None:
     """Do the runs of a group and write what they come to."""
     for run in range(len(group.todo.states)):
-        _do(plan, group.todo, run, jumps)
+        do_alone(plan, group.todo, run, jumps)
         update(float(run + 1))
 
 
-def _do(plan: Plan, todo: Batch, run: int, jumps: DriveJumps) -> None:
+def do_alone(plan: Plan, todo: Batch, run: int, jumps: DriveJumps) -> None:
     """Do one run, recorded after every step, from where the samples are taken."""
     s, o, x = plan.system.copy(), plan.options, todo.states[run]
     s.parameters.update(dict(zip(s.parameters, x[s.parts.p].tolist())))
