@@ -71,6 +71,13 @@ class DriveJumps:
         """
         if not may_jump(system):
             return cls(())
+        key = ("jumps of drives", t0, duration, first, q.tobytes(), constants_of(system).tobytes())
+        return system.model.remember(key, lambda: cls(tuple(cls._found(system, q, t0, duration, first))))
+
+    @classmethod
+    def _found(
+        cls, system: Workspace, q: Array, t0: float, duration: float, first: bool
+    ) -> Iterator[DriveJump]:
         end, all_on = (
             t0 + duration,
             system.varied(dict.fromkeys(map(activity_parameter, active(system)), 1.0)),
@@ -82,7 +89,7 @@ class DriveJumps:
             for jump in _breaks(system, t0 - wider, end + wider)
             if jump.after >= t0 and jump.before <= end and jumping_drives(all_on, places, jump)
         )
-        return cls(tuple(islice(found, 1 if first else None)))
+        return islice(found, 1 if first else None)
 
     def next(self, time: float, end: float) -> DriveJump | None:
         """Return the next jump that a run at ``time`` has before it, None where none begins up to ``end``."""
@@ -122,12 +129,15 @@ def refuse_jumps(system: Workspace, q: Array, t0: float, duration: float, what: 
 
 
 def may_jump(system: Evaluations) -> bool:
-    """Tell whether anything moves as a function of time."""
+    """Tell whether anything moves as a function of time in which there are conditions on time."""
 
     def depends() -> bool:
         e = system.equations
         moved = ca.vertcat(e.velocity_residual, e.kinetic_energy, *(touch.rates for touch in e.touches))
-        return bool(ca.depends_on(moved, e.t))
+        if not ca.depends_on(moved, e.t):
+            return False
+        program = program_of(system)
+        return program is not None and len(program.conditions) > 0
 
     return bool(system.model.lasting("driven in time", depends))
 
