@@ -112,7 +112,9 @@ def _breaks(system: Workspace, t0: float, t1: float) -> Iterator[DriveJump]:
     while program is not None and time < t1:
         breaks = find_breaks(program, constants_of(system), time, t1)
         for k in np.flatnonzero(breaks.order == 0):
-            yield DriveJump(*(float(times[k]) for times in (breaks.times, breaks.before, breaks.after)))
+            at, low, high = (float(times[k]) for times in (breaks.times, breaks.before, breaks.after))
+            width = high - low  # farther out than any step that ends at the break itself
+            yield DriveJump(at, low - width, high + width)
         time = breaks.until
 
 
@@ -143,9 +145,11 @@ def may_jump(system: Evaluations) -> bool:
 
 
 def driven_velocity(
-    system: Workspace, q: Array, v: Array, jump: DriveJump, drives: tuple[str, ...] = ()
+    system: Workspace, q: Array, v: Array, jump: DriveJump, drives: tuple[str, ...], *, switching: bool
 ) -> Array:
     """Return v (nv,) after a jump of the speed of ``drives``, with nothing that acts on one side alone.
+
+    Contacts that are constraints hold on both sides unless there is ``switching``.
 
     Raises `SolveError` where constraints that are redundant ask for different velocities.
     """
@@ -156,7 +160,8 @@ def driven_velocity(
         mass = system.mass_matrix(q, after) / np.outer(columns, columns)
         v = v + ranked(mass, relative=MASSLESS).solve(push / columns) / columns
     two_sided = system.varied()
-    switch_off(two_sided, contact_names(system))
+    if switching:
+        switch_off(two_sided, contact_names(system))
     if not system.nc:
         return v
     found = hold(two_sided, q, v, after)

@@ -46,7 +46,8 @@ def _pass(loop: Integration, switcher: Switcher | None, jump: DriveJump) -> None
     drives = jumping_drives(s, [loop.q.copy()], jump)
     loop.x[s.parts.t] = jump.after
     if drives:
-        loop.v[:] = driven_velocity(s, loop.q.copy(), loop.v.copy(), jump, drives)
+        switching = switcher is not None
+        loop.v[:] = driven_velocity(s, loop.q.copy(), loop.v.copy(), jump, drives, switching=switching)
         loop.records += [EventRecord(f"speed of {name} jumps", jump.time) for name in drives]
         if loop.method == TIME_STEPPING:
             _strike(loop)
