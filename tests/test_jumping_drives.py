@@ -129,6 +129,17 @@ def test_a_start_behind_the_jump_has_no_other() -> None:
         sr.simulate(trolley(), [0, 0], [0.4, 0.0], t0=0.5, duration=0.2)
 
 
+@pytest.mark.parametrize(
+    "form", [from_half, lambda t: 0.5 * (t - 0.5 + ca.fabs(t - 0.5)), lambda t: (t >= 0.5) * (t - 0.5)]
+)
+def test_admissible_velocities_at_a_jump_are_those_behind_it(form: Callable[[Any], Any]) -> None:
+    system = passenger(form)
+    v = system.project_velocity([0, 0], [0, 0], t=0.5)
+    np.testing.assert_allclose(v, [1.0, -1.0], atol=1e-12)
+    run = sr.simulate(system, [0, 0], v, t0=0.5, duration=0.5)
+    assert run.q[-1, 1] == pytest.approx(-0.125, abs=1e-9)
+
+
 def test_records_at_given_times_have_the_jump_on_both_sides() -> None:
     run = sr.simulate(trolley(), [0, 0], duration=1.0, every=sr.Recording(at=(0.25, 0.5, 0.75)))
     np.testing.assert_allclose(run.t, [0, 0.25, 0.5, 0.5, 0.75, 1.0], atol=1e-12)

@@ -13,13 +13,12 @@ has no impulse in an instant. (Glocker: Set-Valued Force Laws, 2001, chapter 9: 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple, Self
 
 import casadi as ca
 import numpy as np
-from numpy.typing import NDArray
 
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError, SolveError
@@ -27,6 +26,7 @@ from sarrus.base.status import Status
 from sarrus.contacts.activity import active, contact_names, switch_off
 from sarrus.contacts.impacts import hold
 from sarrus.dynamics.evaluations import Evaluations
+from sarrus.dynamics.one_sided import jumps
 from sarrus.dynamics.workspace import Workspace
 from sarrus.equations.equations import activity_parameter
 from sarrus.linalg.ranked import ranked
@@ -36,8 +36,6 @@ from sarrus.simulation.time_breaks import constants_of, find_breaks, program_of
 
 # Breaks are looked for so far beyond the ends of a run, which so belong to it [rounding of times].
 WIDER = 100.0
-# Changes of a speed below this part of it are none: within the sides of an instant a smooth motion does as much.
-SMOOTH = 1e-11
 # Singular values of M below this part of the largest one are none.
 MASSLESS = 1e-12
 # Changes of configurations at which the rows of drives are looked at before a run, besides its start [rad, lengths].
@@ -176,31 +174,20 @@ def driven_velocity(
 
 def jumping_drives(system: Evaluations, places: list[Array], jump: DriveJump) -> tuple[str, ...]:
     """Return the names of the drives whose speed jumps then at any of the configurations."""
-    jumps, still = np.zeros(system.nc, dtype=bool), np.zeros(system.nv)
+    found, still = np.zeros(system.nc, dtype=bool), np.zeros(system.nv)
     for q in places if system.nc else ():
 
         def speeds(t: float, q: Array = q) -> Array:
             return system.velocity_residual(q, still, t)
 
-        jumps |= _jumps(speeds, jump)
-    names = [name for name, rows in system.closure_rows.items() if jumps[rows].any()]
+        found |= jumps(speeds, jump.before, jump.after)
+    names = [name for name, rows in system.closure_rows.items() if found[rows].any()]
     bodies = _jumping_bodies(system, jump)
     if system.mechanism is not None:
         constraints = {**system.mechanism.closures, **system.mechanism.couplings}
         own = [name for name in names if getattr(constraints.get(name), "motion", None) is not None]
         names = own if own or bodies else names
     return (*names, *bodies)
-
-
-def _jumps(speeds: Callable[[float], Array], jump: DriveJump) -> NDArray[np.bool_]:
-    """Tell which speeds jump: change by more than rounding, and than they do just before and just after."""
-    one, other = speeds(jump.before), speeds(jump.after)
-    width = jump.after - jump.before
-    smooth = np.abs(speeds(jump.before - width) - one) + np.abs(speeds(jump.after + width) - other)
-    changed: NDArray[np.bool_] = (
-        np.abs(other - one) > SMOOTH * np.maximum(np.abs(one), np.abs(other)) + 4.0 * smooth
-    )
-    return changed
 
 
 def _jumping_bodies(system: Evaluations, jump: DriveJump) -> tuple[str, ...]:
@@ -219,11 +206,11 @@ def _jumping_bodies(system: Evaluations, jump: DriveJump) -> tuple[str, ...]:
                 )
         return found
 
-    def jumps(function: ca.Function) -> bool:
-        return bool(_jumps(lambda t: np.array(function(t)).ravel(), jump).any())
+    def leaps(function: ca.Function) -> bool:
+        return bool(jumps(lambda t: np.array(function(t)).ravel(), jump.before, jump.after).any())
 
     known = system.model.lasting("speeds of driven bodies", functions)
-    return tuple(name for name, function in known.items() if jumps(function))
+    return tuple(name for name, function in known.items() if leaps(function))
 
 
 def _moved_momentum(system: Workspace, q: Array, t: float) -> Array:
