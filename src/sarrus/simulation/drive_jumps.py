@@ -32,7 +32,8 @@ from sarrus.equations.equations import activity_parameter
 from sarrus.linalg.ranked import ranked
 from sarrus.mechanism.pose import Pose
 from sarrus.multibody.driven import driven_ground
-from sarrus.simulation.time_breaks import constants_of, find_breaks, program_of
+from sarrus.simulation.time_breaks import constants_of, find_breaks
+from sarrus.simulation.time_program import TimeProgram, time_program
 
 # Breaks are looked for so far beyond the ends of a run, which so belong to it [rounding of times].
 WIDER = 100.0
@@ -106,7 +107,7 @@ class DriveJumps:
 
 def _breaks(system: Workspace, t0: float, t1: float) -> Iterator[DriveJump]:
     """Yield the instants at which something that depends on time alone jumps."""
-    program, time = program_of(system), t0
+    program, time = _program(system), t0
     while program is not None and time < t1:
         breaks = find_breaks(program, constants_of(system), time, t1)
         for k in np.flatnonzero(breaks.order == 0):
@@ -130,16 +131,21 @@ def refuse_jumps(system: Workspace, q: Array, t0: float, duration: float, what: 
 
 def may_jump(system: Evaluations) -> bool:
     """Tell whether anything moves as a function of time in which there are conditions on time."""
+    program = _program(system)
+    return program is not None and len(program.conditions) > 0
 
-    def depends() -> bool:
+
+def _program(system: Evaluations) -> TimeProgram | None:
+    """Return what drives do as functions of time, None where there are none."""
+
+    def find() -> TimeProgram | None:
         e = system.equations
-        moved = ca.vertcat(e.velocity_residual, e.kinetic_energy, *(touch.rates for touch in e.touches))
-        if not ca.depends_on(moved, e.t):
-            return False
-        program = program_of(system)
-        return program is not None and len(program.conditions) > 0
+        moved = [e.velocity_residual, e.kinetic_energy, *(touch.rates for touch in e.touches)]
+        moved = [entry for entry in moved if entry.nnz() and ca.depends_on(entry, e.t)]
+        return time_program(moved, e.t, e.p, (e.q, e.v, e.u), e.name)
 
-    return bool(system.model.lasting("driven in time", depends))
+    found: TimeProgram | None = system.model.lasting("courses of drives", find)
+    return found
 
 
 def driven_velocity(

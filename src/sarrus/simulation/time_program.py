@@ -128,7 +128,7 @@ def expressions_of(equations: Equations) -> list[ca.SX]:
     e = equations
     found = [
         e.passive_force, e.input_force, e.bias_force, e.non_ideal, e.mass_matrix, e.rate, e.position_residual,
-        e.velocity_residual, e.jacobian, e.constraint_bias, e.kinetic_energy,
+        e.velocity_residual, e.jacobian, e.constraint_bias,
     ]  # fmt: skip
     if e.drift is not None:
         found.append(e.drift)

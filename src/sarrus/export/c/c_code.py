@@ -40,7 +40,7 @@ FUNCTIONS = (
     "law",
 )
 # Those that go on in time, and until when it is asked whether a drive jumps [s].
-_STEPS, _LONG = ("step", "contact_step"), 1e4
+_STEPS, _LONG = ("step", "contact_step"), 1e3
 # Those that read their state from the array x of the workspace.
 _OF_THE_SYSTEM = ("forward_dynamics", "terms", "step", "sensors", "contacts", "contact_step")
 
