@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import casadi as ca
 import numpy as np
@@ -14,6 +15,7 @@ from sarrus.dynamics.system import System
 from sarrus.kernels import batch_layout as bl
 from sarrus.kernels import run_state as rs
 from sarrus.kernels.c_function import prepare
+from sarrus.simulation.many.one_by_one import do_alone, find_jumps
 from sarrus.simulation.many.plan import CLEAR_PIVOT, Plan, groups
 from sarrus.simulation.many.starts import pack_states, warn_of_runs
 from sarrus.simulation.many.workers import Worker, begin_bounds, default_threads
@@ -27,11 +29,19 @@ class Stepper:
     """The states of ``count`` copies, and what `sarrus.rollout` would build anew for every interval.
 
     ``q``, ``v``, ``parameters`` are views with a row per copy: what is assigned to them is where a copy goes on. ``t``
-    are their times [s]. All copies have the ranks that A has near the configuration that they are made with.
+    are their times [s], up to ``horizon``. All copies have the ranks that A has near the configuration that they are
+    made with.
     """
 
     def __init__(
-        self, system: System, count: int, q: Array, v: Array, options: RunOptions, threads: int | None
+        self,
+        system: System,
+        count: int,
+        q: Array,
+        v: Array,
+        options: RunOptions,
+        threads: int | None,
+        horizon: float,
     ) -> None:
         s = self.system = system.workspace().copy()
         e = system.equations
@@ -41,6 +51,7 @@ class Stepper:
         plan = Plan(s, options, control=None, threads=most, side_by_side=not self.driven_by_time)
         states = pack_states(s, count, q, v, 0.0, {})
         todo = plan.batch(states, np.zeros((count, 1, s.nu)))
+        self._plan, self._jumps = plan, find_jumps(plan, todo, horizon)
         group = next(groups(plan, todo, True), None)
         if group is None:
             raise ArgumentError(f"{s.name}: the loops cannot be closed from the initial q", element="q")
@@ -67,6 +78,7 @@ class Stepper:
         batch.states[rows, self.system.parts.t] = 0.0
         self.t[rows] = 0.0
         for row in rows:
+            self._go_beside(row)
             worker.do(prepare, int(row), int(row) + 1)
             if worker.loop.touches is not None:
                 worker.loop.touches.refuse_depth(batch.states[row], f"copy {row}: ")
@@ -131,7 +143,19 @@ class Stepper:
         self._batch.times.begin, self._batch.times.end = t, t + self.interval
         worker.template.start = worker.template.grid_start = t
         self._batch.states[row, self.system.parts.t] = t
-        worker.do(worker.kernel, row, row + 1)
+        self._go_beside(row)
+        now, end = float(self._batch.states[row, self.system.parts.t]), t + self.interval
+        if self._jumps is not None and self._jumps.next(now, end) is not None:
+            plan = replace(self._plan, options=replace(self._plan.options, t0=float(t)))
+            do_alone(plan, self._batch, row, self._jumps)
+        else:
+            worker.do(worker.kernel, row, row + 1)
+
+    def _go_beside(self, row: int) -> None:
+        """Put the time of a copy on a side of the jump of a drive, where it is at one."""
+        if self._jumps is not None:
+            s, x = self.system, self._batch.states[row]
+            x[s.parts.t] = self._jumps.beginning(s, x[s.parts.q], x[s.parts.v], float(x[s.parts.t]))
 
     def close(self) -> None:
         """End the threads."""

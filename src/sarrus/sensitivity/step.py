@@ -18,6 +18,7 @@ from sarrus.linear.linearize_at import on_constraints
 from sarrus.linear.outputs import rate_name
 from sarrus.sensitivity.flow import Flow
 from sarrus.sensitivity.parameters import chosen_parameters
+from sarrus.simulation.drive_jumps import refuse_jumps
 
 
 def change_names(system: System) -> tuple[str, ...]:
@@ -92,7 +93,7 @@ def step_derivatives(
     ------
     ArgumentError
         q or v violate the constraints by more than 1e-5, a name is unknown, contacts have Coulomb friction or are
-        between geometries, or joints have dry friction.
+        between geometries, joints have dry friction, or the speed of a drive jumps in the step.
     SolveError
         A joint or an activation is at its limit or meets it in the step; a stage has no acceleration, the rank drops
         there, or the constraints contradict each other.
@@ -103,6 +104,7 @@ def step_derivatives(
     system.without_touches("derivatives of a step")
     without_dry_friction(system, "derivatives of a step")
     names, places = chosen_parameters(system, parameters)
+    refuse_jumps(system.workspace(), system.normalized(q), t, float(dt), "derivatives of a step")
     x = on_constraints(system, q, v, u, t)
     if tau is not None:
         x[system.parts.tau] = system.checked(tau, system.nv, "tau")

@@ -26,6 +26,7 @@ from sarrus.kernels.tableau import TIME_STEPPING
 from sarrus.simulation.inputs import Event
 from sarrus.simulation.integration import Integration
 from sarrus.simulation.outcome import trajectory_of
+from sarrus.simulation.past_jumps import advance_past_jumps
 from sarrus.simulation.records import EventRecord
 from sarrus.simulation.run_options import Recording, RunOptions, Scheme
 from sarrus.simulation.switching import Switcher, Switching
@@ -81,7 +82,7 @@ class Motion:
             loop.records += [EventRecord(f"{text}, and goes no further", loop.time) for text in beyond]
             warn_beyond(self.system.name, beyond, stacklevel=3)
         loop.warm_up()
-        if switcher is None:
+        if switcher is None and loop.time >= self.options.t0:  # else a jump comes first
             loop.stop_where_rigid()
         began = perf_counter()
         failure: Exception | None = None
@@ -109,7 +110,7 @@ class Motion:
             try:
                 if loop.time == loop.began:
                     loop.find_first_forces()
-                _advance(loop, switcher, end, bar, keep=keep)
+                advance_past_jumps(loop, switcher, end, bar, keep=keep)
             except SarrusError as error:
                 loop.status = Status.SWITCHING_FAILED
                 return error
@@ -130,7 +131,7 @@ class Motion:
         with progress_bar(options.duration, False) as bar:
             loop, switcher = again.begin(self.system.copy())
             with suppress(SarrusError):
-                _advance(loop, switcher, float(times[-1]), bar, keep=True)
+                advance_past_jumps(loop, switcher, float(times[-1]), bar, keep=True)
         close = 1e-9 * float(times[-1] - options.t0)
         return loop.recorder.at(times, close)[:, 1 : 1 + self.system.nq]
 
@@ -169,12 +170,3 @@ class Motion:
         if end - stops[-1][0] > 1e-9 * duration if stops else True:
             return [*stops, (end, False, True)]
         return [*stops[:-1], (end, True, True)]
-
-
-def _advance(loop: Integration, switcher: Switcher | None, end: float, bar: Any, *, keep: bool) -> None:
-    """Go on to ``end``, or until something ends the run."""
-    loop.align()
-    if switcher is None:
-        loop.advance(end, bar, keep=keep)
-    else:
-        switcher.until(loop, end, bar, keep=keep)

@@ -47,7 +47,7 @@ def trajectory_of(loop: Integration, seconds: float, failure: Exception | None) 
         loop.records.sort(key=lambda record: record.time)
     if loop.solver is not None:
         failure = loop.solver.failure or failure
-    status, message = _verdict(loop, failure)
+    status, message = verdict(loop, failure)
     names = loop.touches.names if loop.touches is not None else ()
     touches = len(names) if loop.touches is not None else None
     rows = RunRows(
@@ -133,7 +133,7 @@ def _with_energy_looked_at(system: Workspace, trajectory: Trajectory) -> Traject
     return trajectory.revised(status=Status.INACCURATE, message=message)
 
 
-def _verdict(loop: Integration, failure: Exception | None) -> tuple[Status, str]:
+def verdict(loop: Integration, failure: Exception | None) -> tuple[Status, str]:
     """Return the status and the message."""
     status = loop.status or Status(int(loop.state.unsound))
     unstable = isfinite(loop.state.unstable_since)

@@ -171,10 +171,14 @@ class Switcher:
             elif stop >= end:
                 return
 
-    def resolve(self, loop: Integration) -> None:
-        """Switch what is due at the state of the loop, note it, and have the loop go on from there."""
-        if (self.contacts or self.plan.schedule) and (self._due(loop.time) or not self._bounce(loop)):
-            self._resolve_constraints(loop)
+    def resolve(self, loop: Integration, *, jumped: bool = False) -> None:
+        """Switch what is due at the state of the loop, note it, and have the loop go on from there.
+
+        ``jumped`` says that its velocity did, so that what is closed may hit.
+        """
+        switches = bool(self.contacts or self.plan.schedule)
+        if switches and (jumped or self._due(loop.time) or not self._bounce(loop)):
+            self._resolve_constraints(loop, jumped=jumped)
         if self.phases is not None and loop.status is None:
             change = self.phases.resolve()._asdict()
             loop.renew(survey=False)
@@ -182,7 +186,7 @@ class Switcher:
             self._add(loop, change.pop("energy_loss"), change)
         self._count(loop)
 
-    def _resolve_constraints(self, loop: Integration) -> None:
+    def _resolve_constraints(self, loop: Integration, *, jumped: bool) -> None:
         """Switch contacts and closures that are constraints."""
         s, t, before = self.system, loop.time, self._state()
         q, v = loop.q.copy(), loop.v.copy()
@@ -196,7 +200,7 @@ class Switcher:
         slow = self._still(v)
         approaching = [name for name in touching if rates[name] < -slow]
         loss, stays = 0.0, False
-        if closing or approaching or any(on and not sticks for on, sticks in before.values()):
+        if closing or approaching or jumped or any(on and not sticks for on, sticks in before.values()):
             v, loss, stays = self._after_impact(q, v, t, closing, touching)
             rates = gap_rates(s, q, v, t)
         switch_off(s, [name for name in touching if rates[name] > slow])

@@ -32,6 +32,7 @@ from sarrus.kernels.record import laid
 from sarrus.kernels.rosenbrock_tableau import IMPLICIT_METHODS, RosenbrockTableau, rosenbrock_tableau
 from sarrus.kernels.run_state import EASY, STIFF_8
 from sarrus.kernels.tableau import TIME_STEPPING, Tableau, tableau
+from sarrus.simulation.drive_jumps import DriveJumps, may_jump
 from sarrus.simulation.inputs import Event, compile_control, compile_events, sampled
 from sarrus.simulation.passages import PassageLog, passage_sizes
 from sarrus.simulation.recorder import Recorder
@@ -144,6 +145,7 @@ class TimeLoop:
         self.status: Status | None = None
         self.law: Any = None
         self.jump: str | None = None  # what chatters
+        self.jumps: DriveJumps | None = None
 
     def _set_events(self, functions: Sequence[Event], watched: Sequence[int]) -> None:
         """Compile the functions whose zeros are looked for, and make room for what is noted of them."""
@@ -162,7 +164,11 @@ class TimeLoop:
         self, q: ArrayLike, v: ArrayLike | None, control: StateFunction | None, sampling: Sampling | None
     ) -> None:
         """Check the initial state and begin there, with a log of the singular passages."""
-        s, t0 = self.system, self.options.t0
+        s, t0, duration = self.system, self.options.t0, self.options.duration
+        if may_jump(s):
+            start = s.pack(s.normalized(q), v, None, t0)
+            self.jumps = DriveJumps.of(s, start[s.parts.q], t0, duration)
+            t0 = self.jumps.beginning(s, start[s.parts.q], start[s.parts.v], t0)
         x = s.pack(s.normalized(q) if len(s.model.quaternions) else q, v, None, t0)
         if s.nu:
             x[s.parts.u] = np.minimum(np.maximum(0.0, self.bounds[0]), self.bounds[1])
@@ -205,7 +211,7 @@ class TimeLoop:
         if stabilization.kind == "baumgarte":
             self.table.baumgarte = 1
             self.settings.alpha, self.settings.beta = stabilization.gains
-        self.state.start = self.began = self.time
+        self.state.start = self.began = self.options.t0
         self._begin_stretch()
         self.state.largest_pivot = s.typical_pivot
         self._keep_energy()
@@ -259,7 +265,7 @@ class TimeLoop:
             state.step = min(1e-4, duration, longest)
         else:
             state.step = float(scheme.dt or 0.0)
-        state.grid_start = self.time
+        state.grid_start = self.options.t0
         if recording.at is not None:
             times = np.array(recording.at, dtype=float)
             self.times = times[times > self.time]  # kept alive
@@ -355,6 +361,15 @@ class TimeLoop:
         if not self.adaptive:
             self.state.start = self.time - self.state.steps * self.state.step
 
+    def pass_records(self, time: float) -> None:
+        """Have what is wanted to be recorded up to a time be the record that is made then."""
+        state = self.state
+        if state.grid > 0.0:
+            while state.grid_start + state.grid_next * state.grid <= time:
+                state.grid_next += 1.0
+        while state.grid_next < state.n_times and self.times[int(state.grid_next)] <= time:
+            state.grid_next += 1.0
+
     def acceleration(self, v: Array) -> Array:
         """Return the acceleration that the loop finds at its present state but with another velocity."""
         s = self.system
@@ -388,8 +403,8 @@ class TimeLoop:
     def renew(self, *, survey: bool = True) -> None:
         """Go on from x as it is now, its velocity or its constraints changed: rank, event values and steps are new.
 
-        Without a ``survey`` the ranks are those in the table. The state is recorded once more, at the same time. Steps
-        stay on the grid of the run.
+        Without a ``survey`` the ranks and independent coordinates are those in the table. The state is recorded once
+        more, at the same time. Steps stay on the grid of the run.
         """
         s = self.system
         self.x[s.parts.p] = list(s.parameters.values())
@@ -399,7 +414,7 @@ class TimeLoop:
         self._begin_stretch()
         self.settings[_SCALES] = s.settings()[_SCALES]
         self._keep_energy()
-        if self.chart is not None and not self.chart.renew(self.table, self.settings, self.x):
+        if survey and self.chart is not None and not self.chart.renew(self.table, self.settings, self.x):
             self.status = Status.COORDINATES_FAILED
         state = self.state
         state.unrecorded, state.tried_error = -1.0, np.inf

@@ -336,6 +336,18 @@ class Touches:
         sizes, slots = self._sizes(), self.slots.reshape(tl.ROOM + 1, -1)
         return max(float(laid(slot, sizes).facts.residual) for slot in slots)
 
+    def begin_anew(self, t: float, step: float, loss: float) -> None:
+        """Forget the last steps [s] before t but for what contacts have taken up to then, and ``loss`` [J] besides."""
+        slots, sizes = self.slots.reshape(tl.ROOM + 1, -1), self._sizes()
+        known = [laid(slot, sizes).facts for slot in slots[: tl.ROOM]]
+        before = [
+            (float(f.time), float(f.loss), float(f.residual)) for f in known if f.length > 0.0 and f.time <= t
+        ]
+        _, spent, residual = max(before, default=(0.0, 0.0, 0.0))
+        self.slots[:] = 0.0
+        facts = laid(slots[0], sizes).facts
+        facts.time, facts.length, facts.loss, facts.residual = t - step, step, spent + loss, residual
+
     def drain(self) -> None:
         """Take what the kernel has logged of contacts between geometries."""
         if self.touching.logged:

@@ -22,6 +22,7 @@ from sarrus.dynamics.system import System
 from sarrus.kernels import batch_layout as bl
 from sarrus.kernels import run_state as rs
 from sarrus.kernels.c_function import lanes
+from sarrus.simulation.many.one_by_one import do_one_by_one, find_jumps
 from sarrus.simulation.many.plan import Plan, groups
 from sarrus.simulation.many.result import Quantities, Rollout
 from sarrus.simulation.many.starts import count_runs, pack_inputs, pack_states, warn_of_runs
@@ -125,12 +126,16 @@ def rollout(
     if given and not options.scheme.adaptive:
         values = dict(zip(system.parameters, todo.states[:, system.parts.p].T))
         refuse_long_steps(system, options.scheme.method, options.step, values)
+    jumps = find_jumps(plan, todo)
     began, beside = perf_counter(), False
     with progress_bar(runs, progress, "runs") as bar:
         for group in groups(plan, todo, assemble):
-            workers = plan.workers(group)
-            beside = beside or workers[0].kernel is lanes
-            do_runs(workers, len(group.todo.states), bar.update)
+            if jumps is not None:
+                do_one_by_one(plan, group, jumps, bar.update)
+            else:
+                workers = plan.workers(group)
+                beside = beside or workers[0].kernel is lanes
+                do_runs(workers, len(group.todo.states), bar.update)
             if group.runs is not None:
                 todo.put_back(group.runs, group.todo)
     warn_of_runs(system, todo.begun, np.arange(runs), "run", stacklevel=2)
