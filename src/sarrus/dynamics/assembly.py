@@ -12,6 +12,7 @@ from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError, check_known, check_sequence
 from sarrus.base.status import Status
 from sarrus.dynamics.antiparallel import antiparallel
+from sarrus.dynamics.closed_state import unmoved_rows
 from sarrus.dynamics.closing import NEWTON, flow, turned_over
 from sarrus.dynamics.compiled import random_coordinates
 from sarrus.dynamics.continuation import closed_origins, follow, held_coordinates, same_place
@@ -84,6 +85,7 @@ def assemble(
         found.opposite,
         found.left_branch,
         found.limits,
+        unmoved_rows(system, best, t) if status is Status.NOT_CLOSED else (),
     )
     if throw and status is Status.NOT_CLOSED:
         raise status.error(system.name, result.message, result=result)
