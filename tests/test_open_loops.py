@@ -46,10 +46,12 @@ def test_open_loops_are_named(five_bar: sr.System, closed: np.ndarray) -> None:
             q = closed + step * FIRST
             found = solve(q, throw=False)
             assert found.status is Status.NOT_CLOSED, (name, step)  # type: ignore[attr-defined]
-            with pytest.raises(
-                SolveError, match=r"q leaves the loops open by .*\(row 'tips.x'\); close them"
-            ):
-                solve(q)
+            told = r"q leaves the loops open by .*\(row 'tips.x'\); close them"
+            if name in ("inverse_dynamics", "law"):
+                with pytest.raises(SolveError, match=told):
+                    solve(q)
+            elif name == "forward_dynamics":
+                assert re.match(told, found.message)  # type: ignore[attr-defined]
             with pytest.raises(sr.ArgumentError, match=r"q leaves the loops open by"):
                 sr.simulate(five_bar, q, duration=0.01)
 
