@@ -12,6 +12,7 @@ from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError, SolveError, check_known, check_sequence
 from sarrus.base.status import Status
 from sarrus.dynamics.antiparallel import antiparallel
+from sarrus.dynamics.closed_state import unmoved_rows
 from sarrus.dynamics.closing import NEWTON, flow, turned_over
 from sarrus.dynamics.compiled import random_coordinates
 from sarrus.dynamics.continuation import closed_origins, follow, held_coordinates, same_place
@@ -107,6 +108,7 @@ def assemble(
         found.limits,
         outside_limits(system, best),
         left,
+        unmoved_rows(system, best, t) if status is Status.NOT_CLOSED else (),
     )
     if throw and status is Status.NOT_ACHIEVABLE:
         raise SolveError(

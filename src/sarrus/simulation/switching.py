@@ -383,7 +383,7 @@ class Switcher:
         if law is not None and loop.state.samples == 0.0:  # what is held counts as soon as there is any
             asked = law(q, v, loop.time) if isinstance(law, Law) else law(x)
             u = np.clip(asked, loop.bounds[0], loop.bounds[1])
-        free = forward_dynamics(s, q, v, u, loop.time, x[s.parts.tau])
+        free = forward_dynamics(s, q, v, u, loop.time, x[s.parts.tau], may_be_open=True)
         if self.phases is None:
             return free
         x[s.parts.u] = u

@@ -78,7 +78,8 @@ def contact_step(name: str, plan: SystemPlan, kernels: Kernels, natives: Natives
         "moreau-jean. q, v and t are replaced; forces are means over the step and may be NULL. A step that begins "
         "where the one before ended goes on with its forces. A joint beyond its limit is held where it is: it may come "
         "back and goes no further out. NOT_CONVERGED: no forces were found that obey the laws "
-        "of contact; PROJECTION_FAILED, NOT_FINITE: no step; then all stays as it is."
+        "of contact; PROJECTION_FAILED, NOT_FINITE: no step; then all stays as it is. "
+        "NOT_FINITE also for an h that is not positive: the laws of contact do not run backwards."
     )
     header, run = la.LocalHeader.places["length"], Run.places["step"]
     slot = tl.slot_sizes(touching.numbers, system.nv)  # type: ignore[union-attr]
@@ -95,6 +96,8 @@ def contact_step(name: str, plan: SystemPlan, kernels: Kernels, natives: Natives
         function(
             signature,
             "    int i = 0;",
+            "    double wrong = 0.0 * h;",
+            f"    if (!(h > 0.0) || wrong != 0.0)\n        return {upper}_NOT_FINITE;",
             f"    {name}_state(W, q, v, u, *t, tau);",
             f"    {unit}(W, W->x);",
             begin,
@@ -105,6 +108,8 @@ def contact_step(name: str, plan: SystemPlan, kernels: Kernels, natives: Natives
             f"        return W->touch_failed ? {upper}_NOT_CONVERGED : {name}_finite(W, tau);",
             f"    if (!{finish_of}(W, {new.text}, {la.CONSTRAINTS}))",
             f"        return {upper}_PROJECTION_FAILED;",
+            loop(system.nq + system.nv, f"wrong += 0.0 * W->local[{at} + i]"),
+            f"    if (wrong != 0.0)\n        return {upper}_NOT_FINITE;",
             loop(system.nq, f"q[i] = W->local[{at} + i]"),
             loop(system.nv, f"v[i] = W->local[{at + system.nq} + i]"),
             *(f"    W->touch_ends[{s}] = W->local[{at + place}];" for s, place in enumerate(stops)),
