@@ -197,8 +197,7 @@ class Assembly(Answer):
     outside. ``unmoved`` names the rows that stay open because no joint moves the bodies along them in any
     configuration, such as those across the plane of a planar loop. ``status``: OK; NOT_ACHIEVABLE (some of ``unmet``);
     SINGULAR (closed, where the rank drops); RIGID (closed in an isolated configuration, out of which there is no motion
-    although
-    A allows velocities); INCONSISTENT (redundant rows contradict each other by more than the
+    although A allows velocities); INCONSISTENT (redundant rows contradict each other by more than the
     digits of the model explain (`sarrus.dynamics.data_tolerance`), and by less than 1e-6);
     NOT_CLOSED (stuck at a local minimum, or antiparallel).
     """
