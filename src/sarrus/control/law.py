@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from functools import cached_property
+from math import isfinite
 from typing import Any
 
 import casadi as ca
@@ -11,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sarrus.base.arrays import Array, read_only
-from sarrus.base.errors import ArgumentError, SolveError, check_is
+from sarrus.base.errors import ArgumentError, SarrusError, SolveError, check_is
 from sarrus.base.numbers import real_array
 from sarrus.base.status import Status
 from sarrus.control.demands import (
@@ -27,9 +29,11 @@ from sarrus.control.explanation import Explanation, LevelShare, LimitUse
 from sarrus.control.law_arrays import LawArrays
 from sarrus.control.law_limits import LawLimits
 from sarrus.control.law_options import LawOptions, chosen
+from sarrus.dynamics.closed_state import require_closed
 from sarrus.dynamics.evaluations import Evaluations
 from sarrus.dynamics.inverse_dynamics import positive_weights
-from sarrus.dynamics.ranks import generic_rank
+from sarrus.dynamics.options import Options
+from sarrus.dynamics.ranks import look_around
 from sarrus.dynamics.system import System
 from sarrus.dynamics.workspace import Workspace
 from sarrus.kernels import law_layout as ll
@@ -37,6 +41,20 @@ from sarrus.kernels.c_function import command, distribution
 
 # Relative size below which a row of demands counts as a combination of those above it, or as out of reach.
 LEVEL_CUT = 1e-8
+# Outputs of the native function in words.
+_OUTPUTS = {
+    "mass": "mass matrix",
+    "rows": "constraint Jacobian",
+    "bias": "constraint bias",
+    "actuation": "actuation matrix",
+    "forces": "generalized force that is demanded",
+    "memory": "memory of the law",
+    "contacts": "state of the contacts",
+}
+# From here on products of numbers overflow.
+_HUGE = 1e100
+# For so many topologies the rank of A is kept.
+_KEPT = 1024
 
 
 class Law:
@@ -105,7 +123,10 @@ class Law:
         self.arrays.tolerances.damping = options.checked_damping(self.name)
         self.limits = self._limits(options)
         self.kernel = command if self.limits is None else distribution
+        self.arrays.tolerances.level_cut = LEVEL_CUT
         self.is_prepared = False
+        self._ranks: dict[tuple[float, ...], tuple[int, Array]] = {}
+        self._seen: tuple[int, Options] | None = None
         self._run_workspace: Workspace | None = None
         self._sees_run = False
         self._lock = threading.RLock()
@@ -150,7 +171,7 @@ class Law:
                 self.prepare(q, v, t)
             state[: system.nq] = q
             state[system.nq : system.nq + system.nv] = v
-            state[-1] = t
+            state[-1] = t if isfinite(t) else system.checked_time(t)
             if self.kernel.entry(*self.arrays.addresses, what) < 0:
                 self._fail(q, v, t)
             return self.arrays.answer[: system.nu].copy()
@@ -161,7 +182,7 @@ class Law:
         """Return u at a sample and let the law's memory go on by ``period`` [s]; ``multipliers`` λ (nc,) are
         measured."""
         with self._lock:
-            if not self.is_prepared:
+            if not self.is_prepared or self.system.parameters:
                 self.prepare(q, v, t)
             if self.measured and multipliers is not None:
                 known = real_array(multipliers)
@@ -272,11 +293,28 @@ class Law:
         """Return a copy for a run of the system ``given``, whose parameters it will see if it believes in this one."""
         duplicate = self.copy()
         duplicate._sees_run = self.system is given  # noqa: SLF001  of this class
+        duplicate.forget_ranks()  # a run does not depend on calls before it
         return duplicate
 
     def join(self, run: Workspace) -> None:
         """Go by the parameters of a run from now on, if it is one of the system that the law believes in."""
         self._run_workspace = run if self._sees_run else None
+        self.forget_ranks()
+
+    def begin(self, x: Array) -> None:
+        """Begin a run at x = [q | v | u | t | p | τ]: forget, and see which constraints hold there, if that is the
+        system that the law believes in.
+        """
+        self.reset()
+        s, run = self.system, self._run_workspace
+        if run is not None:
+            given = zip(run.parameters, x[s.parts.p].tolist())
+            run.parameters.update({name: value for name, value in given if not name.isidentifier()})
+            self.prepare(x[s.parts.q], x[s.parts.v], float(x[s.parts.t]))
+
+    def forget_ranks(self) -> None:
+        """Find the ranks of A anew where they are asked for next."""
+        self.is_prepared, self._ranks, self._seen = False, {}, None
 
     @property
     def table(self) -> ll.LawTable:
@@ -303,6 +341,7 @@ class Law:
         duplicate = object.__new__(type(self))
         vars(duplicate).update(vars(self))
         duplicate._lock = threading.RLock()
+        duplicate._ranks = dict(self._ranks)
         duplicate.arrays = self.arrays.copy()
         if self.limits is not None:
             duplicate.limits = self.limits.copy(duplicate.table)
@@ -332,19 +371,38 @@ class Law:
                 )
 
     def prepare(self, q: ArrayLike, v: ArrayLike, t: float = 0.0) -> None:
-        """Take over the system's parameters and the rank of A near a state; a call and `sr.simulate` do it."""
-        system = self.system
-        if not self.is_prepared:
-            x = system.pack(q, v, None, t)
-            work = self.workspace()
-            generic_rank(work, x[system.parts.q], t, x[system.parts.v])
-            known = work.settings()
-            self.table.generic_rank = self._generic_rank(work, x, t)
-            self.arrays.tolerances.singular_cut = known.singular_cut
-            self.arrays.tolerances.scale_of_rows = known.scale_of_rows
-            self.arrays.tolerances.level_cut = LEVEL_CUT
-            self.is_prepared = True
-        self.arrays.input[system.parts.p] = list(self.workspace().parameters.values())
+        """Take over the system's parameters, and the rank of A that goes with them; a call, and a run where something
+        switches, do it.
+
+        The rank of A is found once for each topology, that is for the values of the parameters that shape A: near the
+        state where the law meets it first.
+        """
+        work = self.workspace()
+        values = work.parameters
+        now = values.switched, work.options
+        if not self.is_prepared or self._seen != now:
+            topology = tuple([values[name] for name in self.shaping_parameters])
+            known = self._ranks.get(topology) if self._seen is None or self._seen[1] is now[1] else None
+            if known is None:
+                known = self.rank_near(work, q, v, t)
+                if self._seen is None or self._seen[1] is not now[1] or len(self._ranks) >= _KEPT:
+                    self._ranks.clear()
+                self._ranks[topology] = known
+            tolerances = self.arrays.tolerances
+            self.table.generic_rank, (tolerances.singular_cut, tolerances.scale_of_rows) = known
+            self.is_prepared, self._seen = True, now
+        self.arrays.input[self.system.parts.p] = list(values.values())
+
+    @cached_property
+    def shaping_parameters(self) -> tuple[str, ...]:
+        """Names of the parameters on which the rank of the constraint rows of the law depends."""
+        return self.system.equations.shaping_parameters
+
+    def rank_near(self, work: Workspace, q: ArrayLike, v: ArrayLike, t: float) -> tuple[int, Array]:
+        """Return the rank of the constraint rows near a state, and the cut and scale of their pivots."""
+        x = self.system.pack(q, v, None, t)
+        near, _, tolerances = look_around(work, x[self.system.parts.q], t, x[self.system.parts.v])
+        return near.rank, np.array([tolerances.singular_cut, tolerances.scale_of_rows])
 
     def _dimensions(self) -> tuple[int, int]:
         """Return the number of unknowns and of constraint rows."""
@@ -362,19 +420,49 @@ class Law:
         """Return for how many contacts the native function says what they do."""
         return 0
 
-    def _generic_rank(self, work: Workspace, x: Array, t: float) -> int:
-        """Return the rank of the constraint rows near a state, which the workspace knows."""
-        return int(work.table.generic_rank)
-
     def _fail(self, q: ArrayLike, v: ArrayLike, t: float) -> None:
-        if self.limits is not None and self.outcome == "infeasible":
+        if self.limits is not None and self.outcome == "infeasible" and not self._is_too_large():
             what, names = "forces" if self.table.n_contacts else "controls", ", ".join(self.limits.conflict())
             raise SolveError(
                 f"{self.name} of {self.system.name}: no {what} lie inside all limits: {names} contradict each other. "
                 f"{Status.INFEASIBLE.remedy}"
             )
-        x = self.system.pack(q, v, None, t)
-        raise self.workspace().diagnose(x).error(f"{self.name} of {self.system.name}")
+        raise self._no_answer(q, v, t)
+
+    def _no_answer(self, q: ArrayLike, v: ArrayLike, t: float) -> SarrusError:
+        """Return the error that says why there are no controls: bad input, numbers that are none, open loops, no
+        inertia.
+        """
+        s, who = self.system, f"{self.name} of {self.system.name}"
+        x = s.pack(q, v, None, t)
+        q = x[s.parts.q]
+        with np.errstate(all="ignore"):
+            values = self.native(self.arrays.input)
+        for name, (place, _) in ((n, self.native.outputs[n]) for n in self.native.outputs):
+            if not np.isfinite(values[place]).all():
+                return Status.NOT_FINITE.error(who, f"{self._what(name, values[place])} is infinite or NaN")
+        found = self.workspace().diagnose(x)
+        if found is Status.ILL_POSED:
+            if self._is_too_large() or not np.isfinite(self.arrays.answer[: self.unknowns]).all():
+                return Status.NOT_FINITE.error(who, "what the demands ask for has no finite controls")
+            require_closed(self.workspace(), q, t)
+        return found.error(who)
+
+    def _is_too_large(self) -> bool:
+        """Tell whether a number of the last call is so large that its square is none, or is none itself."""
+        with np.errstate(all="ignore"):
+            return not (np.abs(self.native(self.arrays.input)) < _HUGE).all()
+
+    def _what(self, output: str, values: Array) -> str:
+        """Return the name of what is not finite among an output of the native function."""
+        if output in ("wanted", "demands", "couplings", "selections", "active"):
+            rows = [
+                (level.name, row) for level in self.levels if isinstance(level, Demand) for row in level.rows
+            ]
+            wrong = np.flatnonzero(~np.isfinite(values.reshape(len(rows), -1)).all(axis=1))
+            level, row = rows[int(wrong[0])]
+            return f"what {level!r} demands of {row!r}"
+        return f"the {_OUTPUTS.get(output, output)}"
 
     def outputs(self) -> dict[str, ca.SX]:
         """Return what the native function gives, as expressions of the symbols of the system and of the settings."""

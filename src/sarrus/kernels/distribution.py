@@ -77,6 +77,7 @@ def distribution(table: LawTable, x: Floats, what: int) -> int:
     contacts.report[0] = cn.EXACT
     rank, total = prepare(table, x)
     if rank < 0:
+        forget_programs(table)
         return rank
     work, n, free = ll.law_workspace(table), table.nu, table.nv - rank
     room = laid(contacts.work, cn.distribution_sizes(n, total, table.n_levels, _most_rows(table), 0))
@@ -91,13 +92,25 @@ def distribution(table: LawTable, x: Floats, what: int) -> int:
         outcome = _distribute(table, work, room, total, free, what)
     contacts.report[0] = outcome
     if outcome == cn.FAILED:
+        forget_programs(table)
         return -2
     _to_controls(table)
-    if not is_finite(answer, n):
+    if not (is_finite(answer, n) and is_finite(work.memory, table.n_states)):
+        forget_programs(table)
         return -1
     if what == ll.SAMPLE:
         _go_on(table)
     return rank
+
+
+@internal
+def forget_programs(table):
+    """Have the next call begin its programs without the last ones: they led nowhere, or to what is no number."""
+    kept, size = cn.memory_of(table), cn.slot_size(table.nu, _most_rows(table))
+    kept.missing[0] = kept.kind[0] = 0.0
+    kept.exact[0] = -1.0
+    for slot in range(2 * table.n_levels):
+        kept.relaxed[slot * size] = -1.0
 
 
 @internal

@@ -146,7 +146,7 @@ def c_contents(
     own = prefix_of(system.name, name)
     where = _configuration(system, q)
     if law is not None and (q is not None or not law.is_prepared):
-        law.is_prepared = False
+        law.forget_ranks()
         law.prepare(where, np.zeros(system.nv))
     return _contents(own, system, law, wanted, where, more)
 
@@ -168,12 +168,13 @@ def _contents(
     tables: list[Table] = []
     if any(function in _OF_THE_SYSTEM for function in wanted):
         contents.members += plan.members("step" in wanted)
+        contents.topologies = plan.topologies(q)
         tables.append(plan.table)
     for function in wanted:
         if function in ("law", "inverse_dynamics"):
             own = function == "law"
             asked = LawPlan(
-                law if law and own else demanding_law(system, q), natives, "law" if own else "inverse"
+                law if law and own else demanding_law(system, q), natives, q, "law" if own else "inverse"
             )
             entry = (control_law if own else inverse_dynamics)(name, asked, kernels)
             tables += asked.tables

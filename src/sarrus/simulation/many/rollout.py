@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from sarrus.base.errors import ArgumentError, check_is
 from sarrus.base.progress import progress_bar
 from sarrus.base.status import statuses
+from sarrus.control.law import Law
 from sarrus.dynamics.state_functions import StateFunction
 from sarrus.dynamics.system import System
 from sarrus.kernels import batch_layout as bl
@@ -73,7 +74,7 @@ def rollout(
         duration/intervals, which must be a whole number of steps where steps are fixed.
     parameters : values of ``system.parameters`` by name, numbers or (runs,); the others are as they are.
     control : u(q, v, t), traced and compiled as in `simulate`, or a law of `sarrus.control`, which begins every run
-        anew and believes in the parameters that its system has.
+        anew and believes in the numbers that its system has; which constraints of this system hold it sees.
     every : keep a sample every so many steps (of the interval ``dt``, with an adaptive method), the start and the end
         included. Default: the end alone.
     reduce : any of "min", "max", "mean" and "rms", over all steps (over the samples, if ``every`` is given, or the
@@ -111,6 +112,8 @@ def rollout(
     check_count("threads", 1 if threads is None else threads, "")
     per_run = {"q": (q, 1), "v": (v, 1), "u": (u, 2 if u is not None and np.ndim(u) > 2 else 1)}
     runs = count_runs(system, per_run, given)
+    if isinstance(control, Law):
+        control = control.of_run(system)
     plan = Plan(
         system=system.workspace().copy(), options=options, control=control, side_by_side=side_by_side,
         threads=default_threads() if threads is None else threads,
