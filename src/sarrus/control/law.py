@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sarrus.base.arrays import Array, read_only
-from sarrus.base.errors import ArgumentError, SarrusError, SolveError, check_is
+from sarrus.base.errors import ArgumentError, SolveError, check_is
 from sarrus.base.numbers import real_array
 from sarrus.base.status import Status
 from sarrus.control.demands import (
@@ -27,9 +27,9 @@ from sarrus.control.demands import (
 )
 from sarrus.control.explanation import Explanation, LevelShare, LimitUse
 from sarrus.control.law_arrays import LawArrays
+from sarrus.control.law_failure import is_too_large, no_answer
 from sarrus.control.law_limits import LawLimits
 from sarrus.control.law_options import LawOptions, chosen
-from sarrus.dynamics.closed_state import require_closed
 from sarrus.dynamics.evaluations import Evaluations
 from sarrus.dynamics.inverse_dynamics import positive_weights
 from sarrus.dynamics.options import Options
@@ -41,18 +41,6 @@ from sarrus.kernels.c_function import command, distribution
 
 # Relative size below which a row of demands counts as a combination of those above it, or as out of reach.
 LEVEL_CUT = 1e-8
-# Outputs of the native function in words.
-_OUTPUTS = {
-    "mass": "mass matrix",
-    "rows": "constraint Jacobian",
-    "bias": "constraint bias",
-    "actuation": "actuation matrix",
-    "forces": "generalized force that is demanded",
-    "memory": "memory of the law",
-    "contacts": "state of the contacts",
-}
-# From here on products of numbers overflow.
-_HUGE = 1e100
 # For so many topologies the rank of A is kept.
 _KEPT = 1024
 
@@ -301,17 +289,6 @@ class Law:
         self._run_workspace = run if self._sees_run else None
         self.forget_ranks()
 
-    def begin(self, x: Array) -> None:
-        """Begin a run at x = [q | v | u | t | p | τ]: forget, and see which constraints hold there, if that is the
-        system that the law believes in.
-        """
-        self.reset()
-        s, run = self.system, self._run_workspace
-        if run is not None:
-            given = zip(run.parameters, x[s.parts.p].tolist())
-            run.parameters.update({name: value for name, value in given if not name.isidentifier()})
-            self.prepare(x[s.parts.q], x[s.parts.v], float(x[s.parts.t]))
-
     def forget_ranks(self) -> None:
         """Find the ranks of A anew where they are asked for next."""
         self.is_prepared, self._ranks, self._seen = False, {}, None
@@ -421,48 +398,13 @@ class Law:
         return 0
 
     def _fail(self, q: ArrayLike, v: ArrayLike, t: float) -> None:
-        if self.limits is not None and self.outcome == "infeasible" and not self._is_too_large():
+        if self.limits is not None and self.outcome == "infeasible" and not is_too_large(self):
             what, names = "forces" if self.table.n_contacts else "controls", ", ".join(self.limits.conflict())
             raise SolveError(
                 f"{self.name} of {self.system.name}: no {what} lie inside all limits: {names} contradict each other. "
                 f"{Status.INFEASIBLE.remedy}"
             )
-        raise self._no_answer(q, v, t)
-
-    def _no_answer(self, q: ArrayLike, v: ArrayLike, t: float) -> SarrusError:
-        """Return the error that says why there are no controls: bad input, numbers that are none, open loops, no
-        inertia.
-        """
-        s, who = self.system, f"{self.name} of {self.system.name}"
-        x = s.pack(q, v, None, t)
-        q = x[s.parts.q]
-        with np.errstate(all="ignore"):
-            values = self.native(self.arrays.input)
-        for name, (place, _) in ((n, self.native.outputs[n]) for n in self.native.outputs):
-            if not np.isfinite(values[place]).all():
-                return Status.NOT_FINITE.error(who, f"{self._what(name, values[place])} is infinite or NaN")
-        found = self.workspace().diagnose(x)
-        if found is Status.ILL_POSED:
-            if self._is_too_large() or not np.isfinite(self.arrays.answer[: self.unknowns]).all():
-                return Status.NOT_FINITE.error(who, "what the demands ask for has no finite controls")
-            require_closed(self.workspace(), q, t)
-        return found.error(who)
-
-    def _is_too_large(self) -> bool:
-        """Tell whether a number of the last call is so large that its square is none, or is none itself."""
-        with np.errstate(all="ignore"):
-            return not (np.abs(self.native(self.arrays.input)) < _HUGE).all()
-
-    def _what(self, output: str, values: Array) -> str:
-        """Return the name of what is not finite among an output of the native function."""
-        if output in ("wanted", "demands", "couplings", "selections", "active"):
-            rows = [
-                (level.name, row) for level in self.levels if isinstance(level, Demand) for row in level.rows
-            ]
-            wrong = np.flatnonzero(~np.isfinite(values.reshape(len(rows), -1)).all(axis=1))
-            level, row = rows[int(wrong[0])]
-            return f"what {level!r} demands of {row!r}"
-        return f"the {_OUTPUTS.get(output, output)}"
+        raise no_answer(self, q, v, t)
 
     def outputs(self) -> dict[str, ca.SX]:
         """Return what the native function gives, as expressions of the symbols of the system and of the settings."""

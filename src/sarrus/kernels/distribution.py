@@ -67,6 +67,8 @@ _MET = 1e-9
 # A miss proves that there is nothing better nearer than this many times the largest unknown. What rounding leaves of
 # its slope, relative to that.
 _FAR_AWAY, _FLAT = 1e3, 1e-10
+# Programs with larger demands are no beginning for others.
+_ABSURD = 1e20
 # Activities that are nearer to 0, to 1 or to each other are the same.
 _SAME = 1e-6
 
@@ -100,6 +102,8 @@ def distribution(table: LawTable, x: Floats, what: int) -> int:
         return -1
     if what == ll.SAMPLE:
         _go_on(table)
+    if not largest_of(room.right, total) < _ABSURD:
+        forget_programs(table)
     return rank
 
 

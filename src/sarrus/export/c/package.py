@@ -40,8 +40,8 @@ class Contents:
     """What the files of an export are made of.
 
     ``name`` is the prefix of all names in C; ``tables`` and ``constants`` the constant arrays of integers and of
-    numbers by name; ``q`` a configuration for the example; ``topologies`` what functions of the system know of A; ``settings`` the names of those of the law; ``functions``
-    what was asked for.
+    numbers by name; ``q`` a configuration for the example; ``topologies`` what functions of the system know of A;
+    ``settings`` the names of those of the law; ``functions`` what was asked for.
     """
 
     name: str

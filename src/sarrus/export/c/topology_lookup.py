@@ -14,9 +14,8 @@ def lookup(known: Topologies, signature: str, targets: Sequence[str]) -> str:
     lines = [f"{signature}", "{"]
     if len(known.values) > 1:
         lines.append("    int row = 0;")
-    for k, target in enumerate(targets):
-        column = known.values[:, k]
-        whole = k < known.counts
+    for k in range(len(targets)):
+        column, whole = known.values[:, k], k < known.counts
         if (column == column[0]).all():
             continue
         texts = [str(int(x)) if whole else c_number(float(x)) for x in column]

@@ -93,11 +93,7 @@ class Plan:
             limits = replace(scheme.limits, max_step=min(scheme.limits.max_step, longest))
             scheme = replace(scheme, dt=interval, limits=limits)
         loop = Integration(self.system, replace(o, scheme=scheme, recording=Recording(every)))
-        control = self.control
-        if isinstance(control, Law):
-            control = control.copy()
-            control.join(self.system.copy())
-        loop.begin(self.reference, control)
+        loop.begin(self.reference, self.control.copy() if isinstance(self.control, Law) else self.control)
         if every is None:
             loop.state.unrecorded = 0.0
         return loop

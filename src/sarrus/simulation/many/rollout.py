@@ -74,7 +74,7 @@ def rollout(
         duration/intervals, which must be a whole number of steps where steps are fixed.
     parameters : values of ``system.parameters`` by name, numbers or (runs,); the others are as they are.
     control : u(q, v, t), traced and compiled as in `simulate`, or a law of `sarrus.control`, which begins every run
-        anew and believes in the numbers that its system has; which constraints of this system hold it sees.
+        anew and believes in the parameters that its system has.
     every : keep a sample every so many steps (of the interval ``dt``, with an adaptive method), the start and the end
         included. Default: the end alone.
     reduce : any of "min", "max", "mean" and "rms", over all steps (over the samples, if ``every`` is given, or the

@@ -90,7 +90,7 @@ class Worker:
         law = getattr(self.loop, "law", None)
         if isinstance(law, Law):
             for run in range(first, last):
-                law.begin(self.shared.states[run])
+                law.reset()
                 self.do(self.kernel, run, run + 1)
         else:
             self.do(self.kernel, first, last)
