@@ -11,8 +11,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 sys.path.insert(0, str(Path(__file__).parent / "families"))
 
-import sarrus as sr
 import switched_laws as family
+
+import sarrus as sr
 from c_code import Compiled
 from sarrus import control
 from sarrus.base.status import Status
@@ -160,17 +161,18 @@ def test_histories_of_switches():
 )
 def test_what_is_no_number_leaves_nothing_behind(limits):
     _, law = arm(**limits)
-    rest = np.zeros(3)
+    rest, said = np.zeros(3), ""
     right = law(ARM_AT, rest)
-    for bad in (np.nan, np.inf, 1e300, 1e160, 1e60, 1e30, 1e8):
+    for bad in (np.nan, np.inf, 1e300, 1e160, 1e60, 1e30, 1e15, 1e11, 1e8, 1e5):
         for q, v in ((ARM_AT, [bad, 0, 0]), ([bad, 0, 0], rest)):
             for call in (law, lambda q, v: law.sample(q, v, 0.0, 1e-3)):
                 try:
                     call(np.array(q), np.array(v))
                 except sr.SarrusError as error:
-                    assert "mass matrix" not in str(error)
-                    assert bad < 1e30 or "contradict" not in str(error)
+                    said += str(error)
                 assert_allclose(law(ARM_AT, rest), right, rtol=0, atol=1e-6)  # of the cone program
+    assert "mass matrix" not in said
+    assert "contradict" not in said
 
 
 def test_references_that_are_no_numbers_are_named():
@@ -181,5 +183,3 @@ def test_references_that_are_no_numbers_are_named():
     with pytest.raises(sr.SolveError, match=r"what 'motion' demands of 'l0_joint' is infinite or NaN"):
         law(ARM_AT, np.zeros(3))
     law(ARM_AT, np.zeros(3), 2.0)
-    with pytest.raises(sr.ArgumentError, match="t must be"):
-        law(ARM_AT, np.zeros(3), np.nan)

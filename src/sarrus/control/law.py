@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from functools import cached_property
-from math import isfinite
 from typing import Any
 
 import casadi as ca
@@ -114,7 +113,7 @@ class Law:
         self.arrays.tolerances.level_cut = LEVEL_CUT
         self.is_prepared = False
         self._ranks: dict[tuple[float, ...], tuple[int, Array]] = {}
-        self._seen: tuple[int, Options] | None = None
+        self._seen: tuple[int, Options | None] = (0, None)
         self._run_workspace: Workspace | None = None
         self._sees_run = False
         self._lock = threading.RLock()
@@ -159,7 +158,7 @@ class Law:
                 self.prepare(q, v, t)
             state[: system.nq] = q
             state[system.nq : system.nq + system.nv] = v
-            state[-1] = t if isfinite(t) else system.checked_time(t)
+            state[-1] = t
             if self.kernel.entry(*self.arrays.addresses, what) < 0:
                 self._fail(q, v, t)
             return self.arrays.answer[: system.nu].copy()
@@ -170,7 +169,7 @@ class Law:
         """Return u at a sample and let the law's memory go on by ``period`` [s]; ``multipliers`` λ (nc,) are
         measured."""
         with self._lock:
-            if not self.is_prepared or self.system.parameters:
+            if not self.is_prepared:
                 self.prepare(q, v, t)
             if self.measured and multipliers is not None:
                 known = real_array(multipliers)
@@ -291,7 +290,7 @@ class Law:
 
     def forget_ranks(self) -> None:
         """Find the ranks of A anew where they are asked for next."""
-        self.is_prepared, self._ranks, self._seen = False, {}, None
+        self.is_prepared, self._ranks, self._seen = False, {}, (0, None)
 
     @property
     def table(self) -> ll.LawTable:
@@ -356,18 +355,17 @@ class Law:
         """
         work = self.workspace()
         values = work.parameters
-        now = values.switched, work.options
-        if not self.is_prepared or self._seen != now:
+        seen = self._seen
+        if not self.is_prepared or seen[0] != values.switched or seen[1] is not work.options:
             topology = tuple([values[name] for name in self.shaping_parameters])
-            known = self._ranks.get(topology) if self._seen is None or self._seen[1] is now[1] else None
+            if seen[1] is not work.options or len(self._ranks) >= _KEPT:
+                self._ranks.clear()
+            known = self._ranks.get(topology)
             if known is None:
-                known = self.rank_near(work, q, v, t)
-                if self._seen is None or self._seen[1] is not now[1] or len(self._ranks) >= _KEPT:
-                    self._ranks.clear()
-                self._ranks[topology] = known
+                known = self._ranks[topology] = self.rank_near(work, q, v, t)
             tolerances = self.arrays.tolerances
             self.table.generic_rank, (tolerances.singular_cut, tolerances.scale_of_rows) = known
-            self.is_prepared, self._seen = True, now
+            self.is_prepared, self._seen = True, (values.switched, work.options)
         self.arrays.input[self.system.parts.p] = list(values.values())
 
     @cached_property

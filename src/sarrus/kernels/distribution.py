@@ -68,7 +68,7 @@ _MET = 1e-9
 # its slope, relative to that.
 _FAR_AWAY, _FLAT = 1e3, 1e-10
 # Programs with larger demands are no beginning for others.
-_ABSURD = 1e20
+_ABSURD = 1e12
 # Activities that are nearer to 0, to 1 or to each other are the same.
 _SAME = 1e-6
 

@@ -30,8 +30,6 @@ from sarrus.kernels.vectors import axpy, copy, dot, fill
 
 # Costs: of the unknowns; of what one level misses, near what was found before; of the unknowns and all that is missed.
 LEAST, ONE, ALL = 0, 1, 2
-# Multipliers of a warm start are at most so much larger than the slope of the cost.
-_FAR = 1e6
 
 
 @internal
@@ -91,7 +89,6 @@ def _solve(table, work, room, lines, cones, kind, cost, level, slot, used, begin
         for i in range(rows):
             cone.s[i] = cone.limits[i] - dot(cone.rows + i * width, cone.x, width)
             cone.z[i] = slot[1 + n + int(room.places[i])]
-        warm = _is_near(cone, width, rows)
     shape = Shape(width, rows, half, left, sizes, order_of(table))
     verdict = interior_point(cone, shape, limits_at(cn.physics_of(table).solver), warm)
     if warm and verdict != cl.SOLVED:
@@ -156,23 +153,6 @@ def size_of(table, room, level):
     for i in range(int(room.firsts[level]), int(room.firsts[level + 1])):
         size = max(size, dot(room.rows + i * n, room.rows + i * n, n))
     return size if size > 0.0 else 1.0
-
-
-@internal
-def _is_near(cone, width, rows):
-    """Tell whether a solution of another program is one to begin with: next to the largest terms of the slope of this
-    cost, rounding in its multipliers is nothing. What was found for a state that is none may be larger by decades.
-    """
-    slope = pushed = 0.0
-    for a in range(width):
-        size = abs(cone.linear[a])
-        for b in range(width):
-            size += abs(cone.quadratic[a * width + b] * cone.x[b])
-        slope = max(slope, size)
-    for i in range(rows):
-        for a in range(width):
-            pushed = max(pushed, abs(cone.rows[i * width + a] * cone.z[i]))
-    return pushed <= _FAR * slope
 
 
 @internal

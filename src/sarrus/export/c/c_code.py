@@ -78,7 +78,8 @@ def c_code(
     filled in. Results agree to rounding.
 
     Redundant rows, zero rows and singular configurations are ordinary there as here, and a status comes back. The rank
-    of A at ordinary configurations, which Python finds anew where it changes, is a number in the workspace of C.
+    of A at ordinary configurations follows the parameters that switch constraints, up to ten of them, by a table that
+    is made here; where there are more, pivots decide at each call. Python finds it anew where it changes with q, too.
 
     Parameters
     ----------
