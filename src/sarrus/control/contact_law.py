@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from functools import cached_property
 from typing import Any
 
 import casadi as ca
@@ -200,7 +199,7 @@ class ContactLaw(Law):
     def _contact_count(self) -> int:
         return len(self.terms.names)
 
-    @cached_property
+    @property
     def shaping_parameters(self) -> tuple[str, ...]:
         """See `Law.shaping_parameters`: those of the contacts are not among them."""
         own = {of(name) for name in self.terms.names for of in (activity_parameter, stick_parameter)}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from functools import cached_property
 from typing import Any
 
 import casadi as ca
@@ -35,6 +34,7 @@ from sarrus.dynamics.options import Options
 from sarrus.dynamics.ranks import look_around
 from sarrus.dynamics.system import System
 from sarrus.dynamics.workspace import Workspace
+from sarrus.equations.symbolic import ParameterValues
 from sarrus.kernels import law_layout as ll
 from sarrus.kernels.c_function import command, distribution
 
@@ -114,6 +114,8 @@ class Law:
         self.is_prepared = False
         self._ranks: dict[tuple[float, ...], tuple[int, Array]] = {}
         self._seen: tuple[int, Options | None] = (0, None)
+        self._values: ParameterValues | None = None  # those in the input, after so many changes
+        self._changes = -1
         self._run_workspace: Workspace | None = None
         self._sees_run = False
         self._lock = threading.RLock()
@@ -354,24 +356,28 @@ class Law:
         state where the law meets it first.
         """
         work = self.workspace()
-        values = work.parameters
-        seen = self._seen
+        values, seen = work.parameters, self._seen
+        known = values is self._values and values.changes == self._changes and seen[1] is work.options
+        if self.is_prepared and known:
+            return
         if not self.is_prepared or seen[0] != values.switched or seen[1] is not work.options:
             topology = tuple([values[name] for name in self.shaping_parameters])
             if seen[1] is not work.options or len(self._ranks) >= _KEPT:
                 self._ranks.clear()
-            known = self._ranks.get(topology)
-            if known is None:
-                known = self._ranks[topology] = self.rank_near(work, q, v, t)
+            found = self._ranks.get(topology)
+            if found is None:
+                found = self._ranks[topology] = self.rank_near(work, q, v, t)
             tolerances = self.arrays.tolerances
-            self.table.generic_rank, (tolerances.singular_cut, tolerances.scale_of_rows) = known
+            self.table.generic_rank, (tolerances.singular_cut, tolerances.scale_of_rows) = found
             self.is_prepared, self._seen = True, (values.switched, work.options)
         self.arrays.input[self.system.parts.p] = list(values.values())
+        self._values, self._changes = values, values.changes
 
-    @cached_property
+    @property
     def shaping_parameters(self) -> tuple[str, ...]:
         """Names of the parameters on which the rank of the constraint rows of the law depends."""
-        return self.system.equations.shaping_parameters
+        equations = self.system.equations
+        return self.system.model.lasting("shaping parameters", lambda: equations.shaping_parameters)
 
     def rank_near(self, work: Workspace, q: ArrayLike, v: ArrayLike, t: float) -> tuple[int, Array]:
         """Return the rank of the constraint rows near a state, and the cut and scale of their pivots."""

@@ -91,8 +91,6 @@ def _solve(table, work, room, lines, cones, kind, cost, level, slot, used, begin
             cone.z[i] = slot[1 + n + int(room.places[i])]
     shape = Shape(width, rows, half, left, sizes, order_of(table))
     verdict = interior_point(cone, shape, limits_at(cn.physics_of(table).solver), warm)
-    if warm and verdict != cl.SOLVED:
-        verdict = interior_point(cone, shape, limits_at(cn.physics_of(table).solver), False)
     _tell(cone, width, rows, told.facts)
     slot[0] = -1.0
     if verdict != cl.SOLVED:
