@@ -1,8 +1,8 @@
-"""Why a control law has no answer: numbers that are none, open loops, or no inertia."""
+"""Why a control law has no answer: numbers that are none, open loops, or no inertia. ``law`` is a `Law`."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,9 +12,6 @@ from sarrus.base.errors import ArgumentError, SarrusError
 from sarrus.base.status import Status
 from sarrus.control.demands import Demand
 from sarrus.dynamics.closed_state import require_closed
-
-if TYPE_CHECKING:
-    from sarrus.control.law import Law
 
 # Outputs of the native function of a law in words.
 _OUTPUTS = {
@@ -30,13 +27,13 @@ _OUTPUTS = {
 _HUGE = 1e100
 
 
-def is_too_large(law: Law) -> bool:
+def is_too_large(law: Any) -> bool:
     """Tell whether a number of the last call is so large that its square is none, or is none itself."""
     with np.errstate(all="ignore"):
-        return not (np.abs(law.native(law.arrays.input)) < _HUGE).all()
+        return bool((~(np.abs(law.native(law.arrays.input)) < _HUGE)).any())
 
 
-def no_answer(law: Law, q: ArrayLike, v: ArrayLike, t: float) -> SarrusError:
+def no_answer(law: Any, q: ArrayLike, v: ArrayLike, t: float) -> SarrusError:
     """Return the error of a call that gave no controls; bad arguments are raised as such."""
     s, who = law.system, f"{law.name} of {law.system.name}"
     x = s.pack(q, v, None, t)
@@ -53,10 +50,11 @@ def no_answer(law: Law, q: ArrayLike, v: ArrayLike, t: float) -> SarrusError:
             require_closed(law.workspace(), x[s.parts.q], t)
         except ArgumentError as error:
             return Status.NOT_CLOSED.error(who, str(error))
-    return found.error(who)
+    error: SarrusError = found.error(who)
+    return error
 
 
-def _what(law: Law, output: str, values: Array) -> str:
+def _what(law: Any, output: str, values: Array) -> str:
     """Return the name of what is not finite among an output of the native function."""
     if output in ("wanted", "demands", "couplings", "selections", "active"):
         rows = [(level.name, row) for level in law.levels if isinstance(level, Demand) for row in level.rows]
