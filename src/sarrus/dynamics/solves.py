@@ -144,6 +144,12 @@ class ForwardDynamics(Answer):
         """
         return self._system.rows_of_closure(name, self.multipliers)
 
+    def __copy__(self) -> ForwardDynamics:
+        return self  # nothing in it changes
+
+    def __deepcopy__(self, memo: object) -> ForwardDynamics:
+        return self
+
     def __repr__(self) -> str:
         return f"ForwardDynamics(status={self.status}, rank={self.rank}, dof={self.dof}, a={self.a})"
 
@@ -179,7 +185,9 @@ class Assembly(Answer):
     ``antiparallel`` names the closures that hold with opposite instead of parallel axes, ``left_branch`` those of which
     the answer may be on another branch than the guess (another elbow, the mirror image). ``limits``: where locked
     coordinates could not be moved to their values from the closed configuration that the guess came from, how far
-    they came; an answer is then one that no such motion reaches. ``status``: OK; SINGULAR
+    they came; an answer is then one that no such motion reaches. ``outside``: coordinates beyond limits of their joints
+    by more than digits explain, and their values. ``unmet``: with ``within_limits``, stops and contacts that stay
+    outside. ``status``: OK; NOT_ACHIEVABLE (some do); SINGULAR
     (closed, where the rank drops); RIGID (closed in an isolated configuration, out of which there is no motion although
     A allows velocities); INCONSISTENT (redundant rows contradict each other by more than the
     digits of the model explain (`sarrus.dynamics.data_tolerance`), and by less than 1e-6);
@@ -195,6 +203,8 @@ class Assembly(Answer):
     antiparallel: tuple[str, ...] = ()
     left_branch: tuple[str, ...] = ()
     limits: dict[str, float] = field(default_factory=dict)
+    outside: dict[str, float] = field(default_factory=dict)
+    unmet: tuple[str, ...] = ()
 
     @property
     def message(self) -> str:
@@ -206,6 +216,11 @@ class Assembly(Answer):
         if self.left_branch:
             names = ", ".join(map(repr, self.left_branch))
             text += f"; perhaps on another branch than the guess, by closure {names}"
+        if self.unmet:
+            text += f"; not brought inside: {', '.join(self.unmet)}"
+        elif self.outside:
+            names = ", ".join(f"{name!r} at {value:.6g}" for name, value in self.outside.items())
+            text += f"; beyond limits: {names}; within_limits=True moves them inside"
         return text
 
     def _diagnosis(self) -> str:

@@ -15,8 +15,8 @@ from sarrus.kernels import batch_layout as bl
 from sarrus.kernels import run_state as rs
 from sarrus.kernels.c_function import prepare
 from sarrus.simulation.many.plan import CLEAR_PIVOT, Plan, groups
-from sarrus.simulation.many.starts import pack_states
-from sarrus.simulation.many.workers import Worker, default_threads
+from sarrus.simulation.many.starts import pack_states, warn_of_runs
+from sarrus.simulation.many.workers import Worker, begin_bounds, default_threads
 from sarrus.simulation.run_options import RunOptions
 
 # Fewer copies than this for each thread are not worth a thread.
@@ -55,7 +55,8 @@ class Stepper:
         x = self._batch.states
         self.q, self.v, self.parameters = x[:, s.parts.q], x[:, s.parts.v], x[:, s.parts.p]
         self.u = self._batch.inputs[:, 0, :]  # type: ignore[index]
-        self._start = x.copy()
+        self._start, self._warned = x.copy(), False
+        self._warn(np.arange(count))
 
     def place(self, rows: np.ndarray) -> np.ndarray:
         """Put copies, whose q, v and parameters were assigned, on the constraints, at the time 0.
@@ -69,12 +70,15 @@ class Stepper:
             worker.do(prepare, int(row), int(row) + 1)
             if worker.loop.touches is not None:
                 worker.loop.touches.refuse_depth(batch.states[row], f"copy {row}: ")
+        begin_bounds(worker, rows)
+        self._warn(rows)
         outcomes = batch.outcomes[rows]
         return np.asarray(rows[(outcomes[:, bl.PROJECTED] != 1.0) | (outcomes[:, bl.BEYOND] > CLEAR_PIVOT)])
 
     def back(self, rows: np.ndarray) -> None:
         """Put copies where all were in the beginning, with the first parameters."""
         self._batch.states[rows] = self._start[rows]
+        begin_bounds(self._workers[0], rows)
         self.t[rows] = 0.0
 
     def advance(self, u: Array) -> np.ndarray:
@@ -84,7 +88,7 @@ class Stepper:
         """
         batch = self._batch
         np.clip(u, self.bounds[0], self.bounds[1], out=self.u)
-        before = batch.states.copy()
+        before, bounds = batch.states.copy(), batch.bounds.copy()
         if self.driven_by_time:
             for row in range(self.count):
                 self._row(row)
@@ -96,9 +100,14 @@ class Stepper:
         if not codes.any():  # rs.DONE is 0
             return _NONE
         failed = np.flatnonzero(codes != rs.DONE)
-        batch.states[failed] = before[failed]
+        batch.states[failed], batch.bounds[failed] = before[failed], bounds[failed]
         self.t[failed] -= self.interval
         return failed
+
+    def _warn(self, rows: np.ndarray) -> None:
+        """Warn, the first time, where copies begin beyond limits of their joints that act."""
+        if not self._warned and self._workers[0].loop.touches is not None:
+            self._warned = warn_of_runs(self.system, self._batch.begun, rows, "copy", stacklevel=4)
 
     def failure(self, rows: np.ndarray) -> np.ndarray:
         """Return how the last interval of copies ended, numbers of `sarrus.Status`."""

@@ -10,10 +10,10 @@ from numpy.typing import ArrayLike
 
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError, SolveError, check_is
-from sarrus.dynamics.closed_state import OPEN
 from sarrus.dynamics.contact_state import without_dry_friction
 from sarrus.dynamics.joint_limits import joint_limits
 from sarrus.dynamics.system import System
+from sarrus.kernels.contact_tolerances import AT_BOUND
 from sarrus.linear.linearize_at import on_constraints
 from sarrus.linear.outputs import rate_name
 from sarrus.sensitivity.flow import Flow
@@ -129,15 +129,16 @@ def step_derivatives(
 
 
 def _refuse_stops(system: System, before: Array, after: Array) -> None:
-    """Raise `SolveError` where a joint is at its limit, or meets it between two configurations."""
+    """Raise `SolveError` where a joint is at its limit or beyond it, or meets it between two configurations."""
     limits = joint_limits(system)
     gaps = [-limits.signs * (q[limits.places] - limits.bounds) for q in (before, after)]
-    near = OPEN / system.characteristic.coordinates[limits.places]
-    met = (np.abs(gaps[0]) <= near) | ((gaps[0] > 0.0) & (gaps[1] <= near))
+    near = AT_BOUND / system.characteristic.coordinates[limits.places]
+    met = (gaps[0] <= near) | (gaps[1] <= near)
     if met.any():
         name = limits.names[int(met.argmax())]
         raise SolveError(
-            f"{system.name}: no derivatives of a step in which {name!r} meets its limit", element=name
+            f"{system.name}: no derivatives of a step in which {name!r} is at or beyond its limit",
+            element=name,
         )
 
 

@@ -19,12 +19,14 @@ from sarrus.base.status import Status
 from sarrus.control.law import Law
 from sarrus.control.sampling import Sampling
 from sarrus.coordinates.choices import Coordinates
+from sarrus.dynamics.joint_limits import sides_beyond, warn_beyond
 from sarrus.dynamics.state_functions import StateFunction
 from sarrus.dynamics.workspace import Workspace
 from sarrus.kernels.tableau import TIME_STEPPING
 from sarrus.simulation.inputs import Event
 from sarrus.simulation.integration import Integration
 from sarrus.simulation.outcome import trajectory_of
+from sarrus.simulation.records import EventRecord
 from sarrus.simulation.run_options import Recording, RunOptions, Scheme
 from sarrus.simulation.switching import Switcher, Switching
 from sarrus.simulation.touching import margin_count
@@ -75,6 +77,9 @@ class Motion:
         loop, switcher = self.begin(self.system.copy() if again else self.system)
         if again:
             self.system.learn(loop.system)
+        if loop.touches is not None and (beyond := sides_beyond(loop.system, loop.q)):
+            loop.records += [EventRecord(f"{text}, and goes no further", loop.time) for text in beyond]
+            warn_beyond(self.system.name, beyond, stacklevel=3)
         loop.warm_up()
         if switcher is None:
             loop.stop_where_rigid()
@@ -102,6 +107,8 @@ class Motion:
                 loop.status = Status.CONTROL_FAILED
                 return error
             try:
+                if loop.time == loop.began:
+                    loop.find_first_forces()
                 _advance(loop, switcher, end, bar, keep=keep)
             except SarrusError as error:
                 loop.status = Status.SWITCHING_FAILED

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sarrus.base import interrupts
 from sarrus.base.arrays import Array
 from sarrus.base.status import Status
 from sarrus.contacts.activity import active
@@ -53,6 +54,7 @@ _BEGINNING = run.Run.zeros()
 _BEGINNING.unrecorded, _BEGINNING.factor = -1.0, 10.0
 _BEGINNING.tried_error = _BEGINNING.unstable_since = np.inf
 _BEGINNING.most_steps = MOST_STEPS
+_BEGINNING.pause = np.inf
 _OF_METHOD = [
     la.Table.places[name]
     for name in ("stage_weights", "end_weights", "nodes", "error_weights", "n_stages", "n_errors")
@@ -270,6 +272,8 @@ class TimeLoop:
             self.touches = Touches(self.system, self.q, self.time)  # kept alive
             self.touches.attach_phases(self.table)
         self.install(scheme.method)
+        if self.touches is not None and self.touches.close(self.table, self.x):
+            self._keep_energy()
         needed = 0.0 if self.adaptive else ceil(duration / state.step) + 1.0
         state.most_steps = scheme.limits.max_steps or max(MOST_STEPS, needed)
         if self.chart is not None:
@@ -353,13 +357,33 @@ class TimeLoop:
 
     def acceleration(self, v: Array) -> Array:
         """Return the acceleration that the loop finds at its present state but with another velocity."""
+        s = self.system
+        return self._record_at(v)[1 + s.nq + s.nv : 1 + s.nq + 2 * s.nv]
+
+    def _record_at(self, v: Array) -> Array:
+        """Return what the loop would record at its present state but with another velocity."""
         s, state, x, values = self.system, self.state.copy(), self.x.copy(), self.values.copy()
         self.x[s.parts.v] = v
         self.state.unrecorded = -1.0
         room = np.full((1, self.recorder.nothing.shape[1]), np.nan)
         self.run_kernel(self.time, room)
         self.state[:], self.x[:], self.values[:] = state, x, values
-        return room[0, 1 + s.nq + s.nv : 1 + s.nq + 2 * s.nv]
+        return room[0]
+
+    def find_first_forces(self) -> None:
+        """Have steps in time begin with the forces of forward dynamics where what touches is slow.
+
+        A step of any length would bring it to rest, or over zero.
+        """
+        if (
+            self.method == TIME_STEPPING
+            and self.touches is not None
+            and self.touches.is_slow(self.table, self.x)
+        ):
+            s, x = self.system.copy(), self.x.copy()
+            row = self._record_at(self.v.copy())
+            x[s.parts.u] = row[1 + s.nq + 2 * s.nv : 1 + s.nq + 2 * s.nv + s.nu]
+            self.touches.begin_with_forces(s, x, self.state.step)
 
     def renew(self, *, survey: bool = True) -> None:
         """Go on from x as it is now, its velocity or its constraints changed: rank, event values and steps are new.
@@ -412,7 +436,7 @@ class TimeLoop:
         if self.touches is not None and self.touches.collisions is not None:
             block = block[: self.touches.most_records()]
         self.state.end, self.table.records = end, block
-        code = advance(self.table, self.x, len(block))
+        code = interrupts.call(advance, self.table, self.x, len(block))
         if self.touches is not None:
             self.touches.drain()
         return code, int(self.state.filled)

@@ -233,6 +233,10 @@ class Trajectory(RecordedMotion):
             parts.append(f"closure within {np.max(self.residual):.2g}")
         if len(self.t) and not np.isnan(self.error[-1]):
             parts.append(f"error about {self.error[-1]:.1g}")
+        if beyond := [
+            one.name for one in self.limit_crossings if one.value != one.limit and one.time == self.t[0]
+        ]:
+            parts.append(f"{', '.join(beyond)} beyond limits at the start")
         if self.passages:
             parts.append(f"{len(self.passages)} singular passages")
         if self.determined_until < np.inf:
