@@ -50,8 +50,8 @@ def no_answer(law: Any, q: ArrayLike, v: ArrayLike, t: float) -> SarrusError:
             require_closed(law.workspace(), x[s.parts.q], t)
         except ArgumentError as error:
             return Status.NOT_CLOSED.error(who, str(error))
-    error: SarrusError = found.error(who)
-    return error
+    reason: SarrusError = found.error(who)
+    return reason
 
 
 def _what(law: Any, output: str, values: Array) -> str:
