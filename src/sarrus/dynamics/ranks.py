@@ -32,19 +32,28 @@ def generic_rank(
     ``work.near`` is then what the survey found.
     """
     if work.near is None or renew or work.switched != work.parameters.switched:
-        # runs often begin where another one did: to look around costs more than to go some hundred steps
-        place = q.tobytes(), t, None if v is None else v.tobytes(), *work.parameters.values(), work.options
-        near, weak, tolerances = work.model.remember(("survey", *place), lambda: _looked_at(work, q, t, v))
+        near, weak, tolerances = look_around(work, q, t, v)
         work.learn_rank(near, tolerances)
         if weak and not work.compiled.mass_is_singular:
             work.expect_singular_mass()
     return int(work.table.generic_rank)
 
 
-def _looked_at(work: Workspace, q: Array, t: float, v: Array | None) -> tuple[Neighbourhood, bool, Settings]:
-    """Return what the constraints are like near a state, whether M is singular there, and tolerances for kernels."""
-    near = _with_rows_of_the_model(work, survey(work, q, t, v))
-    return near, is_singular_at(work, q, t), work.settings(near)
+def look_around(
+    work: Workspace, q: Array, t: float = 0.0, v: Array | None = None
+) -> tuple[Neighbourhood, bool, Settings]:
+    """Return what the constraints are like near a state, whether M is singular there, and tolerances for kernels.
+
+    It depends on the state, the parameters and the options, and leaves the workspace as it is.
+    """
+
+    def look() -> tuple[Neighbourhood, bool, Settings]:
+        near = _with_rows_of_the_model(work, survey(work, q, t, v))
+        return near, is_singular_at(work, q, t), work.settings(near)
+
+    # runs often begin where another one did: to look around costs more than to go some hundred steps
+    place = q.tobytes(), t, None if v is None else v.tobytes(), *work.parameters.values(), work.options
+    return work.model.remember(("survey", *place), look)
 
 
 def _with_rows_of_the_model(work: Workspace, near: Neighbourhood) -> Neighbourhood:

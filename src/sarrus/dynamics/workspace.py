@@ -224,7 +224,15 @@ class Workspace(Evaluations):
         """Say why there is no acceleration at x: NOT_FINITE or ILL_POSED; bad input is an error."""
         q, v, u, t = x[self.parts.q], x[self.parts.v], x[self.parts.u], float(x[self.parts.t])
         self.pack(q, v, u, t)
-        names = ("mass_matrix", "bias_force", "passive_force", "non_ideal", "jacobian", "constraint_bias")
+        names = (
+            "mass_matrix",
+            "bias_force",
+            "passive_force",
+            "input_force",
+            "non_ideal",
+            "jacobian",
+            "constraint_bias",
+        )
         numbers = all(np.isfinite(self.compiled.function(name)(x)).all() for name in names)
         return Status.ILL_POSED if numbers else Status.NOT_FINITE
 

@@ -411,6 +411,8 @@ class TimeLoop:
         if survey:
             generic_rank(s, self.q, self.time, self.v, renew=True)
             self.table.generic_rank, self.table.holonomic_rank = s.table.generic_rank, s.table.holonomic_rank
+            if isinstance(self.law, Law):
+                self.law.prepare(self.q, self.v, self.time)
         self._begin_stretch()
         self.settings[_SCALES] = s.settings()[_SCALES]
         self._keep_energy()

@@ -81,7 +81,8 @@ def c_code(
     filled in. Results agree to rounding.
 
     Redundant rows, zero rows and singular configurations are ordinary there as here, and a status comes back. The rank
-    of A at ordinary configurations, which Python finds anew where it changes, is a number in the workspace of C.
+    of A at ordinary configurations follows the parameters that switch constraints, up to ten of them, by a table that
+    is made here; where there are more, pivots decide at each call. Python finds it anew where it changes with q, too.
 
     Parameters
     ----------
@@ -152,7 +153,7 @@ def c_contents(
     if any(function in _STEPS for function in wanted):
         refuse_jumps(system.workspace(), where, 0.0, _LONG, "steps in C")
     if law is not None and (q is not None or not law.is_prepared):
-        law.is_prepared = False
+        law.forget_ranks()
         law.prepare(where, np.zeros(system.nv))
     return _contents(own, system, law, wanted, where, more)
 
@@ -174,12 +175,13 @@ def _contents(
     tables: list[Table] = []
     if any(function in _OF_THE_SYSTEM for function in wanted):
         contents.members += plan.members("step" in wanted)
+        contents.topologies = plan.topologies(q)
         tables.append(plan.table)
     for function in wanted:
         if function in ("law", "inverse_dynamics"):
             own = function == "law"
             asked = LawPlan(
-                law if law and own else demanding_law(system, q), natives, "law" if own else "inverse"
+                law if law and own else demanding_law(system, q), natives, q, "law" if own else "inverse"
             )
             entry = (control_law if own else inverse_dynamics)(name, asked, kernels)
             tables += asked.tables

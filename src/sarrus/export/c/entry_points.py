@@ -9,10 +9,12 @@ import casadi as ca
 from sarrus.base.status import Status
 from sarrus.dynamics.contact_state import touching_of
 from sarrus.dynamics.system import System
-from sarrus.export.c.contents import Member, Natives, SystemPlan
+from sarrus.export.c.contents import TOPOLOGY, Member, Natives, SystemPlan
 from sarrus.export.c.functions import Kernels
 from sarrus.export.c.identifiers import note
+from sarrus.export.c.topology_lookup import lookup
 from sarrus.export.c.values import DOUBLE, Term, View
+from sarrus.export.topologies import Topologies
 from sarrus.kernels import layout as la
 from sarrus.kernels import single_step as one
 from sarrus.kernels.forward import answer_at
@@ -243,15 +245,21 @@ def step(name: str, plan: SystemPlan, kernels: Kernels) -> Entry:
     )
 
 
-def state_functions(system: System, name: str) -> list[str]:
+def state_functions(system: System, name: str, known: Topologies | None) -> list[str]:
     """Return functions that bring a state to where the kernels read it, and that look why there is no answer."""
     n, tau, count = system.nq + system.nv, system.parts.tau.start, len(system.parameters)
     load = [
         loop(system.nu, f"W->x[{n} + i] = u ? u[i] : 0.0") or "    (void)u;",
         loop(count, f"W->x[{system.parts.p.start} + i] = W->parameters[i]"),
     ]
+    found = []
+    if known is not None:
+        signature = f"static void {name}_topology({name}_workspace *W)"
+        found = [lookup(known, signature, TOPOLOGY)]
+        load.append(f"    {name}_topology(W);")
     counter = "    int i = 0;" if system.nu or count else "    (void)W;"
     return [
+        *found,
         function(f"static void {name}_load({name}_workspace *W, const double *u)", counter, *load),
         function(
             f"static void {name}_state({name}_workspace *W, const double *q, const double *v, const double *u, "

@@ -16,6 +16,7 @@ from sarrus.base.errors import ArgumentError, check_is
 from sarrus.base.numbers import real_array
 from sarrus.base.progress import progress_bar
 from sarrus.base.status import statuses
+from sarrus.control.law import Law
 from sarrus.dynamics.joint_limits import beyond_limits, sides_beyond
 from sarrus.dynamics.state_functions import StateFunction
 from sarrus.dynamics.system import System
@@ -118,6 +119,8 @@ def rollout(
     u = None if u is None else real_array(u)
     per_run = {"q": (q, 1), "v": (v, 1), "u": (u, 2 if u is not None and u.ndim > 2 else 1)}
     runs = count_runs(system, per_run, given)
+    if isinstance(control, Law):
+        control = control.of_run(system)
     plan = Plan(
         system=system.workspace().copy(), options=options, control=control, side_by_side=side_by_side,
         threads=default_threads() if threads is None else threads,
