@@ -45,9 +45,9 @@ def no_answer(law: Any, q: ArrayLike, v: ArrayLike, t: float) -> SarrusError:
     if is_open := what_is_open(law.workspace(), x[s.parts.q], t):
         return Status.NOT_CLOSED.error(who, is_open)
     found = law.workspace().diagnose(x)
-    if found is Status.ILL_POSED:
-        if is_too_large(law) or not np.isfinite(law.arrays.answer[: law.unknowns]).all():
-            return Status.NOT_FINITE.error(who, "what the demands ask for has no finite controls")
+    beyond = is_too_large(law) or not np.isfinite(law.arrays.answer[: law.unknowns]).all()
+    if found is Status.ILL_POSED and beyond:
+        return Status.NOT_FINITE.error(who, "what the demands ask for has no finite controls")
     reason: SarrusError = found.error(who)
     return reason
 
