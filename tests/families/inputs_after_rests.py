@@ -71,7 +71,7 @@ class Feature:
             case "bump":
                 return 0.5 * self.size * (1.0 - ca.cos(2.0 * np.pi * s)) * self.gate(t)
             case "peak":
-                return self.size * (ca.exp(-s * s) if self.way % 2 else 1.0 / ca.cosh(3.0 * s) ** 2)
+                return self.size * (ca.exp(-s * s) if self.way % 2 else 1.0 - ca.tanh(3.0 * s) ** 2)
             case "step":
                 own = ca.fmin(ca.fmax(s, 0.0), 1.0)
                 return self.size * own**3 * (10.0 - 15.0 * own + 6.0 * own**2)
@@ -111,7 +111,7 @@ def reference(features, times, rates, driven: bool) -> tuple[float, float]:
     widths = [f.width for f in features]
     state, largest = np.zeros(2), 0.0
     for low, high in pairwise(cuts):
-        near = 1e-9 * min(high - low, 1.0)
+        near = 2e-15 * max(high, 1.0)
         inside = 0.5 * (low + high)
         touching = [w for (s, e), w in zip(supports, widths) if s < inside < e]
         if driven and low > begin:

@@ -28,6 +28,9 @@ VARIES, RESTS = 0.5, 1e-10
 PERIOD = 1.0 / 4.0
 # Stretches that are looked at together at most, and halvings of one.
 AT_ONCE, DEEPEST = 4096, 40
+# With more open stretches than so many, in none of which a value is seen to vary by this part of its range, its
+# enclosure is wide by how it is written, as that of sin² + cos² is, and not by a peak: then it is no longer asked.
+MANY, SEEN = 512, 0.05
 # Values times stretches above which terms are taken to vary everywhere.
 LARGE = 2e7
 # Courses that a program keeps.
@@ -198,10 +201,28 @@ def _kinds(program: TimeProgram, lines: dict[int, Line]) -> _Kinds:
         elif op in _SUMS or op in _CHOICES or (op == ca.OP_DIV and program.constant[b]):
             lengths[k] = min(lengths[a], lengths[b])
         elif op == ca.OP_MUL or (op == ca.OP_SQ and np.isfinite(lengths[a])):
-            lengths[k] = 1.0 / np.hypot(1.0 / lengths[a], 1.0 / lengths[b])
+            fastest = np.hypot(1.0 / lengths[a], 1.0 / lengths[b])
+            lengths[k] = 1.0 / fastest if fastest > 0.0 else np.inf
         else:
             lengths[k], tested[k] = np.inf, True
     return _Kinds(lengths, tested)
+
+
+def _sizes(program: TimeProgram, largest: Array) -> Array:
+    """Return the size of what is summed in each value, of which rounding is a part, from the largest values seen."""
+    sizes = np.where(np.isfinite(largest), largest, 0.0).tolist()
+    for k, (op, a, b) in enumerate(program.instructions):
+        if op in (ca.OP_INPUT, ca.OP_CONST):
+            continue
+        if op in _SUMS:
+            sizes[k] = max(sizes[a], sizes[b])
+        elif op == ca.OP_MUL:
+            sizes[k] = sizes[a] * sizes[b]
+        elif op == ca.OP_SQ:
+            sizes[k] = sizes[a] * sizes[a]
+        elif op == ca.OP_DIV and sizes[b] > 0.0:
+            sizes[k] = sizes[a] / sizes[b]
+    return np.array(sizes)
 
 
 def _stretches(
@@ -226,6 +247,7 @@ def _stretches(
     tests = [(k, np.array([k in own for own in map(set, above)])) for k in order if kinds.tested[k]]
     smallest, largest = np.full(len(known), np.inf), np.full(len(known), -np.inf)
     leaves: list[tuple[Array, Array, Array, Array]] = []
+    loose: list[int] = []  # values whose enclosures are much wider than what they do
     for depth in range(DEEPEST + 1):
         if len(low) > AT_ONCE:
             until, low, high = float(low[AT_ONCE // 2]), low[: AT_ONCE // 2], high[: AT_ONCE // 2]
@@ -234,13 +256,23 @@ def _stretches(
         smallest = np.minimum(smallest, np.where(finite, points, np.inf).min(axis=1))
         largest = np.maximum(largest, np.where(finite, points, -np.inf).max(axis=1))
         span = largest - smallest
+        nothing = RESTS * _sizes(program, np.maximum(np.abs(largest), np.abs(smallest)))
         found = enclose(program, order, known, (low, high))
         widths = np.array([found[k][1] - found[k][0] for k in terms])
-        active = ~(widths <= RESTS * span[terms][:, None])
+        active = ~(widths <= np.maximum(RESTS * span, 1e-3 * nothing)[terms][:, None])
         unknown = np.zeros(len(low), dtype=bool)
         for k, own in tests:
-            varies = ~(found[k][1] - found[k][0] <= VARIES * span[k])
-            unknown |= varies & active[own].any(axis=0)
+            varies = ~(found[k][1] - found[k][0] <= max(VARIES * span[k], nothing[k])) & active[own].any(
+                axis=0
+            )
+            if varies.sum() > MANY:
+                seen = points[k].reshape(3, -1)[:, varies]
+                if not (np.ptp(seen, axis=0) > SEEN * span[k]).any() or span[k] <= nothing[k]:
+                    loose.append(k)
+            unknown |= varies
+        if loose:
+            kinds.tested[loose] = False
+            return _stretches(program, constants, known, kinds, cells, until)
         if depth == DEEPEST:
             unknown[:] = False
         fits = ~unknown
@@ -253,7 +285,7 @@ def _stretches(
         low, high = np.stack([low, middle], 1).ravel(), np.stack([middle, high], 1).ravel()
     low, high, limited = (np.concatenate([leaf[k] for leaf in leaves]) for k in (0, 1, 3))
     widths = np.concatenate([leaf[2] for leaf in leaves], axis=1)
-    active = ~(widths <= RESTS * span[terms][:, None])
+    active = ~(widths <= np.maximum(RESTS * span, 1e-3 * nothing)[terms][:, None])
     longest = np.where(active, least[:, None], np.inf).min(axis=0, initial=np.inf)
     longest = np.where(limited & active.any(axis=0), np.minimum(longest, high - low), longest)
     sequence = np.argsort(low, kind="stable")
