@@ -72,7 +72,7 @@ def test_many_runs_have_the_breaks_of_all_their_parameters():
     begin = 8.0 * system.equations.p[list(system.parameters).index("d")]
     values = [0.125, 0.5, 0.6]
     found = sr.rollout(
-        system, [[0.0]] * 3, duration=6.0, method="dop853", parameters={"d": values},
+        system, [[0.0]] * 3, duration=6.0, method="dop853", rtol=1e-10, parameters={"d": values},
         control=lambda q, v, t: 400.0 * gate(t, begin, begin + 0.02),
     )  # fmt: skip
     expected = [kicked(begin=8.0 * d, end=8.0 * d + 0.02, damping=d) for d in values]
