@@ -31,6 +31,8 @@ AT_ONCE, DEEPEST = 4096, 40
 # With more open stretches than so many, in none of which a value is seen to vary by this part of its range, its
 # enclosure is wide by how it is written, as that of sin² + cos² is, and not by a peak: then it is no longer asked.
 MANY, SEEN = 512, 0.05
+# Neighbours whose longest steps are alike to this factor are one stretch.
+ALIKE = 2.1
 # Values times stretches above which terms are taken to vary everywhere.
 LARGE = 2e7
 # Courses that a program keeps.
@@ -178,12 +180,13 @@ def _merged(rows: Array) -> Array:
     """Return the stretches with neighbours that allow about the same steps as one."""
     kept: list[list[float]] = []
     for end, longest, following in rows.tolist():
-        same = kept and kept[-1][2] == kept[-1][0]
-        if same and (kept[-1][1] == longest or 0.49 <= kept[-1][1] / longest <= 2.05):
-            kept[-1] = [end, min(kept[-1][1], longest), following]
+        last = kept[-1] if kept else [0.0, 0.0, 1.0, 0.0]
+        least, most = min(last[1], longest), max(last[3], longest)
+        if last[2] == last[0] and (least == most or most <= ALIKE * least):
+            kept[-1] = [end, least, following, most]
         else:
-            kept.append([end, longest, following])
-    return np.array(kept).reshape(-1, WIDTH)
+            kept.append([end, longest, following, longest])
+    return np.ascontiguousarray(np.array(kept).reshape(-1, WIDTH + 1)[:, :WIDTH])
 
 
 def _kinds(program: TimeProgram, lines: dict[int, Line]) -> _Kinds:
