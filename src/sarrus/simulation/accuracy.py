@@ -38,7 +38,10 @@ def is_repeatable(motion: Motion) -> bool:
 
 
 def estimate_error(motion: Motion, trajectory: Trajectory) -> Trajectory:
-    """Return the trajectory with ``error``, and INACCURATE where that leaves no digit."""
+    """Return the trajectory with ``error``, and INACCURATE where that leaves no digit.
+
+    Where the motion is not determined the error has no bound: it is infinite from ``determined_until`` on.
+    """
     if len(trajectory.t) < 2:
         return trajectory
     scheme = motion.options.scheme
@@ -64,6 +67,8 @@ def estimate_error(motion: Motion, trajectory: Trajectory) -> Trajectory:
             f"{status.diagnosis}: {error[-1]:.2g} of its size, above {LOST:g} from t = {since:.4g} s on. "
             f"{status.remedy}"
         )
+    if trajectory.status is Status.NOT_DETERMINED:
+        at_all[trajectory.t > trajectory.determined_until] = np.inf
     return trajectory.revised(error=read_only(at_all), status=status, message=message)
 
 
@@ -83,6 +88,17 @@ def _with_shorter_steps(scheme: Scheme, trajectory: Trajectory) -> Scheme:
 def _limited(scheme: Scheme, longest: float) -> Scheme:
     limits = replace(scheme.limits, max_step=min(scheme.limits.max_step, longest))
     return replace(scheme, limits=limits)
+
+
+def not_estimated(trajectory: Trajectory) -> Trajectory:
+    """Return a complete motion whose error an interrupt left unknown."""
+    status, unknown = Status.INTERRUPTED, np.full(len(trajectory.t), np.nan)
+    message = (
+        f"{status.diagnosis} while its error was estimated. The motion is complete, its error is not known"
+    )
+    return trajectory.revised(
+        status=status, message=message, error=read_only(unknown), determined_until=np.nan
+    )
 
 
 def _variants(scheme: Scheme) -> tuple[float, float, float]:
