@@ -448,6 +448,11 @@ class Law:
             outputs["memory"] = ca.vertcat(*(state.next for state in self.states))
         return outputs
 
+    def timed_expressions(self) -> list[ca.SX]:
+        """Return what the law asks for, as expressions in which the time may be."""
+        of_system = ("mass", "force", "rows", "bias", "actuation")
+        return [value for name, value in self.outputs().items() if name not in of_system]
+
     def _table(self, measured_at: int) -> ll.LawTable:
         """Return the table for the kernel; see `sarrus.kernels.law_layout`."""
         system, levels = self.system, []

@@ -68,6 +68,9 @@ class Run(Record):
     doubtful: float
     unsound: float
     n_times: float  # at ``table.times``, at which records are wanted
+    stretch: float  # number of the present one of those at ``table.stretches``
+    n_stretches: float  # how many there are
+    before_event: float  # where the next step has to end, before a declared event [s]
 
 
 N_STATE = len(Run.fields)

@@ -51,7 +51,6 @@ class Integration(TimeLoop):
         ``watched``), or None at ``end`` or with a ``status``. The rows of a call that an interrupt ends are those
         whose time is a number.
         """
-        self.state.keep_last = float(keep)
         self.switched_by = None
         while self.status is None:
             room = self.recorder.room(self.scheme.limits.max_bytes)
@@ -59,8 +58,12 @@ class Integration(TimeLoop):
                 self.status = Status.STEP_LIMIT
                 break
             began = perf_counter()
+            known = end
+            if self.course is not None and self.time < end:
+                known = self.course.extend(self.table, self.state, self.time, end)
+            self.state.keep_last = float(keep and known >= end)
             self.state.pause = self.state.steps + self.state.rejected + self._steps_of_a_call
-            code, rows = self.run_kernel(end, room)
+            code, rows = self.run_kernel(known, room)
             self._pace(perf_counter() - began)
             self.recorder.note(rows, perf_counter() - began)
             if self.solver is not None and self.solver.interrupted:
@@ -68,12 +71,13 @@ class Integration(TimeLoop):
             self.collect()
             interrupts.check()
             bar.update(self.time - self.began)
-            if code == run.DONE:
+            if code == run.DONE and known >= end:
                 return None
             if code == run.EVENT and self.switched_by is not None:
                 return self.switched_by
-            if code == run.RUNNING:
-                if rows == 0 and self.state.steps + self.state.rejected < self.state.pause:
+            if code in (run.RUNNING, run.DONE):
+                paused = self.state.steps + self.state.rejected >= self.state.pause
+                if rows == 0 and code == run.RUNNING and not paused:
                     self.recorder.enlarge()
                 self._look_for_creep(end)
             elif code == run.OTHER_METHOD:

@@ -9,10 +9,12 @@ from collections.abc import Callable
 
 import casadi as ca
 import numpy as np
+from numpy.typing import NDArray
 
 from sarrus.base.arrays import Array
 
 Interval = tuple[Array, Array]
+Truths = NDArray[np.bool_]
 # Enclosures are wider than their ends by this part of these: a few units of rounding of each operation.
 OUTWARD = 2e-15
 
@@ -93,15 +95,15 @@ def _tangent(a: Interval) -> Interval:
     return np.where(pole, -np.inf, np.tan(a[0])), np.where(pole, np.inf, np.tan(a[1]))
 
 
-def _truth(sure: Array, never: Array) -> Interval:
+def _truth(sure: Truths, never: Truths) -> Interval:
     return np.where(sure, 1.0, 0.0), np.where(never, 0.0, 1.0)
 
 
-def _is_false(a: Interval) -> Array:
+def _is_false(a: Interval) -> Truths:
     return (a[0] == 0.0) & (a[1] == 0.0)
 
 
-def _is_true(a: Interval) -> Array:
+def _is_true(a: Interval) -> Truths:
     return (a[0] > 0.0) | (a[1] < 0.0)
 
 
@@ -147,6 +149,11 @@ def _angle(a: Interval, b: Interval) -> Interval:
     return np.where(jumps, -np.pi, low), np.where(jumps, np.pi, high)
 
 
+def _hypotenuse(a: Interval, b: Interval) -> Interval:
+    one, two = _absolute(a), _absolute(b)
+    return np.hypot(one[0], two[0]), np.hypot(one[1], two[1])
+
+
 def _error_function(a: Interval, _: Interval) -> Interval:
     from scipy.special import erf  # for start-up time
 
@@ -190,7 +197,7 @@ _OPERATIONS: dict[int, Callable[[Interval, Interval], Interval]] = {
     ca.OP_POW: _power,
     ca.OP_CONSTPOW: _power,
     ca.OP_ATAN2: _angle,
-    ca.OP_HYPOT: lambda a, b: tuple(np.hypot(*ends) for ends in zip(_absolute(a), _absolute(b))),
+    ca.OP_HYPOT: _hypotenuse,
     ca.OP_SIN: lambda a, _: _sine(a),
     ca.OP_COS: lambda a, _: _cosine(a),
     ca.OP_TAN: lambda a, _: _tangent(a),

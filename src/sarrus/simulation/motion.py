@@ -127,7 +127,10 @@ class Motion:
         """
         control = self.control.copy() if isinstance(self.control, Law) else self.control
         options = replace(self.options, scheme=scheme, recording=Recording(at=tuple(times.tolist())))
-        again = replace(self, options=options, control=control, events=(), **others)
+        passed = [
+            replace(event, terminal=False) for event in self.events if scheme.adaptive
+        ]  # they end steps
+        again = replace(self, options=options, control=control, events=passed, **others)
         with progress_bar(options.duration, False) as bar:
             loop, switcher = again.begin(self.system.copy())
             with suppress(SarrusError):

@@ -72,7 +72,8 @@ class Stepping:
     Parameters
     ----------
     method, dt, rtol, atol : as in `sarrus.simulate`.
-    max_step : longest step of an adaptive method [s].
+    max_step : longest step of an adaptive method [s]. What lasts longer is seen, whatever causes it: conditions on the
+        state, for instance. Functions of time are looked at before the run and need none.
     max_steps, max_bytes : limits of the run, accepted and rejected steps and the size of its records; at either it ends
         with STEP_LIMIT. By default 10 million steps, or those that ``duration`` and ``dt`` ask for if more; 2 GB. From
         256 MB on records are in a temporary file, which the arrays of the trajectory show.

@@ -101,7 +101,9 @@ def simulate(
     control : u(q, v, t). Without ``sample_time`` it is traced over CasADi symbols and compiled into the kernel;
         with it, it is called as plain Python once per sample and held. Clipped to the actuators' limits. A law of
         `sarrus.control` runs in the kernel either way; ``sample_time`` may then be a `sarrus.control.Sampling`, with
-        delay and measurement noise.
+        delay and measurement noise. Functions of time in it, and in all that acts, are looked at before an adaptive
+        run: steps end where they jump or have a kink, and pass over no peak (`sarrus.simulation.time_course`). Of a
+        Python function only its samples are known.
     force : applied generalized force τ(q, v, t) (nv,), likewise.
     coordinates : integrate independent coordinates only (local state-space form, Spencer 2004): "partition",
         "tangent-space", "null-space", or names of coordinates; see `sarrus.coordinates.choices.choose`. Charts that
@@ -113,7 +115,8 @@ def simulate(
         instead of the compiled kernel, a hundred times slower; ``trajectory.condition`` is then that of the matrix it
         inverts. What it cannot solve ends the run with its diagnosis.
     stabilization : "projection" (default), "energy", "baumgarte" or "none"; a `sarrus.Stabilization` says more.
-    events : functions whose zeros are located to 1e-11 s; terminal ones stop the run.
+    events : functions whose zeros are located to 1e-11 s; terminal ones stop the run. Steps of adaptive methods end
+        there, so that forces may jump at an event.
     switching : True lets contacts open and close by themselves, a `Switching` adds a schedule of closures that come
         and go, False leaves contacts and closures that are constraints as ``system.parameters`` say, and contacts with
         Coulomb friction, limits and dry friction out; limits that are crossed are still reported.

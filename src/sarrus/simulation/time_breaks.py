@@ -15,8 +15,10 @@ import numpy as np
 
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import SolveError
+from sarrus.control.law import Law
 from sarrus.dynamics.evaluations import Evaluations
-from sarrus.simulation.intervals import Interval, operate
+from sarrus.dynamics.state_functions import StateFunction, trace_function
+from sarrus.simulation.intervals import Interval, Truths, operate
 from sarrus.simulation.time_program import BY_DIFFERENCE, BY_SECOND, TimeProgram, expressions_of, time_program
 
 # Most breaks that are found at once, and stretches that are looked at together.
@@ -36,13 +38,15 @@ class Breaks(NamedTuple):
     """Breaks of a stretch of time that ends at ``until``: the instants, and times just before and just after each.
 
     At ``before`` and ``after`` every condition comes out as it does on that side, whatever the rounding. ``order`` is
-    0 where a signal jumps, 1 where its slope does, 2 where its curvature does.
+    0 where a signal jumps, 1 where its slope does, 2 where its curvature does. ``knots`` are the times where a
+    condition changes, breaks or not.
     """
 
     times: Array
     before: Array
     after: Array
     order: Array
+    knots: Array
     until: float
 
 
@@ -83,6 +87,24 @@ def program_of(system: Evaluations) -> TimeProgram | None:
     return found
 
 
+def program_of_run(
+    system: Evaluations, control: StateFunction | None, events: Sequence[StateFunction]
+) -> TimeProgram | None:
+    """Return the same with a control, a function or a law that acts all the time, and functions of events."""
+    e = system.equations
+    states = [e.q, e.v, e.u]
+    if isinstance(control, Law):
+        rows = control.timed_expressions()
+        states += list(control.symbols)
+    else:
+        rows = [] if control is None else [trace_function(system, control, system.nu, "control")]
+    rows += [trace_function(system, function, 1, "event") for function in events]
+    rows = [row for row in rows if row.nnz() and ca.depends_on(row, e.t)]
+    if not rows:
+        return program_of(system)
+    return time_program([*expressions_of(e), *rows], e.t, e.p, states, e.name)
+
+
 def constants_of(system: Evaluations) -> Array:
     """Return the values of the parameters (np,)."""
     return np.array(list(system.parameters.values()), dtype=float)
@@ -92,7 +114,7 @@ def find_breaks(program: TimeProgram, constants: Array, t0: float, t1: float) ->
     """Return the breaks from t0 on, to t1 or to where there are `MOST` of them."""
     with np.errstate(all="ignore"):
         known = program.at(np.array([t0]), constants)[:, 0]
-        linear = _linear(program, known)
+        linear = linear_values(program, known)
         places, others, until = list[tuple[float, float]](), list[int](), t1
         for k in program.conditions:
             own = _of_linear(program, k, linear, known, t0, until)
@@ -110,7 +132,7 @@ def find_breaks(program: TimeProgram, constants: Array, t0: float, t1: float) ->
 # --- conditions with operands that are linear in t -----------------------------------------------------------
 
 
-class _Line(NamedTuple):
+class Line(NamedTuple):
     """rate · t + offset, with the size of what was summed in it."""
 
     rate: float
@@ -118,35 +140,35 @@ class _Line(NamedTuple):
     size: float
 
 
-def _linear(program: TimeProgram, known: Array) -> dict[int, _Line]:
+def linear_values(program: TimeProgram, known: Array) -> dict[int, Line]:
     """Return the values that are linear in t."""
-    lines: dict[int, _Line] = {}
+    lines: dict[int, Line] = {}
     for k, (op, a, b) in enumerate(program.instructions):
         if program.constant[k]:
-            lines[k] = _Line(0.0, float(known[k]), abs(float(known[k])))
+            lines[k] = Line(0.0, float(known[k]), abs(float(known[k])))
         elif op == ca.OP_INPUT:
-            lines[k] = _Line(1.0, 0.0, 0.0)
+            lines[k] = Line(1.0, 0.0, 0.0)
         elif a in lines and b in lines:
             one, two = lines[a], lines[b]
             if op in (ca.OP_ADD, ca.OP_SUB):
                 sign = 1.0 if op == ca.OP_ADD else -1.0
-                lines[k] = _Line(
+                lines[k] = Line(
                     one.rate + sign * two.rate, one.offset + sign * two.offset, one.size + two.size
                 )
             elif op == ca.OP_NEG:
-                lines[k] = _Line(-one.rate, -one.offset, one.size)
+                lines[k] = Line(-one.rate, -one.offset, one.size)
             elif op == ca.OP_TWICE:
-                lines[k] = _Line(2.0 * one.rate, 2.0 * one.offset, 2.0 * one.size)
+                lines[k] = Line(2.0 * one.rate, 2.0 * one.offset, 2.0 * one.size)
             elif op == ca.OP_MUL and 0.0 in (one.rate, two.rate):
                 line, factor = (one, two.offset) if two.rate == 0.0 else (two, one.offset)
-                lines[k] = _Line(line.rate * factor, line.offset * factor, line.size * abs(factor))
+                lines[k] = Line(line.rate * factor, line.offset * factor, line.size * abs(factor))
             elif op == ca.OP_DIV and two.rate == 0.0 and two.offset != 0.0:
-                lines[k] = _Line(one.rate / two.offset, one.offset / two.offset, one.size / abs(two.offset))
+                lines[k] = Line(one.rate / two.offset, one.offset / two.offset, one.size / abs(two.offset))
     return lines
 
 
 def _of_linear(
-    program: TimeProgram, k: int, lines: dict[int, _Line], known: Array, t0: float, t1: float
+    program: TimeProgram, k: int, lines: dict[int, Line], known: Array, t0: float, t1: float
 ) -> tuple[list[tuple[float, float]], float] | None:
     """Return where a condition changes, each instant with its uncertainty, and until when; None: not in closed form."""
     op, a, b = program.instructions[k]
@@ -160,14 +182,14 @@ def _of_linear(
     line = lines[decisive[0]]
     if op in BY_DIFFERENCE:
         other = lines[b]
-        line = _Line(line.rate - other.rate, line.offset - other.offset, line.size + other.size)
+        line = Line(line.rate - other.rate, line.offset - other.offset, line.size + other.size)
     if op in (ca.OP_FMOD, ca.OP_REMAINDER):
         if b not in lines or lines[b].rate != 0.0 or lines[b].offset == 0.0:
             return None
         period = abs(lines[b].offset)
-        line = _Line(line.rate / period, line.offset / period, line.size / period)
+        line = Line(line.rate / period, line.offset / period, line.size / period)
     elif op == ca.OP_TAN:
-        line = _Line(line.rate / np.pi, line.offset / np.pi, line.size / np.pi)
+        line = Line(line.rate / np.pi, line.offset / np.pi, line.size / np.pi)
     shift = 0.5 if op in (ca.OP_REMAINDER, ca.OP_TAN) else 0.0
     if op not in (ca.OP_FLOOR, ca.OP_CEIL, ca.OP_FMOD, ca.OP_REMAINDER, ca.OP_TAN):
         levels, until = np.zeros(1), t1
@@ -217,7 +239,7 @@ def enclose(program: TimeProgram, order: Sequence[int], known: Array, cells: Int
     return found
 
 
-def _undecided(op: int, a: Interval, b: Interval) -> Array:
+def _undecided(op: int, a: Interval, b: Interval) -> Truths:
     """Tell over which stretches a condition may come out in more than one way."""
     match op:
         case ca.OP_LT:
@@ -234,8 +256,9 @@ def _undecided(op: int, a: Interval, b: Interval) -> Array:
             return np.floor(a[0] / np.pi + 0.5) != np.floor(a[1] / np.pi + 0.5)
         case ca.OP_FMOD | ca.OP_REMAINDER:
             quotient = operate(ca.OP_DIV, a, b)
-            whole = np.trunc if op == ca.OP_FMOD else np.round
-            return ~(whole(quotient[0]) == whole(quotient[1]))
+            if op == ca.OP_FMOD:
+                return ~(np.trunc(quotient[0]) == np.trunc(quotient[1]))
+            return ~(np.round(quotient[0]) == np.round(quotient[1]))
         case ca.OP_ATAN2:
             return (b[0] <= 0.0) & (a[0] <= 0.0) & (a[1] >= 0.0) & ~((a[0] == 0.0) & (a[1] == 0.0))
         case ca.OP_AND | ca.OP_OR:
@@ -243,7 +266,7 @@ def _undecided(op: int, a: Interval, b: Interval) -> Array:
     return _changes_sign(b if op in BY_SECOND else a)
 
 
-def _changes_sign(a: Interval) -> Array:
+def _changes_sign(a: Interval) -> Truths:
     return (a[0] <= 0.0) & (a[1] >= 0.0) & ~((a[0] == 0.0) & (a[1] == 0.0))
 
 
@@ -266,8 +289,11 @@ def _by_halving(
             open_ |= _undecided(op, pair[0], pair[1])
         low, high = low[open_], high[open_]
         if len(low) > AT_ONCE:
-            until = float(low[AT_ONCE // 2])
-            low, high = low[: AT_ONCE // 2], high[: AT_ONCE // 2]
+            # between two that do not touch, so that no break is cut in two
+            apart = np.flatnonzero(low[1:] > high[:-1]) + 1
+            cut = int(apart[apart <= AT_ONCE // 2].max(initial=0)) or AT_ONCE // 2
+            until = float(0.5 * (high[cut - 1] + low[cut]))
+            low, high = low[:cut], high[:cut]
         middle = 0.5 * (low + high)
         done = (high - low <= shortest) | (middle <= low) | (middle >= high)
         places += [(float(m), float(0.5 * (b - a))) for a, b, m in zip(low[done], high[done], middle[done])]
@@ -297,7 +323,8 @@ def _confirmed(
         until = merged[MOST][0]
         merged = merged[:MOST]
     if not merged:
-        return Breaks(*(np.zeros(0) for _ in range(4)), until)
+        none = np.zeros(0)
+        return Breaks(none, none, none, none, none, until)
     before, after, times = np.array(merged).T
     one, two = (program.signals_at(side, constants) for side in (before, after))
     gap = after - before
@@ -317,4 +344,4 @@ def _confirmed(
         order[broken.any(axis=0)] = level
     real = order < 3
     until = max(until, min(float(after[-1]), t1))
-    return Breaks(times[real], before[real], after[real], order[real], until)
+    return Breaks(times[real], before[real], after[real], order[real], times, until)

@@ -38,6 +38,8 @@ from sarrus.simulation.passages import PassageLog, passage_sizes
 from sarrus.simulation.recorder import Recorder
 from sarrus.simulation.records import EventRecord
 from sarrus.simulation.run_options import RunOptions
+from sarrus.simulation.time_breaks import constants_of, program_of_run
+from sarrus.simulation.time_course import TimeCourse
 from sarrus.simulation.touching import Touches, margin_count
 
 if TYPE_CHECKING:
@@ -53,7 +55,7 @@ _FUNCTIONS = ("dynamics", "direct", "checked", "measure", "position", "velocity"
 # The state of every run at first.
 _BEGINNING = run.Run.zeros()
 _BEGINNING.unrecorded, _BEGINNING.factor = -1.0, 10.0
-_BEGINNING.tried_error = _BEGINNING.unstable_since = np.inf
+_BEGINNING.tried_error = _BEGINNING.unstable_since = _BEGINNING.before_event = np.inf
 _BEGINNING.most_steps = MOST_STEPS
 _BEGINNING.pause = np.inf
 _OF_METHOD = [
@@ -69,6 +71,14 @@ _SCALES = [place for name, place in la.Settings.places.items() if name.startswit
 def tableau_of(method: str) -> Tableau | RosenbrockTableau:
     """Return the coefficients of a method, explicit or implicit."""
     return rosenbrock_tableau(method) if method in IMPLICIT_METHODS else tableau(method)
+
+
+@lru_cache(maxsize=8)
+def _widest_gap(method: str) -> float:
+    """Return the widest gap between two stages of a method, in steps."""
+    scheme = tableau_of(method)
+    nodes = scheme.nodes if isinstance(scheme, RosenbrockTableau) else scheme.c
+    return float(np.diff(np.unique([0.0, *nodes, 1.0])).max())
 
 
 class _Plan(NamedTuple):
@@ -124,6 +134,7 @@ class TimeLoop:
         self.solver: FormulatedAcceleration | None = None
         self.control: StateFunction | None = None
         self.model: LocalModel | None = None
+        self.course: TimeCourse | None = None
         self.turned = np.nan  # when the method was changed last
         self.milestone = (-np.inf, 0.0)  # time and steps when they were looked at last
         if coordinates is not None:
@@ -184,6 +195,17 @@ class TimeLoop:
         if control is not None and (sampling is None or isinstance(control, Law)):
             self._compile_control(control, sampling)
         self._set_method()
+        self._look_ahead(control if sampling is None else None)
+
+    def _look_ahead(self, control: StateFunction | None) -> None:
+        """Have adaptive steps pass over nothing that functions of time do."""
+        if not self.adaptive:
+            return
+        program = program_of_run(self.system, control, [event.function for event in self.events])
+        if program is not None:
+            methods = [self.scheme.method, *([self.scheme.stiff] if self.scheme.stiff is not None else [])]
+            gap = max(_widest_gap(method) for method in methods)
+            self.course = TimeCourse(program, constants_of(self.system), gap)
 
     def _place(self, x: Array) -> None:
         """Find the generic rank near x, project it and fill the table."""
@@ -419,7 +441,7 @@ class TimeLoop:
         if survey and self.chart is not None and not self.chart.renew(self.table, self.settings, self.x):
             self.status = Status.COORDINATES_FAILED
         state = self.state
-        state.unrecorded, state.tried_error = -1.0, np.inf
+        state.unrecorded, state.tried_error, state.before_event = -1.0, np.inf, np.inf
         state.last_step = state.split = state.blocked = state.tries = 0.0
         state.largest_pivot = s.typical_pivot
         if self.adaptive:

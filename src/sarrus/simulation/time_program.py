@@ -8,8 +8,9 @@ A *condition* is an operation whose result may jump or have a kink: a comparison
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -82,6 +83,7 @@ class TimeProgram:
     terms: tuple[int, ...]
     values: ca.Function
     derivatives: ca.Function
+    courses: dict[Any, Any] = field(default_factory=dict)  # see `sarrus.simulation.time_course.known_course`
 
     @cached_property
     def conditions(self) -> tuple[int, ...]:
@@ -91,6 +93,11 @@ class TimeProgram:
             for k, (op, a, b) in enumerate(self.instructions)
             if op in CONDITIONS and not self.constant[k] and not self.constant[_decides(op, a, b)].all()
         )
+
+    @cached_property
+    def uses(self) -> list[int]:
+        """Places of the constants that values depend on."""
+        return sorted({a - 1 for op, a, _ in self.instructions if op == ca.OP_INPUT and a > 0})
 
     def ancestors(self, places: Iterable[int]) -> list[int]:
         """Return the places of all values that depend on t which some values are found from, themselves included."""
@@ -141,16 +148,15 @@ def time_program(
     expressions: Sequence[ca.SX], t: ca.SX, constants: ca.SX, states: Sequence[ca.SX], name: str
 ) -> TimeProgram | None:
     """Return what of expressions depends on t and ``constants`` alone, None where nothing does."""
-    entries = [entry for expression in expressions for entry in expression.nonzeros()]
-    entries = [entry for entry in entries if ca.depends_on(entry, t)]
-    if not entries:
+    if not expressions:
         return None
+    entries = ca.vertcat(*(ca.vec(ca.densify(expression)) for expression in expressions))
     inputs = ca.vertcat(t, constants, *states)
-    function = ca.Function("time", [inputs], [ca.vertcat(*entries)])
+    function = ca.Function("time", [inputs], [entries])
     return _reduced(read_program(function, name), t, constants)
 
 
-def _reduced(program: Program, t: ca.SX, constants: ca.SX) -> TimeProgram:
+def _reduced(program: Program, t: ca.SX, constants: ca.SX) -> TimeProgram | None:
     """Return the part of a program that depends on t and constants alone: inputs 0, and 1 to the number of these."""
     instructions, count = program.instructions, constants.numel()
     kinds, used, signals = np.zeros(len(instructions), dtype=int), set[int](), set[int]()
@@ -162,6 +168,8 @@ def _reduced(program: Program, t: ca.SX, constants: ca.SX) -> TimeProgram:
             kinds[k] = max(kinds[i] for i in operands)
             if kinds[k] == _OF_STATE or op == ca.OP_OUTPUT:
                 signals.update(i for i in operands if kinds[i] == _OF_TIME)
+    if not signals:
+        return None
     todo = list(signals)
     while todo:
         k = todo.pop()

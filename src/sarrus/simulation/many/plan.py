@@ -134,6 +134,9 @@ class Plan:
         if ranks is not None:
             loop.table.holonomic_rank, loop.table.generic_rank = ranks
         o = self.options
+        if loop.course is not None:
+            own = todo.states[:, self.system.parts.p]
+            loop.course.extend_to_end(loop.table, loop.state, o.t0, o.t0 + o.duration, own)
         rows = o.steps if o.recording.every is None else len(o.sample_times)
         return Worker(loop, todo, functions, min(rows, _ROOM) + 4)
 
