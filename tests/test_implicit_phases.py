@@ -25,14 +25,14 @@ def rubbing_joint() -> Case:
 
 
 def stuck_joint() -> Case:
-    mechanism = pendulum_on_a_slide(friction=200.0)
-    return sr.System(mechanism), [0.0, 0.5], [0.0, 3.0], {}
+    mechanism = pendulum_on_a_slide(friction=400.0)
+    return sr.System(mechanism), [0.0, 0.5, -0.3], [0.0, 3.0, 6.0], {}
 
 
 def pressed_stop() -> Case:
     mechanism = pendulum_on_a_slide(limits=(-1.0, 0.0))
-    push: Callable[..., Any] = lambda q, v, t: ca.vertcat(200.0 + 30.0 * ca.sin(9.0 * t), -0.2 * v[1])  # noqa: E731
-    return sr.System(mechanism), [0.0, 0.5], [0.0, 3.0], {"force": push}
+    push: Callable[..., Any] = lambda q, v, t: ca.vertcat(300.0 + 30.0 * ca.sin(9.0 * t), -0.2 * v[1], 0.0)  # noqa: E731
+    return sr.System(mechanism), [0.0, 0.5, -0.3], [0.0, 3.0, 6.0], {"force": push}
 
 
 def pendulum_on_a_slide(**slide: Any) -> sr.Mechanism:
@@ -41,6 +41,10 @@ def pendulum_on_a_slide(**slide: Any) -> sr.Mechanism:
     mechanism.add_joint("slide", "prismatic", "world", "trolley", axis=(1, 0, 0), **slide)
     mechanism.add_body("bob", 1.0, com=(0, 0, -0.7), inertia=(0.1, 0.1, 0.01))
     mechanism.add_joint("swing", "revolute", "trolley", "bob", axis=(0, 1, 0))
+    mechanism.add_body("tip", 0.5, com=(0, 0, -0.3), inertia=(0.02, 0.02, 0.01))
+    mechanism.add_joint(
+        "tip", "revolute", "bob", "tip", axis=(0, 1, 0), parent_pose=(0, 0, -0.9), damping=0.1
+    )
     return mechanism
 
 
@@ -64,7 +68,9 @@ def sliding_block() -> Case:
 
 def rolling_ball() -> Case:
     mechanism = with_bob(body(slope=0.1, inertia=0.01))
-    mechanism.add_contact("c", "block", radius=0.1, friction="coulomb", friction_coefficient=0.9, torsion=0.05)
+    mechanism.add_contact(
+        "c", "block", radius=0.1, friction="coulomb", friction_coefficient=0.9, torsion=0.05
+    )
     system = sr.System(mechanism)
     q = system.neutral()
     q[2] = 0.1
@@ -73,7 +79,9 @@ def rolling_ball() -> Case:
 
 def slipping_ball() -> Case:
     mechanism = with_bob(body(inertia=0.01))
-    mechanism.add_contact("c", "block", radius=0.1, friction="coulomb", friction_coefficient=0.2, torsion=0.03)
+    mechanism.add_contact(
+        "c", "block", radius=0.1, friction="coulomb", friction_coefficient=0.2, torsion=0.03
+    )
     system = sr.System(mechanism)
     q = system.neutral()
     q[2] = 0.1
@@ -134,19 +142,22 @@ CASES = {
     "gears that mesh": meshing_gears,
 }
 
-SLOW = ("a stop under load", "a joint that sticks")  # with errors near rounding
+
+FAST = ("a joint that sticks", "a stop under load")
 
 
 @pytest.mark.parametrize("method", IMPLICIT_METHODS)
 @pytest.mark.parametrize("case", CASES)
 def test_order_within_a_phase(case: str, method: str) -> None:
     system, q, v, options = CASES[case]()
-    dt = 0.014 if case in SLOW else 0.01
+    dt = 0.01
     run = partial(sr.simulate, system, q, v, duration=20 * dt, error_estimate=False, **options)
     exact = run(rtol=1e-13, atol=1e-14, dt=dt, method="dop853")
     assert all(switch.time < 1e-5 for switch in exact.switches), exact.switches
     assert exact.contact_loss[-1] > -1e-12
-    parts, errors, losses = np.array([1, 2, 3, 4] if method == "rodas5p" else [3, 4, 6, 8]), [], []
+    parts, errors, losses = np.array([3, 4, 6, 8]), [], []
+    if method == "rodas5p":
+        parts = np.array([2, 3, 4, 6] if case in FAST else [1, 2, 3, 4])
     for part in parts:
         mine = run(method=method, dt=dt / part, rtol=np.inf, every=int(part))
         assert mine.steps == 20 * part
