@@ -6,8 +6,8 @@ forces, a change (δq, δv, δt) along a coordinate changes the motion by
     δF = −δ(Rᵀ) r,    δa = δa_f + K Rᵀ δr,    H δa_f + δ(H a + Ḣ v) + W δr = 0,    W = H K Rᵀ,
 
 δa_f the change with r as it is. Directions of friction follow the slip u, δd = (1 − d dᵀ) δu / ‖u‖, with d as
-`sarrus.kernels.phases` has it. Rows of stops and of dry friction do not change. Where `sarrus.kernels.slow_slip` finds
-the direction of a contact that is slower than 2e-6 characteristic lengths per second, that counts as constant.
+`sarrus.kernels.phases` has it; where the slip is slow see `sarrus.kernels.slow_slip_tangent`. Rows of stops and of dry
+friction do not change.
 """
 
 from __future__ import annotations
@@ -19,13 +19,12 @@ from sarrus.kernels import touching_layout as tl
 from sarrus.kernels.flat import exists, internal
 from sarrus.kernels.native_call import call_native
 from sarrus.kernels.phases import REFINEMENTS, hold_rows
+from sarrus.kernels.slow_slip_tangent import load_steering, slow_contact, turn_steered
 from sarrus.kernels.touching_rows import along, note_end, row_of
 from sarrus.kernels.vectors import axpy, copy, dot, fill
 
 # Nothing of a phase acts.
 NOTHING_ACTS = -1
-# Contacts slower than this multiple of the speed that is slow have directions by `sarrus.kernels.slow_slip`.
-STEERED = 2.0
 
 
 @internal
@@ -61,20 +60,10 @@ def load_tangent(table, local):
         copy(local.start, own.input, size)
         copy(touching.forces, own.input + size, touching.contact_rows)
         call_native(touching.tangent, own.input, own.force_q)
-    own.steered[0] = _steered(touching, work)
-    return hold_rows(touching, work)
-
-
-@internal
-def _steered(touching, work):
-    """Return the contact whose direction is found with all that is held, the only one that is slow; −1: none is."""
-    found, count, slow = -1, 0, STEERED * touching.settings.slow
-    for k in range(touching.contacts):
-        if touching.modes[k] == tl.SLIDING and touching.friction[k] != 0.0:
-            slip, n = work.native + (touching.first_rows[k] + 1), touching.sizes[k] - 1
-            if dot(slip, slip, n) < slow * slow:
-                found, count = k, count + 1
-    return found if count == 1 else -1
+    m, slow = hold_rows(touching, work), slow_contact(touching, work)
+    steered = slow >= 0 and load_steering(table, m, slow, local.start + (size - table.nv), own, work)
+    own.steered[0] = slow if steered else -1.0
+    return m
 
 
 @internal
@@ -148,25 +137,38 @@ def add_held(table, m, k, place, way, placed, in_time, local):
     for r in range(dof):
         axpy(local.change[r], local.motions + r * nv, own.particular, nv)
     for i in range(m):
-        row = int(work.which[i])
-        bias = along(table, work, row, own.particular)
-        if row < touching.contact_rows:
-            bias += dot(own.bias_v + row * nv, way, nv)
-            bias += _change(own.bias_q + row * (nv + 1), place, placed, in_time, nv)
-        own.bias[i] = bias
+        own.bias[i] = _change_of_row(table, int(work.which[i]), place, way, placed, in_time, own, work)
         own.forces[i] = 0.0
+    fill(own.turned, 0.0, nv)
+    if own.steered[0] >= 0.0:
+        slow = int(own.steered[0])
+        for j in range(1, touching.sizes[slow]):
+            row = touching.first_rows[slow] + j
+            own.bias[m + j - 1] = _change_of_row(table, row, place, way, placed, in_time, own, work)
+        turn_steered(table, m, slow, own, work)
+        for i in range(m):
+            own.bias[i] += along(table, work, int(work.which[i]), own.turned)
     for _ in range(REFINEMENTS):
         for i in range(m):
             held = work.operator[i * (m + 1)] == 0.0
             own.left[i] = 0.0 if held else -own.bias[i] - dot(work.operator + i * m, own.forces, m)
         for i in range(m):
             own.forces[i] += dot(work.inverse + i * m, own.left, m)
-    fill(own.particular, 0.0, nv)
     for i in range(m):
-        axpy(own.forces[i], work.response + int(work.which[i]) * nv, own.particular, nv)
+        axpy(own.forces[i], work.response + int(work.which[i]) * nv, own.turned, nv)
     for r in range(dof):
-        local.change[r] += dot(local.motions + r * nv, own.particular, nv)
+        local.change[r] += dot(local.motions + r * nv, own.turned, nv)
     own.spent[k] = _power_change(table, m, own, work)
+
+
+@internal
+def _change_of_row(table, row, place, way, placed, in_time, own, work):
+    """Return how the acceleration of a row changes with that of the mechanism at ``particular``, and as it turns."""
+    nv, change = table.nv, along(table, work, row, own.particular)
+    if row >= table.touching.contact_rows:
+        return change
+    change += dot(own.bias_v + row * nv, way, nv)
+    return change + _change(own.bias_q + row * (nv + 1), place, placed, in_time, nv)
 
 
 @internal

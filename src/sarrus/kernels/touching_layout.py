@@ -249,7 +249,12 @@ class PhaseTangent(NamedTuple):
     power: Any
     stages: Any
     steered: Any  # number of a contact
-    particular: Any  # a change of the acceleration
+    particular: Any  # a change of the acceleration, and the one by forces on held rows
+    turned: Any
+    # of a direction that is found with all that is held: Newton's matrix, its inverse, and the direction
+    newton: Any
+    steering: Any
+    direction: Any
     # changes along one coordinate: of the velocities and drags of all rows, of accelerations and forces of held ones
     speeds: Any
     drag: Any
@@ -261,9 +266,11 @@ class PhaseTangent(NamedTuple):
 def tangent_sizes(touching, table, size):
     """Return the lengths of its parts; ``size`` is that of an x."""
     nv, own, rows = table.nv, touching.contact_rows, row_count(touching)
+    square = rows * rows
     return PhaseTangent(
-        input=size + nv + own, force_q=nv * (nv + 1) if own > 0 else 0, bias_q=own * (nv + 1), bias_v=own * nv,
+        input=size + nv + own, force_q=nv * (nv + 1), bias_q=own * (nv + 1), bias_v=own * nv,
         slip_q=own * (nv + 1), spent=2 * nv + 1, power=1, stages=table.n_implicit_stages, steered=1, particular=nv,
+        turned=nv, newton=square, steering=square, direction=rows,
         speeds=rows, drag=rows, bias=rows, forces=rows, left=rows,
     )  # fmt: skip
 
