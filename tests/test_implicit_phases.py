@@ -194,7 +194,8 @@ def test_dry_friction_leaves_dampers_cheap(method: str) -> None:
     rubs = stiff_arm(0.5)
     plain, mine = run(stiff_arm(0.0), method=method), run(rubs, method=method)
     explicit, auto = run(rubs, method="dop853"), run(rubs)
-    assert mine.steps < 1.2 * plain.steps < explicit.steps
+    assert mine.steps < 1.2 * plain.steps
+    assert mine.steps < explicit.steps / (5.0 if method == "rodas5p" else 1.0)
     assert auto.steps < 0.5 * explicit.steps
     assert [event.name for event in mine.events] == [
         "shoulder.friction slipping",
