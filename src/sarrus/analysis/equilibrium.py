@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 from scipy.optimize import lsq_linear
 
 from sarrus.analysis.rest import Rest
+from sarrus.base.arguments import described
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError, SolveError, check_is
 from sarrus.base.numbers import real_array
@@ -73,6 +74,7 @@ class Equilibrium(Answer):
         return int(self.motions.shape[1])
 
 
+@described()
 def equilibrium(
     system: System,
     q: ArrayLike,

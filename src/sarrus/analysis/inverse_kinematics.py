@@ -11,6 +11,7 @@ from scipy.linalg import lstsq
 from scipy.optimize import lsq_linear
 
 from sarrus.analysis.targets import Targets, scalar_coordinates, target
+from sarrus.base.arguments import described
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import SolveError, check_is
 from sarrus.base.status import Answer, Status
@@ -76,6 +77,7 @@ class InverseKinematics(Answer):
         )
 
 
+@described()
 def inverse_kinematics(
     system: System,
     targets: Targets,

@@ -144,6 +144,12 @@ class ForwardDynamics(Answer):
         """
         return self._system.rows_of_closure(name, self.multipliers)
 
+    def __copy__(self) -> ForwardDynamics:
+        return self  # nothing in it changes
+
+    def __deepcopy__(self, memo: object) -> ForwardDynamics:
+        return self
+
     def __repr__(self) -> str:
         return f"ForwardDynamics(status={self.status}, rank={self.rank}, dof={self.dof}, a={self.a})"
 

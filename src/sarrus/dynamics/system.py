@@ -28,7 +28,6 @@ from sarrus.dynamics.workspace import Workspace
 from sarrus.equations.equations import Equations
 from sarrus.equations.lagrangian import derive
 from sarrus.equations.matrices import assemble_equations
-from sarrus.equations.symbolic import ParameterValues
 from sarrus.mechanism.mechanism import Mechanism
 from sarrus.multibody.parameters import Targets
 from sarrus.multibody.size import LARGEST
@@ -121,9 +120,7 @@ class System(Evaluations):
         return system
 
     def _begin(self, model: Model, options: Options) -> None:
-        e = model.equations
-        values = ParameterValues(e.name, e.parameter_values, e.shaping_parameters, model.driven.check)
-        super().__init__(model, values, options)
+        super().__init__(model, model.parameter_values(), options)
 
     def with_parameters(
         self, parameters: Mapping[str, float] | None = None, *, options: Options | None = None

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sarrus.base.arguments import described, pair, positive
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError, check_is
 from sarrus.base.numbers import real_array
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from sarrus.gym.task import ResetFunction, StateFunction
 
 
+@described(limits=pair, duration=positive)
 def make(
     system: System,
     *,

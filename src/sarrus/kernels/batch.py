@@ -38,8 +38,9 @@ def _run(table, todo, run, x):
         state.end = end_of(todo, times, interval)
         state.keep_last = 1.0 if interval == intervals - 1 else 0.0
         code = rs.RUNNING
-        while code == rs.RUNNING:
+        while code == rs.RUNNING and todo.stop[0] == 0.0:
             table.records = todo.block
+            state.pause = state.steps + state.rejected + bl.LOOK_EVERY
             code = call_kernel(todo.advance, table, x, todo.room)
             for row in range(int(state.filled)):
                 keep(table, todo, run, row, sample)

@@ -35,7 +35,8 @@ def advance(table: Table, x: Floats, room: int) -> int:
     start + k × step; else step adapts. The first row of a run is its initial state (unrecorded = −1). Event modes
     (n × 2): direction −1, 0 or 1, and whether terminal. Records are wanted after ``every`` so many steps, on a grid, or
     at given times (see `sarrus.kernels.recording`). The event log gets a row (index, time) per crossing, ``logged``
-    counts them. ``room`` is the number of rows to write at most, ``filled`` that of those that were.
+    counts them. A call also comes back after ``pause`` steps. ``room`` is the number of rows to write at most,
+    ``filled`` that of those that were.
     """
     state, work = table.run, la.workspace(table)
     stages, adaptive = la.stages_of(table, work), table.n_errors > 0
@@ -47,6 +48,7 @@ def advance(table: Table, x: Floats, room: int) -> int:
     while (
         x[clock] < state.end
         and state.filled < room
+        and state.steps + state.rejected < state.pause
         and state.logged + n_events <= table.log_room
         and not (exists(table.passage) and is_full(table))
     ):

@@ -63,6 +63,7 @@ class Run(Record):
     unstable_since: float  # when that was noticed, infinite: never
     unstable_size: float  # h |λ| then
     most_steps: float  # accepted and rejected, at which to stop
+    pause: float  # accepted and rejected, at which a call comes back so that interrupts have their turn
     # solves that were looked at, a `Status` each: the last one where it was no full answer, and two in a row
     doubtful: float
     unsound: float

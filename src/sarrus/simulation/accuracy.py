@@ -53,6 +53,17 @@ def estimate_error(motion: Motion, trajectory: Trajectory) -> Trajectory:
     return trajectory.revised(error=read_only(at_all), status=status, message=message)
 
 
+def not_estimated(trajectory: Trajectory) -> Trajectory:
+    """Return a complete motion whose error an interrupt left unknown."""
+    status, unknown = Status.INTERRUPTED, np.full(len(trajectory.t), np.nan)
+    message = (
+        f"{status.diagnosis} while its error was estimated. The motion is complete, its error is not known"
+    )
+    return trajectory.revised(
+        status=status, message=message, error=read_only(unknown), determined_until=np.nan
+    )
+
+
 def _variants(scheme: Scheme) -> tuple[float, float, float]:
     """Return the factor of a coarser run, by how much its error exceeds that of the run, and the factor of a finer run.
 

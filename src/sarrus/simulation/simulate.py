@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 from warnings import warn
@@ -12,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sarrus.base import interrupts
+from sarrus.base.arguments import described
 from sarrus.base.arrays import Array
 from sarrus.base.errors import AccuracyWarning, ArgumentError, SimulationError, check_is
 from sarrus.base.status import Status
@@ -24,7 +24,7 @@ from sarrus.dynamics.state_functions import StateFunction
 from sarrus.dynamics.system import System
 from sarrus.kernels.rosenbrock_tableau import IMPLICIT_METHODS
 from sarrus.kernels.tableau import TIME_STEPPING
-from sarrus.simulation.accuracy import estimate_error, is_repeatable
+from sarrus.simulation.accuracy import estimate_error, is_repeatable, not_estimated
 from sarrus.simulation.determinacy import estimate_determinacy
 from sarrus.simulation.inputs import Event, check_events, with_force
 from sarrus.simulation.motion import Motion
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from sarrus.simulation.formulated import Method
 
 
+@described()
 def simulate(
     system: System,
     q: ArrayLike,
@@ -123,7 +124,9 @@ def simulate(
         part in (sampled functions, formulations) are not repeated.
     progress : bar on stderr; default: for long runs in a terminal.
     throw : raise `SimulationError` (with ``.trajectory``, the motion so far) where the run fails; False returns
-        the trajectory with its ``status``. An interrupt from the keyboard returns what is done so far.
+        the trajectory with its ``status``. An interrupt from the keyboard (Ctrl-C) returns what is done so far,
+        INTERRUPTED, also where only the estimate of the error was under way. So that a loop around it ends, the next
+        call by the same script, function or cell raises KeyboardInterrupt; with False it is the caller who decides.
 
     Redundant constraints are ordinary. At a singular configuration the motion goes on along the branch that
     continuity of velocity selects; ``trajectory.passages`` lists these. Where there are any, the motion is also done
@@ -166,11 +169,16 @@ def simulate(
         again = error_estimate and is_repeatable(motion)
         trajectory, reached, failure = motion.run(progress, again=again)
         if again and trajectory.status in (Status.OK, Status.EVENT):
-            with suppress(KeyboardInterrupt), interrupts.allowed():
-                trajectory = estimate_error(motion, estimate_determinacy(motion, trajectory))
+            try:
+                with interrupts.allowed():
+                    trajectory = estimate_error(motion, estimate_determinacy(motion, trajectory))
+            except KeyboardInterrupt:
+                trajectory = not_estimated(trajectory)
         elif trajectory.passages:
             trajectory = trajectory.revised(determined_until=np.nan)
         trajectory = trajectory.revised(system=system)
+        if throw and trajectory.status is Status.INTERRUPTED:
+            interrupts.owe()
     if throw and failure is not None:
         raise SimulationError(trajectory.message, trajectory=trajectory, time=reached) from failure
     if trajectory.status in (Status.INACCURATE, Status.NOT_DETERMINED):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sarrus.base import interrupts
 from sarrus.base.arrays import Array
 from sarrus.base.status import Status
 from sarrus.contacts.activity import active
@@ -53,6 +54,7 @@ _BEGINNING = run.Run.zeros()
 _BEGINNING.unrecorded, _BEGINNING.factor = -1.0, 10.0
 _BEGINNING.tried_error = _BEGINNING.unstable_since = np.inf
 _BEGINNING.most_steps = MOST_STEPS
+_BEGINNING.pause = np.inf
 _OF_METHOD = [
     la.Table.places[name]
     for name in ("stage_weights", "end_weights", "nodes", "error_weights", "n_stages", "n_errors")
@@ -412,7 +414,7 @@ class TimeLoop:
         if self.touches is not None and self.touches.collisions is not None:
             block = block[: self.touches.most_records()]
         self.state.end, self.table.records = end, block
-        code = advance(self.table, self.x, len(block))
+        code = interrupts.call(advance, self.table, self.x, len(block))
         if self.touches is not None:
             self.touches.drain()
         return code, int(self.state.filled)

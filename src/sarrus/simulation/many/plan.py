@@ -72,11 +72,20 @@ class Plan:
         times = bl.Times.zeros()
         times.begin, times.end = o.t0, o.t0 + o.duration
         times.hold, times.step = o.duration / intervals, o.step
+        try:
+            samples = np.full((count, len(o.sample_times), width), np.nan)
+            folds = {name: np.full((count, width), np.nan) for name in o.recording.reduce}
+        except MemoryError as error:
+            raise ArgumentError(
+                f"{s.name}: there is no memory for the samples of {count} runs of {o.duration:g} s: record less, with "
+                "every=, or every=None for the ends alone",
+                element="every",
+            ) from error
         return Batch(
             states=states,
             inputs=inputs,
-            samples=np.full((count, len(o.sample_times), width), np.nan),
-            folds={name: np.full((count, width), np.nan) for name in o.recording.reduce},
+            samples=samples,
+            folds=folds,
             times=times,
             steps=o.steps,
             steps_held=max(1, round(held)),

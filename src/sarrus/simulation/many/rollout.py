@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sarrus.base.arguments import described
 from sarrus.base.errors import ArgumentError, check_is
+from sarrus.base.numbers import real_array
 from sarrus.base.progress import progress_bar
 from sarrus.base.status import statuses
 from sarrus.dynamics.state_functions import StateFunction
@@ -36,6 +38,7 @@ from sarrus.simulation.run_options import (
 from sarrus.simulation.winding_steps import refuse_long_steps
 
 
+@described()
 def rollout(
     system: System,
     q: ArrayLike,
@@ -109,7 +112,8 @@ def rollout(
         raise ArgumentError(f"{system.name} has no actuators to control", element="u")
     check_contacts(system, switching, "a rollout")
     check_count("threads", 1 if threads is None else threads, "")
-    per_run = {"q": (q, 1), "v": (v, 1), "u": (u, 2 if u is not None and np.ndim(u) > 2 else 1)}
+    u = None if u is None else real_array(u)
+    per_run = {"q": (q, 1), "v": (v, 1), "u": (u, 2 if u is not None and u.ndim > 2 else 1)}
     runs = count_runs(system, per_run, given)
     plan = Plan(
         system=system.workspace().copy(), options=options, control=control, side_by_side=side_by_side,

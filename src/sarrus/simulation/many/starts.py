@@ -20,14 +20,17 @@ def count_runs(
     system: Evaluations, arrays: Mapping[str, tuple[Any, int]], parameters: Mapping[str, Any]
 ) -> int:
     """Return the common length of what is given per run; ``arrays`` are pairs of a value and its dimension per run."""
-    lengths = {
-        name: len(value)
-        for name, (value, own) in arrays.items()
-        if value is not None and np.ndim(value) == own + 1
-    }
-    lengths |= {
-        f"parameters[{name!r}]": len(value) for name, value in parameters.items() if np.ndim(value) == 1
-    }
+    given = {name: (value, own) for name, (value, own) in arrays.items() if value is not None}
+    given |= {f"parameters[{name!r}]": (value, 0) for name, value in parameters.items()}
+    lengths = {}
+    for name, (value, own) in given.items():
+        try:
+            if np.ndim(value) == own + 1:
+                lengths[name] = len(value)
+        except ValueError as error:  # rows of different lengths
+            raise ArgumentError(
+                f"{system.name}: {name} must be an array, got {value!r}", element=name
+            ) from error
     counts = {name: length for name, length in lengths.items() if length != 1} or lengths
     if len(set(counts.values())) > 1:
         told = ", ".join(f"{name} has {length}" for name, length in counts.items())

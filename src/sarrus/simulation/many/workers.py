@@ -19,6 +19,8 @@ from sarrus.kernels.c_function import Kernel, advance, batch, lanes, prepare
 from sarrus.kernels.lane_layout import lane_sizes
 from sarrus.simulation.integration import Integration
 
+# Steps of all runs that take less than a tenth of a second, so that an interrupt can wait for their end.
+_SOON = 10_000
 FOLDS = {"min": "least", "max": "greatest", "mean": "total", "rms": "squares"}
 
 
@@ -40,9 +42,11 @@ class Batch:
     steps_held: int
     every: int
     outcomes: Array = field(init=False)
+    stop: Array = field(init=False)
 
     def __post_init__(self) -> None:
         self.outcomes = np.zeros((len(self.states), bl.N_OUTCOME))
+        self.stop = np.zeros(1)
 
     def select(self, runs: np.ndarray) -> Batch:
         """Return a batch of some of the runs, with arrays of its own; `put_back` returns its results."""
@@ -70,7 +74,7 @@ class Worker:
         self.block = np.zeros((room, bl.record_width(table)))
         table.batch = own
         own.template, own.block, own.room, own.advance = self.template, self.block, room, advance.address
-        for name in ("times", "states", "outcomes", "samples", "steps", "steps_held", "every"):
+        for name in ("times", "states", "outcomes", "samples", "steps", "steps_held", "every", "stop"):
             setattr(own, name, getattr(todo, name))
         if todo.inputs is not None:
             own.inputs, own.n_intervals = todo.inputs, todo.inputs.shape[1]
@@ -108,18 +112,21 @@ def prepare_starts(worker: Worker, runs: int) -> Array:
 
 
 def do_runs(workers: list[Worker], runs: int, update: Callable[[float], None]) -> None:
-    """Share the runs among the workers, a few at a time; ``update`` gets the number done so far."""
-    portions, stopped = count(0, bl.LANES), False
+    """Share the runs among the workers, a few at a time; ``update`` gets the number done so far.
+
+    Where they may take long they run beside the main thread, which alone is interrupted; an interrupt stops them.
+    """
+    portions, shared = count(0, bl.LANES), workers[0].shared
     done = count(1)
 
     def work(worker: Worker) -> None:
-        while not stopped and (first := next(portions)) < runs:
+        while not shared.stop[0] and (first := next(portions)) < runs:
             worker.run(first, min(first + bl.LANES, runs))
             update(float(min(next(done) * bl.LANES, runs)))
 
     for worker in workers:
         worker.kernel.address  # noqa: B018  compiled before the threads start
-    if len(workers) == 1:
+    if len(workers) == 1 and 0 < shared.steps * runs <= _SOON:
         work(workers[0])
         return
     with ThreadPoolExecutor(len(workers)) as pool:
@@ -127,4 +134,4 @@ def do_runs(workers: list[Worker], runs: int, update: Callable[[float], None]) -
             for future in [pool.submit(work, worker) for worker in workers]:
                 future.result()
         finally:
-            stopped = True
+            shared.stop[0] = 1.0
