@@ -27,6 +27,7 @@ from sarrus.control.explanation import Explanation, LevelShare, LimitUse
 from sarrus.control.law_arrays import LawArrays
 from sarrus.control.law_limits import LawLimits
 from sarrus.control.law_options import LawOptions, chosen
+from sarrus.dynamics.closed_state import what_is_open
 from sarrus.dynamics.evaluations import Evaluations
 from sarrus.dynamics.inverse_dynamics import positive_weights
 from sarrus.dynamics.ranks import generic_rank
@@ -178,11 +179,18 @@ class Law:
 
     def solve(self, q: ArrayLike, v: ArrayLike, t: float = 0.0, *, throw: bool = True) -> Command:
         """Return u with what became of each demand; raises `SolveError` where one is missed unless ``throw`` is
-        False."""
+        False.
+
+        NOT_CLOSED where the loops are open by more than runs take; a plain call goes by q as it is, so that a law may
+        be given what was measured.
+        """
         with self._lock:
             result = self._command(q, v, t)
         if throw and result.status is not Status.OK:
-            raise result.status.error(f"{self.name} of {self.system.name}", result.message, result=result)
+            told = result.message
+            if result.status is Status.NOT_CLOSED:
+                told = what_is_open(self.workspace(), self.system.normalized(q), t)
+            raise result.status.error(f"{self.name} of {self.system.name}", told, result=result)
         return result
 
     def explain(self, q: ArrayLike, v: ArrayLike, t: float = 0.0) -> Explanation:
@@ -235,9 +243,11 @@ class Law:
         levels, outcome = self._told(), self.outcome
         achieved = all(level.achieved for level in levels)
         status = Status.OK if achieved else Status.NOT_ACHIEVABLE
+        if self.system.nh > 0 and what_is_open(self.workspace(), self.system.normalized(q), t):
+            status = Status.NOT_CLOSED
         return Command(
             read_only(u), int(self.arrays.answer[self.unknowns]), levels,
-            Status.INFEASIBLE if outcome == "damped" else status, outcome,
+            Status.INFEASIBLE if outcome == "damped" and status is not Status.NOT_CLOSED else status, outcome,
             self.limits.conflict() if self.limits is not None else (),
         )  # fmt: skip
 
@@ -374,6 +384,8 @@ class Law:
                 f"{Status.INFEASIBLE.remedy}"
             )
         x = self.system.pack(q, v, None, t)
+        if is_open := what_is_open(self.workspace(), x[self.system.parts.q], t):
+            raise Status.NOT_CLOSED.error(f"{self.name} of {self.system.name}", is_open)
         raise self.workspace().diagnose(x).error(f"{self.name} of {self.system.name}")
 
     def outputs(self) -> dict[str, ca.SX]:

@@ -14,6 +14,7 @@ from sarrus.dynamics.assembly import Neighbourhood, assemble, survey
 from sarrus.dynamics.descent import DATA_TOLERANCE, data_of
 from sarrus.dynamics.inertia import is_singular_at
 from sarrus.dynamics.manifold import close
+from sarrus.dynamics.one_sided import behind_jump
 from sarrus.dynamics.rigidity import is_blocked
 from sarrus.dynamics.workspace import Workspace
 from sarrus.kernels.layout import Settings
@@ -75,9 +76,11 @@ def project_velocity(work: Workspace, q: ArrayLike, v: ArrayLike, t: float = 0.0
     """Return the velocity nearest to v that the constraints allow at q, for any rank of A.
 
     Nearest in the kinetic metric, v − L⁻¹(A L⁻¹)⁺ψ with M = LᵀL: what an ideal impulse of the constraints leaves.
-    Massless links: see `sarrus.kernels.projection`.
+    Massless links: see `sarrus.kernels.projection`. Where the speed of a drive jumps at t, that behind the jump counts.
     """
-    x = work.pack(work.normalized(q), v, None, t)
+    q = work.normalized(q)
+    t = behind_jump(work, q, t)
+    x = work.pack(q, v, None, t)
     given, place, speed = x.copy(), x[work.parts.q], x[work.parts.v]
     generic = generic_rank(work, place, t, speed)
     rank = work.project(x, positions=False)

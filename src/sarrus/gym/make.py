@@ -111,7 +111,15 @@ def make(
     if q is None and system.nc:
         start = system.assemble(start).q
     speed = np.zeros(system.nv) if v is None else np.array(system.checked(v, system.nv, "v"))
-    stepper = Stepper(system, int(num_envs or 1), np.array(start), speed, options, threads)
+    stepper = Stepper(
+        system,
+        int(num_envs or 1),
+        np.array(start),
+        speed,
+        options,
+        threads,
+        float(duration) + float(sample_time),
+    )
     task = Task(
         system, stepper, float(duration), _limits(system, limits), reward, terminated, observation, reset
     )

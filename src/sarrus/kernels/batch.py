@@ -57,7 +57,8 @@ def begin(table, todo, state, run, x):
     copy(template, state, rs.N_STATE)
     fetch(table, todo, run, x)
     if exists(table.touching):
-        forget(table, x)
+        forget(table)
+        exchange_bounds(table, todo, run, False)
     if todo.keep_energy != 0:
         call_native(table.energy, x, table.settings + TARGET_ENERGY)
 
@@ -68,6 +69,17 @@ def fetch(table, todo, run, x):
     size = la.input_size(table)
     own = todo.states + run * size
     copy(own, x, size)
+
+
+@internal
+def exchange_bounds(table, todo, run, back):
+    """Copy the bounds of stops that act in a run to the table, or ``back``."""
+    touching = table.touching
+    own = todo.bounds + run * touching.stops
+    if back:
+        copy(touching.bounds, own, touching.stops)
+    else:
+        copy(own, touching.bounds, touching.stops)
 
 
 @internal
@@ -133,6 +145,8 @@ def finish_run(table, todo, run, code, samples, x):
     """Note the end of a run, whose state the table points to."""
     state = table.run
     store(table, todo, run, x)
+    if exists(table.touching):
+        exchange_bounds(table, todo, run, True)
     outcome = outcome_at(todo.outcomes + run * bl.N_OUTCOME)
     unstable = state.unstable_since < np.inf and code in (rs.DONE, rs.NOT_FINITE)
     if unstable:

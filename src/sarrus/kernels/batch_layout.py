@@ -33,6 +33,7 @@ class BatchTable(Record, of=int):
     # per run
     states: Floats  # x, from start to end (runs × size of x)
     outcomes: Floats  # runs × N_OUTCOME
+    bounds: Floats  # of the stops that act (runs × stops), see `sarrus.kernels.touching_layout.Touching`
     inputs: Floats  # controls that are held (runs × intervals × nu)
     n_intervals: int
     samples: Floats  # runs × n_samples × width; one: the last

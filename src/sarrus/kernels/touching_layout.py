@@ -28,8 +28,10 @@ ROOM = 2 + PARTIAL
 class TouchSettings(Record):
     """Tolerances and sizes of a run with contacts."""
 
-    closed: float  # gap below which a contact is closed [m, rad]
-    still: float  # speed below which a contact does not slide [m/s]
+    # gaps [m] and speeds [m/s] of `sarrus.kernels.contact_tolerances`, of rotations times ``scales``
+    closed: float  # gap with which what approaches has arrived
+    at_bound: float  # gap that is closed at rest
+    still: float  # speed of what is at rest
     rest_speed: float  # speed after an impact below which nothing rebounds [m/s, rad/s]
     force: float  # about the size of the forces [N]
     begun: float  # when the step, or the part of one, began that was tried last [s]
@@ -60,8 +62,10 @@ class Touching(Record, of=int):
     coordinates: Integers  # of each stop
     speeds: Integers  # velocity of each stop, then of each dry friction
     signs: Floats  # of each stop: the gap is sign × (coordinate − bound)
-    bounds: Floats  # infinite for those that the run began beyond
-    given_bounds: Floats
+    scales: Floats  # of each stop, then of each dry friction: 1 for translations, for rotations 1 rad over the length
+    bounds: Floats  # those that act: where a coordinate began beyond, how far it has come back
+    given_bounds: Floats  # those of the model
+    ends: Floats  # coordinates at the end of the last step, in C, where others may be given next
     friction: Floats  # coefficient of each unilateral one that slides
     static: Floats  # and of each that sticks
     limits: Floats  # of each dry friction

@@ -29,7 +29,10 @@ def is_repeatable(motion: Motion) -> bool:
 
 
 def estimate_error(motion: Motion, trajectory: Trajectory) -> Trajectory:
-    """Return the trajectory with ``error``, and INACCURATE where that leaves no digit."""
+    """Return the trajectory with ``error``, and INACCURATE where that leaves no digit.
+
+    Where the motion is not determined the error has no bound: it is infinite from ``determined_until`` on.
+    """
     if len(trajectory.t) < 2:
         return trajectory
     scheme = motion.options.scheme
@@ -50,6 +53,8 @@ def estimate_error(motion: Motion, trajectory: Trajectory) -> Trajectory:
             f"{status.diagnosis}: {error[-1]:.2g} of its size, above {LOST:g} from t = {since:.4g} s on. "
             f"{status.remedy}"
         )
+    if trajectory.status is Status.NOT_DETERMINED:
+        at_all[trajectory.t > trajectory.determined_until] = np.inf
     return trajectory.revised(error=read_only(at_all), status=status, message=message)
 
 

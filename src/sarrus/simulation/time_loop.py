@@ -32,6 +32,7 @@ from sarrus.kernels.record import laid
 from sarrus.kernels.rosenbrock_tableau import IMPLICIT_METHODS, RosenbrockTableau, rosenbrock_tableau
 from sarrus.kernels.run_state import EASY, STIFF_8
 from sarrus.kernels.tableau import TIME_STEPPING, Tableau, tableau
+from sarrus.simulation.drive_jumps import DriveJumps, may_jump
 from sarrus.simulation.inputs import Event, compile_control, compile_events, sampled
 from sarrus.simulation.passages import PassageLog, passage_sizes
 from sarrus.simulation.recorder import Recorder
@@ -144,6 +145,7 @@ class TimeLoop:
         self.status: Status | None = None
         self.law: Any = None
         self.jump: str | None = None  # what chatters
+        self.jumps: DriveJumps | None = None
 
     def _set_events(self, functions: Sequence[Event], watched: Sequence[int]) -> None:
         """Compile the functions whose zeros are looked for, and make room for what is noted of them."""
@@ -162,7 +164,11 @@ class TimeLoop:
         self, q: ArrayLike, v: ArrayLike | None, control: StateFunction | None, sampling: Sampling | None
     ) -> None:
         """Check the initial state and begin there, with a log of the singular passages."""
-        s, t0 = self.system, self.options.t0
+        s, t0, duration = self.system, self.options.t0, self.options.duration
+        if may_jump(s):
+            start = s.pack(s.normalized(q), v, None, t0)
+            self.jumps = DriveJumps.of(s, start[s.parts.q], t0, duration)
+            t0 = self.jumps.beginning(s, start[s.parts.q], start[s.parts.v], t0)
         x = s.pack(s.normalized(q) if len(s.model.quaternions) else q, v, None, t0)
         if s.nu:
             x[s.parts.u] = np.minimum(np.maximum(0.0, self.bounds[0]), self.bounds[1])
@@ -205,7 +211,7 @@ class TimeLoop:
         if stabilization.kind == "baumgarte":
             self.table.baumgarte = 1
             self.settings.alpha, self.settings.beta = stabilization.gains
-        self.state.start = self.began = self.time
+        self.state.start = self.began = self.options.t0
         self._begin_stretch()
         self.state.largest_pivot = s.typical_pivot
         self._keep_energy()
@@ -259,7 +265,7 @@ class TimeLoop:
             state.step = min(1e-4, duration, longest)
         else:
             state.step = float(scheme.dt or 0.0)
-        state.grid_start = self.time
+        state.grid_start = self.options.t0
         if recording.at is not None:
             times = np.array(recording.at, dtype=float)
             self.times = times[times > self.time]  # kept alive
@@ -272,6 +278,8 @@ class TimeLoop:
             self.touches = Touches(self.system, self.q, self.time)  # kept alive
             self.touches.attach_phases(self.table)
         self.install(scheme.method)
+        if self.touches is not None and self.touches.close(self.table, self.x):
+            self._keep_energy()
         needed = 0.0 if self.adaptive else ceil(duration / state.step) + 1.0
         state.most_steps = scheme.limits.max_steps or max(MOST_STEPS, needed)
         if self.chart is not None:
@@ -355,21 +363,50 @@ class TimeLoop:
         if not self.adaptive:
             self.state.start = self.time - self.state.steps * self.state.step
 
+    def pass_records(self, time: float) -> None:
+        """Have what is wanted to be recorded up to a time be the record that is made then."""
+        state = self.state
+        if state.grid > 0.0:
+            while state.grid_start + state.grid_next * state.grid <= time:
+                state.grid_next += 1.0
+        while state.grid_next < state.n_times and self.times[int(state.grid_next)] <= time:
+            state.grid_next += 1.0
+
     def acceleration(self, v: Array) -> Array:
         """Return the acceleration that the loop finds at its present state but with another velocity."""
+        s = self.system
+        return self._record_at(v)[1 + s.nq + s.nv : 1 + s.nq + 2 * s.nv]
+
+    def _record_at(self, v: Array) -> Array:
+        """Return what the loop would record at its present state but with another velocity."""
         s, state, x, values = self.system, self.state.copy(), self.x.copy(), self.values.copy()
         self.x[s.parts.v] = v
         self.state.unrecorded = -1.0
         room = np.full((1, self.recorder.nothing.shape[1]), np.nan)
         self.run_kernel(self.time, room)
         self.state[:], self.x[:], self.values[:] = state, x, values
-        return room[0, 1 + s.nq + s.nv : 1 + s.nq + 2 * s.nv]
+        return room[0]
+
+    def find_first_forces(self) -> None:
+        """Have steps in time begin with the forces of forward dynamics where what touches is slow.
+
+        A step of any length would bring it to rest, or over zero.
+        """
+        if (
+            self.method == TIME_STEPPING
+            and self.touches is not None
+            and self.touches.is_slow(self.table, self.x)
+        ):
+            s, x = self.system.copy(), self.x.copy()
+            row = self._record_at(self.v.copy())
+            x[s.parts.u] = row[1 + s.nq + 2 * s.nv : 1 + s.nq + 2 * s.nv + s.nu]
+            self.touches.begin_with_forces(s, x, self.state.step)
 
     def renew(self, *, survey: bool = True) -> None:
         """Go on from x as it is now, its velocity or its constraints changed: rank, event values and steps are new.
 
-        Without a ``survey`` the ranks are those in the table. The state is recorded once more, at the same time. Steps
-        stay on the grid of the run.
+        Without a ``survey`` the ranks and independent coordinates are those in the table. The state is recorded once
+        more, at the same time. Steps stay on the grid of the run.
         """
         s = self.system
         self.x[s.parts.p] = list(s.parameters.values())
@@ -379,7 +416,7 @@ class TimeLoop:
         self._begin_stretch()
         self.settings[_SCALES] = s.settings()[_SCALES]
         self._keep_energy()
-        if self.chart is not None and not self.chart.renew(self.table, self.settings, self.x):
+        if survey and self.chart is not None and not self.chart.renew(self.table, self.settings, self.x):
             self.status = Status.COORDINATES_FAILED
         state = self.state
         state.unrecorded, state.tried_error = -1.0, np.inf

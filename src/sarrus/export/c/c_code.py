@@ -27,6 +27,7 @@ from sarrus.export.c.package import Contents
 from sarrus.export.c.sensors_entry import sensors
 from sarrus.export.c.values import Table
 from sarrus.export.c.writing import write_files
+from sarrus.simulation.drive_jumps import refuse_jumps
 
 FUNCTIONS = (
     "forward_dynamics",
@@ -38,6 +39,8 @@ FUNCTIONS = (
     "contact_step",
     "law",
 )
+# Those that go on in time, and until when it is asked whether a drive jumps [s].
+_STEPS, _LONG = ("step", "contact_step"), 1e3
 # Those that read their state from the array x of the workspace.
 _OF_THE_SYSTEM = ("forward_dynamics", "terms", "step", "sensors", "contacts", "contact_step")
 
@@ -107,8 +110,9 @@ def c_code(
     Raises
     ------
     ArgumentError
-        A function does not exist, ``law`` of a system, or a system without actuators has inverse dynamics; ``name`` is
-        one that C, libm or the export has already; a file that sarrus did not write is in the way.
+        A function does not exist, ``law`` of a system, or a system without actuators has inverse dynamics; the speed of
+        a drive jumps, which steps do not know; ``name`` is one that C, libm or the export has already; a file that
+        sarrus did not write is in the way.
     UnsupportedOperationError
         An expression uses an operation without a form in C.
     """
@@ -145,6 +149,8 @@ def c_contents(
         wanted = ("forward_dynamics", *wanted)
     own = prefix_of(system.name, name)
     where = _configuration(system, q)
+    if any(function in _STEPS for function in wanted):
+        refuse_jumps(system.workspace(), where, 0.0, _LONG, "steps in C")
     if law is not None and (q is not None or not law.is_prepared):
         law.is_prepared = False
         law.prepare(where, np.zeros(system.nv))

@@ -18,6 +18,7 @@ from sarrus.dynamics.closed_state import OPEN, require_on_constraints
 from sarrus.dynamics.compiled import CompiledEquations
 from sarrus.dynamics.descent import data_of
 from sarrus.dynamics.forward_dynamics import forward_dynamics
+from sarrus.dynamics.joint_limits import joint_limits
 from sarrus.dynamics.lane_functions import Lanes, lane_functions, suits_lanes
 from sarrus.dynamics.ranks import generic_rank
 from sarrus.dynamics.state_functions import StateFunction
@@ -90,6 +91,8 @@ class Plan:
             steps=o.steps,
             steps_held=max(1, round(held)),
             every=self.every_step or o.steps + 1,
+            bounds=np.tile(joint_limits(s).bounds, (count, 1)),
+            begun=np.full((count, s.nq), np.nan),
         )
 
     def loop(self) -> Integration:

@@ -12,6 +12,7 @@ import numpy as np
 
 from sarrus.base.arrays import Array
 from sarrus.control.law import Law
+from sarrus.dynamics.joint_limits import bounds_at, joint_limits
 from sarrus.dynamics.lane_functions import Lanes
 from sarrus.kernels import batch_layout as bl
 from sarrus.kernels import layout as la
@@ -31,7 +32,11 @@ def default_threads() -> int:
 
 @dataclass(eq=False)
 class Batch:
-    """The arrays that the threads share: a row per run."""
+    """The arrays that the threads share: a row per run.
+
+    ``bounds`` (runs × stops) of joints are those that act (`sarrus.dynamics.joint_limits`); ``begun`` (runs × nq) are
+    the coordinates where each began, NaN where no limits act.
+    """
 
     states: Array
     inputs: Array | None
@@ -41,6 +46,8 @@ class Batch:
     steps: int
     steps_held: int
     every: int
+    bounds: Array
+    begun: Array
     outcomes: Array = field(init=False)
     stop: Array = field(init=False)
 
@@ -52,11 +59,15 @@ class Batch:
         """Return a batch of some of the runs, with arrays of its own; `put_back` returns its results."""
         inputs = None if self.inputs is None else self.inputs[runs]
         folds = {name: fold[runs] for name, fold in self.folds.items()}
-        return replace(self, states=self.states[runs], inputs=inputs, samples=self.samples[runs], folds=folds)
+        return replace(
+            self, states=self.states[runs], inputs=inputs, samples=self.samples[runs], folds=folds,
+            bounds=self.bounds[runs], begun=self.begun[runs],
+        )  # fmt: skip
 
     def put_back(self, runs: np.ndarray, part: Batch) -> None:
         """Write the results of `select` to where they belong."""
         self.states[runs], self.outcomes[runs], self.samples[runs] = part.states, part.outcomes, part.samples
+        self.bounds[runs], self.begun[runs] = part.bounds, part.begun
         for name, fold in self.folds.items():
             fold[runs] = part.folds[name]
 
@@ -74,7 +85,8 @@ class Worker:
         self.block = np.zeros((room, bl.record_width(table)))
         table.batch = own
         own.template, own.block, own.room, own.advance = self.template, self.block, room, advance.address
-        for name in ("times", "states", "outcomes", "samples", "steps", "steps_held", "every", "stop"):
+        shared = ("times", "states", "outcomes", "samples", "bounds", "steps", "steps_held", "every", "stop")
+        for name in shared:
             setattr(own, name, getattr(todo, name))
         if todo.inputs is not None:
             own.inputs, own.n_intervals = todo.inputs, todo.inputs.shape[1]
@@ -108,7 +120,17 @@ class Worker:
 def prepare_starts(worker: Worker, runs: int) -> Array:
     """Project the starts on the constraints; return what `sarrus.kernels.batch.prepare` tells (runs × 5)."""
     worker.do(prepare, 0, runs)
+    begin_bounds(worker, slice(0, runs))
     return worker.shared.outcomes.copy()
+
+
+def begin_bounds(worker: Worker, runs: slice | np.ndarray) -> None:
+    """Have limits act from where coordinates begin beyond them."""
+    touches, shared = worker.loop.touches, worker.shared
+    if touches is not None:
+        system = worker.loop.system
+        shared.begun[runs] = q = shared.states[runs][:, system.parts.q]
+        shared.bounds[runs] = bounds_at(joint_limits(system), q, touches.settings.closed)
 
 
 def do_runs(workers: list[Worker], runs: int, update: Callable[[float], None]) -> None:
