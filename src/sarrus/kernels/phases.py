@@ -58,7 +58,7 @@ def phase_acceleration(table: Table, x: Floats, want: int) -> int:
     work, found = tl.touch_work(touching, nq, nv, size), touching.forces
     fill(found, 0.0, tl.row_count(touching))
     touching.settings.power = 0.0
-    m = _hold(touching, work)
+    m = hold_rows(touching, work)
     if m == 0 and not _rubs(touching):
         return call_kernel(touching.inner, table, x, want)
     copy(x, work.middle, size)
@@ -100,7 +100,7 @@ def phase_projection(table: Table, x: Floats, what: int) -> int:
     if rank < 0 or touching.acting == 0:
         return rank
     work = tl.touch_work(touching, nq, nv, size)
-    m = _hold(touching, work)
+    m = hold_rows(touching, work)
     if m == 0:
         return rank
     fill(work.drag, 0.0, tl.row_count(touching))
@@ -153,7 +153,7 @@ def phase_survey(table: Table, x: Floats, m: int) -> int:
 
 
 @internal
-def _hold(touching, work):
+def hold_rows(touching, work):
     """Write which rows are held, and the block of each; return their number."""
     m, unilateral = 0, touching.contacts + touching.stops
     for k in range(unilateral):

@@ -74,11 +74,6 @@ class Phases:
         self._facts = laid(self._slots[0], tl.slot_sizes(touches.touching, loop.system.nv))
         self._begin_slots(0.0)
 
-    @property
-    def any_closed(self) -> bool:
-        """Tell whether anything holds or rubs, so that implicit methods cannot step."""
-        return self._acting > 0
-
     def resolve(self) -> Change:
         """Say what holds, sticks and slides from the present state on, which an impact may change.
 

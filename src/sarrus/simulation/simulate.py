@@ -91,9 +91,8 @@ def simulate(
         "projection" or "energy" and ``coordinates`` None. "moreau-jean": fixed steps in which contacts with Coulomb
         friction, joint limits and dry friction act (`sarrus.kernels.time_stepping`), the default with ``dt`` where
         there are such contacts, and always between geometries without closed form. With all other methods these
-        act in smooth phases, and where one of them changes is an event (`sarrus.simulation.phases`); implicit methods
-        hand over to explicit ones while something is closed. A `sarrus.Stepping` in the place of the name
-        has all of this, and limits of steps and memory.
+        act in smooth phases, and where one of them changes is an event (`sarrus.simulation.phases`), implicit methods
+        included. A `sarrus.Stepping` in the place of the name has all of this, and limits of steps and memory.
     rtol, atol : tolerances of the adaptive methods, 1e-8 and a hundredth of rtol by default; atol in radians and
         characteristic lengths of the mechanism (`sarrus.dynamics.characteristic`), per second for velocities.
         ``rtol=np.inf``: no control of errors, fixed steps of ``dt`` with any method; one that an implicit method cannot
