@@ -7,8 +7,8 @@ better still. Where they do not, because errors grow, rounding is magnified or t
 half the step, or a tenth of the tolerance, tells by how much the first is wrong.
 
 A motion at rest, or one whose steps all end where functions of time break, has the same steps whatever the tolerance.
-So where steps are long parts of a run, it is also done with the same tolerance and a longest step of its own: as that is
-no coarser run, its difference is not divided by anything. And where the two agree in every digit, though something
+So where steps are long parts of a run, it is also done with the same tolerance and a longest step of its own: that is
+no coarser run, so its difference is not divided by anything. And where the two agree in every digit, though something
 moves, a run with shorter steps tells.
 """
 
