@@ -147,6 +147,7 @@ class TimeLoop:
         self._set_events([*self.events, *switches], watched)
         self.state = _BEGINNING.copy()
         self.records: list[EventRecord] = []
+        self.looks: list[tuple[float, Array]] = []  # (t, q) on the way
         width = 1 + system.nq + 2 * system.nv + system.nu + system.nc + run.N_FACTS
         self.touches: Touches | None = None
         if phased or options.scheme.method == TIME_STEPPING:
@@ -333,7 +334,6 @@ class TimeLoop:
         kind = f"storage of {method}, {len(self.modes)} events"
         self.storage = np.zeros(self.system.model.lasting(kind, lambda: la.run_storage(table)))
         table.settings, table.work = self.settings, self.storage
-        self.vectors: la.Workspace = laid(self.storage, la.workspace_sizes(table))
 
     def stop_where_rigid(self) -> None:
         """End the run with RIGID where no motion has this velocity or follows the forces; the state is recorded.
@@ -354,6 +354,12 @@ class TimeLoop:
             x = self.x.copy()
             x[s.parts.u] = row[n - s.nu : n]
             a[:], row[n : n + s.nc], _, _ = held(s, x, s.motions_left)
+
+    @property
+    def vectors(self) -> la.Workspace:
+        """The vectors of the kernels, views."""
+        workspace: la.Workspace = laid(self.storage, la.workspace_sizes(self.table))
+        return workspace
 
     @property
     def q(self) -> Array:
