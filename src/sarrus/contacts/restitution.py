@@ -35,6 +35,9 @@ import numpy as np
 from sarrus.base.arrays import Array
 from sarrus.linalg import dense
 
+# Rounds in which the direction of sliding is found, and its change that is none; residual of a sticking contact, and
+# compliance of a row, as a part of the largest, that is none.
+_ROUNDS, _SAME, _EXACT, _DEPENDENT = 60, 4e-16, 1e-12, 1e-9
 Blocks = list[tuple[int, float]]
 # Forces of the contact problem of chosen rows, with their velocities, contacts and dry friction.
 Solve = Callable[[list[int], Array, Blocks, Blocks], Array]
@@ -81,3 +84,70 @@ def impulses(
     known += found[:m]
     known[tails] += found[m:]
     return known
+
+
+def lone_impulse(operator: Array, velocities: Array, rebound: float, friction: float) -> Array | None:
+    """Return the impulse (m,) [N s] of one contact that hits alone, with Newton's law; None where it is not simple.
+
+    The normal velocity becomes ``rebound``. The contact sticks if the cone has the impulse for that; else it slides in
+    the direction d of the velocity after the impact, r = r_n (1, −μ d). That is closed for one direction of sliding;
+    for two it is iterated. ``operator`` W (m, m) and ``velocities`` u⁻ (m,) as in `impulses`, m = 1 to 3.
+
+    None where friction may hold the contact against its normal (μ ‖W_tn‖ ≥ W_nn, Painlevé), and where directions do not
+    converge.
+    """
+    compliance, coupling, found = float(operator[0, 0]), operator[1:, 0], np.zeros(len(velocities))
+    missing = rebound - float(velocities[0])
+    if not 0.0 < compliance < np.inf:
+        return None
+    if friction == 0.0 or not operator[:, 1:].any() or missing <= 0.0:
+        found[0] = max(0.0, missing / compliance)
+        return found
+    if not friction * dense.norm(coupling) < compliance:
+        return None
+    sticking = _sticking(operator, velocities, missing)
+    if sticking is not None and dense.norm(sticking[1:]) <= friction * sticking[0]:
+        return sticking
+    return _sliding(operator, velocities, missing, friction, sticking)
+
+
+def _sticking(operator: Array, velocities: Array, missing: float) -> Array | None:
+    """Return the impulse with which one contact sticks; None where there is none, or rows depend on one another.
+
+    Directions in which nothing moves, as across a planar mechanism, have none.
+    """
+    pivots = operator.diagonal()
+    moved = pivots > _DEPENDENT * pivots.max()
+    target, found = -velocities, np.zeros(len(velocities))
+    target[0] = missing
+    if not moved[0] or target[~moved].any():
+        return None
+    try:
+        found[moved] = dense.solve(operator[np.ix_(moved, moved)], target[moved])
+    except np.linalg.LinAlgError:
+        return None
+    left = dense.product(operator, found) - target
+    return found if dense.norm(left) <= _EXACT * dense.norm(target) else None
+
+
+def _sliding(
+    operator: Array, velocities: Array, missing: float, friction: float, sticking: Array | None
+) -> Array | None:
+    """Return the impulse with which one contact slides on; None where no direction is found."""
+    before = velocities[1:] if velocities[1:].any() or sticking is None else -sticking[1:]
+    size = dense.norm(before)
+    if not size > 0.0:
+        return None
+    way = before / size
+    for _ in range(_ROUNDS):
+        unit = np.concatenate([[1.0], -friction * way])
+        normal = missing / dense.dot(operator[0], unit)
+        slip = velocities[1:] + normal * dense.product(operator[1:], unit)
+        size = dense.norm(slip)
+        if not (normal > 0.0 and size > 0.0):
+            return None
+        other = slip / size
+        if np.abs(other - way).max() <= _SAME:
+            return normal * unit
+        way = other
+    return None

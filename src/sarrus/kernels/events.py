@@ -85,13 +85,20 @@ def locate(table, x, step, what, stages, work):
             stop = terminal or (stop and found[k] == earliest)
             earliest, ends = found[k], True
     near = table.settings.event_tolerance
-    if ends and not stop and earliest > 4.0 * near:
-        state.before_event = x[clock] + earliest - 2.0 * near
-        return False, True
-    if ends:
+    while ends:
+        if not stop and earliest > 4.0 * near:
+            state.before_event = x[clock] + earliest - 2.0 * near
+            return False, True
         take_step(table, False, step.near, x, earliest, slopes, stages.new, work)
         finish(table, stages.new, what)
         event_values(table, stages.new, after, work)
+        end, ends = earliest, False
+        for k in range(count):  # what crosses before that, and would come back by the end of the whole step
+            if found[k] > end and _crosses(before[k], after[k], modes[2 * k]):
+                found[k] = _time_of_crossing(table, x, step, what, k, 0.0, end, after[k], stages, work)
+                terminal = modes[2 * k + 1] != 0.0
+                if (terminal or (table.n_errors > 0 and k < table.n_events)) and found[k] < earliest:
+                    earliest, stop, ends = found[k], terminal, True
     for k in range(count):
         before[k] = after[k]
         if found[k] <= earliest:

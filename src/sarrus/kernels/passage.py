@@ -60,10 +60,10 @@ def is_full(table):
 @internal
 def follow(table, x, size, projected, what, ended, stages, work):
     """Note the state x (slope in slopes[0]) at the end of a step, and log a passage that this or the last step made."""
-    if table.generic_rank == 0:
-        return
     passages = pl.passage_array(table)
     header = passages.header
+    if table.generic_rank == 0 or header.wanted == 0.0:
+        return
     k, known = int(header.last), int(header.known)
     before, b, c = _last_three(table, passages, k)
     header.last, header.known = (k + 1) % 3, min(known + 1, 3)

@@ -21,6 +21,7 @@ class PassageHeader(Record):
     stay: float  # a count of the stays close to a singular configuration
     lowest: float  # the smallest size logged in this one
     highest: float  # the largest size of all
+    wanted: float  # whether passages are looked for
 
 
 class StateFacts(Record):

@@ -49,6 +49,8 @@ def projection(table: Table, x: Floats, what: int) -> int:
 def project(table, x, positions):
     """Do the work of `projection`."""
     work = la.workspace(table)
+    if table.generic_rank == 0 and table.nc > 0 and _is_free(table, x, positions, work):
+        return 0
     if positions and table.direct_rank == table.generic_rank:
         if table.nearest != 0 and close_nearby(table, x, work):
             return table.generic_rank
@@ -67,6 +69,15 @@ def project(table, x, positions):
     if table.nc == 0:
         return 0
     return project_velocity(table, x, work, fresh)
+
+
+@internal
+def _is_free(table, x, positions, work):
+    """Tell whether there is nothing to correct where no row holds anything: contacts that are all open, say."""
+    if not positions or table.nh == 0:
+        return True
+    call_native(table.position, x, work.native)
+    return largest_gap(table, work.native, table.nh) <= 0.1 * table.settings.position_tolerance
 
 
 @internal

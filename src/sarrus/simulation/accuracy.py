@@ -14,12 +14,14 @@ moves, a run with shorter steps tells.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from sarrus.base.arrays import read_only
+from sarrus.base.arrays import Array, read_only
 from sarrus.base.status import Status
+from sarrus.simulation.determinacy import Coarser, estimate_determinacy
 from sarrus.simulation.motion import Motion
 from sarrus.simulation.repetition import LOST, compared, difference
 from sarrus.simulation.run_options import Scheme
@@ -27,7 +29,7 @@ from sarrus.simulation.time_loop import tableau_of
 from sarrus.simulation.trajectory import Trajectory
 
 # With fewer records than so many a coarser run says too little.
-_FEW = 4
+_FEW = 3
 # Steps that a run with a longest step of its own takes at least, a number that divides no round one; by how much steps
 # of a coarser run may be longer; and the longest step of a run with shorter ones, in mean steps of the run.
 _OWN_STEPS, _LONGER, _SHORTER = 36.7, 4.0, 0.6
@@ -38,23 +40,46 @@ def is_repeatable(motion: Motion) -> bool:
     return not motion.called and motion.formulation is None
 
 
-def estimate_error(motion: Motion, trajectory: Trajectory) -> Trajectory:
+def estimated(motion: Motion, trajectory: Trajectory, looks: Sequence[tuple[float, Array]]) -> Trajectory:
+    """Return the trajectory with ``error`` and ``determined_until``, and the status that follows.
+
+    ``looks`` are states (t, q) on the way that are not recorded and count here.
+    """
+    if not looks:
+        return estimate_error(motion, *estimate_determinacy(motion, trajectory))
+    times, places = np.array([t for t, _ in looks]), np.array([q for _, q in looks])
+    t, q = np.concatenate([trajectory.t, times]), np.concatenate([trajectory.q, places])
+    order = np.argsort(t, kind="stable")
+    whole = trajectory.revised(t=t[order], q=q[order])
+    found = estimate_error(motion, *estimate_determinacy(motion, whole))
+    assert found.error is not None
+    recorded = read_only(found.error[order < len(trajectory.t)])
+    return trajectory.revised(
+        error=recorded, status=found.status, message=found.message, determined_until=found.determined_until
+    )
+
+
+def estimate_error(motion: Motion, trajectory: Trajectory, coarser: Coarser | None = None) -> Trajectory:
     """Return the trajectory with ``error``, and INACCURATE where that leaves no digit.
 
-    Where the motion is not determined the error has no bound: it is infinite from ``determined_until`` on.
+    A ``coarser`` run that was done counts as the first one here. Where the motion is not determined the error has no bound: it is infinite from ``determined_until`` on.
     """
     if len(trajectory.t) < 2:
         return trajectory
     scheme = motion.options.scheme
-    coarser, excess, finer = _variants(scheme)
-    records, error = compared(motion, trajectory), np.full(1, np.inf)
-    if len(records) >= _FEW:
-        error = difference(motion, trajectory, records, scheme.scaled(coarser)) / excess
+    factor, excess, finer = _variants(scheme)
+    records = compared(motion, trajectory) if coarser is None else coarser.records
+    error = np.full(1, np.inf)
+    if coarser is not None:
+        excess = coarser.excess
+        error = coarser.apart / excess
+    elif len(records) >= _FEW:
+        error = difference(motion, trajectory, records, scheme.scaled(factor)) / excess
         if scheme.adaptive and not error.any() and np.ptp(trajectory.q, axis=0).any():
             error = difference(motion, trajectory, records, _with_shorter_steps(scheme, trajectory))
     if not error.max() * excess < LOST:
         error = difference(motion, trajectory, records, scheme.scaled(finer))
-    if scheme.adaptive and len(records) >= _FEW and _has_long_steps(trajectory):
+    if coarser is None and scheme.adaptive and len(records) >= _FEW and _has_long_steps(trajectory):
         own = _with_own_steps(scheme, trajectory)
         error = np.maximum(error, difference(motion, trajectory, records, own))
     times = trajectory.t[records]
@@ -76,8 +101,11 @@ def estimate_error(motion: Motion, trajectory: Trajectory) -> Trajectory:
 def _has_long_steps(trajectory: Trajectory) -> bool:
     """Tell whether steps, or those of a coarser run, are longer than those of a run with a longest step of its own."""
     span, longest = float(trajectory.t[-1] - trajectory.t[0]), float(np.diff(trajectory.t).max())
+    mean = span / max(trajectory.steps, 1)
     if len(trajectory.t) > 2 * trajectory.steps:  # several records in a step
-        longest = span / max(trajectory.steps, 1)
+        longest = mean
+    elif 2 * len(trajectory.t) < trajectory.steps:  # several steps between records
+        longest = min(longest, 2.0 * mean)
     return _LONGER * longest > span / _OWN_STEPS
 
 

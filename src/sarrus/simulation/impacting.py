@@ -8,7 +8,7 @@ import numpy as np
 
 from sarrus.base.arrays import Array
 from sarrus.base.errors import SolveError
-from sarrus.contacts.restitution import impulses
+from sarrus.contacts.restitution import impulses, lone_impulse
 from sarrus.linalg import dense
 from sarrus.linalg.ranked import ranked
 from sarrus.simulation.survey import Survey
@@ -70,13 +70,11 @@ class Impacts:
         rebounds: Array,
         expansions: dict[int, float],
     ) -> Array | None:
-        """Return the impulses of one block that hits without friction; None where there is more to it."""
-        rubs = self.survey.friction(touching[0]) > 0.0 and operator[:, 1:].any()
-        if len(touching) > 1 or expansions or rubs or not operator[0, 0] > 0.0:
+        """Return the impulses of one block that hits; None where there is more to it."""
+        if len(touching) > 1 or expansions:
             return None
-        found = np.zeros(len(given))
-        found[0] = max(0.0, (rebounds[0] - given[0]) / operator[0, 0])
-        return found
+        wanted = float(rebounds[0])
+        return lone_impulse(operator, given, wanted, self.survey.friction(touching[0]))
 
     def _lost(
         self, touching: list[int], rows: list[int], before: Array, operator: Array, found: Array

@@ -30,6 +30,8 @@ _LOST_BY_METHOD = (run.STEP_TOO_SMALL, run.PROJECTION_FAILED)
 _LOST_BY_CHART = (run.NOT_FINITE, run.STEP_TOO_SMALL, run.PROJECTION_FAILED)
 # A thousand steps that come to less than this part of the run get nowhere, or may be held up by a jump.
 _CREEP, _CHATTER = 1e-6, 1e-2
+# Steps after which a state on the way is noted first, and by how many times as many the next one comes.
+_FIRST_LOOK, _NEXT_LOOK = 6.0, 3.0
 # Steps that a call of the kernel takes at most: within seconds, however short they have been.
 _MOST_STEPS_OF_A_CALL = 1e6
 # Ends of a run by which it may have left the motions of a rigid mechanism.
@@ -40,6 +42,14 @@ class Integration(TimeLoop):
     """A time loop that goes on where another method, other coordinates or another solve can."""
 
     _steps_of_a_call = 64.0
+    _next_look = np.inf  # steps, accepted and rejected
+
+    def look_now_and_then(self) -> None:
+        """Note some states on the way, the first after a few steps, each after three times as many as the one before.
+
+        They are what the error of a run with few records is estimated by.
+        """
+        self._next_look = _FIRST_LOOK
 
     def advance(self, end: float, bar: Any, *, keep: bool) -> int | None:
         """Run the kernel to ``end`` in calls of about a tenth of a second.
@@ -59,8 +69,13 @@ class Integration(TimeLoop):
             if self.course is not None and self.time < end:
                 known = self.course.extend(self.table, self.state, self.time, end)
             self.state.keep_last = float(keep and known >= end)
-            self.state.pause = self.state.steps + self.state.rejected + self._steps_of_a_call
+            self.state.pause = min(
+                self.state.steps + self.state.rejected + self._steps_of_a_call, self._next_look
+            )
             code, rows = self.run_kernel(known, room)
+            if self.state.steps + self.state.rejected >= self._next_look:
+                self.looks.append((self.time, self.q.copy()))
+                self._next_look *= _NEXT_LOOK
             self._pace(perf_counter() - began)
             self.recorder.note(rows, perf_counter() - began)
             if self.solver is not None and self.solver.interrupted:

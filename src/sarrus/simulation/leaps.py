@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple, Self
 
+import casadi as ca
 import numpy as np
 
 from sarrus.base.arrays import Array
@@ -23,6 +24,14 @@ MOST = 1024
 # Between records that are as near as this [duration] nothing moves so many times as far as its largest velocity and
 # acceleration of the whole run take it.
 MOMENT, FAST = 1e-5, 100.0
+
+# Operations that are continuous wherever they are numbers.
+_CONTINUOUS = frozenset(
+    (
+        *(ca.OP_INPUT, ca.OP_OUTPUT, ca.OP_CONST, ca.OP_ASSIGN, ca.OP_ADD, ca.OP_SUB, ca.OP_NEG, ca.OP_MUL),
+        *(ca.OP_SQ, ca.OP_TWICE, ca.OP_SQRT, ca.OP_SIN, ca.OP_COS, ca.OP_FABS, ca.OP_FMIN, ca.OP_FMAX),
+    )
+)
 
 _CLOSED_ANEW = (
     "which nothing that has a mass can follow: the loops were closed anew there, and forces, velocities and energy do "
@@ -57,9 +66,12 @@ def first_leap(system: Evaluations, run: Quantities) -> Leap | None:
     times, q = run.t, run.q
     span = float(times[-1] - times[0])
     beyond = _beyond(system, times, q, run.v, run.a)
+    if not (beyond > LEAST).any():
+        return None
     stretches = [
         _Stretch.between(system, q[k], q[k + 1], times[k], times[k + 1])
         for k in np.flatnonzero(beyond > LEAST)[:MOST][::-1]
+        if system.model.lasting("leaps", lambda: _can_leap(system))
     ]
     for _ in range(MOST):
         if not stretches:
@@ -73,6 +85,13 @@ def first_leap(system: Evaluations, run: Quantities) -> Leap | None:
             return Leap(name, stretch.end.time, left / float(system.characteristic.rows[row]))
         stretches += stretch.halves(system)
     return _torn(system, run, beyond, MOMENT * span)
+
+
+def _can_leap(system: Evaluations) -> bool:
+    """Tell whether φ(q, t) has any operation that is not continuous: without one it is, and so never leaps."""
+    e = system.equations
+    program = ca.Function("closure", [e.q, e.t, e.p], [e.position_residual])
+    return any(program.instruction_id(k) not in _CONTINUOUS for k in range(program.n_instructions()))
 
 
 class _Given(NamedTuple):
@@ -149,18 +168,19 @@ def _beyond(system: Evaluations, times: Array, q: Array, v: Array, a: Array) -> 
 
     Of those that are no integral of a velocity, as quaternions, the whole way.
     """
-    h, way = np.diff(times)[:, None], np.diff(q, axis=0)
-    explained = (0.5 * h) * (v[1:] + v[:-1]) - (h**2 / 12) * np.diff(a, axis=0)
-    of, by = _integrals(system)
-    way[:, of] = (way[:, of] - explained[:, by]) * system.characteristic.columns[by]
-    return np.asarray(np.abs(way).max(axis=1))
+    h, way = (times[1:] - times[:-1])[:, None], q[1:] - q[:-1]
+    explained = (0.5 * h) * (v[1:] + v[:-1]) - (h**2 / 12) * (a[1:] - a[:-1])
+    of, by, columns = system.model.lasting("integrals", lambda: _integrals(system))
+    way[:, of] = (way[:, of] - explained[:, by]) * columns
+    return np.maximum.reduce(np.abs(way), axis=1)
 
 
-def _integrals(system: Evaluations) -> tuple[list[int], list[int]]:
-    """Return the coordinates that are integrals of a velocity, and which these are."""
+def _integrals(system: Evaluations) -> tuple[Array, Array, Array]:
+    """Return the coordinates that are integrals of a velocity, which these are, and their characteristic units."""
     place = {name: k for k, name in enumerate(system.velocity_names)}
     of = [k for k, name in enumerate(system.coordinate_names) if name in place]
-    return of, [place[system.coordinate_names[k]] for k in of]
+    by = np.array([place[system.coordinate_names[k]] for k in of], dtype=np.int64)
+    return np.array(of, dtype=np.int64), by, system.characteristic.columns[by]
 
 
 def _torn(system: Evaluations, run: Quantities, beyond: Array, moment: float) -> Leap | None:
@@ -169,9 +189,8 @@ def _torn(system: Evaluations, run: Quantities, beyond: Array, moment: float) ->
     Singular configurations that the digits of the model do not quite have are turned away from by the root of these.
     """
     h, least = np.diff(run.t), max(LEAST, data_of(system).passing_cut)
-    doubtful = np.flatnonzero((beyond > least) & (h < moment))
-    for n in doubtful:
-        for k, j in zip(*_integrals(system)):
+    for n in np.flatnonzero((beyond > least) & (h < moment)):
+        for k, j in zip(*_integrals(system)[:2]):
             fastest, hardest = np.abs(run.v[:, j]).max(), np.abs(run.a[:, j]).max()
             way = abs(float(run.q[n + 1, k] - run.q[n, k]))
             if way * system.characteristic.columns[j] > least and way > FAST * (

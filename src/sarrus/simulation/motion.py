@@ -25,6 +25,7 @@ from sarrus.dynamics.workspace import Workspace
 from sarrus.kernels.tableau import TIME_STEPPING
 from sarrus.simulation.inputs import Event
 from sarrus.simulation.integration import Integration
+from sarrus.simulation.known_starts import ReadyLoops
 from sarrus.simulation.outcome import trajectory_of
 from sarrus.simulation.past_jumps import advance_past_jumps
 from sarrus.simulation.records import EventRecord
@@ -36,12 +37,16 @@ from sarrus.simulation.trajectory import Trajectory
 if TYPE_CHECKING:
     from sarrus.simulation.formulated import Method
 
+_EVERY_STEP = Recording()
+
 
 @dataclass(frozen=True, eq=False)
 class Motion:
     """The arguments of `sarrus.simulate`, checked.
 
     ``system`` has the values that every run begins with, and ``force`` compiled into it where that is not sampled.
+    ``ready`` keeps loops at the start, where nobody else may write to ``system``; ``beside`` says that q and v are
+    those of a neighbouring start.
     """
 
     system: Workspace
@@ -55,6 +60,8 @@ class Motion:
     formulation: str | Method | None
     events: Sequence[Event]
     switching: Switching | bool
+    ready: ReadyLoops | None = None
+    beside: bool = False
 
     @property
     def called(self) -> list[tuple[StateFunction, str]]:
@@ -70,13 +77,23 @@ class Motion:
         own = self.coordinates is None and self.formulation is None and self.switching is not False
         return own and self.options.scheme.method != TIME_STEPPING and margin_count(self.system) > 0
 
-    def run(self, progress: bool | None, *, again: bool) -> tuple[Trajectory, float, Exception | None]:
-        """Do it; return the trajectory, the time reached and what a law or a switch raised to end it.
+    @property
+    def follows_from_numbers(self) -> bool:
+        """Tell whether all that acts is in the system, and nothing in it switches."""
+        functions = (self.control, self.force, self.sampling, self.coordinates, self.formulation)
+        acts = any(function is not None for function in functions) or len(self.events) > 0
+        return not (acts or self.has_phases or (self.switching is not False and self.system.equations.contacts))
+
+    def run(
+        self, progress: bool | None, *, again: bool
+    ) -> tuple[Trajectory, float, Exception | None, list[tuple[float, Array]]]:
+        """Do it; return the trajectory, the time reached, what a law or a switch raised to end it, and states (t, q) on
+        the way where few are recorded.
 
         It works on ``system`` itself unless it is to be done ``again``.
         """
-        loop, switcher = self.begin(self.system.copy() if again else self.system)
-        if again:
+        loop, switcher = self.begin(copied=again)
+        if again and self.ready is None:
             self.system.learn(loop.system)
         if loop.touches is not None and (beyond := sides_beyond(loop.system, loop.q)):
             loop.records += [EventRecord(f"{text}, and goes no further", loop.time) for text in beyond]
@@ -84,6 +101,8 @@ class Motion:
         loop.warm_up()
         if switcher is None and loop.time >= self.options.t0:  # else a jump comes first
             loop.stop_where_rigid()
+        if again and self.options.recording != _EVERY_STEP:
+            loop.look_now_and_then()
         began = perf_counter()
         failure: Exception | None = None
         with progress_bar(self.options.duration, progress) as bar:
@@ -95,7 +114,7 @@ class Motion:
         trajectory = trajectory_of(loop, perf_counter() - began, failure)
         if switcher is not None:
             trajectory = trajectory.revised(switches=tuple(switcher.records))
-        return trajectory, loop.time, failure
+        return trajectory, loop.time, failure, loop.looks
 
     def _go(self, loop: Integration, switcher: Switcher | None, bar: Any) -> Exception | None:
         """Go to the end, from sample to sample; return what a law or a switch raised to end the run."""
@@ -132,14 +151,21 @@ class Motion:
         ]  # they end steps
         again = replace(self, options=options, control=control, events=passed, **others)
         with progress_bar(options.duration, False) as bar:
-            loop, switcher = again.begin(self.system.copy())
+            loop, switcher = again.begin(copied=True)
+            loop.passages.pause()
             with suppress(SarrusError):
                 advance_past_jumps(loop, switcher, float(times[-1]), bar, keep=True)
         close = 1e-9 * float(times[-1] - options.t0)
         return loop.recorder.at(times, close)[:, 1 : 1 + self.system.nq]
 
-    def begin(self, own: Workspace) -> tuple[Integration, Switcher | None]:
-        """Return a time loop at the start that works on a workspace of its ``own``, and what switches in it."""
+    def begin(self, *, copied: bool) -> tuple[Integration, Switcher | None]:
+        """Return a time loop at the start, and what switches in it; it works on ``system`` itself, or on a copy."""
+        start = None
+        if self.ready is not None:
+            start = self.options.scheme, self.options.recording, self.beside
+            if (loop := self.ready.copy(start)) is not None:
+                return loop, None
+        own = self.system.copy() if copied or self.ready is not None else self.system
         if isinstance(self.control, Law):
             self.control.join(own)
         phased = self.has_phases
@@ -159,6 +185,8 @@ class Motion:
         loop.start(self.q, self.v, self.control, self.sampling)
         if switcher is not None:
             switcher.attach(loop)
+        elif self.ready is not None:
+            self.ready.note(start, loop)
         return loop, switcher
 
     def _stops(self) -> list[tuple[float, bool, bool]]:

@@ -29,18 +29,26 @@ def passage_sizes(table: Table) -> pl.PassageArray:
 class PassageLog:
     """What `sarrus.kernels.passage` notes in one run: rows of (time, …, q, v), each with the stretch that it is in."""
 
-    def __init__(self, sizes: pl.PassageArray) -> None:
-        """Make the array, of the `passage_sizes` of a table, which gets its address where passages are wanted."""
-        self.array = np.zeros(sum(sizes))
+    def __init__(self, sizes: pl.PassageArray, array: Array | None = None) -> None:
+        """Make the array, of the `passage_sizes` of a table, which gets its address where passages are wanted.
+
+        Or take one that was made before.
+        """
+        self.sizes, self.array = sizes, np.zeros(sum(sizes)) if array is None else array
         self.header = self.array[: sizes.header].view(pl.PassageHeader)
         self.log = self.array[-sizes.log :].reshape(ROOM, -1)
-        self.header.room, self.header.lowest = ROOM, np.inf
+        if array is None:
+            self.header.room, self.header.lowest, self.header.wanted = ROOM, np.inf, 1.0
         self.rows: list[tuple[int, Array]] = []
         self.largest: dict[int, float] = {}
 
     def attach(self, table: Table) -> None:
         """Have the kernel write to the log; it waits where that is full until `collect` has emptied it."""
         table.passage = self.array
+
+    def pause(self) -> None:
+        """Look for no passages from now on; steps are as they are with it."""
+        self.header.wanted = 0.0
 
     def forget(self) -> None:
         """Know nothing of the states before: velocity or constraints have changed."""

@@ -70,7 +70,8 @@ class Phases:
         self.modes, self.directions = touches.modes, touches.directions
         self.settings = touches.settings
         self._length = loop.system.characteristic.length
-        self._at_rest = self.settings.at_bound * self.survey.units[: self.unilateral] / self._length
+        self._units: list[float] = self.survey.units[: self.unilateral].tolist()
+        self._at_rest = [self.settings.at_bound * unit / self._length for unit in self._units]
         self._acting, self._last, self._soon = 0, -np.inf, 0
         self._slots = touches.slots.reshape(tl.ROOM + 1, -1)
         self._facts = laid(self._slots[0], tl.slot_sizes(touches.touching, loop.system.nv))
@@ -113,10 +114,13 @@ class Phases:
 
     def _touching(self, before: Array, gaps: Array, rates: Array) -> list[int]:
         """Return which blocks touch: those that did, that have arrived, or that are as good as closed at rest."""
-        units, closed = self.survey.units[: self.unilateral], self.settings.closed
-        arrived = gaps <= closed * units / self._length * (1.0 + np.abs(rates))
-        resting = (gaps <= self._at_rest) & (np.abs(rates) <= self.survey.slow)
-        return np.flatnonzero((before[: self.unilateral] != OPEN) | arrived | resting).tolist()
+        closed, found = self.settings.closed, list[int]()
+        each = zip(self._units, self._at_rest, before.tolist(), gaps.tolist(), rates.tolist())
+        for k, (unit, at_rest, mode, gap, rate) in enumerate(each):
+            arrived = gap <= closed * unit / self._length * (1.0 + abs(rate))
+            if mode != OPEN or arrived or (gap <= at_rest and abs(rate) <= self.survey.still(k)):
+                found.append(k)
+        return found
 
     def _give_way(self) -> None:
         """Have margins be less exact where they end one phase after the other at once, and exact again after that.
@@ -131,22 +135,29 @@ class Phases:
 
     def _begin_slots(self, loss: float) -> None:
         """Have the present state be the end of a step, after which contacts have taken so much more."""
-        time, facts, places = self.loop.time, self._facts[0], tl.SlotFacts.places
-        known = self._slots[: tl.ROOM, : tl.N_FACTS]
+        time, facts = self.loop.time, self._facts[0]
+        loss += self._spent(time) if self._acting else self.settings.loss
+        self._slots[:] = 0.0
+        facts.time, facts.length, facts.loss = time, max(self.loop.state.step, 1e-9), loss
+        self.settings.loss = loss
+        touching = self.touches.touching
+        closed = np.count_nonzero(self.modes[: self.unilateral] != OPEN)
+        touching.acting = self._acting = closed + touching.dry
+
+    def _spent(self, time: float) -> float:
+        """Return what contacts have taken up to the present state, the end of a step in which they acted [J]."""
+        places, known = tl.SlotFacts.places, self._slots[: tl.ROOM, : tl.N_FACTS]
         since, length = np.abs(time - known[:, places["time"]]), known[:, places["length"]]
         spent = known[(length > 0.0) & (since <= 1e-6 * length), places["loss"]].tolist()
-        self._slots[:] = 0.0
-        facts.time, facts.length = time, max(self.loop.state.step, 1e-9)
-        facts.loss = (spent[0] if self._acting and spent else self.settings.loss) + loss
-        self.settings.loss = facts.loss
-        touching = self.touches.touching
-        touching.acting = self._acting = int((self.modes[: self.unilateral] != OPEN).sum()) + touching.dry
+        return spent[0] if spent else self.settings.loss
 
     # --- accelerations -------------------------------------------------------------------------------
 
     def _settle(self, resting: list[int], before: Array) -> None:
         """Find what of the blocks that neither approach nor leave, and of dry friction, sticks or slides."""
         self.modes[: self.unilateral] = OPEN
+        if not resting and self.unilateral == len(self.modes):
+            return
         work = self.touches.work
         velocity, dry = work.velocity.copy(), range(self.unilateral, len(self.modes))
         held, on = [], self._sliding_on(velocity, before)
@@ -373,19 +384,19 @@ class Phases:
 
     # --- what is said of it --------------------------------------------------------------------------
 
-    def _named(self, which: np.ndarray) -> tuple[str, ...]:
-        return tuple(self.touches.blocks[k] for k, yes in enumerate(which.tolist()) if yes)
-
     def _change(self, before: Array, approaching: list[int], loss: float) -> Change:
         """Return what is not as it was."""
-        now, hit = self.modes, np.zeros(len(self.modes), dtype=bool)
-        hit[approaching] = True
-        own = np.arange(len(now)) < self.unilateral
-        return Change(
-            closed=self._named(own & (now != OPEN) & (before == OPEN)),
-            opened=self._named(own & (now == OPEN) & (before != OPEN) & ~hit),
-            bounced=self._named(own & hit & (now == OPEN)),
-            slipping=self._named((now == SLIDING) & (before != SLIDING)),
-            sticking=self._named((now == STICKING) & (before == SLIDING)),
-            energy_loss=loss,
-        )
+        closed, opened, bounced, slipping, sticking = ([] for _ in range(5))
+        for k, (name, was, now) in enumerate(zip(self.touches.blocks, before.tolist(), self.modes.tolist())):
+            if k < self.unilateral and now == OPEN:
+                if k in approaching:
+                    bounced.append(name)
+                elif was != OPEN:
+                    opened.append(name)
+            elif k < self.unilateral and was == OPEN:
+                closed.append(name)
+            if now == SLIDING != was:
+                slipping.append(name)
+            elif now == STICKING and was == SLIDING:
+                sticking.append(name)
+        return Change(*map(tuple, (closed, opened, bounced, slipping, sticking)), loss)

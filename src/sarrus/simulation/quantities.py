@@ -87,6 +87,14 @@ class RunRows(NamedTuple):
         forces, loss = self.records[:, -self.touches - 1 : -1], self.records[:, -1]
         return {"contact_forces": read_only(forces), "contact_loss": read_only(loss)}
 
+    def array(self, name: str) -> Array:
+        """Return one of the arrays "t", "q" and "v"."""
+        first = {"t": 0, "q": 1, "v": 1 + self.nq}[name]
+        self.records.flags.writeable = False
+        if name == "t":
+            return self.records[:, 0]
+        return self.records[:, first : first + (self.nq if name == "q" else self.nv)]
+
     def arrays(self) -> dict[str, Any]:
         """Return the arrays by the names that they have in a trajectory."""
         made = Quantities.of(self, self.records)

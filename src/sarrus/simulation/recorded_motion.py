@@ -112,11 +112,14 @@ class RecordedMotion(Answer):
     if not TYPE_CHECKING:  # fields are known by their names
 
         def __getattr__(self, name: str) -> Any:
-            """Return an array of a run, which is cut out of its records when one is first asked for."""
+            """Return an array of a run, which is cut out of its records when it is first asked for."""
             rows = vars(self).get("_rows")
             if rows is None or name not in _CUT:
                 raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-            vars(self).update(rows.arrays())
+            if name in ("t", "q", "v"):
+                vars(self)[name] = rows.array(name)
+            else:
+                vars(self).update(rows.arrays() | {k: x for k, x in vars(self).items() if k in ("t", "q", "v")})
             return vars(self)[name]
 
     def revised(self, **changes: Any) -> Self:

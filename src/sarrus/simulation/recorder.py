@@ -27,7 +27,7 @@ class Recorder:
 
     def __init__(self, width: int, expected: float = 0.0, most: float = np.inf) -> None:
         """Make room for rows of a width: for all that are ``expected`` at once, where that is within ``most`` bytes."""
-        self._width, self._rows = width, _FIRST
+        self.width, self._rows = width, _FIRST
         self._expected = int(expected) if 8 * width * expected <= min(most, _WHOLE * _IN_MEMORY) else 0
         self._blocks: list[Array] = []
         self._file: BinaryIO | None = None
@@ -37,12 +37,12 @@ class Recorder:
     @property
     def nothing(self) -> Array:
         """No row at all."""
-        return np.empty((0, self._width))
+        return np.empty((0, self.width))
 
     def begin_block(self) -> Array:
         """Return rows to write to; those without a time count as empty, as an interrupt leaves them."""
         rows = self._expected + _LEFT if self._expected else self._rows
-        self._blocks.append(np.empty((rows, self._width)))
+        self._blocks.append(np.empty((rows, self.width)))
         self._expected = 0
         self._blocks[-1][:, 0] = np.nan
         self.filled = 0
@@ -53,7 +53,7 @@ class Recorder:
         if self._blocks and len(self._blocks[-1]) - self.filled >= _LEFT:
             return self._blocks[-1][self.filled : self.filled + self._rows]
         in_memory = sum(block.nbytes for block in self._blocks)
-        if in_memory + 8 * self._width * self._in_file >= most or (
+        if in_memory + 8 * self.width * self._in_file >= most or (
             in_memory >= _IN_MEMORY and not self._spill()
         ):
             return None
@@ -70,7 +70,7 @@ class Recorder:
         except OSError:
             if self._file is not None:
                 with suppress(OSError):
-                    self._file.seek(8 * self._width * self._in_file)
+                    self._file.seek(8 * self.width * self._in_file)
             return False
         self._in_file += len(rows)
         self._blocks.clear()
@@ -103,14 +103,14 @@ class Recorder:
             return self._rows_in_memory()
         rest = self.nothing if self._spill() else self._rows_in_memory()
         assert self._file is not None
-        filed = np.memmap(self._file, np.float64, "r", shape=(self._in_file, self._width))
+        filed = np.memmap(self._file, np.float64, "r", shape=(self._in_file, self.width))
         return np.concatenate([filed, rest]) if len(rest) else filed
 
     def at(self, times: Array, close: float) -> Array:
         """Return the rows at ascending times, to within ``close``; NaN where there is none."""
         rows = self.all_rows()
         if len(rows) == 0:
-            return np.full((len(times), self._width), np.nan)
+            return np.full((len(times), self.width), np.nan)
         index = np.minimum(np.searchsorted(rows[:, 0], times - close), len(rows) - 1)
         found = np.abs(rows[index, 0] - times) <= close
         return np.where(found[:, None], rows[index], np.nan)

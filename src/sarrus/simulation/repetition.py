@@ -17,7 +17,7 @@ LOST = 3e-4
 _NO_LENGTH = 1e-4
 # Records at which two motions are compared, at most. Adaptive steps are short where errors arise: a tenth of them do,
 # but not fewer than the second number.
-_MOST, _FEW = 100, 20
+_MOST, _FEW = 100, 10
 
 
 def compared(motion: Motion, trajectory: Trajectory, *times: float) -> np.ndarray:
@@ -25,16 +25,19 @@ def compared(motion: Motion, trajectory: Trajectory, *times: float) -> np.ndarra
 
     One half is evenly spread over the records, which are dense where much happens, the other over the time.
     """
-    records = np.flatnonzero(np.append(True, trajectory.t[1:] != trajectory.t[:-1]))  # the first of each time
-    t = trajectory.t[records]
+    t = trajectory.t
+    records = np.concatenate([[0], 1 + np.flatnonzero(t[1:] != t[:-1])])  # the first of each time
+    t = t[records]
     last = len(t) - 1
     count = min(last, _MOST)
     if motion.options.scheme.adaptive:
         count = min(count, max(_FEW, trajectory.steps // 10))
-    spread = np.linspace(last / count, last, count).astype(int) if count else np.zeros(0, int)
-    in_time = np.searchsorted(t, np.linspace(t[0], t[-1], count + 1)[1:-1])
-    before = np.searchsorted(t, times) - 1
-    return records[sorted({*spread.tolist(), *in_time.tolist(), *before[before > 0].tolist()})]
+    if count == 0:
+        return records[:0]
+    parts = np.arange(1, count + 1)
+    spread, in_time = parts * last // count, t.searchsorted(t[0] + parts[:-1] * ((t[-1] - t[0]) / count))
+    before = [k for k in (t.searchsorted(times) - 1).tolist() if k > 0]
+    return records[sorted({*spread.tolist(), *in_time.tolist(), *before})]
 
 
 def difference(

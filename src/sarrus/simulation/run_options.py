@@ -171,12 +171,15 @@ class Scheme:
     limits: Stepping
     place: float = 0.5
 
-    def scaled(self, factor: float) -> Scheme:
-        """Return the same with ``factor`` times the step, or the tolerances; an adaptive one without an output grid."""
+    def scaled(self, factor: float, **others: Any) -> Scheme:
+        """Return the same with ``factor`` times the step, or the tolerances; an adaptive one without an output grid.
+
+        ``others`` are fields that change, too.
+        """
         if not self.adaptive:
             assert self.dt is not None
-            return replace(self, dt=self.dt * factor)
-        return replace(self, rtol=self.rtol * factor, atol=self.atol * factor, dt=None)
+            return replace(self, dt=self.dt * factor, **others)
+        return replace(self, rtol=self.rtol * factor, atol=self.atol * factor, dt=None, **others)
 
 
 def choose_scheme(system: Evaluations, stepping: Stepping, *, explicit_only: bool) -> Scheme:

@@ -24,9 +24,9 @@ from sarrus.dynamics.state_functions import StateFunction
 from sarrus.dynamics.system import System
 from sarrus.kernels.rosenbrock_tableau import IMPLICIT_METHODS
 from sarrus.kernels.tableau import TIME_STEPPING
-from sarrus.simulation.accuracy import estimate_error, is_repeatable, not_estimated
-from sarrus.simulation.determinacy import estimate_determinacy
+from sarrus.simulation.accuracy import estimated, is_repeatable, not_estimated
 from sarrus.simulation.inputs import Event, check_events, with_force
+from sarrus.simulation.known_starts import KnownMotions, ReadyLoops, key_of
 from sarrus.simulation.motion import Motion
 from sarrus.simulation.run_options import (
     LEAVES_OUT,
@@ -148,6 +148,64 @@ def simulate(
     Trajectory
     """
     check_is("simulate", system, System)
+    key = None
+    if control is force is sample_time is coordinates is formulation is None and not events:
+        key = key_of(
+            system.workspace(), q, v, duration, dt, t0, method, rtol, atol, stabilization, switching, every
+        )
+    motion = None if key is None else KnownMotions.of(system.model).get(key)
+    if motion is None:
+        system, motion = _motion(
+            system, q, v, duration, dt, t0, method, rtol, atol, control, force, sample_time, coordinates,
+            formulation, stabilization, events, switching, every,
+        )  # fmt: skip
+        if key is not None and motion.follows_from_numbers:
+            motion = replace(motion, q=np.array(q), v=None if v is None else np.array(v), ready=ReadyLoops())
+            KnownMotions.of(system.model).keep(key, motion)
+    with interrupts.held():
+        again = error_estimate and is_repeatable(motion)
+        trajectory, reached, failure, looks = motion.run(progress, again=again)
+        if again and trajectory.status in (Status.OK, Status.EVENT):
+            try:
+                with interrupts.allowed():
+                    trajectory = estimated(motion, trajectory, looks)
+            except KeyboardInterrupt:
+                trajectory = not_estimated(trajectory)
+        elif trajectory.passages:
+            trajectory = trajectory.revised(determined_until=np.nan)
+        trajectory = trajectory.revised(system=system)
+        if throw and trajectory.status is Status.INTERRUPTED:
+            interrupts.owe()
+    if throw and failure is not None:
+        raise SimulationError(trajectory.message, trajectory=trajectory, time=reached) from failure
+    if trajectory.status in (Status.INACCURATE, Status.NOT_DETERMINED):
+        warn(f"{system.name}: {trajectory.message}", AccuracyWarning, stacklevel=2)
+    elif throw and not trajectory.status.ok and trajectory.status is not Status.INTERRUPTED:
+        raise SimulationError(f"{system.name}: {trajectory.message}", trajectory=trajectory, time=reached)
+    return trajectory
+
+
+def _motion(
+    system: System,
+    q: ArrayLike,
+    v: ArrayLike | None,
+    duration: float,
+    dt: float | None,
+    t0: float,
+    method: str | Stepping | None,
+    rtol: float | None,
+    atol: float | None,
+    control: StateFunction | None,
+    force: StateFunction | None,
+    sample_time: float | Sampling | None,
+    coordinates: Coordinates | Relation | None,
+    formulation: str | Method | None,
+    stabilization: str | Stabilization,
+    events: Sequence[Event],
+    switching: Switching | bool,
+    every: int | Recording,
+) -> tuple[System, Motion]:
+    """Return the system, with the coordinates of a relation if that is given, and the motion asked for, checked."""
     if coordinates is not None and not isinstance(coordinates, str | Sequence):
         what = what_acts(system) if switching is not False else None
         if what is not None:
@@ -168,27 +226,7 @@ def simulate(
     _check(motion)
     if force is not None and motion.sampling is None:
         motion = replace(motion, system=with_force(work, force))
-    with interrupts.held():
-        again = error_estimate and is_repeatable(motion)
-        trajectory, reached, failure = motion.run(progress, again=again)
-        if again and trajectory.status in (Status.OK, Status.EVENT):
-            try:
-                with interrupts.allowed():
-                    trajectory = estimate_error(motion, estimate_determinacy(motion, trajectory))
-            except KeyboardInterrupt:
-                trajectory = not_estimated(trajectory)
-        elif trajectory.passages:
-            trajectory = trajectory.revised(determined_until=np.nan)
-        trajectory = trajectory.revised(system=system)
-        if throw and trajectory.status is Status.INTERRUPTED:
-            interrupts.owe()
-    if throw and failure is not None:
-        raise SimulationError(trajectory.message, trajectory=trajectory, time=reached) from failure
-    if trajectory.status in (Status.INACCURATE, Status.NOT_DETERMINED):
-        warn(f"{system.name}: {trajectory.message}", AccuracyWarning, stacklevel=2)
-    elif throw and not trajectory.status.ok and trajectory.status is not Status.INTERRUPTED:
-        raise SimulationError(f"{system.name}: {trajectory.message}", trajectory=trajectory, time=reached)
-    return trajectory
+    return system, motion
 
 
 def _extended(

@@ -30,6 +30,7 @@ class Survey:
         self.sizes = [*touches.rows_of_contacts, *([1] * (touching.stops + touching.dry))]
         self.first = np.concatenate([[0], np.cumsum(self.sizes)])
         self.units = np.array([one.unit for one in touching_of(loop.system)])
+        self._columns = loop.system.characteristic.columns
         self._still = STILL
 
     def look(self, rows: list[int]) -> int:
@@ -39,14 +40,13 @@ class Survey:
         """
         work = self.touches.work
         work.which[: len(rows)] = rows
-        self._still = still_speed(
-            float(np.abs(self.loop.system.characteristic.columns * self.loop.v).max(initial=0.0))
-        )
+        speeds = np.abs(self._columns * self.loop.v)
+        self._still = still_speed(float(np.maximum.reduce(speeds)) if len(speeds) else 0.0)
         return phase_survey(self.loop.table, self.loop.x, len(rows))
 
     def still(self, k: int) -> float:
         """Return the speed [m/s, rad/s] that is none of a block, at the state that was looked at last."""
-        return self._still * float(self.units[k])
+        return self._still * self.units.item(k)
 
     @property
     def slow(self) -> Array:

@@ -123,6 +123,9 @@ class Switcher:
                 )
             check_known("closure added with active=", name, closures, f"{system.name}: schedule")
         self._length = system.characteristic.length
+        rows = sum(1 + len(contact.tangential) for contact in system.equations.contacts)
+        # whether a body that hits with one contact is free but for other contacts
+        self._lone = bool(self.contacts) and system.nc == rows and not may_lose_inertia(system.mechanism)
         self.records: list[SwitchRecord] = []
         self._times = {float(t) for pairs in plan.schedule.values() for pair in pairs for t in pair}
         self._last_switch, self._in_a_row = -np.inf, 0
@@ -224,6 +227,8 @@ class Switcher:
 
     def _due(self, t: float) -> list[str]:
         """Return the closures whose state is not the scheduled one."""
+        if not self.plan.schedule:
+            return []
         now = active(self.system)
         return [name for name in self.plan.schedule if self._scheduled(name, t) != now[name]]
 
@@ -284,8 +289,7 @@ class Switcher:
         all other cases, without its ranks.
         """
         s, contacts = self.system, self.system.equations.contacts
-        rows = sum(1 + len(contact.tangential) for contact in contacts)
-        if not contacts or s.nc != rows or any(active(s).values()) or may_lose_inertia(s.mechanism):
+        if not self._lone or any(active(s).values()):
             return False
         gap, rate, normals = contact_motion(s, loop.x)
         hit = int(np.argmin(gap))
@@ -294,12 +298,13 @@ class Switcher:
         rebounds = -contact.restitution * rate[hit] >= self.plan.rest_speed
         if contact.tangential or not rebounds or (gap <= near).sum() != 1 or gap[hit] > near[hit]:
             return False
-        response = dense.solve(s.mass_matrix(loop.q, loop.time), normals[hit])
+        mass = s.compiled.function("mass_matrix")(loop.x).reshape(s.nv, s.nv)
+        response = dense.solve(mass, normals[hit])
         compliance = dense.dot(normals[hit], response)
         if not 0.0 < compliance < np.inf:
             return False
         impulse = -(1.0 + contact.restitution) * rate[hit] / compliance
-        loop.q[:] = s.move(loop.q, -gap[hit] / compliance * response)  # onto the plane: it leaves from there
+        loop.q[:] = _moved(s, loop.x, -gap[hit] / compliance * response)  # onto the plane: it leaves from there
         loop.v[:] += impulse * response
         loss = float(0.5 * (1.0 - contact.restitution**2) * rate[hit] ** 2 / compliance)
         if self.phases is None:
@@ -423,3 +428,11 @@ class Switcher:
                 f"{self.system.name}: the switches chatter at t = {loop.time:.6g} s: "
                 f"{'; '.join(str(record) for record in self.records[-2:])}"
             )
+
+
+def _moved(system: Workspace, x: Array, step: Array) -> Array:
+    """Return q ⊕ step for the q in x = [q | v | u | t | p | τ]."""
+    given = x.copy()
+    given[system.parts.v] = step
+    moved = x[system.parts.q] + system.compiled.function("rate")(given)
+    return system.normalized(moved) if len(system.model.quaternions) else moved

@@ -135,6 +135,7 @@ class TimeLoop:
         self.control: StateFunction | None = None
         self.model: LocalModel | None = None
         self.course: TimeCourse | None = None
+        self._scaled = (0, -1)  # for what is known of A, and which parameters, the scales in the settings are
         self.turned = np.nan  # when the method was changed last
         self.milestone = (-np.inf, 0.0)  # time and steps when they were looked at last
         if coordinates is not None:
@@ -147,6 +148,7 @@ class TimeLoop:
         self._set_events([*self.events, *switches], watched)
         self.state = _BEGINNING.copy()
         self.records: list[EventRecord] = []
+        self.looks: list[tuple[float, Array]] = []  # (t, q) on the way
         width = 1 + system.nq + 2 * system.nv + system.nu + system.nc + run.N_FACTS
         self.touches: Touches | None = None
         if phased or options.scheme.method == TIME_STEPPING:
@@ -333,7 +335,6 @@ class TimeLoop:
         kind = f"storage of {method}, {len(self.modes)} events"
         self.storage = np.zeros(self.system.model.lasting(kind, lambda: la.run_storage(table)))
         table.settings, table.work = self.settings, self.storage
-        self.vectors: la.Workspace = laid(self.storage, la.workspace_sizes(table))
 
     def stop_where_rigid(self) -> None:
         """End the run with RIGID where no motion has this velocity or follows the forces; the state is recorded.
@@ -354,6 +355,12 @@ class TimeLoop:
             x = self.x.copy()
             x[s.parts.u] = row[n - s.nu : n]
             a[:], row[n : n + s.nc], _, _ = held(s, x, s.motions_left)
+
+    @property
+    def vectors(self) -> la.Workspace:
+        """The vectors of the kernels, views."""
+        workspace: la.Workspace = laid(self.storage, la.workspace_sizes(self.table))
+        return workspace
 
     @property
     def q(self) -> Array:
@@ -438,7 +445,8 @@ class TimeLoop:
             if isinstance(self.law, Law):
                 self.law.prepare(self.q, self.v, self.time)
         self._begin_stretch()
-        self.settings[_SCALES] = s.settings()[_SCALES]
+        if self._scaled != (id(s.near), s.parameters.changes):
+            self.settings[_SCALES], self._scaled = s.settings()[_SCALES], (id(s.near), s.parameters.changes)
         self._keep_energy()
         if survey and self.chart is not None and not self.chart.renew(self.table, self.settings, self.x):
             self.status = Status.COORDINATES_FAILED
