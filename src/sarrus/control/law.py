@@ -32,6 +32,7 @@ from sarrus.dynamics.closed_state import what_is_open
 from sarrus.dynamics.evaluations import Evaluations
 from sarrus.dynamics.inverse_dynamics import positive_weights
 from sarrus.dynamics.options import Options
+from sarrus.dynamics.descent import data_of
 from sarrus.dynamics.ranks import look_around
 from sarrus.dynamics.system import System
 from sarrus.dynamics.workspace import Workspace
@@ -393,7 +394,8 @@ class Law:
         """Return the rank of the constraint rows near a state, and the cut and scale of their pivots."""
         x = self.system.pack(q, v, None, t)
         near, _, tolerances = look_around(work, x[self.system.parts.q], t, x[self.system.parts.v])
-        return near.rank, np.array([tolerances.singular_cut, tolerances.scale_of_rows])
+        scale = tolerances.scale_of_rows if data_of(work).exact else 0.0  # of rows that are not scaled
+        return near.rank, np.array([tolerances.singular_cut, scale])
 
     def _dimensions(self) -> tuple[int, int]:
         """Return the number of unknowns and of constraint rows."""
@@ -429,14 +431,14 @@ class Law:
         outputs = {
             "mass": e.mass_matrix,
             "force": self.system.compiled.force,
-            "rows": e.jacobian,
-            "bias": e.constraint_bias,
+            "rows": self._in_units(e.jacobian.T).T,
+            "bias": self._in_units(e.constraint_bias.T).T,
             "actuation": e.actuation.T,
             "demands": ca.vertcat(ca.SX(0, e.nv), *[level.jacobian for level in rows]),
             "wanted": ca.vertcat(ca.SX(0, 1), *[level.wanted for level in rows]),
         }
         if any(level.multipliers is not None for level in rows):
-            outputs["couplings"] = stacked(rows, "multipliers", e.nc)
+            outputs["couplings"] = self._in_units(stacked(rows, "multipliers", e.nc))
         if any(level.unknowns is not None for level in rows):
             outputs["selections"] = stacked(rows, "unknowns", self.unknowns)
         if any(level.active is not None for level in rows):
@@ -447,6 +449,14 @@ class Law:
         if self.states:
             outputs["memory"] = ca.vertcat(*(state.next for state in self.states))
         return outputs
+
+    def _in_units(self, by_row: ca.SX) -> ca.SX:
+        """Return columns that belong to rows of A times their factors, where digits make the units of rows matter.
+
+        Rows that depend on others contradict them then, and which of them count must not depend on units.
+        """
+        s = self.system
+        return by_row if data_of(s).exact else by_row @ ca.diag(ca.DM(s.characteristic.rows))
 
     def timed_expressions(self) -> list[ca.SX]:
         """Return what the law asks for, as expressions in which the time may be."""

@@ -6,7 +6,7 @@ import numpy as np
 
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError, SolveError
-from sarrus.dynamics.descent import data_of
+from sarrus.dynamics.descent import data_of, judge_at
 from sarrus.dynamics.evaluations import Evaluations
 from sarrus.dynamics.measures import open_by
 from sarrus.dynamics.rolling_contacts import why_not_finite
@@ -27,7 +27,11 @@ _REMEDY = "close them with system.assemble(q)"
 
 def what_is_open(system: Evaluations, q: Array, t: float, what: str = "q", remedy: str = _REMEDY) -> str:
     """Return a sentence that names the row by which the loops are open most at q, empty where they are closed."""
-    if open_by(system, q, t) <= data_of(system).closed(OPEN):
+    gap = open_by(system, q, t)
+    if gap <= data_of(system).closed(OPEN):
+        return ""
+    judge_at(system, q, t)
+    if gap <= data_of(system).closed(OPEN):
         return ""
     rows = np.abs(system.constraint_residual(q, t))
     worst = int(rows.argmax())
@@ -95,7 +99,7 @@ def require_at(system: Evaluations, x: Array, which: str = "", also: str = "") -
     if not np.abs(size.rows[:nh] * phi).max(initial=0.0) <= data_of(system).closed(OPEN):
         require_closed(system, x[system.parts.q], t, f"{which}q", f"close them with system.assemble(q){also}")
     rows = np.abs(psi)
-    allowed = OPEN * (1.0 + np.abs(size.columns * v).max(initial=0.0))
+    allowed = data_of(system).closed(OPEN) * (1.0 + np.abs(size.columns * v).max(initial=0.0))
     if not (size.rows * rows).max(initial=0.0) <= allowed:
         worst = int(rows.argmax())
         even = size.even(system.constraint_jacobian(x[system.parts.q], v, t))
