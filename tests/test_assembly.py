@@ -149,7 +149,7 @@ def test_singular_configuration_is_told_apart(lengths: tuple[float, ...], folded
 
 
 def test_contradictions_of_printed_digits() -> None:
-    """Redundant closures that differ by 1e-8, as in robot files: closed to the accuracy of the data, drawn open or not."""
+    """Redundant closures that differ by 1e-8, as in robot files: closed to the accuracy of the data; drawn open."""
     mechanism = Mechanism("digits", gravity=(0, -9.81, 0))
     parent, at = "world", 0.0
     for name, length in (("a", 0.4), ("b", 1.0), ("c", 0.8)):

@@ -29,10 +29,10 @@ from sarrus.control.law_failure import is_too_large, no_answer
 from sarrus.control.law_limits import LawLimits
 from sarrus.control.law_options import LawOptions, chosen
 from sarrus.dynamics.closed_state import what_is_open
+from sarrus.dynamics.descent import data_of
 from sarrus.dynamics.evaluations import Evaluations
 from sarrus.dynamics.inverse_dynamics import positive_weights
 from sarrus.dynamics.options import Options
-from sarrus.dynamics.descent import data_of
 from sarrus.dynamics.ranks import look_around
 from sarrus.dynamics.system import System
 from sarrus.dynamics.workspace import Workspace

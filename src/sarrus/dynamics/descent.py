@@ -35,8 +35,8 @@ _LITTLE, _CRAWL, _FAR = 0.9, 10, 1e3
 # Singular values below this share of the largest count as zero: always, and where loops are nearly closed, unless
 # only these are left to close. Beside the constraints redundant rows separate, and what they say there is rounding.
 _LEAST, _REDUNDANT = 1e-9, 1e-6
-# A loop that is open by a longer gap [characteristic lengths] where nobody has drawn it closed has other dimensions: not
-# even three digits explain that much. Of angles they do, 1.57 stands for π/2.
+# A loop that is open by a longer gap [characteristic lengths] where nobody has drawn it closed has other dimensions:
+# not even three digits explain that much. Of angles they do, 1.57 stands for π/2.
 _OFFSET = 5e-4
 # Where a model is judged: lengths of seeded steps [rad, characteristic lengths], from so many places, and iterations.
 _KICKS, _STARTS, _ROUGH_ITERATIONS = (0.3, 0.6, 1.0, 1.5, 2.0, 3.0), 2, 100
@@ -181,7 +181,9 @@ def _judged_data(system: Evaluations) -> DataTolerance | None:
             places.append(q)
             if (found := data_tolerance(system, q)) is not None:
                 return found
-        return next((found for q in places if (found := data_tolerance(system, q, least=0.0)) is not None), None)
+        return next(
+            (found for q in places if (found := data_tolerance(system, q, least=0.0)) is not None), None
+        )
 
 
 def _rough_configurations(system: Evaluations) -> Iterator[Array]:

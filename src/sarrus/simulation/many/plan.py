@@ -242,7 +242,9 @@ def _check_starts(plan: Plan, states: Array, facts: Array) -> None:
     """Raise where a start is off its constraints, naming the run."""
     s, t0 = plan.system, plan.options.t0
     fast = np.abs(states[:, s.parts.v]).max(axis=1, initial=0.0)
-    on = (facts[:, bl.GAP] <= data_of(s).closed(OPEN)) & (facts[:, bl.SLIP] <= data_of(s).closed(OPEN) * (1.0 + fast))
+    on = (facts[:, bl.GAP] <= data_of(s).closed(OPEN)) & (
+        facts[:, bl.SLIP] <= data_of(s).closed(OPEN) * (1.0 + fast)
+    )
     for run in np.flatnonzero(~on):
         x, own = states[run], s.varied(dict(zip(s.parameters, states[run, s.parts.p].tolist())))
         which, also = f"run {run}: the initial ", ", or let assemble=True do it"
