@@ -36,8 +36,8 @@ _LITTLE, _CRAWL, _FAR = 0.9, 10, 1e3
 # only these are left to close. Beside the constraints redundant rows separate, and what they say there is rounding.
 _LEAST, _REDUNDANT = 1e-9, 1e-6
 # A loop that is open by a longer gap [characteristic lengths] where nobody has drawn it closed has other dimensions:
-# not even three digits explain that much. Of angles they do, 1.57 stands for π/2.
-_OFFSET = 5e-4
+# three digits do not explain more, 1.57 instead of π/2 turns the end of a link so far aside.
+_OFFSET = 8e-4
 # Where a model is judged: lengths of seeded steps [rad, characteristic lengths], from so many places, and iterations.
 _KICKS, _STARTS, _ROUGH_ITERATIONS = (0.3, 0.6, 1.0, 1.5, 2.0, 3.0), 2, 100
 
