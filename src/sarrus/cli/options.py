@@ -42,6 +42,10 @@ class Importing:
         bool, typer.Option("--floating-base", help="Let the root link of a URDF float.")
     ] = False
 
+    keep_offset: Annotated[
+        bool, typer.Option("--keep-offset", help="Keep gaps of closures across which no joint moves.")
+    ] = False
+
     floor: Annotated[
         bool, typer.Option("--floor", help="Let spheres, capsules and boxes touch the floor, with friction.")
     ] = False
@@ -55,7 +59,13 @@ class Importing:
         from sarrus.formats.load import load
 
         strict = False if self.lenient else None
-        mechanism = load(model, loops=self.loops, strict=strict, floating_base=self.floating_base)
+        mechanism = load(
+            model,
+            loops=self.loops,
+            strict=strict,
+            floating_base=self.floating_base,
+            keep_offset=self.keep_offset,
+        )
         if self.floor:
             mechanism.add_floor_contacts()
         if self.geoms:

@@ -25,10 +25,12 @@ from sarrus.control.demands import (
 )
 from sarrus.control.explanation import Explanation, LevelShare, LimitUse
 from sarrus.control.law_arrays import LawArrays
-from sarrus.control.law_failure import is_too_large, no_answer
+from sarrus.control.law_failure import is_too_large, no_answer, what_was_open
 from sarrus.control.law_limits import LawLimits
 from sarrus.control.law_options import LawOptions, chosen
-from sarrus.dynamics.closed_state import what_is_open
+from sarrus.control.law_units import times_rows
+from sarrus.dynamics.closed_state import OPEN, gap_expression, largest_opening, what_is_open
+from sarrus.dynamics.descent import data_of
 from sarrus.dynamics.evaluations import Evaluations
 from sarrus.dynamics.inverse_dynamics import positive_weights
 from sarrus.dynamics.options import Options
@@ -119,6 +121,7 @@ class Law:
         self._changes = -1
         self._run_workspace: Workspace | None = None
         self._sees_run = False
+        self.opening = OPEN  # by which loops may be
         self._lock = threading.RLock()
 
     def _in_order(
@@ -150,9 +153,15 @@ class Law:
         """Return u (nu,) at a state; `solve` tells more.
 
         Raises `SolveError` where there is no acceleration (M not positive definite on the motions), where u would not
-        be finite, or where nothing is inside all limits (unless ``hold`` damps the joints then).
+        be finite, where nothing is inside all limits (unless ``hold`` damps the joints then), and, NOT_CLOSED, where
+        the loops are open by more than runs take: close a measured q by `System.assemble`, or ask
+        ``solve(q, v, t, throw=False)``, which goes by q as it is.
         """
-        return self._run(q, v, t, ll.ANSWER_ONLY)
+        with self._lock:
+            u = self._run(q, v, t, ll.ANSWER_ONLY)
+            if told := what_was_open(self, q, t):
+                raise Status.NOT_CLOSED.error(f"{self.name} of {self.system.name}", told)
+        return u
 
     def _run(self, q: ArrayLike, v: ArrayLike, t: float, what: int) -> Array:
         system, state = self.system, self.arrays.state
@@ -191,8 +200,8 @@ class Law:
         """Return u with what became of each demand; raises `SolveError` where one is missed unless ``throw`` is
         False.
 
-        NOT_CLOSED where the loops are open by more than runs take; a plain call goes by q as it is, so that a law may
-        be given what was measured.
+        NOT_CLOSED where the loops are open by more than runs take: u is then that of q as it is, such as it was
+        measured.
         """
         with self._lock:
             result = self._command(q, v, t)
@@ -249,11 +258,11 @@ class Law:
         """Return u with what became of each demand."""
         if self.limits is not None:
             self.limits.begin()
-        u = self(q, v, t)
+        u = self._run(q, v, t, ll.ANSWER_ONLY)
         levels, outcome = self._told(), self.outcome
         achieved = all(level.achieved for level in levels)
         status = Status.OK if achieved else Status.NOT_ACHIEVABLE
-        if self.system.nh > 0 and what_is_open(self.workspace(), self.system.normalized(q), t):
+        if what_was_open(self, q, t):
             status = Status.NOT_CLOSED
         return Command(
             read_only(u), int(self.arrays.answer[self.unknowns]), levels,
@@ -380,6 +389,7 @@ class Law:
             tolerances = self.arrays.tolerances
             self.table.generic_rank, (tolerances.singular_cut, tolerances.scale_of_rows) = found
             self.is_prepared, self._seen = True, (values.switched, work.options)
+            self.opening = largest_opening(work)
         self.arrays.input[self.system.parts.p] = list(values.values())
         self._values, self._changes = values, values.changes
 
@@ -393,7 +403,8 @@ class Law:
         """Return the rank of the constraint rows near a state, and the cut and scale of their pivots."""
         x = self.system.pack(q, v, None, t)
         near, _, tolerances = look_around(work, x[self.system.parts.q], t, x[self.system.parts.v])
-        return near.rank, np.array([tolerances.singular_cut, tolerances.scale_of_rows])
+        scale = tolerances.scale_of_rows if data_of(work).exact else 0.0  # of rows that are not scaled
+        return near.rank, np.array([tolerances.singular_cut, scale])
 
     def _dimensions(self) -> tuple[int, int]:
         """Return the number of unknowns and of constraint rows."""
@@ -429,14 +440,14 @@ class Law:
         outputs = {
             "mass": e.mass_matrix,
             "force": self.system.compiled.force,
-            "rows": e.jacobian,
-            "bias": e.constraint_bias,
+            "rows": times_rows(self.system, e.jacobian.T).T,
+            "bias": times_rows(self.system, e.constraint_bias.T).T,
             "actuation": e.actuation.T,
             "demands": ca.vertcat(ca.SX(0, e.nv), *[level.jacobian for level in rows]),
             "wanted": ca.vertcat(ca.SX(0, 1), *[level.wanted for level in rows]),
         }
         if any(level.multipliers is not None for level in rows):
-            outputs["couplings"] = stacked(rows, "multipliers", e.nc)
+            outputs["couplings"] = times_rows(self.system, stacked(rows, "multipliers", e.nc))
         if any(level.unknowns is not None for level in rows):
             outputs["selections"] = stacked(rows, "unknowns", self.unknowns)
         if any(level.active is not None for level in rows):
@@ -446,11 +457,13 @@ class Law:
             outputs["forces"] = ca.horzcat(*forces).T
         if self.states:
             outputs["memory"] = ca.vertcat(*(state.next for state in self.states))
+        if self.system.nh > 0:
+            outputs["gap"] = gap_expression(self.system)
         return outputs
 
     def timed_expressions(self) -> list[ca.SX]:
         """Return what the law asks for, as expressions in which the time may be."""
-        of_system = ("mass", "force", "rows", "bias", "actuation")
+        of_system = ("mass", "force", "rows", "bias", "actuation", "gap")
         return [value for name, value in self.outputs().items() if name not in of_system]
 
     def _table(self, measured_at: int) -> ll.LawTable:
@@ -475,7 +488,7 @@ class Law:
         table.n_levels = table.n_used = len(levels)
         table.on_multipliers = "couplings" in self.native.outputs
         table.on_unknowns = "selections" in self.native.outputs
-        table.on_activity = "active" in self.native.outputs
+        table.on_activity, table.on_gap = "active" in self.native.outputs, self.system.nh > 0
         table.n_contacts = self._contact_count()
         table[ll.LEVELS : ll.LEVELS + len(tail)] = tail
         table.n_measured, table.n_states = len(self.measured), len(states)

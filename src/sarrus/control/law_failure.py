@@ -27,6 +27,19 @@ _OUTPUTS = {
 _HUGE = 1e100
 
 
+def gap_place(law: Any) -> int:
+    """Return where the native function of a law writes by how much the loops are open."""
+    return int(law.native.outputs["gap"][0].start)
+
+
+def what_was_open(law: Any, q: ArrayLike, t: float) -> str:
+    """Return which row was open by more than runs take at the last call of a law, empty where none was."""
+    s = law.system
+    if s.nh == 0 or law.arrays.work[gap_place(law)] <= law.opening:
+        return ""
+    return what_is_open(law.workspace(), s.normalized(q), t)
+
+
 def is_too_large(law: Any) -> bool:
     """Tell whether a number of the last call is so large that its square is none, or is none itself."""
     with np.errstate(all="ignore"):

@@ -16,7 +16,7 @@ from sarrus.dynamics.closed_state import unmoved_rows
 from sarrus.dynamics.closing import NEWTON, flow, turned_over
 from sarrus.dynamics.compiled import random_coordinates
 from sarrus.dynamics.continuation import closed_origins, follow, held_coordinates, same_place
-from sarrus.dynamics.descent import DATA_TOLERANCE, data_of, descend, is_closed
+from sarrus.dynamics.descent import DATA_TOLERANCE, data_of, descend, is_closed, judge_at
 from sarrus.dynamics.evaluations import Evaluations
 from sarrus.dynamics.inertia import is_singular_at
 from sarrus.dynamics.manifold import finite_jacobian
@@ -78,6 +78,7 @@ def assemble(
             found, q=inside, iterations=found.iterations + more, left_branch=found.left_branch or changed
         )
     best, error = found.q, open_by(system, found.q, t)
+    judge_at(system, best, t)
     near = survey(system, best, t)
     closed = data_of(system).closed(TOLERANCE)
     if error > max(DATA_TOLERANCE, closed) or found.opposite:
@@ -248,8 +249,8 @@ def _compared(system: Evaluations, samples: list[tuple[Array, Array]], t: float)
     projected = [_in_metric(system, place, rows, t) for place, rows in zip(places, jacobians)]
     columns = [rows / size.columns for rows in jacobians]
     measured = [size.rows[:, None] * rows for rows in columns]
-    factors = _row_scales(system, columns)
-    evened = [factors * rows for rows in columns]
+    factors = _row_scales(system, measured)
+    evened = [factors * rows for rows in measured]
     kinds = jacobians, weighted, projected, measured, evened
     scale, weighted_scale, even_scale, measured_scale, even = (
         max(dense.largest(rows) for rows in kind) for kind in kinds
@@ -281,7 +282,7 @@ def kinetic_rank(system: Evaluations, q: Array, t: float = 0.0, v: Array | None 
 
 
 def _row_scales(system: Evaluations, jacobians: list[Array]) -> Array:
-    """Return factors (nc, 1) that give the largest row of every closure length one, whatever its units.
+    """Return factors (nc, 1) that give the largest row of every closure length one, of rows in characteristic units.
 
     Rows of one closure keep their proportions: a row that rounding keeps from being zero must not grow.
     """
@@ -302,7 +303,8 @@ def _neighbours(system: Evaluations, q: Array, t: float, v: Array) -> list[tuple
     rng = np.random.default_rng(2)
     everything = np.ones(system.nv)
     size = system.characteristic
-    beside = system.move(q, _NEAR * rng.standard_normal(system.nv) / np.sqrt(system.nv) / size.columns)
+    far = max(_NEAR, data_of(system).passing_cut)  # beyond what the data leave of a singular configuration
+    beside = system.move(q, far * rng.standard_normal(system.nv) / np.sqrt(system.nv) / size.columns)
 
     def even(place: Array) -> Array:
         return size.even(finite_jacobian(system, place, t, v))
@@ -318,7 +320,7 @@ def _neighbours(system: Evaluations, q: Array, t: float, v: Array) -> list[tuple
     closed = max(closed, data_of(system).accepted(0.0))
     for direction in directions:
         kick = 0.03 * (1.0 + speed) * rng.standard_normal(system.nv) / size.columns
-        step = _NEAR * direction / dense.norm(size.columns * direction)
+        step = far * direction / dense.norm(size.columns * direction)
         away = system.move(q, step)
         for along in (True, False):
             beside_it = None if along else at_rank((size.columns * step)[None], 1).null

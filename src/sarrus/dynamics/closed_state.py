@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import casadi as ca
 import numpy as np
 
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError, SolveError
-from sarrus.dynamics.descent import data_of
+from sarrus.dynamics.descent import data_of, judge_at
 from sarrus.dynamics.evaluations import Evaluations
 from sarrus.dynamics.measures import open_by
 from sarrus.dynamics.rolling_contacts import why_not_finite
@@ -25,9 +26,27 @@ _AROUND, _NEARLY_ALL = 3, 0.9
 _REMEDY = "close them with system.assemble(q)"
 
 
+def largest_opening(system: Evaluations) -> float:
+    """Return by how much loops may be open [rad, characteristic lengths] and still count as closed.
+
+    A run may leave as much where the digits of the model leave that.
+    """
+    return data_of(system).accepted(OPEN)
+
+
+def gap_expression(system: Evaluations) -> ca.SX:
+    """Return the largest entry of φ in absolute value, in radians and characteristic lengths, over q, p and t."""
+    rows = ca.DM(system.characteristic.rows[: system.nh])
+    return ca.mmax(ca.fabs(rows * ca.densify(system.equations.position_residual)))
+
+
 def what_is_open(system: Evaluations, q: Array, t: float, what: str = "q", remedy: str = _REMEDY) -> str:
     """Return a sentence that names the row by which the loops are open most at q, empty where they are closed."""
-    if open_by(system, q, t) <= data_of(system).closed(OPEN):
+    gap = open_by(system, q, t)
+    if gap <= largest_opening(system):
+        return ""
+    judge_at(system, q, t)
+    if gap <= largest_opening(system):
         return ""
     rows = np.abs(system.constraint_residual(q, t))
     worst = int(rows.argmax())
@@ -92,10 +111,10 @@ def require_at(system: Evaluations, x: Array, which: str = "", also: str = "") -
             f"{why_not_finite(system, row)}",
             element=name,
         )
-    if not np.abs(size.rows[:nh] * phi).max(initial=0.0) <= data_of(system).closed(OPEN):
+    if not np.abs(size.rows[:nh] * phi).max(initial=0.0) <= largest_opening(system):
         require_closed(system, x[system.parts.q], t, f"{which}q", f"close them with system.assemble(q){also}")
     rows = np.abs(psi)
-    allowed = OPEN * (1.0 + np.abs(size.columns * v).max(initial=0.0))
+    allowed = largest_opening(system) * (1.0 + np.abs(size.columns * v).max(initial=0.0))
     if not (size.rows * rows).max(initial=0.0) <= allowed:
         worst = int(rows.argmax())
         even = size.even(system.constraint_jacobian(x[system.parts.q], v, t))

@@ -9,7 +9,7 @@ here. A name with _q is a derivative along velocities and by time, with _v one b
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -54,6 +54,17 @@ class Derivatives:
     rate_q: Array | None = None
     rate2_q: Array | None = None
     rate2_v: Array | None = None
+
+    def times_rows(self, factors: Array) -> Derivatives:
+        """Return the same with the rows of A, G and ψ (nc,) times factors: those of λ are what they were."""
+        by = factors[:, None]
+        return replace(
+            self,
+            jacobian=by * self.jacobian,
+            bias_q=by * self.bias_q,
+            bias_v=by * self.bias_v,
+            velocity_q=by * self.velocity_q,
+        )
 
 
 def derivatives(system: Evaluations, x: Array, a: Array, multipliers: Array) -> Derivatives:

@@ -5,7 +5,10 @@ every configuration: the residual cannot be taken to zero, and what is dependent
 size. Both are of the data and not of the mechanism, and no motion may depend on them. A rank r is believed to be the
 one that was meant, with the singular values beyond it from the data, where closing the loops by r combinations of rows
 alone leaves them about as far open everywhere: here, and after a walk along the motions that these r leave. At a
-singular configuration of an exact model the walk opens them by its square.
+singular configuration of an exact model the walk opens them by its square, and singular values grow with it.
+
+A singular configuration does not tell what is of the data: there `data_tolerance` returns None, and another one is
+asked.
 """
 
 from __future__ import annotations
@@ -32,22 +35,36 @@ _WALK, _DRAWS, _SPREAD = 0.2, 2, 5.0
 _NEWTON, _DONE = 20, 1e-13
 
 
-def data_tolerance(system: Evaluations, q: Array, t: float = 0.0) -> DataTolerance:
-    """Return what the data of a model leave open, judged at a configuration whose loops are nearly closed."""
+# Loops count as closed, and rows as dependent, by so much on the way to a configuration that is rough and no more.
+NEARLY = DataTolerance(0.1 * ROUGH, _LARGE)
+
+
+def data_tolerance(
+    system: Evaluations, q: Array, t: float = 0.0, least: float = _LARGE
+) -> DataTolerance | None:
+    """Return what the data of a model leave open, judged at a configuration whose loops are nearly closed.
+
+    None where the loops are too far open to tell, or small singular values are neither rounding nor of the data, or
+    one that counts is below ``least`` times the largest: at a singular configuration they are of any size.
+    """
     error = open_by(system, q, t)
-    if not error <= ROUGH or system.nh < 2:
+    if system.nh < 2:
         return EXACT
+    if not error <= ROUGH:
+        return None
     values = _values(system, q, t)
-    steps = min(len(values), system.nv)
+    steps, unexplained = min(len(values), system.nv), False
     for rank in range(1, len(values)):
         kept, beyond = values[rank - 1], values[rank]
         if beyond > _LARGE * values[0] or beyond * _DROP > kept:
             continue
         if error <= EXACT_GAP and beyond <= _ROUNDING * values[0]:
-            break
-        if rank < steps and (found := _judged(system, q, t, rank, error, values)) is not None:
-            return found
-    return EXACT
+            return None if unexplained else EXACT
+        if rank < steps:
+            if kept > least * values[0] and (found := _judged(system, q, t, rank)) is not None:
+                return found
+            unexplained = True
+    return EXACT if not unexplained and (error <= EXACT_GAP or values[-1] > _LARGE * values[0]) else None
 
 
 def close_at_rank(system: Evaluations, q: Array, t: float, rank: int) -> Array | None:
@@ -71,15 +88,14 @@ def _values(system: Evaluations, q: Array, t: float) -> Array:
     return dense.singular_values(system.characteristic.even(system.constraint_jacobian(q, t=t))[: system.nh])
 
 
-def _judged(
-    system: Evaluations, q: Array, t: float, rank: int, error: float, values: Array
-) -> DataTolerance | None:
-    """Return the tolerance if singular values beyond the rank are of the data, else None."""
+def _judged(system: Evaluations, q: Array, t: float, rank: int) -> DataTolerance | None:
+    """Return the tolerance if singular values beyond the rank are of the data, or rounding, else None."""
     place = close_at_rank(system, q, t, rank)
     if place is None:
         return None
     size = system.characteristic
     rows = size.even(system.constraint_jacobian(place, t=t))[: system.nh]
+    values = dense.singular_values(rows)
     beyond = float(values[rank])
     left = open_by(system, place, t)
     allowed = _SPREAD * (max(left, EXACT_GAP) + beyond * _WALK)
@@ -97,11 +113,11 @@ def _judged(
                 return None
             left = max(left, open_by(system, there, t))
             more = _values(system, there, t)
-            if more[rank] * _DROP > more[rank - 1]:
+            if more[rank] * _DROP > more[rank - 1] or more[rank] > _LARGE * more[0]:
                 return None
             beyond = max(beyond, float(more[rank]))
     if max(left, beyond) <= EXACT_GAP:
-        return None
+        return EXACT
     found = max(left, beyond, EXACT_GAP)
     cut = max(30.0 * beyond / values[0], found)
     return DataTolerance(found, float(min(cut, np.sqrt(values[rank - 1] * beyond) / values[0])))

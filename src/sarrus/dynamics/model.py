@@ -94,11 +94,15 @@ class Model(Described):
                 self._findings.move_to_end(key)
                 return self._findings[key]
         value = find()
+        self.revise(key, value)
+        return value
+
+    def revise(self, key: Hashable, value: Any) -> None:
+        """Keep a finding for a key, in the place of an earlier one."""
         with self._lock:
             self._findings[key] = value
             if len(self._findings) > _KEPT:
                 self._findings.popitem(last=False)
-        return value
 
     # --- what follows from them --------------------------------------------------------------------
 

@@ -53,7 +53,7 @@ def look_around(
 
     # runs often begin where another one did: to look around costs more than to go some hundred steps
     place = q.tobytes(), t, None if v is None else v.tobytes(), *work.parameters.values(), work.options
-    return work.model.remember(("survey", *place), look)
+    return work.model.remember(("survey", data_of(work), *place), look)
 
 
 def _with_rows_of_the_model(work: Workspace, near: Neighbourhood) -> Neighbourhood:

@@ -246,7 +246,7 @@ class Assembly(Answer):
             rows = ", ".join(map(repr, self.unmoved))
             return (
                 f"closure {worst!r} stays open by {self.gaps[worst]:.3g}: no joint moves the two bodies along {rows}, "
-                "in no configuration. Give both sides of the closure the same place along it, or leave that row out by "
-                "a closure of another kind"
+                "in no configuration. keep_offset=True in sr.load or add_closure keeps them apart as they are modelled "
+                "there; else give both sides of the closure the same place along it"
             )
         return f"{self.status.diagnosis}: closure {worst!r} stays open by {self.gaps[worst]:.3g}"

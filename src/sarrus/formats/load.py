@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from sarrus.base.errors import ArgumentError, ModelError, ModelFileError, ModelWarning
+from sarrus.base.arguments import name_or_names
+from sarrus.base.errors import ArgumentError, ModelError, ModelFileError, ModelWarning, check_known
 from sarrus.formats.importing import Import
 from sarrus.formats.loops import add_loops, read_loops
 from sarrus.formats.model_text import check_file, file_fault
@@ -41,6 +43,7 @@ def load(
     loops: str | Path | Mapping[str, Any] | Sequence[Any] | None = None,
     strict: bool | None = None,
     floating_base: bool = False,
+    keep_offset: bool | str | Sequence[str] = False,
 ) -> Mechanism:
     """Load a mechanism from an MJCF, URDF or SDF file.
 
@@ -59,6 +62,9 @@ def load(
         listed.
     floating_base : URDF only. Attach the root link by a free joint named ``root`` instead of welding it to
         the ground.
+    keep_offset : True, or names of closures, whose frames stay as far apart as they are modelled along directions in
+        which no joint moves the two bodies: for planar loops whose sites are some millimetres apart across the plane,
+        which no configuration closes. See `Mechanism.add_closure`.
 
     Returns
     -------
@@ -85,6 +91,7 @@ def load(
     try:
         with np.errstate(over="raise", invalid="raise"):
             mechanism = _load(file, loops, strict, floating_base)
+        _keep_offsets(mechanism, keep_offset)
     except FloatingPointError as error:
         raise file_fault(file, f"a number in it is too large to compute with ({error})") from None
     except ModelError as error:
@@ -100,6 +107,22 @@ def load(
     if not report.complete:
         warnings.warn(f"{file.name}: {report.headline()}; see mechanism.report", ModelWarning, stacklevel=2)
     return mechanism
+
+
+def _keep_offsets(mechanism: Mechanism, given: bool | str | Sequence[str]) -> None:
+    """Have closures keep what they are modelled apart where no joint moves."""
+    if not isinstance(given, bool):
+        name_or_names("keep_offset", given)
+    closures = mechanism.closures
+    for name in (
+        (closures if given else ())
+        if isinstance(given, bool)
+        else [given]
+        if isinstance(given, str)
+        else given
+    ):
+        check_known("closure", name, closures, "keep_offset")
+        closures[name] = replace(closures[name], keep_offset=True)
 
 
 def _load(file: Path, loops: Any, strict: bool | None, floating_base: bool) -> Mechanism:

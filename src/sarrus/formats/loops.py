@@ -14,7 +14,7 @@ Two formats are read. A list of closures, alone or under the key ``loops``:
     motors: [crank_joint]
 
 ``kind`` is a closure kind of `Mechanism.add_closure`; a frame is a link, joint or site of the model, with
-an optional offset; ``axis`` is in frame 1, ``axis2`` in frame 2; ``pitch`` and ``length`` as there.
+an optional offset; ``axis`` is in frame 1, ``axis2`` in frame 2; ``pitch``, ``length`` and ``keep_offset`` as there.
 
 ``closing``, beside ``loops`` or without it, says the kind of the loops that the model marks by frames
 ``closing_NAME_1`` and ``closing_NAME_2`` (`sarrus.formats.marked_loops`): one kind for all, ``closing: revolute``, or
@@ -46,7 +46,7 @@ from sarrus.mechanism.pose import Pose, vector
 _SYNONYMS = {"spherical": "point", "ball": "point", "fixed": "weld"}
 _PAIR_KINDS = {"3d": "point", "6d": "weld"}
 _JOINT_TYPES = ("SPHERICAL", "FIXED", *(f"UJOINT_{one}{two}" for one, two in permutations("XYZ", 2)))
-_LOOP_KEYS = ("name", "kind", "frame1", "frame2", "axis", "axis2", "pitch", "length")
+_LOOP_KEYS = ("name", "kind", "frame1", "frame2", "axis", "axis2", "pitch", "length", "keep_offset")
 _FILE_KEYS = ("loops", "closing", "motors", "closed_loop", "type", "name_mot", "joint_name", "joint_type")
 _FRAME_KEYS = ("frame", "position", "rpy", "quaternion")
 
@@ -146,7 +146,7 @@ def _add_loop(load: Import, loop: Mapping[str, Any], number: int, source: str) -
             raise ModelFileError(f"{label}: {key!r} is missing", element=name)
     kind = _SYNONYMS.get(str(loop["kind"]), str(loop["kind"]))
     check_name("kind", kind, CLOSURE_KINDS, label, name, ModelFileError)
-    options = {key: loop[key] for key in ("axis", "axis2", "pitch", "length") if key in loop}
+    options = {key: loop[key] for key in ("axis", "axis2", "pitch", "length", "keep_offset") if key in loop}
     with frames_known(load, f"loop {kind}", name):
         (body1, pose1), (body2, pose2) = (_frame(load, loop[end], label) for end in ("frame1", "frame2"))
         load.mechanism.add_closure(name, kind, body1, body2, pose1=pose1, pose2=pose2, **options)

@@ -166,9 +166,11 @@ def correction_along(table, chart, asked, work):
     room = laid(work, CorrectionRoom(m * nv, count * nv, big, big, big, big, big, big, big, big, big))
     order, turned, step = la.permutation(table), room.turned, room.step
     A = fa.Matrix(room.rows, m, nv, order, room.diagonal, room.beta, room.beta2, room.norms)
-    copy(asked.jacobian, room.rows, m * nv)
-    copy_scaled(-1.0, asked.residual, room.right, m)
-    rank, _ = fa.solve(A, asked.rank, settings.singular_cut, settings.scale_of_rows, room.right, room.y, step)
+    for j in range(m):
+        factor = la.row_factor(table, j)
+        copy_scaled(factor, asked.jacobian + j * nv, room.rows + j * nv, nv)
+        room.right[j] = -factor * asked.residual[j]
+    rank, _ = fa.solve(A, asked.rank, settings.singular_cut, la.row_scale(table), room.right, room.y, step)
     if rank < 0:
         step[0] = np.nan
         return step

@@ -54,6 +54,7 @@ class LawTable(Record, of=int):
     actuators: int
     on_unknowns: int  # whether there are rows on the unknowns
     on_activity: int  # whether rows come and go
+    on_gap: int  # whether there are loops that may be open
     n_contacts: int
     contacts: Annotated[Any, ContactTable]
     n_levels: int
@@ -88,6 +89,7 @@ class LawWorkspace(NamedTuple):
     active: Any  # which rows count
     forces: Any
     memory: Any  # the states at the next sample
+    gap: Any  # by how much the loops are open
     contacts: Any  # whether they are closed, and the shares of their largest forces
     # vectors, among them a(0), M a(0) − f and a constraint force
     motion: Any
@@ -132,7 +134,7 @@ def law_sizes(table):
         mass=nv * nv, force=nv, rows=nc * nv, bias=nc, actuation=nu * nv, demands=n_demands * nv, wanted=n_demands,
         couplings=n_demands * nc * table.on_multipliers, selections=n_demands * nu * table.on_unknowns,
         active=n_demands * table.on_activity,
-        forces=n_forces * nv, memory=table.n_states, contacts=2 * table.n_contacts,
+        forces=n_forces * nv, memory=table.n_states, gap=table.on_gap, contacts=2 * table.n_contacts,
         motion=big, load=big, constraint=big, diagonal=big, beta=big, beta2=big, norms=big, along=big, y=big, step=big,
         basis=nv * nv, product=nv * nv, inner=nv * nv, push=nu * nv, gains=nu * nv,
         spanned=nv * nv, gained=nu, sizes=max(nu, nv), reaction=nu * nc, rest=nc,

@@ -70,6 +70,19 @@ def factors_of(table):
     return laid(table.settings + N_SETTINGS, factor_sizes(table))
 
 
+def row_factor(table, row):
+    """Return what a row is multiplied by where dependent rows contradict each other by digits: their units matter then.
+
+    Else one: an exact matrix of some rank has the same range in all units.
+    """
+    return factors_of(table).rows[row] if table.settings.shortest_closing > 0.0 else 1.0
+
+
+def row_scale(table):
+    """Return the size that pivots of rows times their factors have nearby, 0 where it is not known."""
+    return 0.0 if table.settings.shortest_closing > 0.0 else table.settings.scale_of_rows
+
+
 class Chart(Record):
     """How well coordinates serve: the beginning of the array at ``table.chart``.
 

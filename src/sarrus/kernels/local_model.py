@@ -30,7 +30,7 @@ from sarrus.kernels.phase_tangent import (
 )
 from sarrus.kernels.record import laid
 from sarrus.kernels.stepping import set_control
-from sarrus.kernels.vectors import copy, dot, fill
+from sarrus.kernels.vectors import copy, copy_scaled, dot, fill
 
 # Distance of central differences: the cube root of the rounding of one.
 DIFFERENCE = 6e-6
@@ -100,7 +100,7 @@ def _directions(table, x, terms, local):
     drift, time = local.place + ny * nv, local.along + (ny + dof) * nv
     _clear(local.bias, nh)
     add_product(terms.jacobian, nh, nv, nv, local.start + nq, local.bias, 1.0)
-    _least_norm(A, bound, local.bias, drift)
+    _least_norm(table, A, bound, local.bias, drift)
     if nc > nh:
         A = _matrix(table, local, nc)
         if not _factor(table, A, terms.jacobian, rank):
@@ -111,7 +111,7 @@ def _directions(table, x, terms, local):
         add_product(terms.slip_q, nc, nv + 1, nv, local.place + k * nv, local.bias, -1.0)
         if k == ny:
             _add_column(terms.slip_q, nc, nv + 1, nv, local.bias, -1.0)
-        _least_norm(A, rank, local.bias, local.along + k * nv if k < ny else time)
+        _least_norm(table, A, rank, local.bias, local.along + k * nv if k < ny else time)
     copy(local.motions, local.along + ny * nv, dof * nv)
     if table.simple_rate == 1:
         copy(local.place, local.coordinates, ny * nv)
@@ -149,7 +149,7 @@ def _column(table, k, held, terms, local, work):
         add_product(terms.actuation, nv, nu, nu, local.control, local.force, -1.0)
     if held != NOTHING_ACTS:
         add_force_changes(table, place, along, placed, k == n, local.force)
-    _least_norm(_matrix(table, local, nc), table.generic_rank, local.bias, local.change)
+    _least_norm(table, _matrix(table, local, nc), table.generic_rank, local.bias, local.change)
     if held != NOTHING_ACTS:
         copy(local.change, particular_change(table), nv)
     add_product(terms.mass, nv, nv, nv, local.change, local.force, 1.0)
@@ -246,17 +246,20 @@ def _matrix(table, local, m):
 
 @internal
 def _factor(table, A, jacobian, limit):
-    """Copy the rows at ``jacobian`` and factor them; False where the rank is below limit."""
-    copy(jacobian, A.rows, A.m * A.n)
-    rank = fa.factor(A, limit, table.settings.singular_cut, table.settings.scale_of_rows)
+    """Copy the rows at ``jacobian``, times their factors, and factor them; False where the rank is below limit."""
+    for j in range(A.m):
+        copy_scaled(la.row_factor(table, j), jacobian + j * A.n, A.rows + j * A.n, A.n)
+    rank = fa.factor(A, limit, table.settings.singular_cut, la.row_scale(table))
     if 0 <= rank < A.m:
         fa.reduce(A, rank)
     return rank == limit
 
 
 @internal
-def _least_norm(A, rank, b, x):
-    """Write A⁺ b; the room behind the norms serves."""
+def _least_norm(table, A, rank, b, x):
+    """Write A⁺ b, b times the factors of the rows, which stays in its place; the room behind the norms serves."""
+    for j in range(A.m):
+        b[j] *= la.row_factor(table, j)
     fa.least_squares(A, rank, b, A.norms + (A.m + A.n + 1), x)
 
 

@@ -28,6 +28,7 @@ from sarrus.dynamics.carried_load import ContactForces
 from sarrus.dynamics.closed_state import require_on_constraints
 from sarrus.dynamics.contact_state import takes_part
 from sarrus.dynamics.derivatives import Derivatives, derivatives
+from sarrus.dynamics.descent import data_of
 from sarrus.dynamics.ranks import generic_rank
 from sarrus.dynamics.solves import ForwardDynamics
 from sarrus.dynamics.system import System
@@ -106,8 +107,9 @@ def linearize_at(
     chart, chosen, velocities = _chart(system, coordinates, d.jacobian, d.rate_v, solved.rank)
     if max(chosen.condition, velocities.condition) > WORST:
         _refuse(system, solved, q, t)
-    reduced = reduce(d, chart, v)
-    if _contradiction(system, x, solved, d, reduced) > _CONTRADICTION:
+    reduced = reduce(d if data_of(system).exact else d.times_rows(system.characteristic.rows), chart, v)
+    # what dependent rows gain along motions by digits alone tells nothing: the rank is that of forward dynamics
+    if data_of(system).exact and _contradiction(system, x, solved, d, reduced) > _CONTRADICTION:
         _refuse(system, solved, q, t)
     n, nu, w = reduced.tangent.shape[1], system.nu, activations_of(system, x)
     rates = dense.product(chart.rows, v), dense.product(velocities.rows, solved.a)

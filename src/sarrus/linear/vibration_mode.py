@@ -9,6 +9,7 @@ import numpy as np
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError, SolveError
 from sarrus.dynamics.closed_state import OPEN
+from sarrus.dynamics.descent import data_of
 from sarrus.dynamics.manifold import close, difference
 from sarrus.dynamics.measures import open_by
 from sarrus.dynamics.system import System
@@ -55,7 +56,7 @@ def swing(
         linear = system.move(q, amplitude * (shape * np.exp(1j * angle)).real)
         there = close(system, linear, t)
         aside = float(np.abs(difference(system, linear, there)).max())
-        if open_by(system, there, t) > OPEN or aside > amplitude / 2:
+        if open_by(system, there, t) > data_of(system).closed(OPEN) or aside > amplitude / 2:
             raise SolveError(
                 f"{system.name}: at an amplitude of {amplitude:g} mode {mode} is no motion near the linear one: the "
                 f"loops close {aside:.2g} beside it, or not at all. Choose a smaller one"

@@ -54,6 +54,13 @@ def activity(value: Any, label: str) -> bool | None:
     return None if value is None else bool(value)
 
 
+def flag(value: Any, what: str, label: str) -> bool:
+    """Return True or False."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise fault(label, f"{what} must be True or False, got {value!r}")
+    return bool(value)
+
+
 def inertia(value: ArrayLike, label: str) -> Array:
     """Return a 3×3 inertia [kg m²], finite and symmetric; whether a body can have it says `impossible`."""
     given = numbers(value)

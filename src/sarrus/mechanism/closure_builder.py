@@ -32,6 +32,7 @@ class ClosureBuilder(Description):
         length: float = 0.0,
         active: bool | None = None,
         motion: Function | None = None,
+        keep_offset: bool = False,
     ) -> Closure:
         """Close a loop between frame 1 on ``body1`` and frame 2 on ``body2`` (either may be "world").
 
@@ -50,6 +51,9 @@ class ClosureBuilder(Description):
             of ``length``; of all others where frame 1 is as seen from pose1, a position [m], three entries, or that
             and a wxyz quaternion, seven, or both as a pair. Body 2 follows exactly, with velocity and acceleration;
             the multipliers are what this takes, and their work is in the energy.
+        keep_offset : True keeps the frames as far apart as they are in the reference pose, in position and in angle,
+            along directions in which no joint moves the two bodies, such as across the plane of a planar loop. There
+            the rows are met then, as if they were left out; without it a loop with such an offset cannot close.
         active : True or False makes the closure one that comes and goes, on or off at the start; see
             `sarrus.contacts.activity`. By default it always holds.
 
@@ -89,6 +93,7 @@ class ClosureBuilder(Description):
             length=float(length),
             active=checks.activity(active, label),
             motion=motion,
+            keep_offset=checks.flag(keep_offset, "keep_offset", label),
         )
         self.closures[name] = closure
         return closure

@@ -182,7 +182,8 @@ class Closure:
     or the plane's normal (fixed to body 1). ``length`` is the constant distance of a massless rod [m].
     ``active`` is None where the closure always holds, else whether it holds at the start.
     ``motion`` is a function of time: of a distance its length [m], of all others where frame 1 is as seen from
-    ``pose1``, a position or that and a wxyz quaternion. None where nothing moves by itself.
+    ``pose1``, a position or that and a wxyz quaternion. None where nothing moves by itself. With ``keep_offset`` the
+    frames stay apart by what they are in the reference pose along directions in which no joint moves the bodies.
     """
 
     name: str
@@ -197,6 +198,7 @@ class Closure:
     length: float = 0.0
     active: bool | None = None
     motion: Function | None = None
+    keep_offset: bool = False
 
     @property
     def row_names(self) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import casadi as ca
+import numpy as np
 
 from sarrus.equations.equations import ContactRows, Equations
 from sarrus.mechanism.description import Constraint
@@ -15,6 +16,7 @@ from sarrus.multibody.closures import coordinate_jets
 from sarrus.multibody.dynamics import bias_force, gravity_potential, kinetic_energy, mass_matrix
 from sarrus.multibody.frames import Frames, JetFrames
 from sarrus.multibody.jet import Jet, vertcat
+from sarrus.multibody.kept_offsets import less_offset
 from sarrus.multibody.kinematics import coordinate_rate
 from sarrus.multibody.lengths import Lengths, constraint_residual
 from sarrus.multibody.link import links
@@ -41,7 +43,7 @@ def trace(mechanism: Mechanism, parameters: MechanismParameters = NO_PARAMETERS)
     jets, switches = coordinate_jets(coordinates, velocities, q, v), Switches()
     start = ca.vertcat(ca.SX(0, 1), *p.values()), list(parameters.values.values())
     lengths = Lengths(mechanism, tree, frames, jets, q, v)
-    residual = constraint_rows(mechanism, frames, jets, t, switches, (q, *start))
+    residual = constraint_rows(mechanism, frames, jets, t, switches, (q, v, *start), tree)
     values = dict(zip(coordinates, ca.vertsplit(q)))
     passive, potential = _passive(mechanism, frames, jets, lengths, q, v, t)
     potential += sum(actuators.magnetic_energies(mechanism, values).values(), ca.SX(0))
@@ -75,12 +77,17 @@ def trace(mechanism: Mechanism, parameters: MechanismParameters = NO_PARAMETERS)
         drift=ca.vertcat(ca.SX(tree.nq, 1), rates) if rates.numel() else None,
         activations=len(coordinates) - tree.nq,
         parameter_values={**parameters.values, **switches.values},
-        quaternions=tuple(n.iq + n.nq - 4 for n in tree.nodes if n.kind in ("spherical", "free")),
+        quaternions=quaternion_places(tree),
         contacts=_contact_rows(mechanism),
         touches=touches(mechanism, frames, jets, q, v, t, rate),
         tree=tree,
         rotors=bool(rotors),
     )
+
+
+def quaternion_places(tree: Tree) -> tuple[int, ...]:
+    """Return where the quaternions begin in q."""
+    return tuple(n.iq + n.nq - 4 for n in tree.nodes if n.kind in ("spherical", "free"))
 
 
 def constraint_rows(
@@ -89,16 +96,26 @@ def constraint_rows(
     coordinates: dict[str, Jet],
     t: ca.SX,
     switches: Switches,
-    start: tuple[ca.SX, ca.SX, list[float]] | None,
+    start: tuple[ca.SX, ca.SX, ca.SX, list[float]] | None,
+    tree: Tree | None = None,
 ) -> Jet:
     """Return the jet of all rows; its value has the holonomic ones alone, which come first.
 
-    ``t`` is time. ``start`` are the symbols q, those of the parameters, and the values of these at the start; without
-    it the anchors of contacts are left where the planes have their origin.
+    ``t`` is time. ``start`` are the symbols q, v, those of the parameters, and the values of these at the start;
+    without it the anchors of contacts are left where the planes have their origin, and no offset is kept.
     """
     rows = []
     for constraint in mechanism.constraints():
         residual = constraint_residual(constraint, mechanism, frames, coordinates, t)
+        if (
+            isinstance(constraint, Closure)
+            and constraint.keep_offset
+            and start is not None
+            and tree is not None
+        ):
+            q, v, p, values = start
+            neutral, quaternions = mechanism.neutral(), np.array(quaternion_places(tree), dtype=np.int64)
+            residual = less_offset(residual, q, v, t, p, values, neutral, quaternions)
         rows.append(switches.apply(constraint, residual, _anchors(mechanism, constraint, residual, t, start)))
     return vertcat(rows)
 
@@ -118,7 +135,7 @@ def _anchors(
     constraint: Constraint,
     residual: Jet,
     t: ca.SX,
-    start: tuple[ca.SX, ca.SX, list[float]] | None,
+    start: tuple[ca.SX, ca.SX, ca.SX, list[float]] | None,
 ) -> dict[int, float]:
     """Return the rows that hold what was there at the start; those of contacts what is there in the reference pose at
     t = 0."""
@@ -127,7 +144,8 @@ def _anchors(
     tangential = range(1, residual.value.shape[0])
     if start is None:
         return dict.fromkeys(tangential, 0.0)
-    place = ca.Function("place", [*start[:2], t], [residual.value])(mechanism.neutral(), start[2], 0.0)
+    q, _, p, values = start
+    place = ca.Function("place", [q, p, t], [residual.value])(mechanism.neutral(), values, 0.0)
     return {row: float(place[row]) for row in tangential}
 
 

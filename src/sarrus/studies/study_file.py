@@ -27,8 +27,8 @@ from sarrus.studies.specification import SHARED
 # Keys that go to `sarrus.study` as they are.
 OPTIONS = (*(name for name in SHARED if name != "control"), "outputs", "chunk")
 KEYS = (
-    "model", "loops", "lenient", "floating_base", "keyframe", "store", "parameters", "start", "grid", "samples",
-    "random", *OPTIONS,
+    "model", "loops", "lenient", "floating_base", "keep_offset", "keyframe", "store", "parameters", "start", "grid",
+    "samples", "random", *OPTIONS,
 )  # fmt: skip
 # Options that may be tables, with all that there is to say.
 TABLES = {"method": Stepping, "stabilization": Stabilization}
@@ -100,6 +100,7 @@ def _system(given: dict[str, Any], folder: Path) -> System:
         loops=_path(given, "loops", folder),
         strict=False if given.get("lenient", False) else None,
         floating_base=bool(given.get("floating_base", False)),
+        keep_offset=given.get("keep_offset", False),
     )
     targets = {
         name: [tuple(item) if isinstance(item, list) else item for item in wanted]

@@ -78,7 +78,8 @@ def contact_step(name: str, plan: SystemPlan, kernels: Kernels, natives: Natives
         "moreau-jean. q, v and t are replaced; forces are means over the step and may be NULL. A step that begins "
         "where the one before ended goes on with its forces. A joint beyond its limit is held where it is: it may come "
         "back and goes no further out. NOT_CONVERGED: no forces were found that obey the laws "
-        "of contact; PROJECTION_FAILED, NOT_FINITE: no step; then all stays as it is. "
+        "of contact; PROJECTION_FAILED, NOT_FINITE, NOT_CLOSED (loops open by more than steps leave them): no step; "
+        "then all stays as it is. "
         "NOT_FINITE also for an h that is not positive: the laws of contact do not run backwards."
     )
     header, run = la.LocalHeader.places["length"], Run.places["step"]
@@ -100,6 +101,7 @@ def contact_step(name: str, plan: SystemPlan, kernels: Kernels, natives: Natives
             f"    if (!(h > 0.0) || wrong != 0.0)\n        return {upper}_NOT_FINITE;",
             f"    {name}_state(W, q, v, u, *t, tau);",
             f"    {unit}(W, W->x);",
+            *plan.where_open(f"isfinite(W->gap[0]) ? {upper}_NOT_CLOSED : {upper}_NOT_FINITE"),
             begin,
             f"    W->local[{header}] = h;",
             f"    W->run[{run}] = h;",

@@ -13,6 +13,7 @@ import numpy as np
 from sarrus.codegen.c_source import INVERSE_ERF, c_number, emit_c
 from sarrus.codegen.compiler import trace_program
 from sarrus.codegen.program import Program
+from sarrus.dynamics.closed_state import gap_expression, largest_opening
 from sarrus.dynamics.compiled import CompiledEquations
 from sarrus.dynamics.inertia import may_lose_inertia
 from sarrus.dynamics.ranks import look_around
@@ -106,6 +107,8 @@ class SystemPlan:
         for name in names:
             self._native(natives, name)
         basis, compiled = self.work.basis, system.compiled
+        if system.nh > 0:
+            natives.add("model_gap", lambda: (compiled.inputs, {"gap": gap_expression(system.workspace())}))
         table.direct_rank, table.n_dependent = -1, 0
         # steps are solved and projected by "checked" and "closed"
         table.direct = table.residuals = table.nearest = table.unmet = table.measure = table.stage = 0
@@ -122,6 +125,16 @@ class SystemPlan:
         room = la.QUATERNIONS + int(table.n_quaternions)
         self.table = Table("the system", clean(table, entries), entries, room, "W->order", "system_table")
         self._entries = entries
+
+    def where_open(self, answer: str) -> list[str]:
+        """Return the lines that return an answer where the loops are open at W->x by more than runs take."""
+        if self.system.nh == 0:
+            return []
+        allowed = largest_opening(self.work)
+        return [
+            "    model_gap(W->x, W->gap);",
+            f"    if (!(W->gap[0] <= {allowed!r}))\n        return {answer};",
+        ]
 
     def enter(self, more: Mapping[str, Value]) -> None:
         """Have the table know more entries, for kernels that are translated from now on."""
@@ -160,6 +173,7 @@ class SystemPlan:
             Member("holonomic_rank", 0, "of its holonomic rows", holonomic, INT),
             Member("order", len(table) - self.table.room, "permutation of the rows", type=INT),
             Member("work", int(work), "room to compute in"),
+            Member("gap", 1, "by how much the loops are open"),
         ]
 
 

@@ -97,7 +97,8 @@ def forward_dynamics(name: str, plan: SystemPlan, kernels: Kernels) -> Entry:
     text = (
         "Forward dynamics: M a + h = k + S u + tau + A' lambda, A a + gamma = 0, for any rank of A. "
         "u and tau may be NULL: zeros. Quaternions in q are brought to length one. Returns OK; SINGULAR where the "
-        "rank is below the one in the workspace (a lost direction is unconstrained); INCONSISTENT where the "
+        "rank is below the one in the workspace (a lost direction is unconstrained); NOT_CLOSED where the loops are "
+        "open by more than steps take, the answer is then that of the rows as they are; INCONSISTENT where the "
         "constraints contradict each other (least squares); ALMOST where the residuals stay above 1e-9 of what is "
         "summed in them, ILL_CONDITIONED where M is so near to singular that a may have lost all digits; ILL_POSED "
         "or NOT_FINITE, then there is no answer."
@@ -134,6 +135,7 @@ def forward_dynamics(name: str, plan: SystemPlan, kernels: Kernels) -> Entry:
             *non_ideal,
             f"    out->rank = code < 0 ? -1 : code % {la.STRIDE};",
             f"    if (code < 0)\n        return {name}_finite(W, tau);",
+            *plan.where_open(f"{name.upper()}_NOT_CLOSED"),
             f"    return code / {la.STRIDE};",
         ),
         example(
@@ -210,7 +212,8 @@ def step(name: str, plan: SystemPlan, kernels: Kernels) -> Entry:
     text = (
         "One step of h [s] with u and tau held, either may be NULL: classical Runge-Kutta of order 4, then "
         "projection on the constraints, positions and velocities. q, v and t are replaced; they stay as they are "
-        "where the answer is ILL_POSED, NOT_FINITE or PROJECTION_FAILED. With any other answer the step is done. "
+        "where the answer is ILL_POSED, NOT_FINITE, PROJECTION_FAILED or NOT_CLOSED: the loops are open by more than "
+        "steps leave them. With any other answer the step is done. "
         "INCONSISTENT, ILL_CONDITIONED, ALMOST: forward dynamics had no full answer where it began. UNSTABLE_STEP: "
         "h is too long for the fastest forces, and errors have grown for four steps, each from where the one "
         "before ended."
@@ -225,10 +228,15 @@ def step(name: str, plan: SystemPlan, kernels: Kernels) -> Entry:
         function(
             signature,
             "    int i = 0, code = 0;",
-            "    double wrong = 0.0 * h;",
+            "    double wrong = 0.0 * h, huge = 0.0;",
             f"    {name}_state(W, q, v, u, *t, tau);",
             f"    {unit}(W, W->x);",
+            loop(s.parts.tau.stop, "wrong += 0.0 * W->x[i]"),
+            loop(s.parts.tau.stop, "huge += 0.0 * (W->x[i] * W->x[i])"),
+            f"    if (wrong != 0.0)\n        return {name.upper()}_NOT_FINITE;",
+            *plan.where_open(f"{name.upper()}_NOT_CLOSED"),
             f"    code = {kernel}(W, W->x, h, W->steps);",
+            f"    if (code == {name.upper()}_ILL_POSED && huge != 0.0)\n        return {name.upper()}_NOT_FINITE;",
             f"    if ({failed})\n        return code;",
             loop(s.nq + s.nv, "wrong += 0.0 * W->x[i]"),
             f"    if (wrong != 0.0)\n        return {name.upper()}_NOT_FINITE;",

@@ -8,7 +8,9 @@ import numpy as np
 from sarrus.control.contact_law import ContactLaw
 from sarrus.control.demands import ACHIEVED, Demand, Settings
 from sarrus.control.law import Law
+from sarrus.control.law_failure import gap_place
 from sarrus.control.law_limits import LawLimits
+from sarrus.dynamics.closed_state import largest_opening
 from sarrus.dynamics.system import System
 from sarrus.dynamics.workspace import Workspace
 from sarrus.export.c.contents import Member, Natives, array, clean
@@ -125,6 +127,12 @@ class LawPlan:
             for level, at in zip(law.levels, range(law.unknowns + 1, 10**9, ll.PER_LEVEL))
             if not level.soft
         ]
+        left_open = ""
+        if s.nh > 0:
+            allowed = largest_opening(s.workspace())
+            left_open = (
+                f"    if (W->{p}_work[{gap_place(law)}] > {allowed!r})\n        return {upper}_NOT_CLOSED;"
+            )
         n, known, find = s.nq + s.nv, "", ""
         if self.topologies is not None:
             places = ll.LawSettings.places
@@ -150,6 +158,7 @@ class LawPlan:
             "    if (code < 0 || wrong != 0.0)",
             f"        return wrong == 0.0 ? {upper}_ILL_POSED : {upper}_NOT_FINITE;",
             loop(s.nu, f"u[i] = W->{p}_answer[i]"),
+            left_open,
             damped,
             *levels,
             f"    return missed ? {upper}_NOT_ACHIEVABLE : {upper}_OK;",
@@ -169,7 +178,8 @@ def control_law(name: str, plan: LawPlan, kernels: Kernels) -> Entry:
     text = (
         f"{law.name} of {law.system.name}: the controls u at a state, as they are, without limits unless the law "
         "has them. Returns OK; NOT_ACHIEVABLE where a demand is missed (least squares, those before it first); "
-        "INFEASIBLE where limits allow no forces; ILL_POSED or NOT_FINITE, then u is not written. "
+        "INFEASIBLE where limits allow no forces; NOT_CLOSED where the loops are open by more than steps take, "
+        "then u is that of q as it is; ILL_POSED or NOT_FINITE, then u is not written. "
         "Quaternions in q must have length one."
     ) + left_out(law.system)
     sample = (
@@ -253,7 +263,8 @@ def inverse_dynamics(name: str, plan: LawPlan, kernels: Kernels) -> Entry:
     text = (
         "Inverse dynamics: the controls u of least norm that produce the acceleration a, loops and passive joints "
         "respected. Returns OK; NOT_ACHIEVABLE where the constraints or the actuators do not allow a (least "
-        "squares); ILL_POSED or NOT_FINITE, then u is not written. Quaternions in q must have length one."
+        "squares); NOT_CLOSED where the loops are open by more than steps take; ILL_POSED or NOT_FINITE, then u is "
+        "not written. Quaternions in q must have length one."
     ) + left_out(s)
     public = function(
         signature,

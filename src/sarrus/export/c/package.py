@@ -23,6 +23,7 @@ STATUSES = (
     Status.OK,
     Status.SINGULAR,
     Status.INCONSISTENT,
+    Status.NOT_CLOSED,
     Status.NOT_ACHIEVABLE,
     Status.ILL_POSED,
     Status.ILL_CONDITIONED,

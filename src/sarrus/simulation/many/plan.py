@@ -14,9 +14,8 @@ from sarrus.base.errors import ArgumentError
 from sarrus.base.status import Status
 from sarrus.control.law import Law
 from sarrus.dynamics.assembly import assemble
-from sarrus.dynamics.closed_state import OPEN, require_on_constraints
+from sarrus.dynamics.closed_state import largest_opening, require_on_constraints
 from sarrus.dynamics.compiled import CompiledEquations
-from sarrus.dynamics.descent import data_of
 from sarrus.dynamics.forward_dynamics import forward_dynamics
 from sarrus.dynamics.joint_limits import joint_limits
 from sarrus.dynamics.lane_functions import Lanes, lane_functions, suits_lanes
@@ -242,7 +241,8 @@ def _check_starts(plan: Plan, states: Array, facts: Array) -> None:
     """Raise where a start is off its constraints, naming the run."""
     s, t0 = plan.system, plan.options.t0
     fast = np.abs(states[:, s.parts.v]).max(axis=1, initial=0.0)
-    on = (facts[:, bl.GAP] <= data_of(s).closed(OPEN)) & (facts[:, bl.SLIP] <= OPEN * (1.0 + fast))
+    allowed = largest_opening(s)
+    on = (facts[:, bl.GAP] <= allowed) & (facts[:, bl.SLIP] <= allowed * (1.0 + fast))
     for run in np.flatnonzero(~on):
         x, own = states[run], s.varied(dict(zip(s.parameters, states[run, s.parts.p].tolist())))
         which, also = f"run {run}: the initial ", ", or let assemble=True do it"

@@ -62,7 +62,8 @@ fmi3Status motion(Instance *one)
     }
     if (d->status == STATUS_ILL_POSED || d->status == STATUS_NOT_FINITE)
         return told(one, d->status, fmi3Discard, "forward dynamics");
-    if (d->status == STATUS_INCONSISTENT && now->mode == CONTINUOUS && has_opened(one))
+    if ((d->status == STATUS_INCONSISTENT || d->status == STATUS_NOT_CLOSED) && now->mode == CONTINUOUS &&
+        has_opened(one))
         return fmi3OK; /* rows that the integrator has opened; it is told at states on the constraints */
     return told(one, d->status, fmi3Warning, "forward dynamics");
 #endif
@@ -130,7 +131,7 @@ fmi3Status advance(Instance *one, double size, double *last_time)
         memcpy(v, now->v, sizeof v);
         status = MODEL_STEP(now, h);
         if (status == STATUS_ILL_POSED || status == STATUS_NOT_FINITE || status == STATUS_PROJECTION_FAILED ||
-            status == STATUS_NOT_CONVERGED || status == STATUS_UNSTABLE_STEP) {
+            status == STATUS_NOT_CONVERGED || status == STATUS_UNSTABLE_STEP || status == STATUS_NOT_CLOSED) {
             memcpy(now->q, q, sizeof q); /* the last state that is good */
             memcpy(now->v, v, sizeof v);
             now->t = *last_time = t;
