@@ -175,8 +175,9 @@ _TEXT: dict[Status, tuple[str, str]] = {
     Status.CHATTERING: (
         "a force or a control jumps and pushes back from both sides: the motion slides along the jump in ever smaller "
         "steps",
-        "Make the jump a slope, such as tanh(v / width) for sign(v), with a width that is small for the motion, and "
-        "leave method out; the motion up to then is kept",
+        "Give dry friction to the joint (add_joint: friction=) or to a contact (friction='coulomb'), which stick and "
+        "slide exactly, instead of writing it as a force with sign(v); hold a control that switches between samples "
+        "(sample_time=); the motion up to then is kept",
     ),
     Status.ILL_CONDITIONED: (
         "the equations are so ill-conditioned that the answer may have lost all digits",

@@ -17,8 +17,8 @@ import numpy as np
 
 from sarrus.kernels import layout as la
 from sarrus.kernels import touching_layout as tl
-from sarrus.kernels.dense import eliminate
 from sarrus.kernels.flat import internal
+from sarrus.kernels.held_forces import solve_held
 from sarrus.kernels.layout import Table
 from sarrus.kernels.moves import longest_entry, move
 from sarrus.kernels.native_call import call_kernel, call_native
@@ -29,8 +29,6 @@ from sarrus.kernels.touching_problem import ALONE, respond, respond_together
 from sarrus.kernels.touching_rows import add_force, along, find_slot, load_gaps, row_of
 from sarrus.kernels.vectors import axpy, copy, dot, fill, is_finite
 
-# Part of the diagonal that keeps redundant rows regular, and how often its effect is taken back.
-RIDGE, REFINEMENTS = 1e-8, 3
 # Rows are held by the constraints whose response is this part of that without constraints, or this part of the
 # accelerations from which it is found; and what is left then of their accelerations, in those of the mechanism.
 HELD, ROUNDING, STEADY = 1e-10, 1e-13, 1e-6
@@ -100,7 +98,7 @@ def phase_projection(table: Table, x: Floats, what: int) -> int:
         slow, near = _measure(table, x, m, work)
         if slow and (near or what == la.VELOCITIES):
             break
-        if _assemble(table, m, work) < 0 or not _solve(table, m, work):
+        if _assemble(table, m, work) < 0 or not solve_held(table, m, work):
             return -1
         fill(work.way, 0.0, nv)
         for i in range(m):
@@ -194,8 +192,8 @@ def _rub(table, tau, work):
         for j in range(1, n):
             square += slip[j] * slip[j]
             forward += slip[j] * way[j]
-        # What slides next to not at all does so in the direction in which it began; the field is smooth between. Of a
-        # single one that is slow the direction is found with all that is held, see `_assemble_steered`.
+        # What slides next to not at all does so in the direction in which it began; the field is smooth between. The
+        # directions of those that are slow are found with all that is held, see `_assemble_steered`.
         aside = max(0.0, 1.0 - square / (2.0 * touching.settings.still) ** 2) ** 2 * touching.settings.still
         along_slip, size = 1.0 if forward >= 0.0 else -1.0, 0.0
         for j in range(1, n):
@@ -275,15 +273,14 @@ def _free_response(table, work, row):
 
 @internal
 def _assemble_steered(table, m, work):
-    """Do what `_assemble` does, after the direction of a contact that hardly slides is found; return the rank."""
+    """Do what `_assemble` does, after the directions of contacts that hardly slide are found; return the rank."""
     nv, count = table.nv, add_slow_rows(table.touching, m, work)
     rank = _assemble(table, count, work)
     if rank < 0 or count == m:
         return rank
-    steer(table.touching, m, count, work)
-    normal = int(work.which[int(work.owner[m])])
+    steer(table, m, count, work)
     for i in range(m, count):
-        row = int(work.which[i])
+        row, normal = int(work.which[i]), int(work.which[int(work.owner[i])])
         axpy(work.drag[row], work.response + row * nv, work.response + normal * nv, nv)
     _load_operator(table, m, work)
     return rank
@@ -293,36 +290,7 @@ def _assemble_steered(table, m, work):
 def _find_forces(table, m, work):
     """Find the forces on the rows at ``which`` that hold these, and the inverse of W; return the rank, −1: none."""
     rank = _assemble_steered(table, m, work)
-    return -1 if rank < 0 or not _solve(table, m, work) else rank
-
-
-@internal
-def _solve(table, m, work):
-    """Find the forces for W and accelerations that are known, and the inverse of W; return whether there are any."""
-    copy(work.operator, work.matrix, m * m)
-    fill(work.inverse, 0.0, m * m)
-    i = 0
-    while i < m:
-        end, size = i, 0.0
-        while end < m and (end == i or (work.owner[end] == work.owner[i] and work.owner[i] >= 0.0)):
-            size += abs(work.operator[end * (m + 1)])
-            end += 1
-        for j in range(i, end):
-            held = work.operator[j * (m + 1)] == 0.0
-            work.matrix[j * (m + 1)] += 1.0 if held else RIDGE * size
-            work.inverse[j * (m + 1)] = 0.0 if held else 1.0
-        i = end
-    if eliminate(work.matrix, work.inverse, m, m) != 0:
-        return False
-    for i in range(m):
-        held = work.operator[i * (m + 1)] == 0.0
-        work.impulses[i] = 0.0 if held else table.touching.begun[int(work.which[i])]
-    for _ in range(REFINEMENTS):
-        for i in range(m):
-            work.left[i] = -work.given[i] - dot(work.operator + i * m, work.impulses, m)
-        for i in range(m):
-            work.impulses[i] += dot(work.inverse + i * m, work.left, m)
-    return is_finite(work.impulses, m)
+    return -1 if rank < 0 or not solve_held(table, m, work) else rank
 
 
 @internal
