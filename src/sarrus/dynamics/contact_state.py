@@ -21,6 +21,7 @@ from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError
 from sarrus.codegen import NativeFunction
 from sarrus.dynamics.closed_state import OPEN
+from sarrus.dynamics.derivatives import along
 from sarrus.dynamics.evaluations import Evaluations
 from sarrus.dynamics.joint_limits import dry_friction, joint_limits
 from sarrus.mechanism.gearing import LEAST_PLAY
@@ -339,6 +340,31 @@ def step_gaps(system: Evaluations) -> NativeFunction:
 def touch_motion(system: Evaluations) -> NativeFunction:
     """Return the function that gives what `motion_outputs` has."""
     return system.compiled.named("touch motion", partial(motion_outputs, system))
+
+
+def touch_tangent(system: Evaluations) -> NativeFunction:
+    """Return the function of [x | a | f] that gives what `tangent_outputs` has, a (nv,), f the forces on the rows."""
+    rows = sum(len(touch.row_names) for touch in system.equations.touches)
+    return system.compiled.named(
+        "touch tangent", partial(tangent_outputs, system), {"a": system.nv, "forces": rows}
+    )
+
+
+def tangent_outputs(system: Evaluations, a: ca.SX, forces: ca.SX) -> dict[str, ca.SX]:
+    """Return the derivatives of Hᵀ f, H a + Ḣ v and H v of contacts, see `sarrus.kernels.touching_layout.PhaseTangent`.
+
+    H are their rows, f the forces on them.
+    """
+    motion, v = motion_outputs(system), system.equations.v
+    force, bias = motion["rows"].T @ forces, motion["rows"] @ a + motion["bias"]
+    ends = np.cumsum([0, system.nv, bias.numel(), bias.numel()]).tolist()
+    by_place = ca.vertsplit(along(system, ca.vertcat(force, bias, motion["rates"])), ends)
+    return {
+        "force_q": by_place[0],
+        "bias_q": by_place[1],
+        "bias_v": ca.jacobian(bias, v),
+        "slip_q": by_place[2],
+    }
 
 
 @dataclass(frozen=True, eq=False)

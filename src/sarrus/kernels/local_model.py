@@ -21,6 +21,13 @@ from sarrus.kernels import layout as la
 from sarrus.kernels.flat import exists, internal
 from sarrus.kernels.moves import move
 from sarrus.kernels.native_call import call_kernel, call_native
+from sarrus.kernels.phase_tangent import (
+    NOTHING_ACTS,
+    add_force_changes,
+    add_held,
+    load_tangent,
+    particular_change,
+)
 from sarrus.kernels.record import laid
 from sarrus.kernels.stepping import set_control
 from sarrus.kernels.vectors import copy, dot, fill
@@ -74,8 +81,9 @@ def linearize(table, x, local, work):
         add_product(local.motions, dof, nv, nv, local.force, local.inertia + r * dof, 1.0)
     if not fa.cholesky_ltl(local.inertia, dof):
         return False
+    held = load_tangent(table, local)
     for k in range(nv - table.holonomic_rank + dof + 1):
-        _column(table, k, terms, local, work)
+        _column(table, k, held, terms, local, work)
     return True
 
 
@@ -113,8 +121,8 @@ def _directions(table, x, terms, local):
 
 
 @internal
-def _column(table, k, terms, local, work):
-    """Write the k-th column of the model: how (ẏ, η̇) changes along the k-th direction."""
+def _column(table, k, held, terms, local, work):
+    """Write the k-th column of the model: how (ẏ, η̇) changes along the k-th direction; ``held`` rows are of a phase."""
     nq, nv, nu, nh, nc = table.nq, table.nv, table.nu, table.nh, table.nc
     simple, ny, dof = table.simple_rate == 1, nv - table.holonomic_rank, nv - table.generic_rank
     n = ny + dof
@@ -139,12 +147,18 @@ def _column(table, k, terms, local, work):
     if exists(table.law):
         _control_change(table, local, place, along, placed, k == n, work)
         add_product(terms.actuation, nv, nu, nu, local.control, local.force, -1.0)
+    if held != NOTHING_ACTS:
+        add_force_changes(table, place, along, placed, k == n, local.force)
     _least_norm(_matrix(table, local, nc), table.generic_rank, local.bias, local.change)
+    if held != NOTHING_ACTS:
+        copy(local.change, particular_change(table), nv)
     add_product(terms.mass, nv, nv, nv, local.change, local.force, 1.0)
     _clear(local.change, dof)
     add_product(local.motions, dof, nv, nv, local.force, local.change, -1.0)
     fa.solve_l_transposed(local.inertia, dof, local.change)
     fa.solve_l(local.inertia, dof, local.change)
+    if held != NOTHING_ACTS:
+        add_held(table, held, k, place, along, placed, k == n, local)
     for r in range(dof):
         local.model[(ny + r) * (n + 1) + k] = local.change[r]
     # ẏ: where all rows are holonomic Z_hᵀ δv is δη

@@ -44,7 +44,7 @@ def phase_acceleration(table: Table, x: Floats, want: int) -> int:
     work, found = tl.touch_work(touching, nq, nv, size), touching.forces
     fill(found, 0.0, tl.row_count(touching))
     touching.settings.power = 0.0
-    m = _hold(touching, work)
+    m = hold_rows(touching, work)
     if m == 0 and not _rubs(touching):
         return call_kernel(touching.inner, table, x, want)
     copy(x, work.middle, size)
@@ -86,7 +86,7 @@ def phase_projection(table: Table, x: Floats, what: int) -> int:
     if rank < 0 or touching.acting == 0:
         return rank
     work = tl.touch_work(touching, nq, nv, size)
-    m = _hold(touching, work)
+    m = hold_rows(touching, work)
     if m == 0:
         return rank
     fill(work.drag, 0.0, tl.row_count(touching))
@@ -138,7 +138,7 @@ def phase_survey(table: Table, x: Floats, m: int) -> int:
 
 
 @internal
-def _hold(touching, work):
+def hold_rows(touching, work):
     """Write which rows are held, and the block of each; return their number."""
     m, unilateral = 0, touching.contacts + touching.stops
     for k in range(unilateral):
@@ -276,6 +276,7 @@ def _assemble_steered(table, m, work):
     """Do what `_assemble` does, after the directions of contacts that hardly slide are found; return the rank."""
     nv, count = table.nv, add_slow_rows(table.touching, m, work)
     rank = _assemble(table, count, work)
+    work.steered[0] = 0.0
     if rank < 0 or count == m:
         return rank
     steer(table, m, count, work)

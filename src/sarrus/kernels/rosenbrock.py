@@ -24,9 +24,11 @@ from sarrus.kernels.flat import exists, internal
 from sarrus.kernels.layout import Table
 from sarrus.kernels.local_model import add_product, linearize
 from sarrus.kernels.native_call import call_kernel, call_native
+from sarrus.kernels.phase_tangent import acts, note_work, stage_of_work
 from sarrus.kernels.projection import MAX_ITERATIONS, move
 from sarrus.kernels.record import Floats
 from sarrus.kernels.stepping import set_control
+from sarrus.kernels.touching_rows import power_before
 from sarrus.kernels.vectors import axpy, copy, copy_scaled, fill, swap
 
 
@@ -51,6 +53,9 @@ def rosenbrock(table: Table, x: Floats, what: int) -> int:
         local.matrix[i * n + i] += 1.0 / (h * gamma)
     if not _factor(local.matrix, n, local.swaps):
         return -1
+    phased = acts(table)
+    if phased:
+        power_before(table, x)
     a, c = scheme + 1, scheme + (1 + count * count)
     nodes = c + count * count
     ends = nodes + 2 * count
@@ -61,11 +66,16 @@ def rosenbrock(table: Table, x: Floats, what: int) -> int:
                 return -1
         if not _stage(table, local, stage, c + stage * count, h, work):
             return -1
+        if phased:
+            slope = nodes[count + stage]
+            stage_of_work(table, stage, c + stage * count, slope, h, local.stages + stage * n, n)
     _combine(ends, count, 1.0, n, local)
     if not _settle(table, local, h, work):
         return -1
     _write_error(table, local, h, work)
     local.state[nq + nv + table.nu] = x[nq + nv + table.nu] + h
+    if phased:
+        note_work(table, x[nq + nv + table.nu] + h, h)
     return 0
 
 

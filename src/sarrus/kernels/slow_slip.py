@@ -30,8 +30,8 @@ STEPS, EXACT, ROUNDED, RIDGE = 20, 1e-13, 1e-10, 1e-11
 FAST = 1e-6
 # Longest change of a direction in a step, and the cosine with that of before from which on it is another one.
 LONGEST, OTHER = 0.5, 0.0
-# Rate at which velocities across such a direction vanish [1/s]: steps need not be short for that.
-FOLLOWS = 3e3
+# Rate at which velocities across such a direction vanish [1/s]: steps of 10 ms need not be shorter for that.
+FOLLOWS = 100.0
 
 
 @internal
@@ -57,7 +57,7 @@ def steer(table, m, count, work):
     """Write the drag of the slow contacts, whose tangential rows are those from m on.
 
     ``operator`` and ``given`` are those of all ``count`` rows; ``operator`` is lost. Where no directions are found the
-    drag is as it was.
+    drag is as it was, and ``steered`` is 0.
     """
     touching = table.touching
     copy(work.operator, work.coupled, count * count)
@@ -65,7 +65,8 @@ def steer(table, m, count, work):
         row = int(work.which[s])
         work.aims[s] = touching.directions[row]
         work.given[s] += FOLLOWS * work.native[row]
-    if not _find_directions(table, m, count, work):
+    work.steered[0] = _find_directions(table, m, count, work)
+    if work.steered[0] == 0.0:
         for s in range(m, count):
             work.drag[int(work.which[s])] = work.begin[s]
         return
@@ -97,37 +98,37 @@ def share_of_slip(touching, k, slip):
 
 @internal
 def _find_directions(table, m, count, work):
-    """Find the directions, which begin at ``aims``; return whether Newton's method did."""
+    """Find the directions, which begin at ``aims``; return the steps of Newton's method, 0 where it did not."""
     touching, n, before, found = table.touching, count - m, np.inf, False
     for step in range(STEPS):
         if not _load_held(touching, m, count, work) or not solve_held(table, m, work):
-            return False
+            return 0.0
         _load_reach(touching, m, count, work)
         if step == 0:
             _note_fast(touching, m, count, work)
         size = _load_newton(touching, m, count, work)
         if size <= EXACT or (size <= ROUNDED and size >= 0.5 * before):
-            found = True
+            found = step + 1.0
             break
         if not is_finite(work.left, n) or eliminate(work.bends, work.left, n, 1) != 0:
-            return False
+            return 0.0
         if not is_finite(work.left, n):
-            return False
+            return 0.0
         longest = 0.0
         for i in range(n):
             longest = max(longest, abs(work.left[i]))
         axpy(-min(1.0, LONGEST / longest) if longest > 0.0 else 0.0, work.left, work.aims + m, n)
         before = size
-    if not found:
-        return False
+    if found == 0.0:
+        return 0.0
     s = m
     while s < count:
         k = int(work.owner[int(work.owner[s])])
         own = touching.sizes[k] - 1
         if dot(work.aims + s, touching.directions + int(work.which[s]), own) <= OTHER:
-            return False
+            return 0.0
         s += own
-    return True
+    return found
 
 
 @internal

@@ -90,6 +90,9 @@ class Touching(Record, of=int):
     forces: Floats  # force on each row at the last acceleration [N, N m]
     begun: Floats  # forces where the phase began, to which redundant ones stay as near as they can
     lightness: Floats  # of each velocity: the diagonal of M⁻¹, about
+    # of implicit methods in smooth phases, see `sarrus.kernels.phase_tangent`
+    tangent: int  # native: derivatives of the rows of contacts, see `PhaseTangent`
+    derived: Floats  # room, see there
 
 
 # What a step fails at: a contact problem that was not solved, contacts that there is no room for.
@@ -206,6 +209,7 @@ class TouchWork(NamedTuple):
     bends: Any  # derivatives of what is left by their directions
     aims: Any  # their directions
     shift: Any
+    steered: Any  # steps in which these were found, 0: they were not
     solver: Any
 
 
@@ -227,10 +231,50 @@ def touch_sizes(touching, nq, nv, size):
         velocity=rows, begin=rows, which=rows, owner=rows, answer=rows, assembled=1, lasts=rows,
         operator=max(dense * dense, rows), given=rows, turn=rows, numbers=blocks, impulses=rows, matrix=dense * dense,
         inverse=dense * dense, left=rows,
-        coupled=phases * phases, bends=phases * phases, aims=phases, shift=phases, solver=solver,
+        coupled=phases * phases, bends=phases * phases, aims=phases, shift=phases, steered=1, solver=solver,
     )  # fmt: skip
 
 
 def touch_work(touching, nq, nv, size):
     """Return its parts."""
     return laid(touching.work, touch_sizes(touching, nq, nv, size))
+
+
+class PhaseTangent(NamedTuple):
+    """Room for the linear model of a smooth phase.
+
+    Behind ``input`` lies what ``tangent`` writes for contacts, forces f on their rows and an acceleration a: the
+    derivatives of Hᵀ f, of H a + Ḣ v and of the velocities H v of rows, along velocities by time (_q), and by v (_v).
+    """
+
+    input: Any  # [x | a | f]
+    force_q: Any
+    bias_q: Any
+    bias_v: Any
+    slip_q: Any
+    # derivatives of the power of all forces along (y, η, t), that power, and the stages of its integral
+    spent: Any
+    power: Any
+    stages: Any
+    particular: Any  # a change of the acceleration
+    # changes along one coordinate: of the velocities and drags of all rows, of accelerations and forces of held ones
+    speeds: Any
+    drag: Any
+    bias: Any
+    forces: Any
+    left: Any
+
+
+def tangent_sizes(touching, table, size):
+    """Return the lengths of its parts; ``size`` is that of an x."""
+    nv, own, rows = table.nv, touching.contact_rows, row_count(touching)
+    return PhaseTangent(
+        input=size + nv + own, force_q=nv * (nv + 1) if own > 0 else 0, bias_q=own * (nv + 1), bias_v=own * nv,
+        slip_q=own * (nv + 1), spent=2 * nv + 1, power=1, stages=table.n_implicit_stages, particular=nv,
+        speeds=rows, drag=rows, bias=rows, forces=rows, left=rows,
+    )  # fmt: skip
+
+
+def phase_tangent(touching, table, size):
+    """Return its parts."""
+    return laid(touching.derived, tangent_sizes(touching, table, size))

@@ -13,12 +13,9 @@ from sarrus.control.law import Law
 from sarrus.dynamics.inertia import is_singular_at
 from sarrus.dynamics.ranks import has_left
 from sarrus.kernels import run_state as run
-from sarrus.kernels.rosenbrock_tableau import IMPLICIT_METHODS
-from sarrus.kernels.run_state import EASY, STIFF_8
 from sarrus.simulation.chattering import jump
 from sarrus.simulation.jamming import jam
 from sarrus.simulation.records import EventRecord
-from sarrus.simulation.run_options import NOT_STIFF
 from sarrus.simulation.time_loop import TimeLoop
 
 # Ends of a run that M may cause where it is singular at one configuration.
@@ -96,24 +93,10 @@ class Integration(TimeLoop):
                     self.status = Status.RIGID
         return None
 
-    def step_with_phases(self, closed: bool) -> None:
-        """Have an explicit method step where something is closed or rubs, which implicit ones cannot differentiate."""
-        own = wanted = self.scheme.method
-        if closed and own in IMPLICIT_METHODS:
-            wanted = NOT_STIFF if self.adaptive else "rk4"
-        implicit = (self.method if closed else own) in IMPLICIT_METHODS
-        if implicit and self.method != wanted:
-            self.install(wanted)
-            self.records.append(EventRecord(f"{wanted} takes over", self.time))
-        if self.scheme.stiff is not None:
-            usual = EASY if self.method == self.scheme.stiff else STIFF_8
-            self.state.threshold = 0.0 if closed else usual
-
     def _take_turns(self) -> bool:
         """Have the other of two methods go on from here; False where it cannot, or has just given up here."""
         stiff, here = self.scheme.stiff, self.time
-        held = self.touches is not None and self.touches.touching.acting > 0
-        if stiff is None or held or here == self.turned:
+        if stiff is None or here == self.turned:
             return False
         self.turned = here
         other = self.scheme.method if self.method == stiff else stiff

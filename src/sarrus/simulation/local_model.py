@@ -69,6 +69,10 @@ class LocalModel:
         table.scheme, table.local = self.scheme.ctypes.data, self.array.ctypes.data
         table.implicit = rosenbrock.address
 
+    def forget(self) -> None:
+        """Have the next step begin with a linear model of its own, as what acts there has changed."""
+        self.array[: len(la.LocalHeader.fields)].view(la.LocalHeader).valid = 0.0
+
     def _terms(self, control: ca.SX | None) -> Callable[[ca.SX, ca.SX], dict[str, ca.SX]]:
         def outputs(a: ca.SX, multipliers: ca.SX) -> dict[str, ca.SX]:
             e = self.system.equations

@@ -75,11 +75,6 @@ class Phases:
         self._acting, self._last, self._soon = 0, -np.inf, 0
         self._begin_slots(0.0)
 
-    @property
-    def any_closed(self) -> bool:
-        """Tell whether anything holds or rubs, so that implicit methods cannot step."""
-        return self._acting > 0
-
     def resolve(self) -> Change:
         """Say what holds, sticks and slides from the present state on, which an impact may change.
 

@@ -177,7 +177,8 @@ class Switcher:
         if self.phases is not None and loop.status is None:
             change = self.phases.resolve()._asdict()
             loop.renew(survey=False)
-            loop.step_with_phases(self.phases.any_closed)
+            if loop.model is not None:
+                loop.model.forget()
             self._add(loop, change.pop("energy_loss"), change)
         self._count(loop)
 

@@ -288,6 +288,8 @@ class TimeLoop:
 
                 self.model = LocalModel(self.system, rosenbrock_tableau(method), self.control)  # kept alive
             self.model.attach(table, self.x)
+            if self.phased and self.touches is not None:
+                self.touches.attach_tangent(table)
         else:
             table.implicit = 0
         self.plan = _plan_of(method, self.adaptive, self.scheme.place)  # kept alive

@@ -19,6 +19,7 @@ from sarrus.dynamics.contact_state import (
     touch_gaps,
     touch_motion,
     touch_names,
+    touch_tangent,
     touching_of,
 )
 from sarrus.dynamics.inertia import lightness
@@ -232,6 +233,15 @@ class Touches:
         self.touching.inner, self.touching.projection = table.acceleration, table.projection
         table.touching, table.n_margins = self.touching, tl.margin_count(self.touching)
         table.acceleration, table.projection = phase_acceleration.address, phase_projection.address
+
+    def attach_tangent(self, table: la.Table) -> None:
+        """Have implicit methods step with the linear model of smooth phases, see `sarrus.kernels.phase_tangent`."""
+        size = la.input_size(table)
+        self.derived = np.zeros(sum(tl.tangent_sizes(self.touching, table, size)))
+        self.touching.derived = self.derived
+        if self.touching.contacts:
+            self._tangent = touch_tangent(self.system)
+            self.touching.tangent = self._tangent.address
 
     def _refuse_overlap(self, x: Array, what: str) -> None:
         """Raise `ArgumentError` where geometries begin deep in each other."""
