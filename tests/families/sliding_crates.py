@@ -2,8 +2,8 @@
 
 ``python tests/families/sliding_crates.py --cases N`` runs N of them, prints what is wrong and how many. References: the
 closed form of a block where all feet slide alike; elsewhere an integration of its own of the plane motion (Radau), with
-friction −μ N u/√(‖u‖² + ε²), ε = 1e-9 characteristic lengths a second, and the normal forces of least norm that hold
-the crate upright, which is what `simulate` has where statics does not determine them.
+friction −μ N u/√(‖u‖² + ε²), ε = 3e-10 m/s, and the normal forces on equal springs, linear over the ground, that hold the
+crate upright: what `simulate` has where statics does not determine them.
 """
 
 from __future__ import annotations
@@ -183,7 +183,8 @@ def integrated(case: Crate, t: np.ndarray) -> np.ndarray:
         # (r, −h) × (−N d, N) = (r_y − h d_y, h d_x − r_x) N, and the push gives (−z F_y, z F_x).
         A = np.vstack([np.ones(n), r[:, 1] - h * d[:, 1], h * d[:, 0] - r[:, 0]])
         loads = np.array([m * G, case.at[2] * force[1], -case.at[2] * force[0]])
-        N = A.T @ np.linalg.solve(A @ A.T, loads)
+        plate = np.vstack([np.ones(n), r[:, 1], -r[:, 0]])  # on equal springs: linear over the ground
+        N = plate.T @ np.linalg.solve(A @ plate.T, loads)
         assert (N.real > 0.0).all()
         f = -N[:, None] * d
         a = (force + f.sum(axis=0)) / m
