@@ -2,8 +2,8 @@
 
 ``python tests/families/sliding_crates.py --cases N`` runs N of them, prints what is wrong and how many. References: the
 closed form of a block where all feet slide alike; elsewhere an integration of its own of the plane motion (Radau), with
-friction −μ N u/√(‖u‖² + ε²), ε = 3e-10 m/s, and the normal forces on equal springs, linear over the ground, that hold the
-crate upright: what `simulate` has where statics does not determine them.
+friction −μ N u/√(‖u‖² + ε²), ε = 3e-10 m/s, and the normal forces on equal springs, linear over the ground, that hold
+the crate upright: what `simulate` has where statics does not determine them.
 """
 
 from __future__ import annotations
@@ -77,12 +77,22 @@ def random_crate(seed: int) -> Crate:
     else:
         half = rng.uniform(0.15, 0.3, 2)
         points = half * np.array([[1, 1], [-1, 1], [-1, -1], [1, -1]])
-    height, mass, mu = float(rng.uniform(0.03, 0.1)), float(rng.uniform(0.5, 5.0)), float(rng.uniform(0.2, 0.7))
+    height, mass, mu = (
+        float(rng.uniform(0.03, 0.1)),
+        float(rng.uniform(0.5, 5.0)),
+        float(rng.uniform(0.2, 0.7)),
+    )
     inertia = mass * rng.uniform(0.015, 0.03, 3)
     angle = rng.uniform(0, 2 * np.pi)
     heading = np.array([np.cos(angle), np.sin(angle)])
     excess = float(rng.choice([-1.0, 1.0]) * EXCESSES[(seed // len(KINDS)) % len(EXCESSES)])
-    tilt, push, at, velocity, duration = 0.0, (0.0, 0.0), np.zeros(3), np.zeros(3), float(rng.uniform(2.0, 8.0))
+    tilt, push, at, velocity, duration = (
+        0.0,
+        (0.0, 0.0),
+        np.zeros(3),
+        np.zeros(3),
+        float(rng.uniform(2.0, 8.0)),
+    )
     at[2] = float(rng.uniform(-height, 0.5 * height))
     load = mu * mass * G
     if kind == "ramp":
@@ -102,7 +112,22 @@ def random_crate(seed: int) -> Crate:
     turn = rotation(rng) if rng.random() < 0.5 else np.eye(3)
     unit = 1e3 if rng.random() < 0.25 else 1.0
     return Crate(
-        kind, points, height, mass, inertia, mu, tilt, heading, push, at, velocity, duration, excess, feet, turn, unit
+        kind,
+        points,
+        height,
+        mass,
+        inertia,
+        mu,
+        tilt,
+        heading,
+        push,
+        at,
+        velocity,
+        duration,
+        excess,
+        feet,
+        turn,
+        unit,
     )
 
 
@@ -123,7 +148,9 @@ def quaternion(R: np.ndarray) -> np.ndarray:
 def built(case: Crate) -> tuple[sr.System, np.ndarray, np.ndarray]:
     """Return the system, and the state in which it begins."""
     u, R = case.unit, case.turn
-    down = np.array([case.heading[0] * np.sin(case.tilt), case.heading[1] * np.sin(case.tilt), -np.cos(case.tilt)])
+    down = np.array(
+        [case.heading[0] * np.sin(case.tilt), case.heading[1] * np.sin(case.tilt), -np.cos(case.tilt)]
+    )
     mechanism = sr.Mechanism("crate", gravity=tuple(R @ down * G * u))
     mechanism.add_body("crate", case.mass, inertia=tuple(case.inertia * u * u))
     mechanism.add_joint("float", "free", "world", "crate")
@@ -158,7 +185,7 @@ def built(case: Crate) -> tuple[sr.System, np.ndarray, np.ndarray]:
 
 def closed_form(case: Crate, t: np.ndarray) -> np.ndarray:
     """Return (x, y, θ) at times t where the crate slides along its heading, or rests."""
-    first, rate = case.push
+    rate = case.push[1]
     load = case.friction * case.mass * G * np.cos(case.tilt)
     if rate > 0.0:
         way = rate / (6.0 * case.mass) * np.maximum(t - load / rate, 0.0) ** 3
@@ -205,12 +232,18 @@ def integrated(case: Crate, t: np.ndarray) -> np.ndarray:
 
 def tips(case: Crate) -> bool:
     """Tell whether a foot comes near to lose its load, so that the crate is not what this family is about."""
-    load = case.friction * case.mass * G * np.cos(case.tilt) if not case.push[1] else case.push[1] * case.duration
+    load = (
+        case.friction * case.mass * G * np.cos(case.tilt)
+        if not case.push[1]
+        else case.push[1] * case.duration
+    )
     shift = case.heading * (load * case.height + abs(load * case.at[2])) / (case.mass * G)
     n = len(case.points)
     A = np.vstack([np.ones(n), case.points.T])
     worst = min(
-        (np.linalg.pinv(A) @ np.array([1.0, *(sign * shift * f)])).min() * n for sign in (-1, 1) for f in (0.0, 1.0)
+        (np.linalg.pinv(A) @ np.array([1.0, *(sign * shift * f)])).min() * n
+        for sign in (-1, 1)
+        for f in (0.0, 1.0)
     )
     return bool(worst < 0.1)
 

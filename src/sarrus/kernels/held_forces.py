@@ -1,4 +1,8 @@
-"""Forces that hold rows, H a + Ḣ v = 0: of redundant ones those nearest to the forces with which the phase began."""
+"""Forces that hold rows, H a + Ḣ v = 0: of redundant ones those nearest to the forces with which the phase began.
+
+Those of contacts are measured alike, wherever they are and however they rub: with W Z = 0 for the forces that do nothing,
+Zᵀ r is what it was, so that the share of each contact follows from the state.
+"""
 
 from __future__ import annotations
 
@@ -15,17 +19,15 @@ def solve_held(table, m, work):
     """Find the forces for W and accelerations that are known, and the inverse of W; return whether there are any."""
     copy(work.operator, work.matrix, m * m)
     fill(work.inverse, 0.0, m * m)
-    i = 0
-    while i < m:
-        end, size = i, 0.0
-        while end < m and (end == i or (work.owner[end] == work.owner[i] and work.owner[i] >= 0.0)):
-            size += abs(work.operator[end * (m + 1)])
-            end += 1
-        for j in range(i, end):
-            held = work.operator[j * (m + 1)] == 0.0
-            work.matrix[j * (m + 1)] += 1.0 if held else RIDGE * size
-            work.inverse[j * (m + 1)] = 0.0 if held else 1.0
-        i = end
+    contacts, largest = table.touching.contacts, 0.0
+    for i in range(m):
+        if 0 <= work.owner[i] < contacts:
+            largest = max(largest, abs(work.operator[i * (m + 1)]))
+    for i in range(m):
+        own = work.operator[i * (m + 1)]
+        held, size = own == 0.0, largest if 0 <= work.owner[i] < contacts else abs(own)
+        work.matrix[i * (m + 1)] += 1.0 if held else RIDGE * size
+        work.inverse[i * (m + 1)] = 0.0 if held else 1.0
     if eliminate(work.matrix, work.inverse, m, m) != 0:
         return False
     for i in range(m):

@@ -6,8 +6,8 @@ forces, a change (δq, δv, δt) along a coordinate changes the motion by
     δF = −δ(Rᵀ) r,    δa = δa_f + K Rᵀ δr,    H δa_f + δ(H a + Ḣ v) + W δr = 0,    W = H K Rᵀ,
 
 δa_f the change with r as it is. Directions of friction follow the slip u, δd = (1 − d dᵀ) δu / ‖u‖, with d as
-`sarrus.kernels.phases` has it. Rows of stops and of dry friction do not change. Where `sarrus.kernels.slow_slip` finds
-the direction of a contact that is slower than 2e-6 characteristic lengths per second, that counts as constant.
+`sarrus.kernels.phases` has it. Rows of stops and of dry friction do not change. Directions
+that `sarrus.kernels.slow_slip` finds count as constant, as far as they are not those of the slip.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ import numpy as np
 from sarrus.kernels import layout as la
 from sarrus.kernels import touching_layout as tl
 from sarrus.kernels.flat import exists, internal
-from sarrus.kernels.native_call import call_native
 from sarrus.kernels.held_forces import REFINEMENTS
+from sarrus.kernels.native_call import call_native
 from sarrus.kernels.phases import hold_rows
 from sarrus.kernels.slow_slip import share_of_slip
 from sarrus.kernels.touching_rows import along, note_end, row_of
