@@ -1,6 +1,6 @@
 """Forces that hold rows, H a + Ḣ v = 0: of redundant ones those nearest to the forces with which the phase began.
 
-Those of contacts are measured alike, wherever they are and however they rub: with W Z = 0 for the forces that do nothing,
+Those of contacts are measured alike, wherever they are and however they rub: with W Z = 0 for forces that do nothing,
 Zᵀ r is what it was, so that the share of each contact follows from the state.
 """
 
