@@ -35,6 +35,13 @@ void change_setting({name}_workspace *W, int k, double value)
     {upper}_SETTING(W, k) = value;
 }}
 #endif
+#if {upper}_NP > 0
+void change_parameter({name}_workspace *W, int k, double value);
+void change_parameter({name}_workspace *W, int k, double value)
+{{
+    W->parameters[k] = value;
+}}
+#endif
 #ifdef {upper}_FORCE
 double force_of({name}_workspace *W, int k);
 double force_of({name}_workspace *W, int k)
@@ -122,6 +129,11 @@ class Compiled:
         answer = int(function(self.workspace, *given))
         assert np.all(self.memory[self.size // 8 + 1 :] == 7.25)
         return answer
+
+    def assign(self, parameters: Any) -> None:
+        """Give all parameters of the system other values."""
+        for k, value in enumerate(parameters):
+            self.library.change_parameter(self.workspace, k, ctypes.c_double(value))
 
     def forward_dynamics(
         self, q: Array, v: Array, u: Array | None = None, t: float = 0.0, tau: Array | None = None

@@ -6,11 +6,13 @@ import copy
 import pickle
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import casadi as ca
 import numpy as np
 import pytest
 
+import sarrus as sr
 from mechanisms import close_loops, random_coordinates, random_state, random_tree
 from sarrus.analysis.mobility import mobility
 from sarrus.base.errors import ArgumentError
@@ -67,3 +69,23 @@ def test_a_mobility_of_own_equations_is_copied_with_what_can_go(duplicate) -> No
     assert (copied.dof, len(copied.removable)) == (1, 1)
     assert copied.removable == found.removable
     assert str(copied) == str(found)
+
+
+@pytest.mark.parametrize(
+    "duplicate", [copy.copy, copy.deepcopy, lambda found: pickle.loads(pickle.dumps(found))]
+)
+def test_answers_of_forward_dynamics_are_copied_with_all_that_they_tell(duplicate) -> None:
+    model = Path(__file__).parent.parent / "models" / "five_bar.xml"
+    system = sr.System(sr.load(model), parameters={"m": "link1.mass"})
+    system.parameters["m"] = 3.0
+    q = system.assemble(system.neutral()).q
+    found = system.forward_dynamics(q, np.zeros(system.nv))
+    again = duplicate(found)
+    for name in ("a", "multipliers", "constraint_force", "determined"):
+        np.testing.assert_array_equal(getattr(again, name), getattr(found, name))
+    assert (again.status, again.rank, again.dof, again.redundant) == (
+        found.status,
+        found.rank,
+        found.dof,
+        found.redundant,
+    )

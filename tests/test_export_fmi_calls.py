@@ -7,6 +7,7 @@ import sys
 import threading
 import zipfile
 from pathlib import Path
+from xml.etree import ElementTree
 
 import fmpy
 import numpy as np
@@ -112,6 +113,52 @@ def test_the_sources_compile_alone_without_a_warning(units, tmp_path) -> None:
     assert all(name.startswith(("fmi3", "_")) for name in public)
     described = (tmp_path / "sources" / "buildDescription.xml").read_text()
     assert all(source.name in described for source in sources)
+
+
+def test_units_made_from_their_sources_run_with_the_options_of_their_own_description(units, tmp_path) -> None:
+    """No global name is without the unit's: glibc has a function ``advance``, which stood in for the unit's."""
+    system, q, v, path, _ = units("five_bar")
+    with zipfile.ZipFile(path) as archive:
+        archive.extractall(tmp_path)
+    build = ElementTree.parse(tmp_path / "sources" / "buildDescription.xml").getroot()
+    files = [tmp_path / "sources" / file.attrib["name"] for file in build.iter("SourceFile")]
+    options = next(build.iter("SourceFileSet")).attrib["compilerOptions"].split()
+    libraries = [f"-l{one.attrib['name']}" for one in build.iter("Library")]
+    name = next(build.iter("BuildConfiguration")).attrib["modelIdentifier"]
+    (library,) = (tmp_path / "binaries").glob("*/*")
+    library.unlink()
+    command = [compiler(), "-std=c99", *options, "-fPIC", "-shared", "-o", library, *files, *libraries]
+    subprocess.run(command, check=True)
+    table = subprocess.run(["nm", "-D", library], capture_output=True, text=True, check=True).stdout
+    public = {
+        line.split()[-1]
+        for line in table.splitlines()
+        if len(line.split()) == 3 and line.split()[1] in "TDBR"
+    }
+    assert {one for one in public if not one.startswith(("fmi3", f"{name}_", "_"))} == set()
+    with unit(path, tmp_path) as one:
+        one.begin().fmu.doStep(0.0, 0.1)
+        end = one.all("q.")
+    motion = sr.simulate(system, q, v, duration=0.1, dt=1e-3, switching=False)
+    np.testing.assert_allclose(end, motion.q[-1], atol=1e-12)
+
+
+def test_units_with_a_prefix_of_functions_can_be_linked_into_one_program(units, tmp_path) -> None:
+    objects = []
+    for one in ("five_bar", "three_leg_platform"):
+        folder = tmp_path / one
+        with zipfile.ZipFile(units(one)[3]) as archive:
+            archive.extractall(folder)
+        for source in sorted((folder / "sources").glob("*.c")):
+            objects.append(folder / f"{source.stem}.o")
+            command = [compiler(), *STRICT, f"-DFMI3_FUNCTION_PREFIX={one}_", "-fPIC", "-c", source]
+            subprocess.run([*command, "-o", objects[-1]], check=True)
+    both = tmp_path / "both.so"
+    subprocess.run([compiler(), "-shared", "-o", both, *objects, "-lm"], check=True)
+    table = subprocess.run(["nm", "-D", both], capture_output=True, text=True, check=True).stdout
+    assert " T five_bar_fmi3DoStep" in table
+    assert " T three_leg_platform_fmi3DoStep" in table
+    assert " T fmi3" not in table
 
 
 # --- what is wrong ----------------------------------------------------------------------------------------

@@ -95,7 +95,13 @@ def test_stops_and_dry_friction() -> None:
     inward = system.forward_dynamics(at, np.zeros(system.nv))
     for k, pushed in enumerate(free > 0.0):
         assert inward.a[k] == pytest.approx(0.0 if pushed else free[k], abs=1e-12)
-    assert system.forward_dynamics(beyond, np.zeros(system.nv)).contacts is None  # as in runs
+    outside = system.forward_dynamics(beyond, np.zeros(system.nv))  # stops act there, and may be left
+    assert_allclose(
+        outside.a, system.forward_dynamics(beyond, np.zeros(system.nv), contacts=False).a, rtol=1e-12
+    )
+    pushed = system.forward_dynamics(beyond, np.zeros(system.nv), tau=np.array([30.0, 0.0]))
+    assert pushed.a[0] == pytest.approx(0.0, abs=1e-12)
+    assert pushed.contacts.forces.max() > 20.0
     with pytest.raises(
         sr.SolveError, match=r"stop .*upper stop' closes with a velocity of 1, which takes an impact"
     ):

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import sys
+import tempfile
 from pathlib import Path
 
+import casadi as ca
 import mujoco
 import numpy as np
 import pytest
@@ -12,6 +14,10 @@ import pytest
 import sarrus as sr
 from sarrus import control
 from sarrus.base.errors import ArgumentError
+from sarrus.control.contact_law import ContactTerms
+from sarrus.control.demands import Settings
+from sarrus.control.ground import TracedGround
+from sarrus.control.tasks import centre_of_mass, quantity
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
@@ -49,6 +55,36 @@ def sampled(law, q, v, begin, lasts):
     """Sample for a while at a state that does not change."""
     for k in range(round(lasts / SAMPLE)):
         law.sample(q, v, begin + k * SAMPLE, SAMPLE)
+
+
+def test_the_ground_is_where_feet_touch():
+    """A trunk on four balls of different radii, in any order: the height is that above the floor at 0.1 m."""
+    radii = {"a": 0.02, "b": 0.05, "c": 0.03, "d": 0.01}
+    feet = "".join(
+        f'<body name="{name}" pos="{x} {y} 0"><joint name="{name}" type="slide" axis="0 0 1"/>'
+        f'<geom name="{name}" type="sphere" size="{radii[name]}" mass="0.1"/></body>'
+        for name, x, y in (("a", 0.2, 0.1), ("b", 0.2, -0.1), ("c", -0.2, 0.1), ("d", -0.2, -0.1))
+    )
+    xml = f"""<mujoco><worldbody><body name="trunk" pos="0 0 0.3"><freejoint/>
+        <geom type="box" size=".2 .1 .05" mass="3" contype="0" conaffinity="0"/>{feet}</body></worldbody>
+        <actuator>{"".join(f'<motor joint="{n}"/>' for n in radii)}</actuator></mujoco>"""
+    for order in ("abcd", "dcba", "bdac"):
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / "walker.xml"
+            file.write_text(xml)
+            mechanism = sr.load(file)
+        for name in order:
+            mechanism.add_contact(name, geom=name, offset=0.1, friction="stick")
+        walker = sr.System(mechanism)
+        ground = TracedGround(walker, ContactTerms.of(walker), Settings(), ca.SX(0.1))
+        height = ground._along(quantity(walker, centre_of_mass())).value
+        q = np.array([0, 0, 0.6, 1, 0, 0, 0, 0.02, 0.05, 0.03, 0.01])
+        q[7:] -= 0.2
+        others = [
+            x for x in ca.symvar(height) if x.name() not in {s.name() for s in ca.symvar(walker.equations.q)}
+        ]
+        value = ca.Function("height", [walker.equations.q, *others], [height])(q, *np.zeros(len(others)))
+        assert float(value) == pytest.approx((3 * 0.6 + 0.1 * (4 * 0.6 + q[7:].sum())) / 3.4 - 0.1, rel=1e-12)
 
 
 def test_a_late_foot_that_is_held_up_stands(system, law):

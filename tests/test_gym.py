@@ -265,3 +265,28 @@ def test_a_foot_that_lands_and_pushes_on_a_floor_with_friction():
     assert gaps(system, alone)["floor"] < 0.02
     with pytest.raises(ArgumentError, match=r"contact 'floor' begins 0\.08 m below its plane"):
         sr.gym.make(system, q=deep)
+
+
+def test_options_of_a_reset_are_the_start_of_the_episode(system, start):
+    environment = sr.gym.make(system, q=start, limits=(-20.0, 20.0), reset=scattered(start))
+    observed, _ = environment.reset(seed=1, options={"q": start, "v": np.zeros(4), "parameters": {"m": 2.0}})
+    np.testing.assert_allclose(observed, [*start, 0, 0, 0, 0], atol=1e-12)
+    with pytest.raises(ArgumentError, match="unknown option 'p'"):
+        environment.reset(options={"p": 1})
+    many = sr.gym.make(system, q=start, limits=(-20.0, 20.0), num_envs=3)
+    observed, _ = many.reset(options={"v": np.zeros(4)})
+    np.testing.assert_allclose(observed, [[*start, 0, 0, 0, 0]] * 3, atol=1e-12)
+
+
+def test_actions_of_another_shape_are_refused(system, start):
+    one, many = (sr.gym.make(system, q=start, limits=(-20.0, 20.0), num_envs=n) for n in (None, 3))
+    one.reset()
+    many.reset()
+    for environment, actions in (
+        (one, np.zeros(3)),
+        (one, 0.0),
+        (many, np.zeros(6)),
+        (many, np.zeros((2, 3))),
+    ):
+        with pytest.raises(ArgumentError, match="actions must be"):
+            environment.step(actions)

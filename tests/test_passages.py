@@ -254,6 +254,10 @@ def test_a_motion_that_loses_all_digits_says_when(place, options, exact):
     early = [p for p in motion.passages if p.time < motion.determined_until]
     assert max((abs(p.time - t) for p, t in zip(early, exact)), default=0.0) < 1e-5
     assert f"determined until {motion.determined_until:.4g} s" in repr(motion)
+    if motion.status is sr.Status.NOT_DETERMINED:
+        later = motion.t > motion.determined_until
+        assert np.isinf(motion.error[later]).all()
+        assert np.isfinite(motion.error[~later]).all()
     # A motion that turns about the third tip instead of going through has lost them all.
     assert motion.status is not sr.Status.OK or [p.crossed for p in motion.passages] == [True] * 3
 

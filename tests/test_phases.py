@@ -196,10 +196,17 @@ def test_a_stop_that_is_only_grazed_is_met(beyond: float) -> None:
         assert motion.q.max() < 0.6 - beyond + 1e-9
 
 
-def test_a_stop_that_the_start_is_beyond_takes_no_part() -> None:
-    motion = run(pendulums(limits=(-0.4, 0.6)), [0.9, 0.0], None, 0.05)
-    assert motion.q[-1, 0] == pytest.approx(0.9, abs=0.02)
-    assert [crossing.name for crossing in motion.limit_crossings] == ["j0"]
+def test_a_coordinate_that_begins_beyond_a_stop_comes_back_and_goes_no_further() -> None:
+    """It used to leave the stop for the whole run."""
+    system = pendulums(limits=(-0.4, 0.6))
+    with pytest.warns(sr.LimitWarning, match="j0 = 0.9 is beyond its upper limit 0.6"):
+        motion = run(system, [0.9, 0.0], None, 4.0)
+    assert motion.q[:, 0].max() == 0.9
+    inside = int(np.argmax(motion.q[:, 0] < 0.6))
+    assert inside
+    assert motion.q[inside:].max() < 0.6 + 1e-9
+    assert motion.limit_crossings[0].name == "j0"
+    assert motion.limit_crossings[0].value == 0.9
 
 
 def test_dry_friction_takes_force_times_way() -> None:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import signal
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from time import perf_counter, sleep
 from typing import Any
 
 import casadi as ca
@@ -190,7 +193,8 @@ def test_an_interrupt_after_the_last_step_loses_nothing(monkeypatch: pytest.Monk
 
     monkeypatch.setattr(motion, "trajectory_of", interrupted)
     found = sr.simulate(block(), [0.0], [1.0], duration=1.0)
-    assert found.status is sr.Status.OK
+    assert found.status is sr.Status.INTERRUPTED  # not OK: how good the motion is nobody knows
+    assert "the motion is complete" in found.message.lower()
     assert found.t[-1] == 1.0
     assert np.isnan(found.error).all()  # the estimate is what the interrupt ended
 
@@ -262,3 +266,66 @@ def test_other_threads_hold_nothing() -> None:
     thread.start()
     thread.join()
     assert found == [usual]
+
+
+LOOPS = {
+    "a loop": "for k in range(7):\n    run()",
+    "a loop of functions": "def study():\n    return run()\n\nfor k in range(7):\n    study()",
+    "a comprehension": "found = [run() for k in range(7)]",
+}
+RUNS = {
+    "steps": "sr.simulate(s, [0.0], [1.0], duration=1e4, dt=1e-4, every=100000, error_estimate=False)",
+    "the estimate": "sr.simulate(s, [0.0], [1.0], duration=1e4, dt=1e-4, every=100000)",
+    "a formulation": "sr.simulate(s, [0.0], [1.0], duration=100.0, dt=1e-4, formulation='kkt')",
+}
+
+
+@pytest.mark.parametrize("loop", LOOPS)
+@pytest.mark.parametrize("what", RUNS)
+def test_an_interrupt_arrives_within_a_second_and_ends_the_loop_around_the_run(what: str, loop: str) -> None:
+    """Also where a call of the kernel would take half a minute, and in callbacks of ctypes, which drop exceptions."""
+    text, seconds = interrupted_program(RUNS[what], LOOPS[loop], wait=1.0 if what == "steps" else 0.5)
+    assert text.count("INTERRUPTED") == 1
+    assert "Exception ignored" not in text
+    assert text.rstrip().endswith("KeyboardInterrupt")
+    assert seconds < 10.0  # one on a free processor, with the end of the process
+
+
+def test_an_interrupt_stops_many_runs_within_a_second() -> None:
+    program = "sr.rollout(s, [[0.0]], [[1.0]], duration=1e5, dt=1e-4, every=None, threads=1, side_by_side={})"
+    for beside in (True, False):
+        text, seconds = interrupted_program(program.format(beside), "run()", wait=0.5)
+        assert text.rstrip().endswith("KeyboardInterrupt")
+        assert seconds < 10.0
+
+
+def interrupted_program(run: str, loop: str, wait: float) -> tuple[str, float]:
+    """Return what a program prints that Ctrl-C meets so long after its first run began, and how long it goes on [s]."""
+    program = f"""
+import signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)
+import sarrus as sr
+mechanism = sr.Mechanism("block")
+mechanism.add_body("body", 1.0, inertia=(1, 1, 1))
+mechanism.add_joint("x", "prismatic", "world", "body", axis=(1, 0, 0))
+s = sr.System(mechanism)
+sr.simulate(s, [0.0], [1.0], duration=1e-3, dt=1e-4)
+def run():
+    print("begins", file=sys.stderr, flush=True)
+    found = {run}
+    print(found.status.name, file=sys.stderr, flush=True)
+    return found
+{loop}
+"""
+    with subprocess.Popen([sys.executable, "-c", program], stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        first = process.stderr.readline()
+        sleep(wait)
+        process.send_signal(signal.SIGINT)
+        began = perf_counter()
+        try:
+            _, text = process.communicate(timeout=60.0)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            raise
+    return first + text, perf_counter() - began

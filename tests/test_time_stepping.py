@@ -214,10 +214,15 @@ def test_stops_hold_and_only_push() -> None:
     assert not motion.limit_crossings
 
 
-def test_a_stop_that_the_start_is_beyond_takes_no_part() -> None:
+def test_a_coordinate_that_begins_beyond_a_stop_comes_back_and_goes_no_further() -> None:
+    """It used to leave the stop for the whole run."""
     system = pendulums(limits=(-0.4, 0.6))
-    motion = run(system, [0.9, 0.0], None, 0.05, 1e-3, method="moreau-jean")
-    assert motion.q[-1, 0] == pytest.approx(0.9, abs=0.02)
+    with pytest.warns(sr.LimitWarning, match="j0 = 0.9 is beyond its upper limit 0.6"):
+        motion = run(system, [0.9, 0.0], None, 4.0, 1e-3, method="moreau-jean")
+    assert motion.q[:, 0].max() == 0.9
+    inside = int(np.argmax(motion.q[:, 0] < 0.6))
+    assert inside
+    assert motion.q[inside:].max() < 0.6 + 1e-12
     assert [crossing.name for crossing in motion.limit_crossings] == ["j0"]
 
 

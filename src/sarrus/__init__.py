@@ -22,7 +22,8 @@ Matrices     `formulations`: the published formulations as functions of plain ma
 Answers      `Status`, and the class of each result (`Assembly`, `Mobility`, `Equilibrium`, …)
 Errors       `SarrusError` and its kinds: `ModelError`, `ModelFileError`, `UnsupportedElementError`, `ArgumentError`,
              `SolveError`, `SimulationError`, `WriteError`, `ViewerError`, `CompilationError`,
-             `UnsupportedOperationError`; `ModelWarning`, `AccuracyWarning`, `StoreWarning`, `CacheWarning`
+             `UnsupportedOperationError`; `ModelWarning`, `AccuracyWarning`, `LimitWarning`, `StoreWarning`,
+             `CacheWarning`
 
 Names are loaded when they are first used, so that ``import sarrus`` stays fast.
 """
@@ -75,6 +76,7 @@ if TYPE_CHECKING:
         ArgumentError,
         CacheWarning,
         CompilationError,
+        LimitWarning,
         ModelError,
         ModelFileError,
         ModelWarning,
@@ -211,7 +213,7 @@ _NAMES = {
     "sarrus.base.errors": (
         "ArgumentError CompilationError ModelError ModelFileError SarrusError SimulationError SolveError "
         "UnsupportedElementError UnsupportedOperationError ViewerError WriteError "
-        "AccuracyWarning CacheWarning ModelWarning StoreWarning"
+        "AccuracyWarning CacheWarning LimitWarning ModelWarning StoreWarning"
     ),
 }
 _HOME = {name: module for module, names in _NAMES.items() for name in names.split()}
@@ -253,6 +255,7 @@ __all__ = [
     "InverseKinematics",
     "JointExchange",
     "LimitCrossing",
+    "LimitWarning",
     "LinearModels",
     "LinearSystem",
     "Mechanism",

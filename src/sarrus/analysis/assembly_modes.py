@@ -12,6 +12,7 @@ from sarrus.analysis.curve import Curve, follow_curve
 from sarrus.analysis.inverse_kinematics import Problem, coordinate_limits
 from sarrus.analysis.many_configurations import chords
 from sarrus.analysis.targets import Targets
+from sarrus.base.arguments import described
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError, SolveError, check_is, place_of
 from sarrus.base.numbers import real_array
@@ -107,6 +108,7 @@ class AssemblyModes:
         return tuple(curves)
 
 
+@described()
 def assembly_modes(
     system: System,
     driven: str | Sequence[str] = (),
@@ -142,7 +144,7 @@ def assembly_modes(
     """
     check_is("assembly_modes", system, System)
     names = (driven,) if isinstance(driven, str) else tuple(driven)
-    values = tuple(float(x) for x in np.atleast_1d(real_array(value)))
+    values = tuple(np.atleast_1d(real_array(value)).ravel().tolist())
     if len(names) != len(values):
         raise ArgumentError(
             f"{system.name}: driven has {len(names)} coordinates and value {len(values)} numbers; give one each",

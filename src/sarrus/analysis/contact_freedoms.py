@@ -70,7 +70,7 @@ class ContactFreedoms:
 
 
 def contact_freedoms(system: Evaluations, q: Array, free: Array, t: float = 0.0) -> ContactFreedoms:
-    """Return what contacts that are closed at q to 1e-5 lengths leave of the motions ``free`` (nv × dof)."""
+    """Return what contacts that are closed at q to 1e-6 lengths leave of the motions ``free`` (nv × dof)."""
     size = system.characteristic
     found, touching = touch_rows(system, q, np.zeros(system.nv), t), touching_of(system)
     closed = [

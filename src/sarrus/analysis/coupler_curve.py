@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from sarrus.analysis.curve import Curve, follow_curve
 from sarrus.analysis.double_points import Cusp, DoublePoint, cusps_of, double_points_of
+from sarrus.base.arguments import described
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import check_is
 from sarrus.base.later import later
@@ -89,6 +90,7 @@ class CouplerCurve:
         )
 
 
+@described()
 def coupler_curve(
     system: System,
     q: ArrayLike,

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from sarrus.analysis.curve_trace import Trace
 from sarrus.analysis.search_limits import SearchLimits
 from sarrus.analysis.targets import scalar_coordinates
+from sarrus.base.arguments import described
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import check_is, check_known
 from sarrus.base.numbers import real_array
@@ -124,6 +125,7 @@ class Curve:
         return lines
 
 
+@described()
 def follow_curve(
     system: System,
     q: ArrayLike,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import casadi as ca
 import numpy as np
 
-from sarrus.analysis.work_integral import integral
+from sarrus.analysis.work_integral import integral, sides
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError, check_is
 from sarrus.base.later import later
@@ -27,6 +27,8 @@ _APPLIED = 1e-7
 _KNOWN_IN_ALL = ("contact", "stop", "dry friction")
 # What contacts do by name agrees with what the run noted to this part, where it is known by name.
 _AGREE = 1e-3
+# Part of the energy by which it changes at an instant with no impact.
+_NO_JUMP = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,8 +147,12 @@ def energy_balance(trajectory: Trajectory) -> EnergyBalance:
     if explained and np.abs(rest).max() > _APPLIED * size.max():
         columns.append(("applied", "", rest, *integral(t, rest)))
     energy = trajectory.energy - trajectory.energy[0]
-    if hits.any() and {"constraint", "driven bodies"} & {column[0] for column in columns}:
-        columns.append(("constraint", "in impacts", np.zeros(len(t)), _struck(t, energy - hits), 0.0))
+    struck = _struck(t, energy - hits)
+    jumps = bool(
+        np.abs(struck).max(initial=0.0) > _NO_JUMP * np.abs(trajectory.energy).max()
+    )  # of the speed of a drive
+    if (hits.any() or jumps) and {"constraint", "driven bodies"} & {column[0] for column in columns}:
+        columns.append(("constraint", "in impacts", np.zeros(len(t)), struck, 0.0))
     work = np.array([column[3] for column in columns]).reshape(len(columns), len(t)).T
     return EnergyBalance(
         name=trajectory.name,
@@ -177,7 +183,7 @@ def _hits(trajectory: Trajectory) -> Array:
 
 def _struck(t: Array, energy: Array) -> Array:
     """Return how much the energy jumped from the start (T,), where times are there twice."""
-    return np.append(0.0, np.cumsum(np.where(np.diff(t) <= 0.0, np.diff(energy), 0.0)))
+    return np.append(0.0, np.cumsum(np.where(sides(t), np.diff(energy), 0.0)))
 
 
 def _contacts(

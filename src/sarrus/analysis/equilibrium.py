@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 from scipy.optimize import lsq_linear
 
 from sarrus.analysis.rest import Rest
+from sarrus.base.arguments import described
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError, SolveError, check_is
 from sarrus.base.numbers import real_array
@@ -18,6 +19,7 @@ from sarrus.dynamics.carried_load import CarriedLoad
 from sarrus.dynamics.closed_state import require_rest
 from sarrus.dynamics.contact_state import all_between, between_stops, takes_part
 from sarrus.dynamics.control_limits import control_bounds
+from sarrus.dynamics.joint_limits import sides_beyond, warn_beyond
 from sarrus.dynamics.manifold import closed_start
 from sarrus.dynamics.rigidity import look
 from sarrus.dynamics.system import System
@@ -73,6 +75,7 @@ class Equilibrium(Answer):
         return int(self.motions.shape[1])
 
 
+@described()
 def equilibrium(
     system: System,
     q: ArrayLike,
@@ -97,8 +100,9 @@ def equilibrium(
       work, and leaves saddles along their unstable direction, until the stiffness is positive.
     - ``hold``: q stays, u is of minimum norm, within the actuators' limits unless ``within_limits`` is False.
 
-    Contacts with Coulomb friction, stops of joints and dry friction take part where there are any. Where there are
-    stops alone, the place of rest found without them is the answer if it lies between them. Else:
+    Contacts with Coulomb friction, stops of joints and dry friction take part where there are any. A coordinate that
+    begins beyond its limit may come back and goes no further out, a `LimitWarning`. Where there are stops alone, the
+    place of rest found without them is the answer if it lies between them. Else:
 
     - Rest is then k + S u − h + τ + Aᵀλ + Jᵀ r = 0 with contact forces r within their laws: r_n ≥ 0, nothing from what
       is open, ‖r_t‖ ≤ μ r_n with the static coefficient. Where such r exist q rests; whether it comes to rest there
@@ -151,6 +155,8 @@ def equilibrium(
     require_rest(system, place, t)
     iterations = 0
     if rest.resting is not None:
+        if beyond := sides_beyond(system, place):
+            warn_beyond(system.name, beyond, stacklevel=2)
         place = rest.resting.touch(place)
     if hold:
         rest.limited = False  # the search for u is linear in it

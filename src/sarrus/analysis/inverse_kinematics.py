@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,6 +11,7 @@ from scipy.linalg import lstsq
 from scipy.optimize import lsq_linear
 
 from sarrus.analysis.targets import Targets, scalar_coordinates, target
+from sarrus.base.arguments import described
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import SolveError, check_is
 from sarrus.base.status import Answer, Status
@@ -18,6 +19,7 @@ from sarrus.dynamics.antiparallel import antiparallel
 from sarrus.dynamics.assembly import DATA_TOLERANCE, free_velocities
 from sarrus.dynamics.measures import open_by
 from sarrus.dynamics.system import System
+from sarrus.dynamics.within_limits import outside_limits
 from sarrus.linalg import dense
 from sarrus.linalg.levenberg_marquardt import levenberg_marquardt
 from sarrus.linalg.ranked import CUT, ranked
@@ -38,6 +40,8 @@ class InverseKinematics(Answer):
     residuals : by target, the largest error of its components [m, rad]; ``residual`` is the largest of all.
     closure_residual : largest entry of φ [m, rad].
     at_limits : names of the coordinates that ended at a limit of their joint.
+    outside : coordinates beyond limits of their joints by more than digits explain, and their values: locked ones, and
+        any without ``within_limits``.
     dof : number of motions that the targets leave (with the locked coordinates at rest).
     iterations : steps taken, over all starts.
     antiparallel : closures that hold with opposite instead of parallel axes only.
@@ -52,6 +56,7 @@ class InverseKinematics(Answer):
     iterations: int
     antiparallel: tuple[str, ...]
     status: Status
+    outside: dict[str, float] = field(default_factory=dict)
 
     @property
     def residual(self) -> float:
@@ -68,7 +73,8 @@ class InverseKinematics(Answer):
                 f"the loops stay open by {self.closure_residual:.3g} with these limits and locked coordinates"
             )
         if self.status is Status.OK:
-            return "all targets are met"
+            names = ", ".join(f"{name!r} at {value:.6g}" for name, value in self.outside.items())
+            return f"all targets are met{f'; beyond limits: {names}' if names else ''}"
         worst = max(self.residuals, key=lambda name: self.residuals[name])
         held = f"; at their limits: {', '.join(self.at_limits)}" if self.at_limits else ""
         return (
@@ -76,6 +82,7 @@ class InverseKinematics(Answer):
         )
 
 
+@described()
 def inverse_kinematics(
     system: System,
     targets: Targets,
@@ -277,6 +284,7 @@ class Problem:
             iterations=iterations,
             antiparallel=turned,
             status=Status.NOT_CLOSED if gap > DATA_TOLERANCE or turned else status,
+            outside=outside_limits(system, q),
         )
 
 

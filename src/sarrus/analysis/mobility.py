@@ -16,6 +16,7 @@ from sarrus.analysis.joint_exchanges import JointExchange
 from sarrus.analysis.motion_text import describe, describe_branch, shared_independent
 from sarrus.analysis.reduction import Exchange, Reduction, reduction
 from sarrus.analysis.removable_rows import Place, places, removable_rows
+from sarrus.base.arguments import described
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import check_is
 from sarrus.base.numbers import real_array
@@ -210,6 +211,7 @@ class Mobility(Answer):
         return rows
 
 
+@described()
 def mobility(
     system: System,
     q: ArrayLike,

@@ -14,6 +14,7 @@ from sarrus.analysis.reaction_loads import bearing, connections_of, evaluated, v
 from sarrus.analysis.reaction_shares import Stiffness, sharing
 from sarrus.analysis.reaction_table import OPEN, SETTLED, floors, table_of
 from sarrus.analysis.shared_load import shared_load
+from sarrus.base.arguments import described
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import check_is, check_known
 from sarrus.base.later import later
@@ -173,6 +174,7 @@ class Reactions(Answer):
         return f"Reactions({self.name!r}: {len(self)} of {self.status}{loose})"
 
 
+@described()
 def reactions(
     system: System,
     q: ArrayLike,

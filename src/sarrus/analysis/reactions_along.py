@@ -15,6 +15,7 @@ from sarrus.analysis.reaction_maxima import ReactionMaxima, maxima_of
 from sarrus.analysis.reaction_shares import Sharing, Stiffness, sharing
 from sarrus.analysis.reactions import Reaction
 from sarrus.analysis.shared_load import shared_load
+from sarrus.base.arguments import described
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError, check_is, check_known
 from sarrus.base.later import later
@@ -171,6 +172,7 @@ class ReactionsAlong(Answer):
         )
 
 
+@described()
 def reactions_along(
     trajectory: Trajectory,
     *,

@@ -94,7 +94,7 @@ class Rest:
         beside = [system.move(q, 0.5 * rng.standard_normal(system.nv)) for _ in range(4)]
         loads = np.nan_to_num(np.array([self.loads(p) for p in (q, *beside)]))
         self.size = float(np.linalg.norm(loads, axis=2).sum(axis=1).max())
-        self.resting = Resting(system, t, lambda q: self.loads(q).sum(axis=0)) if touching else None
+        self.resting = Resting(system, t, lambda p: self.loads(p).sum(axis=0), q) if touching else None
 
     @property
     def is_isolated(self) -> bool:

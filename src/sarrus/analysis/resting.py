@@ -20,6 +20,7 @@ from sarrus.dynamics.contact_state import (
     touching_of,
 )
 from sarrus.dynamics.derivatives import stiffness_times
+from sarrus.dynamics.joint_limits import bounds_at, joint_limits
 from sarrus.dynamics.manifold import close, stays_closed
 from sarrus.dynamics.system import System
 from sarrus.linalg.ranked import CUT, at_rank, ranked
@@ -65,14 +66,16 @@ class Carried:
 class Resting:
     """Contacts, stops and dry friction of a system at rest under loads that depend on q, at time t.
 
-    ``held`` are the forces that were found together with inputs, for the one q that these hold.
+    Stops are where they act at ``start``: coordinates that begin beyond them go no further. ``held`` are forces that
+    were found together with inputs, for the one q that these hold.
     """
 
-    def __init__(self, system: System, t: float, loads: Callable[[Array], Array]) -> None:
+    def __init__(self, system: System, t: float, loads: Callable[[Array], Array], start: Array) -> None:
         self.system, self.t, self.loads = system, t, loads
         self.still = np.zeros(system.nv)
         self.held: CarriedLoad | None = None
         self.touching = touching_of(system)
+        self.bounds = bounds_at(joint_limits(system), start)
         self.units = np.array([one.unit for one in self.touching])
 
     def free(self, jacobian: Array, rank: int) -> Array:
@@ -124,14 +127,14 @@ class Resting:
         return u
 
     def is_deep(self, q: Array) -> bool:
-        """Tell whether a contact is below its plane by more than 1e-5 lengths."""
-        gaps = touch_rows(self.system, q, self.still, self.t).gaps
+        """Tell whether a contact is below its plane by more than 1e-6 lengths."""
+        gaps = touch_rows(self.system, q, self.still, self.t, self.bounds).gaps
         return any(gap < -one.reach for one, gap in zip(self.touching, gaps) if one.kind == "contact")
 
     def touch(self, q: Array) -> Array:
-        """Return q with contacts and stops that are open or deep by up to 1e-5 lengths brought to their planes."""
+        """Return q with contacts and stops that are open or deep by up to 1e-6 lengths brought to their planes."""
         for _ in range(3):
-            found = touch_rows(self.system, q, self.still, self.t)
+            found = touch_rows(self.system, q, self.still, self.t, self.bounds)
             near = [
                 k
                 for k, one in enumerate(self.touching)
@@ -168,7 +171,7 @@ class Resting:
         for count in range(_STEPS):
             jacobian = self.system.constraint_jacobian(q, t=self.t)
             basis = self.free(jacobian, ranked(jacobian, cut).rank).T
-            found = touch_rows(self.system, q, self.still, self.t)
+            found = touch_rows(self.system, q, self.still, self.t, self.bounds)
             load = self.loads(q)
             forces = np.zeros(len(found.rows)) if forces is None else forces
             push, rows = basis.T @ load, found.rows @ basis

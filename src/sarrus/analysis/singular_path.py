@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sarrus.analysis.singular_measure import Measure
+from sarrus.base.arguments import described
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError, SolveError, check_is
 from sarrus.base.later import later
@@ -73,6 +74,7 @@ class SingularityProfile:
         return f"singular configurations of rank {self.generic_rank}: {crossed}; {least}"
 
 
+@described()
 def distance_to_singularity(
     system: System, path: Trajectory | ArrayLike, *, driven: Sequence[str] = (), t: float = 0.0
 ) -> SingularityProfile:

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from sarrus.analysis.mobility import weightiest_closures
 from sarrus.analysis.singular_measure import DESCENT, LONGEST, Measure
+from sarrus.base.arguments import described
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import SolveError, check_is
 from sarrus.base.numbers import real_array
@@ -69,6 +70,7 @@ class Singularity(Answer):
         return f"no singular configuration {where}; the smallest singular value was {self.value:.3g}"
 
 
+@described()
 def find_singularity(
     system: System,
     q: ArrayLike,

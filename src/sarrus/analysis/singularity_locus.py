@@ -14,6 +14,7 @@ from sarrus.analysis.held_rows import HeldRows, Output
 from sarrus.analysis.locus_trace import LocusTrace
 from sarrus.analysis.search_limits import SearchLimits
 from sarrus.analysis.targets import scalar_coordinates
+from sarrus.base.arguments import described
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import check_is, check_known
 from sarrus.base.later import later
@@ -81,6 +82,7 @@ class SingularityLocus:
         return f"SingularityLocus({self.system.name!r}: {self.held}, {len(self)} curves)"
 
 
+@described()
 def singularity_locus(
     system: System,
     q: ArrayLike,

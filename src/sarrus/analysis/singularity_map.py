@@ -17,10 +17,10 @@ from sarrus.analysis.map_plane import MapPlane, Over, Region
 from sarrus.analysis.map_search import RAYS, MapSearch
 from sarrus.analysis.motion_walks import walks
 from sarrus.analysis.search_limits import SearchLimits
+from sarrus.base.arguments import described
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import check_is, check_known
 from sarrus.base.later import later
-from sarrus.base.numbers import whole_number
 from sarrus.dynamics.assembly import held_velocities
 from sarrus.dynamics.manifold import closed_starts, turning
 from sarrus.dynamics.system import System
@@ -150,6 +150,7 @@ class SingularityMap:
         return f"SingularityMap({self.system.name!r}: {self.measure}, {self.held}, {self.modes} modes)"
 
 
+@described()
 def singularity_map(
     system: System,
     q: ArrayLike,
@@ -202,7 +203,6 @@ def singularity_map(
     """
     check_is("singularity_map", system, System)
     check_known("measure", measure, MEASURES, system.name)
-    resolution, modes = whole_number(resolution, 4, "resolution"), whole_number(modes, 1, "modes")
     starts = closed_starts(system, q, t)
     rows = HeldRows(system, starts[0], driven, output, t)
     within = SearchLimits.of(system, limits)

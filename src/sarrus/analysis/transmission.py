@@ -14,6 +14,7 @@ from scipy.optimize import minimize_scalar
 from sarrus.analysis.curve import Curve
 from sarrus.analysis.reaction_loads import changed, connections_of, evaluated
 from sarrus.analysis.targets import scalar_coordinates
+from sarrus.base.arguments import described
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError, SolveError, check_is, check_known
 from sarrus.base.later import later
@@ -82,6 +83,7 @@ class TransmissionAngle:
         return f"TransmissionAngle({self.system.name!r}: least {np.degrees(self.least):.4g} deg)"
 
 
+@described()
 def transmission_angle(
     system: System,
     path: Curve | Trajectory | ArrayLike,

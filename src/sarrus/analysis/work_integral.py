@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sarrus.base.arrays import Array
 
@@ -13,6 +14,15 @@ _DEGREE = 5
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(3)
 # Samples that lie closer than this part of an interval beside it are at an event: what is beyond may be different.
 _EVENT = 1 / 5
+
+# Samples that are nearer than this part of the times are both sides of one instant, before and after an impact.
+_SAME = 1e-13
+
+
+def sides(t: Array) -> NDArray[np.bool_]:
+    """Tell of which intervals (T − 1,) both ends are sides of one instant, before and after an impact."""
+    same: NDArray[np.bool_] = np.diff(t) <= _SAME * np.abs(t).max(initial=0.0)
+    return same
 
 
 def integral(t: Array, power: Array) -> tuple[Array, float]:
@@ -25,7 +35,7 @@ def integral(t: Array, power: Array) -> tuple[Array, float]:
     is not followed, and peaks that are sampled too coarsely are told. Nothing reaches over times that are there twice.
     """
     steps, error = np.zeros(len(t)), 0.0
-    edges = [0, *(np.flatnonzero(np.diff(t) <= 0.0) + 1).tolist(), len(t)]
+    edges = [0, *(np.flatnonzero(sides(t)) + 1).tolist(), len(t)]
     for start, end in pairwise(edges):
         if end > start + 1:
             steps[start + 1 : end], off = _steps(t[start:end], power[start:end])

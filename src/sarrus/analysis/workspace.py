@@ -15,10 +15,11 @@ from sarrus.analysis.motion_walks import motions, walks
 from sarrus.analysis.outline import outlines, signed_area
 from sarrus.analysis.reach import PointPlaces, Reach, grid_axes, require_region
 from sarrus.analysis.search_limits import SearchLimits
+from sarrus.base.arguments import described
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError, check_is, check_known
 from sarrus.base.later import later
-from sarrus.base.numbers import finite_array, whole_number
+from sarrus.base.numbers import finite_array
 from sarrus.dynamics.assembly import held_velocities
 from sarrus.dynamics.manifold import closed_starts, rank_cut
 from sarrus.dynamics.system import System
@@ -88,6 +89,7 @@ class Workspace:
         return f"Workspace({self.system.name!r}: {self.body}, {len(self.points)} nodes)"
 
 
+@described()
 def workspace(
     system: System,
     q: ArrayLike,
@@ -146,8 +148,6 @@ def workspace(
         raise ArgumentError(
             f"{system.name}: point must be three finite numbers, got {point!r}", element="point"
         )
-    resolution, rays = whole_number(resolution, 4, "resolution"), whole_number(rays, 1, "rays")
-    halvings = whole_number(halvings, 0, "halvings")
     within = SearchLimits.of(system, limits)
     hold = held_velocities(system, locked)
     for start in starts:

@@ -64,6 +64,10 @@ class AccuracyWarning(UserWarning):
     """A motion that is complete, but whose estimated error leaves no digit that can be trusted."""
 
 
+class LimitWarning(UserWarning):
+    """A coordinate begins beyond a limit of its joint: it may come back, and the limit acts where it is."""
+
+
 class ModelWarning(UserWarning):
     """Something in a model file does not act, or is as no body can be; the report of the mechanism has the list."""
 

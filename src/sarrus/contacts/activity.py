@@ -16,12 +16,14 @@ from collections.abc import Iterable
 import casadi as ca
 from numpy.typing import ArrayLike
 
+from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError, check_known, check_sequence
+from sarrus.dynamics.closed_state import OPEN
 from sarrus.dynamics.evaluations import Evaluations
 from sarrus.equations.equations import activity_parameter, anchor_parameter, stick_parameter
 
-# Farther apart than this [characteristic lengths, rad], a constraint cannot be switched on.
-TOUCHING = 1e-5
+# Farther apart than this [characteristic lengths, rad], a closure cannot be switched on: loops are closed to that.
+TOUCHING = OPEN
 
 
 def active(system: Evaluations) -> dict[str, bool]:
@@ -112,14 +114,31 @@ def _measured(
     if not names:
         return {}
 
-    def expressions() -> dict[str, ca.SX]:
-        gap, rate = gap_expressions(system)
-        rates = (touch.rates[0] for touch in touches)
-        return {"gap": ca.vertcat(gap, *(touch.gap for touch in touches)), "rate": ca.vertcat(rate, *rates)}
-
-    native = system.compiled.named("gaps", expressions)
+    native = system.compiled.named("gaps", lambda: _motion(system))
     flat = native(system.pack(q, v, None, t))
     return dict(zip(names, flat[native.outputs[what][0]].tolist()))
+
+
+def _motion(system: Evaluations) -> dict[str, ca.SX]:
+    """Return gaps and rates of contacts that are constraints, then of the others, and the rows of the first ones."""
+    gap, rate = gap_expressions(system)
+    touches = system.equations.touches
+    return {
+        "gap": ca.vertcat(gap, *(touch.gap for touch in touches)),
+        "rate": ca.vertcat(rate, *(touch.rates[0] for touch in touches)),
+        "rows": ca.densify(ca.jacobian(rate, system.equations.v)),
+    }
+
+
+def contact_motion(system: Evaluations, x: Array) -> tuple[Array, Array, Array]:
+    """Return gaps (k,), their rates (k,) and rows (k × nv) of contacts that are constraints, on or off.
+
+    x = [q | v | u | t | p | τ].
+    """
+    native, count = system.compiled.named("gaps", lambda: _motion(system)), len(system.equations.contacts)
+    flat = native(x)
+    gap, rate, rows = (flat[native.outputs[name][0]] for name in ("gap", "rate", "rows"))
+    return gap[:count], rate[:count], rows.reshape(count, system.nv)
 
 
 def _checked(system: Evaluations, names: Iterable[str]) -> list[str]:

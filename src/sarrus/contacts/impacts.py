@@ -18,8 +18,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sarrus.base.arguments import described
 from sarrus.base.arrays import Array, read_only
-from sarrus.base.errors import ArgumentError, check_known, check_sequence
+from sarrus.base.errors import ArgumentError, check_is, check_known
 from sarrus.base.status import Answer, Status
 from sarrus.contacts.activity import TOUCHING, active, gap_rates, gaps, switch_off, switch_on
 from sarrus.contacts.complementarity import OneSided, mass_left
@@ -72,6 +73,7 @@ class Impact(Answer):
     status: Status
 
 
+@described()
 def impact(
     system: Evaluations,
     q: ArrayLike,
@@ -107,10 +109,10 @@ def impact(
     positive definite on the motions that the constraints leave (ILL_POSED), or where no velocity keeps all contacts
     from going into their planes.
     """
+    check_is("impact", system, Evaluations)
     q, v = system.normalized(q), np.array(system.checked(v, system.nv, "v"))
     valid = tuple(system.closure_rows)
     on = [name for name in valid if active(system).get(name, True)]
-    check_sequence("closing", closing, system.name)
     closing = on if closing is None else list(closing)
     for name in closing:
         check_known("constraint", name, valid, f"{system.name}: closing")

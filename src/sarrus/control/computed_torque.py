@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sarrus.base.arguments import name_or_names, names
 from sarrus.base.errors import ArgumentError, check_is, check_known
 from sarrus.control.demands import Settings
 from sarrus.control.law import Law
@@ -46,15 +47,18 @@ class ComputedTorque(Law):
     ) -> None:
         check_is(type(self).__name__, system, System)
         system.without_activations("control laws")
-        names = [coordinates] if isinstance(coordinates, str) else list(coordinates)
+        name_or_names("coordinates", coordinates)
+        if actuators is not None:
+            names("actuators", actuators)
+        named = [coordinates] if isinstance(coordinates, str) else list(coordinates)
         settings = Settings()
-        demand = Task(names, reference, stiffness, damping).demand(system, settings, "motion")
-        used = _acting_on(system, names) if actuators is None else list(actuators)
+        demand = Task(named, reference, stiffness, damping).demand(system, settings, "motion")
+        used = _acting_on(system, named) if actuators is None else list(actuators)
         for name in used:
             check_known("actuator", name, system.actuator_names)
-        if len(used) != len(names):
+        if len(used) != len(named):
             raise ArgumentError(
-                f"{system.name}: {len(names)} coordinates need as many actuators, got {', '.join(used) or 'none'}; "
+                f"{system.name}: {len(named)} coordinates need as many actuators, got {', '.join(used) or 'none'}; "
                 "name them with actuators=",
                 element="actuators",
             )

@@ -20,7 +20,6 @@ from sarrus.control.law import Law
 from sarrus.control.law_limits import LawLimits
 from sarrus.control.law_options import LawOptions, chosen
 from sarrus.dynamics.inverse_dynamics import positive_weights
-from sarrus.dynamics.ranks import generic_rank
 from sarrus.dynamics.system import System
 from sarrus.dynamics.workspace import Workspace
 from sarrus.equations.equations import activity_parameter, stick_parameter
@@ -200,11 +199,17 @@ class ContactLaw(Law):
     def _contact_count(self) -> int:
         return len(self.terms.names)
 
-    def _generic_rank(self, work: Workspace, x: Array, t: float) -> int:
-        """Return the rank of the rows that are no contacts."""
-        s = work.copy()
-        switch_off(s, [name for name in self.terms.names if active(s)[name]])
-        return generic_rank(s, x[s.parts.q], t, x[s.parts.v], renew=True)
+    @property
+    def shaping_parameters(self) -> tuple[str, ...]:
+        """See `Law.shaping_parameters`: those of the contacts are not among them."""
+        own = {of(name) for name in self.terms.names for of in (activity_parameter, stick_parameter)}
+        return tuple(name for name in super().shaping_parameters if name not in own)
+
+    def rank_near(self, work: Workspace, q: ArrayLike, v: ArrayLike, t: float) -> tuple[int, Array]:
+        """Return what there is of the rows that are no contacts."""
+        loops = work.copy()
+        switch_off(loops, [name for name in self.terms.names if active(loops)[name]])
+        return super().rank_near(loops, q, v, t)
 
     def _physics(self, damping: ca.SX) -> Demand:
         """Return the first level: A_c a = −γ − damping ċ where closed, λ = 0 where open."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sarrus.base.arguments import described
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import check_is
 from sarrus.dynamics.activations import driving_matrix
@@ -42,6 +43,7 @@ class Controllability:
     singular_values: Array
 
 
+@described()
 def controllability(
     system: System, q: ArrayLike, v: ArrayLike | None = None, t: float = 0.0
 ) -> Controllability:

@@ -25,6 +25,7 @@ _PLACE = 0.02
 class Height:
     """The task by which the centre of mass is ``reference`` [m] above the ground under it, which a `Gait` learns.
 
+    The ground is where feet touch it, below the centres of feet that are balls, whatever their radii.
     z̈ = ``damping`` (−ż) + ``stiffness`` (z_d − z), along the slope of that ground; on a level floor what a `Task` about
     the height is. Its numbers are settings of the law, NAME.reference and so on.
     """
@@ -75,7 +76,8 @@ class TracedGround:
         level.next = ca.if_else(known > 0.5, carried + part * (under - carried), 0.0)
         first = contacts[0]
         own = -first.normal[:2] / first.normal[2]
-        self._base = first.origin[2] + ca.dot(ca.DM(own), self._centre.value[:2] - ca.DM(first.origin[:2]))
+        origin = first.ground_origin
+        self._base = origin[2] + ca.dot(ca.DM(own), self._centre.value[:2] - ca.DM(origin[:2]))
         self._gradient = self._slope.value + ca.DM(own)
         self.terms = self._turned(contacts)
 

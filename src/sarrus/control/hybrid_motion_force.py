@@ -10,12 +10,14 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError, check_is, place_of
 from sarrus.control.demands import Demand, Settings
 from sarrus.control.law import Law
 from sarrus.control.reference import Reference, trace_reference
 from sarrus.control.tasks import Task
 from sarrus.dynamics.system import System
+from sarrus.dynamics.workspace import Workspace
 from sarrus.linalg.ranked import at_rank
 
 
@@ -104,19 +106,19 @@ class HybridMotionForce(Law):
         super().__init__(system, [motion, demand], settings, weights=weights, **limits)
         self.needs_samples = bool(np.any(proportional) or np.any(integral))
 
-    def prepare(self, q: ArrayLike, v: ArrayLike, t: float = 0.0) -> None:
-        """See `Law.prepare`; raises `ArgumentError` for a multiplier that is not determined."""
-        if not self.is_prepared:
-            here = self.system.forward_dynamics(q, v, None, t, contacts=False)
-            sure = at_rank(self.system.constraint_jacobian(q, v, t), here.rank).determined
-            names = self.system.constraint_names
-            for row in self._rows:
-                if not sure[row]:
-                    unique = ", ".join(name for name, yes in zip(names, sure) if yes)
-                    raise ArgumentError(
-                        f"{self.name}: the multiplier of {names[row]!r} is not determined, because the closures are "
-                        f"redundant; choose among {unique or 'none'}, or control Aᵀλ with "
-                        "constraint_force=",
-                        element=names[row],
-                    )
-        super().prepare(q, v, t)
+    def rank_near(self, work: Workspace, q: ArrayLike, v: ArrayLike, t: float) -> tuple[int, Array]:
+        """See `Law.rank_near`; raises `ArgumentError` for a multiplier that is not determined, though its row holds."""
+        rank, cuts = super().rank_near(work, q, v, t)
+        x = work.pack(q, v, None, t)
+        jacobian = work.constraint_jacobian(x[work.parts.q], x[work.parts.v], t)
+        sure, names = at_rank(work.characteristic.even(jacobian), rank).determined, work.constraint_names
+        for row in self._rows:
+            if not sure[row] and jacobian[row].any():  # a row that is off says NOT_ACHIEVABLE by itself
+                unique = ", ".join(name for name, yes in zip(names, sure) if yes)
+                raise ArgumentError(
+                    f"{self.name}: the multiplier of {names[row]!r} is not determined, because the closures are "
+                    f"redundant; choose among {unique or 'none'}, or control Aᵀλ with "
+                    "constraint_force=",
+                    element=names[row],
+                )
+        return rank, cuts

@@ -25,18 +25,24 @@ from sarrus.control.demands import (
 )
 from sarrus.control.explanation import Explanation, LevelShare, LimitUse
 from sarrus.control.law_arrays import LawArrays
+from sarrus.control.law_failure import is_too_large, no_answer
 from sarrus.control.law_limits import LawLimits
 from sarrus.control.law_options import LawOptions, chosen
+from sarrus.dynamics.closed_state import what_is_open
 from sarrus.dynamics.evaluations import Evaluations
 from sarrus.dynamics.inverse_dynamics import positive_weights
-from sarrus.dynamics.ranks import generic_rank
+from sarrus.dynamics.options import Options
+from sarrus.dynamics.ranks import look_around
 from sarrus.dynamics.system import System
 from sarrus.dynamics.workspace import Workspace
+from sarrus.equations.symbolic import ParameterValues
 from sarrus.kernels import law_layout as ll
 from sarrus.kernels.c_function import command, distribution
 
 # Relative size below which a row of demands counts as a combination of those above it, or as out of reach.
 LEVEL_CUT = 1e-8
+# For so many topologies the rank of A is kept.
+_KEPT = 1024
 
 
 class Law:
@@ -105,7 +111,12 @@ class Law:
         self.arrays.tolerances.damping = options.checked_damping(self.name)
         self.limits = self._limits(options)
         self.kernel = command if self.limits is None else distribution
+        self.arrays.tolerances.level_cut = LEVEL_CUT
         self.is_prepared = False
+        self._ranks: dict[tuple[float, ...], tuple[int, Array]] = {}
+        self._seen: tuple[int, Options | None] = (0, None)
+        self._values: ParameterValues | None = None  # those in the input, after so many changes
+        self._changes = -1
         self._run_workspace: Workspace | None = None
         self._sees_run = False
         self._lock = threading.RLock()
@@ -178,11 +189,18 @@ class Law:
 
     def solve(self, q: ArrayLike, v: ArrayLike, t: float = 0.0, *, throw: bool = True) -> Command:
         """Return u with what became of each demand; raises `SolveError` where one is missed unless ``throw`` is
-        False."""
+        False.
+
+        NOT_CLOSED where the loops are open by more than runs take; a plain call goes by q as it is, so that a law may
+        be given what was measured.
+        """
         with self._lock:
             result = self._command(q, v, t)
         if throw and result.status is not Status.OK:
-            raise result.status.error(f"{self.name} of {self.system.name}", result.message, result=result)
+            told = result.message
+            if result.status is Status.NOT_CLOSED:
+                told = what_is_open(self.workspace(), self.system.normalized(q), t)
+            raise result.status.error(f"{self.name} of {self.system.name}", told, result=result)
         return result
 
     def explain(self, q: ArrayLike, v: ArrayLike, t: float = 0.0) -> Explanation:
@@ -235,9 +253,11 @@ class Law:
         levels, outcome = self._told(), self.outcome
         achieved = all(level.achieved for level in levels)
         status = Status.OK if achieved else Status.NOT_ACHIEVABLE
+        if self.system.nh > 0 and what_is_open(self.workspace(), self.system.normalized(q), t):
+            status = Status.NOT_CLOSED
         return Command(
             read_only(u), int(self.arrays.answer[self.unknowns]), levels,
-            Status.INFEASIBLE if outcome == "damped" else status, outcome,
+            Status.INFEASIBLE if outcome == "damped" and status is not Status.NOT_CLOSED else status, outcome,
             self.limits.conflict() if self.limits is not None else (),
         )  # fmt: skip
 
@@ -272,11 +292,17 @@ class Law:
         """Return a copy for a run of the system ``given``, whose parameters it will see if it believes in this one."""
         duplicate = self.copy()
         duplicate._sees_run = self.system is given  # noqa: SLF001  of this class
+        duplicate.forget_ranks()  # a run does not depend on calls before it
         return duplicate
 
     def join(self, run: Workspace) -> None:
         """Go by the parameters of a run from now on, if it is one of the system that the law believes in."""
         self._run_workspace = run if self._sees_run else None
+        self.forget_ranks()
+
+    def forget_ranks(self) -> None:
+        """Find the ranks of A anew where they are asked for next."""
+        self.is_prepared, self._ranks, self._seen = False, {}, (0, None)
 
     @property
     def table(self) -> ll.LawTable:
@@ -303,6 +329,7 @@ class Law:
         duplicate = object.__new__(type(self))
         vars(duplicate).update(vars(self))
         duplicate._lock = threading.RLock()
+        duplicate._ranks = dict(self._ranks)
         duplicate.arrays = self.arrays.copy()
         if self.limits is not None:
             duplicate.limits = self.limits.copy(duplicate.table)
@@ -332,19 +359,41 @@ class Law:
                 )
 
     def prepare(self, q: ArrayLike, v: ArrayLike, t: float = 0.0) -> None:
-        """Take over the system's parameters and the rank of A near a state; a call and `sr.simulate` do it."""
-        system = self.system
-        if not self.is_prepared:
-            x = system.pack(q, v, None, t)
-            work = self.workspace()
-            generic_rank(work, x[system.parts.q], t, x[system.parts.v])
-            known = work.settings()
-            self.table.generic_rank = self._generic_rank(work, x, t)
-            self.arrays.tolerances.singular_cut = known.singular_cut
-            self.arrays.tolerances.scale_of_rows = known.scale_of_rows
-            self.arrays.tolerances.level_cut = LEVEL_CUT
-            self.is_prepared = True
-        self.arrays.input[system.parts.p] = list(self.workspace().parameters.values())
+        """Take over the system's parameters, and the rank of A that goes with them; a call, and a run where something
+        switches, do it.
+
+        The rank of A is found once for each topology, that is for the values of the parameters that shape A: near the
+        state where the law meets it first.
+        """
+        work = self.workspace()
+        values, seen = work.parameters, self._seen
+        known = values is self._values and values.changes == self._changes and seen[1] is work.options
+        if self.is_prepared and known:
+            return
+        if not self.is_prepared or seen[0] != values.switched or seen[1] is not work.options:
+            topology = tuple([values[name] for name in self.shaping_parameters])
+            if seen[1] is not work.options or len(self._ranks) >= _KEPT:
+                self._ranks.clear()
+            found = self._ranks.get(topology)
+            if found is None:
+                found = self._ranks[topology] = self.rank_near(work, q, v, t)
+            tolerances = self.arrays.tolerances
+            self.table.generic_rank, (tolerances.singular_cut, tolerances.scale_of_rows) = found
+            self.is_prepared, self._seen = True, (values.switched, work.options)
+        self.arrays.input[self.system.parts.p] = list(values.values())
+        self._values, self._changes = values, values.changes
+
+    @property
+    def shaping_parameters(self) -> tuple[str, ...]:
+        """Names of the parameters on which the rank of the constraint rows of the law depends."""
+        equations = self.system.equations
+        return self.system.model.lasting("shaping parameters", lambda: equations.shaping_parameters)
+
+    def rank_near(self, work: Workspace, q: ArrayLike, v: ArrayLike, t: float) -> tuple[int, Array]:
+        """Return the rank of the constraint rows near a state, and the cut and scale of their pivots."""
+        x = self.system.pack(q, v, None, t)
+        near, _, tolerances = look_around(work, x[self.system.parts.q], t, x[self.system.parts.v])
+        return near.rank, np.array([tolerances.singular_cut, tolerances.scale_of_rows])
 
     def _dimensions(self) -> tuple[int, int]:
         """Return the number of unknowns and of constraint rows."""
@@ -362,19 +411,14 @@ class Law:
         """Return for how many contacts the native function says what they do."""
         return 0
 
-    def _generic_rank(self, work: Workspace, x: Array, t: float) -> int:
-        """Return the rank of the constraint rows near a state, which the workspace knows."""
-        return int(work.table.generic_rank)
-
     def _fail(self, q: ArrayLike, v: ArrayLike, t: float) -> None:
-        if self.limits is not None and self.outcome == "infeasible":
+        if self.limits is not None and self.outcome == "infeasible" and not is_too_large(self):
             what, names = "forces" if self.table.n_contacts else "controls", ", ".join(self.limits.conflict())
             raise SolveError(
                 f"{self.name} of {self.system.name}: no {what} lie inside all limits: {names} contradict each other. "
                 f"{Status.INFEASIBLE.remedy}"
             )
-        x = self.system.pack(q, v, None, t)
-        raise self.workspace().diagnose(x).error(f"{self.name} of {self.system.name}")
+        raise no_answer(self, q, v, t)
 
     def outputs(self) -> dict[str, ca.SX]:
         """Return what the native function gives, as expressions of the symbols of the system and of the settings."""
@@ -403,6 +447,11 @@ class Law:
         if self.states:
             outputs["memory"] = ca.vertcat(*(state.next for state in self.states))
         return outputs
+
+    def timed_expressions(self) -> list[ca.SX]:
+        """Return what the law asks for, as expressions in which the time may be."""
+        of_system = ("mass", "force", "rows", "bias", "actuation")
+        return [value for name, value in self.outputs().items() if name not in of_system]
 
     def _table(self, measured_at: int) -> ll.LawTable:
         """Return the table for the kernel; see `sarrus.kernels.law_layout`."""

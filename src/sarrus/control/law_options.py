@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sarrus.base.arguments import flag, pair
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError, check_known
 from sarrus.base.numbers import real_array
@@ -63,6 +64,11 @@ class LawOptions:
     singular_damping: float = 0.0
     relaxation: ArrayLike | None = None
     hold: bool = False
+
+    def __post_init__(self) -> None:
+        flag("hold", self.hold)
+        if self.limits is not None:
+            pair("limits", self.limits)
 
     def physics(
         self, law: str, system: System, unknowns: int, levels: int, contacts: int = 0, reflexes: int = 0

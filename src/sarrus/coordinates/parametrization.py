@@ -8,6 +8,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sarrus.base.arguments import described
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError, SolveError, check_is
 from sarrus.base.numbers import real_array
@@ -23,6 +24,7 @@ from sarrus.linalg.projected import projected_rates
 from sarrus.linalg.ranked import at_rank
 
 
+@described()
 def parametrize(
     system: System,
     q: ArrayLike,

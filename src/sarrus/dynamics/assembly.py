@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sarrus.base.arrays import Array, read_only
-from sarrus.base.errors import ArgumentError, check_known, check_sequence
+from sarrus.base.errors import ArgumentError, SolveError, check_known, check_sequence
 from sarrus.base.status import Status
 from sarrus.dynamics.antiparallel import antiparallel
+from sarrus.dynamics.closed_state import unmoved_rows
 from sarrus.dynamics.closing import NEWTON, flow, turned_over
 from sarrus.dynamics.compiled import random_coordinates
 from sarrus.dynamics.continuation import closed_origins, follow, held_coordinates, same_place
@@ -22,6 +23,7 @@ from sarrus.dynamics.manifold import finite_jacobian
 from sarrus.dynamics.measures import metric_root, open_by
 from sarrus.dynamics.rigidity import look
 from sarrus.dynamics.solves import Assembly
+from sarrus.dynamics.within_limits import bring_inside, outside_limits
 from sarrus.linalg import dense
 from sarrus.linalg.ranked import CUT, at_rank, in_metric, independent_rows, rank_by, rank_of, ranked
 
@@ -34,7 +36,13 @@ _NEAR, _DRAWS, _QUICK = 0.03, 12, 20
 
 
 def assemble(
-    system: Evaluations, q: ArrayLike, t: float = 0.0, *, locked: Sequence[str] = (), throw: bool = True
+    system: Evaluations,
+    q: ArrayLike,
+    t: float = 0.0,
+    *,
+    locked: Sequence[str] = (),
+    within_limits: bool = False,
+    throw: bool = True,
 ) -> Assembly:
     """Close the loops from the guess q without leaving its branch, moving as little as possible.
 
@@ -48,7 +56,13 @@ def assemble(
     of parallel axes; then it starts again from larger seeded steps, and where that fails the status is NOT_CLOSED and
     ``antiparallel`` names them. ``left_branch`` names the closures of which the answer may be on another branch than
     the guess: all after such a jump, after a descent those whose orientation changed.
-    ``throw`` raises `SolveError` for NOT_CLOSED; the error's ``result`` holds the answer.
+
+    Coordinates beyond the limits of their joints stay there, and ``outside`` names them. ``within_limits`` brings them
+    inside with the loops closed, and lifts contacts with Coulomb friction that are below their planes, flanks out of
+    each other and geometries in closed form, by steps that are as short as they can be in the kinetic metric. Where
+    that fails the status is NOT_ACHIEVABLE; locked coordinates keep their values then, too.
+
+    ``throw`` raises `SolveError` for NOT_CLOSED and NOT_ACHIEVABLE; the error's ``result`` holds the answer.
     """
     free = free_velocities(system, locked)
     start = system.normalized(q)
@@ -56,7 +70,13 @@ def assemble(
         raise ArgumentError(
             f"{system.name}: q lies where the constraints are not finite numbers", element="q"
         )
-    found = _close(system, start, t, free)
+    found, left = _close(system, start, t, free), tuple[str, ...]()
+    if within_limits:
+        inside, left, more = bring_inside(system, found.q, t, free)
+        changed = turned_over(system, found.q, inside, t, free) if inside is not found.q else ()
+        found = replace(
+            found, q=inside, iterations=found.iterations + more, left_branch=found.left_branch or changed
+        )
     best, error = found.q, open_by(system, found.q, t)
     near = survey(system, best, t)
     closed = data_of(system).closed(TOLERANCE)
@@ -66,6 +86,8 @@ def assemble(
         status = Status.RIGID
     elif error > closed:
         status = Status.INCONSISTENT
+    elif left:
+        status = Status.NOT_ACHIEVABLE
     else:
         status = Status.SINGULAR if near.here < near.holonomic_rank else Status.OK
     phi = system.constraint_residual(best, t)
@@ -84,7 +106,15 @@ def assemble(
         found.opposite,
         found.left_branch,
         found.limits,
+        outside_limits(system, best),
+        left,
+        unmoved_rows(system, best, t) if status is Status.NOT_CLOSED else (),
     )
+    if throw and status is Status.NOT_ACHIEVABLE:
+        raise SolveError(
+            f"{system.name}: {', '.join(left)}: no configuration inside was found; start nearer, or unlock coordinates",
+            result=result,
+        )
     if throw and status is Status.NOT_CLOSED:
         raise status.error(system.name, result.message, result=result)
     return result

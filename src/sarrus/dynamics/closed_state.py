@@ -20,22 +20,51 @@ OPEN = 1e-5
 _MOVES = 1e-9
 
 
+# Places around q at which rows must be unmoved, too; and the part of the largest gap that they must be.
+_AROUND, _NEARLY_ALL = 3, 0.9
+_REMEDY = "close them with system.assemble(q)"
+
+
+def what_is_open(system: Evaluations, q: Array, t: float, what: str = "q", remedy: str = _REMEDY) -> str:
+    """Return a sentence that names the row by which the loops are open most at q, empty where they are closed."""
+    if open_by(system, q, t) <= data_of(system).closed(OPEN):
+        return ""
+    rows = np.abs(system.constraint_residual(q, t))
+    worst = int(rows.argmax())
+    return f"{what} leaves the loops open by {rows[worst]:.3g} (row {system.constraint_names[worst]!r}); {remedy}"
+
+
+def unmoved_rows(system: Evaluations, q: Array, t: float) -> tuple[str, ...]:
+    """Return the names of the rows that stay open at q because no joint moves the bodies along them, if that is all.
+
+    Such directions are the left null space of A at q and at places around it, which a singular q alone has not.
+    """
+    size, nh, rng = system.characteristic, system.nh, np.random.default_rng(3)
+    phi = size.rows[:nh] * system.constraint_residual(q, t)
+    places = [
+        q,
+        *(system.move(q, 0.1 * rng.standard_normal(system.nv) / size.columns) for _ in range(_AROUND)),
+    ]
+    rows = np.hstack([size.even(system.constraint_jacobian(place, t=t))[:nh] for place in places])
+    if not (np.isfinite(rows).all() and np.isfinite(phi).all()):
+        return ()
+    null = ranked(rows, relative=CUT).left_null
+    against = np.abs(dense.product(null, dense.product(null.T, phi)))
+    if not against.max(initial=0.0) > _NEARLY_ALL * np.abs(phi).max(initial=0.0):
+        return ()
+    return tuple(system.constraint_names[k] for k in np.flatnonzero(against > 0.1 * against.max()))
+
+
 def require_closed(
     system: Evaluations,
     q: Array,
     t: float,
     what: str = "q",
-    remedy: str = "close them with system.assemble(q)",
+    remedy: str = _REMEDY,
 ) -> None:
     """Raise `ArgumentError`, which names the worst row, where the loops are open at q."""
-    if not open_by(system, q, t) <= data_of(system).closed(OPEN):
-        rows = np.abs(system.constraint_residual(q, t))
-        worst = int(rows.argmax())
-        raise ArgumentError(
-            f"{system.name}: {what} leaves the loops open by {rows[worst]:.3g} (row "
-            f"{system.constraint_names[worst]!r}); {remedy}",
-            element="q",
-        )
+    if reason := what_is_open(system, q, t, what, remedy):
+        raise ArgumentError(f"{system.name}: {reason}", element="q")
 
 
 def require_on_constraints(

@@ -20,21 +20,19 @@ import numpy as np
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError
 from sarrus.codegen import NativeFunction
-from sarrus.dynamics.closed_state import OPEN
 from sarrus.dynamics.derivatives import along
 from sarrus.dynamics.evaluations import Evaluations
-from sarrus.dynamics.joint_limits import dry_friction, joint_limits
+from sarrus.dynamics.joint_limits import bounds_at, dry_friction, joint_limits
+from sarrus.kernels.contact_tolerances import ARRIVED, AT_BOUND, STEADY, still_speed
 from sarrus.mechanism.gearing import LEAST_PLAY
 
-# Velocities, and accelerations, that are zero, relative to those of the mechanism in characteristic units.
-STILL, STEADY = 1e-8, 1e-6
-# What approaches has arrived at gaps up to this [characteristic lengths, rad]; before, it is open.
-ARRIVED = 1e-9
 # Gaps below this [m] are closed where contacts face each other.
 CLOSED_OF_FLANKS = 0.1 * LEAST_PLAY
 # In steps in time: from which speed on a flank is left behind [m/s], which gaps of flanks have been closed, and the gap
 # that is out of reach [m].
 _LEAVING, _EXACTLY, _OUT_OF_REACH = 1e-4, 1e-3 * CLOSED_OF_FLANKS, 1e100
+# The remedy for what begins deep in something.
+LIFTS = ", or take system.assemble(q, within_limits=True).q"
 
 
 class Mode(IntEnum):
@@ -65,8 +63,8 @@ class Touching:
 
     @property
     def reach(self) -> float:
-        """Gaps up to this are closed [m, rad]: 1e-5 lengths, of flanks that face each other at least their play."""
-        return max(OPEN * self.unit, LEAST_PLAY if self.facing >= 0 else 0.0)
+        """Gaps up to this are closed [m, rad]: 1e-6 lengths, of flanks that face each other at least their play."""
+        return max(AT_BOUND * self.unit, LEAST_PLAY if self.facing >= 0 else 0.0)
 
     @property
     def tails(self) -> slice:
@@ -257,13 +255,13 @@ def without_poisson(system: Evaluations, what: str) -> None:
 def all_open(system: Evaluations, q: Array, t: float = 0.0) -> bool:
     """Tell whether nothing acts at a configuration, whatever the velocity: all is open, and there is no dry friction.
 
-    Gaps within `Touching.reach` are none. A joint that is beyond its limit is not stopped.
+    Gaps within `Touching.reach` are none. A joint that is beyond its limit is stopped where it is.
     """
     limits, size = joint_limits(system), system.characteristic
     if dry_friction(system).names:
         return False
-    gaps = np.abs(q[limits.places] - limits.bounds) * size.coordinates[limits.places]
-    if gaps.min(initial=np.inf) <= OPEN:
+    gaps = limits.signs * (limits.bounds - q[limits.places]) * size.coordinates[limits.places]
+    if gaps.min(initial=np.inf) <= AT_BOUND:
         return False
     if not system.equations.touches:
         return True
@@ -289,7 +287,9 @@ def _between_stops(system: Evaluations) -> tuple[Array, Array] | None:
     if system.touching_geometries or system.equations.touches or dry_friction(system).names:
         return None
     limits, bounds = joint_limits(system), np.tile([[-np.inf], [np.inf]], system.nq)
-    inwards = limits.bounds - limits.signs * 1.01 * OPEN / system.characteristic.coordinates[limits.places]
+    inwards = (
+        limits.bounds - limits.signs * 1.01 * AT_BOUND / system.characteristic.coordinates[limits.places]
+    )
     bounds[(limits.signs > 0.0).astype(int), limits.places] = inwards
     return bounds[0], bounds[1]
 
@@ -377,11 +377,14 @@ class TouchRows:
     bias: Array
 
 
-def touch_rows(system: Evaluations, q: Array, v: Array, t: float) -> TouchRows:
-    """Return what moves at all contacts, stops and joints with dry friction."""
+def touch_rows(system: Evaluations, q: Array, v: Array, t: float, bounds: Array | None = None) -> TouchRows:
+    """Return what moves at all contacts, stops and joints with dry friction.
+
+    ``bounds`` are those of the stops, by default the ones that act at q, see `sarrus.dynamics.joint_limits`.
+    """
     limits, dry = joint_limits(system), dry_friction(system)
-    signs = -limits.signs
-    gaps = [signs * (q[limits.places] - limits.bounds), np.zeros(len(dry.names))]
+    signs, acting = -limits.signs, bounds_at(limits, q) if bounds is None else bounds
+    gaps = [signs * (q[limits.places] - acting), np.zeros(len(dry.names))]
     rows = [signs[:, None] * np.eye(system.nv)[limits.rates], np.eye(system.nv)[dry.rates]]
     rates = [row @ v for row in rows]
     bias = [np.zeros(len(row)) for row in rows]
@@ -398,12 +401,12 @@ def touch_rows(system: Evaluations, q: Array, v: Array, t: float) -> TouchRows:
 def contact_state(system: Evaluations, q: Array, v: Array, a: Array, t: float = 0.0) -> ContactState:
     """Return what contacts, stops and dry friction do at (q, v, t) with the acceleration a.
 
-    Gaps within `Touching.reach` are closed, of what approaches up to 1e-9 lengths. A joint that is beyond
-    its limit by more is not stopped, as in runs; a contact that is below its plane by more is an `ArgumentError`.
+    Gaps within `Touching.reach` are closed, of what approaches up to 1e-9 lengths. A joint that is beyond its limit is
+    stopped where it is, as in runs; a contact that is below its plane by more is an `ArgumentError`.
     """
     found, touching, size = touch_rows(system, q, v, t), touching_of(system), system.characteristic
     speed = float(np.abs(size.columns * v).max(initial=0.0))
-    slow = STILL * (1.0 + speed)
+    slow = still_speed(speed)
     steady = STEADY * (1.0 + speed**2 + float(np.abs(size.columns * a).max(initial=0.0)))
     change = found.rows @ a + found.bias
     directions, modes, impossible = np.zeros(len(change)), [], ""
@@ -413,7 +416,7 @@ def contact_state(system: Evaluations, q: Array, v: Array, a: Array, t: float = 
         rates, changes = found.rates[one.rows] / one.unit, change[one.rows] / one.unit
         if one.kind != "friction":
             coming = rates[0] < -slow and gap > ARRIVED * one.unit
-            if abs(gap) > one.reach or rates[0] > slow or coming:
+            if gap > one.reach or rates[0] > slow or coming:
                 modes.append(Mode.OPEN)
                 continue
             if rates[0] < -slow:
@@ -442,9 +445,9 @@ def below_its_plane(system: Evaluations, one: Touching, gap: float) -> ArgumentE
     text = (
         flanks_are_deep(one.name, -gap)
         if one.facing >= 0
-        else f"geometries {one.name!r} are {-gap:.3g} m in each other; move them apart"
+        else f"geometries {one.name!r} are {-gap:.3g} m in each other; move them apart{LIFTS}"
         if between
-        else f"contact {one.name!r} is {-gap:.3g} m below its plane; raise the body"
+        else f"contact {one.name!r} is {-gap:.3g} m below its plane; raise the body{LIFTS}"
     )
     return ArgumentError(f"{system.name}: {text}", element=one.name)
 
@@ -453,7 +456,7 @@ def flanks_are_deep(flank: str, depth: float) -> str:
     """Return the words for coordinates of a gearing that are beyond its play by a depth [m]."""
     return (
         f"flank {flank!r} is {depth:.3g} m in the other one: the coordinates of this gearing do not fit each other; "
-        "change one of them, or its references"
+        f"change one of them, or its references{LIFTS}"
     )
 
 

@@ -13,6 +13,7 @@ from sarrus.base.errors import SolveError
 from sarrus.base.later import later
 from sarrus.base.status import Status
 from sarrus.dynamics.assembly import kinetic_rank
+from sarrus.dynamics.closed_state import what_is_open
 from sarrus.dynamics.contact_state import all_between, all_open, takes_part
 from sarrus.dynamics.inertia import ill_posed, is_singular_at
 from sarrus.dynamics.ranks import generic_rank
@@ -21,6 +22,7 @@ from sarrus.dynamics.rounding import only_rounding
 from sarrus.dynamics.solves import ForwardDynamics
 from sarrus.dynamics.workspace import Workspace
 from sarrus.kernels import layout as la
+from sarrus.kernels.forward import MAYBE_OPEN
 
 _OK, _NOT_ARRAYS = Status.OK, la.NOT_ARRAYS  # looked up once: a call takes little more than a microsecond
 
@@ -33,8 +35,12 @@ def forward_dynamics(
     t: float = 0.0,
     tau: ArrayLike | None = None,
     throw: bool = True,
+    may_be_open: bool = False,
 ) -> ForwardDynamics:
-    """Return acceleration, constraint force, multipliers, rank and status; see `sarrus.System.forward_dynamics`."""
+    """Return acceleration, constraint force, multipliers, rank and status; see `sarrus.System.forward_dynamics`.
+
+    ``may_be_open``: loops that are open count as they are, as those of runs that do not project.
+    """
     parameters = work.parameters
     if not work.is_ready or work.switched != parameters.switched:
         _prepare(work, q, v, t)
@@ -44,11 +50,17 @@ def forward_dynamics(
     if parameters:
         work.x[work.parts.p] = list(parameters.values())
     work.is_plain = work.is_ready and not (parameters or work.has_controls)
-    return solved(work, q, v, t, tau, throw)
+    return solved(work, q, v, t, tau, throw, may_be_open)
 
 
 def solved(
-    work: Workspace, q: ArrayLike, v: ArrayLike, t: float, tau: ArrayLike | None, throw: bool
+    work: Workspace,
+    q: ArrayLike,
+    v: ArrayLike,
+    t: float,
+    tau: ArrayLike | None,
+    throw: bool,
+    may_be_open: bool = False,
 ) -> ForwardDynamics:
     """Return the same with the controls and parameters that are in the workspace, where all is prepared."""
     out, code = empty(work.output_size), _NOT_ARRAYS
@@ -59,7 +71,7 @@ def solved(
         code = work.forward(q, v, work.no_force if tau is None else tau, t, out)
     if code == work.ordinary:
         return ForwardDynamics(work, out, code, _OK, t)
-    return _second_look(work, out, code, q, v, t, tau, throw)
+    return _second_look(work, out, code, q, v, t, tau, throw, may_be_open)
 
 
 def on_contacts(
@@ -108,6 +120,7 @@ def _second_look(
     t: float,
     tau: ArrayLike | None,
     throw: bool,
+    may_be_open: bool,
 ) -> ForwardDynamics:
     """Return the answer of a solve that is not an ordinary one, or raise where there is none."""
     x = work.pack(q, v, None, t)
@@ -117,6 +130,8 @@ def _second_look(
     q, v, facts = x[work.parts.q], x[work.parts.v], out[2 * work.nv + work.nc :].view(la.Facts)
     again = partial(work.forward, q, v, tau, t, out)
     outcome, rank = _read(again() if code in (la.NOT_ARRAYS, la.NOT_UNIT) else code)
+    if outcome >= 0 and not may_be_open and (reason := what_is_open(work, work.normalized(q), t)):
+        return ForwardDynamics(work, out, rank, Status.NOT_CLOSED, t, reason=reason)
     if (
         outcome == la.SINGULAR_ANSWER
         or (outcome == la.INCONSISTENT_ANSWER and facts.beyond > 1e-3 * facts.largest)
@@ -154,6 +169,8 @@ def _second_look(
 
 def _read(code: int) -> tuple[int, int]:
     """Return the outcome and the rank that a code of the kernel says; −1 where it has no answer."""
+    if code <= MAYBE_OPEN:
+        code = MAYBE_OPEN - code
     return divmod(code, la.STRIDE) if code >= 0 else (code, -1)
 
 
@@ -168,9 +185,9 @@ def _with_more_rows(
     if found <= known:
         return None
     kept, work.table.generic_rank = out.copy(), found
-    code = int(again())
-    if code == found:
+    outcome, rank = _read(int(again()))
+    if outcome == la.COMPLETE_ANSWER and rank == found:
         work.is_ready = work.is_plain = False
-        return _read(code)
+        return outcome, rank
     work.table.generic_rank, out[:] = known, kept
     return None

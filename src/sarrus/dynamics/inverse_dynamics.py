@@ -11,6 +11,7 @@ from sarrus.base.later import later
 from sarrus.base.numbers import real_array
 from sarrus.base.status import ACTUATORS_FALL_SHORT, Status
 from sarrus.dynamics.carried_load import CarriedLoad
+from sarrus.dynamics.closed_state import what_is_open
 from sarrus.dynamics.contact_state import all_open, contact_state, takes_part
 from sarrus.dynamics.evaluations import Evaluations
 from sarrus.dynamics.ranks import generic_rank
@@ -91,6 +92,8 @@ def inverse_dynamics(
     else:
         status = Status.OK if reached else Status.NOT_ACHIEVABLE
     status = _where_rigid(system, q, real_array(v), t, acceleration, status, missing, needed)
+    if is_open := what_is_open(system, q, t):
+        status = Status.NOT_CLOSED
     result = InverseDynamics(
         u=read_only(u),
         multipliers=read_only(multipliers),
@@ -108,6 +111,8 @@ def inverse_dynamics(
         reason = ACTUATORS_FALL_SHORT if status is Status.NOT_ACHIEVABLE else status.diagnosis
         if carried is not None and carried.status is status:
             reason = carried.reason
+        if is_open:
+            raise status.error(system.name, is_open, result=result)
         raise status.error(system.name, f"{reason} (residual {worst:.3g})", result=result)
     return result
 

@@ -18,6 +18,7 @@ from sarrus.dynamics.compiled import CompiledEquations
 from sarrus.dynamics.described import Described, description
 from sarrus.equations.equations import Equations
 from sarrus.equations.least_norm import Units
+from sarrus.equations.symbolic import ParameterValues
 from sarrus.kernels.layout import Factors, Settings
 from sarrus.mechanism.mechanism import Mechanism
 from sarrus.multibody.model import trace
@@ -65,6 +66,11 @@ class Model(Described):
     def with_equations(self, equations: Equations) -> Model:
         """Return the model of the same mechanism with other equations in the same coordinates and rows."""
         return Model(equations, self.mechanism, self.driven)
+
+    def parameter_values(self) -> ParameterValues:
+        """Return values of the parameters: those that the model was made with."""
+        e = self.equations
+        return ParameterValues(e.name, e.parameter_values, e.shaping_parameters, self.driven.check)
 
     def __reduce__(self) -> tuple[Callable[..., Model], tuple[Any, ...]]:
         if self.mechanism is None:

@@ -14,6 +14,7 @@ from sarrus.dynamics.assembly import Neighbourhood, assemble, survey
 from sarrus.dynamics.descent import DATA_TOLERANCE, data_of
 from sarrus.dynamics.inertia import is_singular_at
 from sarrus.dynamics.manifold import close
+from sarrus.dynamics.one_sided import behind_jump
 from sarrus.dynamics.rigidity import is_blocked
 from sarrus.dynamics.workspace import Workspace
 from sarrus.kernels.layout import Settings
@@ -31,19 +32,28 @@ def generic_rank(
     ``work.near`` is then what the survey found.
     """
     if work.near is None or renew or work.switched != work.parameters.switched:
-        # runs often begin where another one did: to look around costs more than to go some hundred steps
-        place = q.tobytes(), t, None if v is None else v.tobytes(), *work.parameters.values(), work.options
-        near, weak, tolerances = work.model.remember(("survey", *place), lambda: _looked_at(work, q, t, v))
+        near, weak, tolerances = look_around(work, q, t, v)
         work.learn_rank(near, tolerances)
         if weak and not work.compiled.mass_is_singular:
             work.expect_singular_mass()
     return int(work.table.generic_rank)
 
 
-def _looked_at(work: Workspace, q: Array, t: float, v: Array | None) -> tuple[Neighbourhood, bool, Settings]:
-    """Return what the constraints are like near a state, whether M is singular there, and tolerances for kernels."""
-    near = _with_rows_of_the_model(work, survey(work, q, t, v))
-    return near, is_singular_at(work, q, t), work.settings(near)
+def look_around(
+    work: Workspace, q: Array, t: float = 0.0, v: Array | None = None
+) -> tuple[Neighbourhood, bool, Settings]:
+    """Return what the constraints are like near a state, whether M is singular there, and tolerances for kernels.
+
+    It depends on the state, the parameters and the options, and leaves the workspace as it is.
+    """
+
+    def look() -> tuple[Neighbourhood, bool, Settings]:
+        near = _with_rows_of_the_model(work, survey(work, q, t, v))
+        return near, is_singular_at(work, q, t), work.settings(near)
+
+    # runs often begin where another one did: to look around costs more than to go some hundred steps
+    place = q.tobytes(), t, None if v is None else v.tobytes(), *work.parameters.values(), work.options
+    return work.model.remember(("survey", *place), look)
 
 
 def _with_rows_of_the_model(work: Workspace, near: Neighbourhood) -> Neighbourhood:
@@ -75,9 +85,11 @@ def project_velocity(work: Workspace, q: ArrayLike, v: ArrayLike, t: float = 0.0
     """Return the velocity nearest to v that the constraints allow at q, for any rank of A.
 
     Nearest in the kinetic metric, v − L⁻¹(A L⁻¹)⁺ψ with M = LᵀL: what an ideal impulse of the constraints leaves.
-    Massless links: see `sarrus.kernels.projection`.
+    Massless links: see `sarrus.kernels.projection`. Where the speed of a drive jumps at t, that behind the jump counts.
     """
-    x = work.pack(work.normalized(q), v, None, t)
+    q = work.normalized(q)
+    t = behind_jump(work, q, t)
+    x = work.pack(q, v, None, t)
     given, place, speed = x.copy(), x[work.parts.q], x[work.parts.v]
     generic = generic_rank(work, place, t, speed)
     rank = work.project(x, positions=False)

@@ -33,7 +33,9 @@ class ForwardDynamics(Answer):
     residual : norm of A a + γ, zero unless the constraints contradict each other.
     unbalanced : (nv,) force that no finite multipliers balance, M a + h = k + S u + τ + Aᵀλ + unbalanced: zero but
         where the status is RIGID.
-    status : OK, SINGULAR (rank below the rank nearby), INCONSISTENT (least squares), ILL_POSED, or RIGID: q is
+    status : OK, SINGULAR (rank below the rank nearby), INCONSISTENT (least squares), NOT_CLOSED (the loops are open
+        by more than runs take, ``message`` names the row; the numbers are those of the rows at q), ILL_POSED, or
+        RIGID: q is
         isolated, or v or the forces point where the constraints to second order leave no motion. Then ``a`` has
         nothing in these directions; an isolated q at rest stays there, a = 0. Where contacts act, also that of
         ``contacts``: without their forces a is what the mechanism would do without them.
@@ -41,7 +43,7 @@ class ForwardDynamics(Answer):
         nothing is closed, and there is no dry friction.
     """
 
-    __slots__ = ("_out", "_system", "_time", "_unbalanced", "contacts", "rank", "status")
+    __slots__ = ("_out", "_reason", "_system", "_time", "_unbalanced", "contacts", "rank", "status")
 
     def __init__(
         self,
@@ -51,8 +53,10 @@ class ForwardDynamics(Answer):
         status: Status,
         time: float,
         unbalanced: Array | None = None,
+        reason: str = "",
     ) -> None:
         self._system = system
+        self._reason = reason
         self._unbalanced = unbalanced
         self._out = out
         self._time = time
@@ -70,7 +74,9 @@ class ForwardDynamics(Answer):
     @property
     def message(self) -> str:
         """What became of it, in words."""
-        return self.contacts.reason if self.contacts and self.contacts.reason else self.status.diagnosis
+        if self.contacts and self.contacts.reason:
+            return self.contacts.reason
+        return self._reason or self.status.diagnosis
 
     def _part(self, start: int, end: int) -> Array:
         self._out.setflags(write=False)
@@ -144,6 +150,12 @@ class ForwardDynamics(Answer):
         """
         return self._system.rows_of_closure(name, self.multipliers)
 
+    def __copy__(self) -> ForwardDynamics:
+        return self  # nothing in it changes
+
+    def __deepcopy__(self, memo: object) -> ForwardDynamics:
+        return self
+
     def __repr__(self) -> str:
         return f"ForwardDynamics(status={self.status}, rank={self.rank}, dof={self.dof}, a={self.a})"
 
@@ -154,7 +166,8 @@ class InverseDynamics(Answer):
 
     ``multipliers`` are those of `ForwardDynamics`; ``rank`` is that of A, ``actuation_rank`` that of the actuators on
     the motions the constraints leave. ``status`` is OK, NOT_ACHIEVABLE (the actuators cannot produce it)
-    or INCONSISTENT (the acceleration violates the constraints; ``acceleration_residual`` says by how much).
+    INCONSISTENT (the acceleration violates the constraints; ``acceleration_residual`` says by how much), or NOT_CLOSED
+    (the loops are open by more than runs take).
     ``saturated`` names the actuators that a limit would keep from giving their part of it.
     ``contacts`` are the forces of contacts with Coulomb friction, stops and dry friction where these act, else None.
     The status is INFEASIBLE where their laws do not allow the motion, INCONSISTENT where v or a go into a plane.
@@ -179,9 +192,12 @@ class Assembly(Answer):
     ``antiparallel`` names the closures that hold with opposite instead of parallel axes, ``left_branch`` those of which
     the answer may be on another branch than the guess (another elbow, the mirror image). ``limits``: where locked
     coordinates could not be moved to their values from the closed configuration that the guess came from, how far
-    they came; an answer is then one that no such motion reaches. ``status``: OK; SINGULAR
-    (closed, where the rank drops); RIGID (closed in an isolated configuration, out of which there is no motion although
-    A allows velocities); INCONSISTENT (redundant rows contradict each other by more than the
+    they came; an answer is then one that no such motion reaches. ``outside``: coordinates beyond limits of their joints
+    by more than digits explain, and their values. ``unmet``: with ``within_limits``, stops and contacts that stay
+    outside. ``unmoved`` names the rows that stay open because no joint moves the bodies along them in any
+    configuration, such as those across the plane of a planar loop. ``status``: OK; NOT_ACHIEVABLE (some of ``unmet``);
+    SINGULAR (closed, where the rank drops); RIGID (closed in an isolated configuration, out of which there is no motion
+    although A allows velocities); INCONSISTENT (redundant rows contradict each other by more than the
     digits of the model explain (`sarrus.dynamics.data_tolerance`), and by less than 1e-6);
     NOT_CLOSED (stuck at a local minimum, or antiparallel).
     """
@@ -195,6 +211,9 @@ class Assembly(Answer):
     antiparallel: tuple[str, ...] = ()
     left_branch: tuple[str, ...] = ()
     limits: dict[str, float] = field(default_factory=dict)
+    outside: dict[str, float] = field(default_factory=dict)
+    unmet: tuple[str, ...] = ()
+    unmoved: tuple[str, ...] = ()
 
     @property
     def message(self) -> str:
@@ -206,6 +225,11 @@ class Assembly(Answer):
         if self.left_branch:
             names = ", ".join(map(repr, self.left_branch))
             text += f"; perhaps on another branch than the guess, by closure {names}"
+        if self.unmet:
+            text += f"; not brought inside: {', '.join(self.unmet)}"
+        elif self.outside:
+            names = ", ".join(f"{name!r} at {value:.6g}" for name, value in self.outside.items())
+            text += f"; beyond limits: {names}; within_limits=True moves them inside"
         return text
 
     def _diagnosis(self) -> str:
@@ -218,4 +242,11 @@ class Assembly(Answer):
         if self.status is not Status.NOT_CLOSED or not self.gaps:
             return self.status.diagnosis
         worst = max(self.gaps, key=lambda name: self.gaps[name])
+        if self.unmoved:
+            rows = ", ".join(map(repr, self.unmoved))
+            return (
+                f"closure {worst!r} stays open by {self.gaps[worst]:.3g}: no joint moves the two bodies along {rows}, "
+                "in no configuration. Give both sides of the closure the same place along it, or leave that row out by "
+                "a closure of another kind"
+            )
         return f"{self.status.diagnosis}: closure {worst!r} stays open by {self.gaps[worst]:.3g}"

@@ -28,7 +28,6 @@ from sarrus.dynamics.workspace import Workspace
 from sarrus.equations.equations import Equations
 from sarrus.equations.lagrangian import derive
 from sarrus.equations.matrices import assemble_equations
-from sarrus.equations.symbolic import ParameterValues
 from sarrus.mechanism.mechanism import Mechanism
 from sarrus.multibody.parameters import Targets
 from sarrus.multibody.size import LARGEST
@@ -121,9 +120,7 @@ class System(Evaluations):
         return system
 
     def _begin(self, model: Model, options: Options) -> None:
-        e = model.equations
-        values = ParameterValues(e.name, e.parameter_values, e.shaping_parameters, model.driven.check)
-        super().__init__(model, values, options)
+        super().__init__(model, model.parameter_values(), options)
 
     def with_parameters(
         self, parameters: Mapping[str, float] | None = None, *, options: Options | None = None
@@ -202,14 +199,15 @@ class System(Evaluations):
         Contacts with Coulomb friction, stops of joints and dry friction act with exact laws, as in runs, and as many at
         once as there are: what is closed and neither leaves nor approaches pushes or opens, sticks or slides, so that a
         is that of the motion from here on; ``result.contacts`` has the forces, what each does, the residual of the
-        laws, and what is not determined (`sarrus.dynamics.carried_load.ContactForces`). Closed are gaps up to 1e-5
+        laws, and what is not determined (`sarrus.dynamics.carried_load.ContactForces`). Closed are gaps up to 1e-6
         lengths (rad) of what neither approaches nor leaves; what approaches is, from 1e-9. Velocities below 1e-8 are
         none. Where something closes with a velocity there is an impact in place of an acceleration: INCONSISTENT. Where
         no finite forces obey the laws (Painlevé): INFEASIBLE. Both are raised, the names in the message. With friction
-        the laws may allow other accelerations too; this is one. A joint beyond its limit is not stopped, as in runs; a
-        contact below its plane by more than 1e-5 lengths is an `ArgumentError`, and so are contacts between geometries
-        without closed form, which runs alone know. ``contacts=False`` leaves all of them out; contacts
-        and closures that are constraints hold as ``parameters`` say.
+        the laws may allow other accelerations too; this is one. A joint beyond its limit is stopped where it is, as in
+        runs: it may come back and does not go further out. A contact below its plane by more than 1e-6 lengths is an
+        `ArgumentError`, and so are contacts between geometries without closed form, which runs alone know.
+        ``contacts=False`` leaves all of them out; contacts and closures that are constraints hold as ``parameters``
+        say.
 
         Parameters: q (nq,), v (nv,), u (nu,) controls, t [s], tau (nv,) applied generalized force.
         """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -74,6 +75,9 @@ class Workspace(Evaluations):
         same = options is None and self.settled == self.parameters.changes
         copy._arrays(self.tolerances.copy() if same else copy.settings(), len(self.stage_answer))
         return copy
+
+    def __reduce__(self) -> tuple[Callable[..., Workspace], tuple[Any, ...]]:
+        return _of_values, (self.model, dict(self.parameters), self.options)
 
     def learn(self, other: Workspace) -> None:
         """Take over what another workspace of this model found near a state, for copies that begin there too."""
@@ -220,6 +224,21 @@ class Workspace(Evaluations):
         """Say why there is no acceleration at x: NOT_FINITE or ILL_POSED; bad input is an error."""
         q, v, u, t = x[self.parts.q], x[self.parts.v], x[self.parts.u], float(x[self.parts.t])
         self.pack(q, v, u, t)
-        names = ("mass_matrix", "bias_force", "passive_force", "non_ideal", "jacobian", "constraint_bias")
+        names = (
+            "mass_matrix",
+            "bias_force",
+            "passive_force",
+            "input_force",
+            "non_ideal",
+            "jacobian",
+            "constraint_bias",
+        )
         numbers = all(np.isfinite(self.compiled.function(name)(x)).all() for name in names)
         return Status.ILL_POSED if numbers else Status.NOT_FINITE
+
+
+def _of_values(model: Model, parameters: dict[str, float], options: Options) -> Workspace:
+    """Return a workspace of a model with values of its parameters."""
+    values = model.parameter_values()
+    values.update(parameters)
+    return Workspace(model, values, options)

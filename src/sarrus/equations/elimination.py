@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import casadi as ca
 
 from sarrus.equations.equations import Equations
-from sarrus.equations.least_norm import NOISE, TINY, LeastNorm
+from sarrus.equations.least_norm import LeastNorm
 from sarrus.equations.sparse import (
     Row,
     Triangle,
@@ -24,6 +24,7 @@ from sarrus.equations.sparse import (
     largest,
     rows_of,
 )
+from sarrus.kernels.checking import NOTHING
 
 
 @dataclass(frozen=True)
@@ -61,10 +62,10 @@ def direct_solution(equations: Equations, problem: Weighted, solve: LeastNorm) -
     """Trace a, λ and Aᵀλ where the rows of a basis are as it says: a = L⁻¹(f̂ + y), Â y = −γ − Â f̂.
 
     G is factored without pivoting, which for a definite matrix is backward stable. "gauge" tells how far to trust it.
-    "checks" are the largest residual of A a + γ over the sum of the magnitudes of its terms and rounding of
-    accelerations of the size of f̂ and Âᵀλ; the largest M_kk/L_kk², a condition number of M without
-    units; how far dependent rows contradict others; the norm of A a + γ where there are such rows; `LeastNorm.beyond`
-    and `LeastNorm.smallest`.
+    "checks" are the largest residual of A a + γ over the sum of the magnitudes of its terms (0 where these are
+    rounding of what f̂ and Âᵀλ do in the row: γ is zero and a is no more); the largest M_kk/L_kk², a condition number of
+    M without units; how far dependent rows contradict others; the norm of A a + γ where there are such rows;
+    `LeastNorm.beyond` and `LeastNorm.smallest`; the largest residual of φ.
     """
     e, basis, units = equations, solve.basis, solve.units
     bias = {j: e.constraint_bias[j] for j in basis.rows}
@@ -79,10 +80,10 @@ def direct_solution(equations: Equations, problem: Weighted, solve: LeastNorm) -
     jacobian, missed, residuals = rows_of(e.jacobian), [], []
     for j in basis.rows:
         parts = [bias[j], *(value * a[i] for i, value in jacobian[j].items() if i in a)]
-        size = sum(map(ca.fabs, parts))  # the terms of some rows are nothing but rounding of the others
-        size += NOISE * effort * solve.longest_beside(j) * (1.0 / float(units.rows[j]))
+        size = sum(map(ca.fabs, parts))
+        reach = effort * (solve.longest_beside(j) * (1.0 / float(units.rows[j])))
         residuals.append(sum(parts))
-        missed.append(ca.fabs(residuals[-1]) / (size + TINY))
+        missed.append(ca.if_else(size > NOTHING * reach, ca.fabs(residuals[-1]) / size, 0))
     weak = [e.mass_matrix[k, k] * inverse**2 for k, inverse in enumerate(problem.factor.inverse)]
     speed = ca.sqrt(2 * e.kinetic_energy) * largest(
         [ca.fabs(e.v[i]) * float(factor) for i, factor in enumerate(units.velocities)]
@@ -101,6 +102,7 @@ def direct_solution(equations: Equations, problem: Weighted, solve: LeastNorm) -
             norm,
             solve.beyond,
             solve.smallest,
+            largest([ca.fabs(e.position_residual[j]) * float(units.rows[j]) for j in range(e.nh)]),
         ),
     }
 

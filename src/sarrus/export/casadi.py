@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError, check_is, check_known
 from sarrus.base.numbers import real_array
 from sarrus.base.status import Status
@@ -15,13 +17,17 @@ from sarrus.coordinates.choices import PARTITION, Coordinates, choose
 from sarrus.dynamics.assembly import survey
 from sarrus.dynamics.manifold import closed_start
 from sarrus.dynamics.system import System
+from sarrus.dynamics.workspace import Workspace
 from sarrus.equations.elimination import direct_solution, live_rows, weighted
 from sarrus.equations.least_norm import Basis, LeastNorm
-from sarrus.equations.sparse import column_of, eliminate, rows_of
+from sarrus.equations.sparse import column_of, eliminate, matrix_of, rows_of
+from sarrus.export.topologies import switches_of, topologies
 from sarrus.linalg.ranked import independent_rows, rank_of
 from sarrus.multibody.model import body_placements
 
 INDEPENDENT = "independent"
+# For more constraints that come and go a function of straight lines is one of those that hold now.
+_MOST_SWITCHES = 6
 
 # Quantities of the equations by name: the attribute of `Equations`, and the symbols it is a function of.
 _QUANTITIES = {
@@ -86,8 +92,11 @@ def casadi_function(
     neither a nor Aᵀλ, but then λ is zero in rows left out instead of the λ of minimum norm. Rows that are zero by
     structure are left out by themselves. At singular configurations the functions return infinity or NaN, and next to
     them they lose digits: keep away from them. Massless bodies are for "reduced_dynamics" alone, where Kᵀ M K
-    is positive definite. Inconsistent rows are not noticed. Constraints that come and go are taken as they are now, by
-    ``rows``.
+    is positive definite. Inconsistent rows are not noticed.
+
+    Constraints that come and go follow p in "forward_dynamics": a row that is off has λ = 0, and rows="independent"
+    chooses anew for each set of them, up to six switches. Where the rows that are left are not as many independent ones
+    as hold, and in "reduced_dynamics" wherever others hold than now, all results are infinite or NaN.
 
     Parameters
     ----------
@@ -110,7 +119,10 @@ def casadi_function(
         return _placements(system)
     check_known("CasADi function", name, (*_SOLVES, *_QUANTITIES, "body_placements"), system.name)
     place = _Place(system, q, t)
-    return _SOLVES[name](system, place, place.rows(rows), coordinates)
+    kept = place.rows(rows)
+    if name == "forward_dynamics" and place.switches:
+        return _switched(system, *place.topology(rows, kept))
+    return _SOLVES[name](system, place, kept, coordinates)
 
 
 def _refused(system: System, element: str, reason: str, valid: Sequence[str] = ()) -> ArgumentError:
@@ -155,6 +167,7 @@ class _Place:
             self.q = np.array(closed.q)
         self.jacobian = system.constraint_jacobian(self.q, t=t)
         self.rank = survey(system, self.q, t).rank
+        self.switches = switches_of(system, system.equations.shaping_parameters)
 
     def rows(self, wanted: Sequence[str] | str | None) -> list[int]:
         """Return the indices of the rows to keep, which are independent at generic configurations."""
@@ -186,6 +199,51 @@ class _Place:
         )
         raise _refused(self.system, "rows", reason, right)
 
+    def topology(self, wanted: Sequence[str] | str | None, kept: list[int]) -> tuple[list[int], ca.SX, ca.SX]:
+        """Return rows, a column that is 1 where one counts and 0 where it is off or depends on others, and a number
+        that is 1 where these are as many as the rank, and 0 elsewhere: both follow p.
+        """
+        system, nc, live = self.system, self.system.nc, live_rows(self.system.equations) or []
+        if len(self.switches) > _MOST_SWITCHES:
+            return kept, ca.SX.ones(len(kept)), self.as_now
+
+        def look(work: Workspace, q: Array) -> tuple[float, ...]:
+            jacobian, rank = work.constraint_jacobian(q, t=self.t), survey(work, q, self.t).rank
+            holds = [j for j in (live if wanted == INDEPENDENT else kept) if jacobian[j].any()]
+            if wanted == INDEPENDENT and rank_of(jacobian[holds]) == rank:
+                holds = [holds[k] for k in independent_rows(jacobian[holds], rank)]
+            good = len(holds) == rank == rank_of(jacobian[holds])
+            return *(float(j in holds) for j in range(nc)), float(good)
+
+        names = system.equations.shaping_parameters
+        known = topologies(system, self.q, names, look, [0.0] * (nc + 1), 0, self.t)
+        assert known is not None
+        rows = [j for j in range(nc) if known.values[:, j].any()]
+        counts = [self._chosen(known.values[:, j].tolist()) for j in rows]
+        return rows, ca.vertcat(ca.SX(0, 1), *counts), self._chosen(known.values[:, nc].tolist())
+
+    def _chosen(self, values: list[Any]) -> ca.SX:
+        """Return the value for the constraints that p has; the first switch is the lowest bit of its number."""
+        p = self.system.equations.p
+        for index in self.switches:
+            pairs = zip(values[::2], values[1::2])
+            values = [
+                off
+                if isinstance(off, float) and isinstance(on, float) and off == on
+                else ca.if_else(p[index] != 0.0, on, off)
+                for off, on in pairs
+            ]
+        return ca.SX(values[0])
+
+    @property
+    def as_now(self) -> ca.SX:
+        """1 where p has the constraints hold that hold now, else 0."""
+        p, now = self.system.equations.p, list(self.system.parameters.values())
+        same = ca.SX(1.0)
+        for index in self.switches:
+            same *= ca.if_else(p[index] != 0.0, float(now[index] != 0.0), float(now[index] == 0.0))
+        return same
+
     def _independent(self, live: list[int]) -> list[int]:
         here = rank_of(self.jacobian[live])
         if here < self.rank:
@@ -200,10 +258,38 @@ def _forces(system: System) -> ca.SX:
     return e.passive_force + e.input_force - e.bias_force + e.non_ideal
 
 
-def _forward(system: System, place: _Place, kept: list[int], coordinates: Coordinates) -> ca.Function:
+def _require_definite(system: System) -> None:
     if system.compiled.mass_is_singular:
         reason = "M is singular; give every body a mass or an armature, or take 'reduced_dynamics'"
         raise _refused(system, "forward_dynamics", reason)
+
+
+def _switched(system: System, kept: list[int], counts: ca.SX, good: ca.SX) -> ca.Function:
+    """Solve with rows that come and go: with D = diag(counts), (D Â Âᵀ D + 1 − D) λ = −D(γ + Â f̂)."""
+    _require_definite(system)
+    e = system.equations
+    problem = weighted(e, _forces(system))
+    rows = ca.diag(counts) @ matrix_of([problem.rows[j] for j in kept], e.nv)
+    force = column_of(problem.force, e.nv)
+    gram = rows @ rows.T + ca.diag(1.0 - counts)
+    right = -counts * (e.constraint_bias[kept] + matrix_of([problem.rows[j] for j in kept], e.nv) @ force)
+    multipliers = ca.SX.zeros(e.nc)
+    if kept:
+        factor = eliminate(gram)
+        (column,) = rows_of(right.T)
+        multipliers[kept] = column_of(factor.solve(factor.solve_transposed(column)), len(kept))
+    (along,) = rows_of((force + rows.T @ multipliers[kept]).T)
+    outputs = {
+        "a": column_of(problem.factor.solve(along), e.nv) / good,
+        "multipliers": multipliers / good,
+        "constraint_force": (e.jacobian.T @ multipliers + e.non_ideal) / good,
+        "rate": e.whole_rate,
+    }
+    return _function("forward_dynamics", _symbols(system, "qvutp"), outputs)
+
+
+def _forward(system: System, place: _Place, kept: list[int], coordinates: Coordinates) -> ca.Function:
+    _require_definite(system)
     e = system.equations
     problem = weighted(e, _forces(system))
     solved = direct_solution(e, problem, LeastNorm(problem.rows, Basis(tuple(kept)), system.compiled.units))
@@ -242,6 +328,8 @@ def _reduced(system: System, place: _Place, kept: list[int], coordinates: Coordi
     (right,) = rows_of((basis.T @ force - mass @ bent).T)
     yddot = column_of(factor.solve(factor.solve_transposed(right)), len(own))
     outputs = {"yddot": yddot, "v": v, "a": bent + basis @ yddot, "rate": rate}
+    if place.switches:
+        outputs = {name: value / place.as_now for name, value in outputs.items()}
     inputs = _symbols(system, "q") | {"ydot": ydot} | _symbols(system, "utp")
     return _function("reduced_dynamics", inputs, outputs)
 

@@ -23,9 +23,9 @@ class Environment(gymnasium.Env[Array, Any]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Array, dict[str, Any]]:
-        """Begin an episode; ``options`` are not used."""
+        """Begin an episode; its "q", "v" and "parameters" in ``options`` come before those of ``reset=``."""
         super().reset(seed=seed)
-        self.task.reset(self.np_random)
+        self.task.reset(self.np_random, options=options)
         return self.task.observe()[0], {}
 
     def step(self, action: Array) -> tuple[Array, float, bool, bool, dict[str, Any]]:
@@ -61,9 +61,9 @@ class VectorEnvironment(gymnasium.vector.VectorEnv[Array, Any, np.ndarray]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Array, dict[str, Any]]:
-        """Begin all episodes; ``options`` are not used."""
+        """Begin all episodes; "q", "v" and "parameters" in ``options`` come before those of ``reset=``."""
         super().reset(seed=seed)
-        self.task.reset(self.np_random)
+        self.task.reset(self.np_random, options=options)
         self._ended[:] = False
         return self.task.observe(), {}
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sarrus.base.arguments import described, pair, positive
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError, check_is
 from sarrus.base.numbers import real_array
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from sarrus.gym.task import ResetFunction, StateFunction
 
 
+@described(limits=pair, duration=positive)
 def make(
     system: System,
     *,
@@ -109,7 +111,15 @@ def make(
     if q is None and system.nc:
         start = system.assemble(start).q
     speed = np.zeros(system.nv) if v is None else np.array(system.checked(v, system.nv, "v"))
-    stepper = Stepper(system, int(num_envs or 1), np.array(start), speed, options, threads)
+    stepper = Stepper(
+        system,
+        int(num_envs or 1),
+        np.array(start),
+        speed,
+        options,
+        threads,
+        float(duration) + float(sample_time),
+    )
     task = Task(
         system, stepper, float(duration), _limits(system, limits), reward, terminated, observation, reset
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import casadi as ca
 import numpy as np
@@ -14,9 +15,10 @@ from sarrus.dynamics.system import System
 from sarrus.kernels import batch_layout as bl
 from sarrus.kernels import run_state as rs
 from sarrus.kernels.c_function import prepare
+from sarrus.simulation.many.one_by_one import do_alone, find_jumps
 from sarrus.simulation.many.plan import CLEAR_PIVOT, Plan, groups
-from sarrus.simulation.many.starts import pack_states
-from sarrus.simulation.many.workers import Worker, default_threads
+from sarrus.simulation.many.starts import pack_states, warn_of_runs
+from sarrus.simulation.many.workers import Worker, begin_bounds, default_threads
 from sarrus.simulation.run_options import RunOptions
 
 # Fewer copies than this for each thread are not worth a thread.
@@ -27,11 +29,19 @@ class Stepper:
     """The states of ``count`` copies, and what `sarrus.rollout` would build anew for every interval.
 
     ``q``, ``v``, ``parameters`` are views with a row per copy: what is assigned to them is where a copy goes on. ``t``
-    are their times [s]. All copies have the ranks that A has near the configuration that they are made with.
+    are their times [s], up to ``horizon``. All copies have the ranks that A has near the configuration that they are
+    made with.
     """
 
     def __init__(
-        self, system: System, count: int, q: Array, v: Array, options: RunOptions, threads: int | None
+        self,
+        system: System,
+        count: int,
+        q: Array,
+        v: Array,
+        options: RunOptions,
+        threads: int | None,
+        horizon: float,
     ) -> None:
         s = self.system = system.workspace().copy()
         e = system.equations
@@ -41,6 +51,7 @@ class Stepper:
         plan = Plan(s, options, control=None, threads=most, side_by_side=not self.driven_by_time)
         states = pack_states(s, count, q, v, 0.0, {})
         todo = plan.batch(states, np.zeros((count, 1, s.nu)))
+        self._plan, self._jumps = plan, find_jumps(plan, todo, horizon)
         group = next(groups(plan, todo, True), None)
         if group is None:
             raise ArgumentError(f"{s.name}: the loops cannot be closed from the initial q", element="q")
@@ -55,7 +66,8 @@ class Stepper:
         x = self._batch.states
         self.q, self.v, self.parameters = x[:, s.parts.q], x[:, s.parts.v], x[:, s.parts.p]
         self.u = self._batch.inputs[:, 0, :]  # type: ignore[index]
-        self._start = x.copy()
+        self._start, self._warned = x.copy(), False
+        self._warn(np.arange(count))
 
     def place(self, rows: np.ndarray) -> np.ndarray:
         """Put copies, whose q, v and parameters were assigned, on the constraints, at the time 0.
@@ -66,15 +78,19 @@ class Stepper:
         batch.states[rows, self.system.parts.t] = 0.0
         self.t[rows] = 0.0
         for row in rows:
+            self._go_beside(row)
             worker.do(prepare, int(row), int(row) + 1)
             if worker.loop.touches is not None:
                 worker.loop.touches.refuse_depth(batch.states[row], f"copy {row}: ")
+        begin_bounds(worker, rows)
+        self._warn(rows)
         outcomes = batch.outcomes[rows]
         return np.asarray(rows[(outcomes[:, bl.PROJECTED] != 1.0) | (outcomes[:, bl.BEYOND] > CLEAR_PIVOT)])
 
     def back(self, rows: np.ndarray) -> None:
         """Put copies where all were in the beginning, with the first parameters."""
         self._batch.states[rows] = self._start[rows]
+        begin_bounds(self._workers[0], rows)
         self.t[rows] = 0.0
 
     def advance(self, u: Array) -> np.ndarray:
@@ -84,7 +100,7 @@ class Stepper:
         """
         batch = self._batch
         np.clip(u, self.bounds[0], self.bounds[1], out=self.u)
-        before = batch.states.copy()
+        before, bounds = batch.states.copy(), batch.bounds.copy()
         if self.driven_by_time:
             for row in range(self.count):
                 self._row(row)
@@ -96,9 +112,14 @@ class Stepper:
         if not codes.any():  # rs.DONE is 0
             return _NONE
         failed = np.flatnonzero(codes != rs.DONE)
-        batch.states[failed] = before[failed]
+        batch.states[failed], batch.bounds[failed] = before[failed], bounds[failed]
         self.t[failed] -= self.interval
         return failed
+
+    def _warn(self, rows: np.ndarray) -> None:
+        """Warn, the first time, where copies begin beyond limits of their joints that act."""
+        if not self._warned and self._workers[0].loop.touches is not None:
+            self._warned = warn_of_runs(self.system, self._batch.begun, rows, "copy", stacklevel=4)
 
     def failure(self, rows: np.ndarray) -> np.ndarray:
         """Return how the last interval of copies ended, numbers of `sarrus.Status`."""
@@ -122,7 +143,19 @@ class Stepper:
         self._batch.times.begin, self._batch.times.end = t, t + self.interval
         worker.template.start = worker.template.grid_start = t
         self._batch.states[row, self.system.parts.t] = t
-        worker.do(worker.kernel, row, row + 1)
+        self._go_beside(row)
+        now, end = float(self._batch.states[row, self.system.parts.t]), t + self.interval
+        if self._jumps is not None and self._jumps.next(now, end) is not None:
+            plan = replace(self._plan, options=replace(self._plan.options, t0=float(t)))
+            do_alone(plan, self._batch, row, self._jumps)
+        else:
+            worker.do(worker.kernel, row, row + 1)
+
+    def _go_beside(self, row: int) -> None:
+        """Put the time of a copy on a side of the jump of a drive, where it is at one."""
+        if self._jumps is not None:
+            s, x = self.system, self._batch.states[row]
+            x[s.parts.t] = self._jumps.beginning(s, x[s.parts.q], x[s.parts.v], float(x[s.parts.t]))
 
     def close(self) -> None:
         """End the threads."""

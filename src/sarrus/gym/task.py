@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sarrus.base.arrays import Array
-from sarrus.base.errors import ArgumentError, place_of
+from sarrus.base.errors import ArgumentError, check_known, place_of
 from sarrus.base.numbers import finite_array, real_array
 from sarrus.base.status import Status
 from sarrus.dynamics.system import System
@@ -20,6 +20,8 @@ from sarrus.gym.stepper import Stepper
 StateFunction = Callable[[Array, Array, Array, Array], ArrayLike]
 # reset(rng, n) → q (n, nq) or (q, v) or (q, v, parameters); None for what stays.
 ResetFunction = Callable[[np.random.Generator, int], Any]
+# What an episode begins with.
+_OPTIONS = ("q", "v", "parameters")
 
 
 class Task:
@@ -53,16 +55,24 @@ class Task:
         self.observation_space = gymnasium.spaces.Box(-np.inf, np.inf, first.shape[1:], np.float64)
         self.action_space = gymnasium.spaces.Box(*limits.astype(np.float32), dtype=np.float32)
 
-    def reset(self, rng: np.random.Generator, rows: np.ndarray | None = None) -> None:
-        """Begin new episodes in these rows, or in all."""
-        rows, s = self._everything if rows is None else rows, self.stepper
+    def reset(
+        self,
+        rng: np.random.Generator,
+        rows: np.ndarray | None = None,
+        options: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Begin new episodes in these rows, or in all; what is in ``options`` comes before what the function gives."""
+        rows, s, own = self._everything if rows is None else rows, self.stepper, dict(options or {})
+        for name in own:
+            check_known("option", name, _OPTIONS, f"{self.system.name}: reset")
         s.back(rows)
         s.u[rows] = 0.0
-        if self._reset is None:
+        if self._reset is None and not own:
             return
-        given = self._reset(rng, len(rows))
+        given = None if self._reset is None else self._reset(rng, len(rows))
         parts = given if isinstance(given, tuple) else (given,)
-        q, v, parameters = (*parts, None, None, None)[:3]
+        drawn = dict(zip(_OPTIONS, (*parts, None, None, None)))
+        q, v, parameters = (own.get(name, drawn[name]) for name in _OPTIONS)
         for name, target, value in (("q", s.q, q), ("v", s.v, v)):
             if value is not None:
                 target[rows] = _finite(value, (len(rows), target.shape[1]), f"reset: {name}")
@@ -84,7 +94,15 @@ class Task:
     def advance(self, actions: Array) -> tuple[np.ndarray, np.ndarray]:
         """Hold the actions (n, nu), within their limits, for an interval; return what failed: rows and statuses."""
         s = self.stepper
-        u = real_array(actions).reshape(self.count, self.system.nu)
+        u, nu = real_array(actions), self.system.nu
+        if u.shape != (self.count, nu) and not (self.count == 1 and u.shape == (nu,)):
+            wanted = f"({nu},)" if self.count == 1 else f"({self.count}, {nu})"
+            raise ArgumentError(
+                f"{self.system.name}: actions must be {wanted}, a number for each of the actuators "
+                f"{', '.join(self.system.actuator_names) or '(none)'}, got shape {u.shape}",
+                element="actions",
+            )
+        u = u.reshape(self.count, nu)
         failed = s.advance(np.clip(u, self._lower, self._upper))
         return failed, s.failure(failed)
 

@@ -207,11 +207,11 @@ def _project(table, x, want, work):
         if looks:
             if whole:
                 fa.solve_l(work.mass, nv, work.a)
-            missed = ch.unmet(table, work, used, whole)
+            missed = ch.unmet(table, work, used, whole, True)
             if not missed <= la.MET:
                 ch.refine(table, work, used, whole)
                 fa.multipliers(A, used, work.y, work.extra, work.lam)
-                missed = ch.unmet(table, work, used, whole)
+                missed = ch.unmet(table, work, used, whole, False)
             work.facts.unmet, work.facts.weakest = missed, weak
             work.facts.outcome = ch.outcome(table, work, used)
             if used < nc:

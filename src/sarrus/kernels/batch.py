@@ -38,8 +38,9 @@ def _run(table, todo, run, x):
         state.end = end_of(todo, times, interval)
         state.keep_last = 1.0 if interval == intervals - 1 else 0.0
         code = rs.RUNNING
-        while code == rs.RUNNING:
+        while code == rs.RUNNING and todo.stop[0] == 0.0:
             table.records = todo.block
+            state.pause = state.steps + state.rejected + bl.LOOK_EVERY
             code = call_kernel(todo.advance, table, x, todo.room)
             for row in range(int(state.filled)):
                 keep(table, todo, run, row, sample)
@@ -56,7 +57,8 @@ def begin(table, todo, state, run, x):
     copy(template, state, rs.N_STATE)
     fetch(table, todo, run, x)
     if exists(table.touching):
-        forget(table, x)
+        forget(table)
+        exchange_bounds(table, todo, run, False)
     if todo.keep_energy != 0:
         call_native(table.energy, x, table.settings + TARGET_ENERGY)
 
@@ -67,6 +69,17 @@ def fetch(table, todo, run, x):
     size = la.input_size(table)
     own = todo.states + run * size
     copy(own, x, size)
+
+
+@internal
+def exchange_bounds(table, todo, run, back):
+    """Copy the bounds of stops that act in a run to the table, or ``back``."""
+    touching = table.touching
+    own = todo.bounds + run * touching.stops
+    if back:
+        copy(touching.bounds, own, touching.stops)
+    else:
+        copy(own, touching.bounds, touching.stops)
 
 
 @internal
@@ -132,6 +145,8 @@ def finish_run(table, todo, run, code, samples, x):
     """Note the end of a run, whose state the table points to."""
     state = table.run
     store(table, todo, run, x)
+    if exists(table.touching):
+        exchange_bounds(table, todo, run, True)
     outcome = outcome_at(todo.outcomes + run * bl.N_OUTCOME)
     unstable = state.unstable_since < np.inf and code in (rs.DONE, rs.NOT_FINITE)
     if unstable:

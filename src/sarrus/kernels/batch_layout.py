@@ -33,6 +33,7 @@ class BatchTable(Record, of=int):
     # per run
     states: Floats  # x, from start to end (runs × size of x)
     outcomes: Floats  # runs × N_OUTCOME
+    bounds: Floats  # of the stops that act (runs × stops), see `sarrus.kernels.touching_layout.Touching`
     inputs: Floats  # controls that are held (runs × intervals × nu)
     n_intervals: int
     samples: Floats  # runs × n_samples × width; one: the last
@@ -53,6 +54,7 @@ class BatchTable(Record, of=int):
     steps: int  # in all
     steps_held: int  # of one interval of the inputs
     every: int  # from one sample to the next
+    stop: Floats  # not 0: an interrupt ends all runs
 
 
 class Outcome(Record):
@@ -84,6 +86,8 @@ GAP, SLIP, PROJECTED, SMALLEST, BEYOND = range(len(Start.fields))
 # Runs side by side, the same on all machines, so that results are. Registers hold 2, 4 or 8 numbers; more than one
 # register at a time hides the time that an operation takes.
 LANES = 8
+# Steps after which it is looked whether an interrupt has come.
+LOOK_EVERY = 4096
 # Rows of a stretch that one lane goes through on its own.
 STRETCH = 34
 

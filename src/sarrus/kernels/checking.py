@@ -17,6 +17,9 @@ from sarrus.kernels.vectors import add, axpy, copy, dot, dot_from
 
 # As much of what the forces would do alone is no residual: rounding, and rounding of rounding, which refinement leaves.
 ROUNDING, FAINT = 1e-14, 1e-22
+# Rows whose terms are all below this part of what the forces would do if M were its diagonal: γ is zero and a is
+# rounding, as at rest, and no correction makes it more.
+NOTHING = 1e-14
 # Forces that cancel in all rows but a few: as much of the largest counts as summed in every row of M a = f + Aᵀλ.
 NOISE = 1e-4
 
@@ -116,12 +119,13 @@ def _largest_beside(table, values, j):
 
 
 @internal
-def unmet(table, work, used, whole):
+def unmet(table, work, used, whole, strict):
     """Return the largest relative residual of the answer, 0 where all are below `layout.MET`; Â lies at work.copy.
 
     work.a holds y, or a where ``whole`` asks for the rows of A = Â L themselves: the sums in Â y are as large, or
     larger by the condition number of L. The residuals of the constraints, negative, are left at work.rhs. Rows that are
-    short beside those nearby are no constraints here.
+    short beside those nearby are no constraints here. A ``strict`` look, that of an answer that can be refined, excuses
+    no residual by what the forces alone would do, which may be far more than a, but where a is rounding of that.
     """
     nv, nc, settings = table.nv, table.nc, table.settings
     total = worst = 0.0
@@ -130,6 +134,7 @@ def unmet(table, work, used, whole):
         work.extra[c] = work.step[c]
     faint = (FAINT if whole else 10.0 * ROUNDING) ** 2 * total
     short = (settings.singular_cut * settings.scale_of_even_rows) ** 2 if used < nc else 0.0
+    effort = -1.0
     missed = False
     for j in range(nc):
         row, weight = work.copy + j * nv, work.lam[j]
@@ -147,7 +152,12 @@ def unmet(table, work, used, whole):
         work.norms[j] = -size  # met
         if abs(value) > la.MET * size:
             length = dot(row, row, nv)
-            if value * value > faint * length and length > short:
+            noticed = value * value > faint * length
+            if strict and not whole and not noticed:
+                if effort < 0.0:
+                    effort = _effort(table, work)
+                noticed = size > NOTHING * effort * _light_length(table, work, row)
+            if noticed and length > short:
                 missed = True
                 work.norms[j] = size
     if missed:
@@ -159,6 +169,35 @@ def unmet(table, work, used, whole):
     if left > la.MET**2 * total:
         worst = max(worst, np.sqrt(left / total))
     return worst
+
+
+@internal
+def _effort(table, work):
+    """Return √Σ (f_i² + F_i²) / M_ii with f = Lᵀ f̂ and F = Lᵀ work.step: the forces, as if M were its diagonal."""
+    nv, total = table.nv, 0.0
+    for i in range(nv):
+        force = pull = mass = 0.0
+        for k in range(i, nv):
+            factor = work.mass[k * nv + i]
+            force += work.force[k] * factor
+            pull += work.step[k] * factor
+            mass += factor * factor
+        total += (force * force + pull * pull) / mass
+    return np.sqrt(total)
+
+
+@internal
+def _light_length(table, work, row):
+    """Return √Σ A_i² / M_ii of a row A = Â L: its length, as if M were its diagonal."""
+    nv, total = table.nv, 0.0
+    for i in range(nv):
+        entry = mass = 0.0
+        for k in range(i, nv):
+            factor = work.mass[k * nv + i]
+            entry += row[k] * factor
+            mass += factor * factor
+        total += entry * entry / mass
+    return np.sqrt(total)
 
 
 @internal

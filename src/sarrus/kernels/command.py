@@ -59,7 +59,7 @@ def command(table: LawTable, x: Floats, what: int) -> int:
     roots, preferred = table.roots, table.preferred
     for k in range(nu):
         answer[k] = preferred[k] + roots[k] * answer[k]
-    if not is_finite(answer, nu):
+    if not (is_finite(answer, nu) and is_finite(work.memory, table.n_states)):
         return -1
     if what == ll.SAMPLE:
         remember(table)

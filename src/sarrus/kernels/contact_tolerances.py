@@ -1,11 +1,57 @@
-"""Tolerances of contacts, stops, dry friction, play of gears and cables: what is at a bound, closed, still.
+"""Tolerances of contacts, stops, dry friction, play of gears and cables: what is at a bound, closed, still, unloaded.
 
-Every level reads them from here (states, accelerations, events, steps in time, statics), so that "closed" and "still"
-mean one number everywhere. Lengths are parts of a characteristic length or of a range, speeds of that length a second.
+One number for each, read at every level: states (`sarrus.dynamics.contact_state`), accelerations
+(`sarrus.optimize.accelerate`), statics (`sarrus.analysis.resting`), runs by events (`sarrus.simulation.phases`,
+`sarrus.kernels.phases`, `sarrus.kernels.margins`), steps in time (`sarrus.kernels.time_stepping`, which `rollout`,
+gyms, exported C and FMI units take), constraints that switch (`sarrus.simulation.switching`).
+So a state means the same everywhere.
+
+Gaps are measured in units of the block: the characteristic length of the mechanism for contacts, stops of translations
+and their friction, 1 rad for rotations. Speeds are units a second. Metres and millimetres so have the same answer.
 """
 
 from __future__ import annotations
 
-# Part of the range of a stop, or of a characteristic length, by which a bound may be passed and the coordinate still be
-# at the bound: printed digits of model files and keyframes explain that much.
+# Gaps, relative to the unit. Part of the range of a stop, or of a characteristic length, by which a bound may be passed
+# and the coordinate still be at the bound: printed digits of model files and keyframes explain that much. A gap of that
+# size at rest is closed, whatever its sign; what begins deeper is an error, or a stop that is begun beyond.
+# Read by: states, accelerations, statics, the first instant of runs by events and of steps.
 AT_BOUND = 1e-6
+# Gap with which what approaches has arrived, relative to the unit: then there is an impact, farther away flight. Runs
+# find the instant of a contact to that (a hundredth of it, `sarrus.kernels.margins.SLACK`), so it is far above rounding
+# (1e-16) and far below what digits explain.
+# Read by: states, accelerations, runs by events, steps.
+ARRIVED = 1e-9
+
+# Speeds, in units a second and relative to (1 + the largest velocity of the mechanism in these units). What slips, or
+# moves off, slower than this is at rest: it sticks with the static coefficient, or is pressed. Projections leave 1e-14
+# and instants of stopping are found to 1e-11 s, so 1e-8 is above both; at 1 m/s² it is reached after 1e-8 s.
+# Read by: states, accelerations, runs by events, steps, impacts (velocities that are none after one).
+STILL = 1e-8
+# Slips below this [units/s] have the direction of friction that keeps a_t ∥ d (`sarrus.kernels.slow_slip`): that of the
+# slip itself would turn at a rate a/v > 1e6 1/s there. Read by: runs by events.
+SLOW = 1e-6
+# A contact that slid and whose slip turned round, or passed zero, may stick below this [units/s]: slower is the rest of
+# the step in which it did. Read by: runs by events.
+STOPPED = 1e-5
+# Speed after an impact [m/s, rad/s] below which a contact does not leave: the default of `sarrus.Switching`; the
+# bounces left out last rest_speed / g · 2 / (1 − e), a few ms. Read by: runs by events, steps.
+REST_SPEED = 1e-3
+
+# Accelerations, relative to (1 + speed² + the largest acceleration in characteristic units): none. Solves of states are
+# right to 1e-10 of that with loops that are nearly singular. Read by: states, accelerations, runs by events.
+STEADY = 1e-6
+# Forces, relative to the largest one of a contact problem, that are none; its residual is 1e-13 to 1e-10.
+# Read by: accelerations, runs by events.
+UNLOADED = 1e-9
+# Acceleration of what slides, in those of the largest row, where a contact problem of accelerations is asked what else
+# does: that it goes on sliding is then decided beforehand. Read by: accelerations, runs by events.
+GOING = 1e4
+# Acceleration of the characteristic mass by the forces with which responses are found [m/s²]: near that of gravity, so
+# that differences of accelerations keep their digits. Read by: accelerations, runs by events, steps.
+LIFT = 10.0
+
+
+def still_speed(speed: float) -> float:
+    """Return the speed that is none [units/s] where the largest velocity of the mechanism is ``speed``, in units/s."""
+    return STILL * (1.0 + speed)

@@ -67,6 +67,8 @@ _MET = 1e-9
 # A miss proves that there is nothing better nearer than this many times the largest unknown. What rounding leaves of
 # its slope, relative to that.
 _FAR_AWAY, _FLAT = 1e3, 1e-10
+# Programs with larger demands are no beginning for others.
+_ABSURD = 1e12
 # Activities that are nearer to 0, to 1 or to each other are the same.
 _SAME = 1e-6
 
@@ -77,6 +79,7 @@ def distribution(table: LawTable, x: Floats, what: int) -> int:
     contacts.report[0] = cn.EXACT
     rank, total = prepare(table, x)
     if rank < 0:
+        forget_programs(table)
         return rank
     work, n, free = ll.law_workspace(table), table.nu, table.nv - rank
     room = laid(contacts.work, cn.distribution_sizes(n, total, table.n_levels, _most_rows(table), 0))
@@ -91,13 +94,27 @@ def distribution(table: LawTable, x: Floats, what: int) -> int:
         outcome = _distribute(table, work, room, total, free, what)
     contacts.report[0] = outcome
     if outcome == cn.FAILED:
+        forget_programs(table)
         return -2
     _to_controls(table)
-    if not is_finite(answer, n):
+    if not (is_finite(answer, n) and is_finite(work.memory, table.n_states)):
+        forget_programs(table)
         return -1
     if what == ll.SAMPLE:
         _go_on(table)
+    if not largest_of(room.right, total) < _ABSURD:
+        forget_programs(table)
     return rank
+
+
+@internal
+def forget_programs(table):
+    """Have the next call begin its programs without the last ones: they led nowhere, or to what is no number."""
+    kept, size = cn.memory_of(table), cn.slot_size(table.nu, _most_rows(table))
+    kept.missing[0] = kept.kind[0] = 0.0
+    kept.exact[0] = -1.0
+    for slot in range(2 * table.n_levels):
+        kept.relaxed[slot * size] = -1.0
 
 
 @internal

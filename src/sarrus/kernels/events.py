@@ -68,19 +68,27 @@ def look_between(table, x, h, stages):
 def locate(table, x, step, what, stages, work):
     """Find and log crossings within the step from x to ``new``, whose values are there.
 
-    The earliest terminal event shortens the step: its state goes to ``new`` and True is returned.
+    The earliest terminal event shortens the step: its state goes to ``new``. So does that of another declared one with
+    an adaptive method, after a step that ends just before it, for what acts may jump there. Returns whether a terminal
+    event stops the run, and whether the step is to be done again as it was, to just before an event.
     """
     count = la.event_count(table)
     state, modes, before, after = table.run, table.modes, table.values, stages.values
     found, slopes = after + 2 * count, stages.slopes
     clock = table.nq + table.nv + table.nu
     copy(stages.new, stages.trial, la.input_size(table))
-    earliest, stop = step.h, False
+    earliest, stop, ends = step.h, False, False
     for k in range(count):
         found[k] = _time_of_event(table, x, step, what, k, earliest, stages, work)
-        if modes[2 * k + 1] != 0.0 and found[k] <= earliest:
-            earliest, stop = found[k], True
-    if stop:
+        terminal = modes[2 * k + 1] != 0.0
+        if (terminal or (table.n_errors > 0 and k < table.n_events)) and found[k] <= earliest:
+            stop = terminal or (stop and found[k] == earliest)
+            earliest, ends = found[k], True
+    near = table.settings.event_tolerance
+    if ends and not stop and earliest > 4.0 * near:
+        state.before_event = x[clock] + earliest - 2.0 * near
+        return False, True
+    if ends:
         take_step(table, False, step.near, x, earliest, slopes, stages.new, work)
         finish(table, stages.new, what)
         event_values(table, stages.new, after, work)
@@ -91,7 +99,7 @@ def locate(table, x, step, what, stages, work):
             row[0] = k
             row[1] = x[clock] + found[k]
             state.logged += 1.0
-    return stop
+    return stop, False
 
 
 @internal

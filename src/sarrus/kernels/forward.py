@@ -7,10 +7,14 @@ from typing import Annotated, Any
 from sarrus.kernels import layout as la
 from sarrus.kernels.flat import internal
 from sarrus.kernels.layout import Table
-from sarrus.kernels.native_call import call_kernel
+from sarrus.kernels.moves import largest_gap
+from sarrus.kernels.native_call import call_kernel, call_native
 from sarrus.kernels.python_call import ArrayObject, FloatObject, is_vector
 from sarrus.kernels.record import Floats, Record
 from sarrus.kernels.vectors import copy
+
+# Codes up to this one are MAYBE_OPEN − code, of an answer at a q whose loops may be open.
+MAYBE_OPEN = -100
 
 
 def forward(table: Table, x: Floats, what: int) -> int:
@@ -32,7 +36,11 @@ class Given(Record, of=int):
 
 
 def forward_of_arrays(table: Table, x: Given, what: int) -> int:
-    """Do `answer_at` at a state, which is put into the table's x; NOT_ARRAYS where its lengths are not the system's."""
+    """Do `answer_at` at a state, which is put into the table's x; NOT_ARRAYS where its lengths are not the system's.
+
+    MAYBE_OPEN − code where the loops are open by more than a third of what a projection may leave, which is less than
+    `sarrus.dynamics.closed_state.require_closed` allows.
+    """
     q, v, tau, out, state = x.q, x.v, x.tau, x.out, table.x
     nq, nv = table.nq, table.nv
     if not (is_vector(q, nq, out) and is_vector(v, nv, out) and is_vector(tau, nv, out)):
@@ -41,7 +49,19 @@ def forward_of_arrays(table: Table, x: Given, what: int) -> int:
     copy(v.numbers, state + nq, nv)
     state[nq + nv + table.nu] = x.t.value
     copy(tau.numbers, state + (la.input_size(table) - nv), nv)
-    return answer_at(table, out.numbers)
+    work = la.workspace(table)
+    code = _answer(table, out.numbers, work)
+    if table.nh > 0 and code >= 0:
+        if table.checked != 0 and table.direct_rank == table.generic_rank and table.baumgarte == 0:
+            gap = work.gauge.gap
+        elif table.position != 0:
+            call_native(table.position, state, work.spare)
+            gap = largest_gap(table, work.spare, table.nh)
+        else:
+            gap = 0.0
+        if not 3.0 * gap <= table.settings.accepted_residual:
+            return MAYBE_OPEN - code
+    return code
 
 
 @internal
@@ -50,13 +70,17 @@ def answer_at(table, out):
 
     Return rank + `layout.STRIDE` × outcome, or no answer.
     """
+    return _answer(table, out, la.workspace(table))
+
+
+@internal
+def _answer(table, out, work):
     x = table.x
     nq, nv, nc = table.nq, table.nv, table.nc
     for k in range(table.n_quaternions):
         i = table[la.QUATERNIONS + k]
         if abs(x[i] * x[i] + x[i + 1] * x[i + 1] + x[i + 2] * x[i + 2] + x[i + 3] * x[i + 3] - 1.0) > la.UNIT:
             return la.NOT_UNIT
-    work = la.workspace(table)
     rank = call_kernel(table.acceleration, table, x, la.ANSWER)
     facts = 2 * nv + nc
     copy(work.a, out, facts)
@@ -65,6 +89,8 @@ def answer_at(table, out):
     wrong = 0.0
     for i in range(la.input_size(table)):
         wrong += 0.0 * x[i]
+    for i in range(facts):
+        wrong += 0.0 * out[i]
     if rank < 0 or wrong != 0.0:  # NaN is unequal to everything
         return la.NO_ANSWER
     return rank + la.STRIDE * int(work.facts.outcome)

@@ -10,6 +10,7 @@ from sarrus.kernels.batch_layout import LANES
 from sarrus.kernels.colliding_rows import add_parts, along_parts, reply_to, work_of
 from sarrus.kernels.flat import internal
 from sarrus.kernels.native_call import call_kernel, call_native
+from sarrus.kernels.touching_rows import turns_round
 from sarrus.kernels.vectors import axpy, copy, dot, fill, is_finite
 
 # How often sweeps may lead the contact problem to another beginning. A first pass does with what that comes to.
@@ -115,7 +116,7 @@ def _island_of(room, row):
 
 
 @internal
-def solve_islands(table, m, again, work):
+def solve_islands(table, x, h, m, again, work):
     """Solve the problems of the m rows that take part; −1 where one has no answer, else m."""
     touching, problem = table.touching, table.touching.problem
     colliding, room = touching.colliding, work_of(table)
@@ -152,6 +153,8 @@ def solve_islands(table, m, again, work):
             asked = LAST_BEGINNINGS
             if count <= cp.MANY and _assemble(colliding, room, count, work):
                 problem.sparse, asked = 0, BEGINNINGS
+            solved = call_kernel(touching.solver, problem, work.solver, asked) == cp.SOLVED
+        if solved and _may_stick(table, x, h, room, count, work):
             solved = call_kernel(touching.solver, problem, work.solver, asked) == cp.SOLVED
         while solved and _breaks_loose(table, room, count, work):
             solved = call_kernel(touching.solver, problem, work.solver, asked) == cp.SOLVED
@@ -240,10 +243,46 @@ def _lay_parts(touching, room, m, work):
 
 
 @internal
+def _may_stick(table, x, h, room, m, work):
+    """Give contacts that slide the other way in the end, and so stop in between, the coefficient of sticking.
+
+    False where there is none.
+    """
+    touching, problem, at, found, known = table.touching, table.touching.problem, 0, False, False
+    for block in range(problem.contacts):
+        k, n = int(work.owner[int(room.chosen[at])]), problem.sizes[block]
+        if touching.static[k] > touching.friction[k] and room.numbers[block] == touching.friction[k]:
+            if not known:
+                _load_way(table, room, m, work)
+                known = True
+            for i in range(at + 1, at + n):
+                work.left[i] = _speed_ahead(table, room, i, work)
+            if turns_round(table, x, h, k, work.left + at, work):
+                room.numbers[block], found = touching.static[k], True
+        at += n
+    return found
+
+
+@internal
+def _load_way(table, room, m, work):
+    """Write the change of velocities by the impulses of an island to ``way``."""
+    fill(work.way, 0.0, table.nv)
+    for i in range(m):
+        row = int(work.which[int(room.chosen[i])])
+        add_parts(table.touching.colliding, room, room.reply, row, room.impulses[i], work.way)
+
+
+@internal
+def _speed_ahead(table, room, i, work):
+    """Return the velocity of a row of an island at the end."""
+    row = int(work.which[int(room.chosen[i])])
+    return room.given[i] + along_parts(table.touching.colliding, room, room.parts, row, work.way)
+
+
+@internal
 def _breaks_loose(table, room, m, work):
     """Give contacts that slide, although they might have stuck, the coefficient of sliding; False where none does."""
-    touching = table.touching
-    colliding, problem, at, found = touching.colliding, touching.problem, 0, False
+    touching, problem, at, found = table.touching, table.touching.problem, 0, False
     loose = True
     for block in range(problem.contacts):
         k = int(work.owner[int(room.chosen[at])])
@@ -251,18 +290,12 @@ def _breaks_loose(table, room, m, work):
         at += problem.sizes[block]
     if loose:
         return False
-    fill(work.way, 0.0, table.nv)
-    for i in range(m):
-        add_parts(
-            colliding, room, room.reply, int(work.which[int(room.chosen[i])]), room.impulses[i], work.way
-        )
+    _load_way(table, room, m, work)
     at = 0
     for block in range(problem.contacts):
         k, slides = int(work.owner[int(room.chosen[at])]), False
         for i in range(at + 1, at + problem.sizes[block]):
-            row = int(work.which[int(room.chosen[i])])
-            speed = room.given[i] + along_parts(colliding, room, room.parts, row, work.way)
-            slides = slides or abs(speed) > touching.settings.still
+            slides = slides or abs(_speed_ahead(table, room, i, work)) > touching.settings.still
         if slides and room.numbers[block] > touching.friction[k]:
             room.numbers[block] = touching.friction[k]
             found = True

@@ -46,6 +46,8 @@ def lanes(table: Table, x: Floats, what: int) -> int:
     for i in range(W * size):
         lane.after[i] = lane.before[i]
     for step in range(steps):
+        if step % bl.LOOK_EVERY == 0 and todo.stop[0] != 0.0:
+            return 0
         time = times.begin + step * times.step
         target = times.end if step == steps - 1 else times.begin + (step + 1) * times.step
         _rouse(lane, step)

@@ -171,6 +171,7 @@ class Table(Record, of=int):
     batch: Annotated[Any, BatchTable]
     passage: Floats  # where singular passages are noted, see `sarrus.kernels.passage_layout`
     times: Floats  # at which a run is recorded besides
+    stretches: Floats  # of time, see `sarrus.kernels.stretches`
     touching: Annotated[Any, Touching]  # contacts with friction, of a run with time stepping
     n_quaternions: int
 
@@ -221,10 +222,11 @@ class Gauge(Record):
     residual: float  # norm of A a + γ, zero where no row depends on others
     beyond: float  # square of the largest part of a dependent row that is none of the others
     smallest: float  # about the square of the smallest singular value of independent rows
+    gap: float  # largest residual of φ in characteristic units
 
 
 # Numbers that ``direct`` writes, and those that only ``checked`` does.
-N_GAUGE, N_CHECKS = 3, 6
+N_GAUGE, N_CHECKS = 3, 7
 
 
 class StageAnswer(NamedTuple):

@@ -1,8 +1,9 @@
 """How far contacts, stops and dry friction are from doing something else: what falls through zero ends a smooth phase.
 
 Of each unilateral one its gap while it is open, its normal force while it is closed; of each contact what is left of
-its friction while it sticks, its speed along the direction of before while it slides; the same of dry friction. Each is
-in units of what counts as zero, and one more: so it is below zero where it is less than that.
+its friction while it sticks, its speed along the direction of before while it slides; the same of dry friction. Of a
+coordinate that began beyond its limit and comes back it is the speed of that. Each is in units of what counts as zero,
+and one more: so it is below zero where it is less than that.
 """
 
 from __future__ import annotations
@@ -13,12 +14,12 @@ from sarrus.kernels import layout as la
 from sarrus.kernels import touching_layout as tl
 from sarrus.kernels.flat import internal
 from sarrus.kernels.native_call import call_kernel, call_native
-from sarrus.kernels.touching_rows import load_gaps
+from sarrus.kernels.touching_rows import comes_back, load_gaps, scale_of, scale_of_row
 from sarrus.kernels.vectors import dot, fill
 
-# Gaps, forces and speeds so far below zero count as zero, the units of margins: parts of the gap that is closed, of the
-# size of forces, of the speed that is none.
-SLACK, SLACK_OF_FORCES, SLACK_OF_SPEEDS = 1e-2, 1e-11, 1e-3
+# Gaps, forces and speeds so far below zero count as zero, the units of margins: parts of the gap that has arrived, of
+# the size of forces, of the speed that is none.
+SLACK, SLACK_OF_FORCES, SLACK_OF_SPEEDS = 1e-2, 1e-11, 1e-2
 # Gaps whose least value within a step is below this part of what they change are looked at there.
 DIP = 0.1
 # Parts of a step at whose ends cubics are looked at.
@@ -35,7 +36,12 @@ def write_margins(table, x, out):
     fill(out, 1.0, tl.margin_count(touching))
     load_gaps(touching, x, work.gap)
     for k in range(unilateral):
-        out[k] = work.gap[k] / (SLACK * settings.closed) + 1.0
+        out[k] = work.gap[k] / (SLACK * (settings.closed * scale_of(touching, k))) + 1.0
+    for s in range(touching.stops):
+        k = touching.contacts + s
+        if modes[k] == tl.OPEN and comes_back(touching, s):  # where it turns it is held
+            speed = touching.signs[s] * x[table.nq + touching.speeds[s]]
+            out[k] = speed / (SLACK_OF_SPEEDS * settings.still * touching.scales[s]) + 1.0
     if touching.acting == 0:
         return
     call_kernel(table.acceleration, table, x, la.SLOPE)
@@ -62,7 +68,7 @@ def write_margins(table, x, out):
             out[at] = (touching.limits[d] - abs(found[row])) / slack + 1.0
         else:
             speed = x[table.nq + touching.speeds[touching.stops + d]] * touching.directions[row]
-            out[at] = speed / slow + 1.0
+            out[at] = speed / (slow * scale_of_row(touching, row)) + 1.0
 
 
 @internal
@@ -92,8 +98,12 @@ def find_dips(table, x, new, h, slope, before, after, out):
             known = known and _is_known(before[k], after[k], falls, rises, h * h * work.delay[k] / unit)
     for s in range(touching.stops):
         k, place = touching.contacts + s, touching.speeds[s]
-        if touching.modes[k] == tl.OPEN:
-            sign, at = touching.signs[s] * h / unit, table.nq + place
+        if touching.modes[k] == tl.OPEN and comes_back(touching, s):  # by the parabola of its speed
+            change = h * touching.signs[s] * slope[table.nq + place]
+            falls = change / (SLACK_OF_SPEEDS * touching.settings.still * touching.scales[s])
+            out[k] = _dip(h, before[k], after[k], falls, 2.0 * (after[k] - before[k]) - falls)
+        elif touching.modes[k] == tl.OPEN:
+            sign, at = touching.signs[s] * h / (unit * touching.scales[s]), table.nq + place
             out[k] = _dip(h, before[k], after[k], sign * x[at], sign * new[at])
             turns = sign * h * slope[at]
             known = known and _is_known(before[k], after[k], sign * x[at], sign * new[at], turns)

@@ -6,8 +6,8 @@ forces, a change (δq, δv, δt) along a coordinate changes the motion by
     δF = −δ(Rᵀ) r,    δa = δa_f + K Rᵀ δr,    H δa_f + δ(H a + Ḣ v) + W δr = 0,    W = H K Rᵀ,
 
 δa_f the change with r as it is. Directions of friction follow the slip u, δd = (1 − d dᵀ) δu / ‖u‖, with d as
-`sarrus.kernels.phases` has it. Rows of stops and of dry friction do not change. Directions
-that `sarrus.kernels.slow_slip` finds count as constant, as far as they are not those of the slip.
+`sarrus.kernels.phases` has it; where the slip is slow see `sarrus.kernels.slow_slip_tangent`. Rows of stops and of dry
+friction do not change.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from sarrus.kernels.flat import exists, internal
 from sarrus.kernels.held_forces import REFINEMENTS
 from sarrus.kernels.native_call import call_native
 from sarrus.kernels.phases import hold_rows
-from sarrus.kernels.slow_slip import share_of_slip
+from sarrus.kernels.slow_slip import begin_speed, share_of_slip
+from sarrus.kernels.slow_slip_tangent import load_steering, slow_contact, turn_steered
 from sarrus.kernels.touching_rows import along, note_end, row_of
 from sarrus.kernels.vectors import axpy, copy, dot, fill
 
@@ -61,7 +62,10 @@ def load_tangent(table, local):
         copy(local.start, own.input, size)
         copy(touching.forces, own.input + size, touching.contact_rows)
         call_native(touching.tangent, own.input, own.force_q)
-    return hold_rows(touching, work)
+    m, slow = hold_rows(touching, work), slow_contact(touching, work)
+    steered = slow >= 0 and load_steering(table, m, slow, local.start + (size - table.nv), own, work)
+    own.steered[0] = slow if steered else -1.0
+    return m
 
 
 @internal
@@ -100,15 +104,16 @@ def _change(derivatives, place, placed, in_time, nv):
 @internal
 def _turn(touching, k, own, work):
     """Write how the drag of a contact that slides changes with the velocities of its rows: see `phases._rub`."""
-    row, n, still = touching.first_rows[k], touching.sizes[k], touching.settings.still
+    row, n, still = touching.first_rows[k], touching.sizes[k], begin_speed(touching)
     slip, way, change, drag = work.native + row, touching.directions + row, own.speeds + row, own.drag + row
     square, forward, rise = 0.0, 0.0, 0.0
     for j in range(1, n):
         square += slip[j] * slip[j]
         forward += slip[j] * way[j]
         rise += slip[j] * change[j]
-    part = share_of_slip(touching, k, slip) if work.steered[0] > 0.0 else 1.0
-    if part == 0.0:
+    # Of several slow contacts the part of a direction that is found with all that is held counts as constant.
+    part = share_of_slip(touching, k, slip) if work.steered[0] > 0.0 and n > 2 else 1.0
+    if own.steered[0] == k or part == 0.0:
         return
     left, sign = max(0.0, 1.0 - square / (2.0 * still) ** 2), 1.0 if forward >= 0.0 else -1.0
     aside, size, across = left * left * still, 0.0, 0.0
@@ -136,25 +141,38 @@ def add_held(table, m, k, place, way, placed, in_time, local):
     for r in range(dof):
         axpy(local.change[r], local.motions + r * nv, own.particular, nv)
     for i in range(m):
-        row = int(work.which[i])
-        bias = along(table, work, row, own.particular)
-        if row < touching.contact_rows:
-            bias += dot(own.bias_v + row * nv, way, nv)
-            bias += _change(own.bias_q + row * (nv + 1), place, placed, in_time, nv)
-        own.bias[i] = bias
+        own.bias[i] = _change_of_row(table, int(work.which[i]), place, way, placed, in_time, own, work)
         own.forces[i] = 0.0
+    fill(own.turned, 0.0, nv)
+    if own.steered[0] >= 0.0:
+        slow = int(own.steered[0])
+        for j in range(1, touching.sizes[slow]):
+            row = touching.first_rows[slow] + j
+            own.bias[m + j - 1] = _change_of_row(table, row, place, way, placed, in_time, own, work)
+        turn_steered(table, m, slow, own, work)
+        for i in range(m):
+            own.bias[i] += along(table, work, int(work.which[i]), own.turned)
     for _ in range(REFINEMENTS):
         for i in range(m):
             held = work.operator[i * (m + 1)] == 0.0
             own.left[i] = 0.0 if held else -own.bias[i] - dot(work.operator + i * m, own.forces, m)
         for i in range(m):
             own.forces[i] += dot(work.inverse + i * m, own.left, m)
-    fill(own.particular, 0.0, nv)
     for i in range(m):
-        axpy(own.forces[i], work.response + int(work.which[i]) * nv, own.particular, nv)
+        axpy(own.forces[i], work.response + int(work.which[i]) * nv, own.turned, nv)
     for r in range(dof):
-        local.change[r] += dot(local.motions + r * nv, own.particular, nv)
+        local.change[r] += dot(local.motions + r * nv, own.turned, nv)
     own.spent[k] = _power_change(table, m, own, work)
+
+
+@internal
+def _change_of_row(table, row, place, way, placed, in_time, own, work):
+    """Return how the acceleration of a row changes with that of the mechanism at ``particular``, and as it turns."""
+    nv, change = table.nv, along(table, work, row, own.particular)
+    if row >= table.touching.contact_rows:
+        return change
+    change += dot(own.bias_v + row * nv, way, nv)
+    return change + _change(own.bias_q + row * (nv + 1), place, placed, in_time, nv)
 
 
 @internal

@@ -23,17 +23,26 @@ from sarrus.kernels.layout import Table
 from sarrus.kernels.moves import longest_entry, move
 from sarrus.kernels.native_call import call_kernel, call_native
 from sarrus.kernels.record import Floats
-from sarrus.kernels.slow_slip import add_slow_rows, steer
+from sarrus.kernels.slow_slip import add_slow_rows, begin_speed, steer
 from sarrus.kernels.stepping import set_control
 from sarrus.kernels.touching_problem import ALONE, respond, respond_together
-from sarrus.kernels.touching_rows import add_force, along, find_slot, load_gaps, row_of
+from sarrus.kernels.touching_rows import (
+    add_force,
+    along,
+    find_slot,
+    follow_back,
+    load_gaps,
+    row_of,
+    scale_of,
+    scale_of_row,
+)
 from sarrus.kernels.vectors import axpy, copy, dot, fill, is_finite
 
 # Rows are held by the constraints whose response is this part of that without constraints, or this part of the
 # accelerations from which it is found; and what is left then of their accelerations, in those of the mechanism.
 HELD, ROUNDING, STEADY = 1e-10, 1e-13, 1e-6
-# Gaps and speeds that are left: parts of the gap that is closed, and of the speed that is none.
-EXACTLY, EXACTLY_STILL, CORRECTIONS = 1e-4, 1e-7, 2
+# Gaps and speeds that are left: parts of the gap that has arrived, and of the speed that is none.
+EXACTLY, EXACTLY_STILL, CORRECTIONS = 1e-4, 1e-6, 2
 
 
 def phase_acceleration(table: Table, x: Floats, want: int) -> int:
@@ -115,13 +124,14 @@ def phase_projection(table: Table, x: Floats, what: int) -> int:
 
 
 def phase_survey(table: Table, x: Floats, m: int) -> int:
-    """Write for `sarrus.simulation.phases` the gaps and velocities of all rows at x.
+    """Write for `sarrus.simulation.phases` the gaps and velocities of all rows at x, which bounds follow.
 
     Of the first m rows at ``which`` also W, their accelerations without forces but those of dry friction that slides,
     and their responses; −1 where these are not numbers.
     """
     touching, nq, nv, size = table.touching, table.nq, table.nv, la.input_size(table)
     work = tl.touch_work(touching, nq, nv, size)
+    follow_back(table, x, False)
     if m > 0:
         set_control(table, x, la.workspace(table))
     copy(x, work.middle, size)
@@ -194,7 +204,8 @@ def _rub(table, tau, work):
             forward += slip[j] * way[j]
         # What slides next to not at all does so in the direction in which it began; the field is smooth between. The
         # directions of those that are slow are found with all that is held, see `_assemble_steered`.
-        aside = max(0.0, 1.0 - square / (2.0 * touching.settings.still) ** 2) ** 2 * touching.settings.still
+        begins = begin_speed(touching)
+        aside = max(0.0, 1.0 - square / (2.0 * begins) ** 2) ** 2 * begins
         along_slip, size = 1.0 if forward >= 0.0 else -1.0, 0.0
         for j in range(1, n):
             work.drag[row + j] = along_slip * slip[j] + aside * way[j]
@@ -306,8 +317,10 @@ def _measure(table, x, m, work):
     settings, slow, near = table.touching.settings, True, True
     for i in range(m):
         k = int(work.owner[i])
-        slow = slow and abs(_speed(table, x, work, int(work.which[i]))) <= EXACTLY_STILL * settings.still
-        near = near and (k < 0 or abs(work.gap[k]) <= EXACTLY * settings.closed)
+        row = int(work.which[i])
+        scale = scale_of_row(table.touching, row)
+        slow = slow and abs(_speed(table, x, work, row)) <= EXACTLY_STILL * settings.still * scale
+        near = near and (k < 0 or abs(work.gap[k]) <= EXACTLY * settings.closed * scale_of(table.touching, k))
     return slow, near
 
 

@@ -18,6 +18,9 @@ from sarrus.kernels.stepping import finish, slope, take_step
 from sarrus.kernels.touching_rows import find_slot
 from sarrus.kernels.vectors import copy, fill
 
+# A record as near to where a step begins, in steps, is of the state there: just behind a break of functions of time.
+AT_START = 1e-12
+
 
 @internal
 def record(table, x, rank, work):
@@ -88,10 +91,13 @@ def _log_contacts(table, time, slot):
 def record_between(table, x, step, time, what, stages, work):
     """Record the state at ``time``, by a step of its own from x. False where it cannot be projected."""
     clock, slopes, trial = table.nq + table.nv + table.nu, stages.slopes, stages.trial
-    take_step(table, False, step.near, x, time - x[clock], slopes, trial, work)
-    trial[clock] = time
-    if not finish(table, trial, what):
-        return False
+    if abs(time - x[clock]) <= AT_START * step.h:
+        copy(x, trial, la.input_size(table))
+    else:
+        take_step(table, False, step.near, x, time - x[clock], slopes, trial, work)
+        trial[clock] = time
+        if not finish(table, trial, what):
+            return False
     rank = slope(table, trial, la.PIVOTS, slopes, table.n_stages, work)
     record(table, trial, rank, work)
     return True

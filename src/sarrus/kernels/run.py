@@ -6,6 +6,8 @@ projection, events (`sarrus.kernels.events`), records (`sarrus.kernels.recording
 
 from __future__ import annotations
 
+import numpy as np
+
 from sarrus.kernels import layout as la
 from sarrus.kernels import run_state as rs
 from sarrus.kernels.events import are_defined, event_values, locate, look_between
@@ -19,6 +21,7 @@ from sarrus.kernels.sampling import is_due, measures, take_sample
 from sarrus.kernels.step_control import AGAIN, GO, adaptive_step, approach, fixed_step, judge
 from sarrus.kernels.stepping import finish, separates, slope, take_step
 from sarrus.kernels.stiffness import classical_size, note_stability, wants_other_method
+from sarrus.kernels.stretches import passes_break
 from sarrus.kernels.touching_rows import keep
 from sarrus.kernels.vectors import copy, is_finite
 
@@ -35,7 +38,8 @@ def advance(table: Table, x: Floats, room: int) -> int:
     start + k × step; else step adapts. The first row of a run is its initial state (unrecorded = −1). Event modes
     (n × 2): direction −1, 0 or 1, and whether terminal. Records are wanted after ``every`` so many steps, on a grid, or
     at given times (see `sarrus.kernels.recording`). The event log gets a row (index, time) per crossing, ``logged``
-    counts them. ``room`` is the number of rows to write at most, ``filled`` that of those that were.
+    counts them. A call also comes back after ``pause`` steps. ``room`` is the number of rows to write at most,
+    ``filled`` that of those that were.
     """
     state, work = table.run, la.workspace(table)
     stages, adaptive = la.stages_of(table, work), table.n_errors > 0
@@ -47,11 +51,17 @@ def advance(table: Table, x: Floats, room: int) -> int:
     while (
         x[clock] < state.end
         and state.filled < room
+        and state.steps + state.rejected < state.pause
         and state.logged + n_events <= table.log_room
         and not (exists(table.passage) and is_full(table))
     ):
         if state.steps + state.rejected >= state.most_steps:
             return rs.STEP_LIMIT
+        if state.n_stretches > 0.0 and adaptive and passes_break(table, x):
+            code, size, speed = _begin_behind(table, x, stages, work)
+            if code != GO:
+                return code
+            continue
         if adaptive:
             code, step = adaptive_step(table, x, size, speed, stages, work)
         else:
@@ -113,6 +123,25 @@ def _begin(table, x, stages, work):
                 return rs.NOT_FINITE, 1.0, 0.0
     if exists(table.passage):
         enter(table, x, size, stages.slopes)
+    return GO, size, speed
+
+
+@internal
+def _begin_behind(table, x, stages, work):
+    """Find the slope behind a break of functions of time; return GO or how the run ended, and `approach`.
+
+    Where every step is recorded the state is, too, so that records are on both sides.
+    """
+    state, fresh = table.run, table.run.unrecorded == 0.0
+    if table.project > 0 and not finish(table, x, table.project):
+        return rs.PROJECTION_FAILED, 1.0, 0.0
+    rank = slope(table, x, la.PIVOTS, stages.slopes, 0, work)
+    if rank < 0:
+        return rs.ILL_POSED, 1.0, 0.0
+    state.last_step = 0.0
+    size, speed = approach(table, work)
+    if fresh and state.every == 1.0:
+        record(table, x, rank, work)
     return GO, size, speed
 
 
@@ -187,7 +216,9 @@ def _pass(table, x, step, what, stages, work):
             state.rejected += 1.0
             state.step = 0.5 * step.h
             return AGAIN, False, False
-        stop = locate(table, x, step, what, stages, work)
+        stop, early = locate(table, x, step, what, stages, work)
+        if early:
+            return AGAIN, False, False
         if stop and exists(table.touching):
             keep(table, stages.new)
     good, on_time = record_passed(table, x, step, what, stages, work)
@@ -208,9 +239,16 @@ def _pass(table, x, step, what, stages, work):
 @internal
 def _arrive(table, x, step, h_lambda, stages, work):
     """Go on to ``new``, sample the control law and find the slope; return GO or how it ended, rank and `approach`."""
-    state, adaptive, slopes = table.run, table.n_errors > 0, stages.slopes
+    state, adaptive, slopes, clock = (
+        table.run,
+        table.n_errors > 0,
+        stages.slopes,
+        table.nq + table.nv + table.nu,
+    )
+    time = stages.new[clock]
+    length = step.h if time == step.end else time - x[clock]
     copy(stages.new, x, la.input_size(table))
-    time = x[table.nq + table.nv + table.nu]
+    state.before_event = np.inf
     due = time < state.end and is_due(state, time)
     if due and not measures(table) and not take_sample(table, x, False, work):
         return rs.CONTROL_FAILED, 0, 1.0, 0.0
@@ -218,7 +256,7 @@ def _arrive(table, x, step, h_lambda, stages, work):
     rank = slope(table, x, la.VERIFIED if looks else la.PIVOTS, slopes, 0, work)
     if looks:
         _note_solve(table, rank, work)
-    state.last_pivot, state.last_step = state.next_pivot, step.h
+    state.last_pivot, state.last_step = state.next_pivot, length
     size, speed = approach(table, work)
     if step.whole:
         state.steps += 1.0

@@ -63,10 +63,14 @@ class Run(Record):
     unstable_since: float  # when that was noticed, infinite: never
     unstable_size: float  # h |λ| then
     most_steps: float  # accepted and rejected, at which to stop
+    pause: float  # accepted and rejected, at which a call comes back so that interrupts have their turn
     # solves that were looked at, a `Status` each: the last one where it was no full answer, and two in a row
     doubtful: float
     unsound: float
     n_times: float  # at ``table.times``, at which records are wanted
+    stretch: float  # number of the present one of those at ``table.stretches``
+    n_stretches: float  # how many there are
+    before_event: float  # where the next step has to end, before a declared event [s]
 
 
 N_STATE = len(Run.fields)

@@ -32,6 +32,15 @@ FAST = 1e-6
 LONGEST, OTHER = 0.5, 0.0
 # Rate at which velocities across such a direction vanish [1/s]: steps of 10 ms need not be shorter for that.
 FOLLOWS = 100.0
+# Part of `sarrus.kernels.contact_tolerances.SLOW` below which a contact whose direction is not found rubs in the one in
+# which it began.
+BEGINS = 0.1
+
+
+@internal
+def begin_speed(touching):
+    """Return the speed below which a contact whose direction is not found rubs in the one in which it began [m/s]."""
+    return BEGINS * touching.settings.slow
 
 
 @internal

@@ -17,6 +17,7 @@ from sarrus.kernels.run_state import RUNNING, STEP_TOO_SMALL
 from sarrus.kernels.sampling import next_sample
 from sarrus.kernels.stepping import error_norm, strays
 from sarrus.kernels.stiffness import note_stiffness
+from sarrus.kernels.stretches import bounded
 
 # The step can be taken, or counts; it is to be tried again. Other verdicts are those of `run_state`.
 GO, AGAIN = 1000, 1001
@@ -37,7 +38,7 @@ class Step(NamedTuple):
     end: float  # time where it ends
     target: float  # of a fixed step, where it should end
     near: bool  # a singular configuration, and its stages beside the constraints: they are projected
-    last: bool  # before the end, or before a sample
+    last: bool  # before the end, a sample or a break, or shortened by what functions of time do
     crossing: bool  # a singular configuration, in one go
     limited: bool  # by one, to less than the error asks for
     whole: bool  # a fixed step, or all of it
@@ -62,6 +63,7 @@ def adaptive_step(table, x, size, speed, stages, work):
     """Return whether there is a next step from x, and it: as long as the error of the last one allows."""
     state, project, t = table.run, table.project > 0, x[table.nq + table.nv + table.nu]
     halt, last, limited, crossing = next_sample(state, state.end), False, False, False
+    halt, cut = min(halt, state.before_event), False
     h = min(state.step, state.longest)
     if project and speed > 0.0 and h * speed > 0.5 * size:
         # The singular configuration is at most 2 h away: go across, with it between two stages, or half way to it.
@@ -69,12 +71,20 @@ def adaptive_step(table, x, size, speed, stages, work):
         crossing = state.blocked == 0.0
         h = min(arrival / state.between, state.longest) if crossing else 0.5 * arrival
         limited = True
+    if state.n_stretches > 0.0:
+        asked = h
+        h, halt = bounded(table, t, h, halt)
+        cut = h < asked
     if t + h >= halt - 1e-12 * max(abs(halt), h):
         h, last = halt - t, True
     code = STEP_TOO_SMALL if h < state.shortest and not last else GO
+    if (
+        last and state.step < 0.5 * h
+    ):  # rejected, and yet as near to where it has to stop as times are told apart
+        code = STEP_TOO_SMALL
     end = halt if last else t + h
     near = project and (limited or _is_near(table, x, h, size, stages, work))
-    return code, Step(h, end, end, near, last, crossing, limited, True, False)
+    return code, Step(h, end, end, near, last or cut, crossing, limited, True, False)
 
 
 @internal

@@ -30,7 +30,7 @@ from sarrus.kernels.flat import exists, internal
 from sarrus.kernels.islands import close_gaps
 from sarrus.kernels.layout import Table
 from sarrus.kernels.moves import move
-from sarrus.kernels.native_call import call_kernel
+from sarrus.kernels.native_call import call_kernel, call_native
 from sarrus.kernels.record import Floats
 from sarrus.kernels.stepping import set_control
 from sarrus.kernels.touching_problem import find_impulses
@@ -43,10 +43,13 @@ from sarrus.kernels.touching_rows import (
     drift_of,
     drifts,
     find_slot,
+    follow_back,
     load_gaps,
     load_gaps_behind,
     load_motion,
+    scale_of,
     speed_before,
+    still_speed,
     turn_of,
 )
 from sarrus.kernels.vectors import add, axpy, copy, copy_scaled, fill, is_finite
@@ -95,6 +98,7 @@ def time_step(table: Table, x: Floats, near: int) -> int:
     """
     local, touching = la.local_array(table), table.touching
     nv, size, h = table.nv, la.input_size(table), local.header.length
+    follow_back(table, x, True)
     begun, kept = _remembered(table, x), tl.slot(touching, nv, tl.ROOM)
     slot_size = tl.slot_size(touching, nv)
     if near == AT_ONCE:
@@ -150,6 +154,7 @@ def _part(table, x, h, parts, begun, kept, near):
     fill(work.known, 0.0, tl.row_count(touching))
     work.assembled[0] = -1.0
     load_gaps(touching, x, work.gap)
+    _close_at_rest(table, x, work)
     if exists(touching.colliding) and not meet(table, x, h, begun, work):
         return -1
     m = _pass(table, x, h, begun, False, 0, work)
@@ -165,6 +170,29 @@ def _part(table, x, h, parts, begun, kept, near):
     _end(table, x, h, m, local.state, work)
     _remember(table, x, h, parts, begun, kept, m, work)
     return 0 if _is_calm(table, x, h, work) else 1
+
+
+@internal
+def _close_at_rest(table, x, work):
+    """Take gaps that are as good as closed for zero where they neither open nor close, those that steps always know."""
+    touching, settings = table.touching, table.touching.settings
+    count, found = tl.lasting_contacts(touching), False
+    for k in range(count):
+        over = work.gap[k] / scale_of(touching, k)
+        found = found or settings.closed < over <= settings.at_bound
+    if not found:
+        return
+    if touching.contacts > 0:
+        call_native(touching.motion, x, work.native)
+    still = still_speed(table, x + table.nq)
+    for k in range(count):
+        scale, row = scale_of(touching, k), touching.first_rows[k]
+        rate = work.native[row]
+        if k >= touching.contacts:
+            own = k - touching.contacts
+            rate = touching.signs[own] * x[table.nq + touching.speeds[own]]
+        if settings.closed * scale < work.gap[k] <= settings.at_bound * scale and abs(rate) <= still * scale:
+            work.gap[k] = 0.0
 
 
 @internal
@@ -257,7 +285,7 @@ def _find_smooth(table, x, h, m, work):
 def _lasts(table, x, k, row, h, work):
     """Tell whether a unilateral row that takes part was closed before, and neither hits nor rebounds."""
     touching = table.touching
-    if work.active[k] != 1.0 or work.gap[k] > touching.settings.closed:
+    if work.active[k] != 1.0 or work.gap[k] > touching.settings.closed * scale_of(touching, k):
         return False
     return -speed_before(table, work, row, x + table.nq, h) < STANDING * touching.settings.rest_speed
 
@@ -294,11 +322,11 @@ def _begin(table, x, h, begun, again, work):
         speed = along(table, work, row, work.ahead) + drift_of(table, work, row)
         work.velocity[row] = speed + turn_of(table, h, row, work)
     for k in range(unilateral):
-        row = touching.first_rows[k]
-        joined = again and work.active[k] == 1.0 and work.gap[k] > settings.closed and work.forecast[k] >= 0.0
+        row, closed = touching.first_rows[k], settings.closed * scale_of(touching, k)
+        joined = again and work.active[k] == 1.0 and work.gap[k] > closed and work.forecast[k] >= 0.0
         if not joined:
             work.active[k] = work.delay[k] = 0.0
-        if work.gap[k] > settings.closed:
+        if work.gap[k] > closed:
             # the gap at the end over h, as it is without contacts
             bias = bias_of(table, work, row) if drifts(touching, row) else 0.0
             turn = along(table, work, row, work.smooth) + bias
@@ -370,7 +398,7 @@ def _correct(table, h, m, state, work):
         if work.active[k] == 1.0 and (work.impulses[i] > 0.0 or deep):
             rows[count] = i
             work.velocity[count] = -work.after[k]
-            largest = max(largest, abs(work.after[k]))
+            largest = max(largest, abs(work.after[k]) / scale_of(touching, k))
             count += 1
     if not largest > EXACTLY * touching.settings.closed:
         return False

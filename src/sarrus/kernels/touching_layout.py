@@ -28,8 +28,10 @@ ROOM = 2 + PARTIAL
 class TouchSettings(Record):
     """Tolerances and sizes of a run with contacts."""
 
-    closed: float  # gap below which a contact is closed [m, rad]
-    still: float  # speed below which a contact does not slide [m/s]
+    # gaps [m] and speeds [m/s] of `sarrus.kernels.contact_tolerances`, of rotations times ``scales``
+    closed: float  # gap with which what approaches has arrived
+    at_bound: float  # gap that is closed at rest
+    still: float  # speed of what is at rest
     rest_speed: float  # speed after an impact below which nothing rebounds [m/s, rad/s]
     force: float  # about the size of the forces [N]
     begun: float  # when the step, or the part of one, began that was tried last [s]
@@ -60,8 +62,10 @@ class Touching(Record, of=int):
     coordinates: Integers  # of each stop
     speeds: Integers  # velocity of each stop, then of each dry friction
     signs: Floats  # of each stop: the gap is sign × (coordinate − bound)
-    bounds: Floats  # infinite for those that the run began beyond
-    given_bounds: Floats
+    scales: Floats  # of each stop, then of each dry friction: 1 for translations, for rotations 1 rad over the length
+    bounds: Floats  # those that act: where a coordinate began beyond, how far it has come back
+    given_bounds: Floats  # those of the model
+    ends: Floats  # coordinates at the end of the last step, in C, where others may be given next
     friction: Floats  # coefficient of each unilateral one that slides
     static: Floats  # and of each that sticks
     limits: Floats  # of each dry friction
@@ -256,7 +260,13 @@ class PhaseTangent(NamedTuple):
     spent: Any
     power: Any
     stages: Any
-    particular: Any  # a change of the acceleration
+    steered: Any  # number of a contact
+    particular: Any  # a change of the acceleration, and the one by forces on held rows
+    turned: Any
+    # of a direction that is found with all that is held: Newton's matrix, its inverse, and the direction
+    newton: Any
+    steering: Any
+    direction: Any
     # changes along one coordinate: of the velocities and drags of all rows, of accelerations and forces of held ones
     speeds: Any
     drag: Any
@@ -268,9 +278,11 @@ class PhaseTangent(NamedTuple):
 def tangent_sizes(touching, table, size):
     """Return the lengths of its parts; ``size`` is that of an x."""
     nv, own, rows = table.nv, touching.contact_rows, row_count(touching)
+    square = rows * rows
     return PhaseTangent(
-        input=size + nv + own, force_q=nv * (nv + 1) if own > 0 else 0, bias_q=own * (nv + 1), bias_v=own * nv,
-        slip_q=own * (nv + 1), spent=2 * nv + 1, power=1, stages=table.n_implicit_stages, particular=nv,
+        input=size + nv + own, force_q=nv * (nv + 1), bias_q=own * (nv + 1), bias_v=own * nv,
+        slip_q=own * (nv + 1), spent=2 * nv + 1, power=1, stages=table.n_implicit_stages, steered=1, particular=nv,
+        turned=nv, newton=square, steering=square, direction=rows,
         speeds=rows, drag=rows, bias=rows, forces=rows, left=rows,
     )  # fmt: skip
 

@@ -10,7 +10,7 @@ from sarrus.kernels.batch_layout import LANES
 from sarrus.kernels.flat import exists, internal
 from sarrus.kernels.islands import BEGINNINGS, keep_rows, solve_islands
 from sarrus.kernels.native_call import call_kernel, call_native
-from sarrus.kernels.touching_rows import add_force, along, speed_before, turn_of
+from sarrus.kernels.touching_rows import add_force, along, is_still, turn_of, turns_round
 from sarrus.kernels.vectors import copy, dot, fill, is_finite
 
 # Responses of so many rows are found one after the other.
@@ -72,16 +72,6 @@ def respond_together(table, m, work):
 
 
 @internal
-def _is_still(table, x, h, row, n, work):
-    """Tell whether a contact does not slide where the step begins."""
-    still = True
-    for j in range(1, n):
-        speed = speed_before(table, work, row + j, x + table.nq, h)
-        still = still and abs(speed) <= table.touching.settings.still
-    return still
-
-
-@internal
 def _breaks_loose(touching, m, work):
     """Give contacts that slide, although they might have stuck, the coefficient of sliding; False where none does."""
     block, last, found = -1, -1, False
@@ -101,6 +91,24 @@ def _breaks_loose(touching, m, work):
 
 
 @internal
+def _may_stick(table, x, h, m, work):
+    """Give contacts that slide the other way in the end, and so stop in between, the coefficient of sticking.
+
+    False where there is none.
+    """
+    touching, problem, at, found = table.touching, table.touching.problem, 0, False
+    for block in range(problem.contacts):
+        k, n = int(work.owner[at]), problem.sizes[block]
+        if touching.static[k] > touching.friction[k] and work.numbers[block] == touching.friction[k]:
+            for i in range(at + 1, at + n):
+                work.left[i] = work.given[i] + dot(work.operator + i * m, work.impulses, m)
+            if turns_round(table, x, h, k, work.left + at, work):
+                work.numbers[block], found = touching.static[k], True
+        at += n
+    return found
+
+
+@internal
 def find_impulses(table, x, h, begun, again, known, work):
     """Solve the contact problem of what takes part; return the number of its rows, −1 where it has no answer.
 
@@ -113,7 +121,7 @@ def find_impulses(table, x, h, begun, again, known, work):
             continue
         row, n = touching.first_rows[k], touching.sizes[k]
         problem.sizes[blocks] = n
-        stands = touching.static[k] > touching.friction[k] and _is_still(table, x, h, row, n, work)
+        stands = touching.static[k] > touching.friction[k] and is_still(table, x, h, row, n, work)
         work.numbers[blocks] = touching.static[k] if stands else touching.friction[k]
         blocks += 1
         for j in range(n):
@@ -135,7 +143,7 @@ def find_impulses(table, x, h, begun, again, known, work):
         work.given[i], work.turn[i] = work.velocity[row], turn_of(table, h, row, work)
         work.impulses[i] = work.begin[row] if known else h * begun.lasting[row]
     if exists(touching.colliding):
-        return solve_islands(table, m, again, work)
+        return solve_islands(table, x, h, m, again, work)
     closes = False
     for i in range(m):
         k = int(work.owner[i])
@@ -157,6 +165,8 @@ def find_impulses(table, x, h, begun, again, known, work):
     if not is_finite(work.operator, m * m) or not is_finite(work.given, m):
         return -1
     solved = call_kernel(touching.solver, problem, work.solver, BEGINNINGS) == cp.SOLVED
+    if solved and _may_stick(table, x, h, m, work):
+        solved = call_kernel(touching.solver, problem, work.solver, BEGINNINGS) == cp.SOLVED
     while solved and _breaks_loose(touching, m, work):
         solved = call_kernel(touching.solver, problem, work.solver, BEGINNINGS) == cp.SOLVED
     if solved:

@@ -7,6 +7,7 @@ import numpy as np
 from sarrus.kernels import touching_layout as tl
 from sarrus.kernels.colliding_rows import add_parts, along_parts, find_gaps, load_rates, work_of
 from sarrus.kernels.flat import exists, internal
+from sarrus.kernels.moves import longest_entry
 from sarrus.kernels.native_call import call_native
 from sarrus.kernels.vectors import axpy, copy, fill, inner
 
@@ -15,15 +16,64 @@ SAME_TIME = 1e-6
 
 
 @internal
-def forget(table, x):
-    """Have a run begin at x: nothing is known of a step before, and stops that it is beyond take no part."""
+def forget(table):
+    """Have a run begin: nothing is known of a step before."""
     touching = table.touching
     fill(touching.slots, 0.0, (tl.ROOM + 1) * tl.slot_size(touching, table.nv))
     touching.failed = touching.given = touching.turn = 0
+
+
+@internal
+def comes_back(touching, s):
+    """Tell whether a coordinate began beyond a limit and was not inside of it since."""
+    return touching.bounds[s] != touching.given_bounds[s]
+
+
+@internal
+def follow_back(table, x, turned):
+    """Have the bounds of coordinates that began beyond their limits follow these as far as they have come back.
+
+    In steps in time where they have ``turned``: a bound next to what leaves it would push within the step.
+    """
+    touching = table.touching
     for s in range(touching.stops):
-        bound, sign = touching.given_bounds[s], touching.signs[s]
-        beyond = sign * (x[touching.coordinates[s]] - bound) < -touching.settings.closed
-        touching.bounds[s] = -np.inf * sign if beyond else bound
+        if comes_back(touching, s):
+            place, sign = x[touching.coordinates[s]], touching.signs[s]
+            leaves = sign * x[table.nq + touching.speeds[s]] > 0.0
+            if sign * (place - touching.given_bounds[s]) >= 0.0:
+                touching.bounds[s] = touching.given_bounds[s]
+            elif sign * (place - touching.bounds[s]) > 0.0 and not (turned and leaves):
+                touching.bounds[s] = place
+
+
+@internal
+def begin_where_beyond(touching, x):
+    """Have bounds act where coordinates are that are beyond them, if a step before did not end there."""
+    for s in range(touching.stops):
+        place, bound = x[touching.coordinates[s]], touching.given_bounds[s]
+        if place != touching.ends[s]:
+            beyond = touching.signs[s] * (place - bound) < -touching.settings.closed
+            touching.bounds[s] = place if beyond else bound
+
+
+@internal
+def scale_of(touching, k):
+    """Return what tolerances of gaps and speeds of a block are times those of contacts."""
+    own = k - touching.contacts
+    return touching.scales[own] if 0 <= own < touching.stops else 1.0
+
+
+@internal
+def scale_of_row(touching, row):
+    """Return what tolerances of speeds of a row are times those of contacts."""
+    own = row - touching.contact_rows
+    return touching.scales[own] if 0 <= own < touching.stops + touching.dry else 1.0
+
+
+@internal
+def still_speed(table, v):
+    """Return the speed [m/s] that is none, of contacts, at the velocity v of the mechanism."""
+    return table.touching.settings.still * (1.0 + longest_entry(table, v))
 
 
 @internal
@@ -200,3 +250,27 @@ def load_gaps_behind(table, x, h, work):
 def speed_before(table, work, row, v, h):
     """Return the velocity of a row where the step begins."""
     return along(table, work, row, v) + drift_of(table, work, row) - turn_of(table, h, row, work)
+
+
+@internal
+def is_still(table, x, h, row, n, work):
+    """Tell whether a contact does not slide where the step begins."""
+    square = 0.0
+    for j in range(1, n):
+        square += speed_before(table, work, row + j, x + table.nq, h) ** 2
+    return np.sqrt(square) <= still_speed(table, x + table.nq)
+
+
+@internal
+def turns_round(table, x, h, k, ahead, work):
+    """Tell whether a contact that was closed slides the other way at the end of a step: it has stopped in between.
+
+    ``ahead`` are the velocities of its rows at the end.
+    """
+    touching, forward = table.touching, 0.0
+    if work.gap[k] > touching.settings.closed or touching.sizes[k] == 1:
+        return False
+    row = touching.first_rows[k]
+    for j in range(1, touching.sizes[k]):
+        forward += speed_before(table, work, row + j, x + table.nq, h) * ahead[j]
+    return forward < 0.0

@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sarrus.base.arguments import described, unchecked
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError, SolveError, check_is
 from sarrus.base.numbers import real_array
@@ -41,6 +42,7 @@ class LinearModels:
         return len(self.t)
 
 
+@described(t=unchecked)
 def linearize_along(
     system: System,
     q: ArrayLike,

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sarrus.analysis.rest import loads_at_rest
+from sarrus.base.arguments import described
 from sarrus.base.errors import ArgumentError, check_is
 from sarrus.base.numbers import real_array
 from sarrus.coordinates.choices import PARTITION, Coordinates
@@ -23,6 +24,7 @@ from sarrus.linear.linearize_at import extended, linearize_at, with_dry_friction
 _REST = 1e-7
 
 
+@described()
 def linearize(
     system: System,
     q: ArrayLike,

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sarrus.analysis.mobility import mobility
+from sarrus.base.arguments import described
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import SolveError, check_is
 from sarrus.base.status import Status
@@ -41,6 +42,7 @@ _CONTRADICTION = 1e-4
 _CANCELLED = 1e-3
 
 
+@described()
 def linearize_at(
     system: System,
     q: ArrayLike,

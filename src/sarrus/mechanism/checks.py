@@ -104,12 +104,11 @@ def function(value: Any, what: str, label: str) -> Function:
 
 
 def motion(value: Any, label: str) -> Function:
-    """Return a function of time that something follows: its speed must not jump."""
+    """Return a function of time that something follows; where its speed jumps there is an impact."""
     if not callable(value):
         raise fault(label, f"motion must be a function of time or a Spline, got {value!r}")
-    if isinstance(value, Spline) and value.coefficients.shape[1] < 3:
-        wrong = "motion must be a Spline of degree 3 or 5: no finite force follows jumps in speed"
-        raise fault(label, wrong)
+    if isinstance(value, Spline) and value.coefficients.shape[1] < 2:
+        raise fault(label, "motion must be a Spline of degree 1 or more: nothing follows a place that jumps")
     return value
 
 

@@ -111,6 +111,7 @@ class ContactBuilder(Description):
             raise fault(label, "radius, torsion and static_coefficient are for friction='coulomb'")
         else:
             plane = plane.raised(place.radius)
+            surface["raised"] = place.radius
         contact = Contact(name, place.body, place.pose.position, **vars(plane), **surface)
         self.contacts[name] = contact
         return contact

@@ -234,7 +234,8 @@ class Contact(OnPlane):
     is recorded only, and ``active`` tells whether the contact is closed at the start. The point is the centre of a
     ball of the ``radius`` [m], which touches at its surface; ``torsion`` is the length [m] by which the torsional
     friction is multiplied in the cone, zero where there is none. What sticks does so up to the ``static_coefficient``.
-    ``restitution`` is that of the ``impact_law``, Newton's or Poisson's.
+    ``restitution`` is that of the ``impact_law``, Newton's or Poisson's. ``raised`` is the radius [m] of a ball whose
+    centre is the point of a contact that sticks or has no friction: ``origin`` lies so far above the ground.
     """
 
     name: str
@@ -253,6 +254,12 @@ class Contact(OnPlane):
     torsion: float = 0.0
     static_coefficient: float | None = None
     impact_law: str = "newton"
+    raised: float = 0.0
+
+    @property
+    def ground_origin(self) -> Array:
+        """A point of the ground, where the contact touches [m], in axes of the ground."""
+        return self.origin - self.raised * self.normal
 
     @property
     def row_names(self) -> tuple[str, ...]:

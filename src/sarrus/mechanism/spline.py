@@ -58,8 +58,8 @@ class Spline:
         Parameters
         ----------
         x : (n,) increasing numbers, two at least. y : (n,) or (n, rows).
-        degree : 1, straight lines; 3; 5. What is to drive a motion should have 3 at least, so that accelerations are
-            continuous.
+        degree : 1, straight lines; 3; 5. What drives a motion has continuous accelerations from 3 on; with 1 its speed
+            jumps at the knots, each of which is an impact.
         ends : "natural" (degree 1 or 3): beyond the table it goes straight on. "rest" (3 or 5): it begins and ends
             with slope zero, of degree 5 with curvature zero too, and stays there. "periodic": y is the same at both
             ends of x, and the table repeats.

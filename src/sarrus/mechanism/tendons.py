@@ -39,8 +39,9 @@ class Wrap:
     tendon takes the shorter way around wherever the straight line would pass through, so that it jumps from one side to
     the other where the line passes through the centre. ``side`` is a point (body, point
     in body axes) on the side that the tendon keeps to: where the line would run behind the centre, seen from there, it
-    goes around. A side inside the surface makes the tendon pass through the inside. Where an end lies within the
-    surface the tendon is straight (all as in MuJoCo 4).
+    goes around. A side inside the surface makes the tendon pass through the inside. Where an end lies inside the
+    surface the tendon is straight (all as in MuJoCo 4). Points on the surface within 1e-6 of the radius are on it: an
+    end there is where an arc begins, and a side point there is outside.
     """
 
     body: str

@@ -32,7 +32,7 @@ from sarrus.multibody.jet import ZERO_LENGTH, Jet, constant, norm, through
 from sarrus.multibody.rolling import rolling_residual
 from sarrus.multibody.rotations import conjugate, product, quaternion_matrix, quaternion_rotation_vector
 from sarrus.multibody.tree import Tree, relative_quaternion
-from sarrus.multibody.wrapping import wrapped_length
+from sarrus.multibody.wrapping import inner_radius, wrapped_length
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ def _stretch(segment: Segment, frames: JetFrames) -> Jet:
         body, point = wrap.side
         vectors.append(frames.point(body, point) - centre)
         distance = float(np.linalg.norm(point - wrap.pose.position))
-        inside = distance < wrap.radius if body == wrap.body else None
+        inside = distance < inner_radius(wrap.radius) if body == wrap.body else None
 
     def length(start: ca.SX, end: ca.SX, *more: ca.SX) -> ca.SX:
         axis = more[0] if wrap.kind == "cylinder" else None

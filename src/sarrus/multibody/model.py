@@ -99,7 +99,7 @@ def constraint_rows(
     rows = []
     for constraint in mechanism.constraints():
         residual = constraint_residual(constraint, mechanism, frames, coordinates, t)
-        rows.append(switches.apply(constraint, residual, _anchors(mechanism, constraint, residual, start)))
+        rows.append(switches.apply(constraint, residual, _anchors(mechanism, constraint, residual, t, start)))
     return vertcat(rows)
 
 
@@ -117,15 +117,17 @@ def _anchors(
     mechanism: Mechanism,
     constraint: Constraint,
     residual: Jet,
+    t: ca.SX,
     start: tuple[ca.SX, ca.SX, list[float]] | None,
 ) -> dict[int, float]:
-    """Return the rows that hold what was there at the start; those of contacts what is there in the reference pose."""
+    """Return the rows that hold what was there at the start; those of contacts what is there in the reference pose at
+    t = 0."""
     if not isinstance(constraint, Contact):
         return {0: 0.0} if isinstance(constraint, Coupling) else {}
     tangential = range(1, residual.value.shape[0])
     if start is None:
         return dict.fromkeys(tangential, 0.0)
-    place = ca.Function("place", list(start[:2]), [residual.value])(mechanism.neutral(), start[2])
+    place = ca.Function("place", [*start[:2], t], [residual.value])(mechanism.neutral(), start[2], 0.0)
     return {row: float(place[row]) for row in tangential}
 
 

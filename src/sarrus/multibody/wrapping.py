@@ -6,6 +6,10 @@ from the centre, G ≤ π the angle between them, βᵢ = acos(r / aᵢ) that fr
 tᵢ = √(aᵢ² − r²) the free lengths. The string of length t₀ + t₁ + r s lies on the arc s = G − β₀ − β₁ or, the other way
 around, s = 2π − G − β₀ − β₁; the circle is in the way of the straight line exactly where the first is positive.
 Lengths of shortest ways have a gradient that is the unit vectors of their ends; automatic differentiation finds it.
+
+An end or a side point whose distance from the centre is the radius within ``ON_SURFACE`` is on the surface: an end has
+the free length tᵢ = 0 and leaves along the tangent, a side point is outside. An end on the surface is what a rope
+fastened to the rim of a drum has, and without the tolerance rounding would choose between arc and chord.
 """
 
 from __future__ import annotations
@@ -13,9 +17,13 @@ from __future__ import annotations
 import casadi as ca
 import numpy as np
 
+from sarrus.kernels.contact_tolerances import AT_BOUND
 from sarrus.multibody.jet import ZERO_LENGTH
 
-# An end closer to the circle than about this times its radius counts as on it: √ has no derivative there.
+# Part of the radius by which a point may lie within the surface and still be on it: the printed digits of its
+# coordinates explain that much.
+ON_SURFACE = AT_BOUND
+# Smallest squared free length, in squared radii: √ has no derivative at 0, and t − r atan(t / r) is below 1e-18 r here.
 _ON_CIRCLE = 1e-12
 # Newton steps for the point that a string touches from inside: 8 are enough but for ends close to the circle.
 _STEPS = 14
@@ -29,7 +37,7 @@ def wrapped_length(
     ``side`` is the side point from the centre, ``inside`` whether it is within the surface (then the string touches
     from inside), None where that depends on the configuration; see `sarrus.mechanism.tendons.Wrap`.
     """
-    within = ca.SX(0) if side is None else ca.dot(side, side) < radius**2
+    within = ca.SX(0) if side is None else ca.sqrt(ca.dot(side, side) + ZERO_LENGTH) < inner_radius(radius)
     advance = ca.SX(0)
     if axis is not None:
         advance = ca.dot(axis, end - start)
@@ -45,6 +53,11 @@ def wrapped_length(
     return flat if axis is None else ca.sqrt(flat * flat + advance * advance)
 
 
+def inner_radius(radius: float) -> float:
+    """Return the distance from the centre [m] below which a point is inside the surface, and not on it."""
+    return radius * (1 - ON_SURFACE)
+
+
 class _Plane:
     """The two ends, the circle, and the angles between them."""
 
@@ -52,7 +65,7 @@ class _Plane:
         self.start, self.end, self.radius = start, end, radius
         squares = ca.dot(start, start), ca.dot(end, end)
         self.distances = tuple(ca.sqrt(ca.fmax(s, radius**2 * _ON_CIRCLE)) for s in squares)
-        self.outside = ca.logic_and(squares[0] >= radius**2, squares[1] >= radius**2)
+        self.outside = ca.logic_and(*(s >= inner_radius(radius) ** 2 for s in squares))
         self.free = tuple(ca.sqrt(ca.fmax(s - radius**2, radius**2 * _ON_CIRCLE)) for s in squares)
         self.tangents = tuple(ca.atan2(t, radius) for t in self.free)
         normal = ca.cross(start, end)

@@ -23,9 +23,6 @@ from sarrus.base.arrays import Array, read_only
 from sarrus.base.status import Status
 from sarrus.dynamics.carried_load import ContactForces
 from sarrus.dynamics.contact_state import (
-    ARRIVED,
-    STEADY,
-    STILL,
     Mode,
     Touching,
     below_its_plane,
@@ -40,19 +37,14 @@ from sarrus.dynamics.forward_dynamics import solved
 from sarrus.dynamics.inertia import lightness
 from sarrus.dynamics.solves import ForwardDynamics
 from sarrus.dynamics.workspace import Workspace
+from sarrus.kernels.contact_tolerances import ARRIVED, GOING, LIFT, STEADY, UNLOADED, still_speed
 from sarrus.kernels.phases import HELD
 from sarrus.linalg.ranked import Ranked, ranked
 from sarrus.optimize.carry import listed
 from sarrus.optimize.contact_problem import solve_contact_problem
 
-# What slips slower than this [characteristic lengths per second, rad/s] is about to begin, as in runs.
-_STANDING = 1e-7
-# Acceleration of the characteristic mass by the forces with which responses are found [m/s²].
-_LIFT = 10.0
-# What slides has this acceleration, in those of the largest row, where it is asked what else will.
-_GOING = 1e4
-# Relative size of what is no force and no acceleration, of singular values that are zero, and of what obeys the laws.
-_NOTHING, _DEPENDENT, _OBEYED = 1e-9, 1e-12, 1e-8
+# Relative size of singular values that are zero, and of what obeys the laws.
+_DEPENDENT, _OBEYED = 1e-12, 1e-8
 # Forces are determined that free directions of length one move by less than this.
 _LOOSE = 1e-7
 # Rounds in which directions of what begins to slide are found, and their change that is none.
@@ -151,7 +143,7 @@ class _Acceleration:
         self.work, self.q, self.v, self.t = work, x[parts.q], x[parts.v], float(x[parts.t])
         self.tau = np.zeros(work.nv) if tau is None else np.array(work.checked(tau, work.nv, "tau"))
         self.touching, self.found = touching_of(work), touch_rows(work, self.q, self.v, self.t)
-        self.slow = STILL * (1.0 + float(np.abs(work.characteristic.columns * self.v).max(initial=0.0)))
+        self.slow = still_speed(float(np.abs(work.characteristic.columns * self.v).max(initial=0.0)))
         self.closing: list[tuple[Touching, float]] = []
         self.rubbing: list[tuple[Touching, float]] = []
         self.blocks: list[_Block] = []
@@ -170,7 +162,7 @@ class _Acceleration:
         dry = one.kind == "friction"
         slip = rates[0 if dry else 1 :]
         speed = float(np.linalg.norm(slip))
-        going = speed > max(self.slow, _STANDING)
+        going = speed > self.slow
         if dry and going:
             self.rubbing.append((one, float(np.sign(slip[0]))))
             return
@@ -255,7 +247,7 @@ class _Acceleration:
         )
         a = np.array(self.solved(base).a)
         self.given += rows @ a
-        lift = _LIFT * size.mass * size.length
+        lift = LIFT * size.mass * size.length
         replies = [(self.solved(base + lift * row).a - a) / lift for row in rows]
         W = rows @ np.array(replies).reshape(count, self.work.nv).T
         self.operator = 0.5 * (W + W.T)
@@ -273,7 +265,7 @@ class _Acceleration:
         """Solve the contact problem, note what each block does, and return its forces."""
         given = self.given.copy()
         for b in self.blocks:
-            given[b.tails] += _GOING * self.largest * b.going * b.direction
+            given[b.tails] += GOING * self.largest * b.going * b.direction
         return self._solved(given, {b.one.name: b.rows for b in self.blocks})
 
     def _by_turns(self, forces: Array) -> Array:
@@ -308,7 +300,7 @@ class _Acceleration:
             out[chosen] = found.forces
             if found.status is Status.INFEASIBLE:
                 return out, found.status
-            least, u = _NOTHING * float(np.abs(out).max(initial=0.0)), np.zeros(len(given))
+            least, u = UNLOADED * float(np.abs(out).max(initial=0.0)), np.zeros(len(given))
             u[chosen] = found.velocities
             if not any(
                 self._breaks_loose(b, mode, out[b.rows], u[b.tails], least)
@@ -369,7 +361,7 @@ class _Acceleration:
             for b in self.blocks:
                 slip = u[b.tails]
                 length = float(np.linalg.norm(slip))
-                if b.mode is Mode.SLIDING and not b.going and length > _NOTHING * self.largest:
+                if b.mode is Mode.SLIDING and not b.going and length > UNLOADED * self.largest:
                     change = max(change, float(np.abs(slip / length - b.direction).max()))
                     b.direction = slip / length
             if change < _SAME:
@@ -420,7 +412,7 @@ class _Acceleration:
                 row = self.operator[b.rows.start]
                 if (
                     row[b.rows.start] - b.friction * row[b.tails] @ b.direction
-                    <= _NOTHING * row[b.rows.start]
+                    <= UNLOADED * row[b.rows.start]
                 ):
                     found.append(b.one.name)
         return tuple(found)
@@ -450,7 +442,7 @@ class _Acceleration:
                 out[b.one.rows], modes[b.one.name] = forces[b.rows] / b.one.unit, b.mode
                 determined[b.one.rows] = ~loose[b.rows]
                 all_ways[b.one.rows] = ways[b.rows] / b.one.unit
-        least = _NOTHING * float(np.abs(out).max(initial=0.0))
+        least = UNLOADED * float(np.abs(out).max(initial=0.0))
         return ContactForces(
             names=names,
             forces=read_only(out),

@@ -13,6 +13,7 @@ import numpy as np
 from sarrus.base.arrays import Array
 from sarrus.mechanism.pose import perpendicular_to
 from sarrus.mechanism.tendons import Segment, Wrap
+from sarrus.multibody.wrapping import inner_radius
 
 POINTS = 18  # of a stretch around a wrap
 
@@ -61,7 +62,7 @@ def around(start: Array, end: Array, wrap: Wrap, axis: Array, side: Array | None
     if wrap.kind == "sphere":
         return _flat(start, end, wrap.radius, side)
     heights = axis @ start, axis @ end
-    inside = None if side is None else float(side @ side) < wrap.radius**2
+    inside = None if side is None else float(np.linalg.norm(side)) < inner_radius(wrap.radius)
     foot = None if side is None else side - axis * (axis @ side)
     line = _flat(start - axis * heights[0], end - axis * heights[1], wrap.radius, foot, inside)
     steps = np.linalg.norm(np.diff(line, axis=0), axis=1)
@@ -74,17 +75,17 @@ def _flat(start: Array, end: Array, radius: float, side: Array | None, inside: b
     """Return the way in the plane through the centre and both ends."""
     straight = start + np.linspace(0.0, 1.0, POINTS)[:, None] * (end - start)
     far = float(np.linalg.norm(start)), float(np.linalg.norm(end))
-    if min(far) <= radius:
+    if min(far) < inner_radius(radius):
         return straight
     first = start / far[0]
     other = end - first * (first @ end)
     size = float(np.linalg.norm(other))
     second = other / size if size > 1e-12 * far[1] else perpendicular_to(first)
     angle = float(np.arctan2(size, first @ end))
-    tangents = [float(np.arccos(radius / a)) for a in far]
+    tangents = [float(np.arccos(min(1.0, radius / a))) for a in far]
     blocked = angle > sum(tangents)
     if inside is None:
-        inside = side is not None and float(side @ side) < radius**2
+        inside = side is not None and float(np.linalg.norm(side)) < inner_radius(radius)
 
     def on_circle(angles: Array) -> Array:
         return radius * (np.cos(angles)[:, None] * first + np.sin(angles)[:, None] * second)
@@ -109,7 +110,7 @@ def _flat(start: Array, end: Array, radius: float, side: Array | None, inside: b
 
 def _mirror(radius: float, far: tuple[float, float], angle: float) -> float:
     """Return the angle from the start at which a ray is reflected to the end, from inside."""
-    ratios = [radius / a for a in far]
+    ratios = [min(1.0 - 1e-12, radius / a) for a in far]
     zeta = 0.5 * np.pi
     for _ in range(30):
         sine, cosine = np.sin(zeta), np.cos(zeta)

@@ -19,6 +19,7 @@ from sarrus.dynamics.workspace import Workspace
 from sarrus.sensitivity.flow import Flow, Point
 from sarrus.sensitivity.parameters import chosen_parameters
 from sarrus.sensitivity.step import change_names, refuse_limited
+from sarrus.simulation.drive_jumps import refuse_jumps
 from sarrus.simulation.inputs import with_force
 from sarrus.simulation.simulate import simulate
 from sarrus.simulation.trajectory import Trajectory
@@ -81,7 +82,7 @@ def motion_derivatives(
     Raises
     ------
     ArgumentError
-        As in `sr.simulate`, a name is unknown, or joints have dry friction.
+        As in `sr.simulate`, a name is unknown, joints have dry friction, or the speed of a drive jumps.
     SolveError
         The motion has no derivative: a contact or closure switches, a joint or an actuator reaches its limit, or the
         motion goes through a singular configuration; the time is given.
@@ -91,6 +92,8 @@ def motion_derivatives(
         raise ArgumentError(f"every must be a whole number of steps ≥ 1, got {every!r}", element="every")
     system.without_touches("derivatives of a motion")
     without_dry_friction(system, "derivatives of a motion")
+    work = system.workspace()
+    refuse_jumps(work, work.normalized(q), t0, duration, "derivatives of a motion")
     names, places = chosen_parameters(system, parameters)
     run = simulate(system, q, v, duration=duration, dt=dt, t0=t0, control=control, force=force)
     _refuse(system, run)

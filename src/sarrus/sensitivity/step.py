@@ -10,14 +10,15 @@ from numpy.typing import ArrayLike
 
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError, SolveError, check_is
-from sarrus.dynamics.closed_state import OPEN
 from sarrus.dynamics.contact_state import without_dry_friction
 from sarrus.dynamics.joint_limits import joint_limits
 from sarrus.dynamics.system import System
+from sarrus.kernels.contact_tolerances import AT_BOUND
 from sarrus.linear.linearize_at import on_constraints
 from sarrus.linear.outputs import rate_name
 from sarrus.sensitivity.flow import Flow
 from sarrus.sensitivity.parameters import chosen_parameters
+from sarrus.simulation.drive_jumps import refuse_jumps
 
 
 def change_names(system: System) -> tuple[str, ...]:
@@ -92,7 +93,7 @@ def step_derivatives(
     ------
     ArgumentError
         q or v violate the constraints by more than 1e-5, a name is unknown, contacts have Coulomb friction or are
-        between geometries, or joints have dry friction.
+        between geometries, joints have dry friction, or the speed of a drive jumps in the step.
     SolveError
         A joint or an activation is at its limit or meets it in the step; a stage has no acceleration, the rank drops
         there, or the constraints contradict each other.
@@ -103,6 +104,7 @@ def step_derivatives(
     system.without_touches("derivatives of a step")
     without_dry_friction(system, "derivatives of a step")
     names, places = chosen_parameters(system, parameters)
+    refuse_jumps(system.workspace(), system.normalized(q), t, float(dt), "derivatives of a step")
     x = on_constraints(system, q, v, u, t)
     if tau is not None:
         x[system.parts.tau] = system.checked(tau, system.nv, "tau")
@@ -129,15 +131,16 @@ def step_derivatives(
 
 
 def _refuse_stops(system: System, before: Array, after: Array) -> None:
-    """Raise `SolveError` where a joint is at its limit, or meets it between two configurations."""
+    """Raise `SolveError` where a joint is at its limit or beyond it, or meets it between two configurations."""
     limits = joint_limits(system)
     gaps = [-limits.signs * (q[limits.places] - limits.bounds) for q in (before, after)]
-    near = OPEN / system.characteristic.coordinates[limits.places]
-    met = (np.abs(gaps[0]) <= near) | ((gaps[0] > 0.0) & (gaps[1] <= near))
+    near = AT_BOUND / system.characteristic.coordinates[limits.places]
+    met = (gaps[0] <= near) | (gaps[1] <= near)
     if met.any():
         name = limits.names[int(met.argmax())]
         raise SolveError(
-            f"{system.name}: no derivatives of a step in which {name!r} meets its limit", element=name
+            f"{system.name}: no derivatives of a step in which {name!r} is at or beyond its limit",
+            element=name,
         )
 
 

@@ -5,9 +5,15 @@ that of the first in a proportion that the order of the method fixes (Hairer, NÃ
 Differential Equations I, 2nd ed., II.4 and II.9). Where they agree to more digits than are asked for, the first is
 better still. Where they do not, because errors grow, rounding is magnified or the longer step is unstable, a run with
 half the step, or a tenth of the tolerance, tells by how much the first is wrong.
+
+A motion at rest, or one whose steps all end where functions of time break, has the same steps whatever the tolerance.
+So the longest step of the second run is another than that of the first; and where the two agree in every digit, though
+something moves, a run with shorter steps tells.
 """
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import numpy as np
 
@@ -21,6 +27,9 @@ from sarrus.simulation.trajectory import Trajectory
 
 # With fewer records than so many a coarser run says too little.
 _FEW = 4
+# Steps that the second run takes at least, a number that divides no round one; and the longest step of a run with
+# shorter ones, in mean steps of the run.
+_OWN_STEPS, _SHORTER = 36.7, 0.6
 
 
 def is_repeatable(motion: Motion) -> bool:
@@ -29,14 +38,22 @@ def is_repeatable(motion: Motion) -> bool:
 
 
 def estimate_error(motion: Motion, trajectory: Trajectory) -> Trajectory:
-    """Return the trajectory with ``error``, and INACCURATE where that leaves no digit."""
+    """Return the trajectory with ``error``, and INACCURATE where that leaves no digit.
+
+    Where the motion is not determined the error has no bound: it is infinite from ``determined_until`` on.
+    """
     if len(trajectory.t) < 2:
         return trajectory
     scheme = motion.options.scheme
     coarser, excess, finer = _variants(scheme)
     records, error = compared(motion, trajectory), np.full(1, np.inf)
     if len(records) >= _FEW:
-        error = difference(motion, trajectory, records, scheme.scaled(coarser)) / excess
+        error = (
+            difference(motion, trajectory, records, _with_own_steps(scheme.scaled(coarser), trajectory))
+            / excess
+        )
+        if scheme.adaptive and not error.any() and np.ptp(trajectory.q, axis=0).any():
+            error = difference(motion, trajectory, records, _with_shorter_steps(scheme, trajectory))
     if not error.max() * excess < LOST:
         error = difference(motion, trajectory, records, scheme.scaled(finer))
     times = trajectory.t[records]
@@ -50,7 +67,38 @@ def estimate_error(motion: Motion, trajectory: Trajectory) -> Trajectory:
             f"{status.diagnosis}: {error[-1]:.2g} of its size, above {LOST:g} from t = {since:.4g} s on. "
             f"{status.remedy}"
         )
+    if trajectory.status is Status.NOT_DETERMINED:
+        at_all[trajectory.t > trajectory.determined_until] = np.inf
     return trajectory.revised(error=read_only(at_all), status=status, message=message)
+
+
+def _with_own_steps(scheme: Scheme, trajectory: Trajectory) -> Scheme:
+    """Return an adaptive scheme with a longest step of its own, a part of the run that no step of the run is."""
+    if not scheme.adaptive:
+        return scheme
+    return _limited(scheme, float(trajectory.t[-1] - trajectory.t[0]) / _OWN_STEPS)
+
+
+def _with_shorter_steps(scheme: Scheme, trajectory: Trajectory) -> Scheme:
+    """Return an adaptive scheme whose steps are about half as long as those of the run."""
+    span = float(trajectory.t[-1] - trajectory.t[0])
+    return _limited(scheme.scaled(1.0), _SHORTER * span / max(trajectory.steps, 1))
+
+
+def _limited(scheme: Scheme, longest: float) -> Scheme:
+    limits = replace(scheme.limits, max_step=min(scheme.limits.max_step, longest))
+    return replace(scheme, limits=limits)
+
+
+def not_estimated(trajectory: Trajectory) -> Trajectory:
+    """Return a complete motion whose error an interrupt left unknown."""
+    status, unknown = Status.INTERRUPTED, np.full(len(trajectory.t), np.nan)
+    message = (
+        f"{status.diagnosis} while its error was estimated. The motion is complete, its error is not known"
+    )
+    return trajectory.revised(
+        status=status, message=message, error=read_only(unknown), determined_until=np.nan
+    )
 
 
 def _variants(scheme: Scheme) -> tuple[float, float, float]:

@@ -11,12 +11,12 @@ from sarrus.base.errors import SolveError
 from sarrus.contacts.restitution import impulses
 from sarrus.linalg import dense
 from sarrus.linalg.ranked import ranked
-from sarrus.simulation.survey import Survey, slow_rate
+from sarrus.simulation.survey import Survey
 
-# The speed, as a part of that of rest, with which hits what is pressed.
-SHOVE = 1e-6
 # Singular values of W below this part of the largest one are none: a leg that is almost stretched has small ones.
 STIFF = 1e-12
+# The speed, as a part of that of rest, with which hits what is pressed.
+SHOVE = 1e-6
 
 
 class Impacts:
@@ -46,6 +46,10 @@ class Impacts:
             elif k in pressed:
                 given[heads[i]] -= SHOVE * self.rest_speed
         operator = survey.operator(len(rows))
+        alone = self._alone(touching, operator, given, rebounds, expansions)
+        if alone is not None:
+            self._push(rows, alone)
+            return self._lost(touching, rows, before, operator, alone)
 
         def solve(
             chosen: list[int], b: Array, contacts: list[tuple[int, float]], dry: list[tuple[int, float]]
@@ -56,17 +60,42 @@ class Impacts:
         blocks = [(survey.sizes[k], survey.friction(k)) for k in touching]
         found = impulses(solve, operator, given, blocks, rebounds, expansions)
         self._push(rows, found)
+        return self._lost(touching, rows, before, operator, found)
+
+    def _alone(
+        self,
+        touching: list[int],
+        operator: Array,
+        given: Array,
+        rebounds: Array,
+        expansions: dict[int, float],
+    ) -> Array | None:
+        """Return the impulses of one block that hits without friction; None where there is more to it."""
+        rubs = self.survey.friction(touching[0]) > 0.0 and operator[:, 1:].any()
+        if len(touching) > 1 or expansions or rubs or not operator[0, 0] > 0.0:
+            return None
+        found = np.zeros(len(given))
+        found[0] = max(0.0, (rebounds[0] - given[0]) / operator[0, 0])
+        return found
+
+    def _lost(
+        self, touching: list[int], rows: list[int], before: Array, operator: Array, found: Array
+    ) -> float:
+        """Return the energy that impulses on rows take, with what then leaves slowly staying."""
+        survey = self.survey
+        heads = [rows.index(survey.first[k]) for k in touching]
         after = before + dense.product(operator, found)
         loss = -float(0.5 * (found * (before + after)).sum())
         leaving = after[heads]
-        if not ((leaving > slow_rate(rates[touching])) & (leaving < self.rest_speed)).any():
+        if not ((leaving > survey.slow[touching]) & (leaving < self.rest_speed)).any():
             return loss
-        return loss + self._stay([k for k, rate in zip(touching, leaving) if rate < self.rest_speed])
+        return loss + self.stay([k for k, rate in zip(touching, leaving) if rate < self.rest_speed])
 
-    def _stay(self, blocks: list[int]) -> float:
+    def stay(self, blocks: list[int]) -> float:
         """Take the normal velocities of blocks from the state, by the smallest change; return the energy of that.
 
-        Those with friction that slide as slowly stick, too.
+        Those with friction that slide as slowly stick, too, and joints with dry friction: else what they do until they
+        stop would lift these blocks again, from one impact to the next without end.
         """
         survey = self.survey
         survey.look([])
@@ -74,6 +103,10 @@ class Impacts:
         for k in blocks:
             sticks = survey.friction(k) > 0.0 and survey.slip(velocity, k) < self.rest_speed
             rows += survey.rows([k]) if sticks else [int(survey.first[k])]
+        dry = survey.rows(list(range(survey.unilateral, len(survey.sizes))))
+        rows += [row for row in dry if abs(velocity[row]) < self.rest_speed]
+        if not rows:
+            return 0.0
         speeds = self._speeds_of(rows)
         found = -ranked(survey.operator(len(rows)), relative=STIFF).solve(speeds)
         self._push(rows, found)

@@ -44,8 +44,6 @@ class Event:
 
 def check_events(events: Sequence[Event]) -> None:
     """Raise unless ``events`` are such, with different names."""
-    if events == ():
-        return
     if not (isinstance(events, Sequence) and all(isinstance(event, Event) for event in events)):
         raise ArgumentError(f"events must be a sequence of Event, got {events!r}", element="events")
     names = [event.name for event in events]

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from sarrus.base import interrupts
 from sarrus.base.errors import ArgumentError
 from sarrus.base.status import Status
 from sarrus.control.law import Law
@@ -15,6 +16,7 @@ from sarrus.dynamics.ranks import has_left
 from sarrus.kernels import run_state as run
 from sarrus.simulation.chattering import jump
 from sarrus.simulation.jamming import jam
+from sarrus.simulation.recorder import CALL_SECONDS
 from sarrus.simulation.records import EventRecord
 from sarrus.simulation.time_loop import TimeLoop
 
@@ -28,12 +30,16 @@ _LOST_BY_METHOD = (run.STEP_TOO_SMALL, run.PROJECTION_FAILED)
 _LOST_BY_CHART = (run.NOT_FINITE, run.STEP_TOO_SMALL, run.PROJECTION_FAILED)
 # A thousand steps that come to less than this part of the run get nowhere, or may be held up by a jump.
 _CREEP, _CHATTER = 1e-6, 1e-2
+# Steps that a call of the kernel takes at most: within seconds, however short they have been.
+_MOST_STEPS_OF_A_CALL = 1e6
 # Ends of a run by which it may have left the motions of a rigid mechanism.
 _LOST = (Status.NOT_FINITE, Status.STEP_TOO_SMALL, Status.PROJECTION_FAILED, Status.STEP_LIMIT)
 
 
 class Integration(TimeLoop):
     """A time loop that goes on where another method, other coordinates or another solve can."""
+
+    _steps_of_a_call = 64.0
 
     def advance(self, end: float, bar: Any, *, keep: bool) -> int | None:
         """Run the kernel to ``end`` in calls of about a tenth of a second.
@@ -42,7 +48,6 @@ class Integration(TimeLoop):
         ``watched``), or None at ``end`` or with a ``status``. The rows of a call that an interrupt ends are those
         whose time is a number.
         """
-        self.state.keep_last = float(keep)
         self.switched_by = None
         while self.status is None:
             room = self.recorder.room(self.scheme.limits.max_bytes)
@@ -50,18 +55,26 @@ class Integration(TimeLoop):
                 self.status = Status.STEP_LIMIT
                 break
             began = perf_counter()
-            code, rows = self.run_kernel(end, room)
+            known = end
+            if self.course is not None and self.time < end:
+                known = self.course.extend(self.table, self.state, self.time, end)
+            self.state.keep_last = float(keep and known >= end)
+            self.state.pause = self.state.steps + self.state.rejected + self._steps_of_a_call
+            code, rows = self.run_kernel(known, room)
+            self._pace(perf_counter() - began)
             self.recorder.note(rows, perf_counter() - began)
             if self.solver is not None and self.solver.interrupted:
                 raise KeyboardInterrupt
             self.collect()
+            interrupts.check()
             bar.update(self.time - self.began)
-            if code == run.DONE:
+            if code == run.DONE and known >= end:
                 return None
             if code == run.EVENT and self.switched_by is not None:
                 return self.switched_by
-            if code == run.RUNNING:
-                if rows == 0:
+            if code in (run.RUNNING, run.DONE):
+                paused = self.state.steps + self.state.rejected >= self.state.pause
+                if rows == 0 and code == run.RUNNING and not paused:
                     self.recorder.enlarge()
                 self._look_for_creep(end)
             elif code == run.OTHER_METHOD:
@@ -92,6 +105,13 @@ class Integration(TimeLoop):
                 if self.status in _LOST and has_left(self.system, self.x):
                     self.status = Status.RIGID
         return None
+
+    def _pace(self, seconds: float) -> None:
+        """Choose how many steps the next call takes, by how long this one took."""
+        if seconds < 0.5 * CALL_SECONDS:
+            self._steps_of_a_call = min(4.0 * self._steps_of_a_call, _MOST_STEPS_OF_A_CALL)
+        elif seconds > 2.0 * CALL_SECONDS:
+            self._steps_of_a_call = max(self._steps_of_a_call // 4.0, 1.0)
 
     def _take_turns(self) -> bool:
         """Have the other of two methods go on from here; False where it cannot, or has just given up here."""

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sarrus.base.arrays import Array
-from sarrus.dynamics.joint_limits import JointLimits, joint_limits
+from sarrus.dynamics.joint_limits import JointLimits, digits_of_limits, joint_limits
 from sarrus.dynamics.workspace import Workspace
 from sarrus.simulation.interpolation import coefficients, value_at
 from sarrus.simulation.records import LimitCrossing
@@ -44,11 +44,12 @@ def find_limit_crossings(
     """Return where coordinates leave the limits of their joints, in order of time.
 
     Between records they follow the polynomial of degree five through q, v and a, as `Trajectory.at` has it. ``slack``
-    is how far they may be beyond [characteristic lengths, rad].
+    is how far they may be beyond [characteristic lengths, rad]; with one, what digits explain is at the limit, too.
     """
     own = limits = joint_limits(system)
     if slack > 0.0:
         wide = slack / system.characteristic.coordinates[limits.places]
+        wide = np.maximum(wide, digits_of_limits(system))
         limits = limits._replace(bounds=limits.bounds + limits.signs * wide)
     if not limits.names or len(t) == 0:
         return ()
@@ -61,11 +62,12 @@ def find_limit_crossings(
     return tuple(LimitCrossing(own.names[k], time, x, float(own.bounds[k])) for time, k, x in sorted(found))
 
 
-def limit_met(system: Workspace, time: float, limit: int) -> LimitCrossing:
-    """Return that a coordinate has met a limit that stopped it."""
+def limit_met(system: Workspace, time: float, limit: int, bound: float) -> LimitCrossing:
+    """Return that a coordinate has met a limit, which stopped it at a bound: the limit, or beyond it."""
     limits = joint_limits(system)
-    bound = float(limits.bounds[limit])
-    return LimitCrossing(limits.names[limit], time, bound, bound)
+    own = float(limits.bounds[limit])
+    at = own if abs(bound - own) <= digits_of_limits(system)[limit] else bound
+    return LimitCrossing(limits.names[limit], time, at, own)
 
 
 def _reach(step: Array, speed: Array, acceleration: Array) -> Array:

@@ -19,12 +19,15 @@ from sarrus.base.status import Status
 from sarrus.control.law import Law
 from sarrus.control.sampling import Sampling
 from sarrus.coordinates.choices import Coordinates
+from sarrus.dynamics.joint_limits import sides_beyond, warn_beyond
 from sarrus.dynamics.state_functions import StateFunction
 from sarrus.dynamics.workspace import Workspace
 from sarrus.kernels.tableau import TIME_STEPPING
 from sarrus.simulation.inputs import Event
 from sarrus.simulation.integration import Integration
 from sarrus.simulation.outcome import trajectory_of
+from sarrus.simulation.past_jumps import advance_past_jumps
+from sarrus.simulation.records import EventRecord
 from sarrus.simulation.run_options import Recording, RunOptions, Scheme
 from sarrus.simulation.switching import Switcher, Switching
 from sarrus.simulation.touching import margin_count
@@ -75,8 +78,11 @@ class Motion:
         loop, switcher = self.begin(self.system.copy() if again else self.system)
         if again:
             self.system.learn(loop.system)
+        if loop.touches is not None and (beyond := sides_beyond(loop.system, loop.q)):
+            loop.records += [EventRecord(f"{text}, and goes no further", loop.time) for text in beyond]
+            warn_beyond(self.system.name, beyond, stacklevel=3)
         loop.warm_up()
-        if switcher is None:
+        if switcher is None and loop.time >= self.options.t0:  # else a jump comes first
             loop.stop_where_rigid()
         began = perf_counter()
         failure: Exception | None = None
@@ -102,7 +108,9 @@ class Motion:
                 loop.status = Status.CONTROL_FAILED
                 return error
             try:
-                _advance(loop, switcher, end, bar, keep=keep)
+                if loop.time == loop.began:
+                    loop.find_first_forces()
+                advance_past_jumps(loop, switcher, end, bar, keep=keep)
             except SarrusError as error:
                 loop.status = Status.SWITCHING_FAILED
                 return error
@@ -119,11 +127,14 @@ class Motion:
         """
         control = self.control.copy() if isinstance(self.control, Law) else self.control
         options = replace(self.options, scheme=scheme, recording=Recording(at=tuple(times.tolist())))
-        again = replace(self, options=options, control=control, events=(), **others)
+        passed = [
+            replace(event, terminal=False) for event in self.events if scheme.adaptive
+        ]  # they end steps
+        again = replace(self, options=options, control=control, events=passed, **others)
         with progress_bar(options.duration, False) as bar:
             loop, switcher = again.begin(self.system.copy())
             with suppress(SarrusError):
-                _advance(loop, switcher, float(times[-1]), bar, keep=True)
+                advance_past_jumps(loop, switcher, float(times[-1]), bar, keep=True)
         close = 1e-9 * float(times[-1] - options.t0)
         return loop.recorder.at(times, close)[:, 1 : 1 + self.system.nq]
 
@@ -162,12 +173,3 @@ class Motion:
         if end - stops[-1][0] > 1e-9 * duration if stops else True:
             return [*stops, (end, False, True)]
         return [*stops[:-1], (end, True, True)]
-
-
-def _advance(loop: Integration, switcher: Switcher | None, end: float, bar: Any, *, keep: bool) -> None:
-    """Go on to ``end``, or until something ends the run."""
-    loop.align()
-    if switcher is None:
-        loop.advance(end, bar, keep=keep)
-    else:
-        switcher.until(loop, end, bar, keep=keep)

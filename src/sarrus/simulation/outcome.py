@@ -47,7 +47,7 @@ def trajectory_of(loop: Integration, seconds: float, failure: Exception | None) 
         loop.records.sort(key=lambda record: record.time)
     if loop.solver is not None:
         failure = loop.solver.failure or failure
-    status, message = _verdict(loop, failure)
+    status, message = verdict(loop, failure)
     names = loop.touches.names if loop.touches is not None else ()
     touches = len(names) if loop.touches is not None else None
     rows = RunRows(
@@ -99,10 +99,12 @@ def trajectory_of(loop: Integration, seconds: float, failure: Exception | None) 
     if loop.touches is None:
         return trajectory.revised(limit_crossings=find_limit_crossings(s, *motion))
     if not loop.phased:  # stops are kept to rounding, but for those that the run began beyond
-        return trajectory.revised(limit_crossings=find_limit_crossings(s, *(array[:1] for array in motion)))
-    beyond = find_limit_crossings(s, *motion, slack=KEPT)
-    met = [limit_met(s, time, stop) for time, stop in loop.touches.hits]
-    return trajectory.revised(limit_crossings=tuple(sorted((*beyond, *met), key=lambda one: one.time)))
+        start = [array[:1] for array in motion]
+        return trajectory.revised(limit_crossings=find_limit_crossings(s, *start, slack=KEPT))
+    met = [limit_met(s, *hit) for hit in loop.touches.hits]
+    known = {(one.name, one.time) for one in met}
+    found = [one for one in find_limit_crossings(s, *motion, slack=KEPT) if (one.name, one.time) not in known]
+    return trajectory.revised(limit_crossings=tuple(sorted((*found, *met), key=lambda one: one.time)))
 
 
 def _with_energy_looked_at(system: Workspace, trajectory: Trajectory) -> Trajectory:
@@ -131,7 +133,7 @@ def _with_energy_looked_at(system: Workspace, trajectory: Trajectory) -> Traject
     return trajectory.revised(status=Status.INACCURATE, message=message)
 
 
-def _verdict(loop: Integration, failure: Exception | None) -> tuple[Status, str]:
+def verdict(loop: Integration, failure: Exception | None) -> tuple[Status, str]:
     """Return the status and the message."""
     status = loop.status or Status(int(loop.state.unsound))
     unstable = isfinite(loop.state.unstable_since)

@@ -20,27 +20,22 @@ from sarrus.base.errors import SolveError
 from sarrus.kernels import layout as la
 from sarrus.kernels import touching_layout as tl
 from sarrus.kernels.c_function import phase_acceleration
+from sarrus.kernels.contact_tolerances import GOING, STOPPED, UNLOADED
 from sarrus.kernels.record import laid
 from sarrus.kernels.touching_layout import OPEN, SLIDING, STICKING
 from sarrus.linalg import dense
 from sarrus.optimize.sharing import on_springs, share
 from sarrus.simulation.impacting import Impacts
-from sarrus.simulation.survey import Survey, slow_rate
+from sarrus.simulation.survey import Survey
 
 if TYPE_CHECKING:
     from sarrus.optimize.contact_problem import ContactSolution
     from sarrus.simulation.time_loop import TimeLoop
     from sarrus.simulation.touching import Touches
 
-# Contacts whose gap is below this part of the one that is closed touch, and as much more per m/s of its rate.
-NEAR = 1.0
-# Forces below this part of the largest one are none.
-UNLOADED = 1e-9
-# What slides has this speed, in accelerations of the largest one, where it is asked what else will.
-GOING = 1e3
-# A contact whose velocity has this cosine or less with that of before has turned round; where it is slower than this
-# multiple of the speed that is none, it may stick.
-TURNED, CAUGHT = 0.1, 100.0
+# A contact whose velocity has this cosine or less with that of before has turned round, and may stick where it is
+# slower than `STOPPED`.
+TURNED = 0.1
 # Part of an acceleration from which on nothing holds what goes into what it touches.
 PRESSED = 1e-6
 # What sticks with all of its friction but this part of it begins to slide.
@@ -75,8 +70,12 @@ class Phases:
         self.sizes, self.first = survey.sizes, survey.first
         self.modes, self.directions = touches.modes, touches.directions
         self.settings = touches.settings
+        self._length = loop.system.characteristic.length
+        self._at_rest = self.settings.at_bound * self.survey.units[: self.unilateral] / self._length
         self._acting, self._last, self._soon = 0, -np.inf, 0
         self._sprung = False  # whether normal forces are those on springs
+        self._slots = touches.slots.reshape(tl.ROOM + 1, -1)
+        self._facts = laid(self._slots[0], tl.slot_sizes(touches.touching, loop.system.nv))
         self._begin_slots(0.0)
 
     def resolve(self) -> Change:
@@ -90,28 +89,36 @@ class Phases:
         self.survey.look([])
         work = self.touches.work
         gaps, rates = work.gap[: self.unilateral].copy(), self.survey.rates()
-        near = NEAR * self.settings.closed * (1.0 + np.abs(rates))
-        touching = np.flatnonzero((before[: self.unilateral] != OPEN) | (gaps <= near)).tolist()
-        slow = slow_rate(rates[touching])
-        approaching, loss = [k for k in touching if rates[k] < -slow], 0.0
+        touching = self._touching(before, gaps, rates)
+        approaching, loss = [k for k in touching if rates[k] < -self.survey.still(k)], 0.0
         if approaching:
             loss = self.impacts.strike(touching, rates)
             self.survey.look([])
             rates = self.survey.rates()
-        resting = [k for k in touching if rates[k] <= slow]
-        self._settle(resting)
+        resting = [k for k in touching if rates[k] <= self.survey.still(k)]
+        self._settle(resting, before)
         if pressed := self._pressed(resting):
             loss += self.impacts.strike(touching, rates, pressed)
             self.survey.look([])
             rates = self.survey.rates()
-            resting = [k for k in touching if rates[k] <= slow]
-            self._settle(resting)
+            resting = [k for k in touching if rates[k] <= self.survey.still(k)]
+            self._settle(resting, before)
         self._begin_slots(loss)
         at_stop = [
             k for k in touching if k >= self.contacts and (k in approaching or self.modes[k] > before[k])
         ]
-        self.touches.hits += [(self.loop.time, k - self.contacts) for k in at_stop]
+        bounds = self.touches.bounds
+        self.touches.hits += [
+            (self.loop.time, k - self.contacts, float(bounds[k - self.contacts])) for k in at_stop
+        ]
         return self._change(before, approaching, loss)
+
+    def _touching(self, before: Array, gaps: Array, rates: Array) -> list[int]:
+        """Return which blocks touch: those that did, that have arrived, or that are as good as closed at rest."""
+        units, closed = self.survey.units[: self.unilateral], self.settings.closed
+        arrived = gaps <= closed * units / self._length * (1.0 + np.abs(rates))
+        resting = (gaps <= self._at_rest) & (np.abs(rates) <= self.survey.slow)
+        return np.flatnonzero((before[: self.unilateral] != OPEN) | arrived | resting).tolist()
 
     def _give_way(self) -> None:
         """Have margins be less exact where they end one phase after the other at once, and exact again after that.
@@ -126,13 +133,11 @@ class Phases:
 
     def _begin_slots(self, loss: float) -> None:
         """Have the present state be the end of a step, after which contacts have taken so much more."""
-        slots = self.touches.slots.reshape(tl.ROOM + 1, -1)
-        sizes = tl.slot_sizes(self.touches.touching, self.loop.system.nv)
-        known = [laid(slot, sizes).facts for slot in slots[: tl.ROOM]]
-        time = self.loop.time
-        spent = [f.loss for f in known if f.length > 0.0 and abs(time - f.time) <= 1e-6 * f.length]
-        slots[:] = 0.0
-        facts = laid(slots[0], sizes).facts
+        time, facts, places = self.loop.time, self._facts[0], tl.SlotFacts.places
+        known = self._slots[: tl.ROOM, : tl.N_FACTS]
+        since, length = np.abs(time - known[:, places["time"]]), known[:, places["length"]]
+        spent = known[(length > 0.0) & (since <= 1e-6 * length), places["loss"]].tolist()
+        self._slots[:] = 0.0
         facts.time, facts.length = time, max(self.loop.state.step, 1e-9)
         facts.loss = (spent[0] if self._acting and spent else self.settings.loss) + loss
         self.settings.loss = facts.loss
@@ -141,18 +146,18 @@ class Phases:
 
     # --- accelerations -------------------------------------------------------------------------------
 
-    def _settle(self, resting: list[int]) -> None:
+    def _settle(self, resting: list[int], before: Array) -> None:
         """Find what of the blocks that neither approach nor leave, and of dry friction, sticks or slides."""
         self.modes[: self.unilateral] = OPEN
         work = self.touches.work
         velocity, dry = work.velocity.copy(), range(self.unilateral, len(self.modes))
         held = []
         for k in dry:
-            row, moving = self.first[k], self.survey.slip(velocity, k) > self.settings.still
+            row, moving = self.first[k], self._goes_on(velocity, k, before)
             self.modes[k] = SLIDING if moving else STICKING
             self.directions[row] = np.sign(velocity[row])
             held += [] if moving else [k]
-        going = {k for k in resting if self._goes_on(velocity, k)}
+        going = {k for k in resting if self._goes_on(velocity, k, before)}
         coefficients = {
             k: self.touches.static[k] if k < self.contacts and k not in going else self.survey.friction(k)
             for k in resting
@@ -163,12 +168,12 @@ class Phases:
             self._ease(resting)
         self._verify()
 
-    def _goes_on(self, velocity: Array, k: int) -> bool:
-        """Tell whether a contact slides on: not if it is as good as still, nor if it is slow and has turned round."""
+    def _goes_on(self, velocity: Array, k: int, before: Array) -> bool:
+        """Tell whether a block slides on: not if it is still, nor if it slid, is slow and has turned round."""
         own = self.survey.surface(k)
-        slip, still = dense.norm(velocity[own]), self.settings.still
-        turned = dense.dot(velocity[own], self.directions[own]) <= TURNED * slip
-        return slip > (CAUGHT * still if turned else still)
+        slip, still = dense.norm(velocity[own]), self.survey.still(k)
+        turned = before[k] == SLIDING and dense.dot(velocity[own], self.directions[own]) <= TURNED * slip
+        return slip > (max(STOPPED * float(self.survey.units[k]), still) if turned else still)
 
     def _loosened(
         self,
@@ -211,7 +216,7 @@ class Phases:
                     coefficients[k] = self.survey.friction(k)
                     return True
                 own, way = self.survey.surface(k), found.velocities[at[k] + 1 : at[k] + self.sizes[k]]
-                if self.survey.slip(velocity, k) > self.settings.still:  # it slides on after all
+                if self.survey.slip(velocity, k) > self.survey.still(k):  # it slides on after all
                     way = velocity[own]
                 self.directions[own] = way / dense.norm(way)
         self._turn([k for k in resting if self.modes[k] == SLIDING and k not in going])
@@ -260,10 +265,12 @@ class Phases:
 
     def _turn(self, beginning: list[int]) -> None:
         """Find the directions in which contacts begin to slide: those of their accelerations."""
-        velocity, still = self.touches.work.velocity, self.settings.still
+        velocity = self.touches.work.velocity
         spatial = [
             k for k in beginning
-            if self.sizes[k] > 2 and self.survey.friction(k) > 0.0 and self.survey.slip(velocity, k) <= still
+            if self.sizes[k] > 2
+            and self.survey.friction(k) > 0.0
+            and self.survey.slip(velocity, k) <= self.survey.still(k)
         ]  # fmt: skip
         least = self._least()
         for _ in range(ROUNDS if spatial else 0):
@@ -372,7 +379,7 @@ class Phases:
     # --- what is said of it --------------------------------------------------------------------------
 
     def _named(self, which: np.ndarray) -> tuple[str, ...]:
-        return tuple(self.touches.blocks[int(k)] for k in np.flatnonzero(which))
+        return tuple(self.touches.blocks[k] for k, yes in enumerate(which.tolist()) if yes)
 
     def _change(self, before: Array, approaching: list[int], loss: float) -> Change:
         """Return what is not as it was."""

@@ -15,7 +15,7 @@ import numpy as np
 from sarrus.base.arrays import Array
 
 # A call of the kernel takes about this long, so that interrupts and progress bars have their turn.
-_CALL_SECONDS = 0.1
+CALL_SECONDS = 0.1
 # Rows that a block has at first, at least and at most; with fewer left than the last number a new one begins.
 _FIRST, _LEAST, _MOST, _LEFT = 256, 64, 65536, 16
 # Bytes of blocks that are held in memory; the part of them that a first one may take for all that is expected.
@@ -92,9 +92,9 @@ class Recorder:
         """Count rows that a call wrote to its room; by how long it took the next blocks are larger or smaller."""
         full = rows >= min(len(self._blocks[-1]) - self.filled, self._rows) - 2
         self.filled += rows
-        if full and seconds < 0.5 * _CALL_SECONDS:
+        if full and seconds < 0.5 * CALL_SECONDS:
             self._rows = max(self._rows, min(4 * self._rows, _MOST))
-        elif seconds > 2 * _CALL_SECONDS:
+        elif seconds > 2 * CALL_SECONDS:
             self._rows = max(self._rows // 4, _LEAST)
 
     def all_rows(self) -> Array:

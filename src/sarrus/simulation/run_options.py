@@ -25,6 +25,8 @@ AUTO, NOT_STIFF, STIFF = "auto", "dop853", "rodas5p"
 # Tolerances of adaptive methods, and the absolute one as a part of the relative one.
 RTOL, ATOL_SHARE = 1e-8, 1e-2
 _LARGEST = sys.float_info.max
+# So many times the distance of neighbouring floating-point numbers near t0 a run and its fixed steps must last.
+_RESOLVED = 1e3
 STABILIZATIONS = ("projection", "energy", "baumgarte", "none")
 # Reductions over a run by the names that ``reduce=`` gives them, and the attributes of a `Rollout` that hold them.
 REDUCTIONS = {"min": "minimum", "max": "maximum", "mean": "mean", "rms": "rms"}
@@ -70,7 +72,8 @@ class Stepping:
     Parameters
     ----------
     method, dt, rtol, atol : as in `sarrus.simulate`.
-    max_step : longest step of an adaptive method [s].
+    max_step : longest step of an adaptive method [s]. What lasts longer is seen, whatever causes it: conditions on the
+        state, for instance. Functions of time are looked at before the run and need none.
     max_steps, max_bytes : limits of the run, accepted and rejected steps and the size of its records; at either it ends
         with STEP_LIMIT. By default 10 million steps, or those that ``duration`` and ``dt`` ask for if more; 2 GB. From
         256 MB on records are in a temporary file, which the arrays of the trajectory show.
@@ -317,6 +320,7 @@ def run_options(
     if duration is None:
         raise ArgumentError("duration must be a number, got None", element="duration")
     check_positive("duration", duration, " [s]")
+    _check_resolution(t0, float(duration), stepping)
     conservative = system.equations.conservative
     if kept.kind == "energy" and (driven or not conservative):
         cause = "a control law or an applied force" if conservative else "dampers, servos or user forces"
@@ -339,6 +343,19 @@ def run_options(
         refuse_long_steps(system, scheme.method, scheme.dt)
     prefetch(implicit=scheme.method in IMPLICIT_METHODS)
     return RunOptions(t0, float(duration), scheme, kept, recording)
+
+
+def _check_resolution(t0: float, duration: float, stepping: Stepping) -> None:
+    """Raise `ArgumentError` where floating-point numbers near ``t0`` lie too far apart for the run or its step."""
+    apart = float(np.spacing(max(abs(t0), abs(t0 + duration))))
+    step = getattr(stepping, "dt", None)
+    what, shortest = ("the run lasts", duration) if step is None else ("the step is", float(step))
+    if not (duration > _RESOLVED * apart and shortest > _RESOLVED * apart):
+        raise ArgumentError(
+            f"t0={t0:g}: times there are {apart:.2g} s apart in double precision, and {what} {shortest:g} s; give a t0 "
+            f"nearer to zero, such as t0=0",
+            element="t0",
+        )
 
 
 def own_step(system: Evaluations) -> float:

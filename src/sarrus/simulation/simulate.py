@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 from warnings import warn
@@ -12,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sarrus.base import interrupts
+from sarrus.base.arguments import described
 from sarrus.base.arrays import Array
 from sarrus.base.errors import AccuracyWarning, ArgumentError, SimulationError, check_is
 from sarrus.base.status import Status
@@ -24,7 +24,7 @@ from sarrus.dynamics.state_functions import StateFunction
 from sarrus.dynamics.system import System
 from sarrus.kernels.rosenbrock_tableau import IMPLICIT_METHODS
 from sarrus.kernels.tableau import TIME_STEPPING
-from sarrus.simulation.accuracy import estimate_error, is_repeatable
+from sarrus.simulation.accuracy import estimate_error, is_repeatable, not_estimated
 from sarrus.simulation.determinacy import estimate_determinacy
 from sarrus.simulation.inputs import Event, check_events, with_force
 from sarrus.simulation.motion import Motion
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from sarrus.simulation.formulated import Method
 
 
+@described()
 def simulate(
     system: System,
     q: ArrayLike,
@@ -90,9 +91,8 @@ def simulate(
         "projection" or "energy" and ``coordinates`` None. "moreau-jean": fixed steps in which contacts with Coulomb
         friction, joint limits and dry friction act (`sarrus.kernels.time_stepping`), the default with ``dt`` where
         there are such contacts, and always between geometries without closed form. With all other methods these
-        act in smooth phases, and where one of them changes is an event (`sarrus.simulation.phases`); implicit methods
-        hand over to explicit ones while something is closed. A `sarrus.Stepping` in the place of the name
-        has all of this, and limits of steps and memory.
+        act in smooth phases, and where one of them changes is an event (`sarrus.simulation.phases`), implicit methods
+        included. A `sarrus.Stepping` in the place of the name has all of this, and limits of steps and memory.
     rtol, atol : tolerances of the adaptive methods, 1e-8 and a hundredth of rtol by default; atol in radians and
         characteristic lengths of the mechanism (`sarrus.dynamics.characteristic`), per second for velocities.
         ``rtol=np.inf``: no control of errors, fixed steps of ``dt`` with any method; one that an implicit method cannot
@@ -100,7 +100,9 @@ def simulate(
     control : u(q, v, t). Without ``sample_time`` it is traced over CasADi symbols and compiled into the kernel;
         with it, it is called as plain Python once per sample and held. Clipped to the actuators' limits. A law of
         `sarrus.control` runs in the kernel either way; ``sample_time`` may then be a `sarrus.control.Sampling`, with
-        delay and measurement noise.
+        delay and measurement noise. Functions of time in it, and in all that acts, are looked at before an adaptive
+        run: steps end where they jump or have a kink, and pass over no peak (`sarrus.simulation.time_course`). Of a
+        Python function only its samples are known.
     force : applied generalized force τ(q, v, t) (nv,), likewise.
     coordinates : integrate independent coordinates only (local state-space form, Spencer 2004): "partition",
         "tangent-space", "null-space", or names of coordinates; see `sarrus.coordinates.choices.choose`. Charts that
@@ -112,7 +114,8 @@ def simulate(
         instead of the compiled kernel, a hundred times slower; ``trajectory.condition`` is then that of the matrix it
         inverts. What it cannot solve ends the run with its diagnosis.
     stabilization : "projection" (default), "energy", "baumgarte" or "none"; a `sarrus.Stabilization` says more.
-    events : functions whose zeros are located to 1e-11 s; terminal ones stop the run.
+    events : functions whose zeros are located to 1e-11 s; terminal ones stop the run. Steps of adaptive methods end
+        there, so that forces may jump at an event.
     switching : True lets contacts open and close by themselves, a `Switching` adds a schedule of closures that come
         and go, False leaves contacts and closures that are constraints as ``system.parameters`` say, and contacts with
         Coulomb friction, limits and dry friction out; limits that are crossed are still reported.
@@ -124,7 +127,9 @@ def simulate(
         part in (sampled functions, formulations) are not repeated.
     progress : bar on stderr; default: for long runs in a terminal.
     throw : raise `SimulationError` (with ``.trajectory``, the motion so far) where the run fails; False returns
-        the trajectory with its ``status``. An interrupt from the keyboard returns what is done so far.
+        the trajectory with its ``status``. An interrupt from the keyboard (Ctrl-C) returns what is done so far,
+        INTERRUPTED, also where only the estimate of the error was under way. So that a loop around it ends, the next
+        call by the same script, function or cell raises KeyboardInterrupt; with False it is the caller who decides.
 
     Redundant constraints are ordinary. At a singular configuration the motion goes on along the branch that
     continuity of velocity selects; ``trajectory.passages`` lists these. Where there are any, the motion is also done
@@ -167,11 +172,16 @@ def simulate(
         again = error_estimate and is_repeatable(motion)
         trajectory, reached, failure = motion.run(progress, again=again)
         if again and trajectory.status in (Status.OK, Status.EVENT):
-            with suppress(KeyboardInterrupt), interrupts.allowed():
-                trajectory = estimate_error(motion, estimate_determinacy(motion, trajectory))
+            try:
+                with interrupts.allowed():
+                    trajectory = estimate_error(motion, estimate_determinacy(motion, trajectory))
+            except KeyboardInterrupt:
+                trajectory = not_estimated(trajectory)
         elif trajectory.passages:
             trajectory = trajectory.revised(determined_until=np.nan)
         trajectory = trajectory.revised(system=system)
+        if throw and trajectory.status is Status.INTERRUPTED:
+            interrupts.owe()
     if throw and failure is not None:
         raise SimulationError(trajectory.message, trajectory=trajectory, time=reached) from failure
     if trajectory.status in (Status.INACCURATE, Status.NOT_DETERMINED):

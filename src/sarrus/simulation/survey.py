@@ -7,20 +7,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sarrus.base.arrays import Array
+from sarrus.dynamics.contact_state import touching_of
 from sarrus.kernels.c_function import phase_survey
+from sarrus.kernels.contact_tolerances import STILL, still_speed
 from sarrus.linalg import dense
 
 if TYPE_CHECKING:
     from sarrus.simulation.time_loop import TimeLoop
     from sarrus.simulation.touching import Touches
-
-# Normal velocities below this multiple of the largest one (or of 1 mm/s) are none.
-SLOW = 1e-8
-
-
-def slow_rate(rates: Array) -> float:
-    """Return the normal velocity that is none among these."""
-    return SLOW * max(1e-3, float(np.abs(rates).max(initial=0.0)))
 
 
 class Survey:
@@ -35,6 +29,8 @@ class Survey:
         self.contacts, self.unilateral = touching.contacts, touching.contacts + touching.stops
         self.sizes = [*touches.rows_of_contacts, *([1] * (touching.stops + touching.dry))]
         self.first = np.concatenate([[0], np.cumsum(self.sizes)])
+        self.units = np.array([one.unit for one in touching_of(loop.system)])
+        self._still = STILL
 
     def look(self, rows: list[int]) -> int:
         """Have the gaps and velocities of all rows, W and the accelerations of these rows at the present state.
@@ -43,7 +39,19 @@ class Survey:
         """
         work = self.touches.work
         work.which[: len(rows)] = rows
+        self._still = still_speed(
+            float(np.abs(self.loop.system.characteristic.columns * self.loop.v).max(initial=0.0))
+        )
         return phase_survey(self.loop.table, self.loop.x, len(rows))
+
+    def still(self, k: int) -> float:
+        """Return the speed [m/s, rad/s] that is none of a block, at the state that was looked at last."""
+        return self._still * float(self.units[k])
+
+    @property
+    def slow(self) -> Array:
+        """Normal velocities that are none, of those that only push [m/s, rad/s]."""
+        return self._still * self.units[: self.unilateral]
 
     def rates(self) -> Array:
         """Return the normal velocities of those that only push."""

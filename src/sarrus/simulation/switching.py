@@ -24,6 +24,7 @@ from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError, SolveError, check_known
 from sarrus.contacts.activity import (
     active,
+    contact_motion,
     contact_names,
     gap_expressions,
     gap_rates,
@@ -36,22 +37,21 @@ from sarrus.contacts.complementarity import OneSided
 from sarrus.contacts.impacts import hold, impact
 from sarrus.control.law import Law
 from sarrus.dynamics.forward_dynamics import forward_dynamics
+from sarrus.dynamics.inertia import may_lose_inertia
 from sarrus.dynamics.ranks import generic_rank
 from sarrus.dynamics.solves import ForwardDynamics
 from sarrus.dynamics.workspace import Workspace
 from sarrus.equations.equations import activity_parameter, stick_parameter
+from sarrus.kernels.contact_tolerances import ARRIVED, AT_BOUND, STEADY, UNLOADED, still_speed
 from sarrus.linalg import dense
+from sarrus.optimize.accelerate import accelerate
 from sarrus.simulation.inputs import Event
 from sarrus.simulation.integration import Integration
 from sarrus.simulation.phases import Phases
 from sarrus.simulation.records import EventRecord, SwitchRecord
 
-# An open contact has touched down once its point is this far below the plane [m].
-_DEPTH = 1e-11
-# Gaps below this [m], and as much more per m/s of their rate, touch; points slower than this [m/s] stand.
-_NEAR, _STANDING = 1e-9, 1e-6
-# Normal velocities below this multiple of the largest one (or of 1 mm/s) are none, and as small pushes neither.
-_SLOW = 1e-8
+# An open contact has touched down once its point is this part of `ARRIVED` below the plane.
+_DEPTH = 1e-2
 # So many switches in a row, each sooner than this after the one before [s], are a chatter that no motion follows.
 _CHATTER, _SOON = 50, 1e-9
 
@@ -122,6 +122,7 @@ class Switcher:
                     element=name,
                 )
             check_known("closure added with active=", name, closures, f"{system.name}: schedule")
+        self._length = system.characteristic.length
         self.records: list[SwitchRecord] = []
         self._times = {float(t) for pairs in plan.schedule.values() for pair in pairs for t in pair}
         self._last_switch, self._in_a_row = -np.inf, 0
@@ -132,7 +133,7 @@ class Switcher:
         """The gaps of the contacts, whose zeros stop the kernel."""
 
         def gap(k: int) -> Any:
-            return lambda q, v, t: gap_expressions(self.system)[0][k] + _DEPTH
+            return lambda q, v, t: gap_expressions(self.system)[0][k] + _DEPTH * ARRIVED * self._length
 
         return [Event(f"{name} touches", gap(k), -1, terminal=True) for k, name in enumerate(self.contacts)]
 
@@ -170,10 +171,14 @@ class Switcher:
             elif stop >= end:
                 return
 
-    def resolve(self, loop: Integration) -> None:
-        """Switch what is due at the state of the loop, note it, and have the loop go on from there."""
-        if self.contacts or self.plan.schedule:
-            self._resolve_constraints(loop)
+    def resolve(self, loop: Integration, *, jumped: bool = False) -> None:
+        """Switch what is due at the state of the loop, note it, and have the loop go on from there.
+
+        ``jumped`` says that its velocity did, so that what is closed may hit.
+        """
+        switches = bool(self.contacts or self.plan.schedule)
+        if switches and (jumped or self._due(loop.time) or not self._bounce(loop)):
+            self._resolve_constraints(loop, jumped=jumped)
         if self.phases is not None and loop.status is None:
             change = self.phases.resolve()._asdict()
             loop.renew(survey=False)
@@ -182,7 +187,7 @@ class Switcher:
             self._add(loop, change.pop("energy_loss"), change)
         self._count(loop)
 
-    def _resolve_constraints(self, loop: Integration) -> None:
+    def _resolve_constraints(self, loop: Integration, *, jumped: bool) -> None:
         """Switch contacts and closures that are constraints."""
         s, t, before = self.system, loop.time, self._state()
         q, v = loop.q.copy(), loop.v.copy()
@@ -193,14 +198,18 @@ class Switcher:
         if closing or not all(before[name][0] for name in touching):
             q = self._projected(q, v, t)
         rates = gap_rates(s, q, v, t)
-        slow = _SLOW * max([1e-3, *map(abs, rates.values())])
+        slow = self._still(v)
         approaching = [name for name in touching if rates[name] < -slow]
-        loss = 0.0
-        if closing or approaching or any(on and not sticks for on, sticks in before.values()):
-            v, loss = self._after_impact(q, v, t, closing, touching)
+        loss, stays = 0.0, False
+        if closing or approaching or jumped or any(on and not sticks for on, sticks in before.values()):
+            v, loss, stays = self._after_impact(q, v, t, closing, touching)
             rates = gap_rates(s, q, v, t)
         switch_off(s, [name for name in touching if rates[name] > slow])
         loop.q[:], loop.v[:] = q, v
+        if stays and self.phases is not None:
+            loop.renew()
+            loss += self.phases.impacts.stay([])
+            rates = gap_rates(s, q, loop.v, t)
         resting = [name for name in touching if rates[name] <= slow]
         self._hold_what_pushes(loop, resting)
         loop.renew()
@@ -228,8 +237,19 @@ class Switcher:
 
     def _touching(self, q: Array, v: Array, t: float) -> list[str]:
         s, now = self.system, active(self.system)
-        gap, rate = gaps(s, q, t), gap_rates(s, q, v, t)
-        return [name for name in self.contacts if now[name] or gap[name] <= _NEAR * (1.0 + abs(rate[name]))]
+        gap, rate, still = gaps(s, q, t), gap_rates(s, q, v, t), self._still(v)
+        near = {
+            name: ARRIVED * self._length * (1.0 + abs(rate[name]))
+            if abs(rate[name]) > still
+            else AT_BOUND * self._length
+            for name in self.contacts
+        }
+        return [name for name in self.contacts if now[name] or gap[name] <= near[name]]
+
+    def _still(self, v: Array) -> float:
+        """Return the speed of a contact that is none [m/s] at a velocity of the mechanism."""
+        speed = float(np.abs(self.system.characteristic.columns * v).max(initial=0.0))
+        return still_speed(speed) * self._length
 
     def _projected(self, q: Array, v: Array, t: float) -> Array:
         """Return q moved onto the constraints that are on now; as it is where there is no such q nearby."""
@@ -240,20 +260,52 @@ class Switcher:
 
     def _after_impact(
         self, q: Array, v: Array, t: float, closing: list[str], touching: list[str]
-    ) -> tuple[Array, float]:
-        """Return the velocity after an impact, with contacts that would leave slowly staying, and the energy lost."""
+    ) -> tuple[Array, float, bool]:
+        """Return the velocity after an impact, with contacts that would leave slowly staying, the energy lost, and
+        whether any stays."""
         s, before = self.system, gap_rates(self.system, q, v, t)
         result = impact(
             s, q, v, closing=[*closing, *touching], restitution=self._restitution(before, touching), t=t
         )
         v, loss, rates = result.v.copy(), result.energy_loss, gap_rates(s, q, result.v, t)
-        slow = _SLOW * max([1e-3, *map(abs, before.values())])
+        slow = self._still(v)
+        stays = any(rates[name] < self.plan.rest_speed for name in touching)
         if any(slow < rates[name] < self.plan.rest_speed for name in touching):
             staying = s.varied({stick_parameter(name): 0.0 for name in result.slipping})
             switch_off(staying, [name for name in touching if rates[name] >= self.plan.rest_speed])
             stay = hold(staying, q, v, t)
             v, loss = stay.v.copy(), loss + stay.energy_loss
-        return v, loss
+        return v, loss, stays
+
+    def _bounce(self, loop: Integration) -> bool:
+        """Have the one contact that hits rebound where nothing else touches and no constraint holds; False: not so.
+
+        Δv = −(1 + e) M⁻¹n u_n / (nᵀM⁻¹n), n the row of a frictionless contact: the impact of `resolve`, which is for
+        all other cases, without its ranks.
+        """
+        s, contacts = self.system, self.system.equations.contacts
+        rows = sum(1 + len(contact.tangential) for contact in contacts)
+        if not contacts or s.nc != rows or any(active(s).values()) or may_lose_inertia(s.mechanism):
+            return False
+        gap, rate, normals = contact_motion(s, loop.x)
+        hit = int(np.argmin(gap))
+        contact, arrived = contacts[hit], ARRIVED * self._length * (1.0 + np.abs(rate))
+        near = np.where(np.abs(rate) > self._still(loop.v), arrived, AT_BOUND * self._length)
+        rebounds = -contact.restitution * rate[hit] >= self.plan.rest_speed
+        if contact.tangential or not rebounds or (gap <= near).sum() != 1 or gap[hit] > near[hit]:
+            return False
+        response = dense.solve(s.mass_matrix(loop.q, loop.time), normals[hit])
+        compliance = dense.dot(normals[hit], response)
+        if not 0.0 < compliance < np.inf:
+            return False
+        impulse = -(1.0 + contact.restitution) * rate[hit] / compliance
+        loop.q[:] = s.move(loop.q, -gap[hit] / compliance * response)  # onto the plane: it leaves from there
+        loop.v[:] += impulse * response
+        loss = float(0.5 * (1.0 - contact.restitution**2) * rate[hit] ** 2 / compliance)
+        if self.phases is None:
+            loop.renew(survey=False)
+        self._add(loop, loss, {"bounced": (contact.name,)})
+        return True
 
     def _restitution(self, rates: Mapping[str, float], touching: Iterable[str]) -> dict[str, float]:
         """Return the restitution of the contacts that rebound fast enough, zero for the others."""
@@ -271,18 +323,48 @@ class Switcher:
         s, t = self.system, loop.time
         q, v = loop.q.copy(), loop.v.copy()
         switch_on(s, resting, q, t)
-        slip = np.abs(s.velocity_residual(q, v, t))
-        problem = OneSided(s, q, v, t, able=lambda c: bool((slip[list(c.tangential)] < _STANDING).all()))
+        slip, still = np.abs(s.velocity_residual(q, v, t)), self._still(v)
+        problem = OneSided(s, q, v, t, able=lambda c: bool((slip[list(c.tangential)] <= still).all()))
         rows, bias = s.constraint_jacobian(q, v, t), s.constraint_bias(q, v, t)
         parting = s.copy()
         switch_off(parting, resting)
         free = self._accelerated(loop, parting).a
         problem.solve(-(dense.product(rows, free) + bias)).apply(s)
+        if self.phases is not None:
+            self._hold_with_friction(loop, resting, rows, bias)
+
+    def _hold_with_friction(self, loop: Integration, resting: list[str], rows: Array, bias: Array) -> None:
+        """Switch on and off until what is on pushes and what is off does not close, with what else is closed or rubs.
+
+        Friction of joints and of other contacts depends on what is on, which one linear problem does not know.
+        """
+        s, tried = self.system, set[frozenset[str]]()
+        normals = {c.name: c.normal for c in s.equations.contacts if c.name in resting}
+        while True:
+            now = active(s)
+            on = frozenset(name for name in resting if now[name])
+            if on in tried:
+                return
+            tried.add(on)
+            found = self._accelerated(loop)
+            turns = dense.product(rows, found.a) + bias
+            pushes = {name: float(found.multipliers[normals[name]]) for name in on}
+            closing = {name: float(turns[normals[name]]) for name in resting if name not in on}
+            worst = min(pushes, key=lambda name: pushes[name], default="")
+            if worst and pushes[worst] < -UNLOADED * float(np.abs(found.multipliers).max()):
+                switch_off(s, [worst])
+                continue
+            worst = min(closing, key=lambda name: closing[name], default="")
+            if not worst or closing[worst] >= -STEADY * (
+                1.0 + float(np.abs(bias).max() + np.abs(turns).max())
+            ):
+                return
+            switch_on(s, [worst], loop.q.copy(), loop.time)
 
     def _unloaded_off(self, loop: Integration) -> bool:
         """Switch off the contacts whose multiplier is zero, which could not be seen to fall through it."""
         push = self._accelerated(loop).multipliers
-        least = _SLOW * np.abs(push).max(initial=0.0)
+        least = UNLOADED * np.abs(push).max(initial=0.0)
         on = active(self.system)
         unloaded = [c.name for c in self.system.equations.contacts if on[c.name] and push[c.normal] <= least]
         switch_off(self.system, unloaded)
@@ -290,6 +372,8 @@ class Switcher:
 
     def _accelerated(self, loop: Integration, other: Workspace | None = None) -> ForwardDynamics:
         """Return the forward dynamics at the state of the loop with its control and force, and parameters as now.
+
+        Dry friction, stops and contacts with friction act where the run has phases with them.
 
         ``other``: a workspace with other parameters to solve in.
         """
@@ -300,7 +384,11 @@ class Switcher:
         if law is not None and loop.state.samples == 0.0:  # what is held counts as soon as there is any
             asked = law(q, v, loop.time) if isinstance(law, Law) else law(x)
             u = np.clip(asked, loop.bounds[0], loop.bounds[1])
-        return forward_dynamics(s, q, v, u, loop.time, x[s.parts.tau])
+        free = forward_dynamics(s, q, v, u, loop.time, x[s.parts.tau], may_be_open=True)
+        if self.phases is None:
+            return free
+        x[s.parts.u] = u
+        return accelerate(s, free, x, x[s.parts.tau], False)
 
     def _note(
         self,

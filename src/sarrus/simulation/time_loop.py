@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sarrus.base import interrupts
 from sarrus.base.arrays import Array
 from sarrus.base.status import Status
 from sarrus.contacts.activity import active
@@ -31,11 +32,14 @@ from sarrus.kernels.record import laid
 from sarrus.kernels.rosenbrock_tableau import IMPLICIT_METHODS, RosenbrockTableau, rosenbrock_tableau
 from sarrus.kernels.run_state import EASY, STIFF_8
 from sarrus.kernels.tableau import TIME_STEPPING, Tableau, tableau
+from sarrus.simulation.drive_jumps import DriveJumps, may_jump
 from sarrus.simulation.inputs import Event, compile_control, compile_events, sampled
 from sarrus.simulation.passages import PassageLog, passage_sizes
 from sarrus.simulation.recorder import Recorder
 from sarrus.simulation.records import EventRecord
 from sarrus.simulation.run_options import RunOptions
+from sarrus.simulation.time_breaks import constants_of, program_of_run
+from sarrus.simulation.time_course import TimeCourse
 from sarrus.simulation.touching import Touches, margin_count
 
 if TYPE_CHECKING:
@@ -51,8 +55,9 @@ _FUNCTIONS = ("dynamics", "direct", "checked", "measure", "position", "velocity"
 # The state of every run at first.
 _BEGINNING = run.Run.zeros()
 _BEGINNING.unrecorded, _BEGINNING.factor = -1.0, 10.0
-_BEGINNING.tried_error = _BEGINNING.unstable_since = np.inf
+_BEGINNING.tried_error = _BEGINNING.unstable_since = _BEGINNING.before_event = np.inf
 _BEGINNING.most_steps = MOST_STEPS
+_BEGINNING.pause = np.inf
 _OF_METHOD = [
     la.Table.places[name]
     for name in ("stage_weights", "end_weights", "nodes", "error_weights", "n_stages", "n_errors")
@@ -66,6 +71,14 @@ _SCALES = [place for name, place in la.Settings.places.items() if name.startswit
 def tableau_of(method: str) -> Tableau | RosenbrockTableau:
     """Return the coefficients of a method, explicit or implicit."""
     return rosenbrock_tableau(method) if method in IMPLICIT_METHODS else tableau(method)
+
+
+@lru_cache(maxsize=8)
+def _widest_gap(method: str) -> float:
+    """Return the widest gap between two stages of a method, in steps."""
+    scheme = tableau_of(method)
+    nodes = scheme.nodes if isinstance(scheme, RosenbrockTableau) else scheme.c
+    return float(np.diff(np.unique([0.0, *nodes, 1.0])).max())
 
 
 class _Plan(NamedTuple):
@@ -121,6 +134,7 @@ class TimeLoop:
         self.solver: FormulatedAcceleration | None = None
         self.control: StateFunction | None = None
         self.model: LocalModel | None = None
+        self.course: TimeCourse | None = None
         self.turned = np.nan  # when the method was changed last
         self.milestone = (-np.inf, 0.0)  # time and steps when they were looked at last
         if coordinates is not None:
@@ -142,6 +156,7 @@ class TimeLoop:
         self.status: Status | None = None
         self.law: Any = None
         self.jump: str | None = None  # what chatters
+        self.jumps: DriveJumps | None = None
 
     def _set_events(self, functions: Sequence[Event], watched: Sequence[int]) -> None:
         """Compile the functions whose zeros are looked for, and make room for what is noted of them."""
@@ -160,7 +175,11 @@ class TimeLoop:
         self, q: ArrayLike, v: ArrayLike | None, control: StateFunction | None, sampling: Sampling | None
     ) -> None:
         """Check the initial state and begin there, with a log of the singular passages."""
-        s, t0 = self.system, self.options.t0
+        s, t0, duration = self.system, self.options.t0, self.options.duration
+        if may_jump(s):
+            start = s.pack(s.normalized(q), v, None, t0)
+            self.jumps = DriveJumps.of(s, start[s.parts.q], t0, duration)
+            t0 = self.jumps.beginning(s, start[s.parts.q], start[s.parts.v], t0)
         x = s.pack(s.normalized(q) if len(s.model.quaternions) else q, v, None, t0)
         if s.nu:
             x[s.parts.u] = np.minimum(np.maximum(0.0, self.bounds[0]), self.bounds[1])
@@ -176,6 +195,17 @@ class TimeLoop:
         if control is not None and (sampling is None or isinstance(control, Law)):
             self._compile_control(control, sampling)
         self._set_method()
+        self._look_ahead(control if sampling is None else None)
+
+    def _look_ahead(self, control: StateFunction | None) -> None:
+        """Have adaptive steps pass over nothing that functions of time do."""
+        if not self.adaptive:
+            return
+        program = program_of_run(self.system, control, [event.function for event in self.events])
+        if program is not None:
+            methods = [self.scheme.method, *([self.scheme.stiff] if self.scheme.stiff is not None else [])]
+            gap = max(_widest_gap(method) for method in methods)
+            self.course = TimeCourse(program, constants_of(self.system), gap)
 
     def _place(self, x: Array) -> None:
         """Find the generic rank near x, project it and fill the table."""
@@ -203,7 +233,7 @@ class TimeLoop:
         if stabilization.kind == "baumgarte":
             self.table.baumgarte = 1
             self.settings.alpha, self.settings.beta = stabilization.gains
-        self.state.start = self.began = self.time
+        self.state.start = self.began = self.options.t0
         self._begin_stretch()
         self.state.largest_pivot = s.typical_pivot
         self._keep_energy()
@@ -257,7 +287,7 @@ class TimeLoop:
             state.step = min(1e-4, duration, longest)
         else:
             state.step = float(scheme.dt or 0.0)
-        state.grid_start = self.time
+        state.grid_start = self.options.t0
         if recording.at is not None:
             times = np.array(recording.at, dtype=float)
             self.times = times[times > self.time]  # kept alive
@@ -270,6 +300,8 @@ class TimeLoop:
             self.touches = Touches(self.system, self.q, self.time)  # kept alive
             self.touches.attach_phases(self.table)
         self.install(scheme.method)
+        if self.touches is not None and self.touches.close(self.table, self.x):
+            self._keep_energy()
         needed = 0.0 if self.adaptive else ceil(duration / state.step) + 1.0
         state.most_steps = scheme.limits.max_steps or max(MOST_STEPS, needed)
         if self.chart is not None:
@@ -353,34 +385,65 @@ class TimeLoop:
         if not self.adaptive:
             self.state.start = self.time - self.state.steps * self.state.step
 
+    def pass_records(self, time: float) -> None:
+        """Have what is wanted to be recorded up to a time be the record that is made then."""
+        state = self.state
+        if state.grid > 0.0:
+            while state.grid_start + state.grid_next * state.grid <= time:
+                state.grid_next += 1.0
+        while state.grid_next < state.n_times and self.times[int(state.grid_next)] <= time:
+            state.grid_next += 1.0
+
     def acceleration(self, v: Array) -> Array:
         """Return the acceleration that the loop finds at its present state but with another velocity."""
+        s = self.system
+        return self._record_at(v)[1 + s.nq + s.nv : 1 + s.nq + 2 * s.nv]
+
+    def _record_at(self, v: Array) -> Array:
+        """Return what the loop would record at its present state but with another velocity."""
         s, state, x, values = self.system, self.state.copy(), self.x.copy(), self.values.copy()
         self.x[s.parts.v] = v
         self.state.unrecorded = -1.0
         room = np.full((1, self.recorder.nothing.shape[1]), np.nan)
         self.run_kernel(self.time, room)
         self.state[:], self.x[:], self.values[:] = state, x, values
-        return room[0, 1 + s.nq + s.nv : 1 + s.nq + 2 * s.nv]
+        return room[0]
+
+    def find_first_forces(self) -> None:
+        """Have steps in time begin with the forces of forward dynamics where what touches is slow.
+
+        A step of any length would bring it to rest, or over zero.
+        """
+        if (
+            self.method == TIME_STEPPING
+            and self.touches is not None
+            and self.touches.is_slow(self.table, self.x)
+        ):
+            s, x = self.system.copy(), self.x.copy()
+            row = self._record_at(self.v.copy())
+            x[s.parts.u] = row[1 + s.nq + 2 * s.nv : 1 + s.nq + 2 * s.nv + s.nu]
+            self.touches.begin_with_forces(s, x, self.state.step)
 
     def renew(self, *, survey: bool = True) -> None:
         """Go on from x as it is now, its velocity or its constraints changed: rank, event values and steps are new.
 
-        Without a ``survey`` the ranks are those in the table. The state is recorded once more, at the same time. Steps
-        stay on the grid of the run.
+        Without a ``survey`` the ranks and independent coordinates are those in the table. The state is recorded once
+        more, at the same time. Steps stay on the grid of the run.
         """
         s = self.system
         self.x[s.parts.p] = list(s.parameters.values())
         if survey:
             generic_rank(s, self.q, self.time, self.v, renew=True)
             self.table.generic_rank, self.table.holonomic_rank = s.table.generic_rank, s.table.holonomic_rank
+            if isinstance(self.law, Law):
+                self.law.prepare(self.q, self.v, self.time)
         self._begin_stretch()
         self.settings[_SCALES] = s.settings()[_SCALES]
         self._keep_energy()
-        if self.chart is not None and not self.chart.renew(self.table, self.settings, self.x):
+        if survey and self.chart is not None and not self.chart.renew(self.table, self.settings, self.x):
             self.status = Status.COORDINATES_FAILED
         state = self.state
-        state.unrecorded, state.tried_error = -1.0, np.inf
+        state.unrecorded, state.tried_error, state.before_event = -1.0, np.inf, np.inf
         state.last_step = state.split = state.blocked = state.tries = 0.0
         state.largest_pivot = s.typical_pivot
         if self.adaptive:
@@ -412,7 +475,7 @@ class TimeLoop:
         if self.touches is not None and self.touches.collisions is not None:
             block = block[: self.touches.most_records()]
         self.state.end, self.table.records = end, block
-        code = advance(self.table, self.x, len(block))
+        code = interrupts.call(advance, self.table, self.x, len(block))
         if self.touches is not None:
             self.touches.drain()
         return code, int(self.state.filled)

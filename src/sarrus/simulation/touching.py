@@ -14,6 +14,7 @@ from sarrus.base.errors import ArgumentError, SolveError
 from sarrus.base.status import Status
 from sarrus.dynamics.contact_state import (
     CLOSED_OF_FLANKS,
+    LIFTS,
     flanks_are_deep,
     step_gaps,
     touch_gaps,
@@ -22,8 +23,9 @@ from sarrus.dynamics.contact_state import (
     touch_tangent,
     touching_of,
 )
+from sarrus.dynamics.forward_dynamics import forward_dynamics
 from sarrus.dynamics.inertia import lightness
-from sarrus.dynamics.joint_limits import dry_friction, joint_limits
+from sarrus.dynamics.joint_limits import bounds_at, dry_friction, joint_limits
 from sarrus.dynamics.lane_functions import lane_slope, suits_lanes
 from sarrus.dynamics.workspace import Workspace
 from sarrus.equations.sparse import rows_of
@@ -35,10 +37,12 @@ from sarrus.kernels.c_function import (
     contact_problem,
     phase_acceleration,
     phase_projection,
+    phase_survey,
     time_step,
     touched_acceleration,
 )
 from sarrus.kernels.contact_problem import AT_ALL_OF_MANY
+from sarrus.kernels.contact_tolerances import ARRIVED, AT_BOUND, LIFT, REST_SPEED, SLOW, STILL, still_speed
 from sarrus.kernels.record import laid
 from sarrus.kernels.touching_problem import ALONE
 from sarrus.linalg import dense
@@ -49,21 +53,12 @@ from sarrus.simulation.geometry_log import NONE, Meetings, meetings_of
 if TYPE_CHECKING:
     from sarrus.optimize.contact_problem import ContactSolution
 
-# Gaps below this [characteristic lengths, rad] are closed; a start may be that deep below a plane.
-CLOSED, DEEP = 1e-9, 1e-5
-# Contacts slower than this stick, and may go on to with their static coefficient [characteristic lengths per second].
-STILL = 1e-10
-# In smooth phases what is slower is about to stop or has just begun, and up to the second one friction has the
-# direction of its acceleration.
-STANDING, SLOW = 1e-7, 1e-6
-# Speeds after an impact from which on contacts rebound [m/s, rad/s].
-REST_SPEED = 1e-3
+# Speed [units/s] from which on the forces of a hundredth of a step are those of what slides.
+EVIDENT = 1e-2
 # So often a step is tried with other forces to begin with.
 TRIES = 5
 # Contacts between geometries that the log of a call of the kernel has room for, and records at the least.
 _LOG, _LEAST_RECORDS = 1 << 16, 256
-# Acceleration of the characteristic mass by the forces with which responses are found [m/s²].
-_LIFT = 10.0
 
 
 def margin_count(system: Workspace) -> int:
@@ -76,7 +71,8 @@ def margin_count(system: Workspace) -> int:
 class Touches:
     """The arrays of one run; `attach` has the kernels step with them.
 
-    Stops that are beyond their limit when the run begins take no part.
+    Coordinates that are beyond a limit when the run begins may come back and go no further out, see
+    `sarrus.dynamics.joint_limits`.
     """
 
     def __init__(self, system: Workspace, q: Array, t: float) -> None:
@@ -84,15 +80,16 @@ class Touches:
         contacts, limits, dry = system.equations.touches, joint_limits(system), dry_friction(system)
         self.names = touch_names(system)
         self.stuck, self.tried = np.nan, 0  # when the kernel failed last, and how often
-        self.hits: list[tuple[float, int]] = []  # times at which stops were met
+        self.hits: list[tuple[float, int, float]] = []  # times at which stops were met, with their bounds
         self.touching = touching = tl.Touching.zeros()
         size = system.characteristic
         self.settings = settings = tl.TouchSettings.zeros()
-        settings.closed, settings.rest_speed = CLOSED * size.length, REST_SPEED
+        settings.closed, settings.at_bound = ARRIVED * size.length, AT_BOUND * size.length
+        settings.rest_speed = REST_SPEED
         if any(touch.facing for touch in contacts):  # their play is no gap that is closed
-            settings.closed = min(settings.closed, CLOSED_OF_FLANKS)
+            settings.closed = settings.at_bound = min(settings.closed, CLOSED_OF_FLANKS)
         settings.still = STILL * size.length
-        settings.force = _LIFT * size.mass
+        settings.force = LIFT * size.mass
         widths = [len(touch.row_names) for touch in contacts]
         touching.contacts, touching.contact_rows = len(contacts), sum(widths)
         self.blocks = tuple(one.name for one in touching_of(system))
@@ -114,14 +111,17 @@ class Touches:
             dry.limits.copy(),
             *np.zeros((3, tl.fixed_rows(touching))),
         ]
+        turning = size.columns[[*limits.rates, *dry.rates]] == 1.0
+        touching.scales = self._scales = np.where(turning, 1.0 / size.length, 1.0)
         touching.signs, touching.bounds, touching.limits = self._floats[:3]
         touching.directions, touching.forces, touching.begun = self._floats[3:]
-        self.signs, self.limits = signs, self._floats[2]
+        self.signs, self.bounds, self.limits = self._floats[:3]
         self.directions, self.forces, self.begun = self._floats[3:]
         touching.lightness = self._lightness = lightness(system, q, t)
+        self.units = np.array([one.unit for one in touching_of(system)])[: len(contacts) + touching.stops]
+        self.heads = [one.rows.start for one in touching_of(system)][: len(self.units)]
         self.rows_of_contacts, self.speeds, self.modes = widths, self._integers[1], self._integers[3]
-        beyond = signs * (q[limits.places] - limits.bounds) < -settings.closed
-        touching.given_bounds, self._floats[1][beyond] = limits.bounds, -np.inf * signs[beyond]
+        self.bounds[:], touching.given_bounds = bounds_at(limits, q, settings.closed), limits.bounds
         self.problem = cp.ContactProblem.zeros()
         touching.settings, touching.problem = settings, self.problem
         self.collisions = None
@@ -210,7 +210,7 @@ class Touches:
             self._refuse_overlap(x, what)
         if self.touching.contacts == 0:
             return
-        gaps, deep = self._gaps(x), DEEP * self.system.characteristic.length
+        gaps, deep = self._gaps(x), AT_BOUND * self.system.characteristic.length
         worst = int(np.argmin(gaps))
         if not gaps[worst] >= -deep:
             name = self.system.equations.touches[worst].name
@@ -219,17 +219,16 @@ class Touches:
                 text = flanks_are_deep(name, -gaps[worst])
                 raise ArgumentError(f"{self.system.name}: {what}{text}", element=name)
             if mechanism is not None and name not in mechanism.contacts:
-                raise self._overlapping(what, name, -gaps[worst])
+                raise self._overlapping(what, name, -gaps[worst], LIFTS)
             raise ArgumentError(
                 f"{self.system.name}: {what}contact {name!r} begins {-gaps[worst]:.3g} m below its plane; raise the "
-                f"body, gaps may be {-deep:.1g} m at the least",
+                f"body, gaps may be {-deep:.1g} m at the least{LIFTS}",
                 element=name,
             )
 
     def attach_phases(self, table: la.Table) -> None:
         """Have the kernels hold what is closed from now on, and look for where that changes."""
-        length = self.system.characteristic.length
-        self.settings.loose, self.settings.still, self.settings.slow = 1.0, STANDING * length, SLOW * length
+        self.settings.loose, self.settings.slow = 1.0, SLOW * self.system.characteristic.length
         self.touching.inner, self.touching.projection = table.acceleration, table.projection
         table.touching, table.n_margins = self.touching, tl.margin_count(self.touching)
         table.acceleration, table.projection = phase_acceleration.address, phase_projection.address
@@ -243,25 +242,86 @@ class Touches:
             self._tangent = touch_tangent(self.system)
             self.touching.tangent = self._tangent.address
 
+    def close(self, table: la.Table, x: Array) -> bool:
+        """Bring to their planes and limits what is as good as closed at x = [q | v | u | t | p | τ], as a run begins.
+
+        These are gaps up to `AT_BOUND` at rest, and what is that deep, whatever its velocity. True where q has moved.
+        """
+        touching, settings, units = self.touching, self.settings, self.units
+        count = touching.contacts + touching.stops
+        if not count:
+            return False
+        phase_survey(table, x, 0)
+        gaps, rates = self.work.gap[:count], self.work.velocity[self.heads]
+        still = still_speed(
+            float(np.abs(self.system.characteristic.columns * x[self.system.parts.v]).max(initial=0.0))
+        )
+        closed, bound = (
+            part / self.system.characteristic.length * units for part in (settings.closed, settings.at_bound)
+        )
+        begun = (
+            (np.abs(gaps) > 0.1 * closed)
+            & (np.abs(gaps) <= bound)
+            & ((gaps < 0.0) | (np.abs(rates) <= still * units))
+        )
+        if not begun.any():
+            return False
+        v = x[self.system.parts.v].copy()
+        self.modes[:count], touching.acting = np.where(begun, tl.SLIDING, tl.OPEN), int(begun.sum())
+        phase_projection(table, x, la.CONSTRAINTS)
+        self.modes[:], touching.acting, x[self.system.parts.v] = tl.OPEN, 0, v
+        if self.system.nc:
+            self.system.project(x)
+        return True
+
+    def is_slow(self, table: la.Table, x: Array) -> bool:
+        """Tell whether something that touches, or rubs, moves at x slower than steps in time tell from rest."""
+        if self.system.touching_geometries:
+            return False
+        phase_survey(table, x, 0)
+        speeds, reach = np.abs(self.work.velocity), AT_BOUND * self.units
+        near = [*(np.abs(self.work.gap[: len(reach)]) <= reach), *([True] * self.touching.dry)]
+        return any(
+            touches and 0.0 < float(speeds[one.rows].max()) < EVIDENT * one.unit
+            for touches, one in zip(near, touching_of(self.system))
+        )
+
+    def begin_with_forces(self, system: Workspace, x: Array, step: float) -> None:
+        """Have steps in time begin with the forces of forward dynamics at x, where there are any."""
+        from sarrus.optimize.accelerate import accelerate
+
+        parts, tau = system.parts, x[system.parts.tau]
+        free = forward_dynamics(system, x[parts.q], x[parts.v], x[parts.u], float(x[parts.t]), tau, False)
+        found = accelerate(system, free, x, tau, False).contacts
+        if found is not None and not found.status.ok:
+            return
+        self.slots[:] = 0.0
+        first = laid(self.slots.reshape(tl.ROOM + 1, -1)[0], self._sizes())
+        first.facts.time, first.facts.length = float(x[parts.t]), step
+        if found is not None:
+            first.forces[:], first.lasting[:], first.applied[:] = found.forces, found.forces, found.force
+            first.facts.residual = found.residual
+
     def _refuse_overlap(self, x: Array, what: str) -> None:
         """Raise `ArgumentError` where geometries begin deep in each other."""
         assert self.collisions is not None
         for seen in self.collisions.look(x, 0.0):
-            if not seen.gap >= -DEEP * self.system.characteristic.length:
+            if not seen.gap >= -AT_BOUND * self.system.characteristic.length:
                 raise self._overlapping(what, self.collisions.contacts[int(seen.pair)].name, -seen.gap)
 
-    def _overlapping(self, what: str, name: str, depth: float) -> ArgumentError:
-        """Return the error that says how deep geometries are in each other [m]."""
-        deep = DEEP * self.system.characteristic.length
+    def _overlapping(self, what: str, name: str, depth: float, also: str = "") -> ArgumentError:
+        """Return the error that says how deep geometries are in each other [m], and what ``also`` helps."""
+        deep = AT_BOUND * self.system.characteristic.length
         return ArgumentError(
             f"{self.system.name}: {what}geometries {name!r} begin {depth:.3g} m in each other; move them "
-            f"apart, gaps may be {-deep:.1g} m at the least",
+            f"apart, gaps may be {-deep:.1g} m at the least{also}",
             element=name,
         )
 
     def attach(self, table: la.Table) -> None:
         """Have the kernels take steps with contacts from now on."""
         self.touching.inner, self.touching.solver = table.acceleration, contact_problem.address
+        self.touching.projection = table.projection
         if self.touching.contacts:
             self._step_gaps = step_gaps(self.system)
             self.touching.gaps = self._step_gaps.address
@@ -275,15 +335,28 @@ class Touches:
         integers = dict(zip(("sizes", "first_rows"), self._counts))
         integers |= dict(zip(("coordinates", "speeds", "widths"), self._integers))
         floats = dict(zip(("signs", "bounds", "limits"), self._floats))
-        floats |= dict(zip(("friction", "static", "restitution"), self._laws))
+        floats |= dict(zip(("friction", "static", "restitution"), self._laws)) | {"scales": self._scales}
         bounds = joint_limits(self.system).bounds
-        return {**integers, **floats, "given_bounds": bounds, "settings": self.settings}
+        floats |= {"given_bounds": bounds, "ends": np.full(len(bounds), np.inf)}
+        return {**integers, **floats, "settings": self.settings}
 
     @property
     def residual(self) -> float:
         """Largest residual of the contact problems so far."""
         sizes, slots = self._sizes(), self.slots.reshape(tl.ROOM + 1, -1)
         return max(float(laid(slot, sizes).facts.residual) for slot in slots)
+
+    def begin_anew(self, t: float, step: float, loss: float) -> None:
+        """Forget the last steps [s] before t but for what contacts have taken up to then, and ``loss`` [J] besides."""
+        slots, sizes = self.slots.reshape(tl.ROOM + 1, -1), self._sizes()
+        known = [laid(slot, sizes).facts for slot in slots[: tl.ROOM]]
+        before = [
+            (float(f.time), float(f.loss), float(f.residual)) for f in known if f.length > 0.0 and f.time <= t
+        ]
+        _, spent, residual = max(before, default=(0.0, 0.0, 0.0))
+        self.slots[:] = 0.0
+        facts = laid(slots[0], sizes).facts
+        facts.time, facts.length, facts.loss, facts.residual = t - step, step, spent + loss, residual
 
     def drain(self) -> None:
         """Take what the kernel has logged of contacts between geometries."""

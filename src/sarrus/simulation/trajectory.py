@@ -43,7 +43,8 @@ class Trajectory(RecordedMotion):
         value that is not zero at generic configurations; infinite where singular, 1 without constraints.
     residual : largest entry of the position closure φ in absolute value (T,) [m, rad].
     error : estimated error of the coordinates up to each sample (T,), relative: to one radian for angles, to the
-        largest coordinate of the run for lengths. NaN where it was not estimated, see `sarrus.simulate`.
+        largest coordinate of the run for lengths. NaN where it was not estimated, see `sarrus.simulate`; infinite after
+        ``determined_until`` where the status is NOT_DETERMINED.
     contact_forces : (T, rows), forces of contacts with friction along their normals and tangents, of stops at joint
         limits, and dry friction of joints [N, N m]; ``contact_row_names`` label them. Those at each time, with the
         method "moreau-jean" means over the step that ends there.
@@ -233,6 +234,10 @@ class Trajectory(RecordedMotion):
             parts.append(f"closure within {np.max(self.residual):.2g}")
         if len(self.t) and not np.isnan(self.error[-1]):
             parts.append(f"error about {self.error[-1]:.1g}")
+        if beyond := [
+            one.name for one in self.limit_crossings if one.value != one.limit and one.time == self.t[0]
+        ]:
+            parts.append(f"{', '.join(beyond)} beyond limits at the start")
         if self.passages:
             parts.append(f"{len(self.passages)} singular passages")
         if self.determined_until < np.inf:

@@ -27,6 +27,7 @@ from sarrus.export.c.package import Contents
 from sarrus.export.c.sensors_entry import sensors
 from sarrus.export.c.values import Table
 from sarrus.export.c.writing import write_files
+from sarrus.simulation.drive_jumps import refuse_jumps
 
 FUNCTIONS = (
     "forward_dynamics",
@@ -38,6 +39,8 @@ FUNCTIONS = (
     "contact_step",
     "law",
 )
+# Those that go on in time, and until when it is asked whether a drive jumps [s].
+_STEPS, _LONG = ("step", "contact_step"), 1e3
 # Those that read their state from the array x of the workspace.
 _OF_THE_SYSTEM = ("forward_dynamics", "terms", "step", "sensors", "contacts", "contact_step")
 
@@ -78,7 +81,8 @@ def c_code(
     filled in. Results agree to rounding.
 
     Redundant rows, zero rows and singular configurations are ordinary there as here, and a status comes back. The rank
-    of A at ordinary configurations, which Python finds anew where it changes, is a number in the workspace of C.
+    of A at ordinary configurations follows the parameters that switch constraints, up to ten of them, by a table that
+    is made here; where there are more, pivots decide at each call. Python finds it anew where it changes with q, too.
 
     Parameters
     ----------
@@ -107,8 +111,9 @@ def c_code(
     Raises
     ------
     ArgumentError
-        A function does not exist, ``law`` of a system, or a system without actuators has inverse dynamics; ``name`` is
-        one that C, libm or the export has already; a file that sarrus did not write is in the way.
+        A function does not exist, ``law`` of a system, or a system without actuators has inverse dynamics; the speed of
+        a drive jumps, which steps do not know; ``name`` is one that C, libm or the export has already; a file that
+        sarrus did not write is in the way.
     UnsupportedOperationError
         An expression uses an operation without a form in C.
     """
@@ -145,8 +150,10 @@ def c_contents(
         wanted = ("forward_dynamics", *wanted)
     own = prefix_of(system.name, name)
     where = _configuration(system, q)
+    if any(function in _STEPS for function in wanted):
+        refuse_jumps(system.workspace(), where, 0.0, _LONG, "steps in C")
     if law is not None and (q is not None or not law.is_prepared):
-        law.is_prepared = False
+        law.forget_ranks()
         law.prepare(where, np.zeros(system.nv))
     return _contents(own, system, law, wanted, where, more)
 
@@ -168,12 +175,13 @@ def _contents(
     tables: list[Table] = []
     if any(function in _OF_THE_SYSTEM for function in wanted):
         contents.members += plan.members("step" in wanted)
+        contents.topologies = plan.topologies(q)
         tables.append(plan.table)
     for function in wanted:
         if function in ("law", "inverse_dynamics"):
             own = function == "law"
             asked = LawPlan(
-                law if law and own else demanding_law(system, q), natives, "law" if own else "inverse"
+                law if law and own else demanding_law(system, q), natives, q, "law" if own else "inverse"
             )
             entry = (control_law if own else inverse_dynamics)(name, asked, kernels)
             tables += asked.tables

@@ -16,6 +16,7 @@ from sarrus.dynamics.contact_state import (
     touching_of,
     without_poisson,
 )
+from sarrus.dynamics.joint_limits import joint_limits
 from sarrus.dynamics.system import System
 from sarrus.export.c.contents import Member, Natives, SystemPlan, array, clean
 from sarrus.export.c.entry_points import Entry, example, function, loop, prototype
@@ -30,10 +31,11 @@ from sarrus.kernels.moves import normalize
 from sarrus.kernels.run_state import Run
 from sarrus.kernels.stepping import finish
 from sarrus.kernels.time_stepping import time_step
+from sarrus.kernels.touching_rows import begin_where_beyond
 from sarrus.simulation.touching import Touches
 
 _INTEGERS = ("sizes", "first_rows", "widths", "coordinates", "speeds")
-_FLOATS = ("signs", "bounds", "given_bounds", "friction", "static", "limits", "restitution")
+_FLOATS = ("signs", "scales", "bounds", "given_bounds", "ends", "friction", "static", "limits", "restitution")
 
 
 def contact_step(name: str, plan: SystemPlan, kernels: Kernels, natives: Natives, q: np.ndarray) -> Entry:
@@ -61,6 +63,12 @@ def contact_step(name: str, plan: SystemPlan, kernels: Kernels, natives: Natives
     step_of, _ = kernels.call(time_step, [plan.table, View("W->x", DOUBLE), Term("0", INT)])
     finish_of, _ = kernels.call(finish, [plan.table, new, Known(la.CONSTRAINTS)])
     unit, _ = kernels.call(normalize, [plan.table, View("W->x", DOUBLE)])
+    touching = plan.table.field("touching")
+    stops = [int(place) for place in joint_limits(system).places]
+    begin = ""
+    if stops:
+        kernel, _ = kernels.call(begin_where_beyond, [touching, View("W->x", DOUBLE)])
+        begin = f"    {kernel}(W, W->x);"
     signature = (
         f"int {name}_contact_step({name}_workspace *W, double *q, double *v, const double *u, double *t,\n"
         "    const double *tau, double h, double *forces)"
@@ -68,11 +76,13 @@ def contact_step(name: str, plan: SystemPlan, kernels: Kernels, natives: Natives
     text = (
         "One step of h [s] with contacts, stops and dry friction, u and tau held, either may be NULL: the method "
         "moreau-jean. q, v and t are replaced; forces are means over the step and may be NULL. A step that begins "
-        "where the one before ended goes on with its forces. NOT_CONVERGED: no forces were found that obey the laws "
-        "of contact; PROJECTION_FAILED, NOT_FINITE: no step; then all stays as it is."
+        "where the one before ended goes on with its forces. A joint beyond its limit is held where it is: it may come "
+        "back and goes no further out. NOT_CONVERGED: no forces were found that obey the laws "
+        "of contact; PROJECTION_FAILED, NOT_FINITE: no step; then all stays as it is. "
+        "NOT_FINITE also for an h that is not positive: the laws of contact do not run backwards."
     )
     header, run = la.LocalHeader.places["length"], Run.places["step"]
-    slot = tl.slot_sizes(plan.table.field("touching").numbers, system.nv)  # type: ignore[union-attr]
+    slot = tl.slot_sizes(touching.numbers, system.nv)  # type: ignore[union-attr]
     kept = tl.ROOM * sum(slot) + slot.facts
     units = ["N, N m"] * len(names)
     declared = [
@@ -86,8 +96,11 @@ def contact_step(name: str, plan: SystemPlan, kernels: Kernels, natives: Natives
         function(
             signature,
             "    int i = 0;",
+            "    double wrong = 0.0 * h;",
+            f"    if (!(h > 0.0) || wrong != 0.0)\n        return {upper}_NOT_FINITE;",
             f"    {name}_state(W, q, v, u, *t, tau);",
             f"    {unit}(W, W->x);",
+            begin,
             f"    W->local[{header}] = h;",
             f"    W->run[{run}] = h;",
             "    W->touch_failed = 0;",
@@ -95,8 +108,11 @@ def contact_step(name: str, plan: SystemPlan, kernels: Kernels, natives: Natives
             f"        return W->touch_failed ? {upper}_NOT_CONVERGED : {name}_finite(W, tau);",
             f"    if (!{finish_of}(W, {new.text}, {la.CONSTRAINTS}))",
             f"        return {upper}_PROJECTION_FAILED;",
+            loop(system.nq + system.nv, f"wrong += 0.0 * W->local[{at} + i]"),
+            f"    if (wrong != 0.0)\n        return {upper}_NOT_FINITE;",
             loop(system.nq, f"q[i] = W->local[{at} + i]"),
             loop(system.nv, f"v[i] = W->local[{at + system.nq} + i]"),
+            *(f"    W->touch_ends[{s}] = W->local[{at + place}];" for s, place in enumerate(stops)),
             loop(len(names), f"if (forces)\n            forces[i] = W->touch_slots[{kept} + i]"),
             f"    *t = W->local[{at + system.parts.t}];",
             f"    return {upper}_OK;",

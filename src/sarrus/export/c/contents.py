@@ -15,10 +15,13 @@ from sarrus.codegen.compiler import trace_program
 from sarrus.codegen.program import Program
 from sarrus.dynamics.compiled import CompiledEquations
 from sarrus.dynamics.inertia import may_lose_inertia
+from sarrus.dynamics.ranks import look_around
 from sarrus.dynamics.system import System
+from sarrus.dynamics.workspace import Workspace
 from sarrus.equations.least_norm import Basis
 from sarrus.export.c.identifiers import wrapped
 from sarrus.export.c.values import DOUBLE, INT, Address, KernelCode, Native, Table, Term, Value, View
+from sarrus.export.topologies import Topologies, topologies
 from sarrus.kernels import layout as la
 from sarrus.kernels.acceleration import acceleration
 from sarrus.kernels.null_space import null_space_acceleration
@@ -27,6 +30,9 @@ from sarrus.kernels.record import Record
 from sarrus.kernels.tableau import tableau
 
 T = TypeVar("T", bound=Record)
+_SCALES = [place for name, place in la.Settings.places.items() if name.startswith("scale_of_")]
+# Members of the workspace that follow what holds.
+TOPOLOGY = ("W->rank", "W->holonomic_rank", *(f"W->settings[{place}]" for place in _SCALES))
 
 
 @dataclass(frozen=True)
@@ -129,6 +135,17 @@ class SystemPlan:
         """Return the member of the workspace that holds the parameters, if there are any."""
         values = np.array(list(self.system.parameters.values()))
         return [array("parameters", "that may be changed", values)] if len(values) else []
+
+    def topologies(self, q: np.ndarray) -> Topologies | None:
+        """Return ranks and scales for each set of constraints that hold, in the order of `TOPOLOGY`."""
+        system, now = self.system, self.work.settings()
+
+        def look(work: Workspace, near: np.ndarray) -> tuple[float, ...]:
+            found, _, tolerances = look_around(work, near)
+            return found.rank, found.holonomic_rank, *(tolerances[place] for place in _SCALES)
+
+        otherwise = (min(system.nc, system.nv), min(system.nh, system.nv), *(now[place] for place in _SCALES))
+        return topologies(system, q, system.equations.shaping_parameters, look, otherwise, 2)
 
     def members(self, stepping: bool) -> list[Member]:
         """Return the members of the workspace; ``stepping`` asks for room to take steps."""

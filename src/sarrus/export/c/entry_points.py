@@ -9,10 +9,12 @@ import casadi as ca
 from sarrus.base.status import Status
 from sarrus.dynamics.contact_state import touching_of
 from sarrus.dynamics.system import System
-from sarrus.export.c.contents import Member, Natives, SystemPlan
+from sarrus.export.c.contents import TOPOLOGY, Member, Natives, SystemPlan
 from sarrus.export.c.functions import Kernels
 from sarrus.export.c.identifiers import note
+from sarrus.export.c.topology_lookup import lookup
 from sarrus.export.c.values import DOUBLE, Term, View
+from sarrus.export.topologies import Topologies
 from sarrus.kernels import layout as la
 from sarrus.kernels import single_step as one
 from sarrus.kernels.forward import answer_at
@@ -223,10 +225,13 @@ def step(name: str, plan: SystemPlan, kernels: Kernels) -> Entry:
         function(
             signature,
             "    int i = 0, code = 0;",
+            "    double wrong = 0.0 * h;",
             f"    {name}_state(W, q, v, u, *t, tau);",
             f"    {unit}(W, W->x);",
             f"    code = {kernel}(W, W->x, h, W->steps);",
             f"    if ({failed})\n        return code;",
+            loop(s.nq + s.nv, "wrong += 0.0 * W->x[i]"),
+            f"    if (wrong != 0.0)\n        return {name.upper()}_NOT_FINITE;",
             loop(s.nq, "q[i] = W->x[i]"),
             loop(s.nv, f"v[i] = W->x[{s.nq} + i]"),
             f"    *t = W->x[{s.parts.t}];",
@@ -240,15 +245,21 @@ def step(name: str, plan: SystemPlan, kernels: Kernels) -> Entry:
     )
 
 
-def state_functions(system: System, name: str) -> list[str]:
+def state_functions(system: System, name: str, known: Topologies | None) -> list[str]:
     """Return functions that bring a state to where the kernels read it, and that look why there is no answer."""
     n, tau, count = system.nq + system.nv, system.parts.tau.start, len(system.parameters)
     load = [
         loop(system.nu, f"W->x[{n} + i] = u ? u[i] : 0.0") or "    (void)u;",
         loop(count, f"W->x[{system.parts.p.start} + i] = W->parameters[i]"),
     ]
+    found = []
+    if known is not None:
+        signature = f"static void {name}_topology({name}_workspace *W)"
+        found = [lookup(known, signature, TOPOLOGY)]
+        load.append(f"    {name}_topology(W);")
     counter = "    int i = 0;" if system.nu or count else "    (void)W;"
     return [
+        *found,
         function(f"static void {name}_load({name}_workspace *W, const double *u)", counter, *load),
         function(
             f"static void {name}_state({name}_workspace *W, const double *q, const double *v, const double *u, "
@@ -264,8 +275,8 @@ def state_functions(system: System, name: str) -> list[str]:
             f"static int {name}_finite(const {name}_workspace *W, const double *tau)",
             "    double wrong = 0.0;",
             "    int i = 0;",
-            loop(tau, "wrong += 0.0 * W->x[i]"),
-            loop(system.nv, "wrong += tau ? 0.0 * tau[i] : 0.0"),
+            loop(tau, "wrong += 0.0 * (W->x[i] * W->x[i])"),
+            loop(system.nv, "wrong += tau ? 0.0 * (tau[i] * tau[i]) : 0.0"),
             f"    return wrong == 0.0 ? {name.upper()}_ILL_POSED : {name.upper()}_NOT_FINITE;",
         ),
     ]

@@ -10,11 +10,14 @@ from sarrus.control.demands import ACHIEVED, Demand, Settings
 from sarrus.control.law import Law
 from sarrus.control.law_limits import LawLimits
 from sarrus.dynamics.system import System
+from sarrus.dynamics.workspace import Workspace
 from sarrus.export.c.contents import Member, Natives, array, clean
 from sarrus.export.c.entry_points import Entry, example, function, left_out, loop, prototype
 from sarrus.export.c.functions import Kernels
 from sarrus.export.c.identifiers import listing, macros
+from sarrus.export.c.topology_lookup import lookup
 from sarrus.export.c.values import DOUBLE, INT, Address, Native, Table, Term, Value, View
+from sarrus.export.topologies import topologies
 from sarrus.kernels import contact_layout as cn
 from sarrus.kernels import law_layout as ll
 from sarrus.kernels.command import command
@@ -24,8 +27,16 @@ from sarrus.kernels.distribution import distribution
 class LawPlan:
     """A law in C: its tables, its constants and what the workspace holds for it, named with ``prefix``."""
 
-    def __init__(self, law: Law, natives: Natives, prefix: str = "law") -> None:
+    def __init__(self, law: Law, natives: Natives, q: np.ndarray, prefix: str = "law") -> None:
         self.law, self.prefix = law, prefix
+        cut = float(law.arrays.tolerances.singular_cut)
+
+        def look(work: Workspace, near: np.ndarray) -> tuple[float, ...]:
+            rank, cuts = law.rank_near(work, near, np.zeros(law.system.nv), 0.0)
+            return rank, *cuts.tolist()
+
+        most = float(min(law.constraint_rows, law.system.nv))
+        self.topologies = topologies(law.system, q, law.shaping_parameters, look, (most, cut, 0.0), 1)
         compiled = law.system.compiled
         native = natives.add(f"{prefix}_all_terms", lambda: ([*compiled.inputs, *law.symbols], law.outputs()))
         self.constants = {f"{prefix}_roots": law.arrays.roots, f"{prefix}_preferred": law.arrays.preferred}
@@ -114,8 +125,14 @@ class LawPlan:
             for level, at in zip(law.levels, range(law.unknowns + 1, 10**9, ll.PER_LEVEL))
             if not level.soft
         ]
-        n = s.nq + s.nv
-        return function(
+        n, known, find = s.nq + s.nv, "", ""
+        if self.topologies is not None:
+            places = ll.LawSettings.places
+            cut, scale = (f"W->{p}_tolerances[{places[key]}]" for key in ("singular_cut", "scale_of_rows"))
+            signature = f"static void {p}_topology({name}_workspace *W)"
+            known = lookup(self.topologies, signature, [f"W->{p}_rank", cut, scale]) + "\n"
+            find = f"    {p}_topology(W);"
+        return known + function(
             f"static int {p}_run({name}_workspace *W, const double *q, const double *v, double t, int what, "
             "double *u)",
             "    double wrong = 0.0 * t;",
@@ -124,9 +141,12 @@ class LawPlan:
             loop(s.nv, f"W->{p}_state[{s.nq} + i] = v[i]"),
             f"    W->{p}_state[{n + s.nu}] = t;",
             loop(len(s.parameters), f"W->{p}_input[{s.parts.p.start} + i] = W->parameters[i]"),
+            find,
             f"    code = {kernel}(W, W->{p}_state, what);",
             infeasible,
             loop(n, f"wrong += 0.0 * W->{p}_state[i]"),
+            f"    for (i = 0; code < 0 && i < {law.native.n_out}; i++)",
+            f"        wrong += 0.0 * W->{p}_work[i];",
             "    if (code < 0 || wrong != 0.0)",
             f"        return wrong == 0.0 ? {upper}_ILL_POSED : {upper}_NOT_FINITE;",
             loop(s.nu, f"u[i] = W->{p}_answer[i]"),

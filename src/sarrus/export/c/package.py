@@ -17,6 +17,7 @@ from sarrus.export.c.entry_points import Entry, state_functions
 from sarrus.export.c.functions import HELPERS, Kernels
 from sarrus.export.c.identifiers import comment, enumeration, listing, note
 from sarrus.export.c.writing import MARK
+from sarrus.export.topologies import Topologies
 
 STATUSES = (
     Status.OK,
@@ -39,8 +40,8 @@ class Contents:
     """What the files of an export are made of.
 
     ``name`` is the prefix of all names in C; ``tables`` and ``constants`` the constant arrays of integers and of
-    numbers by name; ``q`` a configuration for the example; ``settings`` the names of those of the law; ``functions``
-    what was asked for.
+    numbers by name; ``q`` a configuration for the example; ``topologies`` what functions of the system know of A;
+    ``settings`` the names of those of the law; ``functions`` what was asked for.
     """
 
     name: str
@@ -54,6 +55,7 @@ class Contents:
     entries: list[Entry] = field(default_factory=list)
     tables: dict[str, np.ndarray] = field(default_factory=dict)
     constants: dict[str, np.ndarray] = field(default_factory=dict)
+    topologies: Topologies | None = None
 
     def add(self, entry: Entry) -> None:
         """Take in an entry with its members of the workspace."""
@@ -143,7 +145,7 @@ class Contents:
     def _used_state_functions(self, body: str) -> str:
         """Return the functions that bring in states, those that something calls."""
         kept = ""
-        for text in reversed(state_functions(self.system, self.name)):
+        for text in reversed(state_functions(self.system, self.name, self.topologies)):
             called = text.split("(")[0].split(" ")[-1]
             if f"{called}(" in body + kept:
                 kept = f"{text}\n{kept}"

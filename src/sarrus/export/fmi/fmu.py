@@ -18,6 +18,7 @@ from sarrus.base.errors import ArgumentError
 from sarrus.control.law import Law
 from sarrus.dynamics.closed_state import require_on_constraints
 from sarrus.dynamics.contact_state import touching_of
+from sarrus.dynamics.joint_limits import sides_beyond, warn_beyond
 from sarrus.dynamics.system import System
 from sarrus.export.c.c_code import c_contents
 from sarrus.export.c.entry_points import Entry
@@ -85,7 +86,8 @@ def fmu(
     Variables, with their units: ``u.`` controls and ``tau.`` applied forces, which are inputs; ``q.``, ``v.``,
     ``sensor.``, ``lambda.``, ``energy.`` and ``residual``, the largest |φ|, which are outputs; ``p.`` parameters, which
     may be tuned; ``step_size`` and ``closure_tolerance``, fixed from the start on. Start values of ``q.`` and ``v.``
-    must lie on the constraints: initialization is an error that names the row where they do not, to 1e-5.
+    must lie on the constraints: initialization is an error that names the row where they do not, to 1e-5. A coordinate
+    that starts beyond a limit of its joint may come back and goes no further out, with a `LimitWarning` here.
 
     What has no answer (ill-posed, not finite, a projection that fails, a step too long for the fastest forces) is
     fmi3Discard with a message that says why; what has no full one (inconsistent, singular, ill-conditioned) is
@@ -159,6 +161,8 @@ def fmu(
     own = f"model_{own}" if own.lower() in taken else own
     contents = c_contents(source, functions, own, q=q, more=more)
     start = _start(system, contents.q, v)
+    if touched and (beyond := sides_beyond(system, contents.q)):
+        warn_beyond(system.name, beyond, stacklevel=2)
     options = Options(
         contents.q, start, float(step), float(closure_tolerance), forces, energies, multipliers, touched,
         sloped, law is not None,

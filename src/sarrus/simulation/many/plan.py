@@ -18,6 +18,7 @@ from sarrus.dynamics.closed_state import OPEN, require_on_constraints
 from sarrus.dynamics.compiled import CompiledEquations
 from sarrus.dynamics.descent import data_of
 from sarrus.dynamics.forward_dynamics import forward_dynamics
+from sarrus.dynamics.joint_limits import joint_limits
 from sarrus.dynamics.lane_functions import Lanes, lane_functions, suits_lanes
 from sarrus.dynamics.ranks import generic_rank
 from sarrus.dynamics.state_functions import StateFunction
@@ -72,15 +73,26 @@ class Plan:
         times = bl.Times.zeros()
         times.begin, times.end = o.t0, o.t0 + o.duration
         times.hold, times.step = o.duration / intervals, o.step
+        try:
+            samples = np.full((count, len(o.sample_times), width), np.nan)
+            folds = {name: np.full((count, width), np.nan) for name in o.recording.reduce}
+        except MemoryError as error:
+            raise ArgumentError(
+                f"{s.name}: there is no memory for the samples of {count} runs of {o.duration:g} s: record less, with "
+                "every=, or every=None for the ends alone",
+                element="every",
+            ) from error
         return Batch(
             states=states,
             inputs=inputs,
-            samples=np.full((count, len(o.sample_times), width), np.nan),
-            folds={name: np.full((count, width), np.nan) for name in o.recording.reduce},
+            samples=samples,
+            folds=folds,
             times=times,
             steps=o.steps,
             steps_held=max(1, round(held)),
             every=self.every_step or o.steps + 1,
+            bounds=np.tile(joint_limits(s).bounds, (count, 1)),
+            begun=np.full((count, s.nq), np.nan),
         )
 
     def loop(self) -> Integration:
@@ -122,6 +134,9 @@ class Plan:
         if ranks is not None:
             loop.table.holonomic_rank, loop.table.generic_rank = ranks
         o = self.options
+        if loop.course is not None:
+            own = todo.states[:, self.system.parts.p]
+            loop.course.extend_to_end(loop.table, loop.state, o.t0, o.t0 + o.duration, own)
         rows = o.steps if o.recording.every is None else len(o.sample_times)
         return Worker(loop, todo, functions, min(rows, _ROOM) + 4)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,7 @@ from sarrus.dynamics.units import labels
 from sarrus.files.netcdf import Dataset, Variable
 from sarrus.simulation.quantities import QUANTITIES, Quantities
 from sarrus.simulation.recorded_motion import ARRAY_ATTRIBUTES, RECORDED
+from sarrus.simulation.records import EventRecord
 from sarrus.simulation.run_options import REDUCTIONS
 from sarrus.simulation.storage import axis_labels
 from sarrus.simulation.trajectory import Trajectory
@@ -48,6 +49,7 @@ class Rollout:
     steps, rejected : accepted and rejected steps of each run (runs,).
     minimum, maximum, mean, rms : `Quantities` over the samples of each run (runs, …), None unless asked for.
     parameters : names of the parameters and their values in each run (runs,).
+    begun_beyond : of each run that began beyond limits that act its number, and texts that say which.
     side_by_side : whether the runs shared registers (`sarrus.kernels.lanes`). wall_seconds : time that all took.
     """
 
@@ -63,6 +65,7 @@ class Rollout:
     parameters: dict[str, Array]
     side_by_side: bool
     wall_seconds: float
+    begun_beyond: dict[int, tuple[str, ...]] = field(default_factory=dict)
     minimum: Quantities | None = None
     maximum: Quantities | None = None
     mean: Quantities | None = None
@@ -120,6 +123,10 @@ class Rollout:
             status=self.status[run],
             message=self.message[run],
             **labels(s),
+            events=tuple(
+                EventRecord(f"{text}, and goes no further", float(self.t[0]))
+                for text in self.begun_beyond.get(run % len(self), ())
+            ),
             steps=int(self.steps[run]),
             rejected=int(self.rejected[run]),
             system=s,
@@ -141,6 +148,8 @@ class Rollout:
     def __repr__(self) -> str:
         parts = [f"{len(self)} runs", f"{len(self.t)} samples"]
         parts.append(f"{len(self.failed)} failed" if len(self.failed) else "all OK")
+        if self.begun_beyond:
+            parts.append(f"{len(self.begun_beyond)} beyond limits at the start")
         return f"Rollout({self.system.name!r}: {', '.join(parts)})"
 
 

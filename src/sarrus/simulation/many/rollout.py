@@ -8,19 +8,25 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
+from sarrus.base.arguments import described
+from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError, check_is
+from sarrus.base.numbers import real_array
 from sarrus.base.progress import progress_bar
 from sarrus.base.status import statuses
+from sarrus.control.law import Law
+from sarrus.dynamics.joint_limits import beyond_limits, sides_beyond
 from sarrus.dynamics.state_functions import StateFunction
 from sarrus.dynamics.system import System
 from sarrus.kernels import batch_layout as bl
 from sarrus.kernels import run_state as rs
 from sarrus.kernels.c_function import lanes
+from sarrus.simulation.many.one_by_one import do_one_by_one, find_jumps
 from sarrus.simulation.many.plan import Plan, groups
 from sarrus.simulation.many.result import Quantities, Rollout
-from sarrus.simulation.many.starts import count_runs, pack_inputs, pack_states
+from sarrus.simulation.many.starts import count_runs, pack_inputs, pack_states, warn_of_runs
 from sarrus.simulation.many.workers import Batch, default_threads, do_runs
 from sarrus.simulation.run_options import (
     REDUCTIONS,
@@ -36,6 +42,7 @@ from sarrus.simulation.run_options import (
 from sarrus.simulation.winding_steps import refuse_long_steps
 
 
+@described()
 def rollout(
     system: System,
     q: ArrayLike,
@@ -109,8 +116,11 @@ def rollout(
         raise ArgumentError(f"{system.name} has no actuators to control", element="u")
     check_contacts(system, switching, "a rollout")
     check_count("threads", 1 if threads is None else threads, "")
-    per_run = {"q": (q, 1), "v": (v, 1), "u": (u, 2 if u is not None and np.ndim(u) > 2 else 1)}
+    u = None if u is None else real_array(u)
+    per_run = {"q": (q, 1), "v": (v, 1), "u": (u, 2 if u is not None and u.ndim > 2 else 1)}
     runs = count_runs(system, per_run, given)
+    if isinstance(control, Law):
+        control = control.of_run(system)
     plan = Plan(
         system=system.workspace().copy(), options=options, control=control, side_by_side=side_by_side,
         threads=default_threads() if threads is None else threads,
@@ -119,14 +129,19 @@ def rollout(
     if given and not options.scheme.adaptive:
         values = dict(zip(system.parameters, todo.states[:, system.parts.p].T))
         refuse_long_steps(system, options.scheme.method, options.step, values)
+    jumps = find_jumps(plan, todo)
     began, beside = perf_counter(), False
     with progress_bar(runs, progress, "runs") as bar:
         for group in groups(plan, todo, assemble):
-            workers = plan.workers(group)
-            beside = beside or workers[0].kernel is lanes
-            do_runs(workers, len(group.todo.states), bar.update)
+            if jumps is not None:
+                do_one_by_one(plan, group, jumps, bar.update)
+            else:
+                workers = plan.workers(group)
+                beside = beside or workers[0].kernel is lanes
+                do_runs(workers, len(group.todo.states), bar.update)
             if group.runs is not None:
                 todo.put_back(group.runs, group.todo)
+    warn_of_runs(system, todo.begun, np.arange(runs), "run", stacklevel=2)
     return _result(system, options, todo, given, beside, perf_counter() - began)
 
 
@@ -153,6 +168,11 @@ def many_options(
             element="dt",
         )
     return options
+
+
+def _beyond(system: System, q: Array) -> NDArray[np.int64]:
+    """Return which runs with these starts (runs, nq) begin beyond limits."""
+    return np.flatnonzero(beyond_limits(system, q).any(axis=1))
 
 
 def _result(
@@ -182,5 +202,6 @@ def _result(
         parameters={name: own[:, list(s.parameters).index(name)] for name in given},
         side_by_side=beside,
         wall_seconds=seconds,
+        begun_beyond={int(run): tuple(sides_beyond(s, todo.begun[run])) for run in _beyond(s, todo.begun)},
         **folds,
     )

@@ -13,6 +13,7 @@ from sarrus.base.errors import ArgumentError, place_of
 from sarrus.base.numbers import real_array
 from sarrus.dynamics.control_limits import control_bounds
 from sarrus.dynamics.evaluations import Evaluations
+from sarrus.dynamics.joint_limits import beyond_limits, sides_beyond, warn_beyond
 from sarrus.linalg.quaternions import normalize
 
 
@@ -20,14 +21,17 @@ def count_runs(
     system: Evaluations, arrays: Mapping[str, tuple[Any, int]], parameters: Mapping[str, Any]
 ) -> int:
     """Return the common length of what is given per run; ``arrays`` are pairs of a value and its dimension per run."""
-    lengths = {
-        name: len(value)
-        for name, (value, own) in arrays.items()
-        if value is not None and np.ndim(value) == own + 1
-    }
-    lengths |= {
-        f"parameters[{name!r}]": len(value) for name, value in parameters.items() if np.ndim(value) == 1
-    }
+    given = {name: (value, own) for name, (value, own) in arrays.items() if value is not None}
+    given |= {f"parameters[{name!r}]": (value, 0) for name, value in parameters.items()}
+    lengths = {}
+    for name, (value, own) in given.items():
+        try:
+            if np.ndim(value) == own + 1:
+                lengths[name] = len(value)
+        except ValueError as error:  # rows of different lengths
+            raise ArgumentError(
+                f"{system.name}: {name} must be an array, got {value!r}", element=name
+            ) from error
     counts = {name: length for name, length in lengths.items() if length != 1} or lengths
     if len(set(counts.values())) > 1:
         told = ", ".join(f"{name} has {length}" for name, length in counts.items())
@@ -120,6 +124,22 @@ def pack_inputs(system: Evaluations, count: int, u: ArrayLike | None) -> Array |
     lower, upper = control_bounds(system)
     clipped = np.clip(given, lower, upper)
     return np.ascontiguousarray(np.broadcast_to(clipped, (count, *given.shape[1:])))
+
+
+def warn_of_runs(system: Evaluations, q: Array, runs: np.ndarray, what: str, *, stacklevel: int) -> bool:
+    """Warn where one of these runs, or copies, begins beyond limits of joints; q is (runs, nq). Tell whether one does.
+
+    The warning names the first one.
+    """
+    found = runs[beyond_limits(system, q[runs]).any(axis=1)]
+    if not found.size:
+        return False
+    texts = sides_beyond(system, q[found[0]])
+    texts[0] = f"{what} {found[0]}: {texts[0]}"
+    if found.size > 1:
+        texts.append(f"so are others, {found.size} of {len(runs)} in all")
+    warn_beyond(system.name, texts, stacklevel=stacklevel + 1)
+    return True
 
 
 def _rows(system: Evaluations, value: ArrayLike, size: int, count: int, what: str) -> Array:

@@ -12,6 +12,7 @@ import numpy as np
 
 from sarrus.base.arrays import Array
 from sarrus.control.law import Law
+from sarrus.dynamics.joint_limits import bounds_at, joint_limits
 from sarrus.dynamics.lane_functions import Lanes
 from sarrus.kernels import batch_layout as bl
 from sarrus.kernels import layout as la
@@ -19,6 +20,8 @@ from sarrus.kernels.c_function import Kernel, advance, batch, lanes, prepare
 from sarrus.kernels.lane_layout import lane_sizes
 from sarrus.simulation.integration import Integration
 
+# Steps of all runs that take less than a tenth of a second, so that an interrupt can wait for their end.
+_SOON = 10_000
 FOLDS = {"min": "least", "max": "greatest", "mean": "total", "rms": "squares"}
 
 
@@ -29,7 +32,11 @@ def default_threads() -> int:
 
 @dataclass(eq=False)
 class Batch:
-    """The arrays that the threads share: a row per run."""
+    """The arrays that the threads share: a row per run.
+
+    ``bounds`` (runs × stops) of joints are those that act (`sarrus.dynamics.joint_limits`); ``begun`` (runs × nq) are
+    the coordinates where each began, NaN where no limits act.
+    """
 
     states: Array
     inputs: Array | None
@@ -39,20 +46,28 @@ class Batch:
     steps: int
     steps_held: int
     every: int
+    bounds: Array
+    begun: Array
     outcomes: Array = field(init=False)
+    stop: Array = field(init=False)
 
     def __post_init__(self) -> None:
         self.outcomes = np.zeros((len(self.states), bl.N_OUTCOME))
+        self.stop = np.zeros(1)
 
     def select(self, runs: np.ndarray) -> Batch:
         """Return a batch of some of the runs, with arrays of its own; `put_back` returns its results."""
         inputs = None if self.inputs is None else self.inputs[runs]
         folds = {name: fold[runs] for name, fold in self.folds.items()}
-        return replace(self, states=self.states[runs], inputs=inputs, samples=self.samples[runs], folds=folds)
+        return replace(
+            self, states=self.states[runs], inputs=inputs, samples=self.samples[runs], folds=folds,
+            bounds=self.bounds[runs], begun=self.begun[runs],
+        )  # fmt: skip
 
     def put_back(self, runs: np.ndarray, part: Batch) -> None:
         """Write the results of `select` to where they belong."""
         self.states[runs], self.outcomes[runs], self.samples[runs] = part.states, part.outcomes, part.samples
+        self.bounds[runs], self.begun[runs] = part.bounds, part.begun
         for name, fold in self.folds.items():
             fold[runs] = part.folds[name]
 
@@ -70,7 +85,8 @@ class Worker:
         self.block = np.zeros((room, bl.record_width(table)))
         table.batch = own
         own.template, own.block, own.room, own.advance = self.template, self.block, room, advance.address
-        for name in ("times", "states", "outcomes", "samples", "steps", "steps_held", "every"):
+        shared = ("times", "states", "outcomes", "samples", "bounds", "steps", "steps_held", "every", "stop")
+        for name in shared:
             setattr(own, name, getattr(todo, name))
         if todo.inputs is not None:
             own.inputs, own.n_intervals = todo.inputs, todo.inputs.shape[1]
@@ -104,22 +120,35 @@ class Worker:
 def prepare_starts(worker: Worker, runs: int) -> Array:
     """Project the starts on the constraints; return what `sarrus.kernels.batch.prepare` tells (runs × 5)."""
     worker.do(prepare, 0, runs)
+    begin_bounds(worker, slice(0, runs))
     return worker.shared.outcomes.copy()
 
 
+def begin_bounds(worker: Worker, runs: slice | np.ndarray) -> None:
+    """Have limits act from where coordinates begin beyond them."""
+    touches, shared = worker.loop.touches, worker.shared
+    if touches is not None:
+        system = worker.loop.system
+        shared.begun[runs] = q = shared.states[runs][:, system.parts.q]
+        shared.bounds[runs] = bounds_at(joint_limits(system), q, touches.settings.closed)
+
+
 def do_runs(workers: list[Worker], runs: int, update: Callable[[float], None]) -> None:
-    """Share the runs among the workers, a few at a time; ``update`` gets the number done so far."""
-    portions, stopped = count(0, bl.LANES), False
+    """Share the runs among the workers, a few at a time; ``update`` gets the number done so far.
+
+    Where they may take long they run beside the main thread, which alone is interrupted; an interrupt stops them.
+    """
+    portions, shared = count(0, bl.LANES), workers[0].shared
     done = count(1)
 
     def work(worker: Worker) -> None:
-        while not stopped and (first := next(portions)) < runs:
+        while not shared.stop[0] and (first := next(portions)) < runs:
             worker.run(first, min(first + bl.LANES, runs))
             update(float(min(next(done) * bl.LANES, runs)))
 
     for worker in workers:
         worker.kernel.address  # noqa: B018  compiled before the threads start
-    if len(workers) == 1:
+    if len(workers) == 1 and 0 < shared.steps * runs <= _SOON:
         work(workers[0])
         return
     with ThreadPoolExecutor(len(workers)) as pool:
@@ -127,4 +156,4 @@ def do_runs(workers: list[Worker], runs: int, update: Callable[[float], None]) -
             for future in [pool.submit(work, worker) for worker in workers]:
                 future.result()
         finally:
-            stopped = True
+            shared.stop[0] = 1.0

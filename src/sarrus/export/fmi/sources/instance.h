@@ -5,6 +5,22 @@
 #include "fmi3.h"
 #include "unit.h"
 
+/* Names with external linkage carry the unit's: without it the C library's would stand in for them (`advance` of glibc),
+   or those of another unit in the same program. */
+#define reset MODEL(unit_reset)
+#define changed MODEL(unit_changed)
+#define say MODEL(unit_say)
+#define told MODEL(unit_told)
+#define allowed MODEL(unit_allowed)
+#define wrong_parameters MODEL(unit_wrong_parameters)
+#define motion MODEL(unit_motion)
+#define outputs MODEL(unit_outputs)
+#define has_opened MODEL(unit_has_opened)
+#define close_loops MODEL(unit_close_loops)
+#define advance MODEL(unit_advance)
+#define get_value MODEL(unit_get_value)
+#define set_value MODEL(unit_set_value)
+
 enum { INSTANTIATED = 1, INITIALIZING = 2, EVENTS = 4, CONTINUOUS = 8, STEPS = 16, TERMINATED = 32 };
 
 /* All that makes the future: copied for an FMU state. */

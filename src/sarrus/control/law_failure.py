@@ -1,0 +1,62 @@
+"""Why a control law has no answer: numbers that are none, open loops, or no inertia. ``law`` is a `Law`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sarrus.base.arrays import Array
+from sarrus.base.errors import SarrusError
+from sarrus.base.status import Status
+from sarrus.control.demands import Demand
+from sarrus.dynamics.closed_state import what_is_open
+
+# Outputs of the native function of a law in words.
+_OUTPUTS = {
+    "mass": "mass matrix",
+    "rows": "constraint Jacobian",
+    "bias": "constraint bias",
+    "actuation": "actuation matrix",
+    "forces": "generalized force that is demanded",
+    "memory": "memory of the law",
+    "contacts": "state of the contacts",
+}
+# From here on products of numbers overflow.
+_HUGE = 1e100
+
+
+def is_too_large(law: Any) -> bool:
+    """Tell whether a number of the last call is so large that its square is none, or is none itself."""
+    with np.errstate(all="ignore"):
+        return bool((~(np.abs(law.native(law.arrays.input)) < _HUGE)).any())
+
+
+def no_answer(law: Any, q: ArrayLike, v: ArrayLike, t: float) -> SarrusError:
+    """Return the error of a call that gave no controls; bad arguments are raised as such."""
+    s, who = law.system, f"{law.name} of {law.system.name}"
+    x = s.pack(q, v, None, t)
+    with np.errstate(all="ignore"):
+        values = law.native(law.arrays.input)
+    for name, (place, _) in law.native.outputs.items():
+        if not np.isfinite(values[place]).all():
+            return Status.NOT_FINITE.error(who, f"{_what(law, name, values[place])} is infinite or NaN")
+    if is_open := what_is_open(law.workspace(), x[s.parts.q], t):
+        return Status.NOT_CLOSED.error(who, is_open)
+    found = law.workspace().diagnose(x)
+    beyond = is_too_large(law) or not np.isfinite(law.arrays.answer[: law.unknowns]).all()
+    if found is Status.ILL_POSED and beyond:
+        return Status.NOT_FINITE.error(who, "what the demands ask for has no finite controls")
+    reason: SarrusError = found.error(who)
+    return reason
+
+
+def _what(law: Any, output: str, values: Array) -> str:
+    """Return the name of what is not finite among an output of the native function."""
+    if output in ("wanted", "demands", "couplings", "selections", "active"):
+        rows = [(level.name, row) for level in law.levels if isinstance(level, Demand) for row in level.rows]
+        wrong = np.flatnonzero(~np.isfinite(values.reshape(len(rows), -1)).all(axis=1))
+        level, row = rows[int(wrong[0])]
+        return f"what {level!r} demands of {row!r}"
+    return f"the {_OUTPUTS.get(output, output)}"
