@@ -320,7 +320,6 @@ def run_options(
     if duration is None:
         raise ArgumentError("duration must be a number, got None", element="duration")
     check_positive("duration", duration, " [s]")
-    _check_resolution(t0, float(duration), stepping)
     conservative = system.equations.conservative
     if kept.kind == "energy" and (driven or not conservative):
         cause = "a control law or an applied force" if conservative else "dampers, servos or user forces"
@@ -330,6 +329,7 @@ def run_options(
         )
     free = kept.kind in ("projection", "energy")
     scheme = choose_scheme(system, stepping, explicit_only=explicit_only or not free)
+    _check_resolution(t0, float(duration), scheme.dt)
     if scheme.method == TIME_STEPPING:
         system.without_activations(f"runs with method={TIME_STEPPING!r}, without switching=False,")
         without_poisson(system, f"runs with method={TIME_STEPPING!r}")
@@ -345,11 +345,10 @@ def run_options(
     return RunOptions(t0, float(duration), scheme, kept, recording)
 
 
-def _check_resolution(t0: float, duration: float, stepping: Stepping) -> None:
+def _check_resolution(t0: float, duration: float, step: float | None) -> None:
     """Raise `ArgumentError` where floating-point numbers near ``t0`` lie too far apart for the run or its step."""
     apart = float(np.spacing(max(abs(t0), abs(t0 + duration))))
-    step = getattr(stepping, "dt", None)
-    what, shortest = ("the run lasts", duration) if step is None else ("the step is", float(step))
+    what, shortest = ("the run lasts", duration) if step is None else ("the step is", step)
     if not (duration > _RESOLVED * apart and shortest > _RESOLVED * apart):
         raise ArgumentError(
             f"t0={t0:g}: times there are {apart:.2g} s apart in double precision, and {what} {shortest:g} s; give a t0 "
