@@ -172,6 +172,17 @@ def test_estimate_is_near_the_error(options: dict[str, float]) -> None:
     motion = sr.simulate(system, [2.0], duration=5.0, **options)
     error = abs(motion.q[-1, 0] - exact.q[-1, 0])
     assert 0.03 * error < motion.error[-1] < 300 * error
+
+
+@pytest.mark.parametrize("duration", [0.5, 2.0, 5.0, 20.0])
+@pytest.mark.parametrize("rtol", [1e-4, 1e-5, 1e-7])
+def test_estimate_of_a_few_long_steps_is_no_smaller_than_the_error(duration: float, rtol: float) -> None:
+    """A run of five to a hundred steps, some as long as a tenth of it."""
+    system = pendulum()
+    exact = sr.simulate(system, [2.0], duration=duration, rtol=1e-13, atol=1e-14)
+    motion = sr.simulate(system, [2.0], duration=duration, rtol=rtol, throw=False)
+    error = np.abs(motion.q[-1, 0] - exact.q[-1, 0])
+    assert 0.5 * error < motion.error[-1] < 300 * error
     assert (np.diff(motion.error) >= 0.0).all()
 
 

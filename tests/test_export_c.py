@@ -374,7 +374,8 @@ def test_equations_of_ones_own_with_a_non_ideal_force(tmp_path) -> None:
         parameters={"m": 1.5},
         name="bead",
     )
-    q, v, t = np.array([0.6, -0.8]), np.array([0.8, 0.6]), 0.7
+    t, place, along = 0.7, np.array([0.6, -0.8]), np.array([0.8, 0.6])
+    q, v = (1 + 0.1 * np.sin(t)) * place, along + 0.1 * np.cos(t) * place  # on the circle of this time
     compiled = exported(system, tmp_path, q, functions=["forward_dynamics", "terms"])
     assert_same_motion(compiled.forward_dynamics(q, v, None, t), system, (q, v, None, t, None))
 

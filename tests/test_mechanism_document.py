@@ -47,6 +47,8 @@ def rich() -> Mechanism:
     mechanism.add_actuator("motor", one, limits=(-np.inf, 7.0))
     body = next(iter(mechanism.bodies))
     mechanism.add_contact("touch", body, point=(0.1, 0.2, 0.3), friction="stick")
+    mechanism.add_geom("ball", body, "sphere", (0.05,), (0.1, 0.0, 0.2))
+    mechanism.add_contact("ball touches", geom="ball", normal=(0.6, 0.0, 0.8), offset=1.0 / 3.0)
     mechanism.add_keyframe("here", system.neutral())
     mechanism.world_shapes = (sr.Shape("line", points=np.arange(6.0).reshape(2, 3) / 7, file=None),)
     mechanism.report.leave_out("joint", one, "for the test")
@@ -64,6 +66,14 @@ def test_every_kind_of_element_comes_back_bit_for_bit() -> None:
     again = from_json(to_json(mechanism))
     assert same(vars(mechanism), vars(again))
     assert not same(vars(mechanism), vars(from_json(to_json(mechanism).replace("for the test", "changed"))))
+
+
+def test_a_plane_that_is_raised_is_checked() -> None:
+    """Contacts that stick at the centre of a ball bring its radius along; what no builder says is refused."""
+    text = to_json(rich())
+    assert text.count('"raised":0.05') == 1
+    with pytest.raises(ArgumentError, match=r"contact 'ball touches'.*raised must not be negative"):
+        from_json(text.replace('"raised":0.05', '"raised":-0.05'))
 
 
 numbers = st.floats(-1e99, 1e99)  # sums of two stay below the largest number taken

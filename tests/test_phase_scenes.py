@@ -94,3 +94,20 @@ def test_feet_of_a_five_bar_slide_while_its_loops_are_singular() -> None:
     assert motion.v[-1, system.velocity_names.index("z")] == pytest.approx(truth, rel=1e-7)
     z = motion.q[:, system.coordinate_names.index("z")]
     assert_allclose(motion.contact_loss, 2.0 * FRICTION * PRESS * (z[0] - z), atol=1e-7)
+
+
+@pytest.mark.parametrize("speed", [0.7, 1.0, 2.0])
+@pytest.mark.parametrize("slope", [0.2, 0.4])
+def test_the_corners_of_a_sole_stop_at_once(slope: float, speed: float) -> None:
+    """Of what rounding turns a block that slides up a slope nothing is left: all four stick in one event."""
+    mechanism = sr.Mechanism("block", gravity=(G * np.sin(slope), 0.0, -G * np.cos(slope)))
+    mechanism.add_body("block", 2.0, inertia=(0.02, 0.02, 0.02))
+    mechanism.add_joint("float", "free", "world", "block", parent_pose=(0.0, 0.0, 0.1))
+    sole = {"extent": (0.2, 0.2), "friction": "coulomb", "friction_coefficient": 0.5}
+    mechanism.add_contact_patch("sole", "block", (0.0, 0.0, -0.1), **sole)
+    system = sr.System(mechanism)
+    motion = sr.simulate(system, system.neutral(), [-speed, 0, 0, 0, 0, 0], duration=0.5)
+    (stop,) = motion.switches[1:]
+    assert stop.sticking == ("sole.1", "sole.2", "sole.3", "sole.4")
+    assert stop.time == pytest.approx(speed / (G * (np.sin(slope) + 0.5 * np.cos(slope))), abs=1e-8)
+    assert np.abs(motion.v[-1]).max() < 1e-12

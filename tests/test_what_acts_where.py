@@ -152,7 +152,7 @@ ROWS: dict[str, tuple[list[Callable[[sr.System], object]], list[object]]] = {
         [control.Law, control.controllability],
     ),
     "`to_casadi`": (
-        [lambda s: np.array(s.to_casadi("forward_dynamics")(q=Q, v=V)["a"])],
+        [lambda s: np.array(s.to_casadi("forward_dynamics")(q=Q, v=V, p=list(s.parameters.values()))["a"])],
         [sr.export.casadi_function],
     ),
 }

@@ -78,9 +78,8 @@ def adaptive_step(table, x, size, speed, stages, work):
     if t + h >= halt - 1e-12 * max(abs(halt), h):
         h, last = halt - t, True
     code = STEP_TOO_SMALL if h < state.shortest and not last else GO
-    if (
-        last and state.step < 0.5 * h
-    ):  # rejected, and yet as near to where it has to stop as times are told apart
+    if last and not crossing and state.step < 0.5 * h:
+        # Rejected, and yet as near to where it has to stop as times are told apart; a step across is longer by itself.
         code = STEP_TOO_SMALL
     end = halt if last else t + h
     near = project and (limited or _is_near(table, x, h, size, stages, work))

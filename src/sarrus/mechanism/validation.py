@@ -89,7 +89,11 @@ def _build_constraints(built: Mechanism, mechanism: Mechanism) -> None:
     for contact in mechanism.contacts.values():
         label = Label("contact", contact.name)
         offset = float(contact.normal @ vector(contact.origin, 3, "origin", label))
-        given = _given(contact, origin=None, tangent1=None, tangent2=None)
+        if checks.nonnegative(contact.raised, "raised", label) and contact.friction == "coulomb":
+            raise fault(
+                label, "raised is for friction='stick' and 'frictionless'; with 'coulomb' a ball has a radius"
+            )
+        given = _given(contact, origin=None, tangent1=None, tangent2=None, raised=None)
         built.add_contact(**given, offset=offset, tangent=contact.tangent1)
     for patch in mechanism.patches.values():
         for name in patch.contacts:

@@ -7,8 +7,9 @@ better still. Where they do not, because errors grow, rounding is magnified or t
 half the step, or a tenth of the tolerance, tells by how much the first is wrong.
 
 A motion at rest, or one whose steps all end where functions of time break, has the same steps whatever the tolerance.
-So the longest step of the second run is another than that of the first; and where the two agree in every digit, though
-something moves, a run with shorter steps tells.
+So where steps are long parts of a run, it is also done with the same tolerance and a longest step of its own: that is
+no coarser run, so its difference is not divided by anything. And where the two agree in every digit, though something
+moves, a run with shorter steps tells.
 """
 
 from __future__ import annotations
@@ -27,9 +28,9 @@ from sarrus.simulation.trajectory import Trajectory
 
 # With fewer records than so many a coarser run says too little.
 _FEW = 4
-# Steps that the second run takes at least, a number that divides no round one; and the longest step of a run with
-# shorter ones, in mean steps of the run.
-_OWN_STEPS, _SHORTER = 36.7, 0.6
+# Steps that a run with a longest step of its own takes at least, a number that divides no round one; by how much steps
+# of a coarser run may be longer; and the longest step of a run with shorter ones, in mean steps of the run.
+_OWN_STEPS, _LONGER, _SHORTER = 36.7, 4.0, 0.6
 
 
 def is_repeatable(motion: Motion) -> bool:
@@ -48,14 +49,14 @@ def estimate_error(motion: Motion, trajectory: Trajectory) -> Trajectory:
     coarser, excess, finer = _variants(scheme)
     records, error = compared(motion, trajectory), np.full(1, np.inf)
     if len(records) >= _FEW:
-        error = (
-            difference(motion, trajectory, records, _with_own_steps(scheme.scaled(coarser), trajectory))
-            / excess
-        )
+        error = difference(motion, trajectory, records, scheme.scaled(coarser)) / excess
         if scheme.adaptive and not error.any() and np.ptp(trajectory.q, axis=0).any():
             error = difference(motion, trajectory, records, _with_shorter_steps(scheme, trajectory))
     if not error.max() * excess < LOST:
         error = difference(motion, trajectory, records, scheme.scaled(finer))
+    if scheme.adaptive and len(records) >= _FEW and _has_long_steps(trajectory):
+        own = _with_own_steps(scheme, trajectory)
+        error = np.maximum(error, difference(motion, trajectory, records, own))
     times = trajectory.t[records]
     error = np.maximum.accumulate(error)
     at_all = np.interp(trajectory.t, times, error, left=0.0)
@@ -72,11 +73,18 @@ def estimate_error(motion: Motion, trajectory: Trajectory) -> Trajectory:
     return trajectory.revised(error=read_only(at_all), status=status, message=message)
 
 
+def _has_long_steps(trajectory: Trajectory) -> bool:
+    """Tell whether steps, or those of a coarser run, are longer than those of a run with a longest step of its own."""
+    span, longest = float(trajectory.t[-1] - trajectory.t[0]), float(np.diff(trajectory.t).max())
+    if len(trajectory.t) > 2 * trajectory.steps:  # several records in a step
+        longest = span / max(trajectory.steps, 1)
+    return _LONGER * longest > span / _OWN_STEPS
+
+
 def _with_own_steps(scheme: Scheme, trajectory: Trajectory) -> Scheme:
     """Return an adaptive scheme with a longest step of its own, a part of the run that no step of the run is."""
-    if not scheme.adaptive:
-        return scheme
-    return _limited(scheme, float(trajectory.t[-1] - trajectory.t[0]) / _OWN_STEPS)
+    span = float(trajectory.t[-1] - trajectory.t[0])
+    return _limited(scheme.scaled(1.0), span / _OWN_STEPS)
 
 
 def _with_shorter_steps(scheme: Scheme, trajectory: Trajectory) -> Scheme:

@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 # A contact whose velocity has this cosine or less with that of before has turned round, and may stick where it is
 # slower than `STOPPED`.
 TURNED = 0.1
+# Part of the largest response from which on one contact moves with forces at another.
+LINKED = 1e-9
 # Part of an acceleration from which on nothing holds what goes into what it touches.
 PRESSED = 1e-6
 # What sticks with all of its friction but this part of it begins to slide.
@@ -151,13 +153,13 @@ class Phases:
         self.modes[: self.unilateral] = OPEN
         work = self.touches.work
         velocity, dry = work.velocity.copy(), range(self.unilateral, len(self.modes))
-        held = []
+        held, on = [], self._sliding_on(velocity, before)
         for k in dry:
-            row, moving = self.first[k], self._goes_on(velocity, k, before)
+            row, moving = self.first[k], on[k]
             self.modes[k] = SLIDING if moving else STICKING
             self.directions[row] = np.sign(velocity[row])
             held += [] if moving else [k]
-        going = {k for k in resting if self._goes_on(velocity, k, before)}
+        going = {k for k in resting if on[k]}
         coefficients = {
             k: self.touches.static[k] if k < self.contacts and k not in going else self.survey.friction(k)
             for k in resting
@@ -168,12 +170,33 @@ class Phases:
             self._ease(resting)
         self._verify()
 
-    def _goes_on(self, velocity: Array, k: int, before: Array) -> bool:
-        """Tell whether a block slides on: not if it is still, nor if it slid, is slow and has turned round."""
-        own = self.survey.surface(k)
-        slip, still = dense.norm(velocity[own]), self.survey.still(k)
-        turned = before[k] == SLIDING and dense.dot(velocity[own], self.directions[own]) <= TURNED * slip
-        return slip > (max(STOPPED * float(self.survey.units[k]), still) if turned else still)
+    def _sliding_on(self, velocity: Array, before: Array) -> list[bool]:
+        """Tell of all blocks whether they slide on: not if they are still, nor if they slid, are slow and have turned.
+
+        Where a contact stops, those that slid, are slow and share motions with it may stop, too: of a body with several
+        contacts a slow turn is left for the rest of the step, in which some may still go on.
+        """
+        slips = [self.survey.slip(velocity, k) for k in range(len(self.modes))]
+        still = [self.survey.still(k) for k in range(len(self.modes))]
+        slow, stops = list[int](), list[int]()
+        for k, slip in enumerate(slips):
+            own = self.survey.surface(k)
+            if before[k] == SLIDING and slip <= max(STOPPED * float(self.survey.units[k]), still[k]):
+                turned = dense.dot(velocity[own], self.directions[own]) <= TURNED * slip
+                (stops if turned else slow).append(k)
+        stops += self._shared(stops, [k for k in slow if k < self.contacts and slips[k] > still[k]])
+        return [slip > least and k not in stops for k, (slip, least) in enumerate(zip(slips, still))]
+
+    def _shared(self, stops: list[int], others: list[int]) -> list[int]:
+        """Return which of other contacts move with forces at those that stop."""
+        stops = [k for k in stops if k < self.contacts]
+        rows, columns = self.survey.rows(others), self.survey.rows(stops)
+        if not rows or not columns or self.survey.look([*rows, *columns]) < 0:
+            return []
+        operator = np.abs(self.survey.operator(len(rows) + len(columns)))
+        moved = operator[: len(rows), len(rows) :].max(axis=1) > LINKED * operator.max()
+        ends = np.cumsum([self.sizes[k] for k in others]).tolist()
+        return [k for k, end in zip(others, ends) if moved[end - self.sizes[k] : end].any()]
 
     def _loosened(
         self,
