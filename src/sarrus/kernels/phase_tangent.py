@@ -17,10 +17,9 @@ import numpy as np
 from sarrus.kernels import layout as la
 from sarrus.kernels import touching_layout as tl
 from sarrus.kernels.flat import exists, internal
-from sarrus.kernels.held_forces import REFINEMENTS
 from sarrus.kernels.native_call import call_native
-from sarrus.kernels.phases import hold_rows
-from sarrus.kernels.slow_slip import begin_speed, share_of_slip
+from sarrus.kernels.phases import REFINEMENTS, hold_rows
+from sarrus.kernels.slow_slip import begin_speed
 from sarrus.kernels.slow_slip_tangent import load_steering, slow_contact, turn_steered
 from sarrus.kernels.touching_rows import along, note_end, row_of
 from sarrus.kernels.vectors import axpy, copy, dot, fill
@@ -111,9 +110,7 @@ def _turn(touching, k, own, work):
         square += slip[j] * slip[j]
         forward += slip[j] * way[j]
         rise += slip[j] * change[j]
-    # Of several slow contacts the part of a direction that is found with all that is held counts as constant.
-    part = share_of_slip(touching, k, slip) if work.steered[0] > 0.0 and n > 2 else 1.0
-    if own.steered[0] == k or part == 0.0:
+    if own.steered[0] == k:
         return
     left, sign = max(0.0, 1.0 - square / (2.0 * still) ** 2), 1.0 if forward >= 0.0 else -1.0
     aside, size, across = left * left * still, 0.0, 0.0
@@ -127,7 +124,7 @@ def _turn(touching, k, own, work):
         drag[j] = (sign * change[j] + fall * way[j]) / size
         across += drag[j] * (sign * slip[j] + aside * way[j]) / size
     for j in range(1, n):
-        drag[j] = -part * touching.friction[k] * (drag[j] - across * (sign * slip[j] + aside * way[j]) / size)
+        drag[j] = -touching.friction[k] * (drag[j] - across * (sign * slip[j] + aside * way[j]) / size)
 
 
 @internal

@@ -208,12 +208,6 @@ class TouchWork(NamedTuple):
     matrix: Any
     inverse: Any
     left: Any
-    # of contacts that slide slowly in a smooth phase, see `sarrus.kernels.slow_slip`
-    coupled: Any  # W of what is held and of their tangential rows
-    bends: Any  # derivatives of what is left by their directions
-    aims: Any  # their directions
-    shift: Any
-    steered: Any  # steps in which these were found, 0: they were not
     solver: Any
 
 
@@ -223,7 +217,6 @@ def touch_sizes(touching, nq, nv, size):
     blocks = unilateral + touching.dry
     dense = rows if touching.more_rows == 0 else min(rows, cp.MANY)
     responses = rows * nv if touching.more_rows == 0 else 0
-    phases = rows if touching.more_rows == 0 else 0
     solver = 0
     for part in cp.contact_sizes(rows, blocks, dense * dense):
         solver += part
@@ -234,8 +227,7 @@ def touch_sizes(touching, nq, nv, size):
         response=responses, drag=rows, states=LANES * size, slopes=LANES * (nq + nv + N_GAUGE),
         velocity=rows, begin=rows, which=rows, owner=rows, answer=rows, assembled=1, lasts=rows,
         operator=max(dense * dense, rows), given=rows, turn=rows, numbers=blocks, impulses=rows, matrix=dense * dense,
-        inverse=dense * dense, left=rows,
-        coupled=phases * phases, bends=phases * phases, aims=phases, shift=phases, steered=1, solver=solver,
+        inverse=dense * dense, left=rows, solver=solver,
     )  # fmt: skip
 
 
