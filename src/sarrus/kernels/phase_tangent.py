@@ -19,6 +19,7 @@ from sarrus.kernels import touching_layout as tl
 from sarrus.kernels.flat import exists, internal
 from sarrus.kernels.native_call import call_native
 from sarrus.kernels.phases import REFINEMENTS, hold_rows
+from sarrus.kernels.slow_slip import begin_speed
 from sarrus.kernels.slow_slip_tangent import load_steering, slow_contact, turn_steered
 from sarrus.kernels.touching_rows import along, note_end, row_of
 from sarrus.kernels.vectors import axpy, copy, dot, fill
@@ -102,7 +103,7 @@ def _change(derivatives, place, placed, in_time, nv):
 @internal
 def _turn(touching, k, own, work):
     """Write how the drag of a contact that slides changes with the velocities of its rows: see `phases._rub`."""
-    row, n, still = touching.first_rows[k], touching.sizes[k], touching.settings.still
+    row, n, still = touching.first_rows[k], touching.sizes[k], begin_speed(touching)
     slip, way, change, drag = work.native + row, touching.directions + row, own.speeds + row, own.drag + row
     square, forward, rise = 0.0, 0.0, 0.0
     for j in range(1, n):

@@ -23,7 +23,7 @@ from sarrus.kernels.layout import Table
 from sarrus.kernels.moves import longest_entry, move
 from sarrus.kernels.native_call import call_kernel, call_native
 from sarrus.kernels.record import Floats
-from sarrus.kernels.slow_slip import add_slow_rows, steer
+from sarrus.kernels.slow_slip import add_slow_rows, begin_speed, steer, steered_block
 from sarrus.kernels.stepping import set_control
 from sarrus.kernels.touching_problem import ALONE, respond, respond_together
 from sarrus.kernels.touching_rows import (
@@ -40,14 +40,15 @@ from sarrus.kernels.vectors import axpy, copy, dot, fill, is_finite
 
 # Part of the diagonal that keeps redundant rows regular, and how often its effect is taken back.
 RIDGE, REFINEMENTS = 1e-8, 3
+# Refinements at most, and the part of the accelerations at which these are enough.
+MOST_REFINEMENTS, REFINED = 12, 1e-13
+# Part of the diagonal entries of W below which contacts do not move each other.
+COUPLED = 1e-9
 # Rows are held by the constraints whose response is this part of that without constraints, or this part of the
 # accelerations from which it is found; and what is left then of their accelerations, in those of the mechanism.
 HELD, ROUNDING, STEADY = 1e-10, 1e-13, 1e-6
 # Gaps and speeds that are left: parts of the gap that has arrived, and of the speed that is none.
 EXACTLY, EXACTLY_STILL, CORRECTIONS = 1e-4, 1e-6, 2
-# Part of `sarrus.kernels.contact_tolerances.SLOW` below which of several contacts each rubs in the direction in which
-# it began.
-BEGINS = 0.1
 
 
 def phase_acceleration(table: Table, x: Floats, want: int) -> int:
@@ -82,7 +83,7 @@ def phase_acceleration(table: Table, x: Floats, want: int) -> int:
         for i in range(m):
             add_force(table, work, int(work.which[i]), work.impulses[i], tau)
         if want >= la.PIVOTS:
-            _note(table, x, work)
+            _note(table, x, m, work)
         return call_kernel(touching.inner, table, work.middle, want)
     a = la.workspace(table).a
     copy(work.free, a, nv)
@@ -209,7 +210,7 @@ def _rub(table, tau, work):
             forward += slip[j] * way[j]
         # What slides next to not at all does so in the direction in which it began; the field is smooth between. Of a
         # single one that is slow the direction is found with all that is held, see `_assemble_steered`.
-        begins = BEGINS * touching.settings.slow
+        begins = begin_speed(touching)
         aside = max(0.0, 1.0 - square / (2.0 * begins) ** 2) ** 2 * begins
         along_slip, size = 1.0 if forward >= 0.0 else -1.0, 0.0
         for j in range(1, n):
@@ -315,28 +316,54 @@ def _solve(table, m, work):
     """Find the forces for W and accelerations that are known, and the inverse of W; return whether there are any."""
     copy(work.operator, work.matrix, m * m)
     fill(work.inverse, 0.0, m * m)
+    _load_sizes(table.touching.contacts, m, work)
+    for i in range(m):
+        held = work.operator[i * (m + 1)] == 0.0
+        work.matrix[i * (m + 1)] += 1.0 if held else RIDGE * work.left[i]
+        work.inverse[i * (m + 1)] = 0.0 if held else 1.0
+    if eliminate(work.matrix, work.inverse, m, m) != 0:
+        return False
+    for i in range(m):
+        held = work.operator[i * (m + 1)] == 0.0
+        work.impulses[i] = 0.0 if held else table.touching.begun[int(work.which[i])]
+    for n in range(MOST_REFINEMENTS):
+        size = left = 0.0
+        for i in range(m):
+            work.left[i] = -work.given[i] - dot(work.operator + i * m, work.impulses, m)
+            size, left = max(size, abs(work.given[i])), max(left, abs(work.left[i]))
+        if n >= REFINEMENTS and not left > REFINED * size:
+            break
+        for i in range(m):
+            work.impulses[i] += dot(work.inverse + i * m, work.left, m)
+    return is_finite(work.impulses, m)
+
+
+@internal
+def _load_sizes(contacts, m, work):
+    """Write the unit of the ridge of each held row to ``left``: the sum of the diagonal entries of W of its block.
+
+    Contacts that move each other have that of the largest of them. With W Z = 0 for forces that do nothing, Zᵀ r then
+    is what it was at the beginning of the phase, so that the share of each follows from the state.
+    """
     i = 0
     while i < m:
         end, size = i, 0.0
         while end < m and (end == i or (work.owner[end] == work.owner[i] and work.owner[i] >= 0.0)):
             size += abs(work.operator[end * (m + 1)])
             end += 1
-        for j in range(i, end):
-            held = work.operator[j * (m + 1)] == 0.0
-            work.matrix[j * (m + 1)] += 1.0 if held else RIDGE * size
-            work.inverse[j * (m + 1)] = 0.0 if held else 1.0
+        fill(work.left + i, size, end - i)
         i = end
-    if eliminate(work.matrix, work.inverse, m, m) != 0:
-        return False
-    for i in range(m):
-        held = work.operator[i * (m + 1)] == 0.0
-        work.impulses[i] = 0.0 if held else table.touching.begun[int(work.which[i])]
-    for _ in range(REFINEMENTS):
+    grows = True
+    while grows:
+        grows = False
         for i in range(m):
-            work.left[i] = -work.given[i] - dot(work.operator + i * m, work.impulses, m)
-        for i in range(m):
-            work.impulses[i] += dot(work.inverse + i * m, work.left, m)
-    return is_finite(work.impulses, m)
+            if not 0.0 <= work.owner[i] < contacts or work.operator[i * (m + 1)] == 0.0:
+                continue
+            for j in range(m):
+                if work.left[j] > work.left[i] and 0.0 <= work.owner[j] < contacts:
+                    both = work.operator[i * (m + 1)] * work.operator[j * (m + 1)]
+                    if work.operator[i * m + j] ** 2 > COUPLED**2 * abs(both):
+                        work.left[i], grows = work.left[j], True
 
 
 @internal
@@ -369,14 +396,20 @@ def _power(table, x, work):
 
 
 @internal
-def _note(table, x, work):
+def _note(table, x, m, work):
     """Note where a step has ended the power there, and the directions in which contacts slide."""
     touching, found = table.touching, find_slot(table, x)
     if found >= 0:
         tl.slot(touching, table.nv, found).facts.power = touching.settings.power
+    alone = steered_block(touching, m, work)
+    steered = int(work.owner[alone]) if alone >= 0 else -1
     for k in range(touching.contacts):
         if touching.modes[k] != tl.SLIDING or touching.friction[k] == 0.0:
             continue
-        row = touching.first_rows[k]
+        row, square = touching.first_rows[k], 0.0
+        for j in range(row + 1, row + touching.sizes[k]):
+            square += work.native[j] ** 2
+        if k != steered and square < (2.0 * begin_speed(touching)) ** 2:
+            continue  # so that the field of the phase is the same in all of its steps
         for j in range(row + 1, row + touching.sizes[k]):
             touching.directions[j] = -work.drag[j] / touching.friction[k]

@@ -27,6 +27,28 @@ STEPS, EXACT, RIDGE = 12, 1e-13, 1e-11
 DEPENDENT = 1e-9
 # Rate at which velocities across such a direction vanish [1/s]: steps need not be short for that.
 FOLLOWS = 3e3
+# Part of `sarrus.kernels.contact_tolerances.SLOW` below which a contact rubs in the direction in which it began, where
+# its direction is not found.
+BEGINS = 0.1
+
+
+@internal
+def begin_speed(touching):
+    """Return the slip below which a contact rubs in the direction in which it began, in that of lengths a second."""
+    return BEGINS * touching.settings.slow
+
+
+@internal
+def steered_block(touching, m, work):
+    """Return which of the m rows that are held is the normal one of the only contact that is slow; −1: none is."""
+    slow, found = -1, 0
+    for i in range(m):
+        k = int(work.owner[i])
+        if k < 0 or k >= touching.contacts or touching.modes[k] != tl.SLIDING or touching.friction[k] == 0.0:
+            continue
+        if _share_of_slip(touching, k, work.native + touching.first_rows[k]) < 1.0:
+            slow, found = i, found + 1
+    return slow if found == 1 else -1
 
 
 @internal
@@ -35,14 +57,8 @@ def add_slow_rows(touching, m, work):
 
     Just the m rows where none is, or several are.
     """
-    slow, found = -1, 0
-    for i in range(m):
-        k = int(work.owner[i])
-        if k < 0 or k >= touching.contacts or touching.modes[k] != tl.SLIDING or touching.friction[k] == 0.0:
-            continue
-        if _share_of_slip(touching, k, work.native + touching.first_rows[k]) < 1.0:
-            slow, found = i, found + 1
-    if found != 1:
+    slow = steered_block(touching, m, work)
+    if slow < 0:
         return m
     row, n = int(work.which[slow]), touching.sizes[int(work.owner[slow])]
     for j in range(1, n):

@@ -12,7 +12,7 @@ import numpy as np
 from sarrus.kernels import touching_layout as tl
 from sarrus.kernels.dense import eliminate
 from sarrus.kernels.flat import internal
-from sarrus.kernels.slow_slip import FOLLOWS, RIDGE
+from sarrus.kernels.slow_slip import FOLLOWS, RIDGE, begin_speed
 from sarrus.kernels.touching_rows import along
 from sarrus.kernels.vectors import axpy, dot, fill, is_finite
 
@@ -85,7 +85,7 @@ def _row(m, i, row, work):
 @internal
 def _is_steered(touching, row, n, work, d):
     """Tell whether a direction is not that of the slip."""
-    slip, way, still = work.native + (row + 1), touching.directions + (row + 1), touching.settings.still
+    slip, way, still = work.native + (row + 1), touching.directions + (row + 1), begin_speed(touching)
     square, forward = dot(slip, slip, n), dot(slip, way, n)
     left = max(0.0, 1.0 - square / (2.0 * still) ** 2)
     aside, sign, size, differs = left * left * still, 1.0 if forward >= 0.0 else -1.0, 0.0, False

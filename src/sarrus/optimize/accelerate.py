@@ -42,6 +42,7 @@ from sarrus.kernels.phases import HELD
 from sarrus.linalg.ranked import Ranked, ranked
 from sarrus.optimize.carry import listed
 from sarrus.optimize.contact_problem import solve_contact_problem
+from sarrus.optimize.sharing import on_springs
 
 # Relative size of singular values that are zero, and of what obeys the laws.
 _DEPENDENT, _OBEYED = 1e-12, 1e-8
@@ -288,11 +289,32 @@ class _Acceleration:
         return forces
 
     def _solved(self, given: Array, rows: dict[str, slice]) -> tuple[Array, Status]:
-        """Solve the contact problem of these rows of blocks, until none breaks loose any more."""
+        """Solve the contact problem of these rows of blocks, until none breaks loose any more.
+
+        Normal forces that statics does not determine are those on equal springs, as in runs, unless one would pull.
+        """
         chosen = [k for part in rows.values() for k in range(part.start, part.stop)]
-        parts = self._ranked(self.operator[np.ix_(chosen, chosen)])
-        H, out = parts.left * np.sqrt(parts.kept), np.zeros(len(given))
         sizes = [part.stop - part.start for part in rows.values()]
+        first = np.cumsum([0, *sizes])
+        normals = [int(k) for k, b in zip(first, self.blocks) if b.one.kind == "contact"]
+        operator = self.operator[np.ix_(chosen, chosen)]
+        sprung = on_springs(operator, normals)
+        if sprung is not None:
+            modes = [(b.mode, b.direction, b.friction) for b in self.blocks]
+            forces, status = self._solved_with(sprung, given, chosen, sizes)
+            pushes = forces[chosen][normals]
+            if status.ok and pushes.min() > UNLOADED * pushes.max():
+                return forces, status
+            for b, before in zip(self.blocks, modes):
+                b.mode, b.direction, b.friction = before
+        return self._solved_with(operator, given, chosen, sizes)
+
+    def _solved_with(
+        self, operator: Array, given: Array, chosen: list[int], sizes: list[int]
+    ) -> tuple[Array, Status]:
+        """Solve the contact problem with W of the rows that are chosen."""
+        parts = self._ranked(operator)
+        H, out = parts.left * np.sqrt(parts.kept), np.zeros(len(given))
         while True:
             contacts = [(n, b.friction) for b, n in zip(self.blocks, sizes) if not b.is_dry]
             dry = [(n, b.one.limit * b.one.unit) for b, n in zip(self.blocks, sizes) if b.is_dry]

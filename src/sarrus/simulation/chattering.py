@@ -2,7 +2,8 @@
 
 On such a surface the equations have no solution in the usual sense; Filippov's slides along it (A. F. Filippov,
 Differential Equations with Discontinuous Righthand Sides, 1988, section 4). Dry friction written as sign(v) is the
-usual case: where it is stronger than all other forces, the body sticks, and the integrator does not see it.
+usual case: where it is stronger than all other forces, the body sticks, and the integrator does not see it. Friction of
+contacts is none: they stick and slide by events, and what turns about where they slide slowly is their direction.
 """
 
 from __future__ import annotations
@@ -37,11 +38,28 @@ def jump(loop: TimeLoop) -> str | None:
     pushes_back = metric @ near[1] < 0.0 < metric @ near[0]
     if not pushes_back or np.abs(weights * before).max() > _SAME * np.abs(weights * change).max():
         return None
+    if not _jumps_without_contacts(loop, v, _NEAR * step * here, float(np.abs(weights * change).max())):
+        return None
     k = int(np.argmax(np.abs(weights * change)))
     return (
         f"the acceleration of {s.velocity_names[k]!r} jumps from {near[0][k]:.4g} to {near[1][k]:.4g} across "
         f"{s.velocity_names[k]} = {v[k]:.4g} per second, and both sides push back"
     )
+
+
+def _jumps_without_contacts(loop: TimeLoop, v: Array, apart: Array, change: float) -> bool:
+    """Tell whether more than a half of a jump, in characteristic units, is left where contacts have no friction."""
+    if loop.touches is None or not loop.touches.friction.any():
+        return True
+    friction = loop.touches.friction.copy()
+    try:
+        loop.touches.friction[:] = 0.0
+        sides = _sides(loop, v, apart)
+    finally:
+        loop.touches.friction[:] = friction
+    if sides is None:
+        return True
+    return float(np.abs(loop.system.characteristic.columns * (sides[1] - sides[0])).max()) > 0.5 * change
 
 
 def _sides(loop: TimeLoop, v: Array, apart: Array) -> tuple[Array, Array] | None:

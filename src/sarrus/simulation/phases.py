@@ -10,11 +10,13 @@ The kernels (`sarrus.kernels.phases`) hold what is closed and stop where a margi
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from sarrus.base.arrays import Array
+from sarrus.base.errors import SolveError
 from sarrus.kernels import layout as la
 from sarrus.kernels import touching_layout as tl
 from sarrus.kernels.c_function import phase_acceleration
@@ -22,11 +24,12 @@ from sarrus.kernels.contact_tolerances import GOING, STOPPED, UNLOADED
 from sarrus.kernels.record import laid
 from sarrus.kernels.touching_layout import OPEN, SLIDING, STICKING
 from sarrus.linalg import dense
-from sarrus.optimize.sharing import share
+from sarrus.optimize.sharing import on_springs, share
 from sarrus.simulation.impacting import Impacts
 from sarrus.simulation.survey import Survey
 
 if TYPE_CHECKING:
+    from sarrus.optimize.contact_problem import ContactSolution
     from sarrus.simulation.time_loop import TimeLoop
     from sarrus.simulation.touching import Touches
 
@@ -73,6 +76,7 @@ class Phases:
         self._units: list[float] = self.survey.units[: self.unilateral].tolist()
         self._at_rest = [self.settings.at_bound * unit / self._length for unit in self._units]
         self._acting, self._last, self._soon = 0, -np.inf, 0
+        self._sprung = False  # whether normal forces are those on springs
         self._slots = touches.slots.reshape(tl.ROOM + 1, -1)
         self._facts = laid(self._slots[0], tl.slot_sizes(touches.touching, loop.system.nv))
         self._begin_slots(0.0)
@@ -227,14 +231,9 @@ class Phases:
             own, slip = self.survey.surface(k), self.survey.slip(velocity, k)
             self.directions[own] = velocity[own] / slip
             given[at[k] + 1 : at[k] + self.sizes[k]] += fast * self.directions[own]
+        contacts = [(self.sizes[k], coefficients[k]) for k in resting]
         limits = [(1, touches.limits[k - self.unilateral]) for k in held]
-        found = touches.answer(
-            self.survey.operator(len(rows)),
-            rows,
-            given,
-            [(self.sizes[k], coefficients[k]) for k in resting],
-            limits,
-        )
+        found = self._answer([at[k] for k in resting if k < self.contacts], rows, given, contacts, limits)
         least = UNLOADED * np.abs(found.forces).max(initial=0.0)
         touches.begun[:], touches.begun[rows] = 0.0, found.forces
         for k, mode in zip(blocks, found.modes):
@@ -257,6 +256,31 @@ class Phases:
         self._turn([k for k in resting if self.modes[k] == SLIDING and k not in going])
         return False
 
+    def _answer(
+        self,
+        normals: list[int],
+        rows: list[int],
+        given: Array,
+        contacts: list[tuple[int, float]],
+        dry: list[tuple[int, float]],
+    ) -> ContactSolution:
+        """Return forces that obey the laws for accelerations, with W of ``rows`` as it was looked at.
+
+        Normal forces that statics does not determine are those on equal springs, so that they follow from the state
+        alone, unless one would have to pull then.
+        """
+        operator = self.survey.operator(len(rows))
+        sprung = on_springs(operator, normals)
+        self._sprung = sprung is not None
+        if sprung is not None:
+            with suppress(SolveError):
+                found = self.touches.answer(sprung, rows, given, contacts, dry)
+                pushes = found.forces[normals]
+                if pushes.min() > UNLOADED * pushes.max():
+                    return found
+        self._sprung = False
+        return self.touches.answer(operator, rows, given, contacts, dry)
+
     def _ease(self, resting: list[int]) -> None:
         """Share the forces of redundant rows anew, where something sticks with all of its friction."""
         static, begun = self.touches.static, self.touches.begun
@@ -267,7 +291,11 @@ class Phases:
         if not any(self._slips(k, begun, SPENT) for k in sticking) or self.survey.look(rows) < 0:
             return
         sizes, coefficients = [self.sizes[k] for k in sticking], [static[k] for k in sticking]
-        begun[rows] = share(self.survey.operator(len(rows)), begun[rows], sizes, coefficients)
+        operator, first = self.survey.operator(len(rows)), np.cumsum([0, *sizes[:-1]])
+        if self._sprung:  # normal forces stay as they are
+            normals = [int(i) for i, k in zip(first, sticking) if k < self.contacts]
+            operator = on_springs(operator, normals, operator)
+        begun[rows] = share(operator, begun[rows], sizes, coefficients)
 
     def _turn(self, beginning: list[int]) -> None:
         """Find the directions in which contacts begin to slide: those of their accelerations."""
