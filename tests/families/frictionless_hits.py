@@ -30,7 +30,7 @@ METHODS = (None, "dop853", "dopri5", "rk4", "rodas5p", "moreau-jean", "rollout")
 # Steps in time have errors of order one in their length, relative to the whole motion.
 STEP, RIGHT, MOST_STEPS = 1e-3, 1e-6, 200_000
 # Motions end before so many hits: a series of them comes to rest in finite time.
-MOST_HITS = 5
+MOST_HITS, SLIGHT = 5, 1e-3
 
 
 @dataclass
@@ -89,10 +89,17 @@ class Units:
 
 
 def before_rest(motion, duration: float) -> tuple[Expected, float]:
-    """Return what a motion of a duration comes to, and the duration: less where it hits too often."""
+    """Return what a motion of a duration comes to, and the duration: less where hits are many, or next to nothing.
+
+    A rebound that rises by less than a part of 1e-6 counts as none.
+    """
     found = motion(duration)
-    if len(found.hits) >= MOST_HITS:
-        duration = 0.5 * (found.hits[-1][0] + found.hits[-2][0])
+    losses = [loss for _, loss in found.hits]
+    slight = [k for k, loss in enumerate(losses) if loss < SLIGHT * max(losses)]
+    most = min([MOST_HITS - 1, *slight])
+    if len(losses) > most:
+        before = found.hits[most - 1][0] if most else 0.0
+        duration = 0.5 * (before + found.hits[most][0])
         found = motion(duration)
     return found, duration
 
@@ -198,7 +205,7 @@ def cart(rng: np.random.Generator, units: Units, kind: str):
 
 
 def arm_motion(angle, speed, rub, pull, e, duration) -> Expected:
-    """Return the hits at the angle zero of an arm with θ'' = −pull cos θ − rub sign θ', stages of own integration."""
+    """Return the hits on the ground of an arm with θ'' = −pull cos θ − rub sign θ', stages of own integration."""
     found, t, state = Expected(), 0.0, [angle, speed]
     while t < duration and len(found.hits) < MOST_HITS:
         way = np.sign(state[1])
@@ -214,8 +221,8 @@ def arm_motion(angle, speed, rub, pull, e, duration) -> Expected:
         def stops(_, x, way=way):
             return x[1] * way + (1e-300 if x[1] == 0.0 else 0.0)
 
-        def hits(_, x):
-            return x[0]
+        def hits(_, x):  # on this side of the hinge or on the other
+            return np.sin(x[0])
 
         stops.terminal = hits.terminal = True
         stops.direction, hits.direction = -1.0, -1.0
@@ -224,7 +231,8 @@ def arm_motion(angle, speed, rub, pull, e, duration) -> Expected:
         )
         t, state = float(run.t[-1]), run.y[:, -1].tolist()
         if len(run.t_events[1]):
-            t, state = float(run.t_events[1][0]), [0.0, float(run.y_events[1][0][1])]
+            t, (angle, speed) = float(run.t_events[1][0]), run.y_events[1][0].tolist()
+            state = [np.pi * round(angle / np.pi), speed]
             found.hits.append((t, 0.5 * (1.0 - e * e) * state[1] ** 2))
             state[1] *= -e
         elif len(run.t_events[0]):
