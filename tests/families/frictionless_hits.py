@@ -143,7 +143,7 @@ def accelerations(v: list[float], masses: list[float], weight: float, rails: lis
 
 
 def lift_motion(z, v, masses, weight, rails, e, duration) -> Expected:
-    """Return hits of the lift, heights z and velocities v of it and of the rider relative to it, from stage to stage."""
+    """Return hits of the lift; heights z and velocities v are its own and those of the rider relative to it."""
     found, t = Expected(), 0.0
     z, v = list(z), list(v)
     while len(found.hits) < MOST_HITS:
@@ -187,7 +187,11 @@ def lift(rng: np.random.Generator, units: Units, kind: str):
 def cart(rng: np.random.Generator, units: Units, kind: str):
     """A cart that dry friction brakes carries a slide, whose body bounces on the ground meanwhile."""
     m, load = units.mechanism(), float(rng.uniform(0.2, 2.0))
-    e, height, speed = float(rng.uniform(0.3, 0.9)), float(rng.uniform(0.2, 2.0)), float(rng.uniform(0.1, 3.0))
+    e, height, speed = (
+        float(rng.uniform(0.3, 0.9)),
+        float(rng.uniform(0.2, 2.0)),
+        float(rng.uniform(0.1, 3.0)),
+    )
     stop = float(rng.uniform(0.05, 1.2))
     units.bodies(m, {"cart": 1.0, "load": load})
     brake = speed * (1.0 + load) / stop
@@ -251,8 +255,7 @@ def arm(rng: np.random.Generator, units: Units, kind: str, pull: float = 0.0):
     if pull:
         speed, rub = float(rng.uniform(-2.0, 2.0)), float(rng.uniform(0.05, 0.5)) * rate
     tip = length * units.length * units.along(1, 0, 0)
-    point = dict(com=tip, inertia=(1e-9 * units.energy,) * 3)
-    m.add_body("arm", units.mass, **point)
+    m.add_body("arm", units.mass, com=tip, inertia=(1e-9 * units.energy,) * 3)
     inertia = length**2 + 1e-9
     friction = rub * inertia * units.energy
     m.add_joint("hinge", "revolute", "world", "arm", axis=units.along(0, -1, 0), friction=friction)
@@ -267,7 +270,11 @@ def arm(rng: np.random.Generator, units: Units, kind: str, pull: float = 0.0):
 def draw(rng: np.random.Generator) -> Case:
     """Return a random case."""
     scene, method = str(rng.choice(SCENES)), METHODS[int(rng.integers(len(METHODS)))]
-    kind = "coulomb" if method in ("moreau-jean", "rollout") else str(rng.choice(["frictionless"] * 3 + ["coulomb"]))
+    kind = (
+        "coulomb"
+        if method in ("moreau-jean", "rollout")
+        else str(rng.choice(["frictionless"] * 3 + ["coulomb"]))
+    )
     units = Units(rng)
     build = {"lift": lift, "cart": cart, "arm": arm}.get(scene)
     made = build(rng, units, kind) if build is not None else arm(rng, units, kind, pull=1.0)
@@ -313,7 +320,10 @@ def outcome(case: Case) -> tuple[str, float]:
         if len(hits) != len(case.expected.hits):
             return (f"wrong: {len(hits)} hits, not {len(case.expected.hits)}" if good else "flagged"), np.inf
         for found, right in zip(hits, case.expected.hits):
-            errors += [abs(found[0] - right[0]) / d / allowed, abs(found[1] - right[1]) / case.energy / allowed]
+            errors += [
+                abs(found[0] - right[0]) / d / allowed,
+                abs(found[1] - right[1]) / case.energy / allowed,
+            ]
     error = max(errors)
     return ("right" if error <= 1.0 else "wrong" if good else "flagged"), error
 

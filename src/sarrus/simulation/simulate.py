@@ -136,9 +136,10 @@ def simulate(
     Redundant constraints are ordinary. At a singular configuration the motion goes on along the branch that
     continuity of velocity selects; ``trajectory.passages`` lists these. Where there are any, the coarser motion begins
     at a start that differs by rounding, and one with somewhat other steps follows where the two do not agree (see
-    `sarrus.simulation.determinacy`); ``trajectory.determined_until`` says how long they do. Inconsistent constraints are met in the least-squares
-    sense while the residual stays below 1e-6, else the run ends with PROJECTION_FAILED. A start out of which there is
-    no motion, although A allows velocities there, ends with RIGID (see `System.forward_dynamics`).
+    `sarrus.simulation.determinacy`); ``trajectory.determined_until`` says how long they do. Inconsistent constraints
+    are met in the least-squares sense while the residual stays below 1e-6, else the run ends with PROJECTION_FAILED. A
+    start out of which there is no motion, although A allows velocities there, ends with RIGID (see
+    `System.forward_dynamics`).
 
     A complete motion whose estimated error is above 3e-4 is INACCURATE, one that singular passages leave open is
     NOT_DETERMINED: both are a warning (`sarrus.base.errors.AccuracyWarning`), not an error. Fixed steps of RK4 that
@@ -155,7 +156,8 @@ def simulate(
         key = key_of(
             system.workspace(), q, v, duration, dt, t0, method, rtol, atol, stabilization, switching, every
         )
-    motion = None if key is None else KnownMotions.of(system.model).get(key)
+    known: KnownMotions[Motion] = system.model.lasting("known motions", KnownMotions)
+    motion = None if key is None else known.get(key)
     if motion is None:
         system, motion = _motion(
             system, q, v, duration, dt, t0, method, rtol, atol, control, force, sample_time, coordinates,
@@ -163,7 +165,7 @@ def simulate(
         )  # fmt: skip
         if key is not None and motion.follows_from_numbers:
             motion = replace(motion, q=np.array(q), v=None if v is None else np.array(v), ready=ReadyLoops())
-            KnownMotions.of(system.model).keep(key, motion)
+            known.keep(key, motion)
     with interrupts.held():
         again = error_estimate and is_repeatable(motion)
         trajectory, reached, failure, looks = motion.run(progress, again=again)
