@@ -54,6 +54,7 @@ class Case:
     expected: Expected
     length: float
     energy: float
+    unit: float
 
 
 @dataclass
@@ -61,9 +62,10 @@ class Units:
     """Lengths, masses and axes in which a mechanism is written."""
 
     rng: np.random.Generator
+    given: float | None = None
 
     def __post_init__(self) -> None:
-        self.length = float(self.rng.choice([1.0, 1e-3, 1e3]))
+        self.length = self.given or float(self.rng.choice([1.0, 1e-3, 1e3]))
         self.mass = float(self.rng.choice([1.0, 1e-3, 1e3]))
         q, r = np.linalg.qr(self.rng.normal(size=(3, 3)))
         q = q * np.sign(np.diag(r))
@@ -275,14 +277,15 @@ def draw(rng: np.random.Generator) -> Case:
         if method in ("moreau-jean", "rollout")
         else str(rng.choice(["frictionless"] * 3 + ["coulomb"]))
     )
-    units = Units(rng)
+    units = Units(rng, 1.0 if method == "rollout" else None)  # whose least speed of a rebound is 1 mm/s
     build = {"lift": lift, "cart": cart, "arm": arm}.get(scene)
     made = build(rng, units, kind) if build is not None else arm(rng, units, kind, pull=1.0)
     m, q, v, duration, expected, energy = made
     length = 1.0 if scene in ("arm", "pendulum") else units.length
     q, v, end = ({n: length * x for n, x in given.items()} for given in (q, v, expected.end))
     expected = Expected([(t, loss * units.energy) for t, loss in expected.hits], end)
-    return Case(scene, method, sr.System(m), q, v, duration, expected, length, energy * units.energy)
+    energy *= units.energy
+    return Case(scene, method, sr.System(m), q, v, duration, expected, length, energy, units.length)
 
 
 def outcome(case: Case) -> tuple[str, float]:
@@ -295,8 +298,8 @@ def outcome(case: Case) -> tuple[str, float]:
         how = {"method": sr.Stepping("rk4", dt=5e-3 if case.scene in ("lift", "cart") else STEP)}
     elif in_time:
         how = {"dt": STEP} | ({"method": "moreau-jean"} if case.method == "moreau-jean" else {})
-    if not in_time:
-        how["switching"] = sr.Switching(rest_speed=1e-5 * case.length)
+    if case.method != "rollout":
+        how["switching"] = sr.Switching(rest_speed=1e-5 * case.unit)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", AccuracyWarning)
