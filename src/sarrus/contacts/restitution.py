@@ -29,6 +29,7 @@ with all of their impulse.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from math import sqrt
 
 import numpy as np
 
@@ -37,7 +38,7 @@ from sarrus.linalg import dense
 
 # Rounds in which the direction of sliding is found, and its change that is none; residual of a sticking contact, and
 # compliance of a row, as a part of the largest, that is none.
-_ROUNDS, _SAME, _EXACT, _DEPENDENT = 60, 4e-16, 1e-12, 1e-9
+_ROUNDS, _SAME, _EXACT, _DEPENDENT = 30, 4e-16, 1e-12, 1e-9
 Blocks = list[tuple[int, float]]
 # Forces of the contact problem of chosen rows, with their velocities, contacts and dry friction.
 Solve = Callable[[list[int], Array, Blocks, Blocks], Array]
@@ -91,63 +92,76 @@ def lone_impulse(operator: Array, velocities: Array, rebound: float, friction: f
 
     The normal velocity becomes ``rebound``. The contact sticks if the cone has the impulse for that; else it slides in
     the direction d of the velocity after the impact, r = r_n (1, −μ d). That is closed for one direction of sliding;
-    for two it is iterated. ``operator`` W (m, m) and ``velocities`` u⁻ (m,) as in `impulses`, m = 1 to 3.
+    for two it is iterated. ``operator`` W (m, m) and ``velocities`` u⁻ (m,) as in `impulses`.
 
     None where friction may hold the contact against its normal (μ ‖W_tn‖ ≥ W_nn, Painlevé), and where directions do not
     converge.
     """
-    compliance, coupling, found = float(operator[0, 0]), operator[1:, 0], np.zeros(len(velocities))
-    missing = rebound - float(velocities[0])
+    W, u = operator.tolist(), velocities.tolist()
+    compliance, missing = W[0][0], rebound - u[0]
     if not 0.0 < compliance < np.inf:
         return None
-    if friction == 0.0 or not operator[:, 1:].any() or missing <= 0.0:
+    if friction == 0.0 or missing <= 0.0 or not any(any(row[1:]) for row in W):
+        found = np.zeros(len(u))
         found[0] = max(0.0, missing / compliance)
         return found
-    if not friction * dense.norm(coupling) < compliance:
+    if not friction * _size([row[0] for row in W[1:]]) < compliance:
         return None
-    sticking = _sticking(operator, velocities, missing)
-    if sticking is not None and dense.norm(sticking[1:]) <= friction * sticking[0]:
-        return sticking
-    return _sliding(operator, velocities, missing, friction, sticking)
+    sticking = _sticking(W, u, missing)
+    if sticking is not None and _size(sticking[1:]) <= friction * sticking[0]:
+        return np.array(sticking)
+    return _sliding(W, u, missing, friction, sticking)
 
 
-def _sticking(operator: Array, velocities: Array, missing: float) -> Array | None:
+def _size(vector: Sequence[float]) -> float:
+    return sqrt(sum(x * x for x in vector))
+
+
+def _sticking(W: list[list[float]], u: list[float], missing: float) -> list[float] | None:
     """Return the impulse with which one contact sticks; None where there is none, or rows depend on one another.
 
     Directions in which nothing moves, as across a planar mechanism, have none.
     """
-    pivots = operator.diagonal()
-    moved = pivots > _DEPENDENT * pivots.max()
-    target, found = -velocities, np.zeros(len(velocities))
-    target[0] = missing
-    if not moved[0] or target[~moved].any():
+    least = _DEPENDENT * max(row[k] for k, row in enumerate(W))
+    moved = [k for k, row in enumerate(W) if row[k] > least]
+    if 0 not in moved or any(u[k] != 0.0 for k in range(len(u)) if k not in moved):
         return None
-    try:
-        found[moved] = dense.solve(operator[np.ix_(moved, moved)], target[moved])
-    except np.linalg.LinAlgError:
-        return None
-    left = dense.product(operator, found) - target
-    return found if dense.norm(left) <= _EXACT * dense.norm(target) else None
+    right = [missing, *(-x for x in u[1:])]
+    # elimination of a definite matrix
+    rows = [[*(W[k][j] for j in moved), right[k]] for k in moved]
+    for k, row in enumerate(rows):
+        if not row[k] > least:
+            return None
+        for other in rows[k + 1 :]:
+            share = other[k] / row[k]
+            for j in range(k, len(row)):
+                other[j] -= share * row[j]
+    found = [0.0] * len(u)
+    for k in reversed(range(len(rows))):
+        known = sum(rows[k][j] * found[moved[j]] for j in range(k + 1, len(rows)))
+        found[moved[k]] = (rows[k][-1] - known) / rows[k][k]
+    left = [sum(w * r for w, r in zip(row, found)) - b for row, b in zip(W, right)]
+    return found if _size(left) <= _EXACT * _size(right) else None
 
 
 def _sliding(
-    operator: Array, velocities: Array, missing: float, friction: float, sticking: Array | None
+    W: list[list[float]], u: list[float], missing: float, friction: float, sticking: list[float] | None
 ) -> Array | None:
     """Return the impulse with which one contact slides on; None where no direction is found."""
-    before = velocities[1:] if velocities[1:].any() or sticking is None else -sticking[1:]
-    size = dense.norm(before)
+    before = u[1:] if any(u[1:]) or sticking is None else [-r for r in sticking[1:]]
+    size = _size(before)
     if not size > 0.0:
         return None
-    way = before / size
+    way = [x / size for x in before]
     for _ in range(_ROUNDS):
-        unit = np.concatenate([[1.0], -friction * way])
-        normal = missing / dense.dot(operator[0], unit)
-        slip = velocities[1:] + normal * dense.product(operator[1:], unit)
-        size = dense.norm(slip)
-        if not (normal > 0.0 and size > 0.0):
+        unit = [1.0, *(-friction * d for d in way)]
+        normal = missing / sum(w * r for w, r in zip(W[0], unit))
+        slip = [x + normal * sum(w * r for w, r in zip(row, unit)) for x, row in zip(u[1:], W[1:])]
+        size = _size(slip)
+        if not (normal > 0.0 and 0.0 < size < np.inf):
             return None
-        other = slip / size
-        if np.abs(other - way).max() <= _SAME:
-            return normal * unit
+        other = [x / size for x in slip]
+        if max(abs(x - d) for x, d in zip(other, way)) <= _SAME:
+            return np.array([normal * r for r in unit])
         way = other
     return None

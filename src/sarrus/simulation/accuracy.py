@@ -62,7 +62,8 @@ def estimated(motion: Motion, trajectory: Trajectory, looks: Sequence[tuple[floa
 def estimate_error(motion: Motion, trajectory: Trajectory, coarser: Coarser | None = None) -> Trajectory:
     """Return the trajectory with ``error``, and INACCURATE where that leaves no digit.
 
-    A ``coarser`` run that was done counts as the first one here. Where the motion is not determined the error has no bound: it is infinite from ``determined_until`` on.
+    A ``coarser`` run that was done counts as the first one here. Where the motion is not determined the error has no
+    bound: it is infinite from ``determined_until`` on.
     """
     if len(trajectory.t) < 2:
         return trajectory

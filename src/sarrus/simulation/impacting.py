@@ -83,7 +83,7 @@ class Impacts:
         survey = self.survey
         heads = [rows.index(survey.first[k]) for k in touching]
         after = before + dense.product(operator, found)
-        loss = -float(0.5 * (found * (before + after)).sum())
+        loss = 0.0 - float(0.5 * (found * (before + after)).sum())
         leaving = after[heads]
         if not ((leaving > survey.slow[touching]) & (leaving < self.rest_speed)).any():
             return loss

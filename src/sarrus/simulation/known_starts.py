@@ -11,22 +11,18 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Hashable
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
 from sarrus.codegen.addresses import address
 from sarrus.dynamics.entries import entries_of
-from sarrus.dynamics.model import Model
 from sarrus.dynamics.workspace import Workspace
 from sarrus.kernels.rosenbrock_tableau import IMPLICIT_METHODS
 from sarrus.kernels.tableau import TIME_STEPPING
 from sarrus.simulation.integration import Integration
 from sarrus.simulation.passages import PassageLog
 from sarrus.simulation.recorder import Recorder
-
-if TYPE_CHECKING:
-    from sarrus.simulation.motion import Motion
 
 # So many motions are kept for a model, with so many loops each, of at most so many numbers.
 _MOTIONS, _LOOPS, _LARGEST = 8, 6, 200_000
@@ -35,20 +31,17 @@ _OF_LOOP = ("x", "state", "settings", "values", "log", "stage_answer", "storage"
 _OF_WORKSPACE = ("tolerances", "x", "work", "no_force", "stage_answer")
 _KINDS = (float, int, str, bool, type(None))
 
+Kept = TypeVar("Kept")
 
-class KnownMotions:
+
+class KnownMotions(Generic[Kept]):
     """The latest motions of one model that follow from numbers, for all threads."""
 
-    @classmethod
-    def of(cls, model: Model) -> KnownMotions:
-        """Return those of a model."""
-        return model.lasting("known motions", cls)
-
     def __init__(self) -> None:
-        self._motions: OrderedDict[Hashable, Motion] = OrderedDict()
+        self._motions: OrderedDict[Hashable, Kept] = OrderedDict()
         self._lock = Lock()
 
-    def get(self, key: Hashable) -> Motion | None:
+    def get(self, key: Hashable) -> Kept | None:
         """Return the motion with a key, None where it is not known."""
         with self._lock:
             motion = self._motions.get(key)
@@ -56,7 +49,7 @@ class KnownMotions:
                 self._motions.move_to_end(key)
         return motion
 
-    def keep(self, key: Hashable, motion: Motion) -> None:
+    def keep(self, key: Hashable, motion: Kept) -> None:
         """Keep a motion, whose workspace nobody may change from now on."""
         with self._lock:
             self._motions[key] = motion
@@ -104,7 +97,16 @@ class ReadyLoops:
 
 def _is_plain(loop: Integration) -> bool:
     """Tell whether all that a loop has at its start is in arrays that `_ReadyLoop` knows, and these are not large."""
-    others = (loop.chart, loop.solver, loop.law, loop.control, loop.course, loop.jumps, loop.touches, loop.model)
+    others = (
+        loop.chart,
+        loop.solver,
+        loop.law,
+        loop.control,
+        loop.course,
+        loop.jumps,
+        loop.touches,
+        loop.model,
+    )
     plain = all(other is None for other in others) and not (loop.events or len(loop.modes) or loop.records)
     small = len(loop.storage) + len(loop.system.work) <= _LARGEST
     return plain and small and loop.status is None and loop.method not in (*IMPLICIT_METHODS, TIME_STEPPING)

@@ -10,6 +10,7 @@ from typing import NamedTuple, Self
 
 import casadi as ca
 import numpy as np
+from numpy.typing import NDArray
 
 from sarrus.base.arrays import Array
 from sarrus.dynamics.descent import data_of
@@ -175,7 +176,7 @@ def _beyond(system: Evaluations, times: Array, q: Array, v: Array, a: Array) -> 
     return np.maximum.reduce(np.abs(way), axis=1)
 
 
-def _integrals(system: Evaluations) -> tuple[Array, Array, Array]:
+def _integrals(system: Evaluations) -> tuple[NDArray[np.int64], NDArray[np.int64], Array]:
     """Return the coordinates that are integrals of a velocity, which these are, and their characteristic units."""
     place = {name: k for k, name in enumerate(system.velocity_names)}
     of = [k for k, name in enumerate(system.coordinate_names) if name in place]

@@ -82,7 +82,9 @@ class Motion:
         """Tell whether all that acts is in the system, and nothing in it switches."""
         functions = (self.control, self.force, self.sampling, self.coordinates, self.formulation)
         acts = any(function is not None for function in functions) or len(self.events) > 0
-        return not (acts or self.has_phases or (self.switching is not False and self.system.equations.contacts))
+        return not (
+            acts or self.has_phases or (self.switching is not False and self.system.equations.contacts)
+        )
 
     def run(
         self, progress: bool | None, *, again: bool

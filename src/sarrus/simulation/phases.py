@@ -145,7 +145,7 @@ class Phases:
         facts.time, facts.length, facts.loss = time, max(self.loop.state.step, 1e-9), loss
         self.settings.loss = loss
         touching = self.touches.touching
-        closed = np.count_nonzero(self.modes[: self.unilateral] != OPEN)
+        closed = int(np.count_nonzero(self.modes[: self.unilateral] != OPEN))
         touching.acting = self._acting = closed + touching.dry
 
     def _spent(self, time: float) -> float:
@@ -414,7 +414,7 @@ class Phases:
 
     def _change(self, before: Array, approaching: list[int], loss: float) -> Change:
         """Return what is not as it was."""
-        closed, opened, bounced, slipping, sticking = ([] for _ in range(5))
+        closed, opened, bounced, slipping, sticking = (list[str]() for _ in range(5))
         for k, (name, was, now) in enumerate(zip(self.touches.blocks, before.tolist(), self.modes.tolist())):
             if k < self.unilateral and now == OPEN:
                 if k in approaching:
@@ -427,4 +427,6 @@ class Phases:
                 slipping.append(name)
             elif now == STICKING and was == SLIDING:
                 sticking.append(name)
-        return Change(*map(tuple, (closed, opened, bounced, slipping, sticking)), loss)
+        return Change(
+            tuple(closed), tuple(opened), tuple(bounced), tuple(slipping), tuple(sticking), energy_loss=loss
+        )

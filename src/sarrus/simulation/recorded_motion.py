@@ -119,7 +119,9 @@ class RecordedMotion(Answer):
             if name in ("t", "q", "v"):
                 vars(self)[name] = rows.array(name)
             else:
-                vars(self).update(rows.arrays() | {k: x for k, x in vars(self).items() if k in ("t", "q", "v")})
+                vars(self).update(
+                    rows.arrays() | {k: x for k, x in vars(self).items() if k in ("t", "q", "v")}
+                )
             return vars(self)[name]
 
     def revised(self, **changes: Any) -> Self:

@@ -123,8 +123,10 @@ def simulate(
         its own parameters again at the end.
     every : record every so many steps; a `sarrus.Recording` says more, such as times at which to record.
     error_estimate : do the motion a second time, coarser, for ``trajectory.error``, and a third time where the two
-        differ; costs a quarter of the run with fixed steps, half of it with adaptive ones. Motions that Python takes
-        part in (sampled functions, formulations) are not repeated.
+        differ; costs a third of the run with fixed steps and less than the run with some hundred adaptive ones, or with
+        singular passages that leave it determined. Once more where adaptive steps are long parts of the run and there
+        are no passages, where a motion is not determined, and where the estimate leaves few digits. Motions that Python
+        takes part in (sampled functions, formulations) are not repeated.
     progress : bar on stderr; default: for long runs in a terminal.
     throw : raise `SimulationError` (with ``.trajectory``, the motion so far) where the run fails; False returns
         the trajectory with its ``status``. An interrupt from the keyboard (Ctrl-C) returns what is done so far,
@@ -132,11 +134,12 @@ def simulate(
         call by the same script, function or cell raises KeyboardInterrupt; with False it is the caller who decides.
 
     Redundant constraints are ordinary. At a singular configuration the motion goes on along the branch that
-    continuity of velocity selects; ``trajectory.passages`` lists these. Where there are any, the motion is also done
-    with somewhat other steps, from a start that differs by rounding (see `sarrus.simulation.determinacy`), and
-    ``trajectory.determined_until`` says how long the two agree. Inconsistent constraints are met in the least-squares
-    sense while the residual stays below 1e-6, else the run ends with PROJECTION_FAILED. A start out of which there is
-    no motion, although A allows velocities there, ends with RIGID (see `System.forward_dynamics`).
+    continuity of velocity selects; ``trajectory.passages`` lists these. Where there are any, the coarser motion begins
+    at a start that differs by rounding, and one with somewhat other steps follows where the two do not agree (see
+    `sarrus.simulation.determinacy`); ``trajectory.determined_until`` says how long they do. Inconsistent constraints
+    are met in the least-squares sense while the residual stays below 1e-6, else the run ends with PROJECTION_FAILED. A
+    start out of which there is no motion, although A allows velocities there, ends with RIGID (see
+    `System.forward_dynamics`).
 
     A complete motion whose estimated error is above 3e-4 is INACCURATE, one that singular passages leave open is
     NOT_DETERMINED: both are a warning (`sarrus.base.errors.AccuracyWarning`), not an error. Fixed steps of RK4 that
@@ -153,7 +156,8 @@ def simulate(
         key = key_of(
             system.workspace(), q, v, duration, dt, t0, method, rtol, atol, stabilization, switching, every
         )
-    motion = None if key is None else KnownMotions.of(system.model).get(key)
+    known: KnownMotions[Motion] = system.model.lasting("known motions", KnownMotions)
+    motion = None if key is None else known.get(key)
     if motion is None:
         system, motion = _motion(
             system, q, v, duration, dt, t0, method, rtol, atol, control, force, sample_time, coordinates,
@@ -161,7 +165,7 @@ def simulate(
         )  # fmt: skip
         if key is not None and motion.follows_from_numbers:
             motion = replace(motion, q=np.array(q), v=None if v is None else np.array(v), ready=ReadyLoops())
-            KnownMotions.of(system.model).keep(key, motion)
+            known.keep(key, motion)
     with interrupts.held():
         again = error_estimate and is_repeatable(motion)
         trajectory, reached, failure, looks = motion.run(progress, again=again)

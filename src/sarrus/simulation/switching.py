@@ -304,7 +304,9 @@ class Switcher:
         if not 0.0 < compliance < np.inf:
             return False
         impulse = -(1.0 + contact.restitution) * rate[hit] / compliance
-        loop.q[:] = _moved(s, loop.x, -gap[hit] / compliance * response)  # onto the plane: it leaves from there
+        loop.q[:] = _moved(
+            s, loop.x, -gap[hit] / compliance * response
+        )  # onto the plane: it leaves from there
         loop.v[:] += impulse * response
         loss = float(0.5 * (1.0 - contact.restitution**2) * rate[hit] ** 2 / compliance)
         if self.phases is None:

@@ -359,8 +359,7 @@ class TimeLoop:
     @property
     def vectors(self) -> la.Workspace:
         """The vectors of the kernels, views."""
-        workspace: la.Workspace = laid(self.storage, la.workspace_sizes(self.table))
-        return workspace
+        return laid(self.storage, la.workspace_sizes(self.table))  # type: ignore[no-any-return]
 
     @property
     def q(self) -> Array:
