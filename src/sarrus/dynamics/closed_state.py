@@ -117,20 +117,27 @@ def require_at(system: Evaluations, x: Array, which: str = "", also: str = "") -
     allowed = largest_opening(system) * (1.0 + np.abs(size.columns * v).max(initial=0.0))
     if not (size.rows * rows).max(initial=0.0) <= allowed:
         worst = int(rows.argmax())
-        even = size.even(system.constraint_jacobian(x[system.parts.q], v, t))
-        null = ranked(even, relative=CUT).left_null
-        against = np.abs(dense.product(null, dense.product(null.T, size.rows * psi)))
-        if against.max() > allowed:
-            names = [system.constraint_names[k] for k in np.flatnonzero(against > 0.1 * against.max())]
-            raise ArgumentError(
-                f"{system.name}: no velocity meets all constraints at t = {t:g}: {', '.join(map(repr, names))} ask for "
-                "different ones, and are redundant; leave some of them out, or give them motions that agree",
-                element=names[0],
-            )
+        require_velocities_that_agree(system, x, psi)
         raise ArgumentError(
             f"{system.name}: {which}v violates the constraints by {rows[worst]:.3g} (row "
             f"{system.constraint_names[worst]!r}); make it admissible with system.project_velocity(q, v){also}",
             element="v",
+        )
+
+
+def require_velocities_that_agree(system: Evaluations, x: Array, psi: Array) -> None:
+    """Raise `ArgumentError` where no velocity meets all constraints at x = [q | v | …]; ``psi`` (nc,) is ψ there."""
+    size, v, t = system.characteristic, x[system.parts.v], float(x[system.parts.t])
+    allowed = largest_opening(system) * (1.0 + np.abs(size.columns * v).max(initial=0.0))
+    even = size.even(system.constraint_jacobian(x[system.parts.q], v, t))
+    null = ranked(even, relative=data_of(system).rank_cut(CUT)).left_null
+    against = np.abs(dense.product(null, dense.product(null.T, size.rows * psi)))
+    if against.max(initial=0.0) > allowed:
+        names = [system.constraint_names[k] for k in np.flatnonzero(against > 0.1 * against.max())]
+        raise ArgumentError(
+            f"{system.name}: no velocity meets all constraints at t = {t:g}: {', '.join(map(repr, names))} ask for "
+            "different ones, and are redundant; leave some of them out, or give them motions that agree",
+            element=names[0],
         )
 
 
