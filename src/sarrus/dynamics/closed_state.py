@@ -11,6 +11,8 @@ from sarrus.dynamics.descent import data_of, judge_at
 from sarrus.dynamics.evaluations import Evaluations
 from sarrus.dynamics.measures import open_by
 from sarrus.dynamics.rolling_contacts import why_not_finite
+from sarrus.equations.equations import anchor_parameter
+from sarrus.equations.sparse import largest
 from sarrus.linalg import dense
 from sarrus.linalg.ranked import CUT, ranked
 
@@ -35,9 +37,15 @@ def largest_opening(system: Evaluations) -> float:
 
 
 def gap_expression(system: Evaluations) -> ca.SX:
-    """Return the largest entry of φ in absolute value, in radians and characteristic lengths, over q, p and t."""
-    rows = ca.DM(system.characteristic.rows[: system.nh])
-    return ca.mmax(ca.fabs(rows * ca.densify(system.equations.position_residual)))
+    """Return the largest entry of φ in absolute value, in radians and characteristic lengths, over q, p and t.
+
+    Rows that hold what was there when they were closed, as those of a brake do, are left out: whoever closes them says
+    where, and a law does not know.
+    """
+    factors, phi = system.characteristic.rows, ca.vertsplit(ca.densify(system.equations.position_residual))
+    names = enumerate(system.constraint_names[: system.nh])
+    rows = [k for k, name in names if anchor_parameter(name) not in system.equations.parameter_values]
+    return largest([ca.fabs(float(factors[k]) * phi[k]) for k in rows])
 
 
 def what_is_open(system: Evaluations, q: Array, t: float, what: str = "q", remedy: str = _REMEDY) -> str:
