@@ -383,10 +383,25 @@ def test_motions_that_no_velocity_meets_are_named() -> None:
     mechanism.add_motion("one", "shaft", lambda t: t)
     mechanism.add_motion("two", "shaft", lambda t: 2 * t)
     system = sr.System(mechanism)
-    v = system.project_velocity([0.0], [0.0])
     with pytest.raises(
         sr.ArgumentError, match="no velocity meets all constraints at t = 0: 'one', 'two' ask for"
     ):
-        sr.simulate(system, [0.0], v, duration=0.1)
+        sr.simulate(system, [0.0], [1.5], duration=0.1)
     with pytest.raises(sr.ArgumentError, match="'one', 'two' ask for"):
         sr.simulate(system, [0.0], [1.0], duration=0.1)
+
+
+def test_project_velocity_names_motions_that_contradict_each_other() -> None:
+    """Where they agree it is one velocity; compromises, here 1.5 rad/s, are nobody's."""
+    mechanism = sr.Mechanism("shaft")
+    mechanism.add_body("shaft", 1.0, inertia=(1, 1, 1))
+    mechanism.add_joint("shaft", "revolute", "world", "shaft")
+    mechanism.add_motion("one", "shaft", lambda t: t)
+    mechanism.add_motion("two", "shaft", lambda t: t + t**2)
+    system = sr.System(mechanism)
+    np.testing.assert_allclose(system.project_velocity([0.0], [0.0], 0.0), [1.0])
+    for t in (0.5, 1e-3):
+        with pytest.raises(
+            sr.ArgumentError, match=f"no velocity meets all constraints at t = {t:g}: 'one', 'two' ask"
+        ):
+            system.project_velocity([0.0], [0.0], t)

@@ -408,3 +408,27 @@ def test_bad_arguments_of_methods() -> None:
             [0.0],
         )
     assert repr(chart) == "Parametrization('pendulum': x)"
+
+
+@pytest.mark.parametrize("unit", [1e-6, 1e-3, 1e3, 1e6])
+@pytest.mark.parametrize("coordinates", [["slide"], ["crank"], "partition", "null-space"])
+def test_conditions_are_the_same_in_all_units(coordinates: str | list[str], unit: float) -> None:
+    """Of a slider-crank in multiples of a metre: radians and lengths are weighed in characteristic units."""
+    found = []
+    for size in (1.0, unit):
+        mechanism = Mechanism("slider crank", gravity=(0, 0, -9.81 * size))
+        for name, parent, place, length in (
+            ("crank", "world", 0.0, 0.2),
+            ("rod", "crank", 0.2 * size, 0.6),
+        ):
+            inertia = 0.1 * (length * size) ** 2 * np.eye(3)
+            mechanism.add_body(name, 1.0, (0.5 * length * size, 0, 0), inertia)
+            mechanism.add_joint(name, "revolute", parent, name, axis=(0, -1, 0), parent_pose=(place, 0, 0))
+        mechanism.add_body("piston", 1.0)
+        mechanism.add_joint("slide", "prismatic", "world", "piston", axis=(1, 0, 0))
+        mechanism.add_closure("pin", "point", "rod", "piston", pose1=(0.6 * size, 0, 0))
+        system = System(mechanism)
+        q = system.assemble([1.0, -1.3, 0.7 * size], locked=["crank"]).q
+        found.append(parametrize(system, q, coordinates=coordinates).condition(q))
+    assert found[1] == pytest.approx(found[0], rel=1e-6)
+    assert found[0] < 20.0

@@ -334,3 +334,22 @@ def test_arguments_that_are_none_are_named(options, message):
         sr.singularity_map(
             **{"system": five_bar(*ARMS), "q": START, "over": INPUTS, "driven": INPUTS, **options}
         )
+
+
+@pytest.mark.parametrize("size", [1e-4, 1e-3, 1e-2, 1.0])
+def test_the_region_of_a_map_is_where_a_point_goes_whatever_the_size_of_bodies(size: float) -> None:
+    """A gantry of millimetres with travels of a metre: not cut off, and at most a tenth too wide."""
+    mechanism = sr.Mechanism("gantry")
+    for name, parent, axis, limits in (
+        ("beam", "world", (1, 0, 0), (-0.5, 0.5)),
+        ("head", "beam", (0, 0, 1), (0.0, 1.0)),
+    ):
+        mechanism.add_body(name, 1.0, com=(size, 0, 0), inertia=(1, 1, 1))
+        mechanism.add_joint(name, "prismatic", parent, name, axis=axis, limits=limits)
+    found = sr.singularity_map(
+        sr.System(mechanism), [0.1, 0.2], ("head", (0, 0, 0)), driven=["beam", "head"], resolution=20
+    )
+    for nodes, low, high in zip(found.coordinates, (-0.5, 0.0), (0.5, 1.0)):
+        assert nodes[0] < low + 0.06
+        assert nodes[-1] > high - 0.06
+        assert nodes[-1] - nodes[0] < 1.1

@@ -18,6 +18,7 @@ from sarrus.dynamics.manifold import (
     STEP,
     came_back,
     close,
+    comparable,
     difference,
     holonomic_jacobian,
     rank_cut,
@@ -70,7 +71,8 @@ class Trace:
 
     def kernel(self, q: Array) -> Array:
         """Return the motions (nv × k) with the locked velocities at rest."""
-        rows = np.vstack([holonomic_jacobian(self.system, q, self.t), self.hold.T])
+        rows = comparable(self.system, holonomic_jacobian(self.system, q, self.t))
+        rows = np.vstack([rows, self.hold.T])
         return ranked(rows, self.cut).null
 
     def ahead(self, q: Array, way: Array) -> Array:

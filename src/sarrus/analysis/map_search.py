@@ -10,8 +10,9 @@ from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError
 
 # Nodes along each coordinate of a grid that looks how far these go, how often it is widened, and the least side of it
-# as a part of the other one.
-_COARSE, _WIDENED, _LEAST = 32, 6, 1e-3
+# as a part of the other one. It is laid again over what it reached where it was widened more often than this: by so
+# much it may be too large, where travels are longer than bodies.
+_COARSE, _WIDENED, _LEAST, _OFTEN, _SETTLED = 32, 24, 1e-3, 6, 0.85
 # Walks over the motions that look for modes and how far the coordinates go, how many of their configurations are looked
 # at, and how near to one that is known another one is no new mode [rad, κ].
 RAYS, _EVERY, _LIKE = 2, 4, 0.5
@@ -38,18 +39,19 @@ class MapSearch:
             if pair is not None:
                 low[k], high[k] = pair
         unknown = np.array([pair is None for pair in known])
-        for _ in range(_WIDENED if unknown.any() else 0):
+        for count in range(_WIDENED if unknown.any() else 0):
             plane.lay(list(zip(low.tolist(), high.tolist())), _COARSE)
             reached = np.array([sheet.status == REACHED for sheet in self.sheets()]).any(axis=0)
             cells = np.argwhere(reached)
             first, last = cells.min(axis=0), cells.max(axis=0)
             below = unknown & (first == 0)
             above = unknown & (last == np.array(reached.shape) - 1)
-            size = high - low
+            size = before = high - low
             inner = low + (first - 1) * plane.cell, low + (last + 1) * plane.cell
             low = np.where(below, low - size / 2, np.where(unknown, inner[0], low))
             high = np.where(above, high + size / 2, np.where(unknown, inner[1], high))
-            if not (below | above).any():
+            settled = count < _OFTEN or (high - low >= _SETTLED * before).all()
+            if settled and not (below | above).any():
                 break
         return list(zip(low.tolist(), high.tolist()))
 

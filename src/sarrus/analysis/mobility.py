@@ -25,7 +25,7 @@ from sarrus.dynamics.assembly import survey
 from sarrus.dynamics.branches import Branch, find_branches, goes_on, tangents
 from sarrus.dynamics.contact_state import takes_part
 from sarrus.dynamics.descent import data_of
-from sarrus.dynamics.manifold import closed_start, typical_size
+from sarrus.dynamics.manifold import closed_start, comparable, typical_size
 from sarrus.dynamics.measures import open_by
 from sarrus.dynamics.system import System
 from sarrus.linalg.ranked import CUT, Ranked, beyond, independent_rows, ranked
@@ -320,7 +320,7 @@ def without_redundancy(system: System, q: ArrayLike, t: float = 0.0) -> Reductio
 
 
 def _rows(system: System, q: Array, t: float, cut: float) -> Ranked:
-    return ranked(system.constraint_jacobian(q, t=t), cut)
+    return ranked(comparable(system, system.constraint_jacobian(q, t=t)), cut)
 
 
 def _closures(system: System, rows: np.ndarray) -> tuple[str, ...]:

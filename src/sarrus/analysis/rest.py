@@ -13,7 +13,7 @@ from sarrus.base.arrays import Array
 from sarrus.base.status import Status
 from sarrus.dynamics.branches import goes_on, tangents
 from sarrus.dynamics.derivatives import stiffness_times
-from sarrus.dynamics.manifold import close, difference, holonomic_jacobian, rank_cut, stays_closed
+from sarrus.dynamics.manifold import close, comparable, difference, holonomic_jacobian, rank_cut, stays_closed
 from sarrus.dynamics.system import System
 from sarrus.linalg.levenberg_marquardt import levenberg_marquardt
 from sarrus.linalg.ranked import CUT, Ranked, ranked
@@ -117,12 +117,12 @@ class Rest:
         system = self.system
         force = self.loads(q).sum(axis=0)
         jacobian = system.constraint_jacobian(q, t=self.t)
-        rows = ranked(jacobian, self.cut)
+        rows = ranked(comparable(system, jacobian), self.cut)
         ways = rows.null
         if self.resting is not None:
             return self.carried(q, force, jacobian, rows)
         if system.nc > system.nh:
-            ways = ranked(holonomic_jacobian(system, q, self.t), self.cut).null
+            ways = ranked(comparable(system, holonomic_jacobian(system, q, self.t)), self.cut).null
         held = rows.right @ (rows.right.T @ -force)
         multipliers = system.characteristic.least_multipliers(jacobian, rows.rank, held)
         motions = rows.null

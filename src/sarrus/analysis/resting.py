@@ -21,7 +21,7 @@ from sarrus.dynamics.contact_state import (
 )
 from sarrus.dynamics.derivatives import stiffness_times
 from sarrus.dynamics.joint_limits import bounds_at, joint_limits
-from sarrus.dynamics.manifold import close, stays_closed
+from sarrus.dynamics.manifold import close, comparable, stays_closed
 from sarrus.dynamics.system import System
 from sarrus.linalg.ranked import CUT, at_rank, ranked
 from sarrus.optimize.carry import carry
@@ -121,7 +121,7 @@ class Resting:
     def inputs(self, q: Array, cut: float, limits: Array | None) -> Array:
         """Return the least inputs with which contacts carry the loads at q, those that miss it least without any."""
         jacobian = self.system.constraint_jacobian(q, t=self.t)
-        free = self.free(jacobian, ranked(jacobian, cut).rank)
+        free = self.free(jacobian, ranked(comparable(self.system, jacobian), cut).rank)
         reach = self.system.actuation_matrix(q)
         u, self.held = carry(self.system, self.state(q), free, -self.loads(q), reach, limits=limits)
         return u
@@ -170,7 +170,7 @@ class Resting:
         heads = [one.rows.start for one in self.touching if np.isinf(one.limit)]
         for count in range(_STEPS):
             jacobian = self.system.constraint_jacobian(q, t=self.t)
-            basis = self.free(jacobian, ranked(jacobian, cut).rank).T
+            basis = self.free(jacobian, ranked(comparable(self.system, jacobian), cut).rank).T
             found = touch_rows(self.system, q, self.still, self.t, self.bounds)
             load = self.loads(q)
             forces = np.zeros(len(found.rows)) if forces is None else forces
@@ -223,7 +223,7 @@ class Resting:
         rows: Array,
     ) -> Array:
         """Return the symmetric stiffness along a basis, with the forces of contacts and loops held."""
-        rank = ranked(jacobian, cut).rank
+        rank = ranked(comparable(self.system, jacobian), cut).rank
         multipliers = self.system.characteristic.least_multipliers(jacobian, rank, -(load + rows.T @ forces))
         columns = [self.stiffness_times(q, u, multipliers, forces, way) for way in basis.T]
         K = basis.T @ np.array(columns).reshape(len(columns), self.system.nv).T

@@ -25,11 +25,11 @@ from sarrus.control.demands import (
 )
 from sarrus.control.explanation import Explanation, LevelShare, LimitUse
 from sarrus.control.law_arrays import LawArrays
-from sarrus.control.law_failure import is_too_large, no_answer, what_was_open
+from sarrus.control.law_failure import gap_place, is_too_large, no_answer, what_was_open
 from sarrus.control.law_limits import LawLimits
 from sarrus.control.law_options import LawOptions, chosen
 from sarrus.control.law_units import times_rows
-from sarrus.dynamics.closed_state import OPEN, gap_expression, largest_opening, what_is_open
+from sarrus.dynamics.closed_state import gap_expression, largest_opening, what_is_open
 from sarrus.dynamics.descent import data_of
 from sarrus.dynamics.evaluations import Evaluations
 from sarrus.dynamics.inverse_dynamics import positive_weights
@@ -121,7 +121,7 @@ class Law:
         self._changes = -1
         self._run_workspace: Workspace | None = None
         self._sees_run = False
-        self.opening = OPEN  # by which loops may be
+        self.gap_place, self.opening = gap_place(self.native), np.inf  # where it is, and how much it may be
         self._lock = threading.RLock()
 
     def _in_order(
@@ -159,7 +159,7 @@ class Law:
         """
         with self._lock:
             u = self._run(q, v, t, ll.ANSWER_ONLY)
-            if told := what_was_open(self, q, t):
+            if self.arrays.work[self.gap_place] > self.opening and (told := what_was_open(self, q, t)):
                 raise Status.NOT_CLOSED.error(f"{self.name} of {self.system.name}", told)
         return u
 
@@ -389,7 +389,7 @@ class Law:
             tolerances = self.arrays.tolerances
             self.table.generic_rank, (tolerances.singular_cut, tolerances.scale_of_rows) = found
             self.is_prepared, self._seen = True, (values.switched, work.options)
-            self.opening = largest_opening(work)
+            self.opening = largest_opening(work) if work.nh > 0 else np.inf
         self.arrays.input[self.system.parts.p] = list(values.values())
         self._values, self._changes = values, values.changes
 

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from sarrus.base.arrays import Array
 from sarrus.base.errors import SarrusError
 from sarrus.base.status import Status
+from sarrus.codegen.native import NativeFunction
 from sarrus.control.demands import Demand
 from sarrus.dynamics.closed_state import what_is_open
 
@@ -27,17 +28,16 @@ _OUTPUTS = {
 _HUGE = 1e100
 
 
-def gap_place(law: Any) -> int:
-    """Return where the native function of a law writes by how much the loops are open."""
-    return int(law.native.outputs["gap"][0].start)
+def gap_place(native: NativeFunction) -> int:
+    """Return where the function of a law writes by how much the loops are open, 0 where there are none."""
+    return int(native.outputs["gap"][0].start) if "gap" in native.outputs else 0
 
 
 def what_was_open(law: Any, q: ArrayLike, t: float) -> str:
     """Return which row was open by more than runs take at the last call of a law, empty where none was."""
-    s = law.system
-    if s.nh == 0 or law.arrays.work[gap_place(law)] <= law.opening:
+    if not law.arrays.work[law.gap_place] > law.opening:
         return ""
-    return what_is_open(law.workspace(), s.normalized(q), t)
+    return what_is_open(law.workspace(), law.system.normalized(q), t)
 
 
 def is_too_large(law: Any) -> bool:

@@ -22,13 +22,13 @@ AUTOMATIC = (PARTITION, TANGENT_SPACE, NULL_SPACE)
 
 Coordinates = str | Sequence[str]
 
-# Beyond this condition number of [A / |A|; W] coordinates do not determine the others.
+# Beyond this condition number of [A / |A|; W] in characteristic units coordinates do not determine the others.
 WORST = 1e8
 
 
 @dataclass(frozen=True, eq=False)
 class IndependentVelocities:
-    """Rows W (dof × nv) with ẏ = W v, the names of y, and the condition number of [A / |A|; W].
+    """Rows W (dof × nv) with ẏ = W v, the names of y, and the condition number of [A / |A|; W] in characteristic units.
 
     ``indices`` are the coordinates taken where the rows are unit vectors, else empty.
     """
@@ -64,7 +64,7 @@ def choose(
             return _units(system, [i for i in range(system.nv) if i not in dependent], jacobian, rank)
         rows = at_rank(even, rank).null.T * system.characteristic.columns
         names = tuple(f"y{k}" for k in range(dof))
-        return IndependentVelocities(rows, names, condition_number(jacobian, rows, rank))
+        return IndependentVelocities(rows, names, condition_number(system, jacobian, rows, rank))
     if not all(
         isinstance(name, str) for name in (coordinates if isinstance(coordinates, Iterable) else [None])
     ):
@@ -135,14 +135,20 @@ def _indices(system: Evaluations, name: str) -> list[int]:
 def _units(system: Evaluations, indices: list[int], jacobian: Array, rank: int) -> IndependentVelocities:
     rows = np.eye(system.nv)[indices]
     names = tuple(system.velocity_names[i] for i in indices)
-    return IndependentVelocities(rows, names, condition_number(jacobian, rows, rank), tuple(indices))
+    return IndependentVelocities(rows, names, condition_number(system, jacobian, rows, rank), tuple(indices))
 
 
-def condition_number(jacobian: Array, rows: Array, rank: int) -> float:
-    """Return the condition number of [A / |A|; W], A cut to its rank; infinite where A = 0 though its rank is not."""
+def condition_number(system: Evaluations, jacobian: Array, rows: Array, rank: int) -> float:
+    """Return the condition number of [A / |A|; W], A cut to its rank; infinite where A = 0 though its rank is not.
+
+    In characteristic units, with rows of W of length one: a choice is as good in millimetres as in metres.
+    """
     if rank and not jacobian.any():
         return np.inf
+    rows = rows / system.characteristic.columns
+    lengths = np.sqrt(np.add.reduce(rows * rows, axis=1))[:, None]
+    rows = rows / np.where(lengths > 0.0, lengths, 1.0)
     if rank:
-        parts = at_rank(jacobian, rank)
+        parts = at_rank(system.characteristic.even(jacobian), rank)
         rows = np.vstack([(parts.kept / parts.values[0])[:, None] * parts.right.T, rows])
     return dense.condition(rows)

@@ -190,8 +190,8 @@ class Parametrization:
     def condition(self, q: ArrayLike, v: ArrayLike | None = None, t: float | None = None) -> float:
         """Return the condition number of [∂R/∂q N; A / |A|], A cut to its rank: infinite where the coordinates fail.
 
-        Rows of ∂R/∂q N are scaled to length one, and that of ∂R/∂y counts too. With nonholonomic constraints it is
-        the worse one of positions and velocities.
+        In characteristic units, rows of ∂R/∂q N scaled to length one, and that of ∂R/∂y counts too. With nonholonomic
+        constraints it is the worse one of positions and velocities.
         """
         q, v = self._place(q, v)
         jacobian = self.system.constraint_jacobian(q, v, self._at(t))
@@ -199,7 +199,7 @@ class Parametrization:
         of_positions = max(self._relation.conditions(q, y, jacobian[: self.system.nh], self.holonomic_rank))
         if self._velocity_rows is None:
             return of_positions
-        return max(of_positions, condition_number(jacobian, self._velocity_rows, self.rank))
+        return max(of_positions, condition_number(self.system, jacobian, self._velocity_rows, self.rank))
 
     def reduced_dynamics(
         self,
@@ -287,7 +287,7 @@ class Parametrization:
 
         def correction(v: Array) -> tuple[Array, float]:
             jacobian = s.constraint_jacobian(q, v, t)
-            condition = condition_number(jacobian, rows, self.rank)
+            condition = condition_number(s, jacobian, rows, self.rank)
             if not condition < WORST:
                 return np.full(s.nv, np.nan), condition
             left = -s.velocity_residual(q, v, t), -(dense.product(rows, v) + dense.product(by_y, ydot))

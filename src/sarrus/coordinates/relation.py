@@ -146,12 +146,14 @@ class TracedRelation:
         return found
 
     def conditions(self, q: Array, y: Array, jacobian: Array, rank: int) -> tuple[float, float]:
-        """Return the condition numbers of ∂R/∂y and of [∂R/∂q N; A / |A|], rows of the former of length one."""
+        """Return the condition numbers of ∂R/∂y and of [∂R/∂q N; A / |A|], in characteristic units.
+
+        Rows of the former have length one.
+        """
         by_velocity, by_y = self.derivatives(q, y)
-        size = np.linalg.norm(by_velocity, axis=1, keepdims=True)
-        if not (size > 0.0).all():
+        if not by_velocity.any(axis=1).all():
             return _condition(by_y), np.inf
-        return _condition(by_y), condition_number(jacobian, by_velocity / size, rank)
+        return _condition(by_y), condition_number(self.system, jacobian, by_velocity, rank)
 
     def check_dependence(self, q: Array, y: Array) -> None:
         """Raise `ArgumentError` unless q determines y near here, condition (2.21)."""

@@ -19,7 +19,7 @@ import numpy as np
 from sarrus.base.arrays import Array
 from sarrus.dynamics.descent import data_of
 from sarrus.dynamics.evaluations import Evaluations
-from sarrus.dynamics.manifold import close, difference, holonomic_jacobian, second_derivatives
+from sarrus.dynamics.manifold import close, comparable, difference, holonomic_jacobian, second_derivatives
 from sarrus.dynamics.measures import open_by
 from sarrus.linalg.ranked import Ranked, ranked
 
@@ -81,12 +81,13 @@ class Tangents:
 
 def tangents(system: Evaluations, q: Array, t: float, cut: float) -> Tangents:
     """Return kernel, independent quadratic forms, and their common null space."""
-    parts = ranked(holonomic_jacobian(system, q, t), cut)
+    parts = ranked(comparable(system, holonomic_jacobian(system, q, t)), cut)
     kernel = parts.null
     k = kernel.shape[1]
     if k == 0 or parts.left_null.shape[1] == 0:
         return Tangents(parts, cut, np.zeros((0, k, k)), kernel)
     bending = second_derivatives(system, q, t, kernel)
+    bending = comparable(system, bending.reshape(system.nh, -1)).reshape(bending.shape)
     flat = np.einsum("rl,rij->lij", parts.left_null, bending).reshape(-1, k * k)
     scale = max(float(np.abs(bending).max()), float(parts.values[0]), cut / 1e-6)
     forms = ranked(flat, max(_FLAT, 10.0 * data_of(system).cut) * scale).right.T.reshape(-1, k, k)

@@ -11,6 +11,8 @@ from sarrus.dynamics.descent import data_of, judge_at
 from sarrus.dynamics.evaluations import Evaluations
 from sarrus.dynamics.measures import open_by
 from sarrus.dynamics.rolling_contacts import why_not_finite
+from sarrus.equations.equations import anchor_parameter
+from sarrus.equations.sparse import largest
 from sarrus.linalg import dense
 from sarrus.linalg.ranked import CUT, ranked
 
@@ -35,9 +37,15 @@ def largest_opening(system: Evaluations) -> float:
 
 
 def gap_expression(system: Evaluations) -> ca.SX:
-    """Return the largest entry of φ in absolute value, in radians and characteristic lengths, over q, p and t."""
-    rows = ca.DM(system.characteristic.rows[: system.nh])
-    return ca.mmax(ca.fabs(rows * ca.densify(system.equations.position_residual)))
+    """Return the largest entry of φ in absolute value, in radians and characteristic lengths, over q, p and t.
+
+    Rows that hold what was there when they were closed, as those of a brake do, are left out: whoever closes them says
+    where, and a law does not know.
+    """
+    factors, phi = system.characteristic.rows, ca.vertsplit(ca.densify(system.equations.position_residual))
+    names = enumerate(system.constraint_names[: system.nh])
+    rows = [k for k, name in names if anchor_parameter(name) not in system.equations.parameter_values]
+    return largest([ca.fabs(float(factors[k]) * phi[k]) for k in rows])
 
 
 def what_is_open(system: Evaluations, q: Array, t: float, what: str = "q", remedy: str = _REMEDY) -> str:
@@ -117,20 +125,27 @@ def require_at(system: Evaluations, x: Array, which: str = "", also: str = "") -
     allowed = largest_opening(system) * (1.0 + np.abs(size.columns * v).max(initial=0.0))
     if not (size.rows * rows).max(initial=0.0) <= allowed:
         worst = int(rows.argmax())
-        even = size.even(system.constraint_jacobian(x[system.parts.q], v, t))
-        null = ranked(even, relative=CUT).left_null
-        against = np.abs(dense.product(null, dense.product(null.T, size.rows * psi)))
-        if against.max() > allowed:
-            names = [system.constraint_names[k] for k in np.flatnonzero(against > 0.1 * against.max())]
-            raise ArgumentError(
-                f"{system.name}: no velocity meets all constraints at t = {t:g}: {', '.join(map(repr, names))} ask for "
-                "different ones, and are redundant; leave some of them out, or give them motions that agree",
-                element=names[0],
-            )
+        require_velocities_that_agree(system, x, psi)
         raise ArgumentError(
             f"{system.name}: {which}v violates the constraints by {rows[worst]:.3g} (row "
             f"{system.constraint_names[worst]!r}); make it admissible with system.project_velocity(q, v){also}",
             element="v",
+        )
+
+
+def require_velocities_that_agree(system: Evaluations, x: Array, psi: Array) -> None:
+    """Raise `ArgumentError` where no velocity meets all constraints at x = [q | v | …]; ``psi`` (nc,) is ψ there."""
+    size, v, t = system.characteristic, x[system.parts.v], float(x[system.parts.t])
+    allowed = largest_opening(system) * (1.0 + np.abs(size.columns * v).max(initial=0.0))
+    even = size.even(system.constraint_jacobian(x[system.parts.q], v, t))
+    null = ranked(even, relative=data_of(system).rank_cut(CUT)).left_null
+    against = np.abs(dense.product(null, dense.product(null.T, size.rows * psi)))
+    if against.max(initial=0.0) > allowed:
+        names = [system.constraint_names[k] for k in np.flatnonzero(against > 0.1 * against.max())]
+        raise ArgumentError(
+            f"{system.name}: no velocity meets all constraints at t = {t:g}: {', '.join(map(repr, names))} ask for "
+            "different ones, and are redundant; leave some of them out, or give them motions that agree",
+            element=names[0],
         )
 
 

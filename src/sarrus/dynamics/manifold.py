@@ -35,7 +35,7 @@ def rank_cut(
 ) -> float:
     """Return the singular value of A below which it counts as zero at q, the size of A being ``least`` at least.
 
-    Of A as it is, or with ``even`` in characteristic units.
+    Of A as `comparable` has it, or with ``even`` in characteristic units.
     """
     return data_of(system).rank_cut(CUT) * max(typical_size(system, q, t, even=even), least)
 
@@ -59,10 +59,18 @@ def holonomic_jacobian(system: Evaluations, q: Array, t: float = 0.0) -> Array:
     return finite_jacobian(system, q, t)[: system.nh]
 
 
+def comparable(system: Evaluations, rows: Array) -> Array:
+    """Return A (nc × nv), or its first rows, with rows in characteristic units where digits make their units matter.
+
+    Which of contradicting rows count must not depend on units. As they are of an exact model.
+    """
+    return rows if data_of(system).exact else system.characteristic.rows[: len(rows), None] * rows
+
+
 def typical_size(system: Evaluations, q: Array, t: float = 0.0, *, even: bool = False) -> float:
     """Return the largest singular value of A at q and 0.03 beside it: what its zeros are measured against.
 
-    Both as they are, or with ``even`` in characteristic units.
+    Both as `comparable` has them, or with ``even`` rows and velocities in characteristic units.
     """
     if system.nc == 0:
         return 0.0
@@ -71,7 +79,7 @@ def typical_size(system: Evaluations, q: Array, t: float = 0.0, *, even: bool = 
     step = 0.03 * beside / dense.norm(beside)
     places = (q, system.move(q, step / sizes.columns if even else step))
     found = (finite_jacobian(system, place, t) for place in places)
-    return max(dense.largest(sizes.even(rows) if even else rows) for rows in found)
+    return max(dense.largest(sizes.even(rows) if even else comparable(system, rows)) for rows in found)
 
 
 def rate_matrix(system: Evaluations, q: Array) -> Array:
@@ -232,7 +240,8 @@ def walk(
         level = factors**2 * tangent  # of the plane across the step, in the lengths of the walk
         across = np.column_stack([held, level / np.linalg.norm(level)])
         p = close(system, system.move(q, length * tangent), t, across=across)
-        kernel = ranked(np.vstack([holonomic_jacobian(system, p, t), held.T]), cut).null
+        rows = comparable(system, holonomic_jacobian(system, p, t))
+        kernel = ranked(np.vstack([rows, held.T]), cut).null
         if scale is not None:
             kernel, _ = np.linalg.qr(factors[:, None] * kernel)
         ahead = kernel @ (kernel.T @ (factors * tangent)) / factors

@@ -11,6 +11,7 @@ from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import SarrusError
 from sarrus.base.status import Status
 from sarrus.dynamics.assembly import Neighbourhood, assemble, survey
+from sarrus.dynamics.closed_state import largest_opening, require_velocities_that_agree
 from sarrus.dynamics.descent import DATA_TOLERANCE, data_of
 from sarrus.dynamics.inertia import is_singular_at
 from sarrus.dynamics.manifold import close
@@ -86,6 +87,7 @@ def project_velocity(work: Workspace, q: ArrayLike, v: ArrayLike, t: float = 0.0
 
     Nearest in the kinetic metric, v − L⁻¹(A L⁻¹)⁺ψ with M = LᵀL: what an ideal impulse of the constraints leaves.
     Massless links: see `sarrus.kernels.projection`. Where the speed of a drive jumps at t, that behind the jump counts.
+    Redundant rows whose motions ask for different velocities are an `ArgumentError` that names them.
     """
     q = work.normalized(q)
     t = behind_jump(work, q, t)
@@ -99,6 +101,9 @@ def project_velocity(work: Workspace, q: ArrayLike, v: ArrayLike, t: float = 0.0
         x[:] = given  # the rank nearby may differ from where it was found: look again, here
         generic_rank(work, place, t, speed, renew=True)
         work.project(x, positions=False)
+        psi = work.velocity_residual(place, speed, t)
+        if np.abs(work.characteristic.rows * psi).max(initial=0.0) > largest_opening(work):
+            require_velocities_that_agree(work, x, psi)
     return read_only(speed.copy())
 
 

@@ -92,7 +92,9 @@ def casadi_function(
     neither a nor Aᵀλ, but then λ is zero in rows left out instead of the λ of minimum norm. Rows that are zero by
     structure are left out by themselves. At singular configurations the functions return infinity or NaN, and next to
     them they lose digits: keep away from them. Massless bodies are for "reduced_dynamics" alone, where Kᵀ M K
-    is positive definite. Inconsistent rows are not noticed.
+    is positive definite. Inconsistent rows are not noticed, and neither are open loops. The functions have no status:
+    where products of the inputs overflow, as from speeds of 1e155 on, results are infinite or NaN. Look at them with
+    `numpy.isfinite`.
 
     Constraints that come and go follow p in "forward_dynamics": a row that is off has λ = 0, and rows="independent"
     chooses anew for each set of them, up to six switches. Where the rows that are left are not as many independent ones

@@ -8,7 +8,6 @@ import numpy as np
 from sarrus.control.contact_law import ContactLaw
 from sarrus.control.demands import ACHIEVED, Demand, Settings
 from sarrus.control.law import Law
-from sarrus.control.law_failure import gap_place
 from sarrus.control.law_limits import LawLimits
 from sarrus.dynamics.closed_state import largest_opening
 from sarrus.dynamics.system import System
@@ -131,7 +130,7 @@ class LawPlan:
         if s.nh > 0:
             allowed = largest_opening(s.workspace())
             left_open = (
-                f"    if (W->{p}_work[{gap_place(law)}] > {allowed!r})\n        return {upper}_NOT_CLOSED;"
+                f"    if (W->{p}_work[{law.gap_place}] > {allowed!r})\n        return {upper}_NOT_CLOSED;"
             )
         n, known, find = s.nq + s.nv, "", ""
         if self.topologies is not None:
