@@ -184,6 +184,8 @@ class Switcher:
             loop.renew(survey=False)
             if loop.model is not None:
                 loop.model.forget()
+            if loop.method == loop.scheme.method and self.phases.is_stiff:
+                loop.take_turns()
             self._add(loop, change.pop("energy_loss"), change)
         self._count(loop)
 
