@@ -112,19 +112,23 @@ def _turn(touching, k, own, work):
         rise += slip[j] * change[j]
     if own.steered[0] == k:
         return
-    left, sign = max(0.0, 1.0 - square / (2.0 * still) ** 2), 1.0 if forward >= 0.0 else -1.0
+    left = max(0.0, 1.0 - square / (2.0 * still) ** 2)
     aside, size, across = left * left * still, 0.0, 0.0
     fall = -left * rise / still
+    if forward < 0.0:
+        aside -= 2.0 * forward
+        for j in range(1, n):
+            fall -= 2.0 * change[j] * way[j]
     for j in range(1, n):
-        size += (sign * slip[j] + aside * way[j]) ** 2
+        size += (slip[j] + aside * way[j]) ** 2
     size = np.sqrt(size)
     if not size > 0.0:
         return
     for j in range(1, n):
-        drag[j] = (sign * change[j] + fall * way[j]) / size
-        across += drag[j] * (sign * slip[j] + aside * way[j]) / size
+        drag[j] = (change[j] + fall * way[j]) / size
+        across += drag[j] * (slip[j] + aside * way[j]) / size
     for j in range(1, n):
-        drag[j] = -touching.friction[k] * (drag[j] - across * (sign * slip[j] + aside * way[j]) / size)
+        drag[j] = -touching.friction[k] * (drag[j] - across * (slip[j] + aside * way[j]) / size)
 
 
 @internal

@@ -212,9 +212,11 @@ def _rub(table, tau, work):
         # single one that is slow the direction is found with all that is held, see `_assemble_steered`.
         begins = begin_speed(touching)
         aside = max(0.0, 1.0 - square / (2.0 * begins) ** 2) ** 2 * begins
-        along_slip, size = 1.0 if forward >= 0.0 else -1.0, 0.0
+        if forward < 0.0:
+            aside -= 2.0 * forward  # as if it slid on along its direction
+        size = 0.0
         for j in range(1, n):
-            work.drag[row + j] = along_slip * slip[j] + aside * way[j]
+            work.drag[row + j] = slip[j] + aside * way[j]
             size += work.drag[row + j] ** 2
         size = np.sqrt(size)
         for j in range(1, n):

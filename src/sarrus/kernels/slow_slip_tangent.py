@@ -88,12 +88,12 @@ def _is_steered(touching, row, n, work, d):
     slip, way, still = work.native + (row + 1), touching.directions + (row + 1), begin_speed(touching)
     square, forward = dot(slip, slip, n), dot(slip, way, n)
     left = max(0.0, 1.0 - square / (2.0 * still) ** 2)
-    aside, sign, size, differs = left * left * still, 1.0 if forward >= 0.0 else -1.0, 0.0, False
+    aside, size, differs = left * left * still - min(2.0 * forward, 0.0), 0.0, False
     for j in range(n):
-        size += (sign * slip[j] + aside * way[j]) ** 2
+        size += (slip[j] + aside * way[j]) ** 2
     size = np.sqrt(size)
     for j in range(n):
-        differs = differs or abs((sign * slip[j] + aside * way[j]) / size - d[j]) > SAME
+        differs = differs or abs((slip[j] + aside * way[j]) / size - d[j]) > SAME
     return differs
 
 

@@ -93,7 +93,7 @@ class Integration(TimeLoop):
                     self.recorder.enlarge()
                 self._look_for_creep(end)
             elif code == run.OTHER_METHOD:
-                if not self._take_turns():
+                if not self.take_turns():
                     self.state.hints = self.state.doubts = 0.0
             elif (
                 (code == run.NOT_CONVERGED and self.touches is not None and self.touches.solve(self.time))
@@ -109,7 +109,7 @@ class Integration(TimeLoop):
                         self.state.step = self.state.last_step
                 else:
                     self.status = Status.COORDINATES_FAILED if self.chart.named else Status(code)
-            elif not (code in _LOST_BY_METHOD and self._take_turns()):
+            elif not (code in _LOST_BY_METHOD and self.take_turns()):
                 self.status = Status(code)
                 weak = self.status is Status.NOT_FINITE and np.isfinite(self.x).all()
                 if weak and is_singular_at(self.system, self.q, self.time):
@@ -128,7 +128,7 @@ class Integration(TimeLoop):
         elif seconds > 2.0 * CALL_SECONDS:
             self._steps_of_a_call = max(self._steps_of_a_call // 4.0, 1.0)
 
-    def _take_turns(self) -> bool:
+    def take_turns(self) -> bool:
         """Have the other of two methods go on from here; False where it cannot, or has just given up here."""
         stiff, here = self.scheme.stiff, self.time
         if stiff is None or here == self.turned:

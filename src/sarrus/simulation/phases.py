@@ -25,6 +25,7 @@ from sarrus.kernels.record import laid
 from sarrus.kernels.touching_layout import OPEN, SLIDING, STICKING
 from sarrus.linalg import dense
 from sarrus.optimize.sharing import on_springs, share
+from sarrus.simulation.first_directions import Beginning, Rubbing, first_directions
 from sarrus.simulation.impacting import Impacts
 from sarrus.simulation.survey import Survey
 
@@ -42,10 +43,16 @@ LINKED = 1e-9
 PRESSED = 1e-6
 # What sticks with all of its friction but this part of it begins to slide.
 CRITICAL = 1e-9
+# What sticks with all of it but this part may begin to slide together with others, and sticks where these would slide
+# back by more than this part of the accelerations by friction.
+NEARLY, ROUNDED = 1e-7, 1e-12
 # From less than this part of it, forces of redundant rows are shared anew.
 SPENT = 1e-3
 # Phases shorter than this [s] in a row after which margins are taken ten times less exactly, and how much at the most.
 SOON, PATIENCE, MOST_LOOSE = 1e-7, 4, 1e6
+# The same for margins that end phases in which nothing changes: tenfold each time, so often at most. Forces of
+# redundant rows are known to 1e-8.
+IDLE = 4
 # Rounds in which directions of what begins to slide are found, and their change that is none.
 ROUNDS, SAME = 20, 1e-12
 
@@ -75,11 +82,18 @@ class Phases:
         self._length = loop.system.characteristic.length
         self._units: list[float] = self.survey.units[: self.unilateral].tolist()
         self._at_rest = [self.settings.at_bound * unit / self._length for unit in self._units]
-        self._acting, self._last, self._soon = 0, -np.inf, 0
+        self._acting, self._last, self._soon, self._idle = 0, -np.inf, 0, 0
         self._sprung = False  # whether normal forces are those on springs
         self._slots = touches.slots.reshape(tl.ROOM + 1, -1)
         self._facts = laid(self._slots[0], tl.slot_sizes(touches.touching, loop.system.nv))
         self._begin_slots(0.0)
+
+    @property
+    def is_stiff(self) -> bool:
+        """Whether several contacts slide so slowly that their directions turn faster than anything else moves."""
+        velocity, slow = self.touches.work.velocity, self.settings.slow
+        sliding = [k for k in range(self.contacts) if self.modes[k] == SLIDING and self.sizes[k] > 2]
+        return sum(self.survey.friction(k) > 0.0 and self.survey.slip(velocity, k) < slow for k in sliding) > 1
 
     def resolve(self) -> Change:
         """Say what holds, sticks and slides from the present state on, which an impact may change.
@@ -107,6 +121,9 @@ class Phases:
             resting = [k for k in touching if rates[k] <= self.survey.still(k)]
             self._settle(resting, before)
         self._begin_slots(loss)
+        unchanged = not approaching and bool((self.modes == before).all())
+        self._idle = min(self._idle + 1, IDLE) if unchanged else 0
+        self.settings.loose = max(self.settings.loose, 10.0**self._idle)
         at_stop = [
             k for k in touching if k >= self.contacts and (k in approaching or self.modes[k] > before[k])
         ]
@@ -307,7 +324,7 @@ class Phases:
             and self.survey.slip(velocity, k) <= self.survey.still(k)
         ]  # fmt: skip
         least = self._least()
-        for _ in range(ROUNDS if spatial else 0):
+        for _ in range(ROUNDS if len(spatial) == 1 else 0):  # several: see `_begin_together`
             a, change = self._acceleration(), 0.0
             if a is None:
                 return
@@ -366,7 +383,7 @@ class Phases:
 
         What sticks with all the friction that there is begins to slide, where it then does.
         """
-        found, kept = self.touches.forces, set[int]()
+        found, kept, tried = self.touches.forces, set[int](), set[tuple[int, ...]]()
         for _ in range(2 * len(self.modes) + 1):
             if not (self.modes != OPEN).any() or self._acceleration() is None:
                 return
@@ -375,8 +392,73 @@ class Phases:
             pulls = closed & (pushes <= UNLOADED * np.abs(pushes).max(initial=0.0))
             if pulls.any():
                 self.modes[int(np.argmin(np.where(pulls, pushes, np.inf)))] = OPEN
-            elif not self._let_go(kept):
+            elif not (self._begin_together(kept, tried) or self._let_go(kept)):
                 return
+
+    def _begin_together(self, kept: set[int], tried: set[tuple[int, ...]]) -> bool:
+        """Find which of several contacts that rest, with next to all of their friction, slide, and whither.
+
+        Those that do not are ``kept``. False where there are not several, or they were ``tried`` before.
+        """
+        velocity, forces = self.touches.work.velocity, self.touches.forces
+        resting = [
+            k for k in range(self.contacts)
+            if self.modes[k] != OPEN
+            and self.sizes[k] > 2
+            and self.survey.friction(k) > 0.0
+            and self.survey.slip(velocity, k) <= self.survey.still(k)
+        ]  # fmt: skip
+        sticking = [k for k in resting if self.modes[k] == STICKING and k not in kept]
+        sliding = [k for k in resting if self.modes[k] == SLIDING]
+        spent = {k: CRITICAL if self.touches.static[k] > self.survey.friction(k) else NEARLY for k in sticking}
+        near = [k for k in sticking if self._slips(k, forces, spent[k])]
+        members = sorted([*sliding, *near])
+        if len(members) < 2 or tuple(members) in tried:
+            return False
+        if not sliding and not any(self._slips(k, forces) for k in near):
+            return False
+        tried.add(tuple(members))
+        before = {k: -forces[self.survey.surface(k)] / dense.norm(forces[self.survey.surface(k)]) for k in near}
+        found = self._first_directions(members, before)
+        if found is None:
+            return False
+        for k, one in zip(members, found):
+            own = self.survey.surface(k)
+            if one.growth >= -ROUNDED:
+                self.directions[own], self.modes[k] = one.direction, SLIDING
+            elif one.growth < 0.0:  # next to that friction
+                self.modes[k] = STICKING
+                self.touches.begun[self.first[k]] = one.push
+                self.touches.begun[own] = -self.survey.friction(k) * one.push * one.direction
+                kept.add(k)
+        return True
+
+    def _first_directions(self, members: list[int], before: dict[int, Array]) -> list[Beginning] | None:
+        """Return what `first_directions` does of contacts, some of which still stick."""
+        closed = [k for k in range(self.unilateral) if self.modes[k] != OPEN]
+        held = [k for k in range(self.unilateral, len(self.modes)) if self.modes[k] == STICKING]
+        rows, at, start = self.survey.rows([*closed, *held]), {}, 0
+        for k in [*closed, *held]:
+            at[k], start = slice(start, start + self.sizes[k]), start + self.sizes[k]
+        if self.survey.look(rows) < 0:
+            return None
+        sliding = [
+            Rubbing(
+                at[k],
+                self.survey.friction(k),
+                before.get(k, self.directions[self.survey.surface(k)].copy()),
+                k in members,
+            )
+            for k in closed if k in members or self.modes[k] == SLIDING
+        ]  # fmt: skip
+        operator, given = self.survey.operator(len(rows)), self.touches.work.given[: len(rows)]
+        own, scales = np.diag(operator), np.ones(len(rows))
+        for place in at.values():
+            scales[place] = own[place].mean() or 1.0
+        try:
+            return first_directions(operator, given, self.touches.begun[rows], sliding, scales)
+        except np.linalg.LinAlgError:
+            return None
 
     def _let_go(self, kept: set[int]) -> bool:
         """Have what sticks with all the friction that there is slide against that; False where nothing does.

@@ -130,6 +130,7 @@ class Switcher:
         self._times = {float(t) for pairs in plan.schedule.values() for pair in pairs for t in pair}
         self._last_switch, self._in_a_row = -np.inf, 0
         self.phases: Phases | None = None
+        self._creeps = False  # whether the implicit one of two methods steps because contacts slide slowly
 
     @property
     def events(self) -> list[Event]:
@@ -187,8 +188,17 @@ class Switcher:
             loop.renew(survey=False)
             if loop.model is not None:
                 loop.model.forget()
+            self._choose_method(loop)
             self._add(loop, change.pop("energy_loss"), change)
         self._count(loop)
+
+    def _choose_method(self, loop: Integration) -> None:
+        """Have the implicit one of two methods begin where several contacts slide slowly, until something else acts."""
+        stiff = self.phases is not None and self.phases.is_stiff
+        if stiff and loop.method == loop.scheme.method:
+            self._creeps = loop.take_turns()
+        elif not stiff and self._creeps:
+            self._creeps = loop.method == loop.scheme.stiff and not loop.take_turns()
 
     def _resolve_constraints(self, loop: Integration, *, jumped: bool) -> None:
         """Switch contacts and closures that are constraints."""
