@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError
+from sarrus.base.later import later
 from sarrus.base.status import Answer, Status
 from sarrus.simulation.geometry_log import NONE, Meetings
 from sarrus.simulation.records import EventRecord, LimitCrossing, Passage, SwitchRecord
@@ -116,8 +117,14 @@ class RecordedMotion(Answer):
             rows = vars(self).get("_rows")
             if rows is None or name not in _CUT:
                 raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-            vars(self).update(rows.arrays())
+            if name == "condition" and not rows.formulated:
+                vars(self)[name] = later("simulation.conditioning", "condition_along")(self)
+            else:
+                vars(self).update(rows.arrays())
             return vars(self)[name]
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *_CUT})
 
     def revised(self, **changes: Any) -> Self:
         """Return the same with other fields, which are as they should be: nothing is looked at again."""
