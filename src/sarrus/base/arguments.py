@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from functools import wraps
 from inspect import Parameter, signature
-from typing import ParamSpec, TypeVar
+from typing import ParamSpec, TypeVar, cast
 
 import numpy as np
 
@@ -82,20 +82,19 @@ def text(name: str, value: object) -> None:
 
 def mapping(name: str, value: object) -> None:
     """Raise unless a value maps names to something."""
-    if not isinstance(value, Mapping):
-        raise ArgumentError(
-            f"{name} must map names to values, such as {{'crank': ...}}, got {value!r}", element=name
-        )
-    for key in value:
+    _maps(name, value, "map names to values, such as {'crank': ...}")
+    for key in cast(Mapping[object, object], value):
         text(f"a key of {name}", key)
 
 
 def targets(name: str, value: object) -> None:
     """Raise unless a value is a mapping; its keys the function looks at."""
+    _maps(name, value, "map what is to be reached to its value")
+
+
+def _maps(name: str, value: object, wanted: str) -> None:
     if not isinstance(value, Mapping):
-        raise ArgumentError(
-            f"{name} must map what is to be reached to its value, got {value!r}", element=name
-        )
+        raise ArgumentError(f"{name} must {wanted}, got {value!r}", element=name)
 
 
 def pair(name: str, value: object) -> None:

@@ -20,7 +20,6 @@ from sarrus.simulation.run_options import (
     Stabilization,
     Stepping,
     check_contacts,
-    check_count,
     check_positive,
     stepping_of_many,
 )
@@ -106,7 +105,6 @@ def make(
     if system.nu == 0:
         raise ArgumentError(f"{system.name} has no actuators to act with", element=system.name)
     check_contacts(system, switching, "an environment")
-    check_count("num_envs", 1 if num_envs is None else num_envs, "")
     start = system.neutral() if q is None else system.normalized(q)
     if q is None and system.nc:
         start = system.assemble(start).q

@@ -35,7 +35,6 @@ from sarrus.simulation.run_options import (
     Stabilization,
     Stepping,
     check_contacts,
-    check_count,
     run_options,
     stepping_of_many,
 )
@@ -115,7 +114,6 @@ def rollout(
     if driven and system.nu == 0:
         raise ArgumentError(f"{system.name} has no actuators to control", element="u")
     check_contacts(system, switching, "a rollout")
-    check_count("threads", 1 if threads is None else threads, "")
     u = None if u is None else real_array(u)
     per_run = {"q": (q, 1), "v": (v, 1), "u": (u, 2 if u is not None and u.ndim > 2 else 1)}
     runs = count_runs(system, per_run, given)
