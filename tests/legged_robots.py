@@ -221,7 +221,7 @@ class ByHand:
         P[self.u, self.u] = 2.0 * np.diag(W)
         contact_rows = [j for name in activity.contact_names(s) for j in _rows(s, name)]
         for j in contact_rows:
-            P[nu + nv + j, nu + nv + j] = 2.0 * FORCE_WEIGHT * W.mean()
+            P[nu + nv + j, nu + nv + j] = 2.0 * FORCE_WEIGHT * W.mean() * s.characteristic.length**2
         motion = np.hstack([-s.actuation_matrix(q), s.mass_matrix(q), -A.T])
         equalities = [motion, np.hstack([np.zeros((nc, nu)), A, np.zeros((nc, nc))])]
         right = [s.passive_force(q, v, 0.0) - s.bias_force(q, v), -gamma]

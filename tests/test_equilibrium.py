@@ -247,14 +247,15 @@ def test_cylinders_of_the_stewart_platform(example):
 
 
 def test_holding_within_limits():
-    """Two motors of 10 and 5 N m on one hinge share 13.734 N m: the weaker one at its limit."""
+    """Two motors of 10 and 5 N m on one hinge share 13.734 N m as 4 to 1, which least (u₁/10)² + (u₂/5)² gives; the
+    stronger one at its limit."""
     mechanism = pendulum()
     mechanism.add_actuator("second", "hinge", limits=(-5, 5))
     system = sr.System(mechanism)
     found = equilibrium(system, [0.0], hold=True)
-    assert np.allclose(found.u, [MASS * G * ARM - 5.0, 5.0], rtol=0, atol=1e-9)
+    assert np.allclose(found.u, [10.0, MASS * G * ARM - 10.0], rtol=0, atol=1e-9)
     free = equilibrium(system, [0.0], hold=True, within_limits=False)
-    assert np.allclose(free.u, 2 * [MASS * G * ARM / 2], rtol=0, atol=1e-12)
+    assert np.allclose(free.u, MASS * G * ARM * np.array([0.8, 0.2]), rtol=0, atol=1e-12)
     weak = sr.System(pendulum())
     held = equilibrium(weak, [0.0], hold=True, throw=False)
     assert (held.u, held.status) == ([10.0], sr.Status.NOT_ACHIEVABLE)

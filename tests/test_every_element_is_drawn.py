@@ -44,6 +44,7 @@ WITHOUT = {
     "frames": "names of places; what stands there is drawn",
     "geom_pairs": "what a file lets touch; contacts made of them are drawn",
     "excluded_bodies": "what a file keeps from touching",
+    "idle_geoms": "why geoms of a file touch nothing",
     "_owners": "names of joints",
     "_bodies": "drawn by their joints and shapes",
 }

@@ -39,9 +39,10 @@ def random_tasks(rng, stand):
 def least_misses(system, q, v, tasks, closed, limit, coefficient=MU):
     """Return what each level misses at the least, with those before it as they are; None where the solver fails.
 
-    A level is a task or several.
+    A level is a task or several, of which lengths are measured by the characteristic one, angles in radians.
     """
     hand = ByHand(system, q, v, closed, coefficient=coefficient, limit=limit)
+    length = system.characteristic.length
     A, b, k, n, missed = hand.A, hand.b, hand.rows, len(hand.c), []
     settings = clarabel.DefaultSettings()
     settings.verbose = False
@@ -49,6 +50,10 @@ def least_misses(system, q, v, tasks, closed, limit, coefficient=MU):
     for task in tasks:
         rows = [rows_of(system, part, q, v) for part in (task if isinstance(task, tuple) else (task,))]
         own, r = (np.concatenate(parts) for parts in zip(*rows))
+        if isinstance(task, tuple):
+            sizes = [1.0 if "orientation" in part.quantity.trace.__qualname__ else length for part in task]
+            factors = np.repeat(1.0 / np.array(sizes), [len(own) for own, _ in rows])
+            own, r = factors[:, None] * own, factors * r
         J = np.zeros((len(r), n))
         J[:, hand.a] = own
         cones = [clarabel.ZeroConeT(len(b)), clarabel.NonnegativeConeT(k.linear)]

@@ -19,6 +19,7 @@ from sarrus.dynamics.carried_load import CarriedLoad
 from sarrus.dynamics.closed_state import require_rest
 from sarrus.dynamics.contact_state import all_between, between_stops, takes_part
 from sarrus.dynamics.control_limits import control_bounds
+from sarrus.dynamics.control_metric import default_weights
 from sarrus.dynamics.joint_limits import sides_beyond, warn_beyond
 from sarrus.dynamics.manifold import closed_start
 from sarrus.dynamics.rigidity import look
@@ -98,7 +99,8 @@ def equilibrium(
       followed by closing the loops. It finds the place of rest that is near, stable or not; where it gets
       stuck, and from the start with ``stable``, a descent goes where the forces push, in steps in which they do
       work, and leaves saddles along their unstable direction, until the stiffness is positive.
-    - ``hold``: q stays, u is of minimum norm, within the actuators' limits unless ``within_limits`` is False.
+    - ``hold``: q stays, u is of minimum norm, as in `System.inverse_dynamics`, within the actuators' limits unless
+      ``within_limits`` is False.
 
     Contacts with Coulomb friction, stops of joints and dry friction take part where there are any. A coordinate that
     begins beyond its limit may come back and goes no further out, a `LimitWarning`. Where there are stops alone, the
@@ -231,16 +233,18 @@ def _describe(rest: Rest, q: Array, iterations: int) -> Equilibrium:
 
 
 def _holding(rest: Rest, q: Array, within_limits: bool) -> Array:
-    """Return inputs of minimum norm that leave the least force along the motions, within limits."""
-    bounds = control_bounds(rest.system) if within_limits else (-np.inf, np.inf)
+    """Return inputs of minimum norm (`default_weights`) that leave the least force along the motions, within limits."""
+    bounds = control_bounds(rest.system) if within_limits else np.array([[-np.inf], [np.inf]])
     if rest.resting is not None:
         return rest.resting.inputs(q, rest.cut, control_bounds(rest.system) if within_limits else None)
     here = rest.balance(q)
     reach = here.motions.T @ rest.system.actuation_matrix(q)
-    u = ranked(reach, relative=ROUNDING).solve(-here.left)
+    root = np.sqrt(default_weights(rest.system))
+    u = ranked(reach / root, relative=ROUNDING).solve(-here.left) / root
     if np.all(u >= bounds[0]) and np.all(u <= bounds[1]):
         return np.asarray(u)
+    bounds, reach = bounds * root, reach / root
     weight = _HOLD / max(float(np.abs(reach).max(initial=0.0)), 1e-300)
     stacked = np.vstack([weight * reach, np.eye(len(u))])
     target = np.concatenate([-weight * here.left, np.zeros(len(u))])
-    return np.asarray(lsq_linear(stacked, target, bounds=bounds, method="bvls", tol=1e-14).x)
+    return np.asarray(lsq_linear(stacked, target, bounds=bounds, method="bvls", tol=1e-14).x / root)

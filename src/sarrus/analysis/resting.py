@@ -19,6 +19,7 @@ from sarrus.dynamics.contact_state import (
     touch_rows,
     touching_of,
 )
+from sarrus.dynamics.control_metric import default_weights
 from sarrus.dynamics.derivatives import stiffness_times
 from sarrus.dynamics.joint_limits import bounds_at, joint_limits
 from sarrus.dynamics.manifold import close, comparable, stays_closed
@@ -123,7 +124,10 @@ class Resting:
         jacobian = self.system.constraint_jacobian(q, t=self.t)
         free = self.free(jacobian, ranked(comparable(self.system, jacobian), cut).rank)
         reach = self.system.actuation_matrix(q)
-        u, self.held = carry(self.system, self.state(q), free, -self.loads(q), reach, limits=limits)
+        u, self.held = carry(
+            self.system, self.state(q), free, -self.loads(q), reach,
+            weights=default_weights(self.system), limits=limits,
+        )  # fmt: skip
         return u
 
     def is_deep(self, q: Array) -> bool:

@@ -38,7 +38,7 @@ def point(
         frames = frames_of(system, body, relative_to)
         jet = _seen(frames, frames.point(body, where), relative_to)
         jet = Jet(*(part[chosen] for part in (jet.value, jet.rate, jet.bias)))
-        return of_jet(system, jet, tuple(f"{_label(body, relative_to)}.{AXES[k]}" for k in chosen))
+        return of_jet(system, jet, tuple(f"{_label(body, relative_to)}.{AXES[k]}" for k in chosen), "m")
 
     return Part(trace)
 
@@ -75,7 +75,8 @@ def orientation(body: str, axes: str = AXES, relative_to: str = WORLD) -> Part:
         rows = tuple(f"{_label(body, relative_to)}.r{AXES[k]}" for k in chosen)
         jacobian = ca.jacobian(rate[chosen], system.equations.v)
         value = _logarithm(rotation)[chosen]
-        return Quantity(rows, value, rate[chosen], jacobian, bias[chosen], error, direct=False)
+        units = ("rad",) * len(rows)
+        return Quantity(rows, value, rate[chosen], jacobian, bias[chosen], error, direct=False, units=units)
 
     return Part(trace)
 
@@ -108,7 +109,7 @@ def gaze(
         line = frames.point(other, at) - frames.point(body, eye)
         ahead, *across = (dot(frames.direction(body, way), line) for way in (n, t1, np.cross(n, t1)))
         jet = vertcat([through(ca.atan2, aside, ahead) for aside in across])
-        return of_jet(system, jet, (f"{body}.gaze1", f"{body}.gaze2"))
+        return of_jet(system, jet, (f"{body}.gaze1", f"{body}.gaze2"), "rad")
 
     if other == body:
         raise ArgumentError(f"a gaze needs a target that is not on {body!r} itself", element="target")

@@ -88,6 +88,7 @@ class Bound:
             ca.vertcat(*rows.jacobian),
             ca.vertcat(*rows.right),
             at_most=True,
+            units=tuple(rows.units),
         )
         return adjusted(demand, settings, self.weight, self.on, self.ramp)
 
@@ -134,6 +135,7 @@ class _Rows:
     def __init__(self, x: Quantity, numbers: dict[str, list[Any]]) -> None:
         self._x, self._numbers = x, numbers
         self.names: list[str] = []
+        self.units: list[str] = []
         self.jacobian: list[ca.SX] = []
         self.right: list[ca.SX] = []
 
@@ -156,6 +158,7 @@ class _Rows:
 
     def _append(self, k: int, sign: float, label: str, right: ca.SX) -> None:
         self.names.append(f"{self._x.rows[k]} {label}")
+        self.units += self._x.units[k : k + 1]
         self.jacobian.append(sign * self._x.jacobian[k, :])
         self.right.append(right - sign * self._x.bias[k])
 

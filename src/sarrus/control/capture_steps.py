@@ -150,7 +150,9 @@ class TracedSteps:
         back = (1.0 + self._gain / self._omega) * (self._divergent - course)
         within = s.turn @ ca.fmin(ca.fmax(s.turn.T @ back, -self._play), self._play)
         pressure = self._new + ca.if_else(s.walking, pressure + within, course + back)
-        return Demand(task.name, x.rows, x.jacobian, self._omega**2 * (x.value - pressure) - x.bias)
+        return Demand(
+            task.name, x.rows, x.jacobian, self._omega**2 * (x.value - pressure) - x.bias, units=x.units
+        )
 
     def target(self, k: int) -> ca.SX:
         """Return where a contact of the foot that swings is to touch down (x, y)."""

@@ -94,6 +94,7 @@ class CentreOfPressure:
             ca.SX.zeros(count),
             unknowns=ca.vertcat(*rows.values()),
             at_most=self.reference is None,
+            units=("N m",) * count,
         )
         return adjusted(demand, settings, self.weight, self.on, self.ramp)
 

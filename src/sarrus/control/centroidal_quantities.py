@@ -31,7 +31,7 @@ def centre_of_mass(axes: str = AXES) -> Part:
     def trace(system: System) -> Quantity:
         jet = mass_centre(frames_of(system), bodies_of(system))
         jet = Jet(*(part[chosen] for part in (jet.value, jet.rate, jet.bias)))
-        return of_jet(system, jet, tuple(f"centre_of_mass.{AXES[k]}" for k in chosen))
+        return of_jet(system, jet, tuple(f"centre_of_mass.{AXES[k]}" for k in chosen), "m")
 
     return Part(trace)
 
@@ -56,7 +56,8 @@ def momentum(linear: str = AXES, angular: str = AXES) -> Part:
             for p, L in ((m.linear, m.angular), (m.linear_bias, m.angular_bias))
         )
         names = [f"momentum.{AXES[k]}" for k in rows[0]] + [f"momentum.r{AXES[k]}" for k in rows[1]]
-        return of_velocity(system, value, tuple(names), bias)
+        units = ("N",) * len(rows[0]) + ("N m",) * len(rows[1])
+        return of_velocity(system, value, tuple(names), bias, units)
 
     return Part(trace)
 
@@ -77,6 +78,7 @@ def capture_point(height: float, axes: str = "xy") -> Part:
         lag = (length / gravity) ** 0.5
         c = mass_centre(frames_of(system), bodies_of(system))
         value, bias = (c.value + lag * c.rate)[chosen], (c.rate + lag * c.bias)[chosen]
-        return of_velocity(system, value, tuple(f"capture_point.{AXES[k]}" for k in chosen), bias)
+        names = tuple(f"capture_point.{AXES[k]}" for k in chosen)
+        return of_velocity(system, value, names, bias, ("m",) * len(names))
 
     return Part(trace)

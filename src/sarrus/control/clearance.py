@@ -116,7 +116,7 @@ def clearance(a: Shape, b: Shape) -> Part:
                 element="clearance",
             )
         rows = [place.name for place in found] if len(found) > 1 else [label]
-        return of_jet(system, vertcat([_gap(place, frames) for place in found]), tuple(rows))
+        return of_jet(system, vertcat([_gap(place, frames) for place in found]), tuple(rows), "m")
 
     return Part(trace)
 
@@ -142,6 +142,12 @@ def _geom(shape: Shape, name: str, mechanism: Mechanism) -> Geom:
         raise ArgumentError(
             f"clearance is between a Sphere, Capsule, Plane, or the name of a geom, got {shape!r}",
             element="clearance",
+        )
+    if shape in mechanism.idle_geoms:
+        raise ArgumentError(
+            f"{mechanism.name}: clearance: geom {shape!r} is in the file, but {mechanism.idle_geoms[shape]}; give a "
+            "Sphere, Capsule or Plane in its place",
+            element=shape,
         )
     check_known("geom", shape, mechanism.geoms, mechanism.name)
     return replace(mechanism.geoms[shape], name=name)

@@ -63,7 +63,7 @@ class ComputedTorque(Law):
                 element="actuators",
             )
         super().__init__(system, [demand], settings, **limits)
-        self.arrays.roots[:] = [1.0 if name in used else 0.0 for name in system.actuator_names]
+        self.arrays.roots *= [1.0 if name in used else 0.0 for name in system.actuator_names]
 
 
 def _acting_on(system: System, names: Sequence[str]) -> list[str]:

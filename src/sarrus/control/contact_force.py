@@ -54,5 +54,6 @@ class ContactForce:
         for i, row in enumerate(chosen):
             select[i, system.nu + terms.places[k].start + valid.index(row)] = 1.0
         labels = tuple(f"{self.contact}.{row}" for row in chosen)
-        demand = Demand(name, labels, ca.SX(len(chosen), system.nv), closed[k] * wanted, unknowns=select)
+        still, units = ca.SX(len(chosen), system.nv), ("N",) * len(chosen)
+        demand = Demand(name, labels, still, closed[k] * wanted, unknowns=select, units=units)
         return adjusted(demand, settings, self.weight, self.on, self.ramp)

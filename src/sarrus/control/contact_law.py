@@ -19,7 +19,7 @@ from sarrus.control.explanation import LimitUse
 from sarrus.control.law import Law
 from sarrus.control.law_limits import LawLimits
 from sarrus.control.law_options import LawOptions, chosen
-from sarrus.dynamics.inverse_dynamics import positive_weights
+from sarrus.dynamics.control_metric import force_weight
 from sarrus.dynamics.system import System
 from sarrus.dynamics.workspace import Workspace
 from sarrus.equations.equations import activity_parameter, stick_parameter
@@ -116,7 +116,7 @@ class Distribution(Command):
     def message(self) -> str:
         """The outcome, what it misses and for whose limits."""
         if self.success:
-            return self.status.diagnosis
+            return self.gives_way or self.status.diagnosis
         limits, missed = ", ".join(self.conflict), ", ".join(self.missed)
         if self.outcome == "damped":
             return f"damped joints: {limits}"
@@ -166,9 +166,18 @@ class ContactLaw(Law):
         name = type(self).__name__
         friction = options.kind_of_friction(name)
         damping = settings.add("contact_damping", options.contact_damping, 1, name)
-        self._cost_weights = positive_weights(system, options.weights)
         self._friction = friction
-        super().__init__(system, [self._physics(damping), *reflexes, *tasks], settings, options=options)
+        super().__init__(
+            system,
+            [self._physics(damping), *reflexes, *tasks],
+            settings,
+            weights=options.weights,
+            options=options,
+        )
+
+    def _roots(self) -> Array:
+        force = self.unit / np.sqrt(force_weight(self.system, self.norm.weights))
+        return np.append(super()._roots(), np.full(self.unknowns - self.system.nu, force))
 
     def _in_order(
         self, levels: Sequence[Demand | ForceDemand], bounds: Sequence[Demand]
@@ -179,12 +188,12 @@ class ContactLaw(Law):
 
     def _limits(self, options: LawOptions) -> LawLimits:
         nu, places = self.system.nu, self.terms.places
+        physics = options.physics(
+            self.name, self.system, self.unknowns, len(self.levels) - 1 - self.reflexes,
+            reflexes=self.reflexes, unit=self.unit,
+        )  # fmt: skip
         return LawLimits(
-            self.name, self.table, self.levels,
-            options.physics(
-                self.name, self.system, self.unknowns, len(self.levels) - 1 - self.reflexes,
-                reflexes=self.reflexes,
-            ),
+            self.name, self.table, self.levels, physics,
             actuators=self.system.actuator_names, contacts=self.terms.names, friction=self._friction,
             places=[(nu + p.start, p.stop - p.start) for p in places],
             constraints=options.constraints, hold=options.hold,
@@ -196,7 +205,8 @@ class ContactLaw(Law):
         forces = self.terms.rows.shape[0]
         return self.system.nu + forces, self.system.nc - forces
 
-    def _contact_count(self) -> int:
+    @property
+    def contact_count(self) -> int:
         return len(self.terms.names)
 
     @property
@@ -227,10 +237,6 @@ class ContactLaw(Law):
         outputs["actuation"] = ca.vertcat(outputs["actuation"], pushing)
         outputs["contacts"] = ca.vertcat(self._closed, self._share)
         return outputs
-
-    @property
-    def cost_weights(self) -> Array:
-        return self._cost_weights
 
     def _limits_in_use(self) -> tuple[LimitUse, ...]:
         """Return also of each closed contact its normal force [N] and its tangential one over the normal one."""

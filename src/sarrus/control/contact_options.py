@@ -11,12 +11,11 @@ from numpy.typing import ArrayLike
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError, check_known
 from sarrus.control.law_options import LawOptions
-from sarrus.dynamics.inverse_dynamics import positive_weights
 from sarrus.dynamics.system import System
 from sarrus.kernels import contact_layout as cn
 from sarrus.kernels.record import laid
 
-# Weight of the forces beside the mean weight of the controls: it chooses where the energy does not.
+# Weight of the forces beside that of a control which exerts as much: it chooses where u does not.
 FORCE_WEIGHT = 1e-9
 FRICTION = {"cone": cn.CONE, "pyramid": cn.PYRAMID, "none": cn.NO_LIMITS}
 
@@ -27,7 +26,8 @@ class ContactOptions(LawOptions):
 
     Parameters
     ----------
-    weights : (nu,) W of the cost uᵀW u; for motors R / K_t², resistance over squared torque constant.
+    weights : (nu,) W of the cost uᵀW u; for motors R / K_t², resistance over squared torque constant. By default
+        motors are compared by their limits, or by what they exert in characteristic units.
     friction : "cone"; "pyramid", of four sides inside it; "none", the forces of least cost whatever the ground.
     coefficients : by contact, where not those of the mechanism.
     largest_force : normal force that a contact may have [N].
@@ -49,16 +49,21 @@ class ContactOptions(LawOptions):
         return FRICTION[self.friction]
 
     def physics(
-        self, law: str, system: System, unknowns: int, levels: int, contacts: int = 0, reflexes: int = 0
+        self,
+        law: str,
+        system: System,
+        unknowns: int,
+        levels: int,
+        contacts: int = 0,
+        reflexes: int = 0,
+        unit: float = 1.0,
     ) -> Array:
         """Return limits and weights as the kernel of a law takes them; `ArgumentError` for what cannot be meant."""
         self.refuse_servos(law, system)
         elements = system.equations.contacts
-        data = super().physics(law, system, unknowns, levels, len(elements), reflexes)
+        data = super().physics(law, system, unknowns, levels, len(elements), reflexes, unit)
         parts = laid(data, cn.physics(system.nu, len(elements), unknowns, 1 + reflexes + levels))
-        weights = positive_weights(system, self.weights)
-        small = FORCE_WEIGHT * float(np.mean(weights))
-        parts.weights[:] = [*weights, *[small] * (unknowns - system.nu)]
+        parts.weights[system.nu :] = FORCE_WEIGHT
         given = self.coefficients or {}
         for k, contact in enumerate(elements):
             own = given.get(contact.name, contact.friction_coefficient)

@@ -17,6 +17,8 @@ from sarrus.equations.symbolic import ParameterValues
 
 # Relative size of what is left of a level from which it counts as not achieved.
 ACHIEVED = 1e-7
+# Units that rows of a level may have, up to powers of time, as powers of length and mass.
+UNITS = {"m": (1, 0), "rad": (0, 0), "1": (0, 0), "N": (1, 1), "N m": (2, 1), "": (0, 0)}
 # Of a streamed reference: the settings NAME.reference_rate and NAME.reference_acceleration.
 DERIVATIVES = ("rate", "acceleration")
 
@@ -45,6 +47,9 @@ class Demand:
     at_most : the rows are inequalities, J a + E λ + F u ≤ r.
     active : by row, an SX column (m) of what is 1 where the row counts, 0 where it does not, and between these while it
         comes or goes: then the controls are between those with and those without it. None: all count.
+    units : of the rows, up to powers of time: "m", "rad", "1", "N" (kg m/s too), "N m", "" where unknown; () for none.
+        Where they differ, a law multiplies the rows by the numbers ``scale`` that bring them to characteristic units,
+        and what it tells of the level is in these.
     """
 
     name: str
@@ -56,10 +61,18 @@ class Demand:
     soft: bool = False
     at_most: bool = False
     active: ca.SX | None = None
+    units: tuple[str, ...] = ()
+    scale: Array | None = None
 
     def check(self, law: str, sizes: Mapping[str, int], symbols: ca.SX) -> None:
         """Raise `ArgumentError` where a matrix has another size than (rows, ``sizes`` of it), or unknown symbols."""
         count = len(self.rows)
+        if self.units and (len(self.units) != count or not set(self.units) <= set(UNITS)):
+            raise ArgumentError(
+                f"{law}: units of the demand {self.name!r} must be {count} of "
+                f"{', '.join(map(repr, UNITS))}, a unit for each row, got {self.units!r}",
+                element=self.name,
+            )
         for part, width in sizes.items():
             given = getattr(self, part)
             if given is None:
@@ -139,9 +152,14 @@ class Level:
     soft: bool = False
 
     @property
+    def misses(self) -> bool:
+        """Whether something of the demand is missed, also where coming close is good enough."""
+        return self.residual > ACHIEVED * (1.0 + self.demanded)
+
+    @property
     def achieved(self) -> bool:
         """Whether the demand is fulfilled."""
-        return self.soft or self.residual <= ACHIEVED * (1.0 + self.demanded)
+        return self.soft or not self.misses
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,9 +174,13 @@ class Command(Answer):
     status : OK; NOT_ACHIEVABLE where a demand is not fulfilled (least squares, after those above it); INFEASIBLE where
         joints are damped.
     outcome : "exact": all levels as their priorities allow; "relaxed": less, for the limits; "jumped": relaxed, and the
-        rate of the controls not kept; "damped": nothing inside all limits, joints lose their velocities.
+        rate of the controls not kept; "damped": nothing inside all limits, joints lose their velocities; "infeasible":
+        the same without ``hold``, with these controls in u all the same.
     conflict : names of what has the limits that stand against each other, or against the levels where these are
-        relaxed; those that count most first.
+        relaxed; those that count most first. Limits that stand against each other have no answer together, and all but
+        any one of them have one; () where that could not be proven.
+    relaxed : names of the levels that miss something for the limits, where these are in the way. Where they are
+        ``soft`` ones alone the status is OK, and ``message`` says so.
     """
 
     u: Array
@@ -167,6 +189,15 @@ class Command(Answer):
     status: Status
     outcome: str = "exact"
     conflict: tuple[str, ...] = ()
+    relaxed: tuple[str, ...] = ()
+
+    @property
+    def gives_way(self) -> str:
+        """Which soft levels alone give way to which limits, empty where none do."""
+        if not (self.success and self.relaxed):
+            return ""
+        names = ", ".join(map(repr, self.relaxed))
+        return f"only {names}, of which coming close is enough, gives way to the limits of {', '.join(self.conflict)}"
 
     @property
     def missed(self) -> tuple[str, ...]:
@@ -182,7 +213,7 @@ class Command(Answer):
             if not level.achieved
         )
         limits = f", for the limits of {', '.join(self.conflict)}" if self.conflict else ""
-        return "; ".join(missed) + limits if not self.success else self.status.diagnosis
+        return "; ".join(missed) + limits if not self.success else self.gives_way or self.status.diagnosis
 
 
 @dataclass(eq=False)

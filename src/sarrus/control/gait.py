@@ -222,7 +222,8 @@ class TracedGait:
     def travel(self, task: Travel, settings: Settings) -> Demand:
         """Return the task of travelling."""
         x, rate = self._centre, settings.add(f"{task.name}.rate", task.rate, 1, task.name)
-        return Demand(task.name, x.rows, x.jacobian, rate * (self.desired_velocity() - x.rate) - x.bias)
+        wanted = rate * (self.desired_velocity() - x.rate) - x.bias
+        return Demand(task.name, x.rows, x.jacobian, wanted, units=x.units)
 
     def balance(self, task: Balance) -> Demand:
         """Return the task of balancing on the feet."""
@@ -253,7 +254,8 @@ class TracedGait:
             blocks.append(open_ * rows)
             wanted.append(open_ * (self._swing(k, foot, terms.gap[k], terms.rate[place.start]) - bias))
         names = tuple(f"{name}.{row}" for name in terms.names for row in ("n", "x", "y"))
-        return Demand(task.name, names, ca.vertcat(*blocks), ca.vertcat(*wanted))
+        units = ("m",) * len(names)
+        return Demand(task.name, names, ca.vertcat(*blocks), ca.vertcat(*wanted), units=units)
 
     def _swing(self, k: int, foot: Quantity, gap: ca.SX, rate: ca.SX) -> ca.SX:
         """Return the acceleration of a foot: along the normal of the ground, and along x and y."""

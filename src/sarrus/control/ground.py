@@ -138,7 +138,7 @@ class TracedGround:
         )
         x = self._along(self._centre)
         target = stiffness * (wanted - x.value) - damping * x.rate
-        return Demand(task.name, x.rows, x.jacobian, target - x.bias)
+        return Demand(task.name, x.rows, x.jacobian, target - x.bias, units=("m",))
 
     def _along(self, centre: Quantity) -> Quantity:
         """Return the height of the centre of mass above the ground."""

@@ -17,6 +17,7 @@ from sarrus.control.law import Law
 from sarrus.control.reference import Reference, trace_reference
 from sarrus.control.tasks import Task
 from sarrus.dynamics.system import System
+from sarrus.dynamics.units import constraint_units, velocity_units
 from sarrus.dynamics.workspace import Workspace
 from sarrus.linalg.ranked import at_rank
 
@@ -74,10 +75,12 @@ class HybridMotionForce(Law):
         motion = Task(quantity, reference, stiffness, damping).demand(system, settings, "motion")
         if constraint_force is not None:
             names, measured_rows = system.velocity_names, tuple(range(system.nc))
+            units = tuple({"m/s": "N", "rad/s": "N m"}.get(unit, "") for unit in velocity_units(system))
             wanted = trace_reference(system, constraint_force, system.nv, settings, "force")[0]
             select = system.equations.jacobian.T
         else:
             measured_rows, select = self._rows, ca.SX.zeros(len(names), system.nc)
+            units = tuple(constraint_units(system)[k] for k in self._rows)
             for row, k in enumerate(self._rows):
                 select[row, k] = 1
             wanted = ca.vertcat(
@@ -102,6 +105,7 @@ class HybridMotionForce(Law):
             ca.SX.zeros(size, system.nv),
             wanted + p * error + i * total.value,
             ca.densify(select),
+            units=units,
         )
         super().__init__(system, [motion, demand], settings, weights=weights, **limits)
         self.needs_samples = bool(np.any(proportional) or np.any(integral))

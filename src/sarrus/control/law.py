@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sarrus.base.arrays import Array, read_only
-from sarrus.base.errors import ArgumentError, SolveError, check_is
+from sarrus.base.errors import ArgumentError, check_is
 from sarrus.base.numbers import real_array
 from sarrus.base.status import Status
 from sarrus.control.demands import (
@@ -24,15 +24,17 @@ from sarrus.control.demands import (
     stacked,
 )
 from sarrus.control.explanation import Explanation, LevelShare, LimitUse
-from sarrus.control.law_arrays import LawArrays
-from sarrus.control.law_failure import gap_place, is_too_large, no_answer, what_was_open
+from sarrus.control.law_arrays import LawArrays, law_table
+from sarrus.control.law_failure import gap_place, is_too_large, no_answer, refusal, what_was_open
 from sarrus.control.law_limits import LawLimits
 from sarrus.control.law_options import LawOptions, chosen
 from sarrus.control.law_units import times_rows
+from sarrus.control.least_norm import constant_norm, norm_levels
+from sarrus.control.row_units import in_characteristic_units
 from sarrus.dynamics.closed_state import gap_expression, largest_opening, what_is_open
+from sarrus.dynamics.control_metric import control_norm, unit_of_controls
 from sarrus.dynamics.descent import data_of
 from sarrus.dynamics.evaluations import Evaluations
-from sarrus.dynamics.inverse_dynamics import positive_weights
 from sarrus.dynamics.options import Options
 from sarrus.dynamics.ranks import look_around
 from sarrus.dynamics.system import System
@@ -53,8 +55,10 @@ class Law:
     It is a list of demands on accelerations, multipliers and generalized forces, in order of priority, over the
     equations of ``system``: the model it believes in, which may have other parameters than the one it drives.
     `sarrus.kernels.command` fulfils them, for any rank of A and any number of degrees of freedom; demands that
-    contradict those above them are fulfilled in the least-squares sense. What remains free of u is as near to
-    ``preferred`` as it can be in the norm uᵀ diag(weights) u.
+    contradict those above them are fulfilled in the least-squares sense, in characteristic units where `Demand.units`
+    tells lengths, angles and forces apart. What remains free of u is as near to ``preferred`` as it can be in the norm
+    uᵀ diag(weights) u or that of the ``metric`` of the options; by default the one of
+    `sarrus.dynamics.control_metric.default_weights`, which does not depend on units of measurement.
 
     Limits are those of ``options`` (`LawOptions`, or each of them by its name): by default those of the mechanism's
     actuators. They are never broken; where one is in the way, levels give way to it from the last one on.
@@ -84,6 +88,9 @@ class Law:
         system.without_activations("control laws")
         options = chosen(options, LawOptions, by_name)
         self.system = system
+        nearest = np.zeros(system.nu)
+        if preferred is not None:
+            nearest[:] = system.checked(preferred, system.nu, "preferred")
         self.levels = self._in_order(levels, options.traced_bounds(system, settings))
         self.states, self.measured = tuple(settings.states), settings.measured
         self.name = type(self).__name__
@@ -91,20 +98,21 @@ class Law:
         self.symbols = (*settings.symbols, settings.period)
         self.unknowns, self.constraint_rows = self._dimensions()
         self._check_levels()
+        if options.relaxation is None:  # else ρ says what counts as much as what
+            self.levels = tuple(in_characteristic_units(system, level) for level in self.levels)
+        self.norm = constant_norm(system, control_norm(system, weights, options.metric))
+        self.levels += norm_levels(self, options, nearest)
         if system.nu == 0:
             raise ArgumentError(f"{self.name}: {system.name} has no actuators", element=system.name)
         self.native = system.compiled.compile(self.name, self.outputs(), list(self.symbols))
-        self.weights = np.ones(self.unknowns) if weights is None else positive_weights(system, weights)
-        nearest = np.zeros(self.unknowns)
-        if preferred is not None:
-            nearest = np.array(system.checked(preferred, system.nu, "preferred"))
-        table = self._table(settings.measured_at)
+        self.unit = unit_of_controls(system, self.norm.weights)
+        table = law_table(self, settings.measured_at)
         self.arrays = LawArrays(
             table=table,
             input=np.zeros(self.native.n_in),
             tolerances=ll.LawSettings.zeros(),
-            roots=1.0 / np.sqrt(self.weights),
-            preferred=nearest,
+            roots=self._roots(),
+            preferred=np.append(nearest, np.zeros(self.unknowns - system.nu)),
             state=np.zeros(system.nq + system.nv + system.nu + 1),
             answer=np.zeros(self.unknowns + 1 + ll.PER_LEVEL * len(self.levels)),
             work=np.zeros(sum(ll.law_sizes(table))),
@@ -130,9 +138,13 @@ class Law:
         """Return all levels, those of bounds where they belong."""
         return *bounds, *levels
 
+    def _roots(self) -> Array:
+        """Return the units in which the kernel has the unknowns."""
+        return self.unit / np.sqrt(self.norm.weights)
+
     def _limits(self, options: LawOptions) -> LawLimits | None:
         """Return what the kernel of laws with limits needs, None where there are none."""
-        physics = options.physics(self.name, self.system, self.unknowns, len(self.levels))
+        physics = options.physics(self.name, self.system, self.unknowns, len(self.levels), unit=self.unit)
         lower, upper = physics[: self.system.nu], physics[self.system.nu : 2 * self.system.nu]
         own = any(isinstance(x, Demand) and (x.at_most or x.active is not None) for x in self.levels)
         limited = np.isfinite([lower, upper]).any() or options.largest_rate > 0.0
@@ -200,13 +212,17 @@ class Law:
         """Return u with what became of each demand; raises `SolveError` where one is missed unless ``throw`` is
         False.
 
-        NOT_CLOSED where the loops are open by more than runs take: u is then that of q as it is, such as it was
-        measured.
+        INFEASIBLE where nothing lies inside all limits: ``conflict`` names limits that contradict each other, all but
+        any one of which do not, and u damps the joints within the limits of the actuators, as with ``hold``. Numbers
+        that are none, and states without an acceleration, are raised all the same. NOT_CLOSED where the loops are open
+        by more than runs take: u is then that of q as it is, such as it was measured.
         """
         with self._lock:
             result = self._command(q, v, t)
         if throw and result.status is not Status.OK:
             told = result.message
+            if result.outcome == "infeasible":
+                told = refusal(result.conflict, self.table.n_contacts > 0)
             if result.status is Status.NOT_CLOSED:
                 told = what_is_open(self.workspace(), self.system.normalized(q), t)
             raise result.status.error(f"{self.name} of {self.system.name}", told, result=result)
@@ -221,6 +237,9 @@ class Law:
         for used in range(1, len(own.levels) + 1):
             own.table.n_used = used
             told = own.solve(q, v, t, throw=False)
+            if told.outcome == "infeasible":
+                text = refusal(told.conflict, self.table.n_contacts > 0)
+                raise told.status.error(f"{self.name} of {self.system.name}", text, result=told)
             away = told.u - own.arrays.preferred[: own.system.nu]
             costs.append(float(away @ (own.cost_weights * away)))
         shares = tuple(
@@ -243,8 +262,15 @@ class Law:
 
     @property
     def cost_weights(self) -> Array:
-        """W (nu,) of the norm of the controls that is minimised."""
-        return self.weights[: self.system.nu]
+        """W (nu,) of the norm of the controls that is minimised, after a level "least norm" where there is one."""
+        return self.norm.weights
+
+    def _relaxed(self, levels: tuple[Level, ...]) -> tuple[str, ...]:
+        """Return the names of levels that miss something for the limits, soft ones too."""
+        first = 0 if self.limits is None else self.limits.first_missed
+        if self.outcome not in ("relaxed", "jumped"):
+            return ()
+        return tuple(level.name for level in levels[first:] if level.misses)
 
     def _told(self) -> tuple[Level, ...]:
         """Return what became of each level at the last call."""
@@ -256,18 +282,28 @@ class Law:
 
     def _command(self, q: ArrayLike, v: ArrayLike, t: float) -> Command:
         """Return u with what became of each demand."""
-        if self.limits is not None:
-            self.limits.begin()
-        u = self._run(q, v, t, ll.ANSWER_ONLY)
+        limits, held = self.limits, False
+        if limits is not None:
+            limits.begin()
+            held = bool(limits.table.hold)
+            limits.table.hold = 1  # where it refuses, u is that of damped joints
+        try:
+            u = self._run(q, v, t, ll.ANSWER_ONLY)
+        finally:
+            if limits is not None:
+                limits.table.hold = held
         levels, outcome = self._told(), self.outcome
+        refuses = outcome == "damped"
+        if refuses and not held:
+            outcome = "infeasible"
         achieved = all(level.achieved for level in levels)
         status = Status.OK if achieved else Status.NOT_ACHIEVABLE
         if what_was_open(self, q, t):
             status = Status.NOT_CLOSED
         return Command(
             read_only(u), int(self.arrays.answer[self.unknowns]), levels,
-            Status.INFEASIBLE if outcome == "damped" and status is not Status.NOT_CLOSED else status, outcome,
-            self.limits.conflict() if self.limits is not None else (),
+            Status.INFEASIBLE if refuses and status is not Status.NOT_CLOSED else status, outcome,
+            self._conflict(), self._relaxed(levels),
         )  # fmt: skip
 
     @property
@@ -418,18 +454,22 @@ class Law:
         for level in self.levels:
             level.check(self.name, sizes, symbols)
 
-    def _contact_count(self) -> int:
+    @property
+    def contact_count(self) -> int:
         """Return for how many contacts the native function says what they do."""
         return 0
 
     def _fail(self, q: ArrayLike, v: ArrayLike, t: float) -> None:
         if self.limits is not None and self.outcome == "infeasible" and not is_too_large(self):
-            what, names = "forces" if self.table.n_contacts else "controls", ", ".join(self.limits.conflict())
-            raise SolveError(
-                f"{self.name} of {self.system.name}: no {what} lie inside all limits: {names} contradict each other. "
-                f"{Status.INFEASIBLE.remedy}"
-            )
+            text = refusal(self._conflict(), self.table.n_contacts > 0)
+            raise Status.INFEASIBLE.error(f"{self.name} of {self.system.name}", text)
         raise no_answer(self, q, v, t)
+
+    def _conflict(self) -> tuple[str, ...]:
+        """Return the names of what has limits in the way at the last call."""
+        if self.limits is None:
+            return ()
+        return self.limits.conflict(self.arrays, self.levels, int(self.arrays.answer[self.unknowns]))
 
     def outputs(self) -> dict[str, ca.SX]:
         """Return what the native function gives, as expressions of the symbols of the system and of the settings."""
@@ -465,36 +505,6 @@ class Law:
         """Return what the law asks for, as expressions in which the time may be."""
         of_system = ("mass", "force", "rows", "bias", "actuation", "gap")
         return [value for name, value in self.outputs().items() if name not in of_system]
-
-    def _table(self, measured_at: int) -> ll.LawTable:
-        """Return the table for the kernel; see `sarrus.kernels.law_layout`."""
-        system, levels = self.system, []
-        row = force = 0
-        for level in self.levels:
-            if isinstance(level, Demand):
-                count = level.wanted.numel()
-                levels.append((ll.AT_MOST if level.at_most else ll.ROWS, row, count))
-                row += count
-            else:
-                levels.append((ll.FORCE, -1 if level.force is None else force, 0))
-                force += level.force is not None
-        own = system.parts.tau.stop
-        states = [own + state.place + k for state in self.states for k in range(len(state.start))]
-        tail = [*np.ravel(levels), *self.measured, *states]
-        table = ll.LawTable.zeros(len(tail) + system.nc + system.nv + self.unknowns + row + 1)
-        table.nq, table.nv, table.nu, table.nc = system.nq, system.nv, self.unknowns, self.constraint_rows
-        table.actuators = system.nu
-        table.n_demands, table.n_forces = row, force
-        table.n_levels = table.n_used = len(levels)
-        table.on_multipliers = "couplings" in self.native.outputs
-        table.on_unknowns = "selections" in self.native.outputs
-        table.on_activity, table.on_gap = "active" in self.native.outputs, self.system.nh > 0
-        table.n_contacts = self._contact_count()
-        table[ll.LEVELS : ll.LEVELS + len(tail)] = tail
-        table.n_measured, table.n_states = len(self.measured), len(states)
-        table.measured, table.period = own + measured_at, self.native.n_in - 1
-        table.native = self.native.address
-        return table
 
     def __repr__(self) -> str:
         return f"{self.name}({self.system.name!r}: {', '.join(level.name for level in self.levels)})"

@@ -65,6 +65,15 @@ def no_answer(law: Any, q: ArrayLike, v: ArrayLike, t: float) -> SarrusError:
     return reason
 
 
+def refusal(conflict: tuple[str, ...], has_contacts: bool) -> str:
+    """Return why a law with limits has no answer: no forces, without contacts no controls, lie inside all of them."""
+    what = "forces" if has_contacts else "controls"
+    if not conflict:
+        return f"no {what} were found inside all limits, and no part of these is proven to allow none"
+    pair = "contradict each other" if len(conflict) > 1 else "cannot be kept"
+    return f"no {what} lie inside all limits: {', '.join(conflict)} {pair}"
+
+
 def _what(law: Any, output: str, values: Array) -> str:
     """Return the name of what is not finite among an output of the native function."""
     if output in ("wanted", "demands", "couplings", "selections", "active"):

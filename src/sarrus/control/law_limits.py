@@ -11,6 +11,7 @@ from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError
 from sarrus.control.demands import Demand, ForceDemand
 from sarrus.control.explanation import LimitUse
+from sarrus.control.infeasible_limits import smallest_infeasible
 from sarrus.control.law_arrays import LawArrays
 from sarrus.kernels import cone_layout as cl
 from sarrus.kernels import contact_layout as cn
@@ -25,9 +26,8 @@ OUTCOMES = {
     cn.DAMPED: "damped",
     cn.FAILED: "infeasible",
 }
-# Part in a proof, relative to the largest of its kind, from which a limit is named; relative multiplier from which one
-# counts as reached.
-_PART, _REACHED = 0.1, 1e-3
+# Relative multiplier from which a limit counts as reached.
+_REACHED = 1e-3
 
 
 class LawLimits:
@@ -91,7 +91,7 @@ class LawLimits:
         )
         self.memory, self.report = laid(0, memory), laid(0, report)
         self._slots = 2 * len(levels)
-        self._kinds = (nu, count, len(extra.h), more)
+        self._kinds, self._most_rows = (nu, count, len(extra.h), more), rows
         self._names = [f"actuator {name!r}" for name in actuators]
         self._names += [f"contact {name!r}" for name in contacts]
         self._names += [f"constraint {k}" for k in range(len(extra.h))]
@@ -130,6 +130,11 @@ class LawLimits:
         """What became of the last call; see `sarrus.control.Command`."""
         return OUTCOMES[int(self.arrays["report"][self.report.outcome])]
 
+    @property
+    def first_missed(self) -> int:
+        """The first level that the limits do not allow, where levels give way one after the other; else 0."""
+        return max(int(self.arrays["memory"][self.memory.missing]) - 1, 0)
+
     def begin(self) -> None:
         """Forget who was in conflict."""
         self.arrays["report"][self.report.conflict :] = 0.0
@@ -148,7 +153,8 @@ class LawLimits:
         found = [LimitUse(*bound) for bound in bounds]
         for level, left in zip(levels, self._left_of_levels(law, levels, rank)):
             if isinstance(level, Demand):
-                most = wanted[first : first + len(level.rows)]
+                scale = 1.0 if level.scale is None else level.scale
+                most, left = wanted[first : first + len(level.rows)] / scale, left / scale
                 first += len(level.rows)
                 if level.at_most:
                     names = [f"{name!r} of {level.name!r}" for name in level.rows]
@@ -156,31 +162,58 @@ class LawLimits:
                     found += [LimitUse(name, value, -np.inf, upper) for name, value, upper in values]
         return tuple(found)
 
+    def _counts(self, law: LawArrays, levels: Sequence[Demand | ForceDemand], rank: int) -> list[int]:
+        """Return how many rows each level has."""
+        free = int(law.table.nv) - rank
+        return [len(level.rows) if isinstance(level, Demand) else free for level in levels]
+
+    def _room(
+        self, law: LawArrays, levels: Sequence[Demand | ForceDemand], rank: int
+    ) -> cn.DistributionWorkspace:
+        """Return what the kernel has written about the last answer."""
+        total, rows = sum(self._counts(law, levels, rank)), self._most_rows
+        sizes = cn.distribution_sizes(int(law.table.nu), total, len(levels), rows, 0)
+        return cn.DistributionWorkspace(*laid(self.arrays["work"], sizes))
+
     def _left_of_levels(
         self, law: LawArrays, levels: Sequence[Demand | ForceDemand], rank: int
     ) -> list[Array]:
         """Return T y − d of the rows of each level at the last answer: what they are more than what they are to be."""
-        table, n = law.table, int(law.table.nu)
-        free = int(table.nv) - rank
-        counts = [len(level.rows) if isinstance(level, Demand) else free for level in levels]
-        sizes = cn.distribution_sizes(n, sum(counts), len(levels), sum(self._kinds), 0)
-        room, used = laid(self.arrays["work"], sizes), law.roots > 0.0
+        n, room, used = int(law.table.nu), self._room(law, levels, rank), law.roots > 0.0
+        counts = self._counts(law, levels, rank)
         y = np.where(used, law.answer[:n] - law.preferred, 0.0) / np.where(used, law.roots, 1.0)
         left = room.rows.reshape(-1, n) @ y - room.right
         return np.split(left, np.cumsum(counts)[:-1])
 
-    def conflict(self) -> tuple[str, ...]:
-        """Return whose limits are in the way, what counts most first.
+    def conflict(self, law: LawArrays, levels: Sequence[Demand | ForceDemand], rank: int) -> tuple[str, ...]:
+        """Return whose limits are in the way at the last answer, what counts most first.
 
-        For relaxed tasks these are the limits that are reached. Where there is no solution they are those that prove
-        it, and nothing makes a proof touch only what it needs: a small part beside others of its kind is not named.
+        For relaxed tasks these are the limits that are reached. Where there is no solution they have none together, and
+        all but any one of them have one (`sarrus.control.infeasible_limits`); () where that cannot be proven.
         """
         if self.outcome == "exact":
             return ()
         report = self.arrays["report"][self.report.conflict :]
-        least = _PART if self.outcome in ("damped", "infeasible") else _REACHED
-        most, counted = float(report.max(initial=0.0)), np.zeros(len(report), bool)
-        for part in np.split(np.arange(len(report)), np.cumsum(self._kinds)):
-            counted[part] = report[part] > max(least * float(report[part].max(initial=0.0)), _REACHED * most)
         order = np.argsort(-report, kind="stable")
-        return tuple(self._names[k] for k in order if counted[k])
+        if self.outcome in ("damped", "infeasible"):
+            return tuple(self._names[k] for k in self._contradicting(law, levels, rank, order.tolist()))
+        least = _REACHED * float(report.max(initial=0.0))
+        return tuple(self._names[k] for k in order if report[k] > least)
+
+    def _contradicting(
+        self, law: LawArrays, levels: Sequence[Demand | ForceDemand], rank: int, order: Sequence[int]
+    ) -> tuple[int, ...]:
+        """Return the places of limits that contradict each other; contacts hold, and no other level."""
+        n, room = int(law.table.nu), self._room(law, levels, rank)
+        lines, cones = (int(count) for count in self.arrays["report"][self.report.counts :][:2])
+        first = cn.PLACES + 3 * self._kinds[1] + 2 * int(self.table.extra_cones)
+        sizes = [int(size) for size in self.table[first : first + cones]]
+        total = lines + sum(sizes)
+        owners = np.abs(room.owners[:total]).astype(int) - 1
+        owners[:lines][room.belongs[:lines] >= 0.0] = -1
+        held = len(levels[0].rows) if self._kinds[1] and isinstance(levels[0], Demand) else 0
+        known = [k for k in reversed(order) if k in owners]
+        return smallest_infeasible(
+            room.rows.reshape(-1, n)[:held], room.right[:held], room.limits.reshape(-1, n)[:total],
+            room.most[:total], lines, sizes, owners, known,
+        )  # fmt: skip

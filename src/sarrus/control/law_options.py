@@ -1,4 +1,4 @@
-"""`LawOptions`: what every law may be told about its limits, and the numbers its kernel takes for that."""
+"""`LawOptions`: limits and metric of every law, and the numbers its kernel takes for that."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Traced(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class LawOptions:
-    """Limits of a law; laws take them as a whole, ``options=``, by name, or both.
+    """Limits and metric of a law; laws take them as a whole, ``options=``, by name, or both.
 
     Where no limit is reached controls are those without limits, and cost what those cost. Where one is, levels are
     given up from the last one on, each as near to what it wants as limits and those before it allow.
@@ -51,8 +51,14 @@ class LawOptions:
         1.16 / ε times what it demands over that row, whatever the configuration; it is then missed in part. 0: only
         directions below 1e-8 are given up.
     relaxation : what becomes of levels that the limits do not allow. None: one after the other, as above
-        (lexicographic). Numbers, ρ of each level, or one for all: the costs of the squared accelerations that they
-        miss, all at once.
+        (lexicographic), rows of different units in characteristic ones. Numbers, ρ of each level, or one for all: the
+        costs of the squared accelerations that they miss, all at once, rows as they are.
+    metric : in which u is the least of those that do the same, where ``weights`` of the law do not say it:
+        `sarrus.formulations.actuator_metric`, `sarrus.formulations.characteristic_metric` and the like, of the
+        velocities or of the controls, see `sarrus.dynamics.control_metric.control_norm`. Where this is no matter of
+        weights alone, because motors share joints or their arms change, it is a last level of its own, "least norm". By
+        default motors are compared by the limits that the mechanism gives them, or else by what they exert in
+        characteristic units.
     hold : where there is nothing inside all limits, joints lose their velocities, within the limits of the actuators,
         instead of an error (outcome "damped").
     """
@@ -63,6 +69,7 @@ class LawOptions:
     constraints: ConeRows | None = None
     singular_damping: float = 0.0
     relaxation: ArrayLike | None = None
+    metric: ArrayLike | None = None
     hold: bool = False
 
     def __post_init__(self) -> None:
@@ -71,9 +78,18 @@ class LawOptions:
             pair("limits", self.limits)
 
     def physics(
-        self, law: str, system: System, unknowns: int, levels: int, contacts: int = 0, reflexes: int = 0
+        self,
+        law: str,
+        system: System,
+        unknowns: int,
+        levels: int,
+        contacts: int = 0,
+        reflexes: int = 0,
+        unit: float = 1.0,
     ) -> Array:
         """Return limits and weights as the kernel of a law takes them, friction and normal forces not yet.
+
+        The kernel minimises the cost divided by the square of ``unit``.
 
         ``levels`` may be missed, and so may ``reflexes``, after those of bounds and as little as any. Raises
         `ArgumentError` for what cannot be meant.
@@ -93,6 +109,7 @@ class LawOptions:
                 )
             own = np.broadcast_to(rho, levels)
             parts.relaxation[first:] = np.insert(own, [len(self.bounds)] * reflexes, rho.max(initial=0.0))
+            parts.relaxation[:] /= unit**2
         if not self.largest_rate >= 0.0:
             raise ArgumentError(
                 f"{law}: needs largest_rate at least 0, got {self.largest_rate!r}", element="largest_rate"

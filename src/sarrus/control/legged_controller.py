@@ -70,8 +70,8 @@ class LeggedController(ContactLaw):
         pivot on edges or slip for a moment are what it lives with; give ``sense=True`` where ground may be missing.
     options : `ContactOptions`, or each of them by its name; shares need a ``largest_force``.
 
-    For infeasible limits `solve` and the error name the contacts and actuators in conflict; ``hold=True`` damps the
-    joints instead, within the limits of the actuators.
+    For infeasible limits `solve` and the error name contacts and actuators that contradict each other, all but any one
+    of which do not; ``hold=True`` damps the joints instead, within the limits of the actuators.
     """
 
     def __init__(
@@ -186,6 +186,7 @@ def _level(
         unknowns=stacked(parts, "unknowns", widths[0]) if widths else None,
         at_most=parts[0].at_most,
         active=active,
+        units=tuple(unit for part in parts for unit in part.units or ("",) * len(part.rows)),
     )
 
 

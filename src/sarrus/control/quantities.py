@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 
 from sarrus.base.errors import ArgumentError, check_known, place_of
 from sarrus.base.numbers import finite_array
+from sarrus.control.row_units import units_of_rows
 from sarrus.dynamics.system import System
 from sarrus.equations.symbolic import traced
 from sarrus.mechanism.elements import WORLD, Body
@@ -39,6 +40,7 @@ class Quantity:
     error : function of x_d that gives the column x_d − x.
     degree : after how many derivatives accelerations come.
     direct : whether ``rate`` is the derivative of ``value``; of an orientation it is the angular velocity.
+    units : of the rows, as in `sarrus.control.Demand`.
     """
 
     rows: tuple[str, ...]
@@ -49,6 +51,7 @@ class Quantity:
     error: Callable[[ca.SX], ca.SX]
     degree: int = 2
     direct: bool = True
+    units: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,24 +92,40 @@ def position_quantity(system: System, what: Any, use: str) -> Quantity:
 
 def along(system: System, value: ca.SX, rows: tuple[str, ...]) -> Quantity:
     """Return the quantity x(q, t) with its derivatives along the motion."""
-    e = system.equations
     rate = _drift(system, value)
+    jacobian = ca.jacobian(rate, system.equations.v)
     return Quantity(
-        rows, value, rate, ca.jacobian(rate, e.v), _drift(system, rate), lambda wanted: wanted - value
-    )
+        rows, value, rate, jacobian, _drift(system, rate), lambda wanted: wanted - value,
+        units=units_of_rows(system, jacobian),
+    )  # fmt: skip
 
 
-def of_velocity(system: System, value: ca.SX, rows: tuple[str, ...], bias: ca.SX | None = None) -> Quantity:
+def of_velocity(
+    system: System,
+    value: ca.SX,
+    rows: tuple[str, ...],
+    bias: ca.SX | None = None,
+    units: tuple[str, ...] = (),
+) -> Quantity:
     """Return the quantity y(q, v, t), of degree 1; ``bias`` is ẏ at a = 0 where that is known."""
     jacobian = ca.jacobian(value, system.equations.v)
     bias = _drift(system, value) if bias is None else bias
-    return Quantity(rows, value, value, jacobian, bias, lambda wanted: wanted - value, degree=1)
+    units = units or units_of_rows(system, jacobian)
+    return Quantity(rows, value, value, jacobian, bias, lambda wanted: wanted - value, degree=1, units=units)
 
 
-def of_jet(system: System, jet: Jet, rows: tuple[str, ...]) -> Quantity:
-    """Return the quantity of degree 2 that a jet is."""
+def of_jet(system: System, jet: Jet, rows: tuple[str, ...], unit: str) -> Quantity:
+    """Return the quantity of degree 2 that a jet is, all rows in one unit."""
     jacobian = ca.jacobian(jet.rate, system.equations.v)
-    return Quantity(rows, jet.value, jet.rate, jacobian, jet.bias, lambda wanted: wanted - jet.value)
+    return Quantity(
+        rows,
+        jet.value,
+        jet.rate,
+        jacobian,
+        jet.bias,
+        lambda wanted: wanted - jet.value,
+        units=(unit,) * len(rows),
+    )
 
 
 def _drift(system: System, value: ca.SX) -> ca.SX:

@@ -12,7 +12,10 @@ from numpy.typing import ArrayLike
 from sarrus.base.errors import ArgumentError, check_is
 from sarrus.control.demands import Demand, Settings
 from sarrus.control.law import Law
-from sarrus.dynamics.inverse_dynamics import positive_weights
+from sarrus.control.law_options import LawOptions, chosen
+from sarrus.control.least_norm import constant_norm, least_norm
+from sarrus.control.row_units import units_of_rows
+from sarrus.dynamics.control_metric import control_norm
 from sarrus.dynamics.state_functions import trace_function
 from sarrus.dynamics.system import System
 from sarrus.equations.symbolic import traced
@@ -64,6 +67,7 @@ class ServoConstraint(Law):
         **limits: Any,
     ) -> None:
         check_is(type(self).__name__, system, System)
+        options = chosen(limits.pop("options", None), LawOptions, limits)
         e, settings = system.equations, Settings()
         if holonomic is None and velocity is None:
             raise ArgumentError(
@@ -91,13 +95,16 @@ class ServoConstraint(Law):
             wanted -= ca.vertcat(ca.SX.zeros(phi.numel()), gain * total.value)
             total.next = total.value + settings.period * psi
         names = tuple(f"servo[{k}]" for k in range(size))
-        demand, fixed = Demand("servo", names, ca.jacobian(slips, e.v), wanted), None
+        rows = ca.jacobian(slips, e.v)
+        demand, fixed = Demand("servo", names, rows, wanted, units=units_of_rows(system, rows)), None
         levels = [demand]
         if callable(preferred):
-            levels.append(_near(system, preferred, weights))
+            s = trace_function(system, preferred, system.nu, f"{system.name}: preferred")
+            norm = constant_norm(system, control_norm(system, weights, options.metric))
+            levels.append(least_norm(system, norm, s, 0, "preferred"))
         else:
             fixed = preferred
-        super().__init__(system, levels, settings, weights=weights, preferred=fixed, **limits)
+        super().__init__(system, levels, settings, weights=weights, preferred=fixed, options=options)
         self._demand, self._symbols = demand, settings.symbols
 
     def printed(self, q: ArrayLike) -> Callable[[Any, Any, Any], Any]:
@@ -116,14 +123,6 @@ class ServoConstraint(Law):
         numbers = [*self.settings.values(), *self.system.parameters.values()]
         u = ca.substitute(u, ca.vertcat(*self._symbols, e.p), ca.DM(numbers))
         return ca.Function("printed", [e.q, e.v, e.t], [u])
-
-
-def _near(system: System, preferred: Callable[..., Any], weights: ArrayLike | None) -> Demand:
-    """Return the level that takes u as near to s(q, v, t) as those above it allow."""
-    roots = ca.SX(ca.DM(np.sqrt(positive_weights(system, weights))))
-    s = trace_function(system, preferred, system.nu, f"{system.name}: preferred")
-    still = ca.SX.zeros(system.nu, system.nv)
-    return Demand("preferred", system.actuator_names, still, roots * s, unknowns=ca.diag(roots), soft=True)
 
 
 def _trace(

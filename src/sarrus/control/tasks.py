@@ -74,5 +74,5 @@ class Task:
                 "stiffness [1/s] alone",
                 element=f"{name}.damping",
             )
-        demand = Demand(name, x.rows, x.jacobian, target - x.bias)
+        demand = Demand(name, x.rows, x.jacobian, target - x.bias, units=x.units)
         return adjusted(demand, settings, self.weight, self.on, self.ramp)

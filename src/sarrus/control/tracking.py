@@ -34,8 +34,8 @@ class ProjectedInverseDynamics(Law):
         alone.
     reference : θ_d(t), numbers or a function of t.
     stiffness, damping : G_P [1/s²], G_D [1/s], numbers or one for each θ.
-    weights : (nu,) positive, the norm of u: 1/u_max² of each actuator, its copper losses, or squared characteristic
-        lengths where forces and torques mix (section 7.2). Default: ones.
+    weights : (nu,) positive, the norm of u, such as copper losses of each motor; or ``metric=`` (section 7.2), see
+        `LawOptions`. By default motors are compared by their limits, or by what they exert in characteristic units.
     limits : `LawOptions`, each by its name, or all as options=.
 
     Redundant closures and singular configurations change nothing but the rank. Where θ is not reachable with the

@@ -13,13 +13,13 @@ from sarrus.base.status import ACTUATORS_FALL_SHORT, Status
 from sarrus.dynamics.carried_load import CarriedLoad
 from sarrus.dynamics.closed_state import what_is_open
 from sarrus.dynamics.contact_state import all_open, contact_state, takes_part
+from sarrus.dynamics.control_metric import control_norm
 from sarrus.dynamics.descent import data_of
-from sarrus.dynamics.evaluations import Evaluations
 from sarrus.dynamics.ranks import generic_rank
 from sarrus.dynamics.rigidity import is_blocked
 from sarrus.dynamics.solves import InverseDynamics
 from sarrus.dynamics.workspace import Workspace
-from sarrus.linalg.ranked import at_rank, rank_of, ranked
+from sarrus.linalg.ranked import Ranked, at_rank, rank_of, ranked
 
 _TOLERANCE = 1e-8
 # Relative size from which a singular value beyond the rank nearby is no split of redundant rows.
@@ -34,6 +34,7 @@ def inverse_dynamics(
     t: float = 0.0,
     *,
     weights: ArrayLike | None = None,
+    metric: ArrayLike | None = None,
     tau: ArrayLike | None = None,
     contacts: bool = True,
     throw: bool = True,
@@ -42,12 +43,14 @@ def inverse_dynamics(
 
     The constraints are projected out with a basis Z of the null space of A, orthonormal in characteristic units
     (`sarrus.dynamics.characteristic`), in which λ is the shortest too, so redundant and singular rows are ordinary: Zᵀ
-    S u = Zᵀ(M a + h − k − τ). Where the actuators are redundant, u minimises uᵀ diag(weights) u (default: ones); where
-    they cannot produce the motion, u is the least-squares answer and the status NOT_ACHIEVABLE (raised as `SolveError`
-    unless ``throw`` is False). Passive joints are those no actuator acts on. Limits of the actuators are left
-    aside here; the result names those that would act (``saturated``), so that this u does not give this motion. Rigid
-    (``a`` or v point where A leaves velocities that no motion has, and anything at an isolated q): status RIGID, raised
-    as well; u is then what holds these directions too, as far as the actuators can.
+    S u = Zᵀ(M a + h − k − τ). Where the actuators are redundant, u is the least one: in the norm uᵀ diag(weights) u, or
+    in a ``metric``, see `sarrus.dynamics.control_metric.control_norm`; by default motors are compared by their limits,
+    or by what they exert in characteristic units, so that u does not depend on units of measurement. Where they cannot
+    produce the motion, u is the least-squares answer and the status NOT_ACHIEVABLE (raised as `SolveError` unless
+    ``throw`` is False). Passive joints are those no actuator acts on. Limits of the actuators are left aside here; the
+    result names those that would act (``saturated``), so that this u does not give this motion. Rigid (``a`` or v point
+    where A leaves velocities that no motion has, and anything at an isolated q): status RIGID, raised as well; u is
+    then what holds these directions too, as far as the actuators can.
 
     Contacts with Coulomb friction, stops of joints and dry friction have the forces r, with exact laws: what is open or
     opens has none, what slides or begins to has its friction against the slip, what sticks any within its cone. Zero
@@ -71,16 +74,24 @@ def inverse_dynamics(
     rows = at_rank(size.even(jacobian), rank)
     free = rows.null.T / size.columns
     actuation = system.actuation_matrix(q, v)
-    given = positive_weights(system, weights)
-    root = np.sqrt(given)
+    norm = control_norm(system, weights, metric).at(actuation)
+    root = np.sqrt(norm.weights)
     reach = ranked(free @ actuation / root, relative=_TOLERANCE)
     carried: CarriedLoad | None = None
     if takes_part(system, contacts) and not all_open(system, q, t):
         state = contact_state(system, q, real_array(v), acceleration, t)
-        u, carried = later("optimize.carry", "carry")(system, state, free, needed, actuation, weights=given)
+        if norm.root is not None:
+            raise ArgumentError(
+                f"{system.name}: with contacts the norm of the controls must be one of weights, and this metric "
+                "couples controls or leaves some open; give weights= or contacts=False",
+                element="metric",
+            )
+        u, carried = later("optimize.carry", "carry")(
+            system, state, free, needed, actuation, weights=norm.weights
+        )
         needed = needed - carried.force
     else:
-        u = reach.solve(free @ needed) / root
+        u = _least(reach, norm.rows(actuation), root, free @ needed)
     missing = needed - actuation @ u
     residual = float(np.linalg.norm(free @ missing))
     multipliers = size.least_multipliers(jacobian, rank, missing)
@@ -122,6 +133,16 @@ def inverse_dynamics(
     return result
 
 
+def _least(reach: Ranked, rows: Array | None, root: Array, load: Array) -> Array:
+    """Return the u with reach · (root u) = load of least norm |rows u|, and of these that of least |root u|."""
+    scaled = reach.solve(load)
+    if rows is not None:
+        own = rows / root
+        cut = _TOLERANCE * float(np.linalg.norm(own))
+        scaled = scaled - reach.null @ ranked(own @ reach.null, cut=cut).solve(own @ scaled)
+    return np.asarray(scaled / root)
+
+
 def _smooth_load(
     system: Workspace, q: Array, v: ArrayLike, a: Array, t: float, tau: ArrayLike | None
 ) -> Array:
@@ -155,14 +176,3 @@ def constraint_rank(system: Workspace, q: Array, v: Array, t: float, jacobian: A
         generic = generic_rank(system, q, t, v, renew=True)
         rank = rank_of(jacobian, cut, system.settings().scale_of_rows)
     return min(rank, generic)
-
-
-def positive_weights(system: Evaluations, weights: ArrayLike | None) -> Array:
-    """Return the weights of the controls (nu,), ones by default; raises `ArgumentError` for others than positive."""
-    given = np.ones(system.nu) if weights is None else system.checked(weights, system.nu, "weights")
-    if not np.all(given > 0.0):
-        raise ArgumentError(
-            f"{system.name}: weights must be {system.nu} positive numbers, one per actuator",
-            element="weights",
-        )
-    return given

@@ -70,13 +70,14 @@ class Report(NamedTuple):
     """The array ``report``."""
 
     outcome: Any  # what became of it
+    counts: Any  # half-lines and cones of the last program
     facts: Any  # of the program
     conflict: Any  # how strongly each actuator, contact, row of the user and inequality is in conflict, where one is
 
 
 def report(actuators, contacts, extra):
     """Return the lengths of its parts."""
-    return Report(outcome=1, facts=7, conflict=actuators + contacts + extra)
+    return Report(outcome=1, counts=2, facts=7, conflict=actuators + contacts + extra)
 
 
 class Memory(NamedTuple):

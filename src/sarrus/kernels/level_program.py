@@ -72,7 +72,7 @@ def _solve(table, work, room, lines, cones, kind, cost, level, slot, used, begin
     _write_cost(table, work, room, cone, lines, cost, level, used, width)
     half, hard, left, rows = write_rows(table, work, room, cone, used, free, slack, lines, cones, sizes)
     if room.margin[0] > 0.0:
-        tighten(cone, hard, half, left, sizes, room.margin[0], begins)
+        tighten(table, room, cone, hard, half, left, sizes, begins)
     if width == 0:
         fill(told.facts, 0.0, cl.N_FACTS)
         kept = are_kept(cone, half, left, sizes, largest_of(answer, n))

@@ -56,6 +56,15 @@ def bounds_of(table, k, near):
 
 
 @internal
+def largest_root(table):
+    """Return the largest unit of a control."""
+    largest = 0.0
+    for k in range(table.actuators):
+        largest = max(largest, table.roots[k])
+    return largest if largest > 0.0 else 1.0
+
+
+@internal
 def largest_control(table, room, near):
     """Return the size of the largest control with limits, or 1: of those wanted without limits, brought inside their
     own, so that it is the same wherever programs begin."""
@@ -80,10 +89,12 @@ def lay(table, work, room, near):
     row, kind, weight = 0, 2.0 if near else 0.0, 4.0
     for k in range(nu):
         lower, upper = bounds_of(table, k, near)
+        # rows of length one; none of what stays as it is preferred
+        factor, unit = (1.0, roots[k]) if roots[k] > 0.0 else (0.0, 1.0)
         if np.isfinite(upper):
-            row = _single(table, room, row, k, roots[k], upper - preferred[k], k + 1)
+            row = _single(table, room, row, k, factor, (upper - preferred[k]) / unit, k + 1)
         if np.isfinite(lower):
-            row = _single(table, room, row, k, -roots[k], preferred[k] - lower, -(k + 1))
+            row = _single(table, room, row, k, -factor, (preferred[k] - lower) / unit, -(k + 1))
     for k in range(count):
         if work.contacts[k] != 0.0 and mode != cn.NO_LIMITS:
             kind += weight
@@ -113,6 +124,8 @@ def lay(table, work, room, near):
         sizes[cones] = contacts[cn.PLACES + 2 * count + k]
         cones += 1
     _users(table, room, contacts.extra_linear, contacts.extra_rows, row)
+    counts = cn.report_of(table).counts
+    counts[0], counts[1] = linear, cones
     return linear, cones, kind
 
 
@@ -138,7 +151,7 @@ def _lines_of_contact(table, work, room, row, k):
     contacts, limits, owner = table.contacts, cn.physics_of(table), table.actuators + k + 1
     first, size = contacts[cn.PLACES + 2 * k], contacts[cn.PLACES + 2 * k + 1]
     if np.isfinite(limits.largest[k]):
-        most = work.contacts[table.n_contacts + k] * limits.largest[k]
+        most = work.contacts[table.n_contacts + k] * limits.largest[k] / table.roots[first]
         row = _single(table, room, row, first, 1.0, most, owner)
     if size == 1:
         return _single(table, room, row, first, -1.0, 0.0, owner)
@@ -157,12 +170,13 @@ def _users(table, room, first, end, row):
     """Write rows of the user; return the next one."""
     n, contacts = table.nu, table.contacts
     extra, given, roots, preferred = contacts.extra_rows, contacts.extra, table.roots, table.preferred
+    unit = largest_root(table)
     for i in range(first, end):
         most = given[extra * n + i]
         for k in range(n):
             most -= given[i * n + k] * preferred[k]
-            room.limits[row * n + k] = given[i * n + k] * roots[k]
-        row = _note(room, row, most, table.actuators + table.n_contacts + i + 1, NO_LEVEL)
+            room.limits[row * n + k] = given[i * n + k] * roots[k] / unit
+        row = _note(room, row, most / unit, table.actuators + table.n_contacts + i + 1, NO_LEVEL)
     return row
 
 
@@ -304,11 +318,16 @@ def _write(table, work, room, cone, used, free, width, i, at):
 
 
 @internal
-def tighten(cone, hard, lines, count, sizes, margin, begins):
-    """Have limits be tighter by a margin, and what was found before be inside, unless a program ``begins``."""
-    at, inside = lines, -np.inf if begins else 0.5 * margin
+def tighten(table, room, cone, hard, lines, count, sizes, begins):
+    """Have limits be tighter by a margin, and what was found before be inside, unless a program ``begins``.
+
+    The margin is one of unknowns; inequalities among levels have it in units of the controls.
+    """
+    margin = room.margin[0]
+    at, inside, unit = lines, -np.inf if begins else 0.5 * margin, largest_root(table)
     for i in range(hard):
-        cone.limits[i] = max(cone.limits[i] - margin, inside)
+        factor = 1.0 if room.belongs[int(room.places[i])] == NO_LEVEL else unit
+        cone.limits[i] = max(cone.limits[i] - margin * factor, inside * factor)
     for c in range(count):
         outer, size = cone.limits + at + 1, sizes[c]
         cone.limits[at] = max(cone.limits[at] - margin, np.sqrt(dot(outer, outer, size - 1)) + inside)

@@ -105,5 +105,12 @@ def lower_face(
 
 def geom_named(description: Description, name: str, label: Label) -> Geom:
     """Return a geom of the file by name."""
+    collides(description, name, label)
     check_name("geom", name, description.geoms, label, name)
     return description.geoms[name]
+
+
+def collides(description: Description, name: str, label: Label) -> None:
+    """Raise for a geom that the file has and that takes part in no contact."""
+    if isinstance(name, str) and name in description.idle_geoms:
+        raise fault(label, f"geom {name!r} is in the file, but {description.idle_geoms[name]}")

@@ -58,6 +58,7 @@ class Description:
 
     ``frames`` (body and pose in it) are the sites of an MJCF file, the joints of a URDF file and the frames of an SDF
     file, ``geoms`` the shapes that can collide: places for contacts, which are no part of the motion by themselves.
+    ``idle_geoms`` are those that never do, each with the reason.
     ``geom_pairs`` are those that a file lets touch, ``excluded_bodies`` those that it keeps from it, and
     ``parents_touch`` says that in it bodies may touch what they hang on; ``geometry_contacts`` are the contacts.
     ``time_step`` is the step [s] that the file asks for, if it does; `sarrus.simulate` takes it for fixed steps without
@@ -90,6 +91,7 @@ class Description:
     geoms: dict[str, Geom]
     geom_pairs: dict[str, GeomPair]
     excluded_bodies: dict[str, tuple[str, str]]
+    idle_geoms: dict[str, str]
     parents_touch: bool
     geometry_contacts: dict[str, GeometryContact]
     _bodies: dict[str, Body]

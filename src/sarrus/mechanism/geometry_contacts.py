@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from sarrus.base.arrays import Array
 from sarrus.mechanism import checks
+from sarrus.mechanism.contact_places import collides
 from sarrus.mechanism.description import Description
 from sarrus.mechanism.elements import IMPACT_LAWS, WORLD, Geom, GeometryContact, GeomPair, Shape
 from sarrus.mechanism.faults import Label, check_name, fault
@@ -252,6 +253,7 @@ class GeometryBuilder(Description):
         for name in [names] if isinstance(names, str) else names:
             own = {geom.name for geom in self.geoms.values() if geom.body == name}
             if name not in self.geoms and not own:
+                collides(self, name, label)
                 valid = [*self.geoms, *dict.fromkeys(geom.body for geom in self.geoms.values())]
                 check_name("geom or body with geoms", name, valid, label, name)
             found |= {name} if name in self.geoms else own

@@ -93,7 +93,9 @@ class Phases:
         """Whether several contacts slide so slowly that their directions turn faster than anything else moves."""
         velocity, slow = self.touches.work.velocity, self.settings.slow
         sliding = [k for k in range(self.contacts) if self.modes[k] == SLIDING and self.sizes[k] > 2]
-        return sum(self.survey.friction(k) > 0.0 and self.survey.slip(velocity, k) < slow for k in sliding) > 1
+        return (
+            sum(self.survey.friction(k) > 0.0 and self.survey.slip(velocity, k) < slow for k in sliding) > 1
+        )
 
     def resolve(self) -> Change:
         """Say what holds, sticks and slides from the present state on, which an impact may change.
@@ -410,7 +412,9 @@ class Phases:
         ]  # fmt: skip
         sticking = [k for k in resting if self.modes[k] == STICKING and k not in kept]
         sliding = [k for k in resting if self.modes[k] == SLIDING]
-        spent = {k: CRITICAL if self.touches.static[k] > self.survey.friction(k) else NEARLY for k in sticking}
+        spent = {
+            k: CRITICAL if self.touches.static[k] > self.survey.friction(k) else NEARLY for k in sticking
+        }
         near = [k for k in sticking if self._slips(k, forces, spent[k])]
         members = sorted([*sliding, *near])
         if len(members) < 2 or tuple(members) in tried:
@@ -418,7 +422,9 @@ class Phases:
         if not sliding and not any(self._slips(k, forces) for k in near):
             return False
         tried.add(tuple(members))
-        before = {k: -forces[self.survey.surface(k)] / dense.norm(forces[self.survey.surface(k)]) for k in near}
+        before = {
+            k: -forces[self.survey.surface(k)] / dense.norm(forces[self.survey.surface(k)]) for k in near
+        }
         found = self._first_directions(members, before)
         if found is None:
             return False

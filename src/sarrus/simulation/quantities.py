@@ -96,22 +96,14 @@ class RunRows(NamedTuple):
         return self.records[:, first : first + (self.nq if name == "q" else self.nv)]
 
     def arrays(self) -> dict[str, Any]:
-        """Return the arrays by the names that they have in a trajectory."""
+        """Return the arrays by the names that they have in a trajectory; the condition where one is recorded."""
         made = Quantities.of(self, self.records)
         return {
             "t": made.t,
             **{name: getattr(made, name) for name in QUANTITIES},
             "rank": read_only(made.rank.astype(np.int64)),
-            "condition": made.inverted_condition if self.formulated else read_only(self._condition(made)),
+            **({"condition": made.inverted_condition} if self.formulated else {}),
         }
-
-    def _condition(self, made: Quantities) -> Array:
-        """Return the condition of the constraints at each record: the run's largest pivot over that at the rank."""
-        ranks = np.zeros(len(made.t))
-        for start, end, (_, rank, _) in self.spans():
-            ranks[start:end] = rank
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return np.where(ranks > 0, made.largest_pivot.max(initial=0.0) / made.smallest_pivot, 1.0)
 
     def spans(self) -> Iterator[tuple[int, int, Stretch]]:
         """Yield (first record, the one behind the last, what holds) of the stretches."""

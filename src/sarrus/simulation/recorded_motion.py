@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError
+from sarrus.base.later import later
 from sarrus.base.status import Answer, Status
 from sarrus.simulation.geometry_log import NONE, Meetings
 from sarrus.simulation.records import EventRecord, LimitCrossing, Passage, SwitchRecord
@@ -118,11 +119,14 @@ class RecordedMotion(Answer):
                 raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
             if name in ("t", "q", "v"):
                 vars(self)[name] = rows.array(name)
+            elif name == "condition" and not rows.formulated:
+                vars(self)[name] = later("simulation.conditioning", "condition_along")(self)
             else:
-                vars(self).update(
-                    rows.arrays() | {k: x for k, x in vars(self).items() if k in ("t", "q", "v")}
-                )
+                vars(self).update(rows.arrays() | {k: x for k, x in vars(self).items() if k in _CUT})
             return vars(self)[name]
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *_CUT})
 
     def revised(self, **changes: Any) -> Self:
         """Return the same with other fields, which are as they should be: nothing is looked at again."""

@@ -56,7 +56,7 @@ def _evaluate(trajectory: RecordedMotion) -> SingularityChannels:
                 element="singularity",
             )
     elif count and system.nc:
-        for start, stop, rank, values in _stretches(trajectory, system):
+        for start, stop, rank, values in stretches(trajectory, system):
             step = max(1, _BLOCK // (system.nc * system.nv)) if rank else count
             for begin in range(start, stop, step):
                 part = slice(begin, min(begin + step, stop))
@@ -65,7 +65,7 @@ def _evaluate(trajectory: RecordedMotion) -> SingularityChannels:
     return SingularityChannels(*map(read_only, out))
 
 
-def _stretches(
+def stretches(
     trajectory: RecordedMotion, system: System
 ) -> Iterator[tuple[int, int, int, Mapping[str, float]]]:
     """Yield (first sample, the one behind the last, generic rank of A, values of parameters) of each stretch."""

@@ -39,8 +39,10 @@ class Trajectory(RecordedMotion):
         where rows are redundant).
     energy : kinetic plus potential energy (T,) [J].
     rank : rank of the constraint Jacobian A (T,).
-    condition : condition number of A (T,), estimated by the largest pivot of the run over about the smallest singular
-        value that is not zero at generic configurations; infinite where singular, 1 without constraints.
+    condition : condition number σ₁ / σ_r of A in characteristic units (T,), lengths in κ, with the rank r of A at
+        generic configurations: redundant and dead rows do not count. Infinite where singular, 1 without constraints. It
+        is evaluated when it is first asked for, or saved, from the recorded q, v and t; with ``formulation`` it is that
+        of the matrix which the formulation inverted.
     residual : largest entry of the position closure φ in absolute value (T,) [m, rad].
     error : estimated error of the coordinates up to each sample (T,), relative: to one radian for angles, to the
         largest coordinate of the run for lengths. NaN where it was not estimated, see `sarrus.simulate`; infinite after

@@ -64,7 +64,11 @@ def control_hash(system: System, control: Any) -> str:
     if not isinstance(control, Law):
         u = trace_function(system, control, system.nu, "control")
         return _digest(ca.Function("control", [ca.veccat(e.q, e.v, e.t, e.p)], [u]).serialize().encode())
-    numbers = [control.weights.tolist(), list(control.settings.items()), control.arrays.preferred.tolist()]
+    numbers = [
+        control.norm.weights.tolist(),
+        list(control.settings.items()),
+        control.arrays.preferred.tolist(),
+    ]
     demands = [
         str(value) if isinstance(value, ca.SX) else repr(value)
         for level in control.levels

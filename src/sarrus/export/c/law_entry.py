@@ -9,6 +9,7 @@ from sarrus.control.contact_law import ContactLaw
 from sarrus.control.demands import ACHIEVED, Demand, Settings
 from sarrus.control.law import Law
 from sarrus.control.law_limits import LawLimits
+from sarrus.control.row_units import units_of_rows
 from sarrus.dynamics.closed_state import largest_opening
 from sarrus.dynamics.system import System
 from sarrus.dynamics.workspace import Workspace
@@ -246,7 +247,8 @@ def demanding_law(system: System, q: np.ndarray) -> Law:
     """Return the law that demands the accelerations it is given: inverse dynamics."""
     settings = Settings()
     wanted = settings.add("a", 0.0, system.nv, "inverse dynamics")
-    demand = Demand("a", system.velocity_names, ca.SX.eye(system.nv), wanted)
+    rows = ca.SX.eye(system.nv)
+    demand = Demand("a", system.velocity_names, rows, wanted, units=units_of_rows(system, rows))
     law = Law(system, [demand], settings, limits=(-np.inf, np.inf))
     law.prepare(q, np.zeros(system.nv))
     return law

@@ -16,6 +16,8 @@ from sarrus.mechanism.mechanism import Mechanism
 from sarrus.mechanism.pose import Pose
 
 _HIDDEN_GROUP = 3  # MuJoCo's viewer shows geom groups 0 to 2
+# Why a geom of a file cannot be in a contact.
+NEVER = "its contype and conaffinity are 0 and it is in no contact pair, so it never collides"
 
 
 def shapes_of_bodies(
@@ -50,8 +52,13 @@ def shapes_of_bodies(
 
 def add_geoms(mechanism: Mechanism, compiled: Compiled, names: Names) -> None:
     """Note the geoms that collide and whose size is known, in ``mechanism.geoms``, and which may touch."""
-    model = compiled.model
-    for geom in sorted({*colliding(model)} - compiled.undrawn):
+    model, able = compiled.model, {*colliding(compiled.model)}
+    for geom in range(int(model.ngeom)):
+        if geom not in able:
+            mechanism.idle_geoms[names.geoms[geom]] = NEVER
+        elif geom in compiled.undrawn:
+            mechanism.idle_geoms[names.geoms[geom]] = "its mesh or height field could not be read"
+    for geom in sorted(able - compiled.undrawn):
         name, kind = names.geoms[geom], names.kind("geom_type", geom)
         body, pose = names.place("geom", geom)
         data, size = int(model.geom_dataid[geom]), model.geom_size[geom].copy()

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sarrus.base.arrays import Array
+from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError
 from sarrus.dynamics.system import System
 from sarrus.dynamics.units import labels
 from sarrus.files.netcdf import Dataset, Variable
+from sarrus.simulation.conditioning import condition_numbers
 from sarrus.simulation.quantities import QUANTITIES, Quantities
 from sarrus.simulation.recorded_motion import ARRAY_ATTRIBUTES, RECORDED
 from sarrus.simulation.records import EventRecord
@@ -84,12 +85,32 @@ class Rollout:
         """Rank of the constraint Jacobian A (runs, samples); −1 after the end of a run that failed."""
         return np.nan_to_num(self.samples.rank, nan=-1.0).astype(np.int64)
 
-    @property
+    @cached_property
     def condition(self) -> Array:
-        """Condition number of A (runs, samples), as in `Trajectory`: largest pivot of a run over the smallest."""
-        largest = np.nanmax(self.samples.largest_pivot, axis=1, keepdims=True, initial=0.0)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return np.where(self.rank > 0, largest / self.samples.smallest_pivot, 1.0)
+        """Condition number σ₁ / σ_r of A in characteristic units (runs, samples), as in `Trajectory`; r is ``rank``.
+
+        Evaluated when it is first asked for. NaN after the end of a run that failed.
+        """
+        s, made = self.system, self.samples
+        out = np.ones(self.rank.shape)
+        if s.nc:
+            for run, ranks in enumerate(self.rank):
+                own = {name: values[run] for name, values in self.parameters.items()}
+                p = np.tile(list({**s.parameters, **own}.values()), (len(ranks), 1)).reshape(len(ranks), -1)
+                states = np.hstack(
+                    (
+                        made.q[run],
+                        made.v[run],
+                        made.u[run],
+                        made.t[run][:, None],
+                        p,
+                        np.zeros_like(made.v[run]),
+                    )
+                )
+                out[run] = condition_numbers(s, states, ranks)
+            out[made.smallest_pivot == 0.0] = np.inf
+        out[self.rank < 0] = np.nan
+        return read_only(out)
 
     @property
     def failed(self) -> NDArray[np.int64]:
