@@ -26,11 +26,10 @@ from sarrus.control.demands import (
 from sarrus.control.explanation import Explanation, LevelShare, LimitUse
 from sarrus.control.law_arrays import LawArrays, law_table
 from sarrus.control.law_failure import gap_place, is_too_large, no_answer, refusal, what_was_open
-from sarrus.control.law_limits import LawLimits
+from sarrus.control.law_limits import LawLimits, damped_where_refused
 from sarrus.control.law_options import LawOptions, chosen
-from sarrus.control.law_units import times_rows
 from sarrus.control.least_norm import constant_norm, norm_levels
-from sarrus.control.row_units import in_characteristic_units
+from sarrus.control.row_units import in_characteristic_units, times_rows
 from sarrus.dynamics.closed_state import gap_expression, largest_opening, what_is_open
 from sarrus.dynamics.control_metric import control_norm, unit_of_controls
 from sarrus.dynamics.descent import data_of
@@ -282,16 +281,8 @@ class Law:
 
     def _command(self, q: ArrayLike, v: ArrayLike, t: float) -> Command:
         """Return u with what became of each demand."""
-        limits, held = self.limits, False
-        if limits is not None:
-            limits.begin()
-            held = bool(limits.table.hold)
-            limits.table.hold = 1  # where it refuses, u is that of damped joints
-        try:
+        with damped_where_refused(self.limits) as held:
             u = self._run(q, v, t, ll.ANSWER_ONLY)
-        finally:
-            if limits is not None:
-                limits.table.hold = held
         levels, outcome = self._told(), self.outcome
         refuses = outcome == "damped"
         if refuses and not held:
@@ -474,9 +465,8 @@ class Law:
     def outputs(self) -> dict[str, ca.SX]:
         """Return what the native function gives, as expressions of the symbols of the system and of the settings."""
         e, rows = self.system.equations, [level for level in self.levels if isinstance(level, Demand)]
-        forces = [
-            level.force for level in self.levels if isinstance(level, ForceDemand) and level.force is not None
-        ]
+        pushes = [level.force for level in self.levels if isinstance(level, ForceDemand)]
+        forces = [force for force in pushes if force is not None]
         outputs = {
             "mass": e.mass_matrix,
             "force": self.system.compiled.force,

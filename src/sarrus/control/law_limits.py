@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from copy import copy
 
 import numpy as np
@@ -217,3 +218,18 @@ class LawLimits:
             room.rows.reshape(-1, n)[:held], room.right[:held], room.limits.reshape(-1, n)[:total],
             room.most[:total], lines, sizes, owners, known,
         )  # fmt: skip
+
+
+@contextmanager
+def damped_where_refused(limits: LawLimits | None) -> Iterator[bool]:
+    """Have calls within the block damp the joints where nothing lies inside all limits; yields if they do anyway."""
+    if limits is None:
+        yield False
+        return
+    limits.begin()
+    held = bool(limits.table.hold)
+    limits.table.hold = 1
+    try:
+        yield held
+    finally:
+        limits.table.hold = held

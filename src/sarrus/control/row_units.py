@@ -14,6 +14,8 @@ import casadi as ca
 import numpy as np
 
 from sarrus.control.demands import UNITS, Demand, ForceDemand
+from sarrus.dynamics.descent import data_of
+from sarrus.dynamics.evaluations import Evaluations
 from sarrus.dynamics.system import System
 from sarrus.dynamics.units import velocity_units
 
@@ -50,3 +52,11 @@ def units_of_rows(system: System, jacobian: ca.SX) -> tuple[str, ...]:
         constant = not ca.symvar(row)
         found.append(_OF_VELOCITIES.get(kinds.pop(), "") if constant and len(kinds) == 1 else "")
     return tuple(found)
+
+
+def times_rows(system: Evaluations, by_row: ca.SX) -> ca.SX:
+    """Return columns that belong to rows of A times the factors of these rows, where digits make their units matter.
+
+    Rows that depend on others contradict them then, and which of them count must not depend on units. As they are else.
+    """
+    return by_row if data_of(system).exact else by_row @ ca.diag(ca.DM(system.characteristic.rows))
