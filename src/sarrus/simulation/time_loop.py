@@ -359,7 +359,7 @@ class TimeLoop:
     @property
     def vectors(self) -> la.Workspace:
         """The vectors of the kernels, views."""
-        return laid(self.storage, la.workspace_sizes(self.table))  # type: ignore[no-any-return]
+        return laid(self.storage, la.workspace_sizes(self.table))
 
     @property
     def q(self) -> Array:
