@@ -27,7 +27,7 @@ import sarrus as sr
 from sarrus.base.arrays import Array
 from sarrus.base.errors import SarrusError
 
-GRAVITY, DURATION, LATE, TURN = 9.81, 0.5, 60, 1.4
+GRAVITY, DURATION, LATE, TURN = 9.81, 0.5, 120, 1.4
 DRAWN = ("stretched", "flat", "closed")
 METHODS = ("default", "default", "fixed", "rollout", "implicit")
 

@@ -51,17 +51,22 @@ def forward_of_arrays(table: Table, x: Given, what: int) -> int:
     copy(tau.numbers, state + (la.input_size(table) - nv), nv)
     work = la.workspace(table)
     code = _answer(table, out.numbers, work)
-    if table.nh > 0 and code >= 0:
-        if table.checked != 0 and table.direct_rank == table.generic_rank and table.baumgarte == 0:
-            gap = work.gauge.gap
-        elif table.position != 0:
-            call_native(table.position, state, work.spare)
-            gap = largest_gap(table, work.spare, table.nh)
-        else:
-            gap = 0.0
-        if not 3.0 * gap <= table.settings.accepted_residual:
-            return MAYBE_OPEN - code
+    if table.nh > 0 and code >= 0 and not 3.0 * gap_of_answer(table) <= table.settings.accepted_residual:
+        return MAYBE_OPEN - code
     return code
+
+
+@internal
+def gap_of_answer(table):
+    """Return by how much the loops are open at the state in the table's x, which `answer_at` has just looked at."""
+    work = la.workspace(table)
+    gap = 0.0
+    if table.checked != 0 and table.direct_rank == table.generic_rank and table.baumgarte == 0:
+        gap = work.gauge.gap
+    elif table.position != 0:
+        call_native(table.position, table.x, work.spare)
+        gap = largest_gap(table, work.spare, table.nh)
+    return gap
 
 
 @internal

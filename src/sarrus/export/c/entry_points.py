@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import casadi as ca
 
 from sarrus.base.status import Status
+from sarrus.dynamics.closed_state import largest_opening
 from sarrus.dynamics.contact_state import touching_of
 from sarrus.dynamics.system import System
 from sarrus.export.c.contents import TOPOLOGY, Member, Natives, SystemPlan
@@ -17,7 +18,7 @@ from sarrus.export.c.values import DOUBLE, Term, View
 from sarrus.export.topologies import Topologies
 from sarrus.kernels import layout as la
 from sarrus.kernels import single_step as one
-from sarrus.kernels.forward import answer_at
+from sarrus.kernels.forward import answer_at, gap_of_answer
 from sarrus.kernels.moves import normalize
 
 
@@ -104,7 +105,11 @@ def forward_dynamics(name: str, plan: SystemPlan, kernels: Kernels) -> Entry:
         "or NOT_FINITE, then there is no answer."
     ) + left_out(s)
     kernel, _ = kernels.call(answer_at, [table, View("W->answer", DOUBLE)])
-    solve = f"code = {kernel}(W, W->answer);"
+    solve, left_open = f"code = {kernel}(W, W->answer);", []
+    if s.nh > 0:
+        gap, _ = kernels.call(gap_of_answer, [table])
+        allowed = largest_opening(plan.work)
+        left_open = [f"    if (!({gap}(W) <= {allowed!r}))\n        return {name.upper()}_NOT_CLOSED;"]
     again, non_ideal = [], []
     if len(s.equations.quaternions):
         unit, _ = kernels.call(normalize, [table, View("W->x", DOUBLE)])
@@ -135,7 +140,7 @@ def forward_dynamics(name: str, plan: SystemPlan, kernels: Kernels) -> Entry:
             *non_ideal,
             f"    out->rank = code < 0 ? -1 : code % {la.STRIDE};",
             f"    if (code < 0)\n        return {name}_finite(W, tau);",
-            *plan.where_open(f"{name.upper()}_NOT_CLOSED"),
+            *left_open,
             f"    return code / {la.STRIDE};",
         ),
         example(
