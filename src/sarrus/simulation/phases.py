@@ -50,9 +50,9 @@ NEARLY, ROUNDED = 1e-7, 1e-12
 SPENT = 1e-3
 # Phases shorter than this [s] in a row after which margins are taken ten times less exactly, and how much at the most.
 SOON, PATIENCE, MOST_LOOSE = 1e-7, 4, 1e6
-# The same for margins that end phases in which nothing changes: tenfold each time, so often at most. Forces of
-# redundant rows are known to 1e-8.
-IDLE = 4
+# The same for margins that end phases in which nothing changes, forces by no more than this part: tenfold each time, so
+# often at most. Forces of redundant rows are known to 1e-8.
+SAME_FORCES, IDLE = 1e-8, 4
 # Rounds in which directions of what begins to slide are found, and their change that is none.
 ROUNDS, SAME = 20, 1e-12
 
@@ -99,7 +99,7 @@ class Phases:
 
         Raises `SolveError` where an impact has no answer.
         """
-        before = self.modes.copy()
+        before, begun = self.modes.copy(), self.touches.begun.copy()
         self._give_way()
         self.touches.touching.acting = len(before)  # what acts is yet to be found
         self.survey.look([])
@@ -120,7 +120,8 @@ class Phases:
             resting = [k for k in touching if rates[k] <= self.survey.still(k)]
             self._settle(resting, before)
         self._begin_slots(loss)
-        unchanged = not approaching and bool((self.modes == before).all())
+        change, most = np.abs(self.touches.begun - begun).max(initial=0.0), np.abs(begun).max(initial=0.0)
+        unchanged = not approaching and bool((self.modes == before).all()) and change <= SAME_FORCES * most
         self._idle = min(self._idle + 1, IDLE) if unchanged else 0
         self.settings.loose = max(self.settings.loose, 10.0**self._idle)
         at_stop = [
