@@ -89,9 +89,11 @@ class _Beginning:
         # Forces Z that do nothing stay what they were: Zᵀ r, r in units of force.
         self.null, self.keeps = known.null, known.null * unit[self.held, None] ** 2
         self.kept = dense.product(self.keeps.T, begun[self.held] / unit[self.held])
-        rows = [j for one in self.first for j in range(one.tails.start, one.tails.stop)]
+        rows = np.array([j for one in self.first for j in range(one.tails.start, one.tails.stop)])
         across = self.W[np.ix_(rows, self.held)]
-        reply = self.W[np.ix_(rows, rows)] - dense.product(across, known.solve(np.ascontiguousarray(across.T)))
+        reply = self.W[np.ix_(rows, rows)] - dense.product(
+            across, known.solve(np.ascontiguousarray(across.T))
+        )
         self.rows, self.at, start = rows, list[slice](), 0
         for one in self.first:
             self.at.append(slice(start, start := start + len(one.direction)))
@@ -126,7 +128,9 @@ class _Beginning:
             A[:, normal] -= one.friction * (W[held, one.tails] * d).sum(axis=1)
             E[:, normal] -= one.friction * (W[self.rows, one.tails] * d).sum(axis=1)
         A += dense.product(self.null, self.keeps.T)
-        right = np.column_stack([dense.product(self.null, self.kept) - self.given[held], W[np.ix_(held, self.rows)]])
+        right = np.column_stack(
+            [dense.product(self.null, self.kept) - self.given[held], W[np.ix_(held, self.rows)]]
+        )
         found = dense.solve(A, right)
         change = W[np.ix_(self.rows, self.rows)] - dense.product(E, np.ascontiguousarray(found[:, 1:]))
         u = self.given[self.rows] + dense.product(E, np.ascontiguousarray(found[:, 0]))
@@ -171,9 +175,7 @@ class _Beginning:
             z, state = trial, new
         if state[0] > ROUNDED:
             return None
-        pushes = [
-            size * self.unit[one.rows.start] / one.friction for size, one in zip(state[5], self.first)
-        ]
+        pushes = [size * self.unit[one.rows.start] / one.friction for size, one in zip(state[5], self.first)]
         return [Beginning(*found) for found in zip(state[3], pushes, state[4].tolist())]
 
     def _start(self) -> Array:
@@ -187,7 +189,8 @@ class _Beginning:
                 z += own
                 continue
             across = [
-                self.H[self.at[k]] - np.outer(before[k], dense.product(before[k], self.H[self.at[k]])) for k in members
+                self.H[self.at[k]] - np.outer(before[k], dense.product(before[k], self.H[self.at[k]]))
+                for k in members
             ]
             weakest = dense.product(B, dense.svd(dense.product(np.vstack(across), B)).right[-1])
             p = dense.product(self.H, weakest)

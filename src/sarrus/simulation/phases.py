@@ -25,7 +25,6 @@ from sarrus.kernels.record import laid
 from sarrus.kernels.touching_layout import OPEN, SLIDING, STICKING
 from sarrus.linalg import dense
 from sarrus.optimize.sharing import on_springs, share
-from sarrus.simulation.first_directions import Beginning, Rubbing, first_directions
 from sarrus.simulation.impacting import Impacts
 from sarrus.simulation.survey import Survey
 
@@ -92,7 +91,9 @@ class Phases:
         """Whether several contacts slide so slowly that their directions turn faster than anything else moves."""
         velocity, slow = self.touches.work.velocity, self.settings.slow
         sliding = [k for k in range(self.contacts) if self.modes[k] == SLIDING and self.sizes[k] > 2]
-        return sum(self.survey.friction(k) > 0.0 and self.survey.slip(velocity, k) < slow for k in sliding) > 1
+        return (
+            sum(self.survey.friction(k) > 0.0 and self.survey.slip(velocity, k) < slow for k in sliding) > 1
+        )
 
     def resolve(self) -> Change:
         """Say what holds, sticks and slides from the present state on, which an impact may change.
@@ -301,7 +302,8 @@ class Phases:
         operator, first = self.survey.operator(len(rows)), np.cumsum([0, *sizes[:-1]])
         if self._sprung:  # normal forces stay as they are
             normals = [int(i) for i, k in zip(first, sticking) if k < self.contacts]
-            operator = on_springs(operator, normals, operator)
+            sprung = on_springs(operator, normals)
+            operator = operator if sprung is None else sprung
         begun[rows] = share(operator, begun[rows], sizes, coefficients)
 
     def _turn(self, beginning: list[int]) -> None:
@@ -400,7 +402,9 @@ class Phases:
         ]  # fmt: skip
         sticking = [k for k in resting if self.modes[k] == STICKING and k not in kept]
         sliding = [k for k in resting if self.modes[k] == SLIDING]
-        spent = {k: CRITICAL if self.touches.static[k] > self.survey.friction(k) else NEARLY for k in sticking}
+        spent = {
+            k: CRITICAL if self.touches.static[k] > self.survey.friction(k) else NEARLY for k in sticking
+        }
         near = [k for k in sticking if self._slips(k, forces, spent[k])]
         members = sorted([*sliding, *near])
         if len(members) < 2 or tuple(members) in tried:
@@ -408,8 +412,10 @@ class Phases:
         if not sliding and not any(self._slips(k, forces) for k in near):
             return False
         tried.add(tuple(members))
-        before = {k: -forces[self.survey.surface(k)] / dense.norm(forces[self.survey.surface(k)]) for k in near}
-        found = self._first_directions(members, before)
+        before = {
+            k: -forces[self.survey.surface(k)] / dense.norm(forces[self.survey.surface(k)]) for k in near
+        }
+        found = self.survey.first_directions(members, before)
         if found is None:
             return False
         for k, one in zip(members, found):
@@ -422,33 +428,6 @@ class Phases:
                 self.touches.begun[own] = -self.survey.friction(k) * one.push * one.direction
                 kept.add(k)
         return True
-
-    def _first_directions(self, members: list[int], before: dict[int, Array]) -> list[Beginning] | None:
-        """Return what `first_directions` does of contacts, some of which still stick."""
-        closed = [k for k in range(self.unilateral) if self.modes[k] != OPEN]
-        held = [k for k in range(self.unilateral, len(self.modes)) if self.modes[k] == STICKING]
-        rows, at, start = self.survey.rows([*closed, *held]), {}, 0
-        for k in [*closed, *held]:
-            at[k], start = slice(start, start + self.sizes[k]), start + self.sizes[k]
-        if self.survey.look(rows) < 0:
-            return None
-        sliding = [
-            Rubbing(
-                at[k],
-                self.survey.friction(k),
-                before.get(k, self.directions[self.survey.surface(k)].copy()),
-                k in members,
-            )
-            for k in closed if k in members or self.modes[k] == SLIDING
-        ]  # fmt: skip
-        operator, given = self.survey.operator(len(rows)), self.touches.work.given[: len(rows)]
-        own, scales = np.diag(operator), np.ones(len(rows))
-        for place in at.values():
-            scales[place] = own[place].mean() or 1.0
-        try:
-            return first_directions(operator, given, self.touches.begun[rows], sliding, scales)
-        except np.linalg.LinAlgError:
-            return None
 
     def _let_go(self, kept: set[int]) -> bool:
         """Have what sticks with all the friction that there is slide against that; False where nothing does.
