@@ -14,13 +14,13 @@ sys.path.insert(0, str(Path(__file__).parent / "families"))
 from sliding_crates import RIGHT, outcome, random_crate
 
 
-@pytest.mark.parametrize("seed", [12, 14, 21, 24, 31, 38, 47])
+@pytest.mark.parametrize("seed", [4, 12, 14, 16, 21, 24, 31, 37, 38, 40, 43, 44, 47, 140, 187])
 def test_crates_slide_as_their_references_do(seed: int) -> None:
-    """A push that grows, one just above the limit, slopes within 1e-5 and 1e-9 of it, turning and stopping."""
+    """Pushes that grow, through the middle and off it, pushes and slopes within 1e-10 of the limit, and stops."""
     word, worst, run, _ = outcome(random_crate(seed))
     assert word == "right", (run.status, worst)
     assert worst <= RIGHT
-    assert len(run.t) < 2000
+    assert len(run.t) < 600
 
 
 def test_chattering_does_not_advise_another_law() -> None:

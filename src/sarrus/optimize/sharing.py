@@ -53,20 +53,20 @@ def share(operator: Array, forces: Array, sizes: Sequence[int], coefficients: Se
     return forces + dense.product(null, found.x[:-1]) if found.status.ok else forces
 
 
-def on_springs(operator: Array, normals: Sequence[int], otherwise: Array | None = None) -> Array | None:
+def on_springs(operator: Array, normals: Sequence[int]) -> Array | None:
     """Return W (m, m) with equal springs in the ways that change the normal forces ``normals`` and nothing else.
 
     Rigid bodies leave those forces open, N = N₀ + Z y with W Z = 0. With a compliance along Z the answer to a contact
     problem in which all of them push has Zᵀ N = 0, as a plate on equal springs, and the motion is what it was; one that
     would have to pull goes without force, though the others might press it down. Where statics determines all of them
-    that is ``otherwise``.
+    that is None.
     """
     if len(normals) < 2:
-        return otherwise
+        return None
     own = operator[np.ix_(normals, normals)]
     null = ranked(own, relative=ROUNDING).null
     if null.shape[1] == 0:
-        return otherwise
+        return None
     sprung = operator.copy()
     sprung[np.ix_(normals, normals)] += np.trace(own) / len(normals) * dense.product(null, null.T)
     return sprung

@@ -89,7 +89,7 @@ class _Beginning:
         # Forces Z that do nothing stay what they were: Zᵀ r, r in units of force.
         self.null, self.keeps = known.null, known.null * unit[self.held, None] ** 2
         self.kept = dense.product(self.keeps.T, begun[self.held] / unit[self.held])
-        rows = [j for one in self.first for j in range(one.tails.start, one.tails.stop)]
+        rows = np.array([j for one in self.first for j in range(one.tails.start, one.tails.stop)])
         across = self.W[np.ix_(rows, self.held)]
         reply = self.W[np.ix_(rows, rows)] - dense.product(
             across, known.solve(np.ascontiguousarray(across.T))

@@ -25,7 +25,6 @@ from sarrus.kernels.record import laid
 from sarrus.kernels.touching_layout import OPEN, SLIDING, STICKING
 from sarrus.linalg import dense
 from sarrus.optimize.sharing import on_springs, share
-from sarrus.simulation.first_directions import Beginning, Rubbing, first_directions
 from sarrus.simulation.impacting import Impacts
 from sarrus.simulation.survey import Survey
 
@@ -50,9 +49,9 @@ NEARLY, ROUNDED = 1e-7, 1e-12
 SPENT = 1e-3
 # Phases shorter than this [s] in a row after which margins are taken ten times less exactly, and how much at the most.
 SOON, PATIENCE, MOST_LOOSE = 1e-7, 4, 1e6
-# The same for margins that end phases in which nothing changes: tenfold each time, so often at most. Forces of
-# redundant rows are known to 1e-8.
-IDLE = 4
+# The same for margins that end phases in which nothing changes, forces by no more than this part: tenfold each time, so
+# often at most. Forces of redundant rows are known to 1e-8.
+SAME_FORCES, IDLE = 1e-8, 4
 # Rounds in which directions of what begins to slide are found, and their change that is none.
 ROUNDS, SAME = 20, 1e-12
 
@@ -102,7 +101,7 @@ class Phases:
 
         Raises `SolveError` where an impact has no answer.
         """
-        before = self.modes.copy()
+        before, begun = self.modes.copy(), self.touches.begun.copy()
         self._give_way()
         self.touches.touching.acting = len(before)  # what acts is yet to be found
         self.survey.look([])
@@ -123,7 +122,8 @@ class Phases:
             resting = [k for k in touching if rates[k] <= self.survey.still(k)]
             self._settle(resting, before)
         self._begin_slots(loss)
-        unchanged = not approaching and bool((self.modes == before).all())
+        change, most = np.abs(self.touches.begun - begun).max(initial=0.0), np.abs(begun).max(initial=0.0)
+        unchanged = not approaching and bool((self.modes == before).all()) and change <= SAME_FORCES * most
         self._idle = min(self._idle + 1, IDLE) if unchanged else 0
         self.settings.loose = max(self.settings.loose, 10.0**self._idle)
         at_stop = [
@@ -313,7 +313,8 @@ class Phases:
         operator, first = self.survey.operator(len(rows)), np.cumsum([0, *sizes[:-1]])
         if self._sprung:  # normal forces stay as they are
             normals = [int(i) for i, k in zip(first, sticking) if k < self.contacts]
-            operator = on_springs(operator, normals, operator)
+            sprung = on_springs(operator, normals)
+            operator = operator if sprung is None else sprung
         begun[rows] = share(operator, begun[rows], sizes, coefficients)
 
     def _turn(self, beginning: list[int]) -> None:
@@ -425,7 +426,7 @@ class Phases:
         before = {
             k: -forces[self.survey.surface(k)] / dense.norm(forces[self.survey.surface(k)]) for k in near
         }
-        found = self._first_directions(members, before)
+        found = self.survey.first_directions(members, before)
         if found is None:
             return False
         for k, one in zip(members, found):
@@ -438,33 +439,6 @@ class Phases:
                 self.touches.begun[own] = -self.survey.friction(k) * one.push * one.direction
                 kept.add(k)
         return True
-
-    def _first_directions(self, members: list[int], before: dict[int, Array]) -> list[Beginning] | None:
-        """Return what `first_directions` does of contacts, some of which still stick."""
-        closed = [k for k in range(self.unilateral) if self.modes[k] != OPEN]
-        held = [k for k in range(self.unilateral, len(self.modes)) if self.modes[k] == STICKING]
-        rows, at, start = self.survey.rows([*closed, *held]), {}, 0
-        for k in [*closed, *held]:
-            at[k], start = slice(start, start + self.sizes[k]), start + self.sizes[k]
-        if self.survey.look(rows) < 0:
-            return None
-        sliding = [
-            Rubbing(
-                at[k],
-                self.survey.friction(k),
-                before.get(k, self.directions[self.survey.surface(k)].copy()),
-                k in members,
-            )
-            for k in closed if k in members or self.modes[k] == SLIDING
-        ]  # fmt: skip
-        operator, given = self.survey.operator(len(rows)), self.touches.work.given[: len(rows)]
-        own, scales = np.diag(operator), np.ones(len(rows))
-        for place in at.values():
-            scales[place] = own[place].mean() or 1.0
-        try:
-            return first_directions(operator, given, self.touches.begun[rows], sliding, scales)
-        except np.linalg.LinAlgError:
-            return None
 
     def _let_go(self, kept: set[int]) -> bool:
         """Have what sticks with all the friction that there is slide against that; False where nothing does.

@@ -10,7 +10,9 @@ from sarrus.base.arrays import Array
 from sarrus.dynamics.contact_state import touching_of
 from sarrus.kernels.c_function import phase_survey
 from sarrus.kernels.contact_tolerances import STILL, still_speed
+from sarrus.kernels.touching_layout import OPEN, SLIDING, STICKING
 from sarrus.linalg import dense
+from sarrus.simulation.first_directions import Beginning, Rubbing, first_directions
 
 if TYPE_CHECKING:
     from sarrus.simulation.time_loop import TimeLoop
@@ -76,3 +78,31 @@ class Survey:
     def friction(self, k: int) -> float:
         """Return the coefficient of sliding of a block that only pushes."""
         return self.touches.friction[k] if k < self.contacts else 0.0
+
+    def first_directions(self, members: list[int], before: dict[int, Array]) -> list[Beginning] | None:
+        """Return how contacts begin to slide, those that still stick from directions ``before``; None: not found."""
+        modes, directions = self.touches.modes, self.touches.directions
+        closed = [k for k in range(self.unilateral) if modes[k] != OPEN]
+        held = [k for k in range(self.unilateral, len(modes)) if modes[k] == STICKING]
+        rows, at, start = self.rows([*closed, *held]), {}, 0
+        for k in [*closed, *held]:
+            at[k], start = slice(start, start + self.sizes[k]), start + self.sizes[k]
+        if self.look(rows) < 0:
+            return None
+        sliding = [
+            Rubbing(
+                at[k],
+                self.friction(k),
+                before.get(k, directions[self.surface(k)].copy()),
+                k in members,
+            )
+            for k in closed if k in members or modes[k] == SLIDING
+        ]  # fmt: skip
+        operator, given = self.operator(len(rows)), self.touches.work.given[: len(rows)]
+        own, scales = np.diag(operator), np.ones(len(rows))
+        for place in at.values():
+            scales[place] = own[place].mean() or 1.0
+        try:
+            return first_directions(operator, given, self.touches.begun[rows], sliding, scales)
+        except np.linalg.LinAlgError:
+            return None
