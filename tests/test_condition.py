@@ -7,6 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import sarrus as sr
+from legged_robots import quadruped
 from linear_precision import shipped
 from scaled import scaled, scales
 
@@ -67,3 +68,12 @@ def test_condition_is_infinite_where_singular_and_one_without_constraints() -> N
     pendulum.add_joint("hinge", "revolute", "world", "bob", axis=(0, 1, 0))
     free = sr.simulate(sr.System(pendulum), [0.1], duration=0.1)
     assert (free.condition == 1.0).all()
+
+
+def test_condition_of_runs_whose_contacts_switch_at_once() -> None:
+    """Stretches between events may hold no sample."""
+    system, stand = quadruped()
+    run = sr.simulate(system, stand, duration=0.05, dt=1e-3, every=5, error_estimate=False)
+    assert np.isfinite(run.condition).all()
+    assert (run.condition >= 1.0).all()
+    assert len(run.condition) == len(run.t)

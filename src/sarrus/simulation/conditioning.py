@@ -35,6 +35,8 @@ def condition_numbers(system: System, states: Array, ranks: NDArray[np.int64]) -
     """
     sizes, out = system.characteristic, np.ones(len(states))
     native, seen = system.compiled.function("jacobian"), np.flatnonzero(np.asarray(ranks) > 0)
+    if not len(seen):
+        return out
     jacobian = native.each(np.ascontiguousarray(states[seen])).reshape(-1, system.nc, system.nv)
     for k, matrix in zip(seen, sizes.even(jacobian)):
         rank = int(ranks[k])

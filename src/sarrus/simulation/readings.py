@@ -61,7 +61,7 @@ def states_of(
 ) -> Array:
     """Return x = [q | v | u | t | p | τ = 0] of the samples of a run, or a part of them, for values of parameters."""
     q, v, u, t = (array[part] for array in (trajectory.q, trajectory.v, trajectory.u, trajectory.t))
-    p = np.tile(list(values.values()), (len(t), 1)).reshape(len(t), -1)
+    p = np.tile(list(values.values()), (len(t), 1)).reshape(len(t), len(values))
     return np.hstack((q, v, u, t[:, None], p, np.zeros_like(v)))
 
 

@@ -96,7 +96,8 @@ class Rollout:
         if s.nc:
             for run, ranks in enumerate(self.rank):
                 own = {name: values[run] for name, values in self.parameters.items()}
-                p = np.tile(list({**s.parameters, **own}.values()), (len(ranks), 1)).reshape(len(ranks), -1)
+                values = {**s.parameters, **own}
+                p = np.tile(list(values.values()), (len(ranks), 1)).reshape(len(ranks), len(values))
                 states = np.hstack(
                     (
                         made.q[run],
