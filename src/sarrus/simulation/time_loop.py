@@ -135,7 +135,8 @@ class TimeLoop:
         self.control: StateFunction | None = None
         self.model: LocalModel | None = None
         self.course: TimeCourse | None = None
-        self._scaled = (0, -1)  # for what is known of A, and which parameters, the scales in the settings are
+        # what is known of A, and which parameters, when the scales of the settings were found
+        self._scaled: tuple[object, int] = (None, -1)
         self.turned = np.nan  # when the method was changed last
         self.milestone = (-np.inf, 0.0)  # time and steps when they were looked at last
         if coordinates is not None:
@@ -444,8 +445,9 @@ class TimeLoop:
             if isinstance(self.law, Law):
                 self.law.prepare(self.q, self.v, self.time)
         self._begin_stretch()
-        if self._scaled != (id(s.near), s.parameters.changes):
-            self.settings[_SCALES], self._scaled = s.settings()[_SCALES], (id(s.near), s.parameters.changes)
+        near, changes = self._scaled
+        if near is not s.near or changes != s.parameters.changes:
+            self.settings[_SCALES], self._scaled = s.settings()[_SCALES], (s.near, s.parameters.changes)
         self._keep_energy()
         if survey and self.chart is not None and not self.chart.renew(self.table, self.settings, self.x):
             self.status = Status.COORDINATES_FAILED
