@@ -135,8 +135,7 @@ class TimeLoop:
         self.control: StateFunction | None = None
         self.model: LocalModel | None = None
         self.course: TimeCourse | None = None
-        # what is known of A, and which parameters, when the scales of the settings were found
-        self._scaled: tuple[object, int] = (None, -1)
+        self._scaled: tuple[object, int] = (None, -1)  # for what is known of A, and which parameters, the scales are
         self.turned = np.nan  # when the method was changed last
         self.milestone = (-np.inf, 0.0)  # time and steps when they were looked at last
         if coordinates is not None:
@@ -445,8 +444,7 @@ class TimeLoop:
             if isinstance(self.law, Law):
                 self.law.prepare(self.q, self.v, self.time)
         self._begin_stretch()
-        near, changes = self._scaled
-        if near is not s.near or changes != s.parameters.changes:
+        if self._scaled[0] is not s.near or self._scaled[1] != s.parameters.changes:
             self.settings[_SCALES], self._scaled = s.settings()[_SCALES], (s.near, s.parameters.changes)
         self._keep_energy()
         if survey and self.chart is not None and not self.chart.renew(self.table, self.settings, self.x):
