@@ -135,7 +135,7 @@ class TimeLoop:
         self.control: StateFunction | None = None
         self.model: LocalModel | None = None
         self.course: TimeCourse | None = None
-        self._scaled: tuple[object, int] = (None, -1)  # for what is known of A, and which parameters, the scales are
+        self._scaled: tuple[object, int] = None, -1  # scales are for this knowledge of A and these parameters
         self.turned = np.nan  # when the method was changed last
         self.milestone = (-np.inf, 0.0)  # time and steps when they were looked at last
         if coordinates is not None:
