@@ -6,10 +6,10 @@ Differential Equations I, 2nd ed., II.4 and II.9). Where they agree to more digi
 better still. Where they do not, because errors grow, rounding is magnified or the longer step is unstable, a run with
 half the step, or a tenth of the tolerance, tells by how much the first is wrong.
 
-A motion at rest, or one whose steps all end where functions of time break, has the same steps whatever the tolerance.
-So where steps are long parts of a run, it is also done with the same tolerance and a longest step of its own: that is
-no coarser run, so its difference is not divided by anything. And where the two agree in every digit, though something
-moves, a run with shorter steps tells.
+Where steps are long parts of a run they may be as long whatever the tolerance. Then the longest ones of the coarser run
+are shortened, by as much as a quarter more steps allow, and its difference is not divided by anything. Where functions
+of time act, which a motion at rest may pass over, it is also done with the same tolerance and a longest step of its
+own. And where the two agree in every digit, though something moves, a run with shorter steps tells.
 """
 
 from __future__ import annotations
@@ -21,10 +21,11 @@ import numpy as np
 
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.status import Status
-from sarrus.simulation.determinacy import Coarser, estimate_determinacy
+from sarrus.simulation.determinacy import COARSE_TOLERANCE, Coarser, estimate_determinacy, shortened
 from sarrus.simulation.motion import Motion
 from sarrus.simulation.repetition import LOST, compared, difference
 from sarrus.simulation.run_options import Scheme
+from sarrus.simulation.time_breaks import program_of
 from sarrus.simulation.time_loop import tableau_of
 from sarrus.simulation.trajectory import Trajectory
 
@@ -70,6 +71,11 @@ def estimate_error(motion: Motion, trajectory: Trajectory, coarser: Coarser | No
     scheme = motion.options.scheme
     factor, excess, finer = _variants(scheme)
     records = compared(motion, trajectory) if coarser is None else coarser.records
+    long = coarser is None and scheme.adaptive and len(records) >= _FEW and _has_long_steps(trajectory)
+    if long and not _depends_on_time(motion):
+        coarse = _limited(scheme.scaled(COARSE_TOLERANCE), shortened(trajectory))
+        if (apart := difference(motion, trajectory, records, coarse)).max() < LOST:
+            coarser, long = Coarser(records, apart, 1.0), False
     error = np.full(1, np.inf)
     if coarser is not None:
         excess = coarser.excess
@@ -80,7 +86,7 @@ def estimate_error(motion: Motion, trajectory: Trajectory, coarser: Coarser | No
             error = difference(motion, trajectory, records, _with_shorter_steps(scheme, trajectory))
     if not error.max() * excess < LOST:
         error = difference(motion, trajectory, records, scheme.scaled(finer))
-    if coarser is None and scheme.adaptive and len(records) >= _FEW and _has_long_steps(trajectory):
+    if long:
         own = _with_own_steps(scheme, trajectory)
         error = np.maximum(error, difference(motion, trajectory, records, own))
     times = trajectory.t[records]
@@ -97,6 +103,13 @@ def estimate_error(motion: Motion, trajectory: Trajectory, coarser: Coarser | No
     if trajectory.status is Status.NOT_DETERMINED:
         at_all[trajectory.t > trajectory.determined_until] = np.inf
     return trajectory.revised(error=read_only(at_all), status=status, message=message)
+
+
+def _depends_on_time(motion: Motion) -> bool:
+    """Tell whether functions of time act, which may pass between the steps of a run and of a coarser one alike."""
+    if motion.control is not None or motion.force is not None or motion.events:
+        return True
+    return program_of(motion.system) is not None
 
 
 def _has_long_steps(trajectory: Trajectory) -> bool:

@@ -100,10 +100,10 @@ def _coarser(scheme: Scheme, trajectory: Trajectory) -> tuple[float, float, floa
         return COARSE_STEP, np.inf, COARSE_STEP ** tableau_of(scheme.method).order - 1.0
     if trajectory.steps > MANY_STEPS:
         return COARSE_TOLERANCE, np.inf, COARSE_EXCESS
-    return COARSE_TOLERANCE, _longest(trajectory), 1.0
+    return COARSE_TOLERANCE, shortened(trajectory), 1.0
 
 
-def _longest(trajectory: Trajectory) -> float:
+def shortened(trajectory: Trajectory) -> float:
     """Return a step [s] to which those of a run can be shortened with `MORE_STEPS` times as many steps in all."""
     t = trajectory.t
     h = t[1:] - t[:-1]
