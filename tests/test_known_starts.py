@@ -105,12 +105,36 @@ def test_a_start_that_is_known_keeps_no_records(five_bar) -> None:
     assert not any(np.shares_memory(motion.q, array) for array in _kept_arrays(system))
 
 
+def test_runs_write_to_nothing_that_copies_share(five_bar) -> None:
+    """An array that a loop or its workspace gets and a run writes to belongs to those that are copied."""
+    system, q = five_bar
+    options = [{}, {"dt": 1e-3}, {"every": None}, {"stabilization": "energy"}]
+    runs = [{"duration": 2.0, "progress": False, **one} for one in options for _ in range(3)]
+    for one in runs:
+        sr.simulate(system, q, **one)
+    shared = [
+        value
+        for ready in _ready(system)
+        for part in (ready.loop, ready.workspace)
+        for value in part.values()
+        if isinstance(value, np.ndarray)
+    ]
+    before = [value.tobytes() for value in shared]
+    for one in runs:
+        sr.simulate(system, q, **one)
+    assert shared
+    assert [value.tobytes() for value in shared] == before
+
+
 def _kept_arrays(system: sr.System):
+    for ready in _ready(system):
+        yield ready.numbers
+
+
+def _ready(system: sr.System):
     known = system.model.lasting("known motions", dict)
     for motion in known._motions.values():
-        for ready in motion.ready._loops.values():
-            if ready is not None:
-                yield ready.numbers
+        yield from (ready for ready in motion.ready._loops.values() if ready is not None)
 
 
 # --- what the estimate of the error costs ----------------------------------------------------------------
