@@ -103,7 +103,7 @@ def test_c_and_casadi_follow_the_brake(tmp_path):
     traced = system.to_casadi("forward_dynamics", rows="independent", q=ARM_AT)
     rng = np.random.default_rng(1)
     for holds in (0.0, 1.0, 0.0, 1.0):
-        system.parameters["active.brake"] = holds
+        system.parameters.update({"active.brake": holds, "anchor.brake": ARM_AT[2] * holds})
         code.assign(system.parameters.values())
         v = np.array(system.project_velocity(ARM_AT, rng.standard_normal(3)))
         u = np.zeros(2)

@@ -25,7 +25,7 @@ from sarrus.control.demands import (
 )
 from sarrus.control.explanation import Explanation, LevelShare, LimitUse
 from sarrus.control.law_arrays import LawArrays, law_table
-from sarrus.control.law_failure import gap_place, is_too_large, no_answer, refusal, what_was_open
+from sarrus.control.law_failure import MEASURED, gap_place, is_too_large, no_answer, refusal, what_was_open
 from sarrus.control.law_limits import LawLimits, damped_where_refused
 from sarrus.control.law_options import LawOptions, chosen
 from sarrus.control.least_norm import constant_norm, norm_levels
@@ -54,7 +54,7 @@ class Law:
     It is a list of demands on accelerations, multipliers and generalized forces, in order of priority, over the
     equations of ``system``: the model it believes in, which may have other parameters than the one it drives.
     `sarrus.kernels.command` fulfils them, for any rank of A and any number of degrees of freedom; demands that
-    contradict those above them are fulfilled in the least-squares sense, in characteristic units where `Demand.units`
+    contradict those above them are fulfilled in the least-squares sense, in characteristic units where ``Demand.units``
     tells lengths, angles and forces apart. What remains free of u is as near to ``preferred`` as it can be in the norm
     uᵀ diag(weights) u or that of the ``metric`` of the options; by default the one of
     `sarrus.dynamics.control_metric.default_weights`, which does not depend on units of measurement.
@@ -165,12 +165,12 @@ class Law:
 
         Raises `SolveError` where there is no acceleration (M not positive definite on the motions), where u would not
         be finite, where nothing is inside all limits (unless ``hold`` damps the joints then), and, NOT_CLOSED, where
-        the loops are open by more than runs take: close a measured q by `System.assemble`, or ask
-        ``solve(q, v, t, throw=False)``, which goes by q as it is.
+        the loops are open by more than 3e-3 rad or characteristic lengths, which no encoder explains; up to there u is
+        that of q as it is. ``solve(q, v, t, throw=False)`` goes by q as it is wherever that may be.
         """
         with self._lock:
             u = self._run(q, v, t, ll.ANSWER_ONLY)
-            if self.arrays.work[self.gap_place] > self.opening and (told := what_was_open(self, q, t)):
+            if self.arrays.work[self.gap_place] > MEASURED and (told := what_was_open(self, q, t)):
                 raise Status.NOT_CLOSED.error(f"{self.name} of {self.system.name}", told)
         return u
 

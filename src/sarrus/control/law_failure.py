@@ -26,6 +26,9 @@ _OUTPUTS = {
 }
 # From here on products of numbers overflow.
 _HUGE = 1e100
+# Loops that are open by no more [rad, characteristic lengths] are those of a q that was measured, by encoders or in a
+# plant whose loops are soft.
+MEASURED = 3e-3
 
 
 def gap_place(native: NativeFunction) -> int:
