@@ -168,13 +168,9 @@ class Law:
         the loops are open by more than 3e-3 rad or characteristic lengths, which no encoder explains; up to there u is
         that of q as it is. ``solve(q, v, t, throw=False)`` goes by q as it is wherever that may be.
         """
-        with self._lock:
-            u = self._run(q, v, t, ll.ANSWER_ONLY)
-            if self.arrays.work[self.gap_place] > MEASURED and (told := what_was_open(self, q, t)):
-                raise Status.NOT_CLOSED.error(f"{self.name} of {self.system.name}", told)
-        return u
+        return self._run(q, v, t, ll.ANSWER_ONLY, MEASURED)
 
-    def _run(self, q: ArrayLike, v: ArrayLike, t: float, what: int) -> Array:
+    def _run(self, q: ArrayLike, v: ArrayLike, t: float, what: int, most_open: float = np.inf) -> Array:
         system, state = self.system, self.arrays.state
         with self._lock:
             if not self.is_prepared or system.parameters:
@@ -184,6 +180,8 @@ class Law:
             state[-1] = t
             if self.kernel.entry(*self.arrays.addresses, what) < 0:
                 self._fail(q, v, t)
+            if self.arrays.work.item(self.gap_place) > most_open and (told := what_was_open(self, q, t)):
+                raise Status.NOT_CLOSED.error(f"{self.name} of {system.name}", told)
             return self.arrays.answer[: system.nu].copy()
 
     def sample(
