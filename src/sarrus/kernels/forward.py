@@ -51,7 +51,7 @@ def forward_of_arrays(table: Table, x: Given, what: int) -> int:
     copy(tau.numbers, state + (la.input_size(table) - nv), nv)
     work = la.workspace(table)
     code = _answer(table, out.numbers, work)
-    if table.nh > 0 and code >= 0 and not 3.0 * gap_of_answer(table) <= table.settings.accepted_residual:
+    if table.nh > 0 and code >= 0 and not 3.0 * _gap(table, work) <= table.settings.accepted_residual:
         return MAYBE_OPEN - code
     return code
 
@@ -59,7 +59,11 @@ def forward_of_arrays(table: Table, x: Given, what: int) -> int:
 @internal
 def gap_of_answer(table):
     """Return by how much the loops are open at the state in the table's x, which `answer_at` has just looked at."""
-    work = la.workspace(table)
+    return _gap(table, la.workspace(table))
+
+
+@internal
+def _gap(table, work):
     gap = 0.0
     if table.checked != 0 and table.direct_rank == table.generic_rank and table.baumgarte == 0:
         gap = work.gauge.gap
