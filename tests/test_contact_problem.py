@@ -178,3 +178,11 @@ def test_bad_arguments_are_named(change: dict[str, object], words: str) -> None:
     arguments = {"rows": np.eye(3), "velocities": [1.0, 2.0, 3.0], "contacts": [(3, 0.5)], **change}
     with pytest.raises(sr.ArgumentError, match=words):
         solve_contact_problem(**arguments)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("small", [1e-90, 1e-200, 1e-318])
+def test_velocities_that_are_next_to_none(small: float) -> None:
+    """What dry friction has stopped goes on by less and less: that is no infinite force of before."""
+    found = solve_contact_problem([[1.0], [0.5]], [small, -small], [(1, 0.0)], [(1, 1e3)], start=[0.0, 1e-3])
+    assert found.status is sr.Status.OK
+    assert np.abs(found.forces).max() <= max(10.0 * small, 1e-14 * 1e-3)  # rounding of what it began with

@@ -134,6 +134,20 @@ def test_a_ball_bounces_and_comes_to_rest() -> None:
     assert np.abs(motion.v[late]).max() < 1e-2
 
 
+@pytest.mark.parametrize("method", [{}, {"method": "moreau-jean", "dt": 0.01}], ids=str)
+def test_rebounds_as_slow_as_the_run_asks_for(method) -> None:
+    """Without gravity a point that comes with 0.1 mm/s leaves with 0.08, or stays where that counts as rest."""
+    mechanism = sr.Mechanism("slow", gravity=(0, 0, 0))
+    mechanism.add_body("ball", 1.0, inertia=(0.1, 0.1, 0.1))
+    mechanism.add_joint("height", "prismatic", "world", "ball", axis=(0, 0, 1))
+    mechanism.add_contact("ground", "ball", friction="coulomb", friction_coefficient=0.3, restitution=0.8)
+    system = sr.System(mechanism)
+    for least, rebounds in ((1e-6, 0.8), (1e-3, 0.0)):
+        switching = sr.Switching(rest_speed=least)
+        motion = sr.simulate(system, [1e-4], [-1e-4], duration=2.0, switching=switching, **method)
+        assert_allclose(motion.q[-1], rebounds * 1e-4, atol=2e-6)
+
+
 def test_newtons_law_in_a_cradle() -> None:
     """Three balls that touch, restitution 1, the first one comes with 1 m/s: Newton's law gives (−1, 2, 2)/3."""
     system = cradle()

@@ -37,6 +37,8 @@ HUGE = 1e6
 # Pivots below this part of the largest one are of rows that depend on others; these share their forces as if W had so
 # much more on its diagonal; then they keep what they share. From more on where nothing else leads to an answer.
 FLAT, GIVING, MOST_GIVING, SHARED_RIDGE = 1e-9, 1e-7, 1e-3, 1e-9
+# Velocities from here down are none: what dry friction stops goes on by less and less, down to the least numbers.
+VANISHING = 1e-100
 # Sweeps before a second beginning; twice as many before each that follows.
 SWEEPS = 20
 
@@ -155,9 +157,9 @@ def _scale(table, work, m, blocks, stretch):
 
 @internal
 def _rounded(size):
-    """Return a power of two near a size, one for zero: to divide by it costs no digit."""
+    """Return a power of two near a size, one for next to zero: to divide by it costs no digit."""
     power = 1.0
-    if not 0.0 < size < np.inf:
+    if not VANISHING < size < np.inf:
         return power
     while power > size:
         power *= 0.5

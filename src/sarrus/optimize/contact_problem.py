@@ -30,7 +30,7 @@ from sarrus.base.status import Answer, Status
 from sarrus.dynamics.contact_state import Mode
 from sarrus.kernels import contact_problem_layout as cp
 from sarrus.kernels.c_function import contact_problem
-from sarrus.kernels.contact_problem import HUGE
+from sarrus.kernels.contact_problem import HUGE, VANISHING
 from sarrus.linalg import dense
 from sarrus.linalg.ranked import ranked
 from sarrus.optimize.cone_program import solve_cone_program
@@ -162,7 +162,8 @@ class _Scaled:
         sizes = np.exp2(np.rint(np.log2(np.where(sizes > 0.0, sizes, 1.0))))  # no digit is lost
         self.factors = 1.0 / sizes[blocks.owner]
         self.H = H * self.factors[:, None]
-        self.size = float(np.exp2(np.rint(np.log2(np.abs(b * self.factors).max(initial=0.0) or 1.0))))
+        size = float(np.abs(b * self.factors).max(initial=0.0))
+        self.size = float(np.exp2(np.rint(np.log2(size)))) if size > VANISHING else 1.0
         self.b = b * self.factors / self.size
         self.W = dense.product(self.H, self.H.T)
         self.blocks = replace(blocks, limit=blocks.limit * sizes / self.size)

@@ -185,6 +185,8 @@ class Motion:
             phased=phased,
         )
         loop.start(self.q, self.v, self.control, self.sampling)
+        if loop.touches is not None and isinstance(self.switching, Switching):
+            loop.touches.settings.rest_speed = self.switching.rest_speed
         if switcher is not None:
             switcher.attach(loop)
         elif self.ready is not None:
