@@ -34,6 +34,8 @@ _CREEP, _CHATTER = 1e-6, 1e-2
 _FIRST_LOOK, _NEXT_LOOK = 6.0, 3.0
 # Steps that a call of the kernel takes at most: within seconds, however short they have been.
 _MOST_STEPS_OF_A_CALL = 1e6
+# As many times more than the call before takes, at most: steps may come to cost more.
+_MORE_STEPS = 32.0
 # Ends of a run by which it may have left the motions of a rigid mechanism.
 _LOST = (Status.NOT_FINITE, Status.STEP_TOO_SMALL, Status.PROJECTION_FAILED, Status.STEP_LIMIT)
 
@@ -124,7 +126,8 @@ class Integration(TimeLoop):
     def _pace(self, seconds: float) -> None:
         """Choose how many steps the next call takes, by how long this one took."""
         if seconds < 0.5 * CALL_SECONDS:
-            self._steps_of_a_call = min(4.0 * self._steps_of_a_call, _MOST_STEPS_OF_A_CALL)
+            more = min(0.5 * CALL_SECONDS / max(seconds, 1e-9), _MORE_STEPS)
+            self._steps_of_a_call = min(more * self._steps_of_a_call, _MOST_STEPS_OF_A_CALL)
         elif seconds > 2.0 * CALL_SECONDS:
             self._steps_of_a_call = max(self._steps_of_a_call // 4.0, 1.0)
 
