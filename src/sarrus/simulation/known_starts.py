@@ -29,6 +29,8 @@ _MOTIONS, _LOOPS, _LARGEST = 8, 6, 200_000
 # Arrays that a run writes to, of the loop and of its workspace.
 _OF_LOOP = ("x", "state", "settings", "values", "log", "stage_answer", "storage")
 _OF_WORKSPACE = ("tolerances", "x", "work", "no_force", "stage_answer")
+# What a loop that is arrays alone does not have.
+_PYTHON = ("chart", "solver", "law", "control", "course", "jumps", "touches", "model")
 _KINDS = (float, int, str, bool, type(None))
 
 Kept = TypeVar("Kept")
@@ -97,17 +99,8 @@ class ReadyLoops:
 
 def _is_plain(loop: Integration) -> bool:
     """Tell whether all that a loop has at its start is in arrays that `_ReadyLoop` knows, and these are not large."""
-    others = (
-        loop.chart,
-        loop.solver,
-        loop.law,
-        loop.control,
-        loop.course,
-        loop.jumps,
-        loop.touches,
-        loop.model,
-    )
-    plain = all(other is None for other in others) and not (loop.events or len(loop.modes) or loop.records)
+    plain = all(getattr(loop, name) is None for name in _PYTHON)
+    plain = plain and not (loop.events or len(loop.modes) or loop.records)
     small = len(loop.storage) + len(loop.system.work) <= _LARGEST
     return plain and small and loop.status is None and loop.method not in (*IMPLICIT_METHODS, TIME_STEPPING)
 

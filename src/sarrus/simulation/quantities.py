@@ -89,11 +89,12 @@ class RunRows(NamedTuple):
 
     def array(self, name: str) -> Array:
         """Return one of the arrays "t", "q" and "v"."""
-        first = {"t": 0, "q": 1, "v": 1 + self.nq}[name]
+        behind = 1 + self.nq
+        places: dict[str, int | slice] = {
+            "t": 0, "q": slice(1, behind), "v": slice(behind, behind + self.nv)
+        }  # fmt: skip
         self.records.flags.writeable = False
-        if name == "t":
-            return self.records[:, 0]
-        return self.records[:, first : first + (self.nq if name == "q" else self.nv)]
+        return self.records[:, places[name]]
 
     def arrays(self) -> dict[str, Any]:
         """Return the arrays by the names that they have in a trajectory; the condition where one is recorded."""
