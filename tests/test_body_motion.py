@@ -37,7 +37,7 @@ def test_jacobians_and_momentum_are_those_of_mujoco(seed: int, tmp_path: Path) -
     data.qpos[:], data.qvel[:] = q, v
     mujoco.mj_forward(model, data)
     for body in mechanism.bodies:
-        ours, index = system.jacobian(body, q, v, point=POINT), model.body(body).id
+        ours, index = system.jacobian(q, v, body=body, point=POINT), model.body(body).id
         assert_allclose(ours.position, data.xpos[index] + data.xmat[index].reshape(3, 3) @ POINT, atol=1e-12)
         assert_allclose(ours.rotation, data.xmat[index].reshape(3, 3), atol=1e-12)
         for call, linear, angular in (
@@ -102,8 +102,8 @@ def test_velocities_are_rates_along_motions(kind: str) -> None:
     """Loops, redundant ones among them: what J, J̇ v and A_G say is what differences say."""
     system, q, v, a = moving(kind)
     body, step = list(system.mechanism.bodies)[-1], 1e-5
-    here = system.jacobian(body, q, v, point=POINT)
-    after, before = (system.jacobian(body, *along(system, q, v, a, s * step), point=POINT) for s in (1, -1))
+    here = system.jacobian(q, v, body=body, point=POINT)
+    after, before = (system.jacobian(*along(system, q, v, a, s * step), body=body, point=POINT) for s in (1, -1))
     scale = 1.0 + float(np.abs(a).max())
 
     def close(change: Array, rate: Array) -> None:
@@ -166,7 +166,7 @@ def test_composite_inertia_is_that_of_one_body() -> None:
     system = sr.System(floating_four_bar(redundant=True))
     q = system.normalized(np.array([0.3, -0.2, 0.5, 0.5, 0.1, -0.7, 0.5, 0.3, 0.4, 0.5]))
     v = np.array([0.2, 0.3, -0.4, 1.0, 2.0, -1.5, 0, 0, 0])
-    whole, spin = system.centroidal(q, v), system.jacobian("base", q, v).angular_velocity
+    whole, spin = system.centroidal(q, v), system.jacobian(q, v, body="base").angular_velocity
     assert_allclose(whole.momentum[3:], whole.inertia @ spin, atol=1e-12)
     energy = 0.5 * whole.mass * whole.velocity @ whole.velocity + 0.5 * spin @ whole.inertia @ spin
     assert energy == pytest.approx(system.kinetic_energy(q, v), rel=1e-12)
@@ -179,7 +179,7 @@ def test_parameters_take_part_at_once() -> None:
     system.parameters.update({"m": 4.0, "x": 0.7})
     changed = system.centroidal(q)
     bodies = system.current_mechanism().bodies
-    centres = [system.jacobian(name, q, point=np.array(body.com)).position for name, body in bodies.items()]
+    centres = [system.jacobian(q, body=name, point=np.array(body.com)).position for name, body in bodies.items()]
     masses = np.array([body.mass for body in bodies.values()])
     assert changed.mass == pytest.approx(11.0, rel=1e-14)
     assert_allclose(changed.centre, masses @ np.array(centres) / masses.sum(), atol=1e-14)
@@ -198,8 +198,8 @@ def test_on_a_driven_body_the_drive_is_part_of_velocities_and_biases() -> None:
     def at(s: float) -> tuple[Array, Array, float]:
         return *along(system, q, v, a, s), t + s
 
-    here, whole = system.jacobian("bob", q, v, t, point=POINT), system.centroidal(q, v, t)
-    after, before = (system.jacobian("bob", *at(s * step), point=POINT) for s in (1, -1))
+    here, whole = system.jacobian(q, v, t, body="bob", point=POINT), system.centroidal(q, v, t)
+    after, before = (system.jacobian(*at(s * step), body="bob", point=POINT) for s in (1, -1))
     later, sooner = (system.centroidal(*at(s * step)) for s in (1, -1))
     for change, rate in (
         (after.position - before.position, here.linear_velocity),
@@ -230,7 +230,7 @@ def test_along_a_run_pinned_points_move_as_one(kind: str) -> None:
         x, dot = getattr(ends[0], of), getattr(ends[0], rate)
         slope = (8 * (x[3:-1] - x[1:-3]) - (x[4:] - x[:-4])) / 12e-3
         assert_allclose(slope, dot[2:-2], rtol=0, atol=1e-6)
-    here = system.jacobian("coupler", run.q[40], run.v[40], point=(COUPLER, 0, 0))
+    here = system.jacobian(run.q[40], run.v[40], body="coupler", point=(COUPLER, 0, 0))
     assert_allclose(here.acceleration(run.a[40]), ends[0].acceleration[40], rtol=0, atol=1e-12)
     assert_allclose(
         here.angular_acceleration(run.a[40]), ends[0].angular_acceleration[40], rtol=0, atol=1e-12
@@ -255,15 +255,15 @@ def test_errors_name_what_is_wrong() -> None:
     system = sr.System(floating_four_bar(redundant=False))
     q = system.neutral()
     with pytest.raises(ArgumentError, match=r"unknown body 'foot'.*base"):
-        system.jacobian("foot", q)
+        system.jacobian(q, body="foot")
     with pytest.raises(ArgumentError, match="point must be three finite numbers"):
-        system.jacobian("base", q, point=(1.0, 2.0))
+        system.jacobian(q, body="base", point=(1.0, 2.0))
     own = sr.System.from_lagrangian(1, lambda q, v, t: 0.5 * v[0] ** 2)
-    for call in (lambda: own.centroidal([0.0]), lambda: own.jacobian("base", [0.0])):
+    for call in (lambda: own.centroidal([0.0]), lambda: own.jacobian([0.0], body="base")):
         with pytest.raises(ArgumentError, match="only a system made from a Mechanism has bodies"):
             call()
     with pytest.raises(ArgumentError, match=r"a must be 9 finite numbers"):
-        system.jacobian("base", q).acceleration([1.0])
+        system.jacobian(q, body="base").acceleration([1.0])
     run = sr.simulate(system, system.assemble(q).q, duration=0.01, dt=1e-2)
     with pytest.raises(ArgumentError, match=r"unknown body 'foot'.*base"):
         run.body_motion("foot")

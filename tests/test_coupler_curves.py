@@ -150,7 +150,7 @@ def test_coupler_curves_satisfy_the_sextic(seed):
 
 
 def system_point(system: sr.System, q: Array, point: Array, body: str = "coupler") -> Array:
-    return system.jacobian(body, q, point=point).position
+    return system.jacobian(q, body=body, point=point).position
 
 
 def distance_to_path(points: Array, path: sr.CouplerCurve) -> float:
@@ -160,7 +160,7 @@ def distance_to_path(points: Array, path: sr.CouplerCurve) -> float:
         k = int(np.argmin(((path.points - point) ** 2).sum(axis=1)))
         q, way = path.curve.q[k], path.curve.tangents[k]
         for _ in range(8):
-            seen = path.system.jacobian(path.body, q, point=path.point)
+            seen = path.system.jacobian(q, body=path.body, point=path.point)
             rate = seen.linear @ path.curve.trace.ahead(q, way)
             step = float(rate @ (point - seen.position) / (rate @ rate))
             q = path.curve.trace.place(q, path.curve.trace.ahead(q, way), np.clip(step, -0.05, 0.05))

@@ -167,7 +167,7 @@ def test_task_space_of_a_mechanism(kind: str) -> None:
     body = list(mechanism.bodies)[-1]
     space = control.TaskSpace(system, control.point(body, (0.1, 0.2, -0.3)))
     here, seen = space.kinematics(q, v), space(q, v)
-    own = system.jacobian(body, q, v, point=(0.1, 0.2, -0.3))
+    own = system.jacobian(q, v, body=body, point=(0.1, 0.2, -0.3))
     assert_allclose(here.jacobian, own.linear, atol=1e-13)
     assert_allclose(here.bias, own.linear_bias, atol=1e-12)
     assert_allclose(here.value, own.position, atol=1e-13)

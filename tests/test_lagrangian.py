@@ -279,6 +279,8 @@ BAD_LAGRANGIAN = [
         "unknown parameter 'm'. Known: 'mass'",
     ),
     ({"coordinate_names": ("x",)}, "coordinate_names", "must have 2 entries, got 1"),
+    ({"holonomics": lambda q, t: q[0]}, "holonomics", "unknown argument 'holonomics'"),
+    ({"rate": lambda q, v: v}, "rate", "unknown argument 'rate'"),
     ({"coordinate_names": "xy"}, "coordinate_names", "must be a sequence of names"),
     ({"coordinate_names": ("x", "x")}, "coordinate_names", "must be unique"),
     ({"constraint_names": ("a", "b")}, "constraint_names", "must have 0 entries, got 2"),
@@ -298,11 +300,67 @@ def test_bad_arguments_of_a_lagrangian_are_named(arguments, element, message):
     assert str(caught.value).startswith("toy: ")
 
 
+def flying_sand(**functions) -> sr.System:
+    """A cart in the plane that loses its load at rest relative to it: M = m e^(−kt), pushed by a jet that turns."""
+    mass, lost, turning = 3.0, 0.4, 1.5
+    given = {
+        "mass_matrix": lambda q, t: mass * ca.exp(-lost * t) * ca.SX.eye(2),
+        "bias": lambda q, v: [0.0, 0.0],
+        "inputs": lambda q, t: [[ca.cos(turning * t)], [ca.sin(turning * t)]],
+    }
+    return sr.System.from_equations(2, **(given | functions))
+
+
+def test_mass_and_inputs_of_given_equations_may_depend_on_time():
+    system, growth, end, u = flying_sand(), 0.4 + 1.5j, 1.7, 2.0
+    exact = u / 3.0 * ((np.exp(growth * end) - 1.0) / growth - end) / growth  # x + i y, twice integrated
+    for options in ({}, {"method": "rodas5p"}, {"dt": 1e-3}):
+        run = sr.simulate(system, [0.0, 0.0], control=lambda q, v, t: [u], duration=end, **options)
+        assert abs(complex(*run.q[-1]) - exact) < 1e-7
+    s = np.array([np.cos(1.5 * end), np.sin(1.5 * end)])
+    a = s * u * np.exp(0.4 * end) / 3.0
+    rest = np.zeros(2)
+    assert np.allclose(system.actuation_matrix(rest, t=end)[:, 0], s, atol=1e-15)
+    assert np.allclose(system.forward_dynamics(rest, rest, [u], end).a, a, atol=1e-14)
+    assert np.allclose(system.inverse_dynamics(rest, rest, a, end).u, [u], atol=1e-13)
+    assert np.allclose(sr.linearize_at(system, rest, rest, [u], t=end).B[2:, 0], a / u, atol=1e-13)
+    assert np.allclose(np.array(system.to_casadi("actuation_matrix")(rest, rest, end, [])).ravel(), s, atol=1e-15)
+
+
+def test_laws_follow_inputs_that_depend_on_time():
+    def turned(q, t):
+        return [[ca.cos(t), -ca.sin(t)], [ca.sin(t), ca.cos(t)]]
+
+    system = flying_sand(inputs=turned)
+    law = sr.control.ProjectedInverseDynamics(system, ["q1", "q2"], [0.3, -0.2], stiffness=25.0, damping=10.0)
+    q, v = np.array([0.1, 0.4]), np.array([-0.5, 0.2])
+    for t in (0.0, 0.8, 2.1):
+        found = system.forward_dynamics(q, v, law(q, v, t), t).a
+        assert np.allclose(found, 25.0 * (np.array([0.3, -0.2]) - q) - 10.0 * v, atol=1e-12)
+
+
+def test_functions_take_p_where_there_are_no_parameters_and_keep_their_own_defaults():
+    plain = flying_sand()
+    for functions in (
+        {"mass_matrix": lambda q, t, p: 3.0 * ca.exp(-0.4 * t) * ca.SX.eye(2), "bias": lambda q, v, t, p: [0.0, 0.0]},
+        {"bias": lambda q, v, weight=0.0: [weight, weight]},
+        {"bias": lambda q, v, t=0.0: [0.0 * t, 0.0]},
+        {"generalized_force": lambda q, v, t, p: [0.0, 0.0]},
+    ):
+        same = flying_sand(**functions)
+        a, b = (x.forward_dynamics([0.1, 0.2], [1.0, 2.0], [0.7], 0.9).a for x in (plain, same))
+        assert np.array_equal(a, b)
+    lagrangian = sr.System.from_lagrangian(1, lambda q, v, t, p: v[0] ** 2)
+    assert lagrangian.mass_matrix([0.0])[0, 0] == 2.0
+
+
 BAD_EQUATIONS = [
     ({"mass_matrix": lambda q: np.eye(3)}, "mass_matrix", "must return shape (2, 2), got (3, 3)"),
     ({"mass_matrix": lambda q: [[1, q[0]], [0, 1]]}, "mass_matrix", "must be symmetric"),
     ({"bias": lambda q, v: [1]}, "bias", "must return 2 entries, got 1"),
     ({"nv": 1}, "rate", "rate is needed"),
+    ({"lagrangian": kinetic}, "lagrangian", "unknown argument 'lagrangian'"),
+    ({"mass_matrix": lambda q, t, p, more: identity(q)}, "mass_matrix", "must be a function of (q, t), got one of"),
     ({"nv": 0}, "nv", "nv must be a whole number"),
     ({"rate": lambda q, v: v[0]}, "rate", "must return 2 entries, got 1"),
     ({"rate": lambda q, v: v * v}, "rate", "must be linear in v"),

@@ -85,7 +85,7 @@ def test_over_its_tip_it_has_four_and_reaches_what_its_legs_reach(tips):
         sides = np.sign(np.sin(q[:, [1, 3]]))
         assert (sides == sides[0]).all()  # no leg is stretched or folded within a mode
         elbows.add(tuple(sides[0]))
-        places = [tips.system.jacobian(TIP[0], p, point=TIP[1]).position for p in q[::7]]
+        places = [tips.system.jacobian(p, body=TIP[0], point=TIP[1]).position for p in q[::7]]
         assert np.allclose(np.array(places)[:, 0], x[reached][::7], rtol=0, atol=1e-9)
         assert np.allclose(np.array(places)[:, 2], z[reached][::7], rtol=0, atol=1e-9)
     assert len(elbows) == 4
@@ -254,7 +254,7 @@ def test_labelled_arrays(tips):
     place = data["value"].argmax(...)
     there = data.isel({name: int(k) for name, k in place.items()})
     assert float(there["value"]) == np.nanmax(tips.values)
-    point = tips.system.jacobian(TIP[0], there["q"].values, point=TIP[1]).position
+    point = tips.system.jacobian(there["q"].values, body=TIP[0], point=TIP[1]).position
     assert np.allclose(point[[0, 2]], [there["x"], there["z"]], rtol=0, atol=1e-9)
 
 

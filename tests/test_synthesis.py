@@ -40,7 +40,7 @@ def test_five_points_of_a_coupler_are_recovered(closure: str) -> None:
     system = sr.System(design.mechanism)
     for angle, target in zip(ANGLES, points()):
         q = system.assemble(guess(angle), locked=["crank"]).q
-        assert np.allclose(system.jacobian("coupler", q, point=POINT).position[:2], target, atol=1e-9)
+        assert np.allclose(system.jacobian(q, body="coupler", point=POINT).position[:2], target, atol=1e-9)
 
 
 def test_points_with_free_crank_angles_are_recovered() -> None:
@@ -121,7 +121,7 @@ def test_a_function_at_three_points_is_freudensteins() -> None:
 
 def test_poses_of_a_coupler_are_reached() -> None:
     system = sr.System(four_bar())
-    places = [system.jacobian("coupler", guess(x)) for x in ANGLES]
+    places = [system.jacobian(guess(x), body="coupler") for x in ANGLES]
     at = sy.sweep({"crank": ANGLES}, guess=guess(ANGLES[0], NEAR))
     goal = sy.pose("coupler", [p.position for p in places], [p.rotation for p in places], at, length=0.2)
     design = sy.Problem(four_bar(NEAR), DRIVES, [goal]).solve()

@@ -180,7 +180,7 @@ def straight_line_picture() -> Figure:
         ("rocker", zero),
     ]
     for k, q in enumerate(design.q):
-        links = np.array([system.jacobian(body, q, point=place).position[:2] for body, place in corners])
+        links = np.array([system.jacobian(q, body=body, point=place).position[:2] for body, place in corners])
         axes.plot(
             *links.T, color=colour(1), alpha=0.9 if k == 0 else 0.25, linewidth=1.2, marker="o", markersize=3
         )
@@ -207,7 +207,7 @@ def coupler_curve(system: sr.System, q: np.ndarray) -> tuple[np.ndarray, np.ndar
             if not found.success or found.left_branch or found.q[0] != trial[0]:
                 break
             here = np.array(found.q)
-            places.append(system.jacobian("coupler", here, point=(0.2, 0.1, 0)).position[:2])
+            places.append(system.jacobian(here, body="coupler", point=(0.2, 0.1, 0)).position[:2])
         sides.append(places[::-1] if way < 0.0 else places)
     zero, pin = np.zeros(3), system.mechanism.closures["pin"].pose1.position
     corners = [
@@ -217,7 +217,7 @@ def coupler_curve(system: sr.System, q: np.ndarray) -> tuple[np.ndarray, np.ndar
         ("coupler", pin),
         ("rocker", zero),
     ]
-    links = [system.jacobian(body, q, point=point).position[:2] for body, point in corners]
+    links = [system.jacobian(q, body=body, point=point).position[:2] for body, point in corners]
     return np.array([*sides[0], *sides[1]]), np.array(links)
 
 

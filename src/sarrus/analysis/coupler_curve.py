@@ -131,7 +131,7 @@ def coupler_curve(
 def path_of(curve: Curve, body: str, point: ArrayLike = (0.0, 0.0, 0.0)) -> CouplerCurve:
     """Return the path of a point of a body along a curve that was followed; see `coupler_curve`."""
     system, place = curve.system, real_array(point)
-    found = [system.jacobian(body, q, t=curve.t, point=place) for q in curve.q]
+    found = [system.jacobian(q, t=curve.t, body=body, point=place) for q in curve.q]
     points = np.array([one.position for one in found])
     rates = np.array([one.linear @ way for one, way in zip(found, curve.tangents)])
     normal = _normal(points)

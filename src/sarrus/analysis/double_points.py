@@ -51,7 +51,7 @@ class _Path:
         trace, way = self.curve.trace, self.curve.tangents[k]
         q = trace.place(self.curve.q[k], way, length) if length else self.curve.q[k]
         tangent = trace.ahead(q, way)
-        found = self.curve.system.jacobian(self.body, q, t=self.curve.t, point=self.place)
+        found = self.curve.system.jacobian(q, t=self.curve.t, body=self.body, point=self.place)
         return q, found.position, found.linear @ tangent / trace.along(way, tangent)
 
     def step(self, k: int) -> float:

@@ -238,7 +238,7 @@ def _holding(rest: Rest, q: Array, within_limits: bool) -> Array:
     if rest.resting is not None:
         return rest.resting.inputs(q, rest.cut, control_bounds(rest.system) if within_limits else None)
     here = rest.balance(q)
-    reach = here.motions.T @ rest.system.actuation_matrix(q)
+    reach = here.motions.T @ rest.system.actuation_matrix(q, t=rest.t)
     root = np.sqrt(default_weights(rest.system))
     u = ranked(reach / root, relative=ROUNDING).solve(-here.left) / root
     if np.all(u >= bounds[0]) and np.all(u <= bounds[1]):

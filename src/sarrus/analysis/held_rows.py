@@ -85,7 +85,7 @@ class HeldRows:
         rows = holonomic_jacobian(self.system, q, self.t)
         linear = None
         if self.body is not None:
-            linear = self.system.jacobian(self.body, q, t=self.t, point=self.point).linear
+            linear = self.system.jacobian(q, t=self.t, body=self.body, point=self.point).linear
         return self.stacked(rows, linear)
 
     def stacked(self, rows: Array, linear: Array | None) -> Array:

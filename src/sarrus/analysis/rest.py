@@ -109,7 +109,7 @@ class Rest:
         """Return passive forces, inputs, gravity and applied force by rows (5 × nv)."""
         found = loads_at_rest(self.system, q, self.u, self.tau, self.t)
         if not self.limited:
-            found[2] = self.system.actuation_matrix(q) @ self.u
+            found[2] = self.system.actuation_matrix(q, t=self.t) @ self.u
         return found
 
     def balance(self, q: Array) -> Balance:

@@ -123,7 +123,7 @@ class Resting:
         """Return the least inputs with which contacts carry the loads at q, those that miss it least without any."""
         jacobian = self.system.constraint_jacobian(q, t=self.t)
         free = self.free(jacobian, ranked(comparable(self.system, jacobian), cut).rank)
-        reach = self.system.actuation_matrix(q)
+        reach = self.system.actuation_matrix(q, t=self.t)
         u, self.held = carry(
             self.system, self.state(q), free, -self.loads(q), reach,
             weights=default_weights(self.system), limits=limits,

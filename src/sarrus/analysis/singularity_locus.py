@@ -60,7 +60,7 @@ class SingularityLocus:
     def points(self, body: str, point: ArrayLike = (0.0, 0.0, 0.0)) -> tuple[Array, ...]:
         """Return where a point of a body is along the pieces, (k, 3) in the world [m]."""
         return tuple(
-            np.array([self.system.jacobian(body, q, t=self.t, point=point).position for q in piece])
+            np.array([self.system.jacobian(q, t=self.t, body=body, point=point).position for q in piece])
             for piece in self.pieces
         )
 

@@ -268,7 +268,7 @@ class _Statics:
         ways_of = np.concatenate([multipliers, np.zeros(push_count(system))])[:, None]
         wrench = changed(system, x, ways_of, loads.axes[0])[0]
         force = loads.axes[0, self.index].T @ wrench[self.index, :3]
-        seen = system.jacobian(self.body, q, t=t)
+        seen = system.jacobian(q, t=t, body=self.body)
         point = loads.point[0, self.index]
         if self.end is not None:
             point = seen.position + seen.rotation @ self.end

@@ -60,7 +60,7 @@ def controllability(
     jacobian = system.constraint_jacobian(q, velocity, t)
     rank = constraint_rank(system.workspace(), q, velocity, t, jacobian)
     basis = at_rank(jacobian, rank).null
-    actuation = driving_matrix(system, q, velocity)
+    actuation = driving_matrix(system, q, velocity, t)
     reach = ranked(basis.T @ actuation, ROUNDING * dense.norm(actuation))
     lost, found, dof = basis @ reach.left_null, reach.rank, basis.shape[1]
     return Controllability(

@@ -82,13 +82,13 @@ def by_inputs(system: Evaluations) -> ca.SX:
     return ca.jacobian(e.input_force, ca.vertcat(e.u, e.q[e.activation_places]))
 
 
-def driving_matrix(system: Evaluations, q: ArrayLike, v: ArrayLike) -> Array:
+def driving_matrix(system: Evaluations, q: ArrayLike, v: ArrayLike, t: float = 0.0) -> Array:
     """Return S (nv × nu), where actuators have activations the generalized force per unit of these, near zero."""
     e = system.equations
-    matrix = np.array(system.actuation_matrix(q, v))
+    matrix = np.array(system.actuation_matrix(q, v, t))
     if not e.activations or system.mechanism is None:
         return matrix
-    x = system.pack(q, v)
+    x = system.pack(q, v, t=t)
     x[e.activation_places] = system.mechanism.neutral()[e.activation_places]
     found = system.compiled.named("driving", lambda: {"matrix": by_inputs(system)}).evaluate(x)["matrix"]
     through = [k for k, a in enumerate(system.mechanism.actuators.values()) if a.activation is not None]

@@ -245,7 +245,7 @@ def _compared(system: Evaluations, samples: list[tuple[Array, Array]], t: float)
     elsewhere = np.nan_to_num(system.constraint_jacobian(anywhere, samples[0][1], t))
     places = [*(place for place, _ in samples), anywhere]
     jacobians = [*(finite_jacobian(system, place, t, speed) for place, speed in samples), elsewhere]
-    weighted = [_weighted(system, place, rows) for place, rows in zip(places, jacobians)]
+    weighted = [_weighted(system, place, rows, t) for place, rows in zip(places, jacobians)]
     projected = [_in_metric(system, place, rows, t) for place, rows in zip(places, jacobians)]
     columns = [rows / size.columns for rows in jacobians]
     measured = [size.rows[:, None] * rows for rows in columns]
@@ -338,11 +338,11 @@ def _neighbours(system: Evaluations, q: Array, t: float, v: Array) -> list[tuple
     return found
 
 
-def _weighted(system: Evaluations, q: Array, jacobian: Array) -> Array:
+def _weighted(system: Evaluations, q: Array, jacobian: Array, t: float) -> Array:
     """Return A L⁻ᵀ with M = L Lᵀ (the singular values of A M^(−1/2)); A itself where M is singular."""
-    if is_singular_at(system, q):
+    if is_singular_at(system, q, t):
         return jacobian
-    return in_metric(jacobian, dense.cholesky(system.mass_matrix(q)))
+    return in_metric(jacobian, dense.cholesky(system.mass_matrix(q, t)))
 
 
 def _in_metric(system: Evaluations, q: Array, jacobian: Array, t: float) -> Array:

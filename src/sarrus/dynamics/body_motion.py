@@ -94,21 +94,29 @@ class CentroidalMotion:
 
 def jacobian(
     system: Evaluations,
-    body: str,
     q: ArrayLike,
     v: ArrayLike | None = None,
     t: float = 0.0,
     *,
+    body: str = "",
     point: ArrayLike = (0.0, 0.0, 0.0),
 ) -> BodyJacobian:
-    """Return position, velocity, Jacobians and J̇ v of a ``point`` (3,) of a body, given in its axes [m].
+    """Return position, velocity, Jacobians and J̇ v of a ``point`` (3,) of a ``body``, given in its axes [m].
 
     v is laid out as MuJoCo's qvel: of a free joint linear velocity in world axes and angular in body axes. By default
     it is zero, and so are velocities and biases but for drives. Kinematics of the tree alone: loops, redundant rows and
     singular configurations change nothing; what moves with the loops is J restricted to A v = 0.
 
-    Raises `ArgumentError` for an unknown body, and for a system without mechanism.
+    Raises `ArgumentError` for an unknown body or none, and for a system without mechanism.
     """
+    if not isinstance(body, str) or not body:
+        names = ", ".join(_mechanism(system).bodies)
+        raise ArgumentError(
+            f"{system.name}: jacobian takes the state first and the name of a body: system.jacobian(q, v, t, body=…), "
+            f"of these: {names}",
+            element="body",
+            valid=tuple(_mechanism(system).bodies),
+        )
     place = place_on(system, body, point)
     native = motion_function(system, body)
     return BodyJacobian(

@@ -98,7 +98,7 @@ class Evaluations(Described):
     # --- quantities of the equations ---------------------------------------------------------------
 
     def mass_matrix(self, q: ArrayLike, t: float = 0.0) -> Array:
-        """Return M(q) (nv × nv), armature included; t matters where a Lagrangian has explicit time."""
+        """Return M(q) (nv × nv), armature included; t matters where a user's equations have explicit time."""
         return self.evaluate("mass_matrix", q, t=t)["mass_matrix"]
 
     def bias_force(self, q: ArrayLike, v: ArrayLike, t: float = 0.0) -> Array:
@@ -109,12 +109,12 @@ class Evaluations(Described):
         """Return k(q, v, t) (nv,): springs, dampers, actuator forces at u = 0 without limits, user forces."""
         return self.evaluate("passive_force", q, v, t=t)["passive_force"][:, 0]
 
-    def actuation_matrix(self, q: ArrayLike, v: ArrayLike | None = None) -> Array:
+    def actuation_matrix(self, q: ArrayLike, v: ArrayLike | None = None, t: float = 0.0) -> Array:
         """Return S (nv × nu), the generalized force per unit of control where no limit acts.
 
-        v matters only where the gain of an actuator depends on its rate; by default it is zero.
+        v matters only where the gain of an actuator depends on its rate, by default it is zero; t as in `mass_matrix`.
         """
-        return self.evaluate("actuation", q, v)["actuation"]
+        return self.evaluate("actuation", q, v, t=t)["actuation"]
 
     def input_force(self, q: ArrayLike, v: ArrayLike, u: ArrayLike | None = None, t: float = 0.0) -> Array:
         """Return what the actuators add to k (nv,): S u within the limits of controls, actuators and joints."""
@@ -129,7 +129,7 @@ class Evaluations(Described):
         """
         if self.mechanism is None or not self.mechanism.has_limits:
             return ()
-        lost = self.evaluate("input_jacobian", q, v, u, t)["input_jacobian"] != self.actuation_matrix(q, v)
+        lost = self.evaluate("input_jacobian", q, v, u, t)["input_jacobian"] != self.actuation_matrix(q, v, t)
         limited = {name for name, held in zip(self.actuator_names, lost.any(axis=0)) if held}
         currents = self.mechanism.current_names
         if currents:

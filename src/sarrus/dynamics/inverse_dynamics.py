@@ -73,7 +73,7 @@ def inverse_dynamics(
     size = system.characteristic
     rows = at_rank(size.even(jacobian), rank)
     free = rows.null.T / size.columns
-    actuation = system.actuation_matrix(q, v)
+    actuation = system.actuation_matrix(q, v, t)
     norm = control_norm(system, weights, metric).at(actuation)
     root = np.sqrt(norm.weights)
     reach = ranked(free @ actuation / root, relative=_TOLERANCE)

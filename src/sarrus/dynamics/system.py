@@ -25,6 +25,7 @@ from sarrus.dynamics.rolling_contacts import rolling
 from sarrus.dynamics.sensing import sensors
 from sarrus.dynamics.solves import ForwardDynamics
 from sarrus.dynamics.workspace import Workspace
+from sarrus.equations.completion import check_keywords
 from sarrus.equations.equations import Equations
 from sarrus.equations.lagrangian import derive
 from sarrus.equations.matrices import assemble_equations
@@ -88,20 +89,22 @@ class System(Evaluations):
     def from_lagrangian(cls, nq: int, lagrangian: Callable[..., Any], **arguments: Any) -> System:
         """Derive the equations from L(q, v, t), v = q̇; `sarrus.equations.lagrangian.derive` documents the arguments.
 
-        Keywords: holonomic f(q, t), velocity f(q, v, t), generalized_force f(q, v, t), inputs f(q), non_ideal
+        Keywords: holonomic f(q, t), velocity f(q, v, t), generalized_force f(q, v, t), inputs f(q, t), non_ideal
         f(q, v, t), parameters, name, coordinate_names, actuator_names, constraint_names.
         """
+        check_keywords(derive, arguments)
         return cls.from_symbolic(derive(nq, lagrangian, **arguments))
 
     @classmethod
     def from_equations(
         cls, nq: int, mass_matrix: Callable[..., Any], bias: Callable[..., Any], **arguments: Any
     ) -> System:
-        """Take M(q) and h(q, v) as given; `sarrus.equations.matrices.assemble_equations` documents the arguments.
+        """Take M(q, t) and h(q, v, t) as given (`sarrus.equations.matrices.assemble_equations` has the arguments).
 
-        Keywords: those of `from_lagrangian`; nv, rate f(q, v), potential_energy f(q), quaternions,
-        velocity_names.
+        Keywords: those of `from_lagrangian`; nv, rate f(q, v), potential_energy f(q, t), quaternions,
+        velocity_names. Functions that do not depend on t may leave it out.
         """
+        check_keywords(assemble_equations, arguments)
         return cls.from_symbolic(assemble_equations(nq, mass_matrix, bias, **arguments))
 
     @classmethod

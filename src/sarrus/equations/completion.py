@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TypedDict
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypedDict
 
 import casadi as ca
 
-from sarrus.base.errors import ArgumentError
+from sarrus.base.errors import ArgumentError, check_known
 from sarrus.equations.equations import Equations
 from sarrus.equations.symbolic import Tracer, UserFunction, names_of
 
@@ -24,6 +25,13 @@ class Around(TypedDict, total=False):
     velocity_names: Sequence[str] | None
     actuator_names: Sequence[str] | None
     constraint_names: Sequence[str] | None
+
+
+def check_keywords(function: Callable[..., Equations], given: Mapping[str, Any]) -> None:
+    """Raise `ArgumentError` for a keyword that neither the function nor `Around` has."""
+    own = [p.name for p in inspect.signature(function).parameters.values() if p.kind is p.KEYWORD_ONLY]
+    for name in given:
+        check_known("argument", name, [*own, *Around.__annotations__], str(given.get("name", "system")))
 
 
 def complete(
@@ -54,7 +62,7 @@ def complete(
     jacobian = ca.densify(ca.jacobian(residual, v))
     force = _force(trace, "generalized_force", generalized_force)
     working = _force(trace, "non_ideal", non_ideal)
-    actuation = ca.SX(nv, 0) if inputs is None else trace.matrix("inputs", inputs, "q")
+    actuation = ca.SX(nv, 0) if inputs is None else trace.matrix("inputs", inputs, "qt", "t")
     if actuation.shape[0] != nv:
         raise ArgumentError(
             f"{name}: inputs must return a matrix of {nv} rows, got shape {actuation.shape}", element="inputs"

@@ -36,13 +36,14 @@ def derive(
     velocity : ψ(q, v, t), rows that vanish, linear or nonlinear in v, with A = ∂ψ/∂v and γ = dψ/dt at a = 0.
         For rows nonlinear in v the constraint force is Aᵀλ (Chetaev). A must not vanish where ψ = 0.
     generalized_force : k(q, v, t) (nq,), power k·v.
-    inputs : S(q) (nq × nu), generalized force per unit of each control; a column is one control.
+    inputs : S(q, t) (nq × nu), generalized force per unit of each control; a column is one control. A function of q
+        alone may leave out t.
     non_ideal : C(q, v, t) (nq,) of Udwadia and Kalaba (J. Appl. Mech. 68, 2001, 462–467): the force of the
         constraints is Aᵀλ + C and does the work of C in virtual displacements. The part of C that acts
         against the constraints changes λ, not the motion.
     parameters : names and values of constants that may be changed later in ``system.parameters`` without
         compiling. Every function then takes one more, last argument p with the symbols: ``p.m`` or
-        ``p["m"]``.
+        ``p["m"]``. Without parameters a last argument of the name p is allowed, and has no symbols.
     name, coordinate_names, actuator_names, constraint_names : labels; constraint rows in the order holonomic,
         velocity. By default q1, q2, …; u1, …; phi1, …, psi1, ….
 

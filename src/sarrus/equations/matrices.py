@@ -34,11 +34,12 @@ def assemble_equations(
     Parameters
     ----------
     nq, nv : numbers of coordinates and velocities; nv = nq by default.
-    mass_matrix : M(q) (nv × nv), symmetric; may be singular where it is definite on the motions that
-        the constraints leave.
-    bias : h(q, v) (nv,), Coriolis, centrifugal and gravity forces on the left-hand side.
+    mass_matrix : M(q, t) (nv × nv), symmetric; may be singular where it is definite on the motions that
+        the constraints leave. Functions of q alone may leave out t.
+    bias : h(q, v, t) (nv,), Coriolis, centrifugal and gravity forces on the left-hand side; t may be left out. The
+        equation is taken as written: where M depends on t, h has what the mass that comes or goes carries with it.
     rate : q̇ = f(q, v) (nq,), linear in v; by default q̇ = v. Constraints are differentiated along it.
-    potential_energy : V(q) [J], zero by default. It is a label for the energy; its force belongs in ``bias``.
+    potential_energy : V(q, t) [J], where t may be left out; zero by default. It is a label for the energy; its force belongs in ``bias``.
     quaternions : index in q of the first entry of each unit quaternion (wxyz), which is kept at length one;
         ``rate`` must give its rate, such as ½ q ⊗ (0, ω).
     velocity_names : by default the coordinate names, or v1, v2, … where ``rate`` is given.
@@ -59,13 +60,13 @@ def assemble_equations(
     mass = _mass_matrix(trace, mass_matrix)
     q_rate = trace.v if rate is None else _linear_rate(trace, rate)
     potential = (
-        ca.SX(0) if potential_energy is None else trace.scalar("potential_energy", potential_energy, "q")
+        ca.SX(0) if potential_energy is None else trace.scalar("potential_energy", potential_energy, "qt", "t")
     )
-    return complete(trace, mass, trace.column("bias", bias, "qv", nv), q_rate, potential, **around)
+    return complete(trace, mass, trace.column("bias", bias, "qvt", nv, "t"), q_rate, potential, **around)
 
 
 def _mass_matrix(trace: Tracer, function: UserFunction) -> ca.SX:
-    mass, nv = trace.matrix("mass_matrix", function, "q"), trace.v.numel()
+    mass, nv = trace.matrix("mass_matrix", function, "qt", "t"), trace.v.numel()
     if mass.shape != (nv, nv):
         raise ArgumentError(
             f"{trace.name}: mass_matrix must return shape {(nv, nv)}, got {mass.shape}", element="mass_matrix"

@@ -95,9 +95,10 @@ class ParameterValues(dict[str, float]):
 class Tracer:
     """The symbols q, v, t and p of one system, and the evaluation of user functions over them.
 
-    ``arguments`` of the methods says which symbols a function takes, such as "qvt"; where the system has
-    parameters, the object p follows as the last argument. Every failure is an `ArgumentError` that names the
-    argument, whose values may be CasADi SX or DM, numbers, NumPy arrays, or (nested) lists of these.
+    ``arguments`` of the methods says which symbols a function takes, such as "qvt", and ``optional`` which of the last
+    of these it may leave out. The object p follows as the last argument where the system has parameters; where it has
+    none a function may have a last argument of the name p all the same. Every failure is an `ArgumentError` that names the argument, whose values
+    may be CasADi SX or DM, numbers, NumPy arrays, or (nested) lists of these.
     """
 
     def __init__(
@@ -115,33 +116,24 @@ class Tracer:
         self._parameters = Parameters(tuple(self.parameter_values))
         self.p = self._parameters.column()
 
-    def scalar(self, what: str, function: UserFunction, arguments: str) -> ca.SX:
+    def scalar(self, what: str, function: UserFunction, arguments: str, optional: str = "") -> ca.SX:
         """Return the value of a function that gives one number."""
-        return self.column(what, function, arguments, 1)
+        return self.column(what, function, arguments, 1, optional)
 
-    def column(self, what: str, function: UserFunction, arguments: str, size: int | None = None) -> ca.SX:
+    def column(
+        self, what: str, function: UserFunction, arguments: str, size: int | None = None, optional: str = ""
+    ) -> ca.SX:
         """Return the value as a column, of ``size`` entries or of any number; a row is turned."""
-        value = self.matrix(what, function, arguments)
+        value = self.matrix(what, function, arguments, optional)
         if not value.is_vector() and value.numel():
             raise self._error(what, f"must return a column, got shape {value.shape}")
         if size is not None and value.numel() != size:
             raise self._error(what, f"must return {size} {_entries(size)}, got {value.numel()}")
         return ca.reshape(value, value.numel(), 1)
 
-    def matrix(self, what: str, function: UserFunction, arguments: str) -> ca.SX:
+    def matrix(self, what: str, function: UserFunction, arguments: str, optional: str = "") -> ca.SX:
         """Return the value as a dense matrix."""
-        inputs = [getattr(self, symbol) for symbol in arguments]
-        expected = ", ".join(arguments)
-        if self.parameter_values:
-            inputs.append(self._parameters)
-            expected += ", p"
-        if not callable(function):
-            raise self._error(what, f"must be a function of ({expected}), got {type(function).__name__}")
-        try:
-            inspect.signature(function).bind(*inputs)
-        except TypeError:
-            signature = inspect.signature(function)
-            raise self._error(what, f"must be a function of ({expected}), got one of {signature}") from None
+        inputs = self._inputs(what, function, arguments, optional)
         try:
             value = function(*inputs)
         except Exception as error:
@@ -151,6 +143,24 @@ class Tracer:
         matrix = self._expression(what, value)
         self._check_symbols(what, matrix)
         return matrix
+
+    def _inputs(self, what: str, function: UserFunction, arguments: str, optional: str) -> list[Any]:
+        """Return the symbols to call the function with, the fewest that its signature takes; t and p by their names."""
+        expected = ", ".join([*arguments, *("p" if self.parameter_values else "")])
+        if not callable(function):
+            raise self._error(what, f"must be a function of ({expected}), got {type(function).__name__}")
+        signature = inspect.signature(function)
+        every = [getattr(self, symbol) for symbol in arguments]
+        least = len(every) - len(set(optional) - set(signature.parameters))
+        last = [self._parameters] if self.parameter_values or "p" in signature.parameters else []
+        for count in range(least, len(every) + 1):
+            inputs = every[:count] + last
+            try:
+                signature.bind(*inputs)
+            except TypeError:
+                continue
+            return inputs
+        raise self._error(what, f"must be a function of ({expected}), got one of {signature}")
 
     def time_derivative(self, expression: ca.SX, rate: ca.SX) -> ca.SX:
         """Return d/dt of an expression of (q, t) or, at constant v, of (q, v, t)."""

@@ -34,7 +34,7 @@ _QUANTITIES = {
     "mass_matrix": ("mass_matrix", "qtp"),
     "bias_force": ("bias_force", "qvtp"),
     "passive_force": ("passive_force", "qvtp"),
-    "actuation_matrix": ("actuation", "qvp"),
+    "actuation_matrix": ("actuation", "qvtp"),
     "constraint_residual": ("position_residual", "qtp"),
     "velocity_residual": ("velocity_residual", "qvtp"),
     "constraint_jacobian": ("jacobian", "qvtp"),
@@ -70,7 +70,7 @@ def casadi_function(
     mass_matrix           q, t, p           M (nv × nv)
     bias_force            q, v, t, p        h (nv,)
     passive_force         q, v, t, p        k (nv,)
-    actuation_matrix      q, v, p           S (nv × nu)
+    actuation_matrix      q, v, t, p        S (nv × nu)
     constraint_residual   q, t, p           φ (nh,)
     velocity_residual     q, v, t, p        ψ (nc,)
     constraint_jacobian   q, v, t, p        A (nc × nv)

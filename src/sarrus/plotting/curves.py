@@ -50,7 +50,7 @@ def coupler_curve(
     figure, axes = picture_axes(np.concatenate([line, shown])[None], view)
     draw_pose(axes, skeleton, shown, alpha=0.45, strong=True)
     draw_ground(axes, skeleton, shown)
-    own = system.jacobian(found.body, found.curve.q[pose], t=t).position
+    own = system.jacobian(found.curve.q[pose], t=t, body=found.body).position
     axes.plot(*np.stack([view.project(own), line[pose]]).T, "--", color=INK, linewidth=0.9, zorder=3)
     axes.plot(*line.T, color=colour(0), linewidth=1.8, zorder=5)
     axes.plot(*line[pose], "o", color=colour(0), markersize=6, zorder=7)
@@ -117,7 +117,7 @@ def clearance(found: SingularityProfile, path: str | Path | None = None, *, name
 
 
 def _point(found: CouplerCurve, q: Array) -> Array:
-    return found.system.jacobian(found.body, q, t=found.curve.t, point=found.point).position
+    return found.system.jacobian(q, t=found.curve.t, body=found.body, point=found.point).position
 
 
 def _unit(found: TransmissionAngle) -> str:
