@@ -193,8 +193,8 @@ def _is_noticed(table, work, row, size, effort):
     That length, as if M were its diagonal, is summed until it is long enough: from the end, where A_i has fewest terms.
     """
     nv, total = table.nv, 0.0
-    i = nv
-    while i > 0 and size > NOTHING * effort * np.sqrt(total):
+    square, reach, i = size * size, (NOTHING * effort) ** 2, nv
+    while i > 0 and square > reach * total:
         i -= 1
         entry = mass = 0.0
         for k in range(i, nv):
@@ -202,7 +202,7 @@ def _is_noticed(table, work, row, size, effort):
             entry += row[k] * factor
             mass += factor * factor
         total += entry * entry / mass
-    return size > NOTHING * effort * np.sqrt(total)
+    return square > reach * total
 
 
 @internal

@@ -101,8 +101,9 @@ def estimate_error(motion: Motion, trajectory: Trajectory, coarser: Coarser | No
     if error[-1] > LOST:
         since = float(times[np.argmax(error > LOST)])
         status = Status.INACCURATE
-        size = f"{error[-1]:.2g} of its size, above" if np.isfinite(error[-1]) else "of its size above"
-        message = f"{status.diagnosis}: {size} {LOST:g} from t = {since:.4g} s on. {status.remedy}"
+        size = f"above {LOST:g}"
+        size = f"{error[-1]:.2g} of its size, {size}" if np.isfinite(error[-1]) else f"{size} of its size"
+        message = f"{status.diagnosis}: {size} from t = {since:.4g} s on. {status.remedy}"
     if trajectory.status is Status.NOT_DETERMINED:
         at_all[trajectory.t > trajectory.determined_until] = np.inf
     return trajectory.revised(error=read_only(at_all), status=status, message=message)
