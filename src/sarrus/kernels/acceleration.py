@@ -39,8 +39,7 @@ def acceleration(table: Table, x: Floats, want: int) -> int:
     Runge–Kutta stages beside it, however much its pivots grow there. −1 where the problem is ill posed.
     """
     settings = table.settings
-    work = la.workspace(table)
-    nv, nc = table.nv, table.nc
+    work, nv = la.workspace(table), table.nv
     facts = work.facts
     # Stages meet independent rows alone, which is not enough where the last solve with checks found contradictions.
     agree = table.n_dependent == 0 or facts.contradiction <= settings.inconsistent
@@ -61,6 +60,16 @@ def acceleration(table: Table, x: Floats, want: int) -> int:
             if _is_met(table, work.gauge):
                 return _note_checks(table, work)
             facts.contradiction = work.gauge.contradiction
+    return _by_pivots(table, x, want, work)
+
+
+@internal
+def _by_pivots(table, x, want, work):
+    """Find the acceleration by a factorisation of A with pivots, where straight-line code does not serve.
+
+    A function of its own, so that each stage does not pay for what it has to keep.
+    """
+    nv, nc = table.nv, table.nc
     work.factored[0] = 0.0
     load_dynamics(table, x, work)
     good = table.elimination == la.TRACED or fa.cholesky_ltl(work.mass, nv)

@@ -156,7 +156,7 @@ def unmet(table, work, used, whole, strict):
             if strict and not whole and not noticed:
                 if effort < 0.0:
                     effort = _effort(table, work)
-                noticed = size > NOTHING * effort * _light_length(table, work, row)
+                noticed = _is_noticed(table, work, row, size, effort)
             if noticed and length > short:
                 missed = True
                 work.norms[j] = size
@@ -187,17 +187,22 @@ def _effort(table, work):
 
 
 @internal
-def _light_length(table, work, row):
-    """Return √Σ A_i² / M_ii of a row A = Â L: its length, as if M were its diagonal."""
+def _is_noticed(table, work, row, size, effort):
+    """Tell whether ``size`` is more than rounding of what an effort does in a row A = Â L: NOTHING effort √Σ A_i²/M_ii.
+
+    That length, as if M were its diagonal, is summed until it is long enough: from the end, where A_i has fewest terms.
+    """
     nv, total = table.nv, 0.0
-    for i in range(nv):
+    square, reach, i = size * size, (NOTHING * effort) ** 2, nv
+    while i > 0 and square > reach * total:
+        i -= 1
         entry = mass = 0.0
         for k in range(i, nv):
             factor = work.mass[k * nv + i]
             entry += row[k] * factor
             mass += factor * factor
         total += entry * entry / mass
-    return np.sqrt(total)
+    return square > reach * total
 
 
 @internal

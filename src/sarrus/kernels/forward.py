@@ -11,7 +11,7 @@ from sarrus.kernels.moves import largest_gap
 from sarrus.kernels.native_call import call_kernel, call_native
 from sarrus.kernels.python_call import ArrayObject, FloatObject, is_vector
 from sarrus.kernels.record import Floats, Record
-from sarrus.kernels.vectors import copy
+from sarrus.kernels.vectors import copy, is_finite
 
 # Codes up to this one are MAYBE_OPEN − code, of an answer at a q whose loops may be open.
 MAYBE_OPEN = -100
@@ -95,11 +95,6 @@ def _answer(table, out, work):
     copy(work.a, out, facts)
     copy(work.facts, out + facts, la.N_FACTS)
     copy(x, out + (facts + la.N_FACTS), nq + nv)
-    wrong = 0.0
-    for i in range(la.input_size(table)):
-        wrong += 0.0 * x[i]
-    for i in range(facts):
-        wrong += 0.0 * out[i]
-    if rank < 0 or wrong != 0.0:  # NaN is unequal to everything
+    if rank < 0 or not (is_finite(x, la.input_size(table)) and is_finite(out, facts)):
         return la.NO_ANSWER
     return rank + la.STRIDE * int(work.facts.outcome)

@@ -184,6 +184,7 @@ class Table(Record, of=int):
     batch: Annotated[Any, BatchTable]
     passage: Floats  # where singular passages are noted, see `sarrus.kernels.passage_layout`
     times: Floats  # at which a run is recorded besides
+    looks: Floats  # (t, q) on the way, a row each, see `sarrus.kernels.run_state`
     stretches: Floats  # of time, see `sarrus.kernels.stretches`
     touching: Annotated[Any, Touching]  # contacts with friction, of a run with time stepping
     n_quaternions: int

@@ -13,7 +13,17 @@ from sarrus.kernels import layout as la
 from sarrus.kernels import touching_layout as tl
 from sarrus.kernels.flat import exists, internal, kept_at
 from sarrus.kernels.native_call import call_native
-from sarrus.kernels.run_state import CONDITION, ENERGY, LARGEST, N_FACTS, RANK, RESIDUAL, SMALLEST
+from sarrus.kernels.run_state import (
+    CONDITION,
+    ENERGY,
+    LARGEST,
+    MOST_LOOKS,
+    N_FACTS,
+    NEXT_LOOK,
+    RANK,
+    RESIDUAL,
+    SMALLEST,
+)
 from sarrus.kernels.stepping import finish, slope, take_step
 from sarrus.kernels.touching_rows import find_slot
 from sarrus.kernels.vectors import copy, fill
@@ -71,6 +81,17 @@ def _record_touching(table, x, row):
         row[rows] = slot.facts.loss
         if exists(touching.colliding):
             _log_contacts(table, x[table.nq + table.nv + table.nu], slot)
+
+
+@internal
+def note_look(table, x):
+    """Note t and q at ``table.looks``: some states on the way of runs with few records, more steps apart each time."""
+    state, nq = table.run, table.nq
+    row = table.looks + int(state.looked) * (1 + nq)
+    row[0] = x[nq + table.nv + table.nu]
+    copy(x, row + 1, nq)
+    state.looked += 1.0
+    state.next_look = NEXT_LOOK * state.next_look if state.looked < MOST_LOOKS else np.inf
 
 
 @internal

@@ -16,7 +16,7 @@ from sarrus.kernels.layout import Table
 from sarrus.kernels.native_call import call_kernel
 from sarrus.kernels.passage import enter, follow, is_full
 from sarrus.kernels.record import Floats
-from sarrus.kernels.recording import count_wanted, record, record_between, record_passed
+from sarrus.kernels.recording import count_wanted, note_look, record, record_between, record_passed
 from sarrus.kernels.sampling import is_due, measures, take_sample
 from sarrus.kernels.step_control import AGAIN, GO, adaptive_step, approach, fixed_step, judge
 from sarrus.kernels.stepping import finish, separates, slope, take_step
@@ -38,8 +38,9 @@ def advance(table: Table, x: Floats, room: int) -> int:
     start + k × step; else step adapts. The first row of a run is its initial state (unrecorded = −1). Event modes
     (n × 2): direction −1, 0 or 1, and whether terminal. Records are wanted after ``every`` so many steps, on a grid, or
     at given times (see `sarrus.kernels.recording`). The event log gets a row (index, time) per crossing, ``logged``
-    counts them. A call also comes back after ``pause`` steps. ``room`` is the number of rows to write at most,
-    ``filled`` that of those that were.
+    counts them. A call also comes back after ``pause`` steps. Where there is room for them some states on the way are
+    noted besides (see `sarrus.kernels.recording`). ``room`` is the number of rows to write at most, ``filled`` that of
+    those that were.
     """
     state, work = table.run, la.workspace(table)
     stages, adaptive = la.stages_of(table, work), table.n_errors > 0
@@ -55,6 +56,8 @@ def advance(table: Table, x: Floats, room: int) -> int:
         and state.logged + n_events <= table.log_room
         and not (exists(table.passage) and is_full(table))
     ):
+        if exists(table.looks) and state.steps + state.rejected >= state.next_look:
+            note_look(table, x)
         if state.steps + state.rejected >= state.most_steps:
             return rs.STEP_LIMIT
         if state.n_stretches > 0.0 and adaptive and passes_break(table, x):

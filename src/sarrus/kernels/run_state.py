@@ -64,6 +64,10 @@ class Run(Record):
     unstable_size: float  # h |λ| then
     most_steps: float  # accepted and rejected, at which to stop
     pause: float  # accepted and rejected, at which a call comes back so that interrupts have their turn
+    next_look: (
+        float  # accepted and rejected, at which the state is noted at ``table.looks``; infinite: never again
+    )
+    looked: float  # states noted there
     # solves that were looked at, a `Status` each: the last one where it was no full answer, and two in a row
     doubtful: float
     unsound: float
@@ -75,6 +79,9 @@ class Run(Record):
 
 
 N_STATE = len(Run.fields)
+
+# Steps after which a state on the way is noted first, by how many times as many the next one comes, and how many are.
+FIRST_LOOK, NEXT_LOOK, MOST_LOOKS = 6.0, 3.0, 14
 
 # h |λ| from which on the explicit method of order 8 is held back by stability, not by accuracy (Hairer and Wanner,
 # Solving Ordinary Differential Equations II, 2nd ed., IV.2).

@@ -114,11 +114,14 @@ def swap(x, y, n):
 
 @inserted
 def is_finite(x, n):
-    """Tell whether all of x are finite: zero times anything else is no number, and that is unequal to everything."""
-    wrong = 0.0
-    for i in range(n):
-        wrong += 0.0 * x[i]
-    return wrong == 0.0
+    """Tell whether all of x are finite: zero times anything else is no number, and that is unequal to everything.
+
+    Each is looked at on its own, for a sum would have to wait for every addition.
+    """
+    i = 0
+    while i < n and 0.0 * x[i] == 0.0:
+        i += 1
+    return i >= n
 
 
 @internal

@@ -14,14 +14,20 @@ own. And where the two agree in every digit, though something moves, a run with 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.status import Status
-from sarrus.simulation.determinacy import COARSE_TOLERANCE, Coarser, estimate_determinacy, shortened
+from sarrus.simulation.determinacy import (
+    COARSE_TOLERANCE,
+    MANY_STEPS,
+    OWN_STEPS,
+    Coarser,
+    estimate_determinacy,
+    shortened,
+)
 from sarrus.simulation.motion import Motion
 from sarrus.simulation.repetition import LOST, compared, difference
 from sarrus.simulation.run_options import Scheme
@@ -31,9 +37,8 @@ from sarrus.simulation.trajectory import Trajectory
 
 # With fewer records than so many a coarser run says too little.
 _FEW = 3
-# Steps that a run with a longest step of its own takes at least, a number that divides no round one; by how much steps
-# of a coarser run may be longer; and the longest step of a run with shorter ones, in mean steps of the run.
-_OWN_STEPS, _LONGER, _SHORTER = 36.7, 4.0, 0.6
+# Longest step of a run with shorter ones, in mean steps of the run.
+_SHORTER = 0.6
 
 
 def is_repeatable(motion: Motion) -> bool:
@@ -41,15 +46,14 @@ def is_repeatable(motion: Motion) -> bool:
     return not motion.called and motion.formulation is None
 
 
-def estimated(motion: Motion, trajectory: Trajectory, looks: Sequence[tuple[float, Array]]) -> Trajectory:
+def estimated(motion: Motion, trajectory: Trajectory, looks: Array) -> Trajectory:
     """Return the trajectory with ``error`` and ``determined_until``, and the status that follows.
 
-    ``looks`` are states (t, q) on the way that are not recorded and count here.
+    ``looks`` are states [t | q] on the way (k, 1 + nq) that are not recorded and count here.
     """
-    if not looks:
+    if len(looks) == 0:
         return estimate_error(motion, *estimate_determinacy(motion, trajectory))
-    times, places = np.array([t for t, _ in looks]), np.array([q for _, q in looks])
-    t, q = np.concatenate([trajectory.t, times]), np.concatenate([trajectory.q, places])
+    t, q = np.concatenate([trajectory.t, looks[:, 0]]), np.concatenate([trajectory.q, looks[:, 1:]])
     order = np.argsort(t, kind="stable")
     whole = trajectory.revised(t=t[order], q=q[order])
     found = estimate_error(motion, *estimate_determinacy(motion, whole))
@@ -74,18 +78,19 @@ def estimate_error(motion: Motion, trajectory: Trajectory, coarser: Coarser | No
     long = coarser is None and scheme.adaptive and len(records) >= _FEW and _has_long_steps(trajectory)
     if long and not _depends_on_time(motion):
         coarse = _limited(scheme.scaled(COARSE_TOLERANCE), shortened(trajectory))
-        if (apart := difference(motion, trajectory, records, coarse)).max() < LOST:
+        if (apart := difference(motion, trajectory, records, coarse, LOST)).max() < LOST:
             coarser, long = Coarser(records, apart, 1.0), False
     error = np.full(1, np.inf)
     if coarser is not None:
         excess = coarser.excess
         error = coarser.apart / excess
     elif len(records) >= _FEW:
-        error = difference(motion, trajectory, records, scheme.scaled(factor)) / excess
+        error = difference(motion, trajectory, records, scheme.scaled(factor), LOST) / excess
         if scheme.adaptive and not error.any() and np.ptp(trajectory.q, axis=0).any():
             error = difference(motion, trajectory, records, _with_shorter_steps(scheme, trajectory))
     if not error.max() * excess < LOST:
-        error = difference(motion, trajectory, records, scheme.scaled(finer))
+        most = LOST if trajectory.status is Status.NOT_DETERMINED else np.inf
+        error = difference(motion, trajectory, records, scheme.scaled(finer), most)
     if long:
         own = _with_own_steps(scheme, trajectory)
         error = np.maximum(error, difference(motion, trajectory, records, own))
@@ -96,10 +101,9 @@ def estimate_error(motion: Motion, trajectory: Trajectory, coarser: Coarser | No
     if error[-1] > LOST:
         since = float(times[np.argmax(error > LOST)])
         status = Status.INACCURATE
-        message = (
-            f"{status.diagnosis}: {error[-1]:.2g} of its size, above {LOST:g} from t = {since:.4g} s on. "
-            f"{status.remedy}"
-        )
+        size = f"above {LOST:g}"
+        size = f"{error[-1]:.2g} of its size, {size}" if np.isfinite(error[-1]) else f"{size} of its size"
+        message = f"{status.diagnosis}: {size} from t = {since:.4g} s on. {status.remedy}"
     if trajectory.status is Status.NOT_DETERMINED:
         at_all[trajectory.t > trajectory.determined_until] = np.inf
     return trajectory.revised(error=read_only(at_all), status=status, message=message)
@@ -120,13 +124,13 @@ def _has_long_steps(trajectory: Trajectory) -> bool:
         longest = mean
     elif 2 * len(trajectory.t) < trajectory.steps:  # several steps between records
         longest = min(longest, 2.0 * mean)
-    return _LONGER * longest > span / _OWN_STEPS
+    return MANY_STEPS * longest > span
 
 
 def _with_own_steps(scheme: Scheme, trajectory: Trajectory) -> Scheme:
     """Return an adaptive scheme with a longest step of its own, a part of the run that no step of the run is."""
     span = float(trajectory.t[-1] - trajectory.t[0])
-    return _limited(scheme.scaled(1.0), span / _OWN_STEPS)
+    return _limited(scheme.scaled(1.0), span / OWN_STEPS)
 
 
 def _with_shorter_steps(scheme: Scheme, trajectory: Trajectory) -> Scheme:

@@ -35,9 +35,12 @@ SIDE = 0.01
 STEP, TOLERANCE = 0.95, 4.0
 # The same of the coarser run, and by how much its error with tolerances exceeds that of the run.
 COARSE_STEP, COARSE_TOLERANCE, COARSE_EXCESS = 4.0, 16.0, 8.0
-# Steps of the coarser run in those of the run, at most, where the longest ones are parts of the whole run: so many of
-# the mean length, as the second number says, are no such parts.
-MORE_STEPS, MANY_STEPS = 1.25, 147.0
+# Steps of the coarser run in those of the run, at most, where the longest ones are parts of the whole run.
+MORE_STEPS = 1.25
+# Steps that a run with a longest step of its own takes at least, a number that divides no round one; by how much steps
+# of a coarser run may be longer; more steps of one length than both together are no parts of the run.
+OWN_STEPS, LONGER = 36.7, 4.0
+MANY_STEPS = LONGER * OWN_STEPS
 # Where the repetition lays a singular configuration between stages: else it makes the same error there.
 PLACE = 0.3
 
@@ -70,6 +73,8 @@ def estimate_determinacy(motion: Motion, trajectory: Trajectory) -> tuple[Trajec
     until = _agree_until(trajectory, times, apart, least)
     lost = _agree_until(trajectory, times, apart, LOST)
     if lost == np.inf:
+        if scheme.adaptive and not coarser.apart.max() < LOST:
+            coarser = Coarser(records, apart, 1.0)  # with tolerances nearer to those of the run it says more
         return trajectory.revised(determined_until=until), coarser
     status = Status.NOT_DETERMINED
     message = f"{status.diagnosis} after t = {lost:.6g} s. {status.remedy}"
@@ -87,7 +92,7 @@ def _apart(
     limits = replace(scheme.limits, max_steps=most, max_step=min(scheme.limits.max_step, longest))
     q, v = _neighbour(motion)
     other = scheme.scaled(factor, place=PLACE, limits=limits)
-    return difference(motion, trajectory, records, other, q=q, v=v, beside=True)
+    return difference(motion, trajectory, records, other, LOST, q=q, v=v, beside=True)
 
 
 def _coarser(scheme: Scheme, trajectory: Trajectory) -> tuple[float, float, float]:

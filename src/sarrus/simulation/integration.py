@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 
 from sarrus.base import interrupts
+from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError
 from sarrus.base.status import Status
 from sarrus.control.law import Law
@@ -30,8 +32,8 @@ _LOST_BY_METHOD = (run.STEP_TOO_SMALL, run.PROJECTION_FAILED)
 _LOST_BY_CHART = (run.NOT_FINITE, run.STEP_TOO_SMALL, run.PROJECTION_FAILED)
 # A thousand steps that come to less than this part of the run get nowhere, or may be held up by a jump.
 _CREEP, _CHATTER = 1e-6, 1e-2
-# Steps after which a state on the way is noted first, and by how many times as many the next one comes.
-_FIRST_LOOK, _NEXT_LOOK = 6.0, 3.0
+# Steps that the first call of the kernel takes, where nothing tells how long they take.
+FIRST_CALL = 64.0
 # Steps that a call of the kernel takes at most: within seconds, however short they have been.
 _MOST_STEPS_OF_A_CALL = 1e6
 # As many times more than the call before takes, at most: steps may come to cost more.
@@ -43,15 +45,28 @@ _LOST = (Status.NOT_FINITE, Status.STEP_TOO_SMALL, Status.PROJECTION_FAILED, Sta
 class Integration(TimeLoop):
     """A time loop that goes on where another method, other coordinates or another solve can."""
 
-    _steps_of_a_call = 64.0
-    _next_look = np.inf  # steps, accepted and rejected
+    #: steps that the next call of the kernel takes at most
+    steps_of_a_call = FIRST_CALL
+    _seen = np.empty((0, 1))
+    _enough: Callable[[float, Array], bool] | None = None
+    _most_steps_of_a_call = np.inf
 
     def look_now_and_then(self) -> None:
         """Note some states on the way, the first after a few steps, each after three times as many as the one before.
 
         They are what the error of a run with few records is estimated by.
         """
-        self._next_look = _FIRST_LOOK
+        self._seen = np.empty((run.MOST_LOOKS, 1 + self.system.nq))  # kept alive
+        self.table.looks, self.state.next_look = self._seen, run.FIRST_LOOK
+
+    @property
+    def looks(self) -> Array:
+        """The states on the way that were noted, [t | q] each (k, 1 + nq)."""
+        return self._seen[: int(self.state.looked)]
+
+    def end_where(self, enough: Callable[[float, Array], bool], steps: float) -> None:
+        """End the run with INACCURATE where the time and q of a record are ``enough``: asked after so many steps."""
+        self._enough, self._most_steps_of_a_call = enough, steps
 
     def advance(self, end: float, bar: Any, *, keep: bool) -> int | None:
         """Run the kernel to ``end`` in calls of about a tenth of a second.
@@ -71,19 +86,21 @@ class Integration(TimeLoop):
             if self.course is not None and self.time < end:
                 known = self.course.extend(self.table, self.state, self.time, end)
             self.state.keep_last = float(keep and known >= end)
-            self.state.pause = min(
-                self.state.steps + self.state.rejected + self._steps_of_a_call, self._next_look
-            )
+            steps = min(self.steps_of_a_call, self._most_steps_of_a_call)
+            self.state.pause = self.state.steps + self.state.rejected + steps
             code, rows = self.run_kernel(known, room)
-            if self.state.steps + self.state.rejected >= self._next_look:
-                self.looks.append((self.time, self.q.copy()))
-                self._next_look *= _NEXT_LOOK
-            self._pace(perf_counter() - began)
-            self.recorder.note(rows, perf_counter() - began)
+            seconds = perf_counter() - began
+            self._pace(seconds)
+            self.recorder.note(rows, seconds)
             if self.solver is not None and self.solver.interrupted:
                 raise KeyboardInterrupt
             self.collect()
             interrupts.check()
+            if self._enough is not None and self.recorder.filled:
+                row = self.recorder.last
+                if self._enough(float(row[0]), row[1 : 1 + self.system.nq]):
+                    self.status = Status.INACCURATE
+                    break
             bar.update(self.time - self.began)
             if code == run.DONE and known >= end:
                 return None
@@ -127,9 +144,9 @@ class Integration(TimeLoop):
         """Choose how many steps the next call takes, by how long this one took."""
         if seconds < 0.5 * CALL_SECONDS:
             more = min(0.5 * CALL_SECONDS / max(seconds, 1e-9), _MORE_STEPS)
-            self._steps_of_a_call = min(more * self._steps_of_a_call, _MOST_STEPS_OF_A_CALL)
+            self.steps_of_a_call = min(more * self.steps_of_a_call, _MOST_STEPS_OF_A_CALL)
         elif seconds > 2.0 * CALL_SECONDS:
-            self._steps_of_a_call = max(self._steps_of_a_call // 4.0, 1.0)
+            self.steps_of_a_call = max(self.steps_of_a_call // 4.0, 1.0)
 
     def take_turns(self) -> bool:
         """Have the other of two methods go on from here; False where it cannot, or has just given up here."""

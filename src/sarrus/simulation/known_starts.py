@@ -20,7 +20,7 @@ from sarrus.dynamics.entries import entries_of
 from sarrus.dynamics.workspace import Workspace
 from sarrus.kernels.rosenbrock_tableau import IMPLICIT_METHODS
 from sarrus.kernels.tableau import TIME_STEPPING
-from sarrus.simulation.integration import Integration
+from sarrus.simulation.integration import FIRST_CALL, Integration
 from sarrus.simulation.passages import PassageLog
 from sarrus.simulation.recorder import Recorder
 
@@ -78,15 +78,23 @@ def key_of(work: Workspace, q: object, v: object, *arguments: object) -> Hashabl
 
 
 class ReadyLoops:
-    """The loops of one motion and of its repetitions that stand at their start, by what they differ in."""
+    """The loops of one motion and of its repetitions that stand at their start, by what they differ in.
+
+    ``steps_of_a_call`` is what the last run of the motion found.
+    """
 
     def __init__(self) -> None:
+        self.steps_of_a_call = FIRST_CALL
         self._loops: dict[Hashable, _ReadyLoop | None] = {}
 
     def copy(self, key: Hashable) -> Integration | None:
         """Return a loop at its start that can be run, None where there is none with this key."""
         ready = self._loops.get(key)
-        return None if ready is None else ready.copy()
+        if ready is None:
+            return None
+        loop = ready.copy()
+        loop.steps_of_a_call = self.steps_of_a_call
+        return loop
 
     def note(self, key: Hashable, loop: Integration) -> None:
         """Keep a copy of a loop that is at its start, if one with this key has been there before."""
@@ -129,7 +137,7 @@ class _ReadyLoop:
         for (_, _, part, _, _), (_, _, array) in zip(self.parts, owned):
             self.numbers[part] = array.ravel()
         self.tables = [_Table(table, places) for table in (loop.table, s.table)]
-        gone = {"table", "system", "records", "looks", "recorder", "passages", "stretches", *_OF_LOOP}
+        gone = {"table", "system", "records", "recorder", "passages", "stretches", *_OF_LOOP}
         self.loop = {name: value for name, value in vars(loop).items() if name not in gone}
         gone = {"table", "parameters", *_OF_WORKSPACE}
         self.workspace = {name: value for name, value in vars(s).items() if name not in gone}
@@ -153,7 +161,7 @@ class _ReadyLoop:
         of_loop["table"], of_workspace["table"] = (table.copy(base) for table in self.tables)
         of_workspace["parameters"] = self.parameters.own()
         entries_of(s.compiled, s.loaded, s.basis).fill(loop.table)
-        loop.system, loop.records, loop.looks, loop.stretches = s, [], [], list(self.stretches)
+        loop.system, loop.records, loop.stretches = s, [], list(self.stretches)
         loop.passages = PassageLog(self.passages, of_passages["array"])
         loop.recorder = Recorder(self.width, loop.options.records, loop.scheme.limits.max_bytes)
         return loop

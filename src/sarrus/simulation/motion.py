@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from time import perf_counter
@@ -86,11 +86,9 @@ class Motion:
             acts or self.has_phases or (self.switching is not False and self.system.equations.contacts)
         )
 
-    def run(
-        self, progress: bool | None, *, again: bool
-    ) -> tuple[Trajectory, float, Exception | None, list[tuple[float, Array]]]:
-        """Do it; return the trajectory, the time reached, what a law or a switch raised to end it, and states (t, q) on
-        the way where few are recorded.
+    def run(self, progress: bool | None, *, again: bool) -> tuple[Trajectory, float, Exception | None, Array]:
+        """Do it; return the trajectory, the time reached, what a law or a switch raised to end it, and states [t | q]
+        on the way where few are recorded.
 
         It works on ``system`` itself unless it is to be done ``again``.
         """
@@ -114,6 +112,8 @@ class Motion:
             except KeyboardInterrupt:
                 loop.status = Status.INTERRUPTED
         trajectory = trajectory_of(loop, perf_counter() - began, failure)
+        if self.ready is not None:
+            self.ready.steps_of_a_call = loop.steps_of_a_call
         if switcher is not None:
             trajectory = trajectory.revised(switches=tuple(switcher.records))
         return trajectory, loop.time, failure, loop.looks
@@ -140,11 +140,18 @@ class Motion:
             due = resample
         return None
 
-    def repeat(self, times: Array, scheme: Scheme, **others: Any) -> Array:
+    def repeat(
+        self,
+        times: Array,
+        scheme: Scheme,
+        until: tuple[Callable[[float, Array], bool], float] | None = None,
+        **others: Any,
+    ) -> Array:
         """Return the coordinates at ``times`` of the same motion with another scheme.
 
-        The times ascend; its steps do not depend on them. ``others`` are arguments in which it differs too. NaN from
-        where that run fails.
+        The times ascend; its steps do not depend on them. ``until``: what tells from the time and q of a record whether
+        to go no further, and after how many steps it is asked. ``others`` are arguments in which it differs too. NaN
+        from where that run ends or fails.
         """
         control = self.control.copy() if isinstance(self.control, Law) else self.control
         options = replace(self.options, scheme=scheme, recording=Recording(at=tuple(times.tolist())))
@@ -155,6 +162,8 @@ class Motion:
         with progress_bar(options.duration, False) as bar:
             loop, switcher = again.begin(copied=True)
             loop.passages.pause()
+            if until is not None:
+                loop.end_where(*until)
             with suppress(SarrusError):
                 advance_past_jumps(loop, switcher, float(times[-1]), bar, keep=True)
         close = 1e-9 * float(times[-1] - options.t0)

@@ -97,6 +97,11 @@ class Recorder:
         elif seconds > 2 * CALL_SECONDS:
             self._rows = max(self._rows // 4, _LEAST)
 
+    @property
+    def last(self) -> Array:
+        """The last row of the last block, of which some are filled."""
+        return self._blocks[-1][self.filled - 1]
+
     def all_rows(self) -> Array:
         """Return what was recorded: in memory, or mapped from the file, to which the rest is moved if it has room."""
         if self._in_file == 0:

@@ -18,6 +18,8 @@ _NO_LENGTH = 1e-4
 # Records at which two motions are compared, at most. Adaptive steps are short where errors arise: a tenth of them do,
 # but not fewer than the second number.
 _MOST, _FEW = 100, 10
+# Steps after which it is looked whether two motions have parted: a part of those of the run, and not fewer.
+_PARTS, _LEAST = 16, 32.0
 
 
 def compared(motion: Motion, trajectory: Trajectory, *times: float) -> np.ndarray:
@@ -41,14 +43,27 @@ def compared(motion: Motion, trajectory: Trajectory, *times: float) -> np.ndarra
 
 
 def difference(
-    motion: Motion, trajectory: Trajectory, records: np.ndarray, scheme: Scheme, **others: Any
+    motion: Motion,
+    trajectory: Trajectory,
+    records: np.ndarray,
+    scheme: Scheme,
+    most: float = np.inf,
+    **others: Any,
 ) -> Array:
     """Return how far, relative, the motion is from ``trajectory`` at some records if done with another scheme.
 
-    Infinite where it fails. ``others`` are arguments in which it differs too.
+    Infinite where it fails. What comes some time after the two are ``most`` apart is infinite too: it is not done.
+    ``others`` are arguments in which it differs too.
     """
-    again = motion.repeat(trajectory.t[records], scheme, **others)
-    apart = np.abs(again - trajectory.q[records]) / _scales(motion, trajectory)
+    times, known, scales = trajectory.t[records], trajectory.q[records], _scales(motion, trajectory)
+
+    def parted(time: float, q: Array) -> bool:
+        k = max(int(times.searchsorted(time, "right")) - 1, 0)
+        return times[k] == time and bool((np.abs(q - known[k]) / scales).max(initial=0.0) > most)
+
+    part = max(trajectory.steps / _PARTS, _LEAST)
+    again = motion.repeat(times, scheme, until=None if most == np.inf else (parted, part), **others)
+    apart = np.abs(again - known) / scales
     return np.where(np.isnan(apart).any(axis=1), np.inf, apart.max(axis=1, initial=0.0))
 
 

@@ -148,7 +148,6 @@ class TimeLoop:
         self._set_events([*self.events, *switches], watched)
         self.state = _BEGINNING.copy()
         self.records: list[EventRecord] = []
-        self.looks: list[tuple[float, Array]] = []  # (t, q) on the way
         width = 1 + system.nq + 2 * system.nv + system.nu + system.nc + run.N_FACTS
         self.touches: Touches | None = None
         if phased or options.scheme.method == TIME_STEPPING:
