@@ -92,7 +92,8 @@ def test_no_law_breaks_its_limits(which, request):
             assert np.abs(u).max() <= LIMIT
             outcomes[law.outcome] += 1
             wanted = without(q, v, t)
-            if np.abs(wanted).max() <= LIMIT:
+            # the rest of a hierarchy has nine tenths of the limits, all other levels have all
+            if np.abs(wanted).max() <= (0.9 if law.levels[-1].soft else 1.0) * LIMIT:
                 assert law.outcome == "exact"
                 assert_allclose(u, wanted, rtol=0.0, atol=0.0)
                 inside += 1

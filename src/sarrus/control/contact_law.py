@@ -197,6 +197,7 @@ class ContactLaw(Law):
             actuators=self.system.actuator_names, contacts=self.terms.names, friction=self._friction,
             places=[(nu + p.start, p.stop - p.start) for p in places],
             constraints=options.constraints, hold=options.hold,
+            first_soft=options.first_soft(self.name, self.levels, self._reflexes.stop),
         )  # fmt: skip
 
     # --- what is compiled -------------------------------------------------------------------------------

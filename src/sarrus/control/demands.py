@@ -180,7 +180,8 @@ class Command(Answer):
         relaxed; those that count most first. Limits that stand against each other have no answer together, and all but
         any one of them have one; () where that could not be proven.
     relaxed : names of the levels that miss something for the limits, where these are in the way. Where they are
-        ``soft`` ones alone the status is OK, and ``message`` says so.
+        ``soft`` ones alone the status is OK, and ``message`` says so: the last ones of these give way at a share of
+        each limit, or at what the levels above need where that is more (``soft_share`` of `LawOptions`).
     """
 
     u: Array
@@ -197,7 +198,11 @@ class Command(Answer):
         if not (self.success and self.relaxed):
             return ""
         names = ", ".join(map(repr, self.relaxed))
-        return f"only {names}, of which coming close is enough, gives way to the limits of {', '.join(self.conflict)}"
+        limits = ", ".join(self.conflict)
+        return (
+            f"only {names}, of which coming close is enough, gives way to the limits of {limits}: it drives nothing "
+            "farther than their soft_share"
+        )
 
     @property
     def missed(self) -> tuple[str, ...]:

@@ -152,7 +152,7 @@ class Law:
         self.arrays.preferred[:] = np.clip(self.arrays.preferred, lower, upper)
         return LawLimits(
             self.name, self.table, self.levels, physics, actuators=self.system.actuator_names,
-            constraints=options.constraints, hold=options.hold,
+            constraints=options.constraints, hold=options.hold, first_soft=options.first_soft(self.name, self.levels),
         )  # fmt: skip
 
     @property

@@ -42,6 +42,7 @@ class LawLimits:
     places : of each contact, first unknown and number of rows.
     unknowns : names of the actuators and of the contacts.
     physics : see `sarrus.control.law_options`.
+    first_soft : the first of the last levels of which coming close is enough; as many as there are levels for none.
     """
 
     def __init__(
@@ -57,6 +58,7 @@ class LawLimits:
         friction: int = cn.NO_LIMITS,
         constraints: ConeRows | None = None,
         hold: bool = False,
+        first_soft: int,
     ) -> None:
         n, count, nu = int(table.nu), len(contacts), len(actuators)
         extra = constraints or ConeRows(np.zeros((0, n)), np.zeros(0), 0)
@@ -73,7 +75,7 @@ class LawLimits:
         total = sum(len(level.rows) if isinstance(level, Demand) else int(table.nv) for level in levels)
         width = n + longest
         own = cn.ContactTable.zeros(3 * count + 3 * len(extra.cones) + 2 * rows + width + 1 + count + total)
-        own.friction, own.hold = friction, hold
+        own.friction, own.hold, own.first_soft = friction, hold, first_soft
         own.extra_linear, own.extra_cones, own.extra_rows = extra.linear, len(extra.cones), len(extra.h)
         own.unequal, own.slack = more, longest
         flat = [number for place in places for number in place]

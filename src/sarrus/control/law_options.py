@@ -13,13 +13,16 @@ from sarrus.base.arguments import flag, pair
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError, check_known
 from sarrus.base.numbers import real_array
-from sarrus.control.demands import Demand, Settings
+from sarrus.control.demands import Demand, ForceDemand, Settings
 from sarrus.dynamics.control_limits import control_bounds, limited_by_state
 from sarrus.dynamics.system import System
 from sarrus.kernels import contact_layout as cn
 from sarrus.kernels.record import laid
 from sarrus.optimize.cone_program import ACCEPTED, ITERATIONS, TARGET, WARM_SHIFT
 from sarrus.optimize.cone_rows import ConeRows
+
+# The last level of a law whose norm is no matter of weights.
+LEAST_NORM = "least norm"
 
 
 class Traced(Protocol):
@@ -59,6 +62,11 @@ class LawOptions:
         weights alone, because motors share joints or their arms change, it is a last level of its own, "least norm". By
         default motors are compared by the limits that the mechanism gives them, or else by what they exert in
         characteristic units.
+    soft_share : part of each limit, of the controls from their preferred values, of the friction and the normal forces
+        of contacts, that the last levels may use up of which coming close is enough (the rest of a `TaskHierarchy`,
+        `Regulation`, a ``soft`` demand): no motor goes farther for these, except where the levels above need it
+        anyway, and they give way before. 0.9 leaves a tenth to feedback and to errors of the model; 1 is the whole
+        limit, as it is where ``relaxation`` has numbers.
     hold : where there is nothing inside all limits, joints lose their velocities, within the limits of the actuators,
         instead of an error (outcome "damped").
     """
@@ -70,6 +78,7 @@ class LawOptions:
     singular_damping: float = 0.0
     relaxation: ArrayLike | None = None
     metric: ArrayLike | None = None
+    soft_share: float = 0.9
     hold: bool = False
 
     def __post_init__(self) -> None:
@@ -115,6 +124,7 @@ class LawOptions:
                 f"{law}: needs largest_rate at least 0, got {self.largest_rate!r}", element="largest_rate"
             )
         parts.rate[:] = self.largest_rate
+        parts.soft_share[:] = self.checked_share(law)
         parts.solver[:] = TARGET, ACCEPTED, ITERATIONS, WARM_SHIFT
         return data
 
@@ -140,6 +150,26 @@ class LawOptions:
                 element="singular_damping",
             )
         return float(self.singular_damping)
+
+    def checked_share(self, law: str) -> float:
+        """Return ``soft_share``; raises `ArgumentError` where it is no part of a limit."""
+        share = real_array(self.soft_share)
+        if share.shape != () or not 0.0 < share <= 1.0:
+            raise ArgumentError(
+                f"{law}: soft_share is a part of each limit, above 0 and at most 1, got {self.soft_share!r}",
+                element="soft_share",
+            )
+        return float(share)
+
+    def first_soft(self, law: str, levels: Sequence[Demand | ForceDemand], least: int = 0) -> int:
+        """Return the first of the last levels, from ``least`` on, that have but a share of the limits; their number for
+        none. A level that is the norm of the controls is none of its own."""
+        soft = [level.soft for level in levels if level.name != LEAST_NORM]
+        first = len(soft)
+        while first > least and soft[first - 1]:
+            first -= 1
+        whole = self.relaxation is not None or self.checked_share(law) == 1.0
+        return len(levels) if whole or first == len(soft) else first
 
     def refuse_servos(self, law: str, system: System) -> None:
         """Raise `ArgumentError` where limits of force depend on the state: those of forces of contacts need them."""

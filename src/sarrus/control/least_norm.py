@@ -10,7 +10,7 @@ import numpy as np
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError
 from sarrus.control.demands import Demand
-from sarrus.control.law_options import LawOptions
+from sarrus.control.law_options import LEAST_NORM, LawOptions
 from sarrus.dynamics.control_metric import ControlNorm
 from sarrus.dynamics.system import System
 
@@ -45,4 +45,4 @@ def norm_levels(law: Any, options: LawOptions, nearest: Array) -> tuple[Demand, 
             f"{law.name}: relaxation needs a norm of weights, and this metric couples controls; give weights=",
             element="metric",
         )
-    return (least_norm(law.system, law.norm, nearest, law.unknowns - law.system.nu, "least norm"),)
+    return (least_norm(law.system, law.norm, nearest, law.unknowns - law.system.nu, LEAST_NORM),)

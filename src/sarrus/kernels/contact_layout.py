@@ -21,6 +21,9 @@ class ContactTable(Record, of=int):
 
     friction: int  # which friction
     hold: int  # whether joints are damped where there are no forces inside all limits
+    first_soft: (
+        int  # the level from which on coming close is enough, as many as there are levels where none is
+    )
     # of the user
     extra_linear: int  # half-lines
     extra_cones: int  # second-order cones
@@ -55,6 +58,7 @@ class Physics(NamedTuple):
     friction: Any  # coefficients
     largest: Any  # normal forces
     rate: Any  # of the controls, 0: any
+    soft_share: Any  # of each limit, which levels of which coming close is enough may use up
     solver: Any  # limits of the solver
 
 
@@ -62,7 +66,7 @@ def physics(actuators, contacts, unknowns, levels):
     """Return the lengths of its parts."""
     return Physics(
         lower=actuators, upper=actuators, weights=unknowns, relaxation=levels, friction=contacts, largest=contacts,
-        rate=1, solver=4,
+        rate=1, soft_share=1, solver=4,
     )  # fmt: skip
 
 
@@ -90,7 +94,9 @@ class Memory(NamedTuple):
     known: Any  # whether unknowns of a sample are known
     kind: Any  # what tells the limits of the last program apart from others
     controls: Any  # these
-    missing: Any  # which level was the first that the last answer missed, from 1 on; 0 for none
+    # which level was the first that the last answer missed, from 1 on; 0 for none; one more than there are levels where
+    # all were met with shares of the limits, as `sarrus.kernels.soft_levels` has them, in the way
+    missing: Any
     working: Any  # which half-lines took part in the last program, by the number that they had
     exact: Any  # a slot for programs with tasks as they are
     relaxed: Any  # and for relaxed ones: of so many levels as they are, then of the costs, then of each level
@@ -122,6 +128,7 @@ class DistributionWorkspace(NamedTuple):
     goals: Any  # d, or what is left of it in directions that are damped
     vector: Any  # of all unknowns
     wanted: Any  # the unknowns with which levels are as their priorities allow, limits aside
+    needed: Any  # the unknowns without levels of which coming close is enough
     base: Any  # the unknowns from which a program starts
     firsts: Any  # the first row of each level, and how many rows there are
     ends: Any  # how many turned unknowns each level and those before it have used up
@@ -150,10 +157,10 @@ def distribution_sizes(unknowns, total, levels, rows, program):
     for part in across_sizes(unknowns, total, rows):
         across += part
     return DistributionWorkspace(
-        rows=total * unknowns, right=total, goals=total, vector=unknowns, wanted=unknowns, base=unknowns,
-        firsts=levels + 1, ends=levels, nearby=1, margin=1, turned=unknowns * unknowns, limits=rows * unknowns,
-        most=rows, owners=rows, belongs=rows, faces=rows, places=rows, all_rows=total * unknowns, all_right=total,
-        between=unknowns, across=across, program=program,
+        rows=total * unknowns, right=total, goals=total, vector=unknowns, wanted=unknowns, needed=unknowns,
+        base=unknowns, firsts=levels + 1, ends=levels, nearby=1, margin=1, turned=unknowns * unknowns,
+        limits=rows * unknowns, most=rows, owners=rows, belongs=rows, faces=rows, places=rows,
+        all_rows=total * unknowns, all_right=total, between=unknowns, across=across, program=program,
     )  # fmt: skip
 
 
@@ -185,10 +192,14 @@ def physics_of(table):
     return laid(table.contacts.physics, sizes)
 
 
+def most_rows_of(table):
+    """Return how many rows a program of a law can have."""
+    return most_rows(table.actuators, table.n_contacts, extra_of(table))
+
+
 def memory_of(table):
     """Return the parts of the array ``memory`` of a law."""
-    rows = most_rows(table.actuators, table.n_contacts, extra_of(table))
-    return laid(table.contacts.memory, memory(table.nu, rows, table.n_levels))
+    return laid(table.contacts.memory, memory(table.nu, most_rows_of(table), table.n_levels))
 
 
 def report_of(table):

@@ -13,6 +13,7 @@ from sarrus.kernels import contact_layout as cn
 from sarrus.kernels import law_layout as ll
 from sarrus.kernels.faces import FREE, IDLE, LATER, NOTHING, RAY, SLACK
 from sarrus.kernels.flat import internal
+from sarrus.kernels.soft_levels import cut_off, spared, wider
 from sarrus.kernels.vectors import axpy, copy, dot, fill
 
 # What rows of no level belong to; levels whose rows may be missed: all of them, none.
@@ -81,24 +82,27 @@ def largest_control(table, room, near):
 
 
 @internal
-def lay(table, work, room, near):
-    """Write all limits; return how many half-lines and how many cones there are, and what tells such lists apart."""
+def lay(table, work, room, near, spares):
+    """Write all limits; return how many half-lines and how many cones there are, and what tells such lists apart.
+
+    With ``spares`` limits of controls and contacts that are laid and free are written anew as levels have them of which
+    coming close is enough (`sarrus.kernels.soft_levels`); rows of levels stay as they are.
+    """
     contacts, limits, sizes = table.contacts, cn.physics_of(table), whole_sizes(table)
-    roots, preferred = table.roots, table.preferred
     nu, count, mode = table.actuators, table.n_contacts, contacts.friction
-    row, kind, weight = 0, 2.0 if near else 0.0, 4.0
+    row, kind, weight, cones = 0, 2.0 if near else 0.0, 4.0, 0
+    before = int(cn.report_of(table).counts[0]) if spares else 0
     for k in range(nu):
-        lower, upper = bounds_of(table, k, near)
-        # rows of length one; none of what stays as it is preferred
-        factor, unit = (1.0, roots[k]) if roots[k] > 0.0 else (0.0, 1.0)
-        if np.isfinite(upper):
-            row = _single(table, room, row, k, factor, (upper - preferred[k]) / unit, k + 1)
-        if np.isfinite(lower):
-            row = _single(table, room, row, k, -factor, (preferred[k] - lower) / unit, -(k + 1))
+        row = _bounds(table, room, row, k, near, spares)
     for k in range(count):
+        size = contacts[cn.PLACES + 2 * k + 1]
         if work.contacts[k] != 0.0 and mode != cn.NO_LIMITS:
             kind += weight
-            row = _lines_of_contact(table, work, room, row, k)
+            frees = spares
+            if mode == cn.CONE and size > 1:
+                frees = spares and room.faces[before + cones] == FREE
+                cones += 1
+            row = _lines_of_contact(table, work, room, row, k, spares, frees)
         weight *= 2.0
     owner = nu + count + 1
     row = _users(table, room, 0, contacts.extra_linear, row)
@@ -106,16 +110,22 @@ def lay(table, work, room, near):
     for level in range(table.n_levels):
         if table[ll.LEVELS + 3 * level] == ll.AT_MOST:
             for i in range(int(room.firsts[level]), int(room.firsts[level + 1])):
-                copy(room.rows + i * table.nu, room.limits + row * table.nu, table.nu)
-                row = _note(room, row, room.right[i], owner, level)
+                if not spares:
+                    copy(room.rows + i * table.nu, room.limits + row * table.nu, table.nu)
+                    row = _note(room, row, room.right[i], owner, level)
+                else:
+                    row += 1
                 owner += 1
     linear, cones = row, 0
     for k in range(count):
         size = contacts[cn.PLACES + 2 * k + 1]
         if work.contacts[k] == 0.0 or mode != cn.CONE or size == 1:
             continue
-        first = contacts[cn.PLACES + 2 * k]
-        row = _single(table, room, row, first, -limits.friction[k], 0.0, nu + k + 1)
+        first, coefficient, shift = contacts[cn.PLACES + 2 * k], limits.friction[k], 0.0
+        if spares and room.faces[linear + cones] == FREE:
+            shift = wider(table, room, first, size, coefficient)
+            coefficient *= limits.soft_share[0]
+        row = _single(table, room, row, first, -coefficient, shift, nu + k + 1)
         for i in range(1, size):
             row = _single(table, room, row, first + i, -1.0, 0.0, nu + k + 1)
         sizes[cones] = size
@@ -127,6 +137,26 @@ def lay(table, work, room, near):
     counts = cn.report_of(table).counts
     counts[0], counts[1] = linear, cones
     return linear, cones, kind
+
+
+@internal
+def _bounds(table, room, row, k, near, spares):
+    """Write the limits of a control; return the next row."""
+    limits, preferred = cn.physics_of(table), table.preferred[k]
+    lower, upper = bounds_of(table, k, near)
+    # rows of length one; none of what stays as it is preferred
+    factor, unit = (1.0, table.roots[k]) if table.roots[k] > 0.0 else (0.0, 1.0)
+    if np.isfinite(upper):
+        most = (upper - preferred) / unit
+        if spares:
+            most = spared(table, most, (limits.upper[k] - preferred) / unit, room.needed[k])
+        row = _single(table, room, row, k, factor, most, k + 1)
+    if np.isfinite(lower):
+        most = (preferred - lower) / unit
+        if spares:
+            most = spared(table, most, (preferred - limits.lower[k]) / unit, -room.needed[k])
+        row = _single(table, room, row, k, -factor, most, -(k + 1))
+    return row
 
 
 @internal
@@ -146,22 +176,34 @@ def _single(table, room, row, k, factor, most, owner):
 
 
 @internal
-def _lines_of_contact(table, work, room, row, k):
-    """Write the half-lines of a closed contact; return the next row."""
+def _lines_of_contact(table, work, room, row, k, spares, frees):
+    """Write the half-lines of a closed contact; return the next row. ``frees``: those of its friction are shares."""
     contacts, limits, owner = table.contacts, cn.physics_of(table), table.actuators + k + 1
     first, size = contacts[cn.PLACES + 2 * k], contacts[cn.PLACES + 2 * k + 1]
     if np.isfinite(limits.largest[k]):
         most = work.contacts[table.n_contacts + k] * limits.largest[k] / table.roots[first]
+        if spares:
+            most = spared(table, most, most, room.needed[first])
         row = _single(table, room, row, first, 1.0, most, owner)
     if size == 1:
         return _single(table, room, row, first, -1.0, 0.0, owner)
-    if contacts.friction != cn.PYRAMID:
-        return row
-    side = limits.friction[k] / np.sqrt(2.0)
-    for i in range(1, 3):
-        for way in range(2):
-            row = _single(table, room, row, first, -side, 0.0, owner)
-            room.limits[(row - 1) * table.nu + first + i] = 1.0 - 2.0 * way
+    shift, coefficient = 0.0, limits.friction[k]
+    if contacts.friction == cn.PYRAMID:
+        side, share = coefficient / np.sqrt(2.0), limits.soft_share[0] if frees else 1.0
+        coefficient = side
+        for i in range(1, 3):
+            for way in range(2):
+                sign, most = 1.0 - 2.0 * way, 0.0
+                if frees:
+                    most = max(sign * room.needed[first + i] - share * side * room.needed[first], 0.0)
+                    shift = max(shift, most)
+                row = _single(table, room, row, first, -share * side, most, owner)
+                room.limits[(row - 1) * table.nu + first + i] = sign
+    elif frees:
+        shift = wider(table, room, first, size, coefficient)
+    if contacts.first_soft < table.n_levels:
+        row = _single(table, room, row, first, -1.0, -cut_off(table, shift, coefficient), owner)
+        room.belongs[row - 1] = table.n_levels
     return row
 
 
