@@ -67,7 +67,9 @@ class Crank:
         s, c, w2 = np.sin(angle), np.cos(angle), speed * speed
         # acceleration of the rod's centre: per α, and the rest
         along = np.array([-r * s - 0.5 * l * sb * b1, r * c + 0.5 * l * cb * b1])
-        rest = w2 * np.array([-r * c - 0.5 * l * (cb * b1 * b1 + sb * b2), -r * s - 0.5 * l * (sb * b1 * b1 - cb * b2)])
+        rest = w2 * np.array(
+            [-r * c - 0.5 * l * (cb * b1 * b1 + sb * b2), -r * s - 0.5 * l * (sb * b1 * b1 - cb * b2)]
+        )
         weight = np.array([0.0, -self.rod * g])
 
         def cross(a: np.ndarray, b: np.ndarray) -> float:
@@ -198,7 +200,15 @@ def _add_slider(model: sr.Mechanism, crank: Crank, turn: np.ndarray, at: object,
     pose = tuple(at(0, 0, crank.offset))  # type: ignore[operator]
     x, y, z = turn.T
     if not crank.on_plane:
-        model.add_joint("slider", "prismatic", "world", "slider", axis=x, parent_pose=pose, friction=crank.friction * force)
+        model.add_joint(
+            "slider",
+            "prismatic",
+            "world",
+            "slider",
+            axis=x,
+            parent_pose=pose,
+            friction=crank.friction * force,
+        )
         return
     model.add_joint("slider", "planar", "world", "slider", axis=-y, axis2=x, parent_pose=pose)
     model.add_contact(
@@ -213,7 +223,17 @@ def make(seed: int) -> Case:
     rng = np.random.default_rng([40, 24, seed])
     speed = float(rng.choice([0.0, 0.0, 0.0, 1.0, -2.5, 0.02]) * rng.uniform(0.5, 1.5))
     torque = float(rng.choice([-1.0, 1.0]) * 10.0 ** rng.uniform(-3.0, 0.3))
-    return Case(crank, system, length, mass, bool(rng.random() < 0.5), speed, torque, 0.4, METHODS[seed % len(METHODS)])
+    return Case(
+        crank,
+        system,
+        length,
+        mass,
+        bool(rng.random() < 0.5),
+        speed,
+        torque,
+        0.4,
+        METHODS[seed % len(METHODS)],
+    )
 
 
 def start(case: Case) -> tuple[np.ndarray, np.ndarray]:
@@ -259,7 +279,9 @@ def judge(seed: int) -> Verdict:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         if case.method == "rollout":
-            many = sr.rollout(case.system, np.tile(q, (2, 1)), np.tile(v, (2, 1)), duration=case.duration, u=u, **fixed)
+            many = sr.rollout(
+                case.system, np.tile(q, (2, 1)), np.tile(v, (2, 1)), duration=case.duration, u=u, **fixed
+            )
             status, last = ("OK", many.q[0, -1]) if np.all(many.status == 0) else ("refused", many.q[0, -1])
         else:
             one = sr.simulate(
@@ -272,7 +294,11 @@ def judge(seed: int) -> Verdict:
     if not np.isfinite(want):
         status = "lifts off, no reference"
     return Verdict(
-        case.method, "plane" if case.crank.on_plane else "dry", status, abs(float(last[own]) - want), abs(want - begun)
+        case.method,
+        "plane" if case.crank.on_plane else "dry",
+        status,
+        abs(float(last[own]) - want),
+        abs(want - begun),
     )
 
 

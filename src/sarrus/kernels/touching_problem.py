@@ -123,14 +123,17 @@ def _leave_held(table, m, work):
 
     Their W is rounding, which may be below zero. With that of free rows in its place impulses oppose what slips.
     """
+    head = 0.0
     for i in range(m):
         row, k = int(work.which[i]), int(work.owner[i])
         if k >= 0 and row == table.touching.first_rows[k]:
+            head = work.operator[i * (m + 1)]
             continue
         if is_held(table, work, row, work.operator[i * (m + 1)]):
             for j in range(m):
                 work.operator[i * m + j] = work.operator[j * m + i] = 0.0
-            work.operator[i * (m + 1)], _ = free_response(table, work, row)
+            free, _ = free_response(table, work, row)
+            work.operator[i * (m + 1)] = max(free, head) if k >= 0 else free
 
 
 @internal

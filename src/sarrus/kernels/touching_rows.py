@@ -18,6 +18,8 @@ SAME_TIME = 1e-6
 # Rows are held by the constraints whose response is this part of that without constraints, or this part of the
 # accelerations from which it is found.
 HELD, ROUNDING = 1e-10, 1e-13
+# Least size of a row of a contact, in characteristic lengths: of one across a plane mechanism all entries are rounding.
+LEAST_REACH = 1e-6
 # Multiple of the accelerations by usual forces on a row from which on those that are there need larger ones.
 FAR_ABOVE = 1e3
 
@@ -161,7 +163,7 @@ def free_response(table, work, row):
     for k in range(table.nv):
         free += entries[k] ** 2 * touching.lightness[k]
         reach += abs(entries[k]) / factors.velocities[k]
-    return free, reach
+    return free, max(reach, LEAST_REACH * table.touching.settings.still / STILL)
 
 
 @internal
