@@ -240,7 +240,7 @@ def start(case: Case) -> tuple[np.ndarray, np.ndarray]:
     """Return q and v at the dead centre."""
     s, crank = case.system, case.crank
     angle = crank.dead_centre(case.stretched)
-    sb, cb, b1, _, x1, _ = crank.geometry(angle)
+    sb, cb, b1, _, _, _ = crank.geometry(angle)
     q, v = np.zeros(s.nq), np.zeros(s.nv)
     names = list(s.coordinate_names)
     rod = float(np.arctan2(sb, cb))
