@@ -48,7 +48,8 @@ UNLOADED = 1e-9
 # does: that it goes on sliding is then decided beforehand. Read by: accelerations, runs by events.
 GOING = 1e4
 # Acceleration of the characteristic mass by the forces with which responses are found [m/s²]: near that of gravity, so
-# that differences of accelerations keep their digits. Read by: accelerations, runs by events, steps.
+# that differences of accelerations keep their digits; where these are far larger it grows with them
+# (`sarrus.kernels.touching_rows.lift_of`). Read by: accelerations, runs by events, steps.
 LIFT = 10.0
 
 

@@ -20,7 +20,7 @@ from sarrus.kernels import touching_layout as tl
 from sarrus.kernels.dense import eliminate
 from sarrus.kernels.flat import internal
 from sarrus.kernels.layout import Table
-from sarrus.kernels.moves import longest_entry, move
+from sarrus.kernels.moves import move
 from sarrus.kernels.native_call import call_kernel, call_native
 from sarrus.kernels.record import Floats
 from sarrus.kernels.slow_slip import add_slow_rows, begin_speed, steer, steered_block
@@ -31,8 +31,10 @@ from sarrus.kernels.touching_rows import (
     along,
     find_slot,
     follow_back,
+    free_response,
+    hurry_of,
+    is_held,
     load_gaps,
-    row_of,
     scale_of,
     scale_of_row,
 )
@@ -44,9 +46,8 @@ RIDGE, REFINEMENTS = 1e-8, 3
 MOST_REFINEMENTS, REFINED = 12, 1e-13
 # Part of the diagonal entries of W below which contacts do not move each other.
 COUPLED = 1e-9
-# Rows are held by the constraints whose response is this part of that without constraints, or this part of the
-# accelerations from which it is found; and what is left then of their accelerations, in those of the mechanism.
-HELD, ROUNDING, STEADY = 1e-10, 1e-13, 1e-6
+# What is left of the accelerations of rows that the constraints hold, in those of the mechanism.
+STEADY = 1e-6
 # Gaps and speeds that are left: parts of the gap that has arrived, and of the speed that is none.
 EXACTLY, EXACTLY_STILL, CORRECTIONS = 1e-4, 1e-6, 2
 
@@ -246,10 +247,10 @@ def _assemble(table, m, work):
         bias = work.native[touching.contact_rows + row] if row < touching.contact_rows else 0.0
         work.given[i] = along(table, work, row, work.free) + bias
     _load_operator(table, m, work)
-    hurry = _hurry(table, work)
+    hurry = hurry_of(table, work)
     for i in range(m):
         if work.operator[i * (m + 1)] == 0.0:
-            _, reach = _free_response(table, work, int(work.which[i]))
+            _, reach = free_response(table, work, int(work.which[i]))
             if abs(work.given[i]) <= STEADY * hurry * reach:
                 work.given[i] = 0.0
     return rank if is_finite(work.operator, m * m) and is_finite(work.given, m) else -1
@@ -258,36 +259,15 @@ def _assemble(table, m, work):
 @internal
 def _load_operator(table, m, work):
     """Write W of the first m rows at ``which``, whose responses are known, zero where the constraints hold a row."""
-    nv, noise = table.nv, ROUNDING * _hurry(table, work) / table.touching.settings.force
+    nv = table.nv
     for i in range(m):
         for j in range(m):
             response = work.response + int(work.which[j]) * nv
             work.operator[i * m + j] = along(table, work, int(work.which[i]), response)
     for i in range(m):
-        free, reach = _free_response(table, work, int(work.which[i]))
-        if abs(work.operator[i * (m + 1)]) <= HELD * free + noise * reach:
+        if is_held(table, work, int(work.which[i]), work.operator[i * (m + 1)]):
             for j in range(m):
                 work.operator[i * m + j] = work.operator[j * m + i] = 0.0
-
-
-@internal
-def _hurry(table, work):
-    """Return the size of accelerations, and one more, in radians and characteristic lengths."""
-    return 1.0 + longest_entry(table, work.free)
-
-
-@internal
-def _free_response(table, work, row):
-    """Return about what a row's response is without constraints, and its size in radians and characteristic lengths."""
-    touching, factors, free, reach = table.touching, la.factors_of(table), 0.0, 0.0
-    if row >= touching.contact_rows:
-        k = touching.speeds[row - touching.contact_rows]
-        return touching.lightness[k], 1.0 / factors.velocities[k]
-    entries = row_of(table, work, row)
-    for k in range(table.nv):
-        free += entries[k] ** 2 * touching.lightness[k]
-        reach += abs(entries[k]) / factors.velocities[k]
-    return free, reach
 
 
 @internal

@@ -98,15 +98,20 @@ def steer(touching, m, count, work):
 def _are_independent(m, count, work):
     """Tell whether no row depends on others, by what Gauss's elimination leaves of their diagonal entries of W.
 
-    Of the first m rows those that the constraints hold, which have none, do not matter.
+    Of the first m rows those that the constraints hold, which have none, do not matter. Of the tangential ones behind
+    them each is measured by the largest: along one that next to nothing moves, as across a plane mechanism, friction
+    could have any size.
     """
-    A = work.matrix
+    A, largest = work.matrix, 0.0
     copy(work.operator, A, count * count)
+    for k in range(m, count):
+        largest = max(largest, work.operator[k * (count + 1)])
     for k in range(count):
         if k < m and work.operator[k * (count + 1)] == 0.0:
             continue
         pivot = A[k * (count + 1)]
-        if not pivot > DEPENDENT * work.operator[k * (count + 1)]:
+        own = work.operator[k * (count + 1)] if k < m else largest
+        if not pivot > DEPENDENT * own:
             return False
         for i in range(k + 1, count):
             axpy(-A[i * count + k] / pivot, A + (k * count + k), A + (i * count + k), count - k)

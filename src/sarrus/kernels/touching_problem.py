@@ -10,7 +10,16 @@ from sarrus.kernels.batch_layout import LANES
 from sarrus.kernels.flat import exists, internal
 from sarrus.kernels.islands import BEGINNINGS, keep_rows, solve_islands
 from sarrus.kernels.native_call import call_kernel, call_native
-from sarrus.kernels.touching_rows import add_force, along, is_still, turn_of, turns_round
+from sarrus.kernels.touching_rows import (
+    add_force,
+    along,
+    free_response,
+    is_held,
+    is_still,
+    lift_of,
+    turn_of,
+    turns_round,
+)
 from sarrus.kernels.vectors import copy, dot, fill, is_finite
 
 # Responses of so many rows are found one after the other.
@@ -22,7 +31,7 @@ def respond(table, row, work):
     """Find the acceleration by a unit force on a row, unless it is known."""
     if work.known[row] != 0.0:
         return
-    nv, force = table.nv, table.touching.settings.force
+    nv, force = table.nv, lift_of(table, work, row)
     tau, out = work.middle + (la.input_size(table) - nv), work.response + row * nv
     copy(tau, work.scratch, nv)
     add_force(table, work, row, force, tau)
@@ -38,7 +47,7 @@ def respond(table, row, work):
 def respond_together(table, m, work):
     """Find the accelerations by unit forces on all rows that take part, several at once; what fails is left unknown."""
     nq, nv, size, slope = table.nq, table.nv, la.input_size(table), table.touching.slope
-    states, slopes, force, at = work.states, work.slopes, table.touching.settings.force, 0
+    states, slopes, at = work.states, work.slopes, 0
     while at < m:
         for i in range(size):
             for k in range(LANES):
@@ -48,7 +57,7 @@ def respond_together(table, m, work):
             row = int(work.which[at])
             if work.known[row] == 0.0:
                 fill(work.scratch, 0.0, nv)
-                add_force(table, work, row, force, work.scratch)
+                add_force(table, work, row, lift_of(table, work, row), work.scratch)
                 for i in range(nv):
                     states[LANES * (size - nv + i) + count] += work.scratch[i]
                 count += 1
@@ -63,7 +72,7 @@ def respond_together(table, m, work):
                 continue
             regular = are_regular(table.settings, gauge[LANES + lane], gauge[2 * LANES + lane])
             if gauge[lane] > CLEAR_ENOUGH and regular:
-                out = work.response + row * nv
+                out, force = work.response + row * nv, lift_of(table, work, row)
                 for j in range(nv):
                     out[j] = (slopes[LANES * (nq + j) + lane] - work.free[j]) / force
                 if is_finite(out, nv):
@@ -106,6 +115,25 @@ def _may_stick(table, x, h, m, work):
                 work.numbers[block], found = touching.static[k], True
         at += n
     return found
+
+
+@internal
+def _leave_held(table, m, work):
+    """Have rows with friction that the constraints hold, such as a slider's at its dead centre, move nothing.
+
+    Their W is rounding, which may be below zero. With that of free rows in its place impulses oppose what slips.
+    """
+    head = 0.0
+    for i in range(m):
+        row, k = int(work.which[i]), int(work.owner[i])
+        if k >= 0 and row == table.touching.first_rows[k]:
+            head = work.operator[i * (m + 1)]
+            continue
+        if is_held(table, work, row, work.operator[i * (m + 1)]):
+            for j in range(m):
+                work.operator[i * m + j] = work.operator[j * m + i] = 0.0
+            free, _ = free_response(table, work, row)
+            work.operator[i * (m + 1)] = max(free, head) if k >= 0 else free
 
 
 @internal
@@ -162,6 +190,7 @@ def find_impulses(table, x, h, begun, again, known, work):
                 value = along(table, work, row, work.response + int(work.which[j]) * nv)
                 work.operator[i * m + j] = value
                 work.operator[j * m + i] = value
+        _leave_held(table, m, work)
     if not is_finite(work.operator, m * m) or not is_finite(work.given, m):
         return -1
     solved = call_kernel(touching.solver, problem, work.solver, BEGINNINGS) == cp.SOLVED

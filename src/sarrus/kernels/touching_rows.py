@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from sarrus.kernels import layout as la
 from sarrus.kernels import touching_layout as tl
 from sarrus.kernels.colliding_rows import add_parts, along_parts, find_gaps, load_rates, work_of
+from sarrus.kernels.contact_tolerances import LIFT, STILL
 from sarrus.kernels.flat import exists, internal
 from sarrus.kernels.moves import longest_entry
 from sarrus.kernels.native_call import call_native
@@ -13,6 +15,13 @@ from sarrus.kernels.vectors import axpy, copy, fill, inner
 
 # Relative difference of times that are the same.
 SAME_TIME = 1e-6
+# Rows are held by the constraints whose response is this part of that without constraints, or this part of the
+# accelerations from which it is found.
+HELD, ROUNDING = 1e-10, 1e-13
+# Least size of a row of a contact, in characteristic lengths: of one across a plane mechanism all entries are rounding.
+LEAST_REACH = 1e-6
+# Multiple of the accelerations by usual forces on a row from which on those that are there need larger ones.
+FAR_ABOVE = 1e3
 
 
 @internal
@@ -135,6 +144,47 @@ def note_end(table, time, h, work_done):
 def row_of(table, work, row):
     """Return where a row begins: that of a contact as it is, a row of one entry for the others."""
     return work.native + 2 * table.touching.contact_rows + row * table.nv
+
+
+@internal
+def hurry_of(table, work):
+    """Return the size of accelerations, and one more, in radians and characteristic lengths."""
+    return 1.0 + longest_entry(table, work.free)
+
+
+@internal
+def free_response(table, work, row):
+    """Return about what a row's response is without constraints, and its size in radians and characteristic lengths."""
+    touching, factors, free, reach = table.touching, la.factors_of(table), 0.0, 0.0
+    if row >= touching.contact_rows:
+        k = touching.speeds[row - touching.contact_rows]
+        return touching.lightness[k], 1.0 / factors.velocities[k]
+    entries = row_of(table, work, row)
+    for k in range(table.nv):
+        free += entries[k] ** 2 * touching.lightness[k]
+        reach += abs(entries[k]) / factors.velocities[k]
+    return free, max(reach, LEAST_REACH * table.touching.settings.still / STILL)
+
+
+@internal
+def lift_of(table, work, row):
+    """Return the force or torque with which the response of a row is found, as a difference of accelerations.
+
+    Where these are far larger than it, in radians and characteristic lengths, it grows with them: else the difference
+    would be rounding.
+    """
+    settings = table.touching.settings
+    length = settings.still / STILL
+    more = length * hurry_of(table, work) / (LIFT * scale_of_row(table.touching, row))
+    return settings.force * more if more > FAR_ABOVE else settings.force
+
+
+@internal
+def is_held(table, work, row, response):
+    """Tell whether the constraints hold a row, so that its response to a force on itself is rounding."""
+    free, reach = free_response(table, work, row)
+    noise = ROUNDING * hurry_of(table, work) / lift_of(table, work, row)
+    return abs(response) <= HELD * free + noise * reach
 
 
 @internal

@@ -14,7 +14,8 @@ acceleration that it goes on; then forces follow from linear equations, and the 
 from __future__ import annotations
 
 from collections.abc import Container
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -35,11 +36,13 @@ from sarrus.dynamics.contact_state import (
 )
 from sarrus.dynamics.forward_dynamics import solved
 from sarrus.dynamics.inertia import lightness
+from sarrus.dynamics.slip_onset import is_moved, slip_onsets
 from sarrus.dynamics.solves import ForwardDynamics
 from sarrus.dynamics.workspace import Workspace
 from sarrus.kernels.contact_tolerances import ARRIVED, GOING, LIFT, STEADY, UNLOADED, still_speed
-from sarrus.kernels.phases import HELD
+from sarrus.kernels.touching_rows import FAR_ABOVE, HELD
 from sarrus.linalg.ranked import Ranked, ranked
+from sarrus.optimize.acceleration_block import Block
 from sarrus.optimize.carry import listed
 from sarrus.optimize.contact_problem import solve_contact_problem
 from sarrus.optimize.sharing import on_springs
@@ -109,31 +112,6 @@ def _on_flanks(
     return problem, problem.refused(f"no choice of one flank each of {names} keeps all from closing")
 
 
-@dataclass
-class _Block:
-    """What touches, or rubs: its rows in W, what it does, the direction of its slip, and its friction now.
-
-    ``going``: it slides already.
-    """
-
-    one: Touching
-    rows: slice
-    going: bool
-    mode: Mode
-    friction: float
-    direction: Array
-
-    @property
-    def is_dry(self) -> bool:
-        """Whether it is dry friction, without a normal force."""
-        return self.one.kind == "friction"
-
-    @property
-    def tails(self) -> slice:
-        """Its rows that have friction."""
-        return slice(self.rows.start + (not self.is_dry), self.rows.stop)
-
-
 class _Acceleration:
     """The contact problem on accelerations of one state, each block in units in which its rows are of size one."""
 
@@ -147,7 +125,7 @@ class _Acceleration:
         self.slow = still_speed(float(np.abs(work.characteristic.columns * self.v).max(initial=0.0)))
         self.closing: list[tuple[Touching, float]] = []
         self.rubbing: list[tuple[Touching, float]] = []
-        self.blocks: list[_Block] = []
+        self.blocks: list[Block] = []
         for k, (one, gap) in enumerate(zip(self.touching, self.found.gaps)):
             if k in left_out:
                 continue
@@ -179,7 +157,7 @@ class _Acceleration:
         friction = one.friction if going else one.static
         direction = slip / speed if going else np.zeros(len(slip))
         mode = Mode.SLIDING if going else Mode.STICKING
-        self.blocks.append(_Block(one, slice(start, start + len(rates)), going, mode, friction, direction))
+        self.blocks.append(Block(one, slice(start, start + len(rates)), going, mode, friction, direction))
 
     # --- the answer ----------------------------------------------------------------------------------
 
@@ -218,7 +196,8 @@ class _Acceleration:
             pushing = [b.one.name for b in self.blocks if forces[b.rows.start] > 0.0]
             text = f"no acceleration keeps these from closing further: {listed(pushing)}"
             return self._said(None, text, status)
-        if any(b.going for b in self.blocks):
+        begins = self._slip_at_rest(forces)
+        if begins or any(b.going for b in self.blocks):
             forces = self._exact(forces)
             if self._residual(forces) > _OBEYED:
                 forces = self._by_turns(forces)
@@ -232,6 +211,31 @@ class _Acceleration:
             return self._said(None, text, Status.INFEASIBLE, residual)
         text = f"no forces of {listed([b.one.name for b in self.blocks])} were found that obey the laws of friction"
         return self._said(None, text, Status.NOT_CONVERGED, residual)
+
+    def _slip_at_rest(self, forces: Array) -> bool:
+        """Have what the constraints hold, and rubs, slide as it does a moment later (a dead centre); False: nothing."""
+        moved = is_moved(np.diag(self.operator), self.given)
+        blocks = [
+            b for b in self.blocks
+            if b.mode is Mode.STICKING
+            and (b.one.limit if b.is_dry else b.friction * max(forces[b.rows.start], 0.0)) > 0.0
+            and not moved[b.tails].any()
+        ]  # fmt: skip
+        if not blocks:
+            return False
+        units = np.where(forces != 0.0, 1.0 / self.units, 0.0)
+        rubbing = np.zeros(self.found.rows.shape[0])
+        for b in self.blocks:
+            rubbing[b.one.rows] = (forces * units)[b.rows]
+        for one, direction in self.rubbing:
+            rubbing[one.rows] = -direction * one.limit
+        a = np.array(self.solved(self.found.rows.T @ rubbing).a)
+        answer = partial(solved, self.work, self.q, t=self.t, tau=None, throw=False, may_be_open=True)
+        ways = slip_onsets(self.work, self.q, self.v, a, self.t, [b.one for b in blocks], answer)
+        for b, way in zip(blocks, ways):
+            if way.any():
+                b.mode, b.direction = Mode.SLIDING, way
+        return any(way.any() for way in ways)
 
     def _find_operator(self) -> None:
         """Find W, and b without forces but those of dry friction that slides.
@@ -248,7 +252,8 @@ class _Acceleration:
         )
         a = np.array(self.solved(base).a)
         self.given += rows @ a
-        lift = LIFT * size.mass * size.length
+        far = size.length * float(np.abs(size.columns * a).max(initial=0.0)) / LIFT
+        lift = LIFT * size.mass * size.length * (far if far > FAR_ABOVE else 1.0)
         replies = [(self.solved(base + lift * row).a - a) / lift for row in rows]
         W = rows @ np.array(replies).reshape(count, self.work.nv).T
         self.operator = 0.5 * (W + W.T)
@@ -330,7 +335,7 @@ class _Acceleration:
             ):
                 return out, found.status
 
-    def _breaks_loose(self, b: _Block, mode: Mode, force: Array, slip: Array, least: float) -> bool:
+    def _breaks_loose(self, b: Block, mode: Mode, force: Array, slip: Array, least: float) -> bool:
         """Note what a block does; True where it begins to slide, and its coefficient is from now on that of sliding."""
         slides = b.going or (mode is Mode.SLIDING and len(slip) > 0)
         b.mode = Mode.SLIDING if slides else Mode.STICKING

@@ -11,21 +11,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sarrus.base.arrays import Array
 from sarrus.base.errors import SolveError
+from sarrus.dynamics.slip_onset import is_moved
 from sarrus.kernels import layout as la
 from sarrus.kernels import touching_layout as tl
 from sarrus.kernels.c_function import phase_acceleration
 from sarrus.kernels.contact_tolerances import GOING, STOPPED, UNLOADED
+from sarrus.kernels.margins import SLACK_OF_SPEEDS
 from sarrus.kernels.record import laid
 from sarrus.kernels.touching_layout import OPEN, SLIDING, STICKING
 from sarrus.linalg import dense
 from sarrus.optimize.sharing import on_springs, share
 from sarrus.simulation.impacting import Impacts
+from sarrus.simulation.phase_changes import Change, change_between
 from sarrus.simulation.survey import Survey
 
 if TYPE_CHECKING:
@@ -52,19 +55,10 @@ SOON, PATIENCE, MOST_LOOSE = 1e-7, 4, 1e6
 # The same for margins that end phases in which nothing changes, forces by no more than this part: tenfold each time, so
 # often at most. Forces of redundant rows are known to 1e-8.
 SAME_FORCES, IDLE = 1e-8, 4
+# Part of the speed that is none by which what slid and has turned round moves back: half of that at which margins end.
+REVERSED = 0.5 * SLACK_OF_SPEEDS
 # Rounds in which directions of what begins to slide are found, and their change that is none.
 ROUNDS, SAME = 20, 1e-12
-
-
-class Change(NamedTuple):
-    """What one instant changed, by names, and the kinetic energy that an impact took [J]."""
-
-    closed: tuple[str, ...]
-    opened: tuple[str, ...]
-    bounced: tuple[str, ...]
-    slipping: tuple[str, ...]
-    sticking: tuple[str, ...]
-    energy_loss: float
 
 
 class Phases:
@@ -81,6 +75,7 @@ class Phases:
         self._length = loop.system.characteristic.length
         self._units: list[float] = self.survey.units[: self.unilateral].tolist()
         self._at_rest = [self.settings.at_bound * unit / self._length for unit in self._units]
+        self._unmoved: list[int] = []  # what neither moves nor is moved by forces on it
         self._acting, self._last, self._soon, self._idle = 0, -np.inf, 0, 0
         self._sprung = False  # whether normal forces are those on springs
         self._slots = touches.slots.reshape(tl.ROOM + 1, -1)
@@ -133,7 +128,7 @@ class Phases:
         self.touches.hits += [
             (self.loop.time, k - self.contacts, float(bounds[k - self.contacts])) for k in at_stop
         ]
-        return self._change(before, approaching, loss)
+        return change_between(self.touches.blocks, self.unilateral, before, self.modes, approaching, loss)
 
     def _touching(self, before: Array, gaps: Array, rates: Array) -> list[int]:
         """Return which blocks touch: those that did, that have arrived, or that are as good as closed at rest."""
@@ -181,6 +176,7 @@ class Phases:
         self.modes[: self.unilateral] = OPEN
         if not resting and self.unilateral == len(self.modes):
             return
+        self._unmoved = []
         work = self.touches.work
         velocity, dry = work.velocity.copy(), range(self.unilateral, len(self.modes))
         held, on = [], self._sliding_on(velocity, before)
@@ -199,6 +195,7 @@ class Phases:
                 pass
             self._ease(resting)
         self._verify()
+        self._slip_at_rest(velocity, before)
 
     def _sliding_on(self, velocity: Array, before: Array) -> list[bool]:
         """Tell of all blocks whether they slide on: not if they are still, nor if they slid, are slow and have turned.
@@ -245,6 +242,9 @@ class Phases:
         if self.survey.look(rows) < 0:  # something is no number, which the run will say
             return False
         given = touches.work.given[: len(rows)].copy()
+        moved = is_moved(np.diag(self.survey.operator(len(rows))), given)
+        tails = {k: slice(at[k] + (k < self.unilateral), at[k] + self.sizes[k]) for k in blocks}
+        self._unmoved = [k for k, tail in tails.items() if not moved[tail].any()]
         fast = GOING * np.abs(given).max(initial=0.0)
         for k in going:
             own, slip = self.survey.surface(k), self.survey.slip(velocity, k)
@@ -340,6 +340,26 @@ class Phases:
                     self.directions[own] = way / size
             if change < SAME:
                 return
+
+    def _slip_at_rest(self, velocity: Array, before: Array) -> None:
+        """Have what the constraints hold, and rubs, slide as it does a moment later, as at a dead centre.
+
+        What slid and turned round has come to rest.
+        """
+        touches, blocks = self.touches, list[int]()
+        for k in self._unmoved:
+            own, dry = self.survey.surface(k), k >= self.unilateral
+            turned = dense.dot(velocity[own], self.directions[own]) < -REVERSED * self.survey.still(k)
+            rubs = touches.limits[k - self.unilateral] if dry else self.survey.friction(k)
+            if self.modes[k] == STICKING and rubs > 0.0 and not (before[k] == SLIDING and turned):
+                blocks.append(k)
+        a = self._acceleration() if blocks else None
+        if a is None:
+            return
+        ways = self.survey.slip_onsets(blocks, a)
+        for k, way in zip(blocks, ways):
+            if way.any():
+                self.modes[k], self.directions[self.survey.surface(k)] = SLIDING, way
 
     def _pressed(self, resting: list[int]) -> list[int]:
         """Return which of the blocks that rest go into what they touch, as no force prevents it (Painlevé)."""
@@ -471,24 +491,3 @@ class Phases:
         dry = k >= self.unilateral
         limit = touches.limits[k - self.unilateral] if dry else touches.static[k] * found[self.first[k]]
         return dense.norm(found[self.survey.surface(k)]) > (1.0 - spent) * limit
-
-    # --- what is said of it --------------------------------------------------------------------------
-
-    def _change(self, before: Array, approaching: list[int], loss: float) -> Change:
-        """Return what is not as it was."""
-        closed, opened, bounced, slipping, sticking = (list[str]() for _ in range(5))
-        for k, (name, was, now) in enumerate(zip(self.touches.blocks, before.tolist(), self.modes.tolist())):
-            if k < self.unilateral and now == OPEN:
-                if k in approaching:
-                    bounced.append(name)
-                elif was != OPEN:
-                    opened.append(name)
-            elif k < self.unilateral and was == OPEN:
-                closed.append(name)
-            if now == SLIDING != was:
-                slipping.append(name)
-            elif now == STICKING and was == SLIDING:
-                sticking.append(name)
-        return Change(
-            tuple(closed), tuple(opened), tuple(bounced), tuple(slipping), tuple(sticking), energy_loss=loss
-        )

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sarrus.base.arrays import Array
 from sarrus.dynamics.contact_state import touching_of
+from sarrus.dynamics.forward_dynamics import forward_dynamics
+from sarrus.dynamics.slip_onset import slip_onsets
 from sarrus.kernels.c_function import phase_survey
 from sarrus.kernels.contact_tolerances import STILL, still_speed
 from sarrus.kernels.touching_layout import OPEN, SLIDING, STICKING
@@ -106,3 +109,10 @@ class Survey:
             return first_directions(operator, given, self.touches.begun[rows], sliding, scales)
         except np.linalg.LinAlgError:
             return None
+
+    def slip_onsets(self, blocks: list[int], a: Array) -> list[Array]:
+        """Return whither blocks that the constraints hold at the acceleration a begin to slip; zero: they do not."""
+        loop = self.loop
+        system, q, t = loop.system.copy(), loop.q.copy(), loop.time  # ranks of the run stay as they are
+        answer = partial(forward_dynamics, system, q, t=t, throw=False, may_be_open=True)
+        return slip_onsets(system, q, loop.v.copy(), a, t, [touching_of(system)[k] for k in blocks], answer)
