@@ -1,7 +1,7 @@
 """Generated motions with impacts, written in metres and kilograms and in other units: they must be the same.
 
 ``python tests/families/units_of_impacts.py --cases 60 --seed 0`` prints how many motions in millimetres, centimetres or
-kilometres, and in grams or tonnes, are those in metres and kilograms, to 1e-7 of their sizes: by events, in steps of
+decimetres, and in grams or tonnes, are those in metres and kilograms, to 1e-7 of their sizes: by events, in steps of
 time, and of several runs at once, with the speed of rest that `sarrus.Switching` has where nothing is said.
 
 Balls that bounce and roll, boxes that fall on their corners, slides and arms between stops, a pendulum that swings
@@ -42,7 +42,7 @@ class Case:
 
 def draw(rng: np.random.Generator) -> Case:
     """Return a case."""
-    length = float(rng.choice([1e3, 1e2, 1e-3]))
+    length = float(rng.choice([1e3, 1e2, 10.0]))
     mass = float(rng.choice([1.0, 1e3, 1e-3]))
     return Case(
         str(rng.choice(SCENES)), str(rng.choice(METHODS)), length, mass, rng.uniform(0.0, 1.0, size=12)
@@ -62,6 +62,8 @@ def built(case: Case, L: float, M: float) -> tuple[sr.System, dict[str, float], 
         friction: dict[str, Any] = {"friction": "coulomb", "friction_coefficient": 0.1 + 0.5 * r[3]}
         if case.scene == "smooth ball":
             friction = {"friction": "frictionless"}
+            if case.method in ("moreau-jean", "rollout"):  # which know Coulomb's law alone
+                friction = {"friction": "coulomb", "friction_coefficient": 0.0}
         if case.scene == "ball":
             friction["radius"] = size
         points = [(0.0, 0.0, 0.0)]
@@ -119,7 +121,9 @@ def moved(case: Case, L: float, M: float) -> tuple[np.ndarray, bool]:
             values[names.index(name)] = value
     how: dict[str, Any] = {"duration": duration, "progress": False}
     if case.method == "rollout":
-        runs = sr.rollout(system, np.stack([start, start]), np.stack([speed, speed]), dt=2e-3, every=50, **how)
+        runs = sr.rollout(
+            system, np.stack([start, start]), np.stack([speed, speed]), dt=2e-3, every=50, **how
+        )
         places, speeds, good = runs.q[1], runs.v[1], bool(runs.success.all())
     else:
         if case.method == "events":

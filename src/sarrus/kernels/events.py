@@ -166,7 +166,7 @@ def _time_of_event(table, x, step, what, k, earliest, stages, work):
 
 @internal
 def _time_of_event_by(table, x, step, what, k, end, value, stages, work):
-    """Return how long after the start of a step, and before ``end``, the k-th function crosses zero, or a gap is zero."""
+    """Return how long after the start of a step, before ``end``, the k-th function crosses zero, or a gap is zero."""
     if table.values[k] >= CLEAR and _is_gap(table, k):
         return _time_of_contact(table, x, step, what, k, end, value, stages, work)
     return _time_of_crossing(table, x, step, what, k, 0.0, end, value, stages, work)
@@ -238,12 +238,12 @@ def _time_of_contact(table, x, step, what, k, end, value, stages, work):
         else:
             third, f_third = low, f_low
             low, f_low, weight_low, weight_high = middle, now, now, 0.5 * weight_high
-    return high
+    return low if low > 0.0 and f_low < -f_high else high
 
 
 @internal
 def _parabola_falls(low, high, third, f_low, f_high, f_third, otherwise):
-    """Return where the parabola through three points falls through zero between the first two, or what is ``otherwise``."""
+    """Return where the parabola through three points falls through zero between the first two, else ``otherwise``."""
     slope, slope_of_third = (f_high - f_low) / (high - low), (f_third - f_low) / (third - low)
     square = (slope_of_third - slope) / (third - high)
     linear = slope - square * (high - low)

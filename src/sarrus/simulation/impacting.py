@@ -54,6 +54,7 @@ class Impacts:
                 given[heads[i]] -= SHOVE * float(self.rest[k])
         operator = survey.operator(len(rows))
         alone = self._alone(touching, operator, given, rebounds, expansions)
+
         def solve(
             chosen: list[int], b: Array, contacts: list[tuple[int, float]], dry: list[tuple[int, float]]
         ) -> Array:
@@ -97,9 +98,7 @@ class Impacts:
             return loss
         return loss + self.stay([k for k, rate in zip(touching, leaving) if rate < self.rest[k]])
 
-    def _make_up(
-        self, touching: list[int], rates: Array, gaps: Array, operator: Array, found: Array
-    ) -> None:
+    def _make_up(self, touching: list[int], rates: Array, gaps: Array, operator: Array, found: Array) -> None:
         """Move the state by its change of velocity over the times by which impulses came too late, or too soon.
 
         These are the gaps over the speeds of approach of contacts that hit next to together, or from next to their

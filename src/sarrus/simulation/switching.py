@@ -142,7 +142,7 @@ class Switcher:
 
     @property
     def events(self) -> list[Event]:
-        """The gaps of the contacts, in the units of `sarrus.kernels.margins` and one more: their zeros stop the kernel."""
+        """Margins of the gaps of the contacts, as in `sarrus.kernels.margins`: their zeros stop the kernel."""
         unit = SLACK * ARRIVED * self._length
 
         def gap(k: int) -> Any:

@@ -168,10 +168,11 @@ class TimeLoop:
         if functions:
             self.locator, self.modes = compile_events(self.system, functions)
             self.modes[len(self.events) :, 1] = run.GAP
-        if watched:  # switches stop the kernel: gaps that close, multipliers that fall through zero
-            self.modes = np.vstack([self.modes, np.tile([-1.0, 1.0], (len(watched), 1))])
-        if self.phased:
-            self.modes = np.vstack([self.modes, np.tile([-1.0, run.GAP], (margin_count(self.system), 1))])
+        # switches stop the kernel: gaps that close, multipliers that fall through zero
+        more = [[-1.0, 1.0]] * len(watched) + [[-1.0, run.GAP]] * (
+            margin_count(self.system) if self.phased else 0
+        )
+        self.modes = np.vstack([self.modes, *more]) if more else self.modes
         self.values = np.zeros(len(self.modes) + 1)
         self.log = np.zeros((max(64, 4 * len(self.modes)), 2))
 
