@@ -168,12 +168,11 @@ class TimeLoop:
         if functions:
             self.locator, self.modes = compile_events(self.system, functions)
             self.modes[len(self.events) :, 1] = run.GAP
-        count = (
-            margin_count(self.system) if self.phased else 0
-        )  # of these, and of multipliers, zeros stop the kernel
+        count = margin_count(self.system) if self.phased else 0
         more = [[-1.0, 1.0]] * len(watched) + [[-1.0, run.GAP]] * count
         self.modes = np.vstack([self.modes, *more]) if more else self.modes
-        self.values, self.log = np.zeros(len(self.modes) + 1), np.zeros((max(64, 4 * len(self.modes)), 2))
+        self.values = np.zeros(len(self.modes) + 1)
+        self.log = np.zeros((max(64, 4 * len(self.modes)), 2))
 
     def start(
         self, q: ArrayLike, v: ArrayLike | None, control: StateFunction | None, sampling: Sampling | None
