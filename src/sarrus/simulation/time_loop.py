@@ -168,9 +168,8 @@ class TimeLoop:
         if functions:
             self.locator, self.modes = compile_events(self.system, functions)
             self.modes[len(self.events) :, 1] = run.GAP
-        count = margin_count(self.system) if self.phased else 0
-        more = [[-1.0, 1.0]] * len(watched) + [[-1.0, run.GAP]] * count
-        self.modes = np.vstack([self.modes, *more]) if more else self.modes
+        margins = [[-1.0, run.GAP]] * margin_count(self.system) if self.phased else []
+        self.modes = np.vstack([self.modes, *[[-1.0, 1.0]] * len(watched), *margins])
         self.values = np.zeros(len(self.modes) + 1)
         self.log = np.zeros((max(64, 4 * len(self.modes)), 2))
 
