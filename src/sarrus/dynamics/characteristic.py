@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import log10
 
 import numpy as np
 
@@ -21,6 +22,9 @@ from sarrus.mechanism.faults import Label
 from sarrus.mechanism.mechanism import Mechanism
 from sarrus.mechanism.tendons import TendonPoint
 from sarrus.multibody.timed import slope_at
+
+# Gravity of the earth [m/s²].
+EARTH = 9.81
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,7 +110,9 @@ def _row_factors(system: Described, mechanism: Mechanism, length: float) -> Arra
 def characteristic_length(mechanism: Mechanism) -> float:
     """Return κ, the largest distance between joints, centres of mass and closures on one body.
 
-    Where all these coincide: the largest radius of gyration, then the largest distance in the world, then one.
+    Where all these coincide: the largest radius of gyration, then the largest distance in the world, then the widest
+    range between two stops of a translation. Points over a plane have none of them: then κ is the power of ten nearest
+    to their gravity over that of the earth, which is a thousand where lengths are millimetres, but at least one.
     """
     on_bodies, in_world = [0.0], [0.0]
     for owner, distance in _distances(mechanism):
@@ -118,10 +124,19 @@ def characteristic_length(mechanism: Mechanism) -> float:
         for body in mechanism.bodies.values()
         if body.mass > 0.0
     ]
-    for candidates in (gyration, in_world):
+    for candidates in (gyration, in_world, list(_ranges(mechanism))):
         if max(candidates, default=0.0) > 0.0:
             return max(candidates)
-    return 1.0
+    gravity = dense.norm(mechanism.gravity)
+    return float(f"1e{round(log10(gravity / EARTH))}") if gravity > EARTH else 1.0
+
+
+def _ranges(mechanism: Mechanism) -> Iterator[float]:
+    """Iterate over the ranges between both stops of translations."""
+    for joint in mechanism.joints():
+        for (kind, _), limits in zip(joint.series, joint.limits):
+            if kind == "prismatic" and limits is not None and np.isfinite(limits).all():
+                yield float(limits[1] - limits[0])
 
 
 def _distances(mechanism: Mechanism) -> Iterator[tuple[str, float]]:

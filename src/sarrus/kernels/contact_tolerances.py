@@ -17,11 +17,16 @@ from __future__ import annotations
 # size at rest is closed, whatever its sign; what begins deeper is an error, or a stop that is begun beyond.
 # Read by: states, accelerations, statics, the first instant of runs by events and of steps.
 AT_BOUND = 1e-6
-# Gap with which what approaches has arrived, relative to the unit: then there is an impact, farther away flight. Runs
-# find the instant of a contact to that (a hundredth of it, `sarrus.kernels.margins.SLACK`), so it is far above rounding
-# (1e-16) and far below what digits explain.
+# Gap with which what approaches has arrived, relative to the unit: then there is an impact, farther away flight. It is
+# far above rounding (1e-16) and far below what digits explain.
 # Read by: states, accelerations, runs by events, steps.
 ARRIVED = 1e-9
+# Part of that by which an open gap falls below zero before that is an event: contacts that an impact has left may open
+# from a little below their planes. Read by: runs by events.
+SLACK = 1e-2
+# Gap, relative to the unit, at which runs by events begin an impact, whatever its sign: the instant of contact is found
+# to the digits of the coordinates, as what is missed there adds up from hit to hit. Read by: runs by events.
+MET = 1e-15
 
 # Speeds, in units a second and relative to (1 + the largest velocity of the mechanism in these units). What slips, or
 # moves off, slower than this is at rest: it sticks with the static coefficient, or is pressed. Projections leave 1e-14
@@ -34,7 +39,7 @@ SLOW = 1e-6
 # A contact that slid and whose slip turned round, or passed zero, may stick below this [units/s]: slower is the rest of
 # the step in which it did. Read by: runs by events.
 STOPPED = 1e-5
-# Speed after an impact [m/s, rad/s] below which a contact does not leave: the default of `sarrus.Switching`; the
+# Speed after an impact [units/s] below which a contact does not leave, where `sarrus.Switching` says nothing else; the
 # bounces left out last rest_speed / g · 2 / (1 − e), a few ms. Read by: runs by events, steps.
 REST_SPEED = 1e-3
 

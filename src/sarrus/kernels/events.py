@@ -5,16 +5,27 @@ from __future__ import annotations
 import numpy as np
 
 from sarrus.kernels import layout as la
+from sarrus.kernels import run_state as rs
+from sarrus.kernels import touching_layout as tl
+from sarrus.kernels.contact_tolerances import ARRIVED, MET, SLACK
 from sarrus.kernels.flat import internal
 from sarrus.kernels.margins import find_dips, write_margins
 from sarrus.kernels.native_call import call_kernel, call_native
 from sarrus.kernels.stepping import finish, set_control, take_step
+from sarrus.kernels.touching_rows import comes_back
 from sarrus.kernels.vectors import copy
 
 # Direction of an event that is switched off.
 OFF = 2.0
 # Margins that begin below zero may not fall below this.
 LOST = -2e3
+# Margins of gaps where a step begins from which on it ends, where such an event stops it, with a gap of zero: there is
+# one such instant then.
+CLEAR = 2.0
+# The unit of margins of gaps, as a part of that of gaps; the margin where the gap is zero, and how far from that it is
+# still; the digits of a coordinate.
+UNIT, ZERO = SLACK * ARRIVED, 1.0
+EXACT, DIGITS = MET / UNIT, 4e-16
 
 
 @internal
@@ -53,6 +64,28 @@ def _crosses(before, after, direction):
     if direction < 0:
         return before > 0.0 >= after
     return (before < 0.0 <= after) or (before > 0.0 >= after)
+
+
+@internal
+def _is_gap(table, k):
+    """Tell whether the k-th event function is the margin of a gap that is open."""
+    if table.modes[2 * k + 1] != rs.GAP:
+        return False
+    block = k - (la.event_count(table) - table.n_margins)
+    if block < 0:
+        return True
+    touching = table.touching
+    stop = block - touching.contacts
+    return touching.modes[block] == tl.OPEN and not (stop >= 0 and comes_back(touching, stop))
+
+
+@internal
+def _exactness(table, x):
+    """Return the margin of a gap that is rounding at x."""
+    factors, largest = la.factors_of(table), 0.0
+    for i in range(table.nq):
+        largest = max(largest, abs(x[i]) * factors.coordinates[i])
+    return max(EXACT, DIGITS * largest / UNIT)
 
 
 @internal
@@ -95,7 +128,7 @@ def locate(table, x, step, what, stages, work):
         end, ends = earliest, False
         for k in range(count):  # what crosses before that, and would come back by the end of the whole step
             if found[k] > end and _crosses(before[k], after[k], modes[2 * k]):
-                found[k] = _time_of_crossing(table, x, step, what, k, 0.0, end, after[k], stages, work)
+                found[k] = _time_of_event_by(table, x, step, what, k, end, after[k], stages, work)
                 terminal = modes[2 * k + 1] != 0.0
                 if (terminal or (table.n_errors > 0 and k < table.n_events)) and found[k] < earliest:
                     earliest, stop, ends = found[k], terminal, True
@@ -121,14 +154,22 @@ def _time_of_event(table, x, step, what, k, earliest, stages, work):
             return np.inf
         return _time_of_crossing(table, x, step, what, k, LOST, step.h, after, stages, work)
     if _crosses(before, after, direction):
-        return _time_of_crossing(table, x, step, what, k, 0.0, step.h, after, stages, work)
+        return _time_of_event_by(table, x, step, what, k, step.h, after, stages, work)
     dip = stages.values[3 * count + margin] if margin >= 0 else 0.0
     if not (dip > 0.0 and _reaches(table, x, step, dip, what, stages, work)):
         return np.inf
     after = stages.values[count + k]
     if not _crosses(before, after, direction):
         return np.inf
-    return _time_of_crossing(table, x, step, what, k, 0.0, dip, after, stages, work)
+    return _time_of_event_by(table, x, step, what, k, dip, after, stages, work)
+
+
+@internal
+def _time_of_event_by(table, x, step, what, k, end, value, stages, work):
+    """Return how long after the start of a step, before ``end``, the k-th function crosses zero, or a gap is zero."""
+    if table.values[k] >= CLEAR and _is_gap(table, k):
+        return _time_of_contact(table, x, step, what, k, end, value, stages, work)
+    return _time_of_crossing(table, x, step, what, k, 0.0, end, value, stages, work)
 
 
 @internal
@@ -165,3 +206,52 @@ def _time_of_crossing(table, x, step, what, k, level, end, value, stages, work):
         else:
             low, f_low, f_high = middle, now, 0.5 * f_high
     return high
+
+
+@internal
+def _time_of_contact(table, x, step, what, k, end, value, stages, work):
+    """Return how long after the start of a step a gap is zero whose margin has a ``value`` below zero at an ``end``.
+
+    It is found to the digits of the coordinates, as hits that are all late or early add up. The step is repeated with a
+    shorter h, by a parabola through three margins (Muller's method), which is exact in free fall, within a bracket.
+    """
+    values = stages.values + la.event_count(table)
+    low, high, f_low, f_high = 0.0, end, table.values[k] - ZERO, value - ZERO
+    third = f_third = 0.0
+    exact = _exactness(table, x)
+    # ends that stay weigh less from time to time (Illinois method), where there is no parabola
+    weight_low, weight_high = f_low, f_high
+    for i in range(60):
+        if high - low <= DIGITS * end:
+            break
+        middle = low + (high - low) * weight_low / (weight_low - weight_high)
+        if i > 0:
+            middle = _parabola_falls(low, high, third, f_low, f_high, f_third, middle)
+        if not low < middle < high or not _reaches(table, x, step, middle, what, stages, work):
+            break
+        now = values[k] - ZERO
+        if abs(now) < exact:
+            return middle
+        if now < 0.0:
+            third, f_third = high, f_high
+            high, f_high, weight_high, weight_low = middle, now, now, 0.5 * weight_low
+        else:
+            third, f_third = low, f_low
+            low, f_low, weight_low, weight_high = middle, now, now, 0.5 * weight_high
+    return low if low > 0.0 and f_low < -f_high else high
+
+
+@internal
+def _parabola_falls(low, high, third, f_low, f_high, f_third, otherwise):
+    """Return where the parabola through three points falls through zero between the first two, else ``otherwise``."""
+    slope, slope_of_third = (f_high - f_low) / (high - low), (f_third - f_low) / (third - low)
+    square = (slope_of_third - slope) / (third - high)
+    linear = slope - square * (high - low)
+    root = linear * linear - 4.0 * square * f_low
+    if not root >= 0.0:
+        return otherwise
+    steep = linear - np.sqrt(root)
+    if steep == 0.0:
+        return otherwise
+    place = low - 2.0 * f_low / steep
+    return place if low < place < high else otherwise

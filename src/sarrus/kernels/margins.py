@@ -12,14 +12,15 @@ import numpy as np
 
 from sarrus.kernels import layout as la
 from sarrus.kernels import touching_layout as tl
+from sarrus.kernels.contact_tolerances import SLACK
 from sarrus.kernels.flat import internal
 from sarrus.kernels.native_call import call_kernel, call_native
 from sarrus.kernels.touching_rows import comes_back, load_gaps, scale_of, scale_of_row
 from sarrus.kernels.vectors import dot, fill
 
-# Gaps, forces and speeds so far below zero count as zero, the units of margins: parts of the gap that has arrived, of
-# the size of forces, of the speed that is none.
-SLACK, SLACK_OF_FORCES, SLACK_OF_SPEEDS = 1e-2, 1e-11, 1e-2
+# Forces and speeds so far below zero count as zero, the units of margins: parts of the size of forces, of the speed
+# that is none. That of gaps is `SLACK` of the one that has arrived.
+SLACK_OF_FORCES, SLACK_OF_SPEEDS = 1e-11, 1e-2
 # Gaps whose least value within a step is below this part of what they change are looked at there.
 DIP = 0.1
 # Parts of a step at whose ends cubics are looked at.

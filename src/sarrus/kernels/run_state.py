@@ -10,6 +10,9 @@ ILL_POSED, NOT_FINITE, STEP_TOO_SMALL, PROJECTION_FAILED, EVENT, CONTROL_FAILED 
 STEP_LIMIT, UNSTABLE_STEP = 20, 22
 NOT_CONVERGED = 16  # a contact problem
 
+# Whether an event stops a run, in the modes of events: 0 no, 1 yes, and for margins of gaps where the gap is zero.
+GAP = 2.0
+
 # Columns of a record after t, q, v, a, u, λ.
 ENERGY, RANK, LARGEST, SMALLEST, RESIDUAL, CONDITION = 0, 1, 2, 3, 4, 5
 N_FACTS = 6

@@ -47,6 +47,7 @@ from sarrus.kernels.touching_rows import (
     load_gaps,
     load_gaps_behind,
     load_motion,
+    rest_speed_of,
     scale_of,
     speed_before,
     still_speed,
@@ -287,7 +288,7 @@ def _lasts(table, x, k, row, h, work):
     touching = table.touching
     if work.active[k] != 1.0 or work.gap[k] > touching.settings.closed * scale_of(touching, k):
         return False
-    return -speed_before(table, work, row, x + table.nq, h) < STANDING * touching.settings.rest_speed
+    return -speed_before(table, work, row, x + table.nq, h) < STANDING * rest_speed_of(touching, k)
 
 
 @internal
@@ -338,7 +339,7 @@ def _begin(table, x, h, begun, again, work):
         work.active[k] = 1.0
         before = speed_before(table, work, row, x + nq, h)
         approach = before + work.delay[k] / h * (work.velocity[row] - before)
-        if -touching.restitution[k] * approach >= settings.rest_speed:
+        if -touching.restitution[k] * approach >= rest_speed_of(touching, k):
             work.active[k] = 2.0
             work.velocity[row] += touching.restitution[k] * approach
     return unilateral

@@ -32,7 +32,8 @@ class TouchSettings(Record):
     closed: float  # gap with which what approaches has arrived
     at_bound: float  # gap that is closed at rest
     still: float  # speed of what is at rest
-    rest_speed: float  # speed after an impact below which nothing rebounds [m/s, rad/s]
+    rest_speed: float  # speed after an impact below which no contact or stop of a translation rebounds [m/s]
+    rest_turn: float  # and no stop of a rotation [rad/s]
     force: float  # about the size of the forces [N]
     begun: float  # when the step, or the part of one, began that was tried last [s]
     length: float  # how long it is [s]

@@ -80,6 +80,13 @@ def scale_of_row(touching, row):
 
 
 @internal
+def rest_speed_of(touching, k):
+    """Return the speed after an impact [m/s, rad/s] below which a block does not rebound."""
+    settings = touching.settings
+    return settings.rest_speed if scale_of(touching, k) == 1.0 else settings.rest_turn
+
+
+@internal
 def still_speed(table, v):
     """Return the speed [m/s] that is none, of contacts, at the velocity v of the mechanism."""
     return table.touching.settings.still * (1.0 + longest_entry(table, v))

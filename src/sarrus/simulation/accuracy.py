@@ -10,6 +10,9 @@ Where steps are long parts of a run they may be as long whatever the tolerance. 
 are shortened, by as much as a quarter more steps allow, and its difference is not divided by anything. Where functions
 of time act, which a motion at rest may pass over, it is also done with the same tolerance and a longest step of its
 own. And where the two agree in every digit, though something moves, a run with shorter steps tells.
+
+Between hits steps begin anew and grow, whatever the tolerance, until the next hit ends them. A run with hits in a row
+is done again with a smaller tolerance and shorter steps between them.
 """
 
 from __future__ import annotations
@@ -39,6 +42,9 @@ from sarrus.simulation.trajectory import Trajectory
 _FEW = 3
 # Longest step of a run with shorter ones, in mean steps of the run.
 _SHORTER = 0.6
+# Steps in a stretch between switches up to which a run with another tolerance may have the same ones; then a run tells
+# that has a smaller one and this longest step, a part of a stretch.
+_STEPS_OF_STRETCH, _FINER, _PART_OF_STRETCH = 12.0, 0.3, 0.45
 
 
 def is_repeatable(motion: Motion) -> bool:
@@ -75,8 +81,11 @@ def estimate_error(motion: Motion, trajectory: Trajectory, coarser: Coarser | No
     scheme = motion.options.scheme
     factor, excess, finer = _variants(scheme)
     records = compared(motion, trajectory) if coarser is None else coarser.records
+    restarts = scheme.adaptive and _restarts_often(trajectory)
     long = coarser is None and scheme.adaptive and len(records) >= _FEW and _has_long_steps(trajectory)
-    if long and not _depends_on_time(motion):
+    if restarts:
+        long = long and _depends_on_time(motion)
+    elif long and not _depends_on_time(motion):
         coarse = _limited(scheme.scaled(COARSE_TOLERANCE), shortened(trajectory))
         if (apart := difference(motion, trajectory, records, coarse, LOST)).max() < LOST:
             coarser, long = Coarser(records, apart, 1.0), False
@@ -84,6 +93,8 @@ def estimate_error(motion: Motion, trajectory: Trajectory, coarser: Coarser | No
     if coarser is not None:
         excess = coarser.excess
         error = coarser.apart / excess
+    elif restarts:
+        error[:] = 0.0
     elif len(records) >= _FEW:
         error = difference(motion, trajectory, records, scheme.scaled(factor), LOST) / excess
         if scheme.adaptive and not error.any() and np.ptp(trajectory.q, axis=0).any():
@@ -91,6 +102,9 @@ def estimate_error(motion: Motion, trajectory: Trajectory, coarser: Coarser | No
     if not error.max() * excess < LOST:
         most = LOST if trajectory.status is Status.NOT_DETERMINED else np.inf
         error = difference(motion, trajectory, records, scheme.scaled(finer), most)
+    if restarts:
+        other = _limited(scheme.scaled(_FINER if finer < 1.0 else finer), _part_of_stretches(trajectory))
+        error = np.maximum(error, difference(motion, trajectory, records, other) / (1.0 - _FINER))
     if long:
         own = _with_own_steps(scheme, trajectory)
         error = np.maximum(error, difference(motion, trajectory, records, own))
@@ -114,6 +128,22 @@ def _depends_on_time(motion: Motion) -> bool:
     if motion.control is not None or motion.force is not None or motion.events:
         return True
     return program_of(motion.system) is not None
+
+
+def _restarts_often(trajectory: Trajectory) -> bool:
+    """Tell whether most steps are those of short stretches between switches, where they only grow from step to step.
+
+    A run with another tolerance has the same ones, and the same error.
+    """
+    return 0 < trajectory.steps < _STEPS_OF_STRETCH * (len(trajectory.switches) + 1) and bool(
+        trajectory.switches
+    )
+
+
+def _part_of_stretches(trajectory: Trajectory) -> float:
+    """Return a longest step that shortens the long ones between switches: a part of their mean distance."""
+    span = float(trajectory.t[-1] - trajectory.t[0])
+    return _PART_OF_STRETCH * span / (len(trajectory.switches) + 1)
 
 
 def _has_long_steps(trajectory: Trajectory) -> bool:

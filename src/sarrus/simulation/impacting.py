@@ -9,6 +9,7 @@ import numpy as np
 from sarrus.base.arrays import Array
 from sarrus.base.errors import SolveError
 from sarrus.contacts.restitution import impulses, lone_impulse
+from sarrus.kernels.contact_tolerances import MET
 from sarrus.linalg import dense
 from sarrus.linalg.ranked import ranked
 from sarrus.simulation.survey import Survey
@@ -17,21 +18,27 @@ from sarrus.simulation.survey import Survey
 STIFF = 1e-12
 # The speed, as a part of that of rest, with which hits what is pressed.
 SHOVE = 1e-6
+# A gap that is none where something hits, relative to the unit of the block.
+ROUNDING = 100.0 * MET
 
 
 class Impacts:
-    """The impacts of one run; contacts slower than ``rest_speed`` [m/s, rad/s] after one stay."""
+    """The impacts of one run; blocks slower than their speed ``rest`` [m/s, rad/s] after one stay."""
 
-    def __init__(self, survey: Survey, rest_speed: float) -> None:
-        self.survey, self.rest_speed = survey, rest_speed
+    def __init__(self, survey: Survey) -> None:
+        self.survey = survey
+        settings, length = survey.touches.settings, survey.loop.system.characteristic.length
+        self.rest = np.where(survey.units == length, settings.rest_speed, settings.rest_turn)
         contacts = survey.loop.system.equations.touches
         self.poisson = {k for k, touch in enumerate(contacts) if touch.impact_law == "poisson"}
 
-    def strike(self, touching: list[int], rates: Array, pressed: Sequence[int] = ()) -> float:
+    def strike(
+        self, touching: list[int], rates: Array, pressed: Sequence[int] = (), gaps: Array | None = None
+    ) -> float:
         """Give the state the velocity after an impact; return the energy that it took [J].
 
-        What is ``pressed`` hits with next to no speed, although it does not approach. Raises `SolveError` where no
-        impulses obey the laws of contact.
+        What is ``pressed`` hits with next to no speed, although it does not approach. With ``gaps`` that are not quite
+        zero the positions follow, too. Raises `SolveError` where no impulses obey the laws of contact.
         """
         survey, touches = self.survey, self.survey.touches
         rows = survey.rows(touching)
@@ -41,15 +48,12 @@ class Impacts:
         expansions = {i: touches.restitution[k] for i, k in enumerate(touching) if k in self.poisson}
         for i, k in enumerate(touching):
             rebound = 0.0 if k in self.poisson else -touches.restitution[k] * rates[k]
-            if rebound >= self.rest_speed:
+            if rebound >= self.rest[k]:
                 rebounds[i] = rebound
             elif k in pressed:
-                given[heads[i]] -= SHOVE * self.rest_speed
+                given[heads[i]] -= SHOVE * float(self.rest[k])
         operator = survey.operator(len(rows))
         alone = self._alone(touching, operator, given, rebounds, expansions)
-        if alone is not None:
-            self._push(rows, alone)
-            return self._lost(touching, rows, before, operator, alone)
 
         def solve(
             chosen: list[int], b: Array, contacts: list[tuple[int, float]], dry: list[tuple[int, float]]
@@ -57,9 +61,14 @@ class Impacts:
             which = [rows[i] for i in chosen]
             return touches.answer(operator[np.ix_(chosen, chosen)], which, b, contacts, dry).forces
 
-        blocks = [(survey.sizes[k], survey.friction(k)) for k in touching]
-        found = impulses(solve, operator, given, blocks, rebounds, expansions)
+        if alone is None:
+            blocks = [(survey.sizes[k], survey.friction(k)) for k in touching]
+            found = impulses(solve, operator, given, blocks, rebounds, expansions)
+        else:
+            found = alone
         self._push(rows, found)
+        if gaps is not None:
+            self._make_up(touching, rates, gaps, operator, found)
         return self._lost(touching, rows, before, operator, found)
 
     def _alone(
@@ -85,9 +94,33 @@ class Impacts:
         after = before + dense.product(operator, found)
         loss = 0.0 - float(0.5 * (found * (before + after)).sum())
         leaving = after[heads]
-        if not ((leaving > survey.slow[touching]) & (leaving < self.rest_speed)).any():
+        if not ((leaving > survey.slow[touching]) & (leaving < self.rest[touching])).any():
             return loss
-        return loss + self.stay([k for k, rate in zip(touching, leaving) if rate < self.rest_speed])
+        return loss + self.stay([k for k, rate in zip(touching, leaving) if rate < self.rest[k]])
+
+    def _make_up(self, touching: list[int], rates: Array, gaps: Array, operator: Array, found: Array) -> None:
+        """Move the state by its change of velocity over the times by which impulses came too late, or too soon.
+
+        These are the gaps over the speeds of approach of contacts that hit next to together, or from next to their
+        planes: what is missed there adds up from hit to hit. Where contacts that hardly approach are struck by others
+        these times say nothing.
+        """
+        survey, late, at = self.survey, np.zeros(len(found)), 0
+        heads, units, most = list[int](), list[float](), 0.0
+        for k in touching:
+            unit, gap, rate = survey.units.item(k), gaps.item(k), rates.item(k)
+            if rate < -survey.still(k) and abs(gap) > ROUNDING * unit:
+                late[at : at + survey.sizes[k]] = gap / rate
+                most = max(most, abs(gap) / unit)
+            heads.append(at)
+            units.append(unit)
+            at += survey.sizes[k]
+        if most == 0.0:
+            return
+        moved = dense.product(operator, late * found)[heads]
+        if np.abs(moved / units).max() <= 2.0 * most * (1.0 + 1e-9):
+            loop = survey.loop
+            loop.q[:] = loop.system.move(loop.q.copy(), self._change(survey.rows(touching), late * found))
 
     def stay(self, blocks: list[int]) -> float:
         """Take the normal velocities of blocks from the state, by the smallest change; return the energy of that.
@@ -99,10 +132,10 @@ class Impacts:
         survey.look([])
         velocity, rows = survey.touches.work.velocity, []
         for k in blocks:
-            sticks = survey.friction(k) > 0.0 and survey.slip(velocity, k) < self.rest_speed
+            sticks = survey.friction(k) > 0.0 and survey.slip(velocity, k) < self.rest[k]
             rows += survey.rows([k]) if sticks else [int(survey.first[k])]
-        dry = survey.rows(list(range(survey.unilateral, len(survey.sizes))))
-        rows += [row for row in dry if abs(velocity[row]) < self.rest_speed]
+        dry = range(survey.unilateral, len(survey.sizes))
+        rows += [int(survey.first[k]) for k in dry if abs(velocity[survey.first[k]]) < self.rest[k]]
         if not rows:
             return 0.0
         speeds = self._speeds_of(rows)
@@ -119,7 +152,10 @@ class Impacts:
 
     def _push(self, rows: list[int], found: Array) -> None:
         """Change the velocity of the state by impulses on rows whose responses are known."""
-        loop, touches = self.survey.loop, self.survey.touches
-        nv = loop.system.nv
+        self.survey.loop.v[:] += self._change(rows, found)
+
+    def _change(self, rows: list[int], found: Array) -> Array:
+        """Return the change of velocity by impulses on rows whose responses are known."""
+        nv, touches = self.survey.loop.system.nv, self.survey.touches
         responses = touches.work.response[: len(touches.names) * nv].reshape(-1, nv)[rows]
-        loop.v[:] += (found[:, None] * responses).sum(axis=0)
+        return np.asarray((found[:, None] * responses).sum(axis=0))

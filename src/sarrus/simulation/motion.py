@@ -192,10 +192,9 @@ class Motion:
             switches=switcher.events if switcher else (),
             watched=switcher.watched if switcher else (),
             phased=phased,
+            rest_speed=self.switching.rest_speed if isinstance(self.switching, Switching) else None,
         )
         loop.start(self.q, self.v, self.control, self.sampling)
-        if loop.touches is not None and isinstance(self.switching, Switching):
-            loop.touches.settings.rest_speed = self.switching.rest_speed
         if switcher is not None:
             switcher.attach(loop)
         elif self.ready is not None:

@@ -67,9 +67,10 @@ def _strike(loop: Integration) -> None:
     if touches is None or touches.collisions is not None or margin_count(s) == 0:
         return
     scheme = replace(loop.scheme, method=NOT_STIFF, adaptive=True)
-    probe = Integration(s.copy(), replace(loop.options, scheme=scheme), phased=True)
+    options = replace(loop.options, scheme=scheme)
+    probe = Integration(s.copy(), options, phased=True, rest_speed=loop.rest_speed)
     probe.begin(loop.x.copy())
     assert probe.touches is not None
-    change = Phases(probe, probe.touches, touches.settings.rest_speed).resolve()
+    change = Phases(probe, probe.touches).resolve()
     loop.v[:] = probe.v
     touches.begin_anew(loop.time, loop.state.step, change.energy_loss)

@@ -64,10 +64,10 @@ ROUNDS, SAME = 20, 1e-12
 class Phases:
     """The contacts, stops and dry frictions of one run with events."""
 
-    def __init__(self, loop: TimeLoop, touches: Touches, rest_speed: float) -> None:
+    def __init__(self, loop: TimeLoop, touches: Touches) -> None:
         self.loop, self.touches = loop, touches
         self.survey = survey = Survey(loop, touches)
-        self.impacts = Impacts(survey, rest_speed)
+        self.impacts = Impacts(survey)
         self.contacts, self.unilateral = survey.contacts, survey.unilateral
         self.sizes, self.first = survey.sizes, survey.first
         self.modes, self.directions = touches.modes, touches.directions
@@ -105,7 +105,7 @@ class Phases:
         touching = self._touching(before, gaps, rates)
         approaching, loss = [k for k in touching if rates[k] < -self.survey.still(k)], 0.0
         if approaching:
-            loss = self.impacts.strike(touching, rates)
+            loss = self.impacts.strike(touching, rates, gaps=gaps)
             self.survey.look([])
             rates = self.survey.rates()
         resting = [k for k in touching if rates[k] <= self.survey.still(k)]
@@ -135,7 +135,7 @@ class Phases:
         closed, found = self.settings.closed, list[int]()
         each = zip(self._units, self._at_rest, before.tolist(), gaps.tolist(), rates.tolist())
         for k, (unit, at_rest, mode, gap, rate) in enumerate(each):
-            arrived = gap <= closed * unit / self._length * (1.0 + abs(rate))
+            arrived = gap <= closed * (unit + abs(rate)) / self._length
             if mode != OPEN or arrived or (gap <= at_rest and abs(rate) <= self.survey.still(k)):
                 found.append(k)
         return found

@@ -42,7 +42,15 @@ from sarrus.dynamics.ranks import generic_rank
 from sarrus.dynamics.solves import ForwardDynamics
 from sarrus.dynamics.workspace import Workspace
 from sarrus.equations.equations import activity_parameter, stick_parameter
-from sarrus.kernels.contact_tolerances import ARRIVED, AT_BOUND, STEADY, UNLOADED, still_speed
+from sarrus.kernels.contact_tolerances import (
+    ARRIVED,
+    AT_BOUND,
+    REST_SPEED,
+    SLACK,
+    STEADY,
+    UNLOADED,
+    still_speed,
+)
 from sarrus.linalg import dense
 from sarrus.optimize.accelerate import accelerate
 from sarrus.simulation.inputs import Event
@@ -50,8 +58,6 @@ from sarrus.simulation.integration import Integration
 from sarrus.simulation.phases import Phases
 from sarrus.simulation.records import EventRecord, SwitchRecord
 
-# An open contact has touched down once its point is this part of `ARRIVED` below the plane.
-_DEPTH = 1e-2
 # So many switches in a row, each sooner than this after the one before [s], are a chatter that no motion follows.
 _CHATTER, _SOON = 50, 1e-9
 
@@ -65,17 +71,18 @@ class Switching:
     schedule : for closures and couplings added with ``active=``, ascending pairs of times (on, off) [s] between which
         they hold; off may be infinite. Outside of these they do not. When it comes on, a closure must be closed to
         1e-5 m or rad; a coupling holds what is there, as a clutch or a brake does. Those not named stay as they are.
-    rest_speed : normal speed after an impact [m/s], > 0, below which a contact does not leave. The bounces left out
-        would last rest_speed / g · 2 / (1 − e) for a restitution e.
+    rest_speed : normal speed after an impact [m/s, rad/s], > 0, below which a contact or a stop does not leave. The
+        bounces left out would last rest_speed / g · 2 / (1 − e) for a restitution e. None: a thousandth of a
+        characteristic length a second, of rotations 1e-3 rad/s, so that metres and millimetres give the same motion.
 
     Raises `ArgumentError` for times out of order; unknown names are found when a run starts.
     """
 
     schedule: Mapping[str, Sequence[tuple[float, float]]] = field(default_factory=dict)
-    rest_speed: float = 1e-3
+    rest_speed: float | None = None
 
     def __post_init__(self) -> None:
-        if not 0.0 < self.rest_speed < np.inf:
+        if self.rest_speed is not None and not 0.0 < self.rest_speed < np.inf:
             raise ArgumentError(
                 f"rest_speed must be positive and finite, got {self.rest_speed}", element="rest_speed"
             )
@@ -123,6 +130,7 @@ class Switcher:
                 )
             check_known("closure added with active=", name, closures, f"{system.name}: schedule")
         self._length = system.characteristic.length
+        self._rest_speed = REST_SPEED * self._length if plan.rest_speed is None else plan.rest_speed
         rows = sum(1 + len(contact.tangential) for contact in system.equations.contacts)
         # whether a body that hits with one contact is free but for other contacts
         self._lone = bool(self.contacts) and system.nc == rows and not may_lose_inertia(system.mechanism)
@@ -134,10 +142,11 @@ class Switcher:
 
     @property
     def events(self) -> list[Event]:
-        """The gaps of the contacts, whose zeros stop the kernel."""
+        """Margins of the gaps of the contacts, as in `sarrus.kernels.margins`: their zeros stop the kernel."""
+        unit = SLACK * ARRIVED * self._length
 
         def gap(k: int) -> Any:
-            return lambda q, v, t: gap_expressions(self.system)[0][k] + _DEPTH * ARRIVED * self._length
+            return lambda q, v, t: gap_expressions(self.system)[0][k] / unit + 1.0
 
         return [Event(f"{name} touches", gap(k), -1, terminal=True) for k, name in enumerate(self.contacts)]
 
@@ -155,7 +164,7 @@ class Switcher:
     def attach(self, loop: Integration) -> None:
         """Have what a run with phases holds change with the rest."""
         if loop.phased and loop.touches is not None:
-            self.phases = Phases(loop, loop.touches, self.plan.rest_speed)
+            self.phases = Phases(loop, loop.touches)
 
     def until(self, loop: Integration, end: float, bar: Any, *, keep: bool) -> None:
         """Run to ``end`` or until something ends the run, and switch on the way.
@@ -254,7 +263,7 @@ class Switcher:
         s, now = self.system, active(self.system)
         gap, rate, still = gaps(s, q, t), gap_rates(s, q, v, t), self._still(v)
         near = {
-            name: ARRIVED * self._length * (1.0 + abs(rate[name]))
+            name: ARRIVED * (self._length + abs(rate[name]))
             if abs(rate[name]) > still
             else AT_BOUND * self._length
             for name in self.contacts
@@ -284,10 +293,10 @@ class Switcher:
         )
         v, loss, rates = result.v.copy(), result.energy_loss, gap_rates(s, q, result.v, t)
         slow = self._still(v)
-        stays = any(rates[name] < self.plan.rest_speed for name in touching)
-        if any(slow < rates[name] < self.plan.rest_speed for name in touching):
+        stays = any(rates[name] < self._rest_speed for name in touching)
+        if any(slow < rates[name] < self._rest_speed for name in touching):
             staying = s.varied({stick_parameter(name): 0.0 for name in result.slipping})
-            switch_off(staying, [name for name in touching if rates[name] >= self.plan.rest_speed])
+            switch_off(staying, [name for name in touching if rates[name] >= self._rest_speed])
             stay = hold(staying, q, v, t)
             v, loss = stay.v.copy(), loss + stay.energy_loss
         return v, loss, stays
@@ -303,9 +312,9 @@ class Switcher:
             return False
         gap, rate, normals = contact_motion(s, loop.x)
         hit = int(np.argmin(gap))
-        contact, arrived = contacts[hit], ARRIVED * self._length * (1.0 + np.abs(rate))
+        contact, arrived = contacts[hit], ARRIVED * (self._length + np.abs(rate))
         near = np.where(np.abs(rate) > self._still(loop.v), arrived, AT_BOUND * self._length)
-        rebounds = -contact.restitution * rate[hit] >= self.plan.rest_speed
+        rebounds = -contact.restitution * rate[hit] >= self._rest_speed
         if contact.tangential or not rebounds or (gap <= near).sum() != 1 or gap[hit] > near[hit]:
             return False
         mass = s.compiled.function("mass_matrix")(loop.x).reshape(s.nv, s.nv)
@@ -326,7 +335,7 @@ class Switcher:
 
     def _restitution(self, rates: Mapping[str, float], touching: Iterable[str]) -> dict[str, float]:
         """Return the restitution of the contacts that rebound fast enough, zero for the others."""
-        least = self.plan.rest_speed
+        least = self._rest_speed
         return {
             c.name: c.restitution if -c.restitution * rates[c.name] >= least else 0.0
             for c in self.system.equations.contacts

@@ -119,8 +119,9 @@ class TimeLoop:
         watched: Sequence[int] = (),
         *,
         phased: bool = False,
+        rest_speed: float | None = None,
     ) -> None:
-        self.system, self.options, self.phased = system, options, phased
+        self.system, self.options, self.phased, self.rest_speed = system, options, phased, rest_speed
         self.scheme, self.adaptive = options.scheme, options.scheme.adaptive
         self.events = list(events)
         self.switched_by: int | None = None
@@ -165,10 +166,9 @@ class TimeLoop:
         self.modes = np.zeros((0, 2))
         if functions:
             self.locator, self.modes = compile_events(self.system, functions)
-        if watched:  # switches stop the kernel: gaps that close, multipliers that fall through zero
-            self.modes = np.vstack([self.modes, np.tile([-1.0, 1.0], (len(watched), 1))])
-        if self.phased:
-            self.modes = np.vstack([self.modes, np.tile([-1.0, 1.0], (margin_count(self.system), 1))])
+            self.modes[len(self.events) :, 1] = run.GAP
+        margins = [[-1.0, run.GAP]] * margin_count(self.system) if self.phased else []
+        self.modes = np.vstack([self.modes, *[[-1.0, 1.0]] * len(watched), *margins])
         self.values = np.zeros(len(self.modes) + 1)
         self.log = np.zeros((max(64, 4 * len(self.modes)), 2))
 
@@ -298,7 +298,7 @@ class TimeLoop:
         else:
             state.every = recording.every or np.inf
         if self.phased:
-            self.touches = Touches(self.system, self.q, self.time)  # kept alive
+            self.touches = Touches(self.system, self.q, self.time, self.rest_speed)  # kept alive
             self.touches.attach_phases(self.table)
         self.install(scheme.method)
         if self.touches is not None and self.touches.close(self.table, self.x):
@@ -313,7 +313,7 @@ class TimeLoop:
         """Have the kernel step with a method from now on."""
         table, state, self.method = self.table, self.state, method
         if method == TIME_STEPPING:
-            self.touches = Touches(self.system, self.q, self.time)  # kept alive
+            self.touches = Touches(self.system, self.q, self.time, self.rest_speed)  # kept alive
             self.touches.attach(table)
         elif method in IMPLICIT_METHODS:
             if self.model is None:

@@ -75,7 +75,7 @@ class Touches:
     `sarrus.dynamics.joint_limits`.
     """
 
-    def __init__(self, system: Workspace, q: Array, t: float) -> None:
+    def __init__(self, system: Workspace, q: Array, t: float, rest_speed: float | None = None) -> None:
         self.system = system
         contacts, limits, dry = system.equations.touches, joint_limits(system), dry_friction(system)
         self.names = touch_names(system)
@@ -85,7 +85,9 @@ class Touches:
         size = system.characteristic
         self.settings = settings = tl.TouchSettings.zeros()
         settings.closed, settings.at_bound = ARRIVED * size.length, AT_BOUND * size.length
-        settings.rest_speed = REST_SPEED
+        settings.rest_speed, settings.rest_turn = REST_SPEED * size.length, REST_SPEED
+        if rest_speed is not None:
+            settings.rest_speed = settings.rest_turn = rest_speed
         if any(touch.facing for touch in contacts):  # their play is no gap that is closed
             settings.closed = settings.at_bound = min(settings.closed, CLOSED_OF_FLANKS)
         settings.still = STILL * size.length
