@@ -271,3 +271,16 @@ def test_a_law_with_contacts_keeps_them_in_any_state():
             scale = max(np.abs(force).max() for force in law.contact_forces.values())
             assert slack(law.contact_forces, 0.6) > -1e-7 * (1.0 + scale)
     assert {"relaxed", "damped"} <= set(outcomes)
+
+
+@pytest.mark.parametrize("limits", [{}, {"limits": [[-1e3], [1e3]]}], ids=str)
+def test_what_no_motor_reaches_is_not_called_exact(limits):
+    """One motor, two demands: the second one cannot be met, with limits far away or with none."""
+    system = sr.System.from_lagrangian(
+        2, lambda q, v, t: 0.5 * (v[0] ** 2 + v[1] ** 2), inputs=lambda q: [1.0, 0.0]
+    )
+    both = sr.control.ProjectedInverseDynamics(system, ["q1", "q2"], [1.0, 1.0], **limits)
+    told = both.solve([0.0, 0.0], [0.0, 0.0], throw=False)
+    assert told.status is sr.Status.NOT_ACHIEVABLE and told.outcome == "unreachable"
+    one = sr.control.ProjectedInverseDynamics(system, ["q1"], [1.0], **limits)
+    assert one.solve([0.0, 0.0], [0.0, 0.0]).outcome == "exact"

@@ -173,7 +173,8 @@ class Command(Answer):
     levels : what became of each demand, in order.
     status : OK; NOT_ACHIEVABLE where a demand is not fulfilled (least squares, after those above it); INFEASIBLE where
         joints are damped.
-    outcome : "exact": all levels as their priorities allow; "relaxed": less, for the limits; "jumped": relaxed, and the
+    outcome : "exact": all levels, or of soft ones what those before them leave; "unreachable": less, for the motors and
+        loops cannot do more, whatever the limits; "relaxed": less, for the limits; "jumped": relaxed, and the
         rate of the controls not kept; "damped": nothing inside all limits, joints lose their velocities; "infeasible":
         the same without ``hold``, with these controls in u all the same.
     conflict : names of what has the limits that stand against each other, or against the levels where these are

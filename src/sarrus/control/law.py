@@ -286,6 +286,8 @@ class Law:
         if refuses and not held:
             outcome = "infeasible"
         achieved = all(level.achieved for level in levels)
+        if outcome == "exact" and not achieved:
+            outcome = "unreachable"
         status = Status.OK if achieved else Status.NOT_ACHIEVABLE
         if what_was_open(self, q, t):
             status = Status.NOT_CLOSED
