@@ -182,7 +182,7 @@ def simulate(
             interrupts.owe()
     if throw and failure is not None:
         raise SimulationError(trajectory.message, trajectory=trajectory, time=reached) from failure
-    if trajectory.status in (Status.INACCURATE, Status.NOT_DETERMINED):
+    if trajectory.status.complete and not trajectory.status.ok:
         warn(f"{system.name}: {trajectory.message}", AccuracyWarning, stacklevel=2)
     elif throw and not trajectory.status.ok and trajectory.status is not Status.INTERRUPTED:
         raise SimulationError(f"{system.name}: {trajectory.message}", trajectory=trajectory, time=reached)
