@@ -231,7 +231,9 @@ def test_on_mechanisms(kind: str) -> None:
         for method in WITH:
             for soft in (1e-6, 1e-2):
                 found = method(*given, **{WITH[method]: soft}, tolerance=1e-7, throw=False)
-                left = np.abs(found.details["violation"] - exact.problem.A @ exact.a - exact.problem.gamma).max()
+                left = np.abs(
+                    found.details["violation"] - exact.problem.A @ exact.a - exact.problem.gamma
+                ).max()
                 if left > 1e-6 * scale:
                     assert found.status in (sr.Status.SOFTENED, sr.Status.INCONSISTENT)
                 if soft == 1e-6:
@@ -272,12 +274,7 @@ ROD, TURN = 1.002, (1.1, 3.6)  # rod over crank; start near the spike: crank ang
 @lru_cache
 def slider_crank() -> sr.System:
     """Return a slider-crank whose rod is 2 mm longer than its crank: the slider turns back 63 mm before the pivot."""
-    mechanism = sr.Mechanism("slider_crank", gravity=(0.0, -9.81, 0.0))
-    for name, parent, at, length in (("crank", "world", 0.0, 1.0), ("rod", "crank", 1.0, ROD)):
-        mechanism.add_body(name, 1.0, com=(length, 0, 0))
-        mechanism.add_joint(name, "revolute", parent, name, axis=(0, 0, 1), parent_pose=(at, 0, 0))
-    mechanism.add_closure("slider", "point_on_plane", "world", "rod", axis=(0, 1, 0), pose2=(ROD, 0, 0))
-    return sr.System(mechanism)
+    return sr.System(load_example("slider_crank").build(ROD))
 
 
 def rod_angle(crank: Array | float) -> Array:
@@ -368,7 +365,9 @@ def test_compare_by_name_and_bad_references(capsys: pytest.CaptureFixture[str]) 
     assert float(compared.to_xarray()["position_error"].sel(formulation="tikhonov")) > 0.0
     run = sr.simulate(system, q, duration=2e-3, dt=1e-3)
     short = sr.compare(system, q, formulations=["kernel"], reference=run, **brief)
-    np.testing.assert_array_equal(np.isnan(short.position_errors["kernel"]), [False, False, False, True, True])
+    np.testing.assert_array_equal(
+        np.isnan(short.position_errors["kernel"]), [False, False, False, True, True]
+    )
     np.testing.assert_allclose(short.position_errors["kernel"][:3], 0.0, atol=1e-12)
     assert "position" not in str(sr.compare(system, q, formulations=["kernel"], **brief))
     pendulum = sr.Mechanism("pendulum")

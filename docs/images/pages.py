@@ -268,3 +268,31 @@ def identification_picture() -> Figure:
         axes.axhline(0.0, color=FAINT, linewidth=0.8)
         dress(axes)
     return figure
+
+
+def softened_picture() -> Figure:
+    """Draw what softening does where the slider of the page on formulations turns back: acceleration and errors."""
+    back = computed("theory/formulations", until="compared")["compared"][1.002]
+    shown = ("null space", "damped, 0.03", "damped, 0.3", "truncated, 0.3", "Tikhonov, 0.3")
+    figure = new_figure(10.0, 3.6)
+    spike, energy, angle = figure.subplots(1, 3)
+    for k, name in enumerate(shown):
+        run, line = back[name], ("-", "-", "-", "--", ":")[k]
+        look = {"color": colour(k), "linestyle": line, "linewidth": 1.4, "label": name}
+        spike.plot(run.t, run.a[:, :2].sum(axis=1), **look)
+        for axes, errors, least in (
+            (energy, np.abs(run.energy - run.energy[0]), 1e-6),
+            (angle, back.position_errors[name], 1e-8),
+        ):
+            axes.plot(run.t, np.where(errors > least, errors, np.nan), **look)
+    spike.set_title("angular acceleration of the rod [rad/s²]", loc="left", size=9, color=INK)
+    energy.set_title("energy error [J]", loc="left", size=9, color=INK)
+    angle.set_title("error of the angles [rad]", loc="left", size=9, color=INK)
+    spike.legend(frameon=False, fontsize=8)
+    for axes in (energy, angle):
+        axes.set_yscale("log")
+    for axes in (spike, energy, angle):
+        dress(axes)
+        axes.set_xlim(0.0, 0.32)
+        axes.set_xlabel("time [s]")
+    return figure

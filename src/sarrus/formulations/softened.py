@@ -9,8 +9,8 @@ rows only in part: with a damping ζ in the unit of A, a singular value σ count
 
 Spencer 2004, section 3.3, names the two as ways "to soften (or, ignore) the constraints", whose accuracy "cannot be
 guaranteed". So it is: where a spike belongs to the motion, because the mechanism is turned back there, the softened
-acceleration is that of another mechanism. Status OK therefore stays with answers whose rows hold to 1e-9; what softening
-takes from them is SOFTENED, with the residual. None of them is needed at the singular configuration itself.
+acceleration is that of another mechanism. Status OK therefore stays with answers whose rows hold to 1e-9; others are
+SOFTENED, with the residual. None of the three is needed at the singular configuration itself.
 """
 
 from __future__ import annotations
@@ -79,8 +79,8 @@ def damped_least_squares(
     -------
     Formulation
         Status SOFTENED where a row that can be met is missed by more than 1e-9 of its terms. ``multipliers`` are
-        A⁺ᵀ(M a + h − τ), not damped. ``condition`` is that of A Aᵀ + ζ² I. Details: "kept" (r,) the parts σ²/(σ² + ζ²) to
-        which the rows are met, "singular_values" (r,), "violation" A a + γ (m,).
+        A⁺ᵀ(M a + h − τ), not damped. ``condition`` is that of A Aᵀ + ζ² I. Details: "kept" (r,) the parts
+        σ²/(σ² + ζ²) to which the rows are met, "singular_values" (r,), "violation" A a + γ (m,).
 
     Raises
     ------
@@ -119,8 +119,8 @@ def truncated_svd(
         a = K z − A_k⁺ γ,     A_k = Σ u σ wᵀ over σ > cut,     A_k K = 0
 
     Spencer 2004, section 3.3: "changing how small σ_m must be before G is considered singular"; Golub and Van Loan,
-    Matrix Computations, 4th ed., §5.5.4. It is `null_space` with ``tolerance=cut / σ₁``, judged by what the rows say that
-    were left out: the directions of small σ are free to move, by the forces alone. As σ falls below the cut, a jumps.
+    Matrix Computations, 4th ed., §5.5.4. It is `null_space` with ``tolerance=cut / σ₁``, judged by all rows: the
+    directions of small σ are free to move, by the forces alone. As σ falls below the cut, a jumps.
 
     Full rank: exact where all σ count, else unique, with rows left out. Redundant and consistent: unique a and Aᵀλ, λ
     of minimum norm. Inconsistent: least squares over the singular values that count; INCONSISTENT. Singular: as
@@ -135,9 +135,9 @@ def truncated_svd(
     Returns
     -------
     Formulation
-        Status SOFTENED where a row that can be met is missed by more than 1e-9 of its terms. ``rank`` and ``determined``
-        are those of A_k. ``condition`` is σ₁ over the smallest σ that counts. Details: "kept" (r,) 1 or 0,
-        "singular_values" (r,) of the rank by ``tolerance``, "violation" A a + γ (m,).
+        Status SOFTENED where a row that can be met is missed by more than 1e-9 of its terms. ``rank`` and
+        ``determined`` are those of A_k. ``condition`` is σ₁ over the smallest σ that counts. Details: "kept" (r,) 1 or
+        0, "singular_values" (r,) of the rank by ``tolerance``, "violation" A a + γ (m,).
 
     Raises
     ------
@@ -186,8 +186,8 @@ def tikhonov(
 
         A a + γ = −ζ² λ,
 
-    of order ζ² at regular configurations: here forces give way, too, not only γ as in `damped_least_squares`. Nothing is
-    decided by a rank, and a is a smooth function of A.
+    of order ζ² at regular configurations: here forces give way, too, not only γ as in `damped_least_squares`.
+    Nothing is decided by a rank, and a is a smooth function of A.
 
     Full rank: unique a, off by that; ζ → 0 gives that of the other formulations. Redundant and consistent: unique a
     and λ; ζ → 0 gives the λ of minimum norm. Inconsistent: ζ → 0 gives the least-squares answer of the other
@@ -205,8 +205,8 @@ def tikhonov(
     -------
     Formulation
         Status SOFTENED where a row that can be met is missed by more than 1e-9 of its terms. ``condition`` is that of
-        A M⁻¹ Aᵀ + ζ² I. Details: "kept" the parts s²/(s² + ζ²) to which the rows are met, "singular_values" s, "violation"
-        A a + γ (m,).
+        A M⁻¹ Aᵀ + ζ² I. Details: "kept" the parts s²/(s² + ζ²) to which the rows are met, "singular_values" s,
+        "violation" A a + γ (m,).
 
     Raises
     ------

@@ -110,9 +110,10 @@ def simulate(
         COORDINATES_FAILED. A `sarrus.coordinates.Relation` R(q, y) = 0 appends the coordinates y to the system: the
         trajectory is then that of the extended system, and ``force`` has zeros for y. Needs stabilization "projection";
         like ``formulation`` it knows no contacts with friction, no limits and no dry friction.
-    formulation : name in `sarrus.formulations.METHODS`, or a function like these, to solve for the acceleration
-        instead of the compiled kernel, a hundred times slower; ``trajectory.condition`` is then that of the matrix it
-        inverts. What it cannot solve ends the run with its diagnosis.
+    formulation : name in `sarrus.formulations.METHODS` or ``SOFTENED``, or a function like these, to solve for the
+        acceleration instead of the compiled kernel, a hundred times slower; ``trajectory.condition`` is then that of
+        the matrix it inverts. What it cannot solve ends the run with its diagnosis; runs that are softened have the
+        status SOFTENED, a warning.
     stabilization : "projection" (default), "energy", "baumgarte" or "none"; a `sarrus.Stabilization` says more.
     events : functions whose zeros are located to 1e-11 s; terminal ones stop the run. Steps of adaptive methods end
         there, so that forces may jump at an event.

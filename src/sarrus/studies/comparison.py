@@ -325,7 +325,9 @@ def _named(label: str, kept: Stabilization) -> dict[str, Any]:
     """Return the options of a run from its name, or "name:stabilization", with the numbers of ``kept``."""
     name, colon, stabilization = str(label).partition(":")
     if name not in NAMED:
-        raise ArgumentError(unknown_name("formulation", name, ("all", *NAMED)), element=str(label), valid=NAMED)
+        raise ArgumentError(
+            unknown_name("formulation", name, ("all", *NAMED)), element=str(label), valid=NAMED
+        )
     if not colon:
         return dict(NAMED[name])
     try:

@@ -31,7 +31,9 @@ def comparison_table(name: str, conservative: bool, rows: Sequence[ComparisonRow
         numbers = [_number(getattr(row, name), figure["form"]) for name, figure in figures.items()]
         colour = "green" if row.status.ok else "red"
         table.add_row(escape(row.formulation), *numbers, f"[{colour}]{row.status}[/]")
-    told = [row for row in rows if not row.status.ok and row.status is not Status.SOFTENED]  # that was asked for
+    told = [
+        row for row in rows if not row.status.ok and row.status is not Status.SOFTENED
+    ]  # that was asked for
     failed = [Text(f"{row.formulation}: {row.message}") for row in told]
     return Group(Text(name, style="bold"), table, *([Text(), *failed] if failed else []))
 
