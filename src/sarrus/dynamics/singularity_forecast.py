@@ -28,6 +28,7 @@ from sarrus.base.arguments import described
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError, check_is
 from sarrus.base.numbers import real_array
+from sarrus.dynamics.contact_state import all_between, all_open, takes_part
 from sarrus.dynamics.derivatives import row_gradient
 from sarrus.dynamics.local_quadric import Quadric, follow
 from sarrus.dynamics.manifold import closed_start, difference, second_derivatives
@@ -113,29 +114,32 @@ def forecast_singularity(
 
     Full rank and redundant rows alike: σ is the singular value number r of A in characteristic units, r the generic
     rank. In the singular configuration itself the outcome is "undecided", as it is where several singular values vanish
-    together, and where the nearest critical point is farther than 1 rad or characteristic length. Rows on the level of
-    velocities, which have no f, are an `ArgumentError`, as are systems without constraints.
+    together, where the nearest critical point is farther than 1 rad or characteristic length, and where contacts, stops
+    or dry friction act. Rows on the level of velocities, which have no f, are an `ArgumentError`, as are systems without
+    constraints.
     """
     check_is("forecast_singularity", system, System)
-    if system.nc > system.nh:
-        raise ArgumentError(
-            f"{system.name}: forecast_singularity knows holonomic rows alone, and {system.constraint_names[system.nh]!r} is "
-            "a row on velocities",
-            element=system.constraint_names[system.nh],
-        )
     work = system.workspace().copy()
+    require_holonomic(work, "forecast_singularity")
     place = closed_start(work, real_array(q), t)
-    rank = generic_rank(work, place, t)
-    if rank == 0:
-        raise ArgumentError(f"{system.name}: there are no constraint rows", element="system")
-    speed = system.checked(v, system.nv, "v")
-    a = system.forward_dynamics(place, speed, u, t, throw=False)
-    force = system.mass_matrix(place, t) @ a.a - a.constraint_force
-    return _forecast(work, place, speed, force, t, rank)
+    return forecast_at(work, place, work.checked(v, work.nv, "v"), u, t)
 
 
-def _forecast(work: Workspace, q: Array, v: Array, force: Array, t: float, rank: int) -> SingularityForecast:
-    rows = _Rows(work, q, t, rank)
+def require_holonomic(work: Workspace, what: str) -> None:
+    """Raise `ArgumentError` where there are no rows, or rows on the level of velocities."""
+    if work.nc == 0:
+        raise ArgumentError(f"{work.name}: {what} needs constraints, and there are none", element=what)
+    if work.nc > work.nh:
+        name = work.equations.constraint_names[work.nh]
+        raise ArgumentError(
+            f"{work.name}: {what} knows holonomic rows alone, and {name!r} is a row on velocities", element=name
+        )
+
+
+def forecast_at(work: Workspace, q: Array, v: Array, u: Array | None, t: float) -> SingularityForecast:
+    """Return the forecast at a closed configuration; see `forecast_singularity`."""
+    rank = generic_rank(work, q, t)
+    rows = Rows(work, q, t, rank)
     sigma, rate = rows.sigma, rows.rate(q, v, t)
     closures = rows.closures(np.eye(rank)[-1])
 
@@ -145,6 +149,10 @@ def _forecast(work: Workspace, q: Array, v: Array, force: Array, t: float, rank:
             name, nothing, sigma, rate, sigma, nothing, nothing, read_only(where), closures, reason
         )
 
+    if work.touching_geometries or (
+        takes_part(work, True) and not (all_between(work, q) or all_open(work, q, t))
+    ):
+        return outcome("undecided", "contacts, stops or dry friction act, which the quadric does not know")
     if not sigma > ROUNDING * rows.largest:
         return outcome("undecided", "this is a singular configuration")
     if rate >= 0.0:
@@ -166,6 +174,7 @@ def _forecast(work: Workspace, q: Array, v: Array, force: Array, t: float, rank:
     quadric = Quadric(0.5 * (curved + curved.T), constant, until)
     offset = kernel.T @ (scale * difference(work, there, q))
     velocity = kernel.T @ (scale * (v - moved))
+    force = work.passive_force(q, v, t) + work.input_force(q, v, u, t) - work.bias_force(q, v, t)
     way = follow(quadric, inertia, basis.T @ force, offset, velocity)
     return SingularityForecast(
         way.outcome, way.time, sigma, rate, way.least, way.spike, float(s), read_only(there), closures, way.reason
@@ -173,7 +182,7 @@ def _forecast(work: Workspace, q: Array, v: Array, force: Array, t: float, rank:
 
 
 def _driven(
-    rows: _Rows, q: Array, y: Array, s: float, t: float, ahead: float
+    rows: Rows, q: Array, y: Array, s: float, t: float, ahead: float
 ) -> tuple[Callable[[float, int], float], float, Array]:
     """Return s and its derivatives as a function of the time from now, how far it goes, and the velocity of the centre.
 
@@ -199,7 +208,7 @@ def _driven(
     return lambda time, order: float(spline(time, order)), times[-1], moved
 
 
-class _Rows:
+class Rows:
     """g = Uᵀφ and G = UᵀA near a configuration, in characteristic units; U are the left vectors that count there."""
 
     def __init__(self, work: Workspace, q: Array, t: float, rank: int) -> None:
@@ -228,6 +237,11 @@ class _Rows:
             ends = [self.combination[:, -1] @ self.work.constraint_jacobian(q, None, t + x) @ across for x in (-h, h)]
             rate += float(ends[1] - ends[0]) / (2 * h)
         return rate
+
+    def pace(self, q: Array, v: Array, t: float) -> float:
+        """Return |d(Aᵀu)/dt| [1/s]: σ over this is the time in which σ and its direction change."""
+        left = self.combination[:, -1]
+        return float(np.linalg.norm(row_gradient(self.work, q, left, v, t) / self.work.characteristic.columns))
 
     def closures(self, y: Array) -> tuple[str, ...]:
         """Return the names of the closures that matter in the combination y (r,)."""

@@ -18,6 +18,7 @@ from sarrus.simulation.chattering import jump
 from sarrus.simulation.jamming import jam
 from sarrus.simulation.recorder import CALL_SECONDS
 from sarrus.simulation.records import EventRecord
+from sarrus.simulation.singularity_watch import Watcher
 from sarrus.simulation.time_loop import TimeLoop
 
 # Ends of a run that M may cause where it is singular at one configuration.
@@ -45,6 +46,7 @@ class Integration(TimeLoop):
 
     _steps_of_a_call = 64.0
     _next_look = np.inf  # steps, accepted and rejected
+    watcher: Watcher | None = None
 
     def look_now_and_then(self) -> None:
         """Note some states on the way, the first after a few steps, each after three times as many as the one before.
@@ -74,6 +76,9 @@ class Integration(TimeLoop):
             self.state.pause = min(
                 self.state.steps + self.state.rejected + self._steps_of_a_call, self._next_look
             )
+            if self.watcher is not None:
+                self.watcher.look(self)
+                self.state.pause = min(self.state.pause, self.watcher.next_look)
             code, rows = self.run_kernel(known, room)
             if self.state.steps + self.state.rejected >= self._next_look:
                 self.looks.append((self.time, self.q.copy()))
