@@ -8,8 +8,8 @@ Motion       `simulate`, `Event`, `Switching`, `Trajectory`; `impact`, `contact_
              `coordinates`, `parametrize` (local state space)
 Many runs    `rollout`, `Rollout`; `study` (on disk, on clusters), `studies`; `compare` (formulations)
 Analysis     `mobility`, `without_redundancy`, `find_singularity`, `distance_to_singularity`, `forecast_singularity`,
-             `assembly_modes`, `inverse_kinematics`, `equilibrium`; `reactions`, `reactions_along` (forces in joints), `energy_balance`;
-             `linearize`, `linearize_at`, `linearize_along`, `LinearSystem`
+             `assembly_modes`, `inverse_kinematics`, `equilibrium`; `reactions`, `reactions_along` (forces in joints),
+             `energy_balance`; `linearize`, `linearize_at`, `linearize_along`, `LinearSystem`
 Linkages     `follow_curve`, `coupler_curve`, `transmission_angle`, `singularity_locus`, `singularity_map`, `workspace`
 Derivatives  `sensitivity`: of equilibria, eigenvalues and motions by parameters, and of a step by its state
 Design       `synthesis`: dimensions, springs, counterweights and motors that fulfil goals best

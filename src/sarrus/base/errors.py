@@ -65,7 +65,7 @@ class AccuracyWarning(UserWarning):
 
 
 class SingularityWarning(UserWarning):
-    """A run that watches for it has come near a singular configuration: said at that time, with what will come of it."""
+    """A run has come near a singular configuration: said at that time, where it watches, with what will come of it."""
 
 
 class LimitWarning(UserWarning):

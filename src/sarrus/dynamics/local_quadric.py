@@ -68,7 +68,9 @@ def follow(quadric: Quadric, mass: Array, force: Array, z: Array, velocity: Arra
         for _ in range(_STEPS):
             turning = float(np.linalg.norm(H @ velocity))
             if not np.isfinite(turning) or turning == 0.0:
-                return Way("undecided", np.nan, least, spike, "the way to the singular configuration is not resolved")
+                return Way(
+                    "undecided", np.nan, least, spike, "the way to the singular configuration is not resolved"
+                )
             h = _PART * float(np.linalg.norm(H @ z)) / turning
             # the classical method of Runge and Kutta
             k1, l1 = velocity, acceleration(z, velocity, time)
@@ -78,7 +80,10 @@ def follow(quadric: Quadric, mass: Array, force: Array, z: Array, velocity: Arra
             l3 = acceleration(z + 0.5 * h * k2, k3, time + 0.5 * h)
             k4 = velocity + h * l3
             l4 = acceleration(z + h * k3, k4, time + h)
-            z, velocity = z + h * (k1 + 2 * k2 + 2 * k3 + k4) / 6, velocity + h * (l1 + 2 * l2 + 2 * l3 + l4) / 6
+            z, velocity = (
+                z + h * (k1 + 2 * k2 + 2 * k3 + k4) / 6,
+                velocity + h * (l1 + 2 * l2 + 2 * l3 + l4) / 6,
+            )
             time += h
             if time > quadric.until:
                 return Way("leads away", np.nan, first, spike)
@@ -100,7 +105,9 @@ def follow(quadric: Quadric, mass: Array, force: Array, z: Array, velocity: Arra
                     return Way("locks up", arrival, 0.0, np.inf)
                 return Way("passes", arrival, 0.0, np.nan)
         else:
-            return Way("undecided", np.nan, least, spike, "the way to the singular configuration is not resolved")
+            return Way(
+                "undecided", np.nan, least, spike, "the way to the singular configuration is not resolved"
+            )
     if least > _NEARS * first:
         return Way("leads away", np.nan, first, spike)
     return Way("turns back", when, least, spike)

@@ -1,7 +1,7 @@
 """`forecast_singularity`: whether a motion that nears a singular configuration will pass it, turn back or lock up.
 
-Close to a singular configuration one singular value σ of A is small, with the vectors u and w. On the surface that all
-other combinations of rows leave, f = uᵀφ is the last constraint, and has a critical point there:
+Close to a singular configuration one singular value σ of A is small, with the vectors u and w. On the surface that
+all other combinations of rows leave, f = uᵀφ is the last constraint, and has a critical point there:
 
     f = s + ½ zᵀ H z = 0,     σ = |H z|,     H = Σ u_j ∂²φ_j on the motions z that are left at the critical point
 
@@ -9,10 +9,10 @@ with s the value of f at the critical point. It is found by Newton's method from
 
     g(q) = s y,     G(q)ᵀ y = 0,     |y| = 1,     g and G the φ and A of a basis of the combinations that count
 
-so s is exact, however far away it is asked. The state then moves on this quadric alone, under the forces that act now.
-Where s = 0 the branches cross and a motion on one of them goes through. Where not, the quadric is a hyperbola, on which it
-turns: the nearer, the sharper. Rows that are driven move s in time; where the quadric shrinks to nothing the mechanism is
-at a dead centre, and no motion goes on.
+so s is exact, however far away it is asked. The state then moves on this quadric alone, under the forces that act
+now. Where s = 0 the branches cross and a motion on one of them goes through. Where not, the quadric is a hyperbola,
+on which it turns: the nearer, the sharper. Rows that are driven move s in time; where the quadric shrinks to nothing
+the mechanism is at a dead centre, and no motion goes on.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from sarrus.linalg import dense
 from sarrus.linalg.ranked import ROUNDING, at_rank, ranked
 
 # Longest step of Newton's method and farthest critical point [rad, κ], its iterations, and its last step.
-_STEP, _REACH, _ITERATIONS, _SURE = 0.3, 1.0, 40, 1e-12
+_STEP, _REACH, _ITERATIONS, _SURE = 0.3, 1.5, 40, 1e-12
 # Value of s that is rounding of the positions: the branches cross.
 _CROSSED = 1e-13
 # Singular values below this part of the largest one vanish together; closures that matter in u.
@@ -54,10 +54,10 @@ class SingularityForecast:
 
     Attributes
     ----------
-    outcome : "passes": the branches cross there, and the motion goes through. "turns back": it comes as near as ``least``
-        and leaves on the other arm of a hyperbola, with a spike of the acceleration. "locks up": the rows that are driven
-        lead beyond what the loops can reach, a dead centre. "leads away": σ grows, now or before it becomes much smaller.
-        "undecided": ``reason`` says why.
+    outcome : "passes": the branches cross there, and the motion goes through. "turns back": it comes as near as
+        ``least`` and leaves on the other arm of a hyperbola, with a spike of the acceleration. "locks up": the rows
+        that are driven lead beyond what the loops can reach, a dead centre. "leads away": σ grows, now or before it
+        becomes much smaller. "undecided": ``reason`` says why.
     time : time from now to the smallest σ, to the passage or to the dead centre [s]; NaN where the motion leads away.
     sigma, rate : σ now, in characteristic units, and dσ/dt [1/s].
     least : σ at its smallest, zero where the motion passes or locks up.
@@ -87,8 +87,8 @@ class SingularityForecast:
                 return f"passes a singular configuration of {names} in {self.time:.3g} s"
             case "turns back":
                 return (
-                    f"turns back from a singular configuration of {names} in {self.time:.3g} s, at σ = {self.least:.2g}, "
-                    f"with an acceleration of {self.spike:.2g} 1/s²"
+                    f"turns back from a singular configuration of {names} in {self.time:.3g} s, "
+                    f"at σ = {self.least:.2g}, with an acceleration of {self.spike:.2g} 1/s²"
                 )
             case "locks up":
                 return f"locks up at a dead centre of {names} in {self.time:.3g} s"
@@ -104,8 +104,9 @@ def forecast_singularity(
     """Return whether the motion from (q, v) will pass the singular configuration that it nears, turn back or lock up.
 
     Spencer 2004, section 3.1.1, tells the three by whether |uᵀȦv| goes to zero with σ; this says it before. The
-    critical point is exact, the way there is that on the quadric at it: times and distances are right to first order in
-    the distance, and become exact on the way. A motion that would pass closer than rounding can tell (s below 1e-13) passes.
+    critical point is exact, the way there is that on the quadric at it: times and distances are right to first order
+    in the distance, and become exact on the way. A motion that would pass closer than rounding can tell (s below
+    1e-13) passes.
 
     Parameters
     ----------
@@ -113,16 +114,16 @@ def forecast_singularity(
     u, t : inputs (nu,), held, and time.
 
     Full rank and redundant rows alike: σ is the singular value number r of A in characteristic units, r the generic
-    rank. In the singular configuration itself the outcome is "undecided", as it is where several singular values vanish
-    together, where the nearest critical point is farther than 1 rad or characteristic length, and where contacts, stops
-    or dry friction act. Rows on the level of velocities, which have no f, are an `ArgumentError`, as are systems without
-    constraints.
+    rank. In the singular configuration itself the outcome is "undecided", as it is where several singular values
+    vanish together, where the nearest critical point is farther than 1.5 rad or characteristic lengths, and where
+    contacts, stops or dry friction act. Rows on the level of velocities, which have no f, are an `ArgumentError`, as
+    are systems without constraints.
     """
     check_is("forecast_singularity", system, System)
     work = system.workspace().copy()
     require_holonomic(work, "forecast_singularity")
     place = closed_start(work, real_array(q), t)
-    return forecast_at(work, place, work.checked(v, work.nv, "v"), u, t)
+    return forecast_at(work, place, work.checked(v, work.nv, "v"), None if u is None else real_array(u), t)
 
 
 def require_holonomic(work: Workspace, what: str) -> None:
@@ -132,7 +133,8 @@ def require_holonomic(work: Workspace, what: str) -> None:
     if work.nc > work.nh:
         name = work.equations.constraint_names[work.nh]
         raise ArgumentError(
-            f"{work.name}: {what} knows holonomic rows alone, and {name!r} is a row on velocities", element=name
+            f"{work.name}: {what} knows holonomic rows alone, and {name!r} is a row on velocities",
+            element=name,
         )
 
 
@@ -153,7 +155,7 @@ def forecast_at(work: Workspace, q: Array, v: Array, u: Array | None, t: float) 
         takes_part(work, True) and not (all_between(work, q) or all_open(work, q, t))
     ):
         return outcome("undecided", "contacts, stops or dry friction act, which the quadric does not know")
-    if not sigma > ROUNDING * rows.largest:
+    if not sigma > ROUNDING * max(rows.largest, 1.0):
         return outcome("undecided", "this is a singular configuration")
     if rate >= 0.0:
         return outcome("leads away")
@@ -177,7 +179,16 @@ def forecast_at(work: Workspace, q: Array, v: Array, u: Array | None, t: float) 
     force = work.passive_force(q, v, t) + work.input_force(q, v, u, t) - work.bias_force(q, v, t)
     way = follow(quadric, inertia, basis.T @ force, offset, velocity)
     return SingularityForecast(
-        way.outcome, way.time, sigma, rate, way.least, way.spike, float(s), read_only(there), closures, way.reason
+        way.outcome,
+        way.time,
+        sigma,
+        rate,
+        way.least,
+        way.spike,
+        float(s),
+        read_only(there),
+        closures,
+        way.reason,
     )
 
 
@@ -221,7 +232,9 @@ class Rows:
 
     def matrix(self, q: Array, t: float) -> Array:
         """Return G (r × nv)."""
-        return np.asarray(self.combination.T @ self.work.constraint_jacobian(q, None, t) / self.work.characteristic.columns)
+        return np.asarray(
+            self.combination.T @ self.work.constraint_jacobian(q, None, t) / self.work.characteristic.columns
+        )
 
     def value(self, q: Array, t: float) -> Array:
         """Return g (r,)."""
@@ -234,14 +247,19 @@ class Rows:
         rate = float(gradient @ v)
         if self.work.model.is_rheonomic:
             h = 1e-6
-            ends = [self.combination[:, -1] @ self.work.constraint_jacobian(q, None, t + x) @ across for x in (-h, h)]
+            ends = [
+                self.combination[:, -1] @ self.work.constraint_jacobian(q, None, t + x) @ across
+                for x in (-h, h)
+            ]
             rate += float(ends[1] - ends[0]) / (2 * h)
         return rate
 
     def pace(self, q: Array, v: Array, t: float) -> float:
         """Return |d(Aᵀu)/dt| [1/s]: σ over this is the time in which σ and its direction change."""
         left = self.combination[:, -1]
-        return float(np.linalg.norm(row_gradient(self.work, q, left, v, t) / self.work.characteristic.columns))
+        return float(
+            np.linalg.norm(row_gradient(self.work, q, left, v, t) / self.work.characteristic.columns)
+        )
 
     def closures(self, y: Array) -> tuple[str, ...]:
         """Return the names of the closures that matter in the combination y (r,)."""

@@ -127,9 +127,9 @@ def simulate(
         its own parameters again at the end.
     every : record every so many steps; a `sarrus.Recording` says more, such as times at which to record.
     watch : bound of the smallest singular value σ of A below which the run is near a singular configuration, or a
-        `sarrus.SingularityWatch`: at that time it warns (`sarrus.SingularityWarning`), with a forecast whether the motion
-        will pass, turn back or lock up (`sarrus.forecast_singularity`), which is in ``trajectory.events``, too. Looks
-        between steps cost 0.1 ms each, fewer the farther away; steps are as without, unless ``part`` bounds them.
+        `sarrus.SingularityWatch`: at that time it warns (`sarrus.SingularityWarning`), with a forecast whether the
+        motion will pass, turn back or lock up (`sarrus.forecast_singularity`), which ``trajectory.events`` lists, too.
+        Looks between steps cost 0.1 ms each, fewer the farther away; steps are as without, unless ``part`` bounds them.
     error_estimate : do the motion a second time, coarser, for ``trajectory.error``, and a third time where the two
         differ; costs a third of the run with fixed steps and less than the run with some hundred adaptive ones, or with
         singular passages that leave it determined. Once more where adaptive steps are long parts of the run and there

@@ -108,7 +108,7 @@ def stretches(
     yield 0, len(trajectory.t), generic_rank(work, trajectory.q[0], float(trajectory.t[0])), values
 
 
-def _even(system: System, states: Array, rank: int) -> tuple[Array, Array, Array]:
+def _even(system: System, states: Array, rank: int) -> tuple[Array, NDArray[np.intp], NDArray[np.bool_]]:
     """Return A (n, m, nv) in characteristic units without its dead rows, which rows are alive, and finite states.
 
     No state is finite where A cannot have the rank.
@@ -118,13 +118,15 @@ def _even(system: System, states: Array, rank: int) -> tuple[Array, Array, Array
     alive = np.flatnonzero((jacobian != 0.0).any(axis=(0, 2)))
     even = sizes.rows[alive, None] * jacobian[:, alive] / sizes.columns
     possible = rank <= min(len(alive), nv)
-    return even, alive, np.isfinite(even).all(axis=(1, 2)) & possible
+    return even, alive, np.asarray(np.isfinite(even).all(axis=(1, 2)) & possible)
 
 
 def _of_states(system: System, states: Array, rank: int) -> Array:
     """Return the channels (3, n) at states x (n, …), A having this rank at generic configurations."""
     even, alive, finite = _even(system, states, rank)
-    rate = system.characteristic.rows[alive] * system.compiled.function("constraint_bias").each(states)[:, alive]
+    rate = (
+        system.characteristic.rows[alive] * system.compiled.function("constraint_bias").each(states)[:, alive]
+    )
     out = np.full((3, len(states)), np.nan)
     finite &= np.isfinite(rate).all(axis=1)
     if finite.any():

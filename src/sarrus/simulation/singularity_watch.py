@@ -1,4 +1,4 @@
-"""`SingularityWatch`: a run that says when it comes near a singular configuration, at that time, and what will come of it."""
+"""`SingularityWatch`: a run that comes near a singular configuration says so at that time, and what will come of it."""
 
 from __future__ import annotations
 
@@ -35,12 +35,13 @@ class SingularityWatch:
 
     Attributes
     ----------
-    within : σ, in characteristic units, below which the run is near [1]: there it warns, notes an event and forecasts.
-    part : no step is longer than this part of the time in which σ and its direction change, σ / |d(Aᵀu)/dt|, while the
-        run is near and will not pass: fixed steps are halved as often as that takes, and recorded. None leaves steps as
-        they are. Where it passes, short steps would come nearer, and magnify rounding.
-    call : function (time, `SingularityForecast`) that is called then, such as one that stops a machine; what it raises
-        ends the run.
+    within : σ, in characteristic units, below which the run is near [1]: there it warns, notes an event and
+        forecasts.
+    part : no step is longer than this part of the time in which σ and its direction change, σ / |d(Aᵀu)/dt|, while
+        the run is near and will not pass: fixed steps are halved as often as that takes, and recorded. None leaves
+        steps as they are. Where it passes, short steps would come nearer, and magnify rounding.
+    call : function (time, `SingularityForecast`) that is called then, such as one that stops a machine; what it
+        raises ends the run.
     """
 
     within: float = 0.1
@@ -56,7 +57,8 @@ class SingularityWatch:
                 )
         if self.call is not None and not callable(self.call):
             raise ArgumentError(
-                f"SingularityWatch: call must be a function of (time, forecast), got {self.call!r}", element="call"
+                f"SingularityWatch: call must be a function of (time, forecast), got {self.call!r}",
+                element="call",
             )
 
     @classmethod
@@ -67,7 +69,8 @@ class SingularityWatch:
         if isinstance(given, int | float) and not isinstance(given, bool):
             return cls(float(given))
         raise ArgumentError(
-            f"watch must be a bound of the smallest singular value or a SingularityWatch, got {given!r}", element="watch"
+            f"watch must be a bound of the smallest singular value or a SingularityWatch, got {given!r}",
+            element="watch",
         )
 
 
