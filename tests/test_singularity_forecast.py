@@ -289,7 +289,9 @@ def test_the_command_line_says_so(capsys: pytest.CaptureFixture[str]) -> None:
         assert main(["simulate", "models/five_bar.xml", "--duration", "0.7", "--watch", "0.5"]) == 0
     told = capsys.readouterr().err
     assert "warning: at t = 0.6" in told
-    assert "near a singular configuration; the motion passes a singular configuration of 'tips' in 0.0" in told
+    assert (
+        "near a singular configuration; the motion passes a singular configuration of 'tips' in 0.0" in told
+    )
 
 
 def test_a_dead_centre_is_told_before_the_run_ends() -> None:

@@ -192,11 +192,22 @@ def parameters_table() -> str:
     rows = []
     for label, (length, mass, inertia) in printed.items():
         names = [f"link{number}" for number in label.split(" & ")]
-        own = [{numbers[name] for name in names} for numbers in (five_bar.LENGTH, five_bar.MASS, five_bar.INERTIA)]
+        own = [
+            {numbers[name] for name in names}
+            for numbers in (five_bar.LENGTH, five_bar.MASS, five_bar.INERTIA)
+        ]
         assert [len(values) for values in own] == [1, 1, 1]
         here = [f"{values.pop():.1f}" for values in own]
         rows.append((label, length, here[0], mass, here[1], inertia, here[2]))
-    head = ("link", "length [m], printed", "here", "mass [kg], printed", "here", "inertia [kg m²], printed", "here")
+    head = (
+        "link",
+        "length [m], printed",
+        "here",
+        "mass [kg], printed",
+        "here",
+        "inertia [kg m²], printed",
+        "here",
+    )
     return table(head, rows)
 
 

@@ -299,9 +299,9 @@ def softened_picture() -> Figure:
 
 
 def told_picture() -> Figure:
-    """Draw σ of slider-cranks and of the press of the page on ranks over time, and what was told of them at the start."""
-    from examples import slider_crank
-
+    """Draw σ of slider-cranks and of the press of the page on ranks over time, and what was told at the start."""
+    space = computed("theory/rank", until="press")
+    slider_crank, press = space["slider_crank"], space["press"]
     figure = new_figure(10.0, 3.4)
     near, dead = figure.subplots(1, 2)
     for k, rod in enumerate((1.0, 1.0005, 1.002, 1.01)):
@@ -314,7 +314,6 @@ def told_picture() -> Figure:
         near.plot(told.time, told.least, "o", color=colour(k), markersize=6, markerfacecolor="white")
     near.set_title("told at t = 0: ○ passes, turns back", loc="left", size=9, color=INK)
     near.legend(frameon=False, fontsize=8)
-    press = computed("theory/rank", until="press")["press"]
     q = press.assemble([0.5, -0.3]).q
     v = press.project_velocity(q, [0.0, 0.0])
     told = sr.forecast_singularity(press, q, v)
