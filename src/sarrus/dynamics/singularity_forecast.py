@@ -22,7 +22,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.interpolate import CubicSpline
 
 from sarrus.base.arguments import described
 from sarrus.base.arrays import Array, read_only
@@ -202,6 +201,8 @@ def _driven(
     if not rows.work.model.is_rheonomic:
         fixed = s if abs(s) > _CROSSED else 0.0
         return lambda time, order: 0.0 if order else fixed, np.inf, np.zeros(rows.work.nv)
+    from scipy.interpolate import CubicSpline  # here: for start-up time
+
     times, values, centre, combination = [0.0], [s], q, y
     moved = np.zeros(rows.work.nv)
     for time in np.linspace(0.0, ahead, _NODES)[1:]:
