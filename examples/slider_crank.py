@@ -21,13 +21,13 @@ MASS = 1.0
 CRANK_ANGLE_AT_10_S = 46.18876186463  # from the pendulum, by an adaptive method of order 8 at 1e-13
 
 
-def build() -> sr.Mechanism:
-    """Return the mechanism: coordinates crank and rod (relative) [rad], one closure row."""
+def build(rod: float = LINK) -> sr.Mechanism:
+    """Return the mechanism: coordinates crank and rod (relative) [rad], one closure row; ``rod`` is its length [m]."""
     mechanism = sr.Mechanism("slider_crank", gravity=(0.0, -9.81, 0.0))
-    for name, parent, at in (("crank", "world", 0.0), ("rod", "crank", LINK)):
-        mechanism.add_body(name, MASS, com=(LINK, 0, 0))
+    for name, parent, at, length in (("crank", "world", 0.0, LINK), ("rod", "crank", LINK, rod)):
+        mechanism.add_body(name, MASS, com=(length, 0, 0))
         mechanism.add_joint(name, "revolute", parent, name, axis=(0, 0, 1), parent_pose=(at, 0, 0))
-    mechanism.add_closure("slider", "point_on_plane", "world", "rod", axis=(0, 1, 0), pose2=(LINK, 0, 0))
+    mechanism.add_closure("slider", "point_on_plane", "world", "rod", axis=(0, 1, 0), pose2=(rod, 0, 0))
     return mechanism
 
 

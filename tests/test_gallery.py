@@ -209,6 +209,10 @@ def test_the_page_shows_what_it_claims(gallery: ModuleType) -> None:
     assert errors["null space, projection with energy"].max() < 1e-11
     spikes = {(cells[0][0], cells[1]): float(cells[5]) for cells in rows("indicators")}
     assert spikes["3", gallery.TEXTBOOK] > 50 * spikes["3", gallery.ROBUST]
+    assert rows("parameters") == [
+        ["1 & 4", "L = 1.0", "1.0", "2.0", "2.0", "1.0", "1.0"],
+        ["2 & 3", "3L/2 = 1.5", "1.5", "3.0", "3.0", "2.0", "2.0"],
+    ]
     assert ["returns at, to the millisecond", "2.822 s"] in rows("release")
     assert [cells[0] for cells in rows("rounding")] == list(gallery.layouts())
     everything = dict(MARK.findall(PAGE))["everything"]
@@ -218,7 +222,7 @@ def test_the_page_shows_what_it_claims(gallery: ModuleType) -> None:
 
 def test_pictures_of_the_page_exist() -> None:
     pictures = re.findall(r"!\[[^\]]+\]\(([^)]+)\)", PAGE)
-    assert len(pictures) == 5
+    assert len(pictures) == 6
     for name in pictures:
         with Image.open(GALLERY / name) as picture:
             assert picture.size[0] > 800

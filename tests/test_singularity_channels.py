@@ -16,7 +16,7 @@ from test_passages import four_bar as passing_four_bar
 from test_redundancy import closed, four_bar
 from test_singular import EqualSliderCrank, Parallelogram, RedundantParallelArm
 
-CHANNELS = ("smallest_singular_value", "spike_indicator", "spike_acceleration")
+CHANNELS = ("smallest_singular_value", "spike_indicator", "spike_acceleration", "singular_value_rate")
 
 
 def smaller(rows: np.ndarray) -> np.ndarray:
@@ -94,6 +94,35 @@ def test_the_spike_is_the_acceleration_along_the_smallest_singular_vector(five_b
         found = spike_indicator(even, (ends[0] - ends[1]) / (2 * h), sizes.columns * v, rank=2)
         assert five_bar.spike_indicator[k] == pytest.approx(found.indicator, abs=1e-7)
         assert five_bar.smallest_singular_value[k] == pytest.approx(found.sigma, abs=1e-14)
+
+
+def test_its_rate_is_the_derivative_along_the_motion(five_bar):
+    """Against central differences of the closed form along the motion, and the fall of σ from one sample to another."""
+    system = five_bar.system
+    kappa, h = system.characteristic.length, 1e-5
+    for k in range(0, len(five_bar.t), 7):
+        ends = [system.move(five_bar.q[k], s * h * five_bar.v[k]) for s in (1, -1)]
+        expected = (smaller(five_bar_rows(ends[0])) - smaller(five_bar_rows(ends[1]))) / (2 * h * kappa)
+        slack = 1e-8 * (1 + np.abs(five_bar.v[k]).max() ** 3) / five_bar.smallest_singular_value[k] ** 2
+        assert five_bar.singular_value_rate[k] == pytest.approx(expected, abs=slack)
+
+
+def test_the_rate_of_driven_rows_and_of_mirror_images():
+    """σ = 1 + sin t by a row that time moves; σ = |t − 1| twice, whose rates are told apart by none."""
+    driven = sr.System.from_lagrangian(
+        nq=2,
+        lagrangian=lambda q, v, t: ca.sumsqr(v) / 2,
+        velocity=lambda q, v, t: (2 + ca.sin(t)) * v[0],
+    )
+    motion = sr.simulate(driven, [0.0, 0.0], [0.0, 1.0], duration=1.0, dt=0.1)
+    assert np.allclose(motion.singular_value_rate, np.cos(motion.t), rtol=0, atol=1e-12)
+    twice = sr.System.from_lagrangian(
+        nq=4,
+        lagrangian=lambda q, v, t: ca.sumsqr(v) / 2,
+        holonomic=lambda q, t: ca.vertcat(q[0] * q[1], q[2] * q[3]),
+    )
+    motion = sr.simulate(twice, [-1.0, 0.0, -1.0, 0.0], [1.0, 0.0, 1.0, 0.0], duration=0.9, dt=0.1)
+    assert np.allclose(motion.singular_value_rate, -1.0, rtol=0, atol=1e-9)
 
 
 def test_a_mechanism_that_is_turned_back_has_a_spike():

@@ -129,6 +129,38 @@ def indicators(t: Array, found: Mapping[str, Any], passages: Sequence[float]) ->
     return figure
 
 
+def printed(runs: Sequence[sr.Trajectory], multipliers: Array, indicator: Array) -> Figure:
+    """Draw figures 3.7 to 3.10 of the thesis in its layout: textbook at the left, null space at the right.
+
+    ``runs`` are these two; ``multipliers`` (T, m) are those of the first, ``indicator`` (T,) that of the second.
+    """
+    figure = new_figure(10.5, 8.5)
+    grid = figure.add_gridspec(4, 2)
+    angles = figure.add_subplot(grid[0, :])
+    for k, name in enumerate(runs[1].coordinate_names):
+        angles.plot(runs[1].t, runs[1].q[:, k], color=colour(k), linewidth=1.2, label=name.replace("_", " "))
+    angles.set_title("figure 3.7: joint angles [rad]", loc="left", size=9, color=INK)
+    legend(angles)
+    dress(angles)
+    titles = (
+        ("figure 3.8a: loop gap with Baumgarte [m]", "figure 3.8b: with projection [m]"),
+        ("figure 3.9a: Lagrange's multipliers [N]", "figure 3.9b: |u_mᵀȦv| of the null space [m/s²]"),
+        ("figure 3.10a: change of energy, multipliers [J]", "figure 3.10b: change of energy, null space [J]"),
+    )
+    for row, texts in enumerate(titles, 1):
+        for side, (run, text) in enumerate(zip(runs, texts)):
+            axes = figure.add_subplot(grid[row, side], sharex=angles)
+            shown = (run.residual, (multipliers, indicator)[side], run.energy - run.energy[0])[row - 1]
+            for k, values in enumerate(np.atleast_2d(shown.T)):
+                axes.plot(run.t, values, color=colour(k), linewidth=1.1)
+            axes.set_title(text, loc="left", size=9, color=INK)
+            dress(axes)
+            if row == len(titles):
+                axes.set_xlabel("time [s]")
+    angles.set_xlim(runs[0].t[0], runs[0].t[-1])
+    return figure
+
+
 def rounding(errors: Mapping[tuple[str, str], Array]) -> Figure:
     """Draw a dot per run: its energy error after the last passage, by layout and stabilisation."""
     layouts = list(dict.fromkeys(layout for layout, _ in errors))

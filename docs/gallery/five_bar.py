@@ -14,6 +14,7 @@ from pathlib import Path
 from types import ModuleType
 
 import numpy as np
+from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 import sarrus as sr
@@ -53,6 +54,7 @@ RUNS = {
     "null space, projection with energy": {"formulation": "null-space", **ENERGY},
 }
 TEXTBOOK, ROBUST = "Lagrange, Baumgarte", "null space, projection"
+PRINTED = (TEXTBOOK, "null space, projection with energy")  # the two approaches of the thesis
 STABILIZATIONS = {
     "none": {"stabilization": "none", **STEP},
     "Baumgarte": BAUMGARTE,
@@ -182,6 +184,37 @@ def growth(system: sr.System, change: float = 1e-11) -> float:
 
 
 # --- the page ------------------------------------------------------------------------------------------
+
+
+def parameters_table() -> str:
+    """Return table 3.1 of the thesis as printed, beside the numbers of the example."""
+    printed = {"1 & 4": ("L = 1.0", "2.0", "1.0"), "2 & 3": ("3L/2 = 1.5", "3.0", "2.0")}
+    rows = []
+    for label, (length, mass, inertia) in printed.items():
+        names = [f"link{number}" for number in label.split(" & ")]
+        own = [
+            {numbers[name] for name in names}
+            for numbers in (five_bar.LENGTH, five_bar.MASS, five_bar.INERTIA)
+        ]
+        assert [len(values) for values in own] == [1, 1, 1]
+        here = [f"{values.pop():.1f}" for values in own]
+        rows.append((label, length, here[0], mass, here[1], inertia, here[2]))
+    head = (
+        "link",
+        "length [m], printed",
+        "here",
+        "mass [kg], printed",
+        "here",
+        "inertia [kg m²], printed",
+        "here",
+    )
+    return table(head, rows)
+
+
+def printed_figures(comparison: Comparison) -> Figure:
+    """Return figures 3.7 to 3.10 of the thesis."""
+    textbook, robust = (comparison[name] for name in PRINTED)
+    return drawings.printed((textbook, robust), textbook.multipliers, indicators(robust).indicator)
 
 
 def release_table(run: sr.Trajectory) -> str:
@@ -316,6 +349,7 @@ def main() -> None:
         sr.System(mechanism), mechanism.keyframes["symmetric"].q, duration=5.0, progress=True
     )
     claims(system, fall, comparison, found, spread)
+    write("parameters", parameters_table())
     write("release", release_table(fall))
     write("methods", methods_table(comparison))
     write("indicators", indicators_table(found, comparison[ROBUST].t))
@@ -324,6 +358,7 @@ def main() -> None:
     for name, figure in {
         "release": drawings.release(system, fall, indicators(fall).condition),
         "methods": comparison.plot(),
+        "printed": printed_figures(comparison),
         "indicators": drawings.indicators(comparison[ROBUST].t, found, PASSAGES),
         "rounding": drawings.rounding(spread),
         "everything": everything.plot(),

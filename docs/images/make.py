@@ -46,6 +46,8 @@ def main() -> None:
     save(pages.drives_picture(), "drives.png", dpi=90)
     save(pages.windings_picture(), "windings.png", dpi=90)
     save(pages.transmissions_picture(), "transmissions.png", dpi=90)
+    save(pages.softened_picture(), "softened.png", dpi=90)
+    save(pages.told_picture(), "told_before.png", dpi=90)
     save(pages.synthesis_picture(), "synthesis.png", dpi=90)
     save(pages.straight_line_picture(), "straight_line.png", dpi=90)
     page = pages.computed("linkages")

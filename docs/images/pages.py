@@ -268,3 +268,64 @@ def identification_picture() -> Figure:
         axes.axhline(0.0, color=FAINT, linewidth=0.8)
         dress(axes)
     return figure
+
+
+def softened_picture() -> Figure:
+    """Draw what softening does where the slider of the page on formulations turns back: acceleration and errors."""
+    back = computed("theory/formulations", until="compared")["compared"][1.002]
+    shown = ("null space", "damped, 0.03", "damped, 0.3", "truncated, 0.3", "Tikhonov, 0.3")
+    figure = new_figure(10.0, 3.6)
+    spike, energy, angle = figure.subplots(1, 3)
+    for k, name in enumerate(shown):
+        run, line = back[name], ("-", "-", "-", "--", ":")[k]
+        look = {"color": colour(k), "linestyle": line, "linewidth": 1.4, "label": name}
+        spike.plot(run.t, run.a[:, :2].sum(axis=1), **look)
+        for axes, errors, least in (
+            (energy, np.abs(run.energy - run.energy[0]), 1e-6),
+            (angle, back.position_errors[name], 1e-8),
+        ):
+            axes.plot(run.t, np.where(errors > least, errors, np.nan), **look)
+    spike.set_title("angular acceleration of the rod [rad/s²]", loc="left", size=9, color=INK)
+    energy.set_title("energy error [J]", loc="left", size=9, color=INK)
+    angle.set_title("error of the angles [rad]", loc="left", size=9, color=INK)
+    spike.legend(frameon=False, fontsize=8)
+    for axes in (energy, angle):
+        axes.set_yscale("log")
+    for axes in (spike, energy, angle):
+        dress(axes)
+        axes.set_xlim(0.0, 0.32)
+        axes.set_xlabel("time [s]")
+    return figure
+
+
+def told_picture() -> Figure:
+    """Draw σ of slider-cranks and of the press of the page on ranks over time, and what was told at the start."""
+    space = computed("theory/rank", until="press")
+    slider_crank, press = space["slider_crank"], space["press"]
+    figure = new_figure(10.0, 3.4)
+    near, dead = figure.subplots(1, 2)
+    for k, rod in enumerate((1.0, 1.0005, 1.002, 1.01)):
+        crank = sr.System(slider_crank.build(rod))
+        q = crank.assemble([1.4, -2.8], locked=["crank"]).q
+        v = crank.project_velocity(q, [2.0, -4.0])
+        told = sr.forecast_singularity(crank, q, v)
+        run = sr.simulate(crank, q, v, duration=0.18, rtol=1e-10, dt=5e-4)
+        near.plot(run.t, run.smallest_singular_value, color=colour(k), label=f"δ = {1e3 * (rod - 1):.1f} mm")
+        near.plot(told.time, told.least, "o", color=colour(k), markersize=6, markerfacecolor="white")
+    near.set_title("told at t = 0: ○ passes, turns back", loc="left", size=9, color=INK)
+    near.legend(frameon=False, fontsize=8)
+    q = press.assemble([0.5, -0.3]).q
+    v = press.project_velocity(q, [0.0, 0.0])
+    told = sr.forecast_singularity(press, q, v)
+    run = sr.simulate(press, q, v, duration=0.499, rtol=1e-10, dt=5e-4)
+    dead.plot(run.t, run.smallest_singular_value, color=colour(0), label="σ")
+    dead.plot(run.t, 0.02 * run.spike_acceleration, color=colour(1), label="|uᵀȦv| / σ, in 50 1/s²")
+    dead.plot(told.time, 0.0, "x", color=INK, markersize=8, markeredgewidth=2)
+    dead.set_title("told at t = 0: × locks up", loc="left", size=9, color=INK)
+    dead.set_ylim(-0.03, 1.0)
+    dead.legend(frameon=False, fontsize=8, loc="upper left")
+    for axes in (near, dead):
+        axes.set_xlabel("time [s]")
+        axes.set_ylabel("smallest singular value σ")
+        dress(axes)
+    return figure

@@ -7,9 +7,9 @@ Equations    `System` (also `System.from_lagrangian`, `System.from_equations`)
 Motion       `simulate`, `Event`, `Switching`, `Trajectory`; `impact`, `contact_wrench`, `contact_wrenches`;
              `coordinates`, `parametrize` (local state space)
 Many runs    `rollout`, `Rollout`; `study` (on disk, on clusters), `studies`; `compare` (formulations)
-Analysis     `mobility`, `without_redundancy`, `find_singularity`, `distance_to_singularity`, `assembly_modes`,
-             `inverse_kinematics`, `equilibrium`; `reactions`, `reactions_along` (forces in joints), `energy_balance`;
-             `linearize`, `linearize_at`, `linearize_along`, `LinearSystem`
+Analysis     `mobility`, `without_redundancy`, `find_singularity`, `distance_to_singularity`, `forecast_singularity`,
+             `assembly_modes`, `inverse_kinematics`, `equilibrium`; `reactions`, `reactions_along` (forces in joints),
+             `energy_balance`; `linearize`, `linearize_at`, `linearize_along`, `LinearSystem`
 Linkages     `follow_curve`, `coupler_curve`, `transmission_angle`, `singularity_locus`, `singularity_map`, `workspace`
 Derivatives  `sensitivity`: of equilibria, eigenvalues and motions by parameters, and of a step by its state
 Design       `synthesis`: dimensions, springs, counterweights and motors that fulfil goals best
@@ -22,8 +22,8 @@ Matrices     `formulations`: the published formulations as functions of plain ma
 Answers      `Status`, and the class of each result (`Assembly`, `Mobility`, `Equilibrium`, …)
 Errors       `SarrusError` and its kinds: `ModelError`, `ModelFileError`, `UnsupportedElementError`, `ArgumentError`,
              `SolveError`, `SimulationError`, `WriteError`, `ViewerError`, `CompilationError`,
-             `UnsupportedOperationError`; `ModelWarning`, `AccuracyWarning`, `LimitWarning`, `StoreWarning`,
-             `CacheWarning`
+             `UnsupportedOperationError`; `ModelWarning`, `AccuracyWarning`, `LimitWarning`,
+             `SingularityWarning`, `StoreWarning`, `CacheWarning`
 
 Names are loaded when they are first used, so that ``import sarrus`` stays fast.
 """
@@ -82,6 +82,7 @@ if TYPE_CHECKING:
         ModelWarning,
         SarrusError,
         SimulationError,
+        SingularityWarning,
         SolveError,
         StoreWarning,
         UnsupportedElementError,
@@ -99,6 +100,7 @@ if TYPE_CHECKING:
     from sarrus.dynamics.carried_load import CarriedLoad, ContactForces, TouchForces
     from sarrus.dynamics.rolling_contacts import RollingContact
     from sarrus.dynamics.sensing import Readings
+    from sarrus.dynamics.singularity_forecast import SingularityForecast, forecast_singularity
     from sarrus.dynamics.solves import Assembly, ForwardDynamics, InverseDynamics
     from sarrus.dynamics.system import System
     from sarrus.formats.load import load
@@ -119,6 +121,7 @@ if TYPE_CHECKING:
     from sarrus.simulation.records import EventRecord, LimitCrossing, Passage, SwitchRecord
     from sarrus.simulation.run_options import Recording, Stabilization, Stepping
     from sarrus.simulation.simulate import simulate
+    from sarrus.simulation.singularity_watch import SingularityWatch
     from sarrus.simulation.switching import Switching
     from sarrus.simulation.trajectory import Trajectory
     from sarrus.studies.comparison import Comparison, ComparisonRow, compare
@@ -173,6 +176,8 @@ _NAMES = {
     "sarrus.analysis.internal_motions": "InternalMotion",
     "sarrus.analysis.contact_freedoms": "ContactFreedoms",
     "sarrus.analysis.singularity": "find_singularity Singularity",
+    "sarrus.dynamics.singularity_forecast": "forecast_singularity SingularityForecast",
+    "sarrus.simulation.singularity_watch": "SingularityWatch",
     "sarrus.analysis.singular_path": "distance_to_singularity SingularityProfile",
     "sarrus.analysis.assembly_modes": "assembly_modes AssemblyMode AssemblyModes",
     "sarrus.analysis.curve": "follow_curve Curve TurningPoint",
@@ -213,7 +218,7 @@ _NAMES = {
     "sarrus.base.errors": (
         "ArgumentError CompilationError ModelError ModelFileError SarrusError SimulationError SolveError "
         "UnsupportedElementError UnsupportedOperationError ViewerError WriteError "
-        "AccuracyWarning CacheWarning LimitWarning ModelWarning StoreWarning"
+        "AccuracyWarning CacheWarning LimitWarning ModelWarning SingularityWarning StoreWarning"
     ),
 }
 _HOME = {name: module for module, names in _NAMES.items() for name in names.split()}
@@ -281,9 +286,12 @@ __all__ = [
     "Shape",
     "SimulationError",
     "Singularity",
+    "SingularityForecast",
     "SingularityLocus",
     "SingularityMap",
     "SingularityProfile",
+    "SingularityWarning",
+    "SingularityWatch",
     "SolveError",
     "Spline",
     "Stabilization",
@@ -317,6 +325,7 @@ __all__ = [
     "export",
     "find_singularity",
     "follow_curve",
+    "forecast_singularity",
     "formulations",
     "gym",
     "identification",

@@ -64,6 +64,10 @@ class AccuracyWarning(UserWarning):
     """A motion that is complete, but whose estimated error leaves no digit that can be trusted."""
 
 
+class SingularityWarning(UserWarning):
+    """A run has come near a singular configuration: said at that time, where it watches, with what will come of it."""
+
+
 class LimitWarning(UserWarning):
     """A coordinate begins beyond a limit of its joint: it may come back, and the limit acts where it is."""
 

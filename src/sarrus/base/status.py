@@ -42,6 +42,7 @@ class Status(IntEnum):
     UNSTABLE_STEP = 22
     NOT_DETERMINED = 23
     CHATTERING = 24
+    SOFTENED = 25
 
     @property
     def ok(self) -> bool:
@@ -51,7 +52,7 @@ class Status(IntEnum):
     @property
     def complete(self) -> bool:
         """True where nothing ended the run early; how far its numbers can be trusted is another question."""
-        return self.ok or self in (Status.INACCURATE, Status.NOT_DETERMINED)
+        return self.ok or self in (Status.INACCURATE, Status.NOT_DETERMINED, Status.SOFTENED)
 
     @property
     def diagnosis(self) -> str:
@@ -197,6 +198,10 @@ _TEXT: dict[Status, tuple[str, str]] = {
         "the motion is there, but singular passages magnify rounding: starts that differ by no more lead elsewhere",
         "Believe it up to trajectory.determined_until; beyond that a tighter rtol, other coordinates or another place "
         "to cut the loops may tell more, the equations alone do not",
+    ),
+    Status.SOFTENED: (
+        "the formulation softens the constraints: they are met in part, and the answer is off by that",
+        "Lower its damping or cut, or take null_space, which needs none in singular configurations",
     ),
     Status.UNSTABLE_STEP: (
         "the step is too long for the fastest forces of the mechanism: errors grow from step to step",

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -20,6 +21,9 @@ from sarrus.cli.options import PICTURES, Importing, Model, Run, checked_outputs,
 from sarrus.cli.reactions import reactions
 from sarrus.cli.study import study
 from sarrus.cli.view import view
+
+if TYPE_CHECKING:
+    from sarrus.dynamics.singularity_forecast import SingularityForecast
 
 # What computes is imported where it is called: help, the version and errors of the command line come at once.
 
@@ -49,6 +53,11 @@ def _options(
     pass
 
 
+def _warn_near(time: float, forecast: SingularityForecast) -> None:
+    """Say that a run comes near a singular configuration."""
+    typer.echo(f"warning: at t = {time:.6g} s near a singular configuration; the motion {forecast}", err=True)
+
+
 @app.command()
 @with_groups
 def info(model: Model, reading: Importing) -> None:
@@ -75,6 +84,10 @@ def simulate(
         bool,
         typer.Option("--singularity", help="Smallest singular value and spikes: printed, in files, plotted."),
     ] = False,
+    watch: Annotated[
+        float | None,
+        typer.Option(metavar="SIGMA", help="Warn where the smallest singular value falls below this."),
+    ] = None,
 ) -> None:
     """Simulate a model and print how it went. Controls are held: those of the keyframe, else zero. Velocities
     that are not given follow from the closures. With --assemble, coordinates given with --set keep their
@@ -98,8 +111,11 @@ def simulate(
     start = run.start(system)
     failed = False
     written = []
-    with interrupts.held():
-        trajectory = sarrus.simulate(system, start.q, start.v, **run.options(start), throw=False)
+    watching = None if watch is None else sarrus.SingularityWatch(watch, call=_warn_near)
+    with interrupts.held(), warnings.catch_warnings():
+        warnings.simplefilter("ignore", sarrus.SingularityWarning)  # it is printed
+        options = run.options(start) | {"watch": watching, "throw": False}
+        trajectory = sarrus.simulate(system, start.q, start.v, **options)
         for path, write in outputs:
             try:
                 write(trajectory, path)

@@ -13,7 +13,8 @@ Projection in the tangent space     `projection`, `symmetric_projection`, `param
 Gauss's principle                   `udwadia_kalaba`, `mass_weighted`
 Independent accelerations           `null_space`, `spike_indicator`, `SpikeIndicator`
 Baselines                           `lagrange`, `kkt`, `augmented_lagrangian`
-By name                             `METHODS`
+Softened, to compare                `damped_least_squares`, `truncated_svd`, `tikhonov`: rows are met in part only
+By name                             `METHODS`, `SOFTENED`
 Results                             `Formulation`, `Residuals`
 
 Parts of the projections            `projector`, `projector_from_pseudo_inverse`, `projector_rate`, `ProjectorRate`,
@@ -59,6 +60,7 @@ from sarrus.formulations.operational_space import OperationalSpace, operational_
 from sarrus.formulations.problem import Formulation, Problem
 from sarrus.formulations.projected_inverse import ProjectedInverse, projected_inverse_dynamics
 from sarrus.formulations.residuals import Residuals
+from sarrus.formulations.softened import damped_least_squares, tikhonov, truncated_svd
 from sarrus.formulations.tangent_space import (
     ProjectorRate,
     decompose_force,
@@ -87,9 +89,15 @@ METHODS: dict[str, Callable[..., Formulation]] = {
     "kkt": kkt,
     "augmented-lagrangian": augmented_lagrangian,
 }
+SOFTENED: dict[str, Callable[..., Formulation]] = {
+    "damped-least-squares": damped_least_squares,
+    "truncated-svd": truncated_svd,
+    "tikhonov": tikhonov,
+}
 
 __all__ = [
     "METHODS",
+    "SOFTENED",
     "BarrierResult",
     "Cone",
     "ConeInequality",
@@ -111,6 +119,7 @@ __all__ = [
     "cone_inequalities",
     "constrained_task_orthogonalization",
     "contact_forces",
+    "damped_least_squares",
     "decompose_force",
     "decouples",
     "kkt",
@@ -131,5 +140,7 @@ __all__ = [
     "spike_indicator",
     "symmetric_projection",
     "task_orthogonalization",
+    "tikhonov",
+    "truncated_svd",
     "udwadia_kalaba",
 ]

@@ -10,6 +10,7 @@ from scipy.linalg import qr, solve_triangular
 
 from sarrus.base.errors import ArgumentError
 from sarrus.base.numbers import real_array
+from sarrus.formulations.balance import Solve
 from sarrus.formulations.problem import TOLERANCE, Array, Formulation, Problem
 from sarrus.formulations.requirements import answered, definite_solve, guarded, motion_root
 
@@ -76,26 +77,16 @@ def null_space(
         K, inverse = _given(problem, basis), problem.inverse
     reduced = K.T @ problem.M @ K
     root = motion_root(problem, K)
-
-    def independent(force: Array, particular: Array) -> Array:
-        return definite_solve(root, K.T @ (force - problem.M @ particular))
-
-    def solve(force: Array, gamma: Array) -> tuple[Array, Array, Array]:
-        particular = -inverse @ gamma
-        a = K @ independent(force, particular) + particular
-        multipliers = inverse.T @ (problem.M @ a - force)
-        return a, problem.A.T @ multipliers, multipliers
-
     particular = -inverse @ problem.gamma
     spike = _spike(problem, problem.rank, problem.gamma)
     sigma = problem.svd[1]
     return answered(
         problem,
-        solve,
+        motion_solver(problem, K, root, inverse),
         float(np.linalg.cond(reduced)) if reduced.size else 1.0,
         details={
             "basis": K,
-            "independent_acceleration": independent(problem.tau - problem.h, particular),
+            "independent_acceleration": _independent(problem, K, root, problem.tau - problem.h, particular),
             "particular": particular,
             "reduced_mass": reduced,
             "constraint_condition": float(sigma[0] / sigma[problem.rank - 1]) if problem.rank else 1.0,
@@ -104,6 +95,30 @@ def null_space(
             "spike_rounding": spike.rounding,
         },
     )
+
+
+def motion_solver(
+    problem: Problem, basis: Array, root: Array, inverse: Array, softened: Array | None = None
+) -> Solve:
+    """Return the function (force, γ) → (a, Aᵀλ, λ) of a basis K of the motions, L Lᵀ = KᵀM K and A⁺.
+
+    ``softened`` (n, m) takes the place of A⁺ in −A⁺γ. λ = A⁺ᵀ(M a − force) either way, so that the equations of motion
+    hold along K whatever becomes of the rows.
+    """
+    across = inverse if softened is None else softened
+
+    def solve(force: Array, gamma: Array) -> tuple[Array, Array, Array]:
+        particular = -across @ gamma
+        a = basis @ _independent(problem, basis, root, force, particular) + particular
+        multipliers = inverse.T @ (problem.M @ a - force)
+        return a, problem.A.T @ multipliers, multipliers
+
+    return solve
+
+
+def _independent(problem: Problem, basis: Array, root: Array, force: Array, particular: Array) -> Array:
+    """Return z, the accelerations along the basis, of K z + particular."""
+    return definite_solve(root, basis.T @ (force - problem.M @ particular))
 
 
 def _by_qr(problem: Problem) -> tuple[Array, Array]:

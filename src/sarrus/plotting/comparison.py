@@ -60,7 +60,10 @@ def _quantities(compared: Comparison) -> dict[str, dict[str, Array]]:
     """Return label of the panel → run → values over its time."""
     runs = compared.trajectories
     energy = "energy error [J]" if compared.conservative else "energy change [J]"
-    panels = {energy: {name: np.abs(run.energy - run.energy[:1]) for name, run in runs.items()}}
+    panels = {}
+    if compared.reference is not None:
+        panels["position error [m, rad]"] = compared.position_errors
+    panels |= {energy: {name: np.abs(run.energy - run.energy[:1]) for name, run in runs.items()}}
     system = next(iter(runs.values())).system
     if system is None or system.nc == 0:
         return panels

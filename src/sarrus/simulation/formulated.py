@@ -13,7 +13,7 @@ from sarrus.base.arrays import Array
 from sarrus.base.errors import check_known
 from sarrus.base.status import Status
 from sarrus.dynamics.workspace import Workspace
-from sarrus.formulations import METHODS
+from sarrus.formulations import METHODS, SOFTENED
 from sarrus.formulations.problem import Formulation
 from sarrus.kernels import layout as la
 from sarrus.kernels.c_function import PROTOTYPE
@@ -26,11 +26,12 @@ Method = Callable[..., Formulation]
 
 
 def find_method(formulation: str | Method) -> Method:
-    """Return a formulation by its name in `sarrus.formulations.METHODS`; a function stays what it is."""
+    """Return a formulation by its name in `METHODS` or `SOFTENED`; a function stays what it is."""
     if callable(formulation):
         return formulation
-    check_known("formulation", formulation, METHODS)
-    return METHODS[formulation]
+    known = {**METHODS, **SOFTENED}
+    check_known("formulation", formulation, known)
+    return known[formulation]
 
 
 class FormulatedAcceleration:
@@ -122,7 +123,7 @@ class FormulatedAcceleration:
         ``on_constraints`` says that states were projected: where they drift, redundant rows contradict each other by
         the drift, which the run records as its closure residual.
         """
-        for status in (Status.ILL_CONDITIONED, Status.INCONSISTENT, Status.ALMOST):
+        for status in (Status.ILL_CONDITIONED, Status.INCONSISTENT, Status.SOFTENED, Status.ALMOST):
             doubts = self.doubts.get(status)
             if doubts and (on_constraints or status is not Status.INCONSISTENT):
                 times, residuals, errors = zip(*doubts)

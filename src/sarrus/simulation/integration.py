@@ -20,6 +20,7 @@ from sarrus.simulation.chattering import jump
 from sarrus.simulation.jamming import jam
 from sarrus.simulation.recorder import CALL_SECONDS
 from sarrus.simulation.records import EventRecord
+from sarrus.simulation.singularity_watch import Watcher
 from sarrus.simulation.time_loop import TimeLoop
 
 # Ends of a run that M may cause where it is singular at one configuration.
@@ -50,6 +51,7 @@ class Integration(TimeLoop):
     _seen = np.empty((0, 1))
     _enough: Callable[[float, Array], bool] | None = None
     _most_steps_of_a_call = np.inf
+    watcher: Watcher | None = None
 
     def look_now_and_then(self) -> None:
         """Note some states on the way, the first after a few steps, each after three times as many as the one before.
@@ -88,6 +90,9 @@ class Integration(TimeLoop):
             self.state.keep_last = float(keep and known >= end)
             steps = min(self.steps_of_a_call, self._most_steps_of_a_call)
             self.state.pause = self.state.steps + self.state.rejected + steps
+            if self.watcher is not None:
+                self.watcher.look(self)
+                self.state.pause = min(self.state.pause, self.watcher.next_look)
             code, rows = self.run_kernel(known, room)
             seconds = perf_counter() - began
             self._pace(seconds)

@@ -30,6 +30,7 @@ from sarrus.simulation.outcome import trajectory_of
 from sarrus.simulation.past_jumps import advance_past_jumps
 from sarrus.simulation.records import EventRecord
 from sarrus.simulation.run_options import Recording, RunOptions, Scheme
+from sarrus.simulation.singularity_watch import SingularityWatch, Watcher
 from sarrus.simulation.switching import Switcher, Switching
 from sarrus.simulation.touching import margin_count
 from sarrus.simulation.trajectory import Trajectory
@@ -60,6 +61,7 @@ class Motion:
     formulation: str | Method | None
     events: Sequence[Event]
     switching: Switching | bool
+    watch: SingularityWatch | None = None
     ready: ReadyLoops | None = None
     beside: bool = False
 
@@ -95,6 +97,8 @@ class Motion:
         loop, switcher = self.begin(copied=again)
         if again and self.ready is None:
             self.system.learn(loop.system)
+        if self.watch is not None:
+            loop.watcher = Watcher(self.watch, loop.system)
         if loop.touches is not None and (beyond := sides_beyond(loop.system, loop.q)):
             loop.records += [EventRecord(f"{text}, and goes no further", loop.time) for text in beyond]
             warn_beyond(self.system.name, beyond, stacklevel=3)

@@ -176,6 +176,10 @@ CHANNELS = {
         "long_name": "spike indicator over the smallest singular value",
         "units": "s-2",
     },
+    "singular_value_rate": {
+        "long_name": "rate of the smallest singular value along the motion",
+        "units": "s-1",
+    },
 }
 _ARRAYS = {f.name: f.metadata for f in fields(RecordedMotion) if f.metadata}
 # Dimensions of the arrays after time, and their attributes on disk; first of what a run records.

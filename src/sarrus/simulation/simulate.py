@@ -20,6 +20,7 @@ from sarrus.control.sampling import Sampling
 from sarrus.coordinates.choices import Coordinates
 from sarrus.coordinates.relation import Relation, extend
 from sarrus.dynamics.evaluations import Evaluations
+from sarrus.dynamics.singularity_forecast import require_holonomic
 from sarrus.dynamics.state_functions import StateFunction
 from sarrus.dynamics.system import System
 from sarrus.kernels.rosenbrock_tableau import IMPLICIT_METHODS
@@ -38,6 +39,7 @@ from sarrus.simulation.run_options import (
     stepping_of,
     what_acts,
 )
+from sarrus.simulation.singularity_watch import SingularityWatch
 from sarrus.simulation.switching import Switching
 from sarrus.simulation.trajectory import Trajectory
 
@@ -66,6 +68,7 @@ def simulate(
     events: Sequence[Event] = (),
     switching: Switching | bool = True,
     every: int | Recording = 1,
+    watch: SingularityWatch | float | None = None,
     error_estimate: bool = True,
     progress: bool | None = None,
     throw: bool = True,
@@ -110,9 +113,10 @@ def simulate(
         COORDINATES_FAILED. A `sarrus.coordinates.Relation` R(q, y) = 0 appends the coordinates y to the system: the
         trajectory is then that of the extended system, and ``force`` has zeros for y. Needs stabilization "projection";
         like ``formulation`` it knows no contacts with friction, no limits and no dry friction.
-    formulation : name in `sarrus.formulations.METHODS`, or a function like these, to solve for the acceleration
-        instead of the compiled kernel, a hundred times slower; ``trajectory.condition`` is then that of the matrix it
-        inverts. What it cannot solve ends the run with its diagnosis.
+    formulation : name in `sarrus.formulations.METHODS` or ``SOFTENED``, or a function like these, to solve for the
+        acceleration instead of the compiled kernel, a hundred times slower; ``trajectory.condition`` is then that of
+        the matrix it inverts. What it cannot solve ends the run with its diagnosis; runs that are softened have the
+        status SOFTENED, a warning.
     stabilization : "projection" (default), "energy", "baumgarte" or "none"; a `sarrus.Stabilization` says more.
     events : functions whose zeros are located to 1e-11 s; terminal ones stop the run. Steps of adaptive methods end
         there, so that forces may jump at an event.
@@ -122,6 +126,10 @@ def simulate(
         ``trajectory.switches`` lists what switched; there the state is recorded twice, before and after. The system has
         its own parameters again at the end.
     every : record every so many steps; a `sarrus.Recording` says more, such as times at which to record.
+    watch : bound of the smallest singular value σ of A below which the run is near a singular configuration, or a
+        `sarrus.SingularityWatch`: at that time it warns (`sarrus.SingularityWarning`), with a forecast whether the
+        motion will pass, turn back or lock up (`sarrus.forecast_singularity`), which ``trajectory.events`` lists, too.
+        Looks between steps cost 0.1 ms each, fewer the farther away; steps are as without, unless ``part`` bounds them.
     error_estimate : do the motion a second time, coarser, for ``trajectory.error``, and a third time where the two
         differ; costs a third of the run with fixed steps and less than the run with some hundred adaptive ones, or with
         singular passages that leave it determined. Once more where adaptive steps are long parts of the run and there
@@ -152,7 +160,7 @@ def simulate(
     """
     check_is("simulate", system, System)
     key = None
-    if control is force is sample_time is coordinates is formulation is None and not events:
+    if control is force is sample_time is coordinates is formulation is watch is None and not events:
         key = key_of(
             system.workspace(), q, v, duration, dt, t0, method, rtol, atol, stabilization, switching, every
         )
@@ -161,7 +169,7 @@ def simulate(
     if motion is None:
         system, motion = _motion(
             system, q, v, duration, dt, t0, method, rtol, atol, control, force, sample_time, coordinates,
-            formulation, stabilization, events, switching, every,
+            formulation, stabilization, events, switching, every, watch,
         )  # fmt: skip
         if key is not None and motion.follows_from_numbers:
             motion = replace(motion, q=np.array(q), v=None if v is None else np.array(v), ready=ReadyLoops())
@@ -182,7 +190,7 @@ def simulate(
             interrupts.owe()
     if throw and failure is not None:
         raise SimulationError(trajectory.message, trajectory=trajectory, time=reached) from failure
-    if trajectory.status in (Status.INACCURATE, Status.NOT_DETERMINED):
+    if trajectory.status.complete and not trajectory.status.ok:
         warn(f"{system.name}: {trajectory.message}", AccuracyWarning, stacklevel=2)
     elif throw and not trajectory.status.ok and trajectory.status is not Status.INTERRUPTED:
         raise SimulationError(f"{system.name}: {trajectory.message}", trajectory=trajectory, time=reached)
@@ -208,6 +216,7 @@ def _motion(
     events: Sequence[Event],
     switching: Switching | bool,
     every: int | Recording,
+    watch: SingularityWatch | float | None,
 ) -> tuple[System, Motion]:
     """Return the system, with the coordinates of a relation if that is given, and the motion asked for, checked."""
     if coordinates is not None and not isinstance(coordinates, str | Sequence):
@@ -226,6 +235,7 @@ def _motion(
     motion = Motion(
         system=work, q=q, v=v, options=options, control=control, force=force, coordinates=coordinates,
         sampling=_sampling(sample_time, control, force), formulation=formulation, events=events, switching=switching,
+        watch=SingularityWatch.of(watch),
     )  # fmt: skip
     _check(motion)
     if force is not None and motion.sampling is None:
@@ -250,6 +260,8 @@ def _check(motion: Motion) -> None:
     system, options = motion.system, motion.options
     kept, method, local = options.stabilization, options.scheme.method, motion.coordinates is not None
     check_events(motion.events)
+    if motion.watch is not None:
+        require_holonomic(system, "watch")
     if options.recording.reduce:
         raise ArgumentError("reduce is for many runs, see sarrus.rollout", element="reduce")
     end, slack = options.t0 + options.duration, 1e-9 * options.duration

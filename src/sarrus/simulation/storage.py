@@ -128,11 +128,12 @@ def _channels(trajectory: RecordedMotion, wanted: bool) -> dict[str, np.ndarray]
     """Return channels of singularity by name; none where they are neither wanted nor from a file."""
     if not wanted and trajectory.channels is None:
         return {}
-    from sarrus.simulation.singularity_channels import (
-        channels_of,  # here: it brings CasADi, which reading a file does not need
+    from sarrus.simulation.singularity_channels import (  # here: it brings CasADi, which reading a file does not need
+        channels_of,
+        rates_of,
     )
 
-    return channels_of(trajectory)._asdict()
+    return {**channels_of(trajectory)._asdict(), "singular_value_rate": rates_of(trajectory)}
 
 
 def to_xarray(trajectory: RecordedMotion, singularity: bool = False) -> xr.Dataset:
@@ -172,8 +173,9 @@ def _read(variables: dict[str, Variable], facts: dict[str, Any]) -> dict[str, An
         found["meetings"] = Meetings(names, variables["meetings"].values)
     if "sensors" in variables:
         found["readings"] = variables["sensors"].values
-    if all(name in variables for name in CHANNELS):
-        found["channels"] = np.stack([variables[name].values for name in CHANNELS], axis=1)
+    kept = [variables[name].values for name in CHANNELS if name in variables]
+    if len(kept) >= len(CHANNELS) - 1:  # older files have no rate
+        found["channels"] = np.stack(kept, axis=1)
     # Older files know nothing of these.
     known = {key: kind for key, kind in SCALARS.items() if key in facts or key not in _LATER}
     found |= {key: kind(facts[key]) for key, kind in known.items()}

@@ -69,7 +69,7 @@ class Trajectory(RecordedMotion):
     system : the `System` that moved; None for a trajectory from a file, where `moved_system` makes it.
     parameters : values of the system's parameters in the run, but for those that switch constraints.
     readings : of a trajectory from a file, what the sensors read (T, entries), where the file holds it; see `sensors`.
-    channels : of a trajectory from a file, the three channels of singularity (T, 3), where the file holds them.
+    channels : of a trajectory from a file, the channels of singularity (T, 4), where the file holds them.
     mechanism : of a trajectory from a file, the mechanism that moved, with the parameters that it had when the file
         was written; None where the file holds none (equations of one's own, files older than that).
     """
@@ -164,6 +164,20 @@ class Trajectory(RecordedMotion):
         return self._channels_of_singularity.spike_acceleration
 
     @property
+    def singular_value_rate(self) -> Array:
+        """Rate dσ/dt = uᵀ Ȧ w of `smallest_singular_value` at every sample (T,) [1/s], by the exact derivative of A.
+
+        −σ / (dσ/dt) is the time until a singular configuration at the present rate, from where it is a fraction of the
+        motion. Where σ goes through zero the rate jumps to its opposite: σ has no sign. Zero where nothing is
+        constrained; NaN where A is no number, and for files of before.
+        """
+        from sarrus.simulation.singularity_channels import (
+            rates_of,  # here: it brings CasADi, which reading a file does not need
+        )
+
+        return rates_of(self)
+
+    @property
     def _channels_of_singularity(self) -> SingularityChannels:
         from sarrus.simulation.singularity_channels import (
             channels_of,  # here: it brings CasADi, which reading a file does not need
@@ -180,14 +194,16 @@ class Trajectory(RecordedMotion):
     def to_xarray(self, *, singularity: bool = False) -> xr.Dataset:
         """Return an `xarray.Dataset`: labelled dimensions, units, status and records as attributes.
 
-        ``singularity`` adds `smallest_singular_value`, `spike_indicator` and `spike_acceleration`, by these names.
+        ``singularity`` adds `smallest_singular_value`, `singular_value_rate`, `spike_indicator` and
+        `spike_acceleration`, by these names.
         """
         return storage.to_xarray(self, singularity)
 
     def save(self, path: str | Path, *, singularity: bool = False) -> Path:
         """Write a NetCDF file (.nc), every number bit for bit; `load` and `xarray.open_dataset` read it.
 
-        ``singularity`` adds `smallest_singular_value`, `spike_indicator` and `spike_acceleration`, by these names.
+        ``singularity`` adds `smallest_singular_value`, `singular_value_rate`, `spike_indicator` and
+        `spike_acceleration`, by these names.
         The file is there whole or not at all: on a full disk (`WriteError`, with the room that is missing) or after a
         kill an old file is as it was. Its last line is a checksum of all before it.
         """

@@ -6,7 +6,8 @@ import csv
 import inspect
 import io
 import sys
-from collections.abc import Iterable, Mapping
+import warnings
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property
 from numbers import Real
@@ -17,13 +18,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sarrus.base.arrays import Array
-from sarrus.base.errors import ArgumentError, check_is, check_known, unknown_name
+from sarrus.base.errors import AccuracyWarning, ArgumentError, check_is, check_known, unknown_name
 from sarrus.base.later import later
+from sarrus.base.numbers import real_array
 from sarrus.base.status import Status
+from sarrus.dynamics.manifold import difference
 from sarrus.dynamics.system import System
 from sarrus.files.atomic import checked_path, write_text
 from sarrus.files.netcdf import Dataset, Variable
-from sarrus.formulations import METHODS
+from sarrus.formulations import METHODS, SOFTENED
 from sarrus.simulation.run_options import Stabilization, what_acts
 from sarrus.simulation.simulate import simulate
 from sarrus.simulation.trajectory import Trajectory
@@ -41,13 +44,15 @@ RUNS: dict[str, dict[str, Any]] = {
     "partition": PARTITION,
     **{name: {"formulation": name} for name in METHODS},
 }
+# Runs by name: "all" are the above, which solve the same equations; softened formulations solve others.
+NAMED = {**RUNS, **{name: {"formulation": name} for name in SOFTENED}}
 
 # Arguments of `simulate` that `compare` gives by itself.
 _OWN = ("system", "q", "v", "duration", "progress", "throw")
 _BRIEF = 1e-6  # length of the trial that finds bad arguments before the first long run [s]
 
 Formulations = str | Iterable[str] | Mapping[str, Mapping[str, Any]]
-
+Reference = str | Trajectory | Callable[[float], ArrayLike]
 
 _COLUMNS = [field.name for field in fields(ComparisonRow)]
 
@@ -62,12 +67,15 @@ class Comparison:
     trajectories : label → `Trajectory`, in the order in which they ran; a failed one holds the motion so far.
     options : label → the options of `simulate` with which it ran.
     conservative : True where the energy should not change.
+    reference : the motion that positions are compared with: label of a run, a `Trajectory` or a function of time;
+        None for none.
     """
 
     name: str
     trajectories: dict[str, Trajectory]
     options: dict[str, dict[str, Any]]
     conservative: bool = True
+    reference: Reference | None = None
 
     def __getitem__(self, label: str) -> Trajectory:
         check_known("run", label, self.trajectories)
@@ -78,6 +86,34 @@ class Comparison:
         """Largest entry of ψ in absolute value at every sample of every run [m/s, rad/s]."""
         return {label: _velocity_residual(run) for label, run in self.trajectories.items()}
 
+    @cached_property
+    def position_errors(self) -> dict[str, Array]:
+        """Largest entry of q − q of the reference in absolute value at every sample of every run [m, rad].
+
+        Along velocities, so that a quaternion counts as an angle. NaN where the reference does not cover a time, and
+        everywhere without a reference.
+        """
+        return {label: self._position_error(run) for label, run in self.trajectories.items()}
+
+    def _position_error(self, run: Trajectory) -> Array:
+        reference, errors = self.reference, np.full(len(run.t), np.nan)
+        if isinstance(reference, str):
+            reference = self.trajectories.get(reference)
+        if reference is None or run.system is None:
+            return errors
+        covered = np.ones(len(run.t), dtype=bool)
+        if isinstance(reference, Trajectory):
+            first, last = (reference.t[0], reference.t[-1]) if len(reference.t) else (np.inf, -np.inf)
+            covered = (run.t >= first - _BRIEF) & (run.t <= last + _BRIEF)
+            expected = reference.at(np.clip(run.t[covered], first, last))
+        else:
+            expected = np.array([real_array(reference(float(t))) for t in run.t])
+        system = run.system.workspace()
+        errors[covered] = [
+            np.abs(difference(system, right, q)).max() for right, q in zip(expected, run.q[covered])
+        ]
+        return errors
+
     def table(self) -> tuple[ComparisonRow, ...]:
         """Return a row of figures per run."""
         return tuple(self._row(label, run) for label, run in self.trajectories.items())
@@ -85,6 +121,7 @@ class Comparison:
     def _row(self, label: str, run: Trajectory) -> ComparisonRow:
         return ComparisonRow(
             formulation=label,
+            position_error=_largest(self.position_errors[label]),
             energy_error=run.energy_drift if len(run.t) else np.nan,
             closure_residual=_largest(run.residual),
             velocity_residual=_largest(self.velocity_residuals[label]),
@@ -147,6 +184,7 @@ def compare(
     *,
     duration: float,
     formulations: Formulations = "all",
+    reference: Reference | None = None,
     progress: bool | None = None,
     **options: Any,
 ) -> Comparison:
@@ -156,9 +194,12 @@ def compare(
     ----------
     q, v, duration : as for `simulate`.
     formulations : "all"; a name or names out of "kernel" (the compiled solve), "partition" (local state-space form in
-        independent coordinates, whatever the stabilisation of the others) and `sarrus.formulations.METHODS`, where
-        "lagrange:baumgarte" has its own stabilisation; or a mapping from labels to options of `simulate`, such as
+        independent coordinates, whatever the stabilisation of the others), `sarrus.formulations.METHODS`, where
+        "lagrange:baumgarte" has its own stabilisation, and `sarrus.formulations.SOFTENED`, which "all" leaves out; or a
+        mapping from labels to options of `simulate`, such as
         ``{"textbook": {"formulation": "lagrange", "stabilization": "baumgarte"}, "kernel": {}}``.
+    reference : the motion that positions are compared with, which gives the table a column: label of a run, a
+        `Trajectory` (interpolated where its times are others), or q(t) (nq,) in closed form.
     progress : a line per run on stderr, in a terminal with a bar while it lasts; default: in a terminal.
     options : options of `simulate` for every run, such as ``dt`` or ``stabilization``; those of a mapping come first.
         Where they say nothing of steps, all runs have the same fixed steps of 1 ms. Where one of them has a formulation
@@ -183,13 +224,14 @@ def compare(
     """
     check_is("compare", system, System)
     runs = {label: _filled({**options, **own}) for label, own in _runs(formulations, options).items()}
+    _check_reference(system, reference, runs)
     own = ("formulation", "coordinates")
     if what_acts(system) and any(given.get(name) is not None for given in runs.values() for name in own):
         runs = {label: {"switching": False, **given} for label, given in runs.items()}
     brief = min(duration, _BRIEF) if isinstance(duration, Real) else duration
     for label, given in runs.items():
         try:
-            simulate(system, q, v, duration=brief, progress=False, throw=False, **given)
+            _run(system, q, v, duration=brief, progress=False, **given)
         except ArgumentError as error:
             raise ArgumentError(
                 f"run {label!r}: {error}", element=error.element, valid=error.valid
@@ -200,7 +242,7 @@ def compare(
         if shown:
             print(f"{len(trajectories) + 1:3} of {len(runs)}  {label}", file=sys.stderr, flush=True)
         bar = None if shown else False
-        run = simulate(system, q, v, duration=duration, progress=bar, throw=False, **given)
+        run = _run(system, q, v, duration=duration, progress=bar, **given)
         trajectories[label] = run
         if run.status is Status.INTERRUPTED:
             break
@@ -210,7 +252,40 @@ def compare(
         trajectories=trajectories,
         options={label: runs[label] for label in trajectories},
         conservative=system.equations.conservative and not driven,
+        reference=reference,
     )
+
+
+def _run(system: System, q: ArrayLike, v: ArrayLike | None, **given: Any) -> Trajectory:
+    """Return a run; how good it is says its row of the table, no warning beside."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", AccuracyWarning)
+        return simulate(system, q, v, throw=False, **given)
+
+
+def _check_reference(system: System, reference: object, runs: Mapping[str, Any]) -> None:
+    """Raise `ArgumentError` for a reference that is no motion of the system."""
+    if isinstance(reference, str):
+        check_known("reference", reference, runs)
+    elif isinstance(reference, Trajectory):
+        if reference.coordinate_names != system.coordinate_names:
+            raise ArgumentError(
+                f"reference: {reference.name!r} has the coordinates {', '.join(reference.coordinate_names)}; it must "
+                f"have those of {system.name}, {', '.join(system.coordinate_names)}",
+                element="reference",
+            )
+    elif callable(reference):
+        shape = np.shape(reference(0.0))
+        if shape != (system.nq,):
+            raise ArgumentError(
+                f"reference: q(t) must be ({system.nq},), got shape {shape}", element="reference"
+            )
+    elif reference is not None:
+        raise ArgumentError(
+            "reference must be the label of a run, a Trajectory or a function of time, got "
+            f"{type(reference).__name__}",
+            element="reference",
+        )
 
 
 def _runs(formulations: Formulations, options: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
@@ -249,12 +324,14 @@ def _filled(given: dict[str, Any]) -> dict[str, Any]:
 def _named(label: str, kept: Stabilization) -> dict[str, Any]:
     """Return the options of a run from its name, or "name:stabilization", with the numbers of ``kept``."""
     name, colon, stabilization = str(label).partition(":")
-    if name not in RUNS:
-        raise ArgumentError(unknown_name("formulation", name, ("all", *RUNS)), element=str(label), valid=RUNS)
+    if name not in NAMED:
+        raise ArgumentError(
+            unknown_name("formulation", name, ("all", *NAMED)), element=str(label), valid=NAMED
+        )
     if not colon:
-        return dict(RUNS[name])
+        return dict(NAMED[name])
     try:
-        return {**RUNS[name], "stabilization": replace(kept, kind=stabilization)}
+        return {**NAMED[name], "stabilization": replace(kept, kind=stabilization)}
     except ArgumentError as error:
         raise ArgumentError(f"run {label!r}: {error}", element=error.element, valid=error.valid) from error
 

@@ -22,6 +22,8 @@ class ComparisonRow(Answer):
     Attributes
     ----------
     formulation : label of the run.
+    position_error : largest entry of q − q of the reference in absolute value [m, rad], along velocities; NaN
+        without a reference, or where it does not cover the run.
     energy_error : largest change of T + V [J], which is an error where energy is conserved.
     closure_residual : largest entry of φ in absolute value [m, rad].
     velocity_residual : largest entry of ψ = A v − b in absolute value [m/s, rad/s].
@@ -32,6 +34,7 @@ class ComparisonRow(Answer):
     """
 
     formulation: str
+    position_error: float = _column("position error", "largest", unit="m, rad")
     energy_error: float = _column("energy error", "largest [J]", unit="J")
     closure_residual: float = _column("closure", "residual", unit="m, rad")
     velocity_residual: float = _column("velocity", "residual", unit="m/s, rad/s")

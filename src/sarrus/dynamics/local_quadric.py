@@ -1,0 +1,122 @@
+"""`follow`: a point of the quadric s + ½ zᵀ H z = 0 that moves past its centre: the model of a near singular place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from sarrus.base.arrays import Array
+
+# Length of a step relative to the time in which H z would change by itself.
+_PART = 0.05
+# Steps, at most; part of the first |H z| at which the centre is reached.
+_STEPS, _THERE = 4000, 1e-6
+# żᵀH ż at the centre, relative to |ż| |H ż|, above which it does not vanish with σ.
+_STAYS = 1e-2
+# σ falls to this part of its value at least where the motion nears the centre.
+_NEARS = 0.9
+
+
+class Quadric(NamedTuple):
+    """s(τ) + ½ zᵀ H z = 0 with s by name of its derivative, up to a time τ."""
+
+    H: Array
+    constant: Callable[[float, int], float]
+    until: float = np.inf
+
+
+class Way(NamedTuple):
+    """What becomes of the motion: see `sarrus.dynamics.singularity_forecast.SingularityForecast`."""
+
+    outcome: str
+    time: float
+    least: float
+    spike: float
+    reason: str = ""
+
+
+def follow(quadric: Quadric, mass: Array, force: Array, z: Array, velocity: Array) -> Way:
+    """Return the outcome of the motion M z̈ = force + H z λ on the quadric, from its point next to z and velocity."""
+    H, constant, inverse = quadric.H, quadric.constant, np.linalg.inv(mass)
+
+    def place(z: Array, time: float) -> Array:
+        for _ in range(4):
+            slope = H @ z
+            z = z - inverse @ slope * (constant(time, 0) + 0.5 * z @ slope) / (slope @ inverse @ slope)
+        return np.asarray(z)
+
+    def along(z: Array, velocity: Array, time: float) -> Array:
+        slope = H @ z
+        excess = slope @ velocity + constant(time, 1)
+        return np.asarray(velocity - inverse @ slope * excess / (slope @ inverse @ slope))
+
+    def acceleration(z: Array, velocity: Array, time: float) -> Array:
+        slope, free = H @ z, inverse @ force
+        excess = slope @ free + velocity @ H @ velocity + constant(time, 2)
+        return np.asarray(free - inverse @ slope * excess / (slope @ inverse @ slope))
+
+    def indicator(velocity: Array, time: float) -> float:
+        return abs(float(velocity @ H @ velocity + constant(time, 2)))
+
+    with np.errstate(all="ignore"):
+        time, z = 0.0, place(z, 0.0)
+        velocity = along(z, velocity, 0.0)
+        first = least = float(np.linalg.norm(H @ z))
+        spike, last = indicator(velocity, 0.0) / first, [(0.0, first)]
+        for _ in range(_STEPS):
+            turning = float(np.linalg.norm(H @ velocity))
+            if not np.isfinite(turning) or turning == 0.0:
+                return Way(
+                    "undecided", np.nan, least, spike, "the way to the singular configuration is not resolved"
+                )
+            h = _PART * float(np.linalg.norm(H @ z)) / turning
+            # the classical method of Runge and Kutta
+            k1, l1 = velocity, acceleration(z, velocity, time)
+            k2 = velocity + 0.5 * h * l1
+            l2 = acceleration(z + 0.5 * h * k1, k2, time + 0.5 * h)
+            k3 = velocity + 0.5 * h * l2
+            l3 = acceleration(z + 0.5 * h * k2, k3, time + 0.5 * h)
+            k4 = velocity + h * l3
+            l4 = acceleration(z + h * k3, k4, time + h)
+            z, velocity = (
+                z + h * (k1 + 2 * k2 + 2 * k3 + k4) / 6,
+                velocity + h * (l1 + 2 * l2 + 2 * l3 + l4) / 6,
+            )
+            time += h
+            if time > quadric.until:
+                return Way("leads away", np.nan, first, spike)
+            z = place(z, time)
+            velocity = along(z, velocity, time)
+            sigma = float(np.linalg.norm(H @ z))
+            if not np.isfinite(sigma):
+                return Way("locks up", time, 0.0, np.inf)
+            now = indicator(velocity, time)
+            spike = max(spike, now / sigma)
+            last = [*last[-2:], (time, sigma)]
+            if len(last) == 3 and last[1][1] < min(last[0][1], sigma):
+                when, least = _lowest(last)
+                break
+            least = min(least, sigma)
+            if sigma < _THERE * first:
+                arrival = time + sigma / float(np.linalg.norm(H @ velocity))
+                if now > _STAYS * turning * float(np.linalg.norm(velocity)):
+                    return Way("locks up", arrival, 0.0, np.inf)
+                return Way("passes", arrival, 0.0, np.nan)
+        else:
+            return Way(
+                "undecided", np.nan, least, spike, "the way to the singular configuration is not resolved"
+            )
+    if least > _NEARS * first:
+        return Way("leads away", np.nan, first, spike)
+    return Way("turns back", when, least, spike)
+
+
+def _lowest(points: list[tuple[float, float]]) -> tuple[float, float]:
+    """Return time and σ of the minimum of the parabola through σ² at three times, the second one the lowest."""
+    times, squares = np.array(points)[:, 0], np.array(points)[:, 1] ** 2
+    middle = times[1]
+    a, b, c = np.polyfit(times - middle, squares, 2)
+    shift = float(np.clip(-b / (2 * a), times[0] - middle, times[2] - middle))
+    return float(middle + shift), float(np.sqrt(max(a * shift**2 + b * shift + c, 0.0)))

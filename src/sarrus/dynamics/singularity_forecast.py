@@ -1,0 +1,295 @@
+"""`forecast_singularity`: whether a motion that nears a singular configuration will pass it, turn back or lock up.
+
+Close to a singular configuration one singular value σ of A is small, with the vectors u and w. On the surface that
+all other combinations of rows leave, f = uᵀφ is the last constraint, and has a critical point there:
+
+    f = s + ½ zᵀ H z = 0,     σ = |H z|,     H = Σ u_j ∂²φ_j on the motions z that are left at the critical point
+
+with s the value of f at the critical point. It is found by Newton's method from the state, for (q, y, s):
+
+    g(q) = s y,     G(q)ᵀ y = 0,     |y| = 1,     g and G the φ and A of a basis of the combinations that count
+
+so s is exact, however far away it is asked. The state then moves on this quadric alone, under the forces that act
+now. Where s = 0 the branches cross and a motion on one of them goes through. Where not, the quadric is a hyperbola,
+on which it turns: the nearer, the sharper. Rows that are driven move s in time; where the quadric shrinks to nothing
+the mechanism is at a dead centre, and no motion goes on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sarrus.base.arguments import described
+from sarrus.base.arrays import Array, read_only
+from sarrus.base.errors import ArgumentError, check_is
+from sarrus.base.numbers import real_array
+from sarrus.dynamics.contact_state import all_between, all_open, takes_part
+from sarrus.dynamics.derivatives import row_gradient
+from sarrus.dynamics.local_quadric import Quadric, follow
+from sarrus.dynamics.manifold import closed_start, difference, second_derivatives
+from sarrus.dynamics.ranks import generic_rank
+from sarrus.dynamics.system import System
+from sarrus.dynamics.workspace import Workspace
+from sarrus.linalg import dense
+from sarrus.linalg.ranked import ROUNDING, at_rank, ranked
+
+# Longest step of Newton's method and farthest critical point [rad, κ], its iterations, and its last step.
+_STEP, _REACH, _ITERATIONS, _SURE = 0.3, 1.5, 40, 1e-12
+# Value of s that is rounding of the positions: the branches cross.
+_CROSSED = 1e-13
+# Singular values below this part of the largest one vanish together; closures that matter in u.
+_TOGETHER, _INVOLVED = 1e-6, 0.3
+# Times ahead at which rows that are driven are looked at.
+_NODES = 65
+
+
+@dataclass(frozen=True, eq=False)
+class SingularityForecast:
+    """What comes of a motion that nears a singular configuration.
+
+    Attributes
+    ----------
+    outcome : "passes": the branches cross there, and the motion goes through. "turns back": it comes as near as
+        ``least`` and leaves on the other arm of a hyperbola, with a spike of the acceleration. "locks up": the rows
+        that are driven lead beyond what the loops can reach, a dead centre. "leads away": σ grows, now or before it
+        becomes much smaller. "undecided": ``reason`` says why.
+    time : time from now to the smallest σ, to the passage or to the dead centre [s]; NaN where the motion leads away.
+    sigma, rate : σ now, in characteristic units, and dσ/dt [1/s].
+    least : σ at its smallest, zero where the motion passes or locks up.
+    spike : largest |uᵀȦv| / σ on the way [1/s²], the acceleration along w; infinite at a dead centre. NaN where the
+        motion passes: it is finite then, and of third order in the distance, which the quadric does not have.
+    gap : s at the critical point, in characteristic units: by how much the mechanism misses a singular configuration.
+    q : (nq,) the critical point.
+    closures : names of the closures whose rows become dependent.
+    reason : for "undecided", else empty.
+    """
+
+    outcome: str
+    time: float
+    sigma: float
+    rate: float
+    least: float
+    spike: float
+    gap: float
+    q: Array
+    closures: tuple[str, ...]
+    reason: str = ""
+
+    def __str__(self) -> str:
+        names = ", ".join(map(repr, self.closures))
+        match self.outcome:
+            case "passes":
+                return f"passes a singular configuration of {names} in {self.time:.3g} s"
+            case "turns back":
+                return (
+                    f"turns back from a singular configuration of {names} in {self.time:.3g} s, "
+                    f"at σ = {self.least:.2g}, with an acceleration of {self.spike:.2g} 1/s²"
+                )
+            case "locks up":
+                return f"locks up at a dead centre of {names} in {self.time:.3g} s"
+            case "leads away":
+                return f"leads away from singular configurations, σ = {self.sigma:.2g}"
+        return f"is undecided: {self.reason}"
+
+
+@described()
+def forecast_singularity(
+    system: System, q: ArrayLike, v: ArrayLike, u: ArrayLike | None = None, t: float = 0.0
+) -> SingularityForecast:
+    """Return whether the motion from (q, v) will pass the singular configuration that it nears, turn back or lock up.
+
+    Spencer 2004, section 3.1.1, tells the three by whether |uᵀȦv| goes to zero with σ; this says it before. The
+    critical point is exact, the way there is that on the quadric at it: times and distances are right to first order
+    in the distance, and become exact on the way. A motion that would pass closer than rounding can tell (s below
+    1e-13) passes.
+
+    Parameters
+    ----------
+    q, v : state on the constraints; loops open by more than 1e-5 are an `ArgumentError`.
+    u, t : inputs (nu,), held, and time.
+
+    Full rank and redundant rows alike: σ is the singular value number r of A in characteristic units, r the generic
+    rank. In the singular configuration itself the outcome is "undecided", as it is where several singular values
+    vanish together, where the nearest critical point is farther than 1.5 rad or characteristic lengths, and where
+    contacts, stops or dry friction act. Rows on the level of velocities, which have no f, are an `ArgumentError`, as
+    are systems without constraints.
+    """
+    check_is("forecast_singularity", system, System)
+    work = system.workspace().copy()
+    require_holonomic(work, "forecast_singularity")
+    place = closed_start(work, real_array(q), t)
+    return forecast_at(work, place, work.checked(v, work.nv, "v"), None if u is None else real_array(u), t)
+
+
+def require_holonomic(work: Workspace, what: str) -> None:
+    """Raise `ArgumentError` where there are no rows, or rows on the level of velocities."""
+    if work.nc == 0:
+        raise ArgumentError(f"{work.name}: {what} needs constraints, and there are none", element=what)
+    if work.nc > work.nh:
+        name = work.equations.constraint_names[work.nh]
+        raise ArgumentError(
+            f"{work.name}: {what} knows holonomic rows alone, and {name!r} is a row on velocities",
+            element=name,
+        )
+
+
+def forecast_at(work: Workspace, q: Array, v: Array, u: Array | None, t: float) -> SingularityForecast:
+    """Return the forecast at a closed configuration; see `forecast_singularity`."""
+    rank = generic_rank(work, q, t)
+    rows = Rows(work, q, t, rank)
+    sigma, rate = rows.sigma, rows.rate(q, v, t)
+    closures = rows.closures(np.eye(rank)[-1])
+
+    def outcome(name: str, reason: str = "", where: Array = q) -> SingularityForecast:
+        nothing = float("nan")
+        return SingularityForecast(
+            name, nothing, sigma, rate, sigma, nothing, nothing, read_only(where), closures, reason
+        )
+
+    if work.touching_geometries or (
+        takes_part(work, True) and not (all_between(work, q) or all_open(work, q, t))
+    ):
+        return outcome("undecided", "contacts, stops or dry friction act, which the quadric does not know")
+    if not sigma > ROUNDING * max(rows.largest, 1.0):
+        return outcome("undecided", "this is a singular configuration")
+    if rate >= 0.0:
+        return outcome("leads away")
+    found = rows.critical(q, t)
+    if found is None:
+        return outcome("undecided", "no singular configuration is near enough to be told from here")
+    there, y, s = found
+    closures = rows.closures(y)
+    G = rows.matrix(there, t)
+    others = at_rank(G, rank - 1)
+    if rank > 1 and others.kept[-1] < _TOGETHER * others.kept[0]:
+        return outcome("undecided", "several singular values vanish together", there)
+    kernel, scale = others.null, work.characteristic.columns
+    basis = kernel / scale[:, None]
+    curved = np.tensordot(rows.combination @ y, second_derivatives(work, there, t, basis), axes=1)
+    inertia = basis.T @ work.mass_matrix(there, t) @ basis
+    constant, until, moved = _driven(rows, there, y, s, t, 3.0 * abs(sigma / rate))
+    quadric = Quadric(0.5 * (curved + curved.T), constant, until)
+    offset = kernel.T @ (scale * difference(work, there, q))
+    velocity = kernel.T @ (scale * (v - moved))
+    force = work.passive_force(q, v, t) + work.input_force(q, v, u, t) - work.bias_force(q, v, t)
+    way = follow(quadric, inertia, basis.T @ force, offset, velocity)
+    return SingularityForecast(
+        way.outcome,
+        way.time,
+        sigma,
+        rate,
+        way.least,
+        way.spike,
+        float(s),
+        read_only(there),
+        closures,
+        way.reason,
+    )
+
+
+def _driven(
+    rows: Rows, q: Array, y: Array, s: float, t: float, ahead: float
+) -> tuple[Callable[[float, int], float], float, Array]:
+    """Return s and its derivatives as a function of the time from now, how far it goes, and the velocity of the centre.
+
+    Where rows are driven, s is that of the critical points at times ahead, exact, with a spline between them.
+    """
+    if not rows.work.model.is_rheonomic:
+        fixed = s if abs(s) > _CROSSED else 0.0
+        return lambda time, order: 0.0 if order else fixed, np.inf, np.zeros(rows.work.nv)
+    from scipy.interpolate import CubicSpline  # here: for start-up time
+
+    times, values, centre, combination = [0.0], [s], q, y
+    moved = np.zeros(rows.work.nv)
+    for time in np.linspace(0.0, ahead, _NODES)[1:]:
+        found = rows.critical(centre, t + time, combination)
+        if found is None:
+            break
+        if len(times) == 1:
+            moved = difference(rows.work, q, found[0]) / time
+        centre, combination, value = found
+        times.append(float(time))
+        values.append(value if abs(value) > _CROSSED else 0.0)
+    if len(times) < 4:
+        return lambda time, order: 0.0 if order else s, 0.0, moved
+    spline = CubicSpline(times, values)
+    return lambda time, order: float(spline(time, order)), times[-1], moved
+
+
+class Rows:
+    """g = Uᵀφ and G = UᵀA near a configuration, in characteristic units; U are the left vectors that count there."""
+
+    def __init__(self, work: Workspace, q: Array, t: float, rank: int) -> None:
+        self.work, self.rank = work, rank
+        sizes = work.characteristic
+        left, values, right = dense.svd(sizes.even(work.constraint_jacobian(q, None, t)), rank)
+        self.sigma, self.largest = float(values[rank - 1]), float(values[0])
+        self.right = right[rank - 1]
+        self.combination = sizes.rows[:, None] * left[:, :rank]  # of the rows as they are
+
+    def matrix(self, q: Array, t: float) -> Array:
+        """Return G (r × nv)."""
+        return np.asarray(
+            self.combination.T @ self.work.constraint_jacobian(q, None, t) / self.work.characteristic.columns
+        )
+
+    def value(self, q: Array, t: float) -> Array:
+        """Return g (r,)."""
+        return np.asarray(self.combination.T @ self.work.constraint_residual(q, t))
+
+    def rate(self, q: Array, v: Array, t: float) -> float:
+        """Return dσ/dt = uᵀ Ȧ w at the configuration that the rows were made at."""
+        across = self.right / self.work.characteristic.columns
+        gradient = row_gradient(self.work, q, self.combination[:, -1], across, t)
+        rate = float(gradient @ v)
+        if self.work.model.is_rheonomic:
+            h = 1e-6
+            ends = [
+                self.combination[:, -1] @ self.work.constraint_jacobian(q, None, t + x) @ across
+                for x in (-h, h)
+            ]
+            rate += float(ends[1] - ends[0]) / (2 * h)
+        return rate
+
+    def pace(self, q: Array, v: Array, t: float) -> float:
+        """Return |d(Aᵀu)/dt| [1/s]: σ over this is the time in which σ and its direction change."""
+        left = self.combination[:, -1]
+        return float(
+            np.linalg.norm(row_gradient(self.work, q, left, v, t) / self.work.characteristic.columns)
+        )
+
+    def closures(self, y: Array) -> tuple[str, ...]:
+        """Return the names of the closures that matter in the combination y (r,)."""
+        left = self.combination @ y
+        weight = {name: float(np.linalg.norm(left[part])) for name, part in self.work.closure_rows.items()}
+        largest = max(weight.values(), default=0.0)
+        return tuple(name for name, size in weight.items() if size > _INVOLVED * largest)
+
+    def critical(self, q: Array, t: float, y: Array | None = None) -> tuple[Array, Array, float] | None:
+        """Return q, y and s of the critical point nearby by Newton's method; None where there is none."""
+        work, r, nv = self.work, self.rank, self.work.nv
+        scale, start, s = work.characteristic.columns, q, 0.0
+        y = np.eye(r)[-1] if y is None else y
+        for _ in range(_ITERATIONS):
+            G = self.matrix(q, t)
+            left = self.combination @ y
+            bent = [row_gradient(work, q, left, np.eye(nv)[i] / scale[i], t) / scale for i in range(nv)]
+            matrix = np.zeros((r + nv + 1, nv + r + 1))
+            matrix[:r, :nv], matrix[:r, nv:-1], matrix[:r, -1] = G, -s * np.eye(r), -y
+            matrix[r:-1, :nv], matrix[r:-1, nv:-1] = bent, G.T
+            matrix[-1, nv:-1] = y
+            residual = np.concatenate([self.value(q, t) - s * y, G.T @ y, [0.5 * (y @ y - 1.0)]])
+            step = ranked(matrix, relative=ROUNDING).solve(-residual)
+            size = float(np.abs(step).max())
+            step = step * min(1.0, _STEP / max(size, 1e-300))
+            q, y, s = work.move(q, step[:nv] / scale), y + step[nv:-1], s + float(step[-1])
+            away = float(np.linalg.norm(scale * difference(work, start, q)))
+            if not (np.isfinite(step).all() and away < _REACH):
+                return None
+            if size < _SURE:
+                return q, y / np.linalg.norm(y), s
+        return (q, y / np.linalg.norm(y), s) if size < 1e3 * _SURE else None
