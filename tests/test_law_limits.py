@@ -281,6 +281,7 @@ def test_what_no_motor_reaches_is_not_called_exact(limits):
     )
     both = sr.control.ProjectedInverseDynamics(system, ["q1", "q2"], [1.0, 1.0], **limits)
     told = both.solve([0.0, 0.0], [0.0, 0.0], throw=False)
-    assert told.status is sr.Status.NOT_ACHIEVABLE and told.outcome == "unreachable"
+    assert told.status is sr.Status.NOT_ACHIEVABLE
+    assert told.outcome == "unreachable"
     one = sr.control.ProjectedInverseDynamics(system, ["q1"], [1.0], **limits)
     assert one.solve([0.0, 0.0], [0.0, 0.0]).outcome == "exact"
