@@ -56,8 +56,8 @@ class Quantity:
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """A quantity of bodies; `point`, `orientation`, `gaze`, `clearance`, `centre_of_mass`, `momentum` and
-    `capture_point` make them."""
+    """A quantity of a system; `point`, `orientation`, `gaze`, `clearance`, `centre_of_mass`, `momentum`,
+    `capture_point` and `singularity_measure` make them."""
 
     trace: Callable[[System], Quantity]
 

@@ -21,7 +21,12 @@ from sarrus.dynamics.system import System
 from sarrus.equations import singular_values as sv
 from sarrus.linalg.ranked import CUT, independent_rows, ranked
 
-SMOOTH, LEAST, VOLUME, LOG = "smooth singular value", "smallest singular value", "manipulability", "log determinant"
+SMOOTH, LEAST, VOLUME, LOG = (
+    "smooth singular value",
+    "smallest singular value",
+    "manipulability",
+    "log determinant",
+)
 MEASURES = (SMOOTH, LEAST, VOLUME, LOG)
 # Closed configurations at which ranks are judged: the start, and so many seeded steps of this size [rad, κ] from it.
 _SAMPLES, _STEP = 4, 0.3
@@ -52,8 +57,8 @@ def singularity_measure(
 
     - "smooth singular value": (Σ σ⁻⁸)^(−1/8), at most the smallest σ and at least n^(−1/8) of it. It is smooth wherever
       it is not zero, so that it is the one for laws.
-    - "smallest singular value": that of find_singularity and singularity maps where J P is square. Where two of them
-      meet, as in symmetrical poses, it has a kink: its slope is then that of one of them. At most 10 rows.
+    - "smallest singular value": where two σ meet, as in symmetrical poses, it has a kink; its slope is then that of one
+      of them. At most 10 rows.
     - "manipulability": Π σ = √det(J P Jᵀ) (Yoshikawa 1985), in characteristic units: of lengths, times κ for each.
     - "log determinant": its logarithm.
 
@@ -62,6 +67,10 @@ def singularity_measure(
     quantity : as in `Task`, of positions; a list of them, such as a `point` and an `orientation`, is a pose.
     q, t : closed configuration and time near which ranks are judged; by default the reference pose, loops closed.
 
+    ``sarrus.singularity_map(measure="singular value on motions")`` shades the smallest singular value. Other measures
+    there, and `sarrus.distance_to_singularity`, are zero at the same configurations; they are singular values of
+    [A; J], or of A without the driven columns, and depend on how the rows of A are written.
+    Contacts come and go: they are none of the loops. Closures that switch are, while they hold.
     Below 1e-8 the smallest values are rounding, since σ² is what is found. At singular configurations of the closures
     J P has another rank, and the measures of J jump. Raises `ArgumentError` where J P is rank deficient at every
     configuration tried, with the rows that make it so; for quantities of velocities; for constraints that are not
@@ -103,7 +112,7 @@ class _Rows:
 
 @dataclass(frozen=True, eq=False)
 class _Place:
-    """A closed configuration: A in characteristic units, as numbers, and below which singular value it has no rank."""
+    """A closed configuration: A without contacts, in characteristic units, and what its singular values count from."""
 
     q: Array
     t: float
@@ -112,7 +121,9 @@ class _Place:
 
     def motions(self, rank: int) -> Array:
         """Return an orthonormal basis (nv × d) of the motions, A having this rank at generic configurations."""
-        return np.linalg.svd(self.closures)[2][rank:].T if self.closures.size else np.eye(self.closures.shape[1])
+        return (
+            np.linalg.svd(self.closures)[2][rank:].T if self.closures.size else np.eye(self.closures.shape[1])
+        )
 
 
 def _rows(system: System, quantity: Any, driven: Sequence[str]) -> _Rows | None:
@@ -125,7 +136,8 @@ def _rows(system: System, quantity: Any, driven: Sequence[str]) -> _Rows | None:
         return None
     several = isinstance(quantity, list | tuple) and not all(isinstance(part, str) for part in quantity)
     found = [
-        position_quantity(system, part, "a singularity measure") for part in (quantity if several else [quantity])
+        position_quantity(system, part, "a singularity measure")
+        for part in (quantity if several else [quantity])
     ]
     names = tuple(name for x in found for name in x.rows)
     if not names:
@@ -136,10 +148,19 @@ def _rows(system: System, quantity: Any, driven: Sequence[str]) -> _Rows | None:
     return _Rows(scaled, names, ", ".join(names), False)
 
 
+def _own_rows(system: System) -> list[int]:
+    """Return the rows of A but for those of contacts, which come and go."""
+    contacts = system.mechanism.contacts if system.mechanism else {}
+    rows = range(system.nc)
+    taken = {row for name, part in system.closure_rows.items() if name in contacts for row in rows[part]}
+    return [row for row in rows if row not in taken]
+
+
 def _closures(system: System) -> ca.SX:
-    """Return A in characteristic units."""
-    sizes = system.characteristic
-    return ca.diag(ca.DM(sizes.rows)) @ system.equations.jacobian @ ca.diag(ca.DM(1.0 / sizes.columns))
+    """Return A without contacts, in characteristic units."""
+    sizes, own = system.characteristic, _own_rows(system)
+    rows = ca.diag(ca.DM(sizes.rows[own])) @ system.equations.jacobian[own, :]
+    return rows @ ca.diag(ca.DM(1.0 / sizes.columns))
 
 
 def _places(system: System, q: ArrayLike | None, t: float) -> list[_Place]:
@@ -163,9 +184,9 @@ def _places(system: System, q: ArrayLike | None, t: float) -> list[_Place]:
             places.append(close(system, system.move(start, step), t))
         except SarrusError:  # nothing closes there
             continue
-    sizes = system.characteristic
+    sizes, own = system.characteristic, _own_rows(system)
     return [
-        _Place(p, t, sizes.even(system.constraint_jacobian(p, t=t)), rank_cut(system, p, t, even=True))
+        _Place(p, t, sizes.even(system.constraint_jacobian(p, t=t))[own], rank_cut(system, p, t, even=True))
         for p in places
     ]
 
@@ -205,9 +226,15 @@ def _refuse(system: System, rows: _Rows, matrix: Array, rank: int, freedoms: int
     """Raise the error of rows whose rank on the motions is too low everywhere."""
     kept = independent_rows(matrix, rank) if rank else []
     others = [name for k, name in enumerate(rows.names) if k not in kept]
-    few = f"{system.name}: on the {freedoms} motions of the mechanism {rows.label} has rank {rank} at every configuration tried"
+    few = (
+        f"{system.name}: {rows.label} has rank {rank} on the {freedoms} motions at every configuration tried"
+    )
     if len(rows.names) <= freedoms:
-        what = "no motion changes it" if rank == 0 else f"{', '.join(others)} moves with the rest or not at all; leave it out"
+        what = (
+            "no motion changes it"
+            if rank == 0
+            else f"{', '.join(others)} moves with the rest or not at all; leave it out"
+        )
     else:
         what = "the mechanism always moves with it at rest; name more rows"
     raise ArgumentError(f"{few}: {what}", element="driven" if rows.driven else others[0])

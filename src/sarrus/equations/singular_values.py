@@ -1,9 +1,9 @@
 """Singular values of a matrix of expressions, as expressions: straight-line code that CasADi differentiates twice.
 
 Nothing here decides by numbers while it traces, so that the same expression serves laws, exported C, designs and
-optimal control. Eigenvalues come from Jacobi rotations; derivatives do not go through these but through the second-order
-perturbation of the eigenvalue (Lancaster, On eigenvalues of matrices dependent on a parameter, 1964), with the
-eigenvectors held: `frozen`.
+optimal control. Eigenvalues come from Jacobi rotations; derivatives do not go through these but through the
+second-order perturbation of the eigenvalue (Lancaster, On eigenvalues of matrices dependent on a parameter, 1964),
+with the eigenvectors held: `frozen`.
 """
 
 from __future__ import annotations
@@ -19,8 +19,6 @@ _LEAST = 1e-20
 _MEETING = 1e-9
 # Numbers below 2 are kept to 2⁻⁵⁰.
 _DIGITS = 2.0**50
-# Power of the squares in the smooth singular value; two squarings of a matrix.
-_POWER = 4
 
 
 def frozen(x: ca.SX) -> ca.SX:
@@ -29,7 +27,7 @@ def frozen(x: ca.SX) -> ca.SX:
 
 
 def gram_across(rows: ca.SX, others: ca.SX) -> ca.SX:
-    """Return J P Jᵀ (k × k) of rows J (k, n), with P = 1 − A⁺A the projector onto the null space of ``others`` A (m, n).
+    """Return J P Jᵀ (k × k) of rows J (k, n), with P = 1 − A⁺A onto the null space of ``others`` A (m, n).
 
     J Jᵀ − J Aᵀ (A Aᵀ)⁻¹ A Jᵀ, by elimination in the order of the rows of A. A row that depends on those before it, or
     is zero, is left out. It costs digits as the square of the condition of A.
@@ -51,7 +49,10 @@ def gram_across(rows: ca.SX, others: ca.SX) -> ca.SX:
             for j in range(k + 1, i + 1):
                 rest[i][j] = rest[i][j] - factor * rest[j][k]
     return ca.vertcat(
-        *(ca.horzcat(*(rest[count + max(i, j)][count + min(i, j)] for j in range(width))) for i in range(width))
+        *(
+            ca.horzcat(*(rest[count + max(i, j)][count + min(i, j)] for j in range(width)))
+            for i in range(width)
+        )
     )
 
 
@@ -111,7 +112,11 @@ def eigenvalue(matrix: ca.SX, number: int) -> ca.SX:
         if i != own:
             gap = frozen(values[own] - values[i])
             apart = ca.fabs(gap) > _MEETING
-            found += ca.dot(basis[i], image) ** 2 * ca.if_else(apart, 1.0 / ca.if_else(apart, gap, 1.0), 0.0) / trace
+            found += (
+                ca.dot(basis[i], image) ** 2
+                * ca.if_else(apart, 1.0 / ca.if_else(apart, gap, 1.0), 0.0)
+                / trace
+            )
     return found
 
 
@@ -121,18 +126,17 @@ def least_singular_value(gram: ca.SX, rank: int) -> ca.SX:
 
 
 def smooth_singular_value(gram: ca.SX, ones: ca.SX | None) -> ca.SX:
-    """Return (Σ σᵢ⁻⁸)^(−1/8) of a positive definite matrix with eigenvalues σᵢ²; ``ones``, a projector, counts for none.
+    """Return (Σ σᵢ⁻⁸)^(−1/8) of a positive definite matrix with eigenvalues σᵢ².
 
-    It lies between n^(−1/8) of the smallest σ of n and that one, and is smooth where singular values meet.
+    ``ones``, a projector onto eigenvectors with eigenvalue one, is left out. The value lies between n^(−1/8) of the
+    smallest σ of n and that σ, and is smooth where singular values meet.
     """
     inverse, _ = _factored(gram)
     if ones is not None:
         inverse = inverse - ones
     scale = ca.trace(inverse)
-    power = inverse / scale
-    for _ in range(_POWER.bit_length() - 2):
-        power = power @ power
-    return (ca.sumsqr(power)) ** (-0.5 / _POWER) / ca.sqrt(scale)
+    square = inverse @ inverse / scale**2
+    return 1.0 / ca.sqrt(scale * ca.sqrt(ca.sqrt(ca.sumsqr(square))))
 
 
 def log_volume(gram: ca.SX) -> ca.SX:
