@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sarrus.base.arrays import Array
-from sarrus.base.errors import ArgumentError, SarrusError, check_known
+from sarrus.base.errors import ArgumentError, SarrusError, check_known, check_sequence
 from sarrus.base.numbers import real_array
 from sarrus.base.status import Status
 from sarrus.control.quantities import Part, Quantity, along, position_quantity
@@ -30,6 +30,8 @@ SMOOTH, LEAST, VOLUME, LOG = (
 MEASURES = (SMOOTH, LEAST, VOLUME, LOG)
 # Closed configurations at which ranks are judged: the start, and so many seeded steps of this size [rad, κ] from it.
 _SAMPLES, _STEP = 4, 0.3
+# Part of the largest singular value below which the smallest one is constant: σ² is found, so that it is rounding.
+_FLOOR = 1e-7
 # Rows beyond which rotations of the smallest singular value become long code: 5e4 operations.
 _MOST = 10
 
@@ -71,12 +73,19 @@ def singularity_measure(
     there, and `sarrus.distance_to_singularity`, are zero at the same configurations; they are singular values of
     [A; J], or of A without the driven columns, and depend on how the rows of A are written.
     Contacts come and go: they are none of the loops. Closures that switch are, while they hold.
-    Below 1e-8 the smallest values are rounding, since σ² is what is found. At singular configurations of the closures
-    J P has another rank, and the measures of J jump. Raises `ArgumentError` where J P is rank deficient at every
+    Below 1e-7 of the largest σ the smallest one is constant, without a slope, since σ² is what is found: at a singular
+    configuration itself a bound or task of it is missed, and whatever leads out leads out. At singular configurations
+    of the closures J P has another rank, and the measures of J jump. Raises `ArgumentError` where J P is rank deficient at every
     configuration tried, with the rows that make it so; for quantities of velocities; for constraints that are not
     linear in the velocity.
     """
-    check_known("measure", measure, MEASURES, "measure")
+    check_known("measure", measure, MEASURES, "singularity_measure")
+    check_sequence("driven", driven)
+    if not isinstance(driven, Sequence):
+        raise ArgumentError(
+            f"singularity_measure: driven must be a sequence of names of joints or coordinates, got {driven!r}",
+            element="driven",
+        )
     if quantity is not None and len(driven):
         raise ArgumentError(
             "singularity_measure: give a quantity (where it cannot be moved), or driven (where these no longer hold "
@@ -199,7 +208,8 @@ def _of_closures(system: System, measure: str, places: list[_Place]) -> ca.SX:
             f"{system.name}: it has no constraint rows; give a quantity or driven", element="quantity"
         )
     chosen = independent_rows(places[ranks.index(rank)].closures, rank)
-    return _value(_closures(system)[chosen, :], ca.SX(0, system.nv), rank, measure, system)
+    seen = [place.closures[chosen] for place in places]
+    return _value(_closures(system)[chosen, :], ca.SX(0, system.nv), seen, rank, measure)
 
 
 def _of_rows(system: System, rows: _Rows, measure: str, places: list[_Place]) -> ca.SX:
@@ -219,7 +229,7 @@ def _of_rows(system: System, rows: _Rows, measure: str, places: list[_Place]) ->
     rank = max(ranks)
     if rank < min(count, freedoms):
         _refuse(system, rows, seen[ranks.index(rank)], rank, freedoms)
-    return _value(rows.jacobian, _closures(system), rank, measure, system)
+    return _value(rows.jacobian, _closures(system), seen, rank, measure)
 
 
 def _refuse(system: System, rows: _Rows, matrix: Array, rank: int, freedoms: int) -> None:
@@ -240,21 +250,24 @@ def _refuse(system: System, rows: _Rows, matrix: Array, rank: int, freedoms: int
     raise ArgumentError(f"{few}: {what}", element="driven" if rows.driven else others[0])
 
 
-def _value(rows: ca.SX, held: ca.SX, rank: int, measure: str, system: System) -> ca.SX:
-    """Return a measure of rows of this rank on the motions that the rows ``held`` leave."""
-    count = rows.shape[0]
-    if measure == LEAST and count > _MOST:
-        raise ArgumentError(
-            f"{system.name}: the {LEAST} of {count} rows is more code than {_MOST} rows make; take the {SMOOTH}",
-            element="measure",
-        )
-    ones: ca.SX | None = None
+def _value(rows: ca.SX, held: ca.SX, seen: list[Array], rank: int, measure: str) -> ca.SX:
+    """Return a measure of rows of this rank on the motions that the rows ``held`` leave, where they were ``seen``."""
+    values = np.array([np.linalg.svd(matrix, compute_uv=False)[:rank] for matrix in seen])
+    floor = _FLOOR * float(values.max())
+    count, ones = rows.shape[0], None
     if count == rank or measure == LEAST:
         gram = sv.gram_across(rows, held)
     else:
         gram, ones = sv.gram_on_motions(rows, held)
     if measure == LEAST:
-        return sv.least_singular_value(gram, rank)
+        if count > _MOST:
+            raise ArgumentError(
+                f"singularity_measure: the {LEAST} of {count} rows is more code than {_MOST} rows make; take the "
+                f"{SMOOTH}",
+                element="measure",
+            )
+        return sv.least_singular_value(gram, rank, floor)
     if measure == SMOOTH:
-        return sv.smooth_singular_value(gram, ones)
-    return sv.volume(gram) if measure == VOLUME else sv.log_volume(gram)
+        return sv.smooth_singular_value(gram, ones, floor)
+    least = floor * float(values[:, :-1].prod(axis=1).max())
+    return (sv.volume if measure == VOLUME else sv.log_volume)(gram, floor, least)

@@ -9,12 +9,11 @@ with the eigenvectors held: `frozen`.
 from __future__ import annotations
 
 import casadi as ca
+import numpy as np
 
 # Squared sine of the angle to the rows before it, below which a row counts as dependent on them: redundant rows of
 # closed loops are at rounding, and in the stages of a step at the fourth power of its length.
 _DEPENDENT = 1e-8
-# Pivots and eigenvalues are at least this part of the trace: at a singular configuration results stay finite.
-_LEAST = 1e-20
 # Eigenvalues nearer to each other than this part of the trace are as good as equal: no curvature between them.
 _MEETING = 1e-9
 # Numbers below 2 are kept to 2⁻⁵⁰.
@@ -92,14 +91,15 @@ def gram_on_motions(rows: ca.SX, others: ca.SX) -> tuple[ca.SX, ca.SX]:
     return left.T @ left + ones, ones
 
 
-def eigenvalue(matrix: ca.SX, number: int) -> ca.SX:
+def eigenvalue(matrix: ca.SX, number: int, tiny: float = 1e-30) -> ca.SX:
     """Return eigenvalue number 1, 2, … of a symmetric positive semidefinite matrix, the largest first.
 
     Value and both derivatives are exact where it is simple: with eigenvectors w of the matrix as it is and gaps
     gᵢ = λ − λᵢ, λ = wᵀGw + Σ (wᵢᵀGw)² / gᵢ up to the third order of a change of G. Where eigenvalues meet, the value is
-    exact, the first derivative is that of one of them, and curvature between them is left out.
+    exact, the first derivative is that of one of them, and curvature between them is left out. ``tiny`` is added to the
+    trace by which is divided, so that zeros have zero for an eigenvalue.
     """
-    size, trace = matrix.shape[0], ca.trace(matrix) + 1e-300
+    size, trace = matrix.shape[0], ca.trace(matrix) + tiny
     values, vectors = _jacobi(matrix / trace)
     for last in range(size - 1, number - 2 if number > 1 else 0, -1):
         for i in range(last):  # the smaller ones to the end
@@ -112,52 +112,54 @@ def eigenvalue(matrix: ca.SX, number: int) -> ca.SX:
         if i != own:
             gap = frozen(values[own] - values[i])
             apart = ca.fabs(gap) > _MEETING
-            found += (
-                ca.dot(basis[i], image) ** 2
-                * ca.if_else(apart, 1.0 / ca.if_else(apart, gap, 1.0), 0.0)
-                / trace
-            )
+            inverse = ca.if_else(apart, 1.0 / ca.if_else(apart, gap, 1.0), 0.0)
+            found += ca.dot(basis[i], image) ** 2 * inverse / trace
     return found
 
 
-def least_singular_value(gram: ca.SX, rank: int) -> ca.SX:
-    """Return singular value number ``rank``, the root of that eigenvalue of J Jᵀ; 1e-10 of the size of J at least."""
-    return ca.sqrt(ca.fmax(eigenvalue(gram, rank), _LEAST * ca.trace(gram) + 1e-300))
+# All measures have a floor, below which they are constant: what is left of a zero is rounding, and so is its slope.
 
 
-def smooth_singular_value(gram: ca.SX, ones: ca.SX | None) -> ca.SX:
+def least_singular_value(gram: ca.SX, rank: int, floor: float) -> ca.SX:
+    """Return singular value number ``rank``: the root of that eigenvalue of J Jᵀ."""
+    return ca.sqrt(ca.fmax(eigenvalue(gram, rank, floor**2), floor**2))
+
+
+def smooth_singular_value(gram: ca.SX, ones: ca.SX | None, floor: float) -> ca.SX:
     """Return (Σ σᵢ⁻⁸)^(−1/8) of a positive definite matrix with eigenvalues σᵢ².
 
     ``ones``, a projector onto eigenvectors with eigenvalue one, is left out. The value lies between n^(−1/8) of the
     smallest σ of n and that σ, and is smooth where singular values meet.
     """
-    inverse, _ = _factored(gram)
+    inverse, _ = _factored(gram, floor)
     if ones is not None:
         inverse = inverse - ones
     scale = ca.trace(inverse)
     square = inverse @ inverse / scale**2
-    return 1.0 / ca.sqrt(scale * ca.sqrt(ca.sqrt(ca.sumsqr(square))))
+    return ca.fmax(1.0 / ca.sqrt(scale * ca.sqrt(ca.sqrt(ca.sumsqr(square)))), floor)
 
 
-def log_volume(gram: ca.SX) -> ca.SX:
-    """Return log Π σᵢ = ½ log det of a positive definite matrix with eigenvalues σᵢ²."""
-    _, pivots = _factored(gram)
-    return 0.5 * sum((ca.log(pivot) for pivot in pivots), ca.SX(0))
-
-
-def volume(gram: ca.SX) -> ca.SX:
-    """Return Π σᵢ = √det of a positive definite matrix with eigenvalues σᵢ²."""
-    _, pivots = _factored(gram)
+def volume(gram: ca.SX, floor: float, least: float) -> ca.SX:
+    """Return Π σᵢ = √det of a positive definite matrix with eigenvalues σᵢ², ``least`` or more."""
+    _, pivots = _factored(gram, floor)
     product = ca.SX(1)
     for pivot in pivots:
         product *= pivot
-    return ca.sqrt(product)
+    return ca.fmax(ca.sqrt(product), least)
 
 
-def _factored(matrix: ca.SX) -> tuple[ca.SX, list[ca.SX]]:
-    """Return the inverse of a positive definite matrix and its pivots d of L diag(d) Lᵀ, which are never zero."""
-    size = matrix.shape[0]
-    least = _LEAST * ca.trace(matrix) + 1e-300
+def log_volume(gram: ca.SX, floor: float, least: float) -> ca.SX:
+    """Return log Π σᵢ = ½ log det of a positive definite matrix with eigenvalues σᵢ², that of ``least`` or more."""
+    _, pivots = _factored(gram, floor)
+    return ca.fmax(0.5 * sum((ca.log(pivot) for pivot in pivots), ca.SX(0)), float(np.log(least)))
+
+
+def _factored(matrix: ca.SX, floor: float) -> tuple[ca.SX, list[ca.SX]]:
+    """Return the inverse of a positive definite matrix and its pivots d of L diag(d) Lᵀ, which are never zero.
+
+    They are (floor / 1000)² at least, so that all is finite at singular configurations.
+    """
+    size, least = matrix.shape[0], 1e-6 * floor**2
     rest = [[matrix[i, j] for j in range(size)] for i in range(size)]
     inverse = [[ca.SX(float(i == j)) for j in range(size)] for i in range(size)]  # of L, by rows
     pivots: list[ca.SX] = []
