@@ -75,9 +75,9 @@ def singularity_measure(
     Contacts come and go: they are none of the loops. Closures that switch are, while they hold.
     Below 1e-7 of the largest σ the smallest one is constant, without a slope, since σ² is what is found: at a singular
     configuration itself a bound or task of it is missed, and whatever leads out leads out. At singular configurations
-    of the closures J P has another rank, and the measures of J jump. Raises `ArgumentError` where J P is rank deficient at every
-    configuration tried, with the rows that make it so; for quantities of velocities; for constraints that are not
-    linear in the velocity.
+    of the closures J P has another rank, and the measures of J jump. Raises `ArgumentError` where J P is rank deficient
+    at every configuration tried, with the rows that make it so; for quantities of velocities; for constraints that are
+    not linear in the velocity.
     """
     check_known("measure", measure, MEASURES, "singularity_measure")
     check_sequence("driven", driven)
