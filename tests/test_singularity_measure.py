@@ -14,9 +14,11 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy import sparse
+from scipy.optimize import brentq
 
 import sarrus as sr
 from c_code import Compiled
+from families.near_singularities import check
 from five_bars import five_bar, start_of
 from mechanisms import HOLONOMIC, random_loop, random_tree
 from overconstrained import bennett, parallelogram
@@ -452,12 +454,14 @@ def test_bound_is_the_quadratic_program() -> None:
     away = control.Bound(part, lower=0.2, rate=8.0, name="away")
     task = control.Task(["shoulder", "elbow"], [0.5, 0.0], 100.0, 20.0, name="stretch")
     law = control.TaskHierarchy(system, [away, task])
-    active = 0
-    for q2 in (0.9, 0.6, 0.5, 0.45):
+    active, fade = 0, quantity(system, part).fade
+    for q2 in (0.9, 0.6, 0.52, 0.5, 0.45, 0.4):
         q, v = np.array([0.1, q2]), np.array([0.2, -1.0])
         found = control.TaskSpace(system, part).kinematics(q, v)
         x, rate = found.value[0], found.velocity[0]
-        bound = -found.jacobian, np.array([8.0 * (8.0 * (x - 0.2) + rate) + 8.0 * rate + found.bias[0]])
+        left = 8.0 * (x - 0.2) + rate  # s(d) less the speed towards the bound
+        looser = min(np.exp(max(x - 0.2, 0.0) / fade), 1000.0) if left > 0.0 else 1.0
+        bound = -found.jacobian, np.array([8.0 * looser * left + 8.0 * rate + found.bias[0]])
         wanted = np.eye(2), 100.0 * (np.array([0.5, 0.0]) - q) - 20.0 * v
         u = law.solve(q, v, throw=False).u
         assert_allclose(
@@ -471,6 +475,37 @@ def test_bound_is_the_quadratic_program() -> None:
         assert slack[0] > -1e-9
         active += int(slack[0] < 1e-9)
     assert active >= 2
+
+
+@pytest.mark.parametrize("what", [SMOOTH, VOLUME, LOG])
+def test_the_best_pose_is_passed_at_speed(what: str) -> None:
+    """There the measure has no slope and falls by itself: nothing is asked for, but the task."""
+    system = planar_arm()
+    part = measure(TIP, measure=what)
+    seen_by = control.TaskSpace(system, part)
+
+    def slope(q2: float) -> float:
+        return float(seen_by.kinematics([0.3, q2]).jacobian[0, 1])
+
+    best = brentq(slope, 0.5, 3.0)
+    lower = float(seen_by.kinematics([0.3, 0.4]).value[0])
+    go = control.Task(["shoulder", "elbow"], [0.3, 0.6], 20.0, 9.0, name="go")
+    laws = [
+        control.TaskHierarchy(system, [*first, go])
+        for first in ([], [control.Bound(part, lower=lower, name="away")])
+    ]
+    for offset in (-1e-3, 0.0, 1e-3):
+        free, bounded = (law.solve([0.3, best + offset], [0.5, -8.0], throw=False).u for law in laws)
+        assert_allclose(bounded, free, rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2, 4, 5, 8])
+def test_bounds_hold_in_random_mechanisms(seed: int) -> None:
+    """Arms in the plane and in space, five-bars with redundant rows: values by hand, never nearer than the bound."""
+    found = check(seed, duration=0.6)
+    assert found.kept, found.label
+    assert found.difference < 1e-9
+    assert found.status in ("OK", "INACCURATE")
 
 
 def test_measure_as_task_keeps_its_reference() -> None:

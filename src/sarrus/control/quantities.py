@@ -41,6 +41,8 @@ class Quantity:
     degree : after how many derivatives accelerations come.
     direct : whether ``rate`` is the derivative of ``value``; of an orientation it is the angular velocity.
     units : of the rows, as in `sarrus.control.Demand`.
+    fade : distance from a bound [units of x] in which its rate grows to e times itself, for quantities that are
+        largest somewhere inside, where J vanishes; None: the rate stays.
     """
 
     rows: tuple[str, ...]
@@ -52,6 +54,7 @@ class Quantity:
     degree: int = 2
     direct: bool = True
     units: tuple[str, ...] = ()
+    fade: float | None = None
 
 
 @dataclass(frozen=True, eq=False)

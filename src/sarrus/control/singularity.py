@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import casadi as ca
@@ -28,10 +28,12 @@ SMOOTH, LEAST, VOLUME, LOG = (
     "log determinant",
 )
 MEASURES = (SMOOTH, LEAST, VOLUME, LOG)
-# Closed configurations at which ranks are judged: the start, and so many seeded steps of this size [rad, κ] from it.
-_SAMPLES, _STEP = 4, 0.3
+# Ranks and sizes are judged at closed configurations: the start, and seeded steps of these sizes [rad, κ] from it.
+_STEPS = (0.3, 0.3, 1.0, 1.0)
 # Part of the largest singular value below which the smallest one is constant: σ² is found, so that it is rounding.
 _FLOOR = 1e-7
+# A bound loosens over this part of the largest value seen, of the logarithm over this.
+_FADE, _FADE_OF_LOG = 0.1, 0.3
 # Rows beyond which rotations of the smallest singular value become long code: 5e4 operations.
 _MOST = 10
 
@@ -101,10 +103,10 @@ def singularity_measure(
             )
         rows = _rows(system, quantity, driven)
         if rows is None:
-            value, label = _of_closures(system, measure, _places(system, q, t)), "closures"
+            (value, fade), label = _of_closures(system, measure, _places(system, q, t)), "closures"
         else:
-            value, label = _of_rows(system, rows, measure, _places(system, q, t)), rows.label
-        return along(system, value, (f"{measure} of {label}",))
+            (value, fade), label = _of_rows(system, rows, measure, _places(system, q, t)), rows.label
+        return replace(along(system, value, (f"{measure} of {label}",)), fade=fade)
 
     return Part(trace)
 
@@ -187,8 +189,8 @@ def _places(system: System, q: ArrayLike | None, t: float) -> list[_Place]:
         start = np.array(closed.q)
     rng = np.random.default_rng(12)
     places = [start]
-    for _ in range(_SAMPLES):
-        step = rng.standard_normal(system.nv) * _STEP / system.characteristic.columns
+    for size in _STEPS:
+        step = rng.standard_normal(system.nv) * size / system.characteristic.columns
         try:
             places.append(close(system, system.move(start, step), t))
         except SarrusError:  # nothing closes there
@@ -200,7 +202,7 @@ def _places(system: System, q: ArrayLike | None, t: float) -> list[_Place]:
     ]
 
 
-def _of_closures(system: System, measure: str, places: list[_Place]) -> ca.SX:
+def _of_closures(system: System, measure: str, places: list[_Place]) -> tuple[ca.SX, float]:
     ranks = [ranked(place.closures, place.cut).rank for place in places]
     rank = max(ranks)
     if rank == 0:
@@ -212,7 +214,7 @@ def _of_closures(system: System, measure: str, places: list[_Place]) -> ca.SX:
     return _value(_closures(system)[chosen, :], ca.SX(0, system.nv), seen, rank, measure)
 
 
-def _of_rows(system: System, rows: _Rows, measure: str, places: list[_Place]) -> ca.SX:
+def _of_rows(system: System, rows: _Rows, measure: str, places: list[_Place]) -> tuple[ca.SX, float]:
     closure_rank = max(ranked(place.closures, place.cut).rank for place in places)
     freedoms, count = system.nv - closure_rank, len(rows.names)
     if freedoms == 0:
@@ -250,10 +252,13 @@ def _refuse(system: System, rows: _Rows, matrix: Array, rank: int, freedoms: int
     raise ArgumentError(f"{few}: {what}", element="driven" if rows.driven else others[0])
 
 
-def _value(rows: ca.SX, held: ca.SX, seen: list[Array], rank: int, measure: str) -> ca.SX:
-    """Return a measure of rows of this rank on the motions that the rows ``held`` leave, where they were ``seen``."""
+def _value(rows: ca.SX, held: ca.SX, seen: list[Array], rank: int, measure: str) -> tuple[ca.SX, float]:
+    """Return a measure of rows of this rank on the motions that the rows ``held`` leave, where they were ``seen``.
+
+    The second is its ``fade``: a tenth of the largest value seen.
+    """
     values = np.array([np.linalg.svd(matrix, compute_uv=False)[:rank] for matrix in seen])
-    floor = _FLOOR * float(values.max())
+    floor, typical = _FLOOR * float(values.max()), _FADE * float(values[:, -1].max())
     count, ones = rows.shape[0], None
     if count == rank or measure == LEAST:
         gram = sv.gram_across(rows, held)
@@ -266,8 +271,10 @@ def _value(rows: ca.SX, held: ca.SX, seen: list[Array], rank: int, measure: str)
                 f"{SMOOTH}",
                 element="measure",
             )
-        return sv.least_singular_value(gram, rank, floor)
+        return sv.least_singular_value(gram, rank, floor), typical
     if measure == SMOOTH:
-        return sv.smooth_singular_value(gram, ones, floor)
+        return sv.smooth_singular_value(gram, ones, floor), typical
     least = floor * float(values[:, :-1].prod(axis=1).max())
-    return (sv.volume if measure == VOLUME else sv.log_volume)(gram, floor, least)
+    if measure == LOG:
+        return sv.log_volume(gram, floor, least), _FADE_OF_LOG
+    return sv.volume(gram, floor, least), _FADE * float(values.prod(axis=1).max())
