@@ -620,3 +620,24 @@ def test_contacts_take_no_part() -> None:
         assert_allclose(seen(system, part, q), np.linalg.svd(rows, compute_uv=False)[-1], rtol=1e-10)
         values.append(seen(system, part, q))
     assert values[0] == values[1]
+
+
+def test_closures_that_come_and_go() -> None:
+    """The pin of a five-bar opens: the same compiled measure has the value of the two arms, and back."""
+    mechanism = five_bar(*SIZES).mechanism.snapshot()
+    closure = mechanism.closures.pop("tip")
+    mechanism.add_closure(
+        "tip", closure.kind, "left_elbow", "right_elbow", axis=(0, 1, 0), pose1=closure.pose1, pose2=closure.pose2,
+        active=True,
+    )  # fmt: skip
+    system = sr.System(mechanism)
+    q = start_of(*SIZES, 0.5 + 1.6j)
+    part = measure(driven=CRANKS, measure=LEAST, q=q)
+    values = control.TaskSpace(system, part)
+    closed = seen(five_bar(*SIZES), part, q)
+    for active, expected in ((1.0, closed), (0.0, 1.0), (1.0, closed)):
+        system.parameters["active.tip"] = active
+        assert_allclose(values.kinematics(q).value, expected, rtol=1e-12)
+    for refused in (measure(driven=["left", "right", "left_elbow"], q=q), measure(q=q)):
+        with pytest.raises(ArgumentError, match="tip"):
+            quantity(system, refused)

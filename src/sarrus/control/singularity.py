@@ -19,6 +19,7 @@ from sarrus.dynamics.assembly import free_velocities
 from sarrus.dynamics.manifold import close, closed_start, rank_cut
 from sarrus.dynamics.system import System
 from sarrus.equations import singular_values as sv
+from sarrus.equations.equations import activity_parameter
 from sarrus.linalg.ranked import CUT, independent_rows, ranked
 
 SMOOTH, LEAST, VOLUME, LOG = (
@@ -74,7 +75,8 @@ def singularity_measure(
     ``sarrus.singularity_map(measure="singular value on motions")`` shades the smallest singular value. Other measures
     there, and `sarrus.distance_to_singularity`, are zero at the same configurations; they are singular values of
     [A; J], or of A without the driven columns, and depend on how the rows of A are written.
-    Contacts come and go: they are none of the loops. Closures that switch are, while they hold.
+    Contacts come and go: they are none of the loops. Closures that switch are, while they hold; more rows than the
+    motions that are left when all hold are refused then, and so is A itself.
     Below 1e-7 of the largest σ the smallest one is constant, without a slope, since σ² is what is found: at a singular
     configuration itself a bound or task of it is missed, and whatever leads out leads out. At singular configurations
     of the closures J P has another rank, and the measures of J jump. Raises `ArgumentError` where J P is rank deficient
@@ -167,6 +169,13 @@ def _own_rows(system: System) -> list[int]:
     return [row for row in rows if row not in taken]
 
 
+def _switching(system: System) -> dict[str, str]:
+    """Return the parameters of closures and couplings that come and go, contacts aside, and the names of these."""
+    contacts = system.mechanism.contacts if system.mechanism else {}
+    found = {activity_parameter(name): name for name in system.closure_rows if name not in contacts}
+    return {key: name for key, name in found.items() if key in system.parameters}
+
+
 def _closures(system: System) -> ca.SX:
     """Return A without contacts, in characteristic units."""
     sizes, own = system.characteristic, _own_rows(system)
@@ -209,6 +218,12 @@ def _of_closures(system: System, measure: str, places: list[_Place]) -> tuple[ca
         raise ArgumentError(
             f"{system.name}: it has no constraint rows; give a quantity or driven", element="quantity"
         )
+    if switching := _switching(system):
+        raise ArgumentError(
+            f"{system.name}: {', '.join(switching.values())} may come and go, and which rows of A are independent with "
+            "it; give a quantity or driven",
+            element=next(iter(switching.values())),
+        )
     chosen = independent_rows(places[ranks.index(rank)].closures, rank)
     seen = [place.closures[chosen] for place in places]
     return _value(_closures(system)[chosen, :], ca.SX(0, system.nv), seen, rank, measure)
@@ -231,6 +246,17 @@ def _of_rows(system: System, rows: _Rows, measure: str, places: list[_Place]) ->
     rank = max(ranks)
     if rank < min(count, freedoms):
         _refuse(system, rows, seen[ranks.index(rank)], rank, freedoms)
+    if switching := _switching(system):
+        every, own = system.with_parameters(dict.fromkeys(switching, 1.0)), _own_rows(system)
+        held = [np.linalg.matrix_rank(every.constraint_jacobian(p.q, t=p.t)[own], CUT) for p in places]
+        left = system.nv - max(held)
+        if count > left:
+            raise ArgumentError(
+                f"{system.name}: {rows.label} has {count} rows, and {left} motions are left where all closures hold "
+                f"({', '.join(switching.values())} may come and go): how many singular values there are would change; "
+                "give fewer rows",
+                element="driven" if rows.driven else "quantity",
+            )
     return _value(rows.jacobian, _closures(system), seen, rank, measure)
 
 
