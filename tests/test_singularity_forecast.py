@@ -241,7 +241,7 @@ def test_bad_arguments() -> None:
         {"dt": 2e-3, "formulation": "null-space"}, {"dt": 2e-3, "coordinates": "partition"},
         {"dt": 1e-3, "control": lambda q, v, t: [0.0]}, {"dt": 1e-3, "every": None},
     ],
-    ids=str,
+    ids=lambda options: "-".join(options) or "default",
 )  # fmt: skip
 def test_a_run_warns_on_the_way_and_takes_the_same_steps(options: dict[str, Any]) -> None:
     mechanism = load_example("slider_crank").build(1.002)

@@ -9,6 +9,7 @@ import pytest
 
 import sarrus as sr
 from five_bars import ARMS, START, TIP, five_bar
+from sarrus import control
 from sarrus.analysis.held_rows import HeldRows
 from sarrus.base.errors import ArgumentError
 from scaled import scaled
@@ -230,6 +231,26 @@ def test_the_inverse_condition_number(inputs):
     reached = found.status[0] == found.REACHED
     sizes = np.linalg.svd(rows_by_hand(found.q[0][reached]), compute_uv=False)
     assert np.abs(found.values[0][reached] - sizes[:, -1] / sizes[:, 0]).max() < 1e-9
+
+
+@pytest.mark.parametrize("closure", ["point_on_line", "revolute"])
+def test_values_on_motions_are_those_of_laws(closure):
+    """Redundant rows change nothing: levels of a bound can be read off a map."""
+    system = five_bar(*ARMS, closure)
+    found = sr.singularity_map(
+        system, START, INPUTS, driven=INPUTS, resolution=24, modes=1, measure="singular value on motions"
+    )
+    q = found.q[0][found.status[0] == found.REACHED]
+    loop = rows_by_hand(q)[:, :2]
+    motions = np.linalg.svd(loop)[2][:, 2:].transpose(0, 2, 1)
+    expected = np.linalg.svd(motions[:, [0, 2]], compute_uv=False)[:, -1]
+    values = found.values[0][found.status[0] == found.REACHED]
+    assert np.abs(values - expected).max() < 1e-9
+    law = control.TaskSpace(
+        system, control.singularity_measure(driven=INPUTS, measure="smallest singular value", q=START)
+    )
+    for k in range(0, len(q), 40):
+        assert abs(law.kinematics(q[k]).value[0] - values[k]) < 1e-9 / max(values[k], 1e-3)
 
 
 def test_several_starts_and_an_output(inputs):

@@ -159,6 +159,38 @@ def synthesis_picture() -> Figure:
     return figure
 
 
+def singularity_bound_picture() -> Figure:
+    """Draw the platform that is told to cross singular configurations, with and without a bound."""
+    space = computed("control", until="kept")
+    runs = (("without", space["bare"], colour(1)), ("with the bound", space["kept"], colour(0)))
+    figure = new_figure(9.0, 6.4)
+    measure, turn, torque = figure.subplots(3, 1, sharex=True)
+    for name, run, paint in runs:
+        t = run.motion.t
+        measure.plot(t, run.measure / run.regular, color=paint, label=name)
+        turn.plot(t, run.motion.q[:, 8], color=paint)
+        torque.plot(t, np.abs(run.motion.u).max(axis=1), color=paint)
+    told = [space["crossing"].turn_at(float(x)) for x in t]
+    turn.plot(t, np.array(told, float), color=INK, linewidth=0.9, linestyle=":", label="command")
+    measure.axhline(space["crossing"].SHARE, color=FAINT, linewidth=0.9, linestyle="--")
+    measure.annotate(
+        "lower", (0.05, space["crossing"].SHARE), (0, 3), textcoords="offset points", size=8, color=INK
+    )
+    turn.axhline(0.0, color=FAINT, linewidth=0.9, linestyle="--")
+    turn.annotate("singular", (0.05, 0.0), (0, 3), textcoords="offset points", size=8, color=INK)
+    torque.set_yscale("log")
+    measure.set_ylabel("measure / that at the start")
+    turn.set_ylabel("orientation [rad]")
+    torque.set_ylabel("largest torque [N m]")
+    torque.set_xlabel("t [s]")
+    measure.legend(frameon=False, fontsize=8, loc="upper center", ncols=2)
+    turn.legend(frameon=False, fontsize=8, loc="upper right")
+    for axes in (measure, turn, torque):
+        dress(axes)
+        axes.set_xlim(0.0, t[-1])
+    return figure
+
+
 def straight_line_picture() -> Figure:
     """Draw the published five points on a line, the linkage that passes them and its whole coupler curve."""
     space = computed("synthesis", until="straight")

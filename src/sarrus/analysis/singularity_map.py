@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 # Values that differ by less than this part of the largest one are equal: mirror images are, but for rounding.
 _EQUAL = 1e-9
-MEASURES = ("smallest singular value", "inverse condition number")
+MEASURES = ("smallest singular value", "inverse condition number", "singular value on motions")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -170,7 +170,9 @@ def singularity_map(
 
     The measure is of R = [A; H], H v the velocities at rest, in characteristic units
     (`sarrus.dynamics.characteristic`): its smallest singular value, which is zero on `singularity_locus` of the same
-    ``driven`` or ``output``, or that over the largest one. Redundant rows change no zero.
+    ``driven`` or ``output``, or that over the largest one. Redundant rows change no zero. "singular value on motions"
+    is the smallest one of H on the motions that A leaves, which they do not change at all: that of
+    `sarrus.control.singularity_measure`, so that a map tells the level for a bound.
 
     From the start, configurations are continued from node to node by Newton's method, a whole front of nodes at a time,
     without crossing folds, where the two coordinates no longer lead the mechanism. So each mode is one sheet of
@@ -255,7 +257,19 @@ def _measured(rows: HeldRows, many: ManyConfigurations, plane: MapPlane, q: Arra
     for begin in range(0, len(q), 4096):
         part = q[begin : begin + 4096]
         linear = None if rows.body is None else many.points(rows.body, rows.point, part)[1]
-        values = np.linalg.svd(rows.stacked(many.closures(part)[1], linear), compute_uv=False)
+        stacked = rows.stacked(many.closures(part)[1], linear)
+        if measure == MEASURES[2]:
+            out[begin : begin + 4096] = _on_motions(stacked, rows.system.nh, rows.cut)
+            continue
+        values = np.linalg.svd(stacked, compute_uv=False)
         least = values[:, rows.system.nv - 1]
         out[begin : begin + 4096] = least if measure == MEASURES[0] else least / values[:, 0]
     return out
+
+
+def _on_motions(stacked: Array, closures: int, cut: float) -> Array:
+    """Return the smallest singular value (n,) of H on the motions that A leaves, of R = [A; H] (n, …, nv)."""
+    _, sizes, right = np.linalg.svd(stacked[:, :closures])
+    rank = int(np.max(np.count_nonzero(sizes > cut, axis=1)))
+    moved = stacked[:, closures:] @ right[:, rank:].transpose(0, 2, 1)
+    return np.asarray(np.linalg.svd(moved, compute_uv=False)[:, -1])

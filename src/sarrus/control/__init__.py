@@ -8,7 +8,7 @@ Contacts        `LeggedController` with `ContactForce`, `CentreOfPressure`, `Gai
                 `Distribution`
 Priorities      `TaskHierarchy` of `Task`s, `Bound`s and `JointLimits`
 Quantities      `point`, `orientation`, `gaze`, `clearance` of `Sphere`, `Capsule`, `Plane`; `centre_of_mass`,
-                `momentum`, `capture_point`; references that are `streamed`
+                `momentum`, `capture_point`; `singularity_measure`; references that are `streamed`
 Simulation      ``sr.simulate(control=law, sample_time=Sampling(...))``: sample time, delay, noise
 Task space      `TaskSpace`, `TaskKinematics`
 Feasibility     `controllability`; ``law.solve(q, v, t)`` returns a `Command` with a `Level` for each demand
@@ -42,6 +42,7 @@ from sarrus.control.reference import streamed
 from sarrus.control.regulator import Regulation, Regulator
 from sarrus.control.sampling import Sampling
 from sarrus.control.servo_constraint import ServoConstraint
+from sarrus.control.singularity import singularity_measure
 from sarrus.control.task_hierarchy import TaskHierarchy
 from sarrus.control.task_space import TaskKinematics, TaskSpace
 from sarrus.control.tasks import Task
@@ -98,5 +99,6 @@ __all__ = [
     "momentum",
     "orientation",
     "point",
+    "singularity_measure",
     "streamed",
 ]

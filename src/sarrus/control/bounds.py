@@ -17,6 +17,8 @@ from sarrus.control.quantities import Quantity, quantity
 from sarrus.dynamics.system import System
 
 _SIDES = ((1.0, "upper"), (-1.0, "lower"))
+# How many times larger the rate of a quantity with a ``fade`` is, far from the bound.
+_LOOSEST = 1000.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,8 +40,11 @@ class Bound:
     x is beyond the bound, and comes back with ``rate``. ``speed`` caps s smoothly: with w = min(s, 3/2 speed) it is
     w − max(0, w − speed/2)² / (2 speed), which has neither larger values nor a larger slope than s, and is ``speed``
     from s = 3/2 speed on; so neither the row nor the deceleration jumps. Towards a side without a bound the row is
-    ẍ ≤ rate (speed − ẋ). ``lower`` is the mirror image. Of a quantity y of velocities, such as `momentum`, it is
-    ẏ ≤ rate (upper − y), and ``acceleration`` is that of ẏ; ``deceleration`` and ``speed`` are refused.
+    ẍ ≤ rate (speed − ẋ). A quantity that is largest somewhere inside, as a `singularity_measure` is, has no slope
+    there, and falls by itself when that place is passed: its ``rate`` grows as exp(d / fade), up to 1000 times, while
+    ẋ < s(d), with the fade of the quantity, so that far from the bound nothing is asked for. ``lower`` is the mirror
+    image. Of a quantity y of velocities, such as `momentum`, it is ẏ ≤ rate (upper − y), and ``acceleration`` is that
+    of ẏ; ``deceleration`` and ``speed`` are refused.
 
     Parameters
     ----------
@@ -149,7 +154,10 @@ class _Rows:
         if bound is not None and x.degree == 1:
             self._append(k, sign, side, rate * (sign * bound - moving))
         elif bound is not None:
-            allowed, slope = approach(sign * (bound - x.value[k]), rate, deceleration, speed)
+            distance = sign * (bound - x.value[k])
+            allowed, slope = approach(distance, rate, deceleration, speed)
+            if x.fade is not None:
+                rate = ca.if_else(allowed > moving, rate * _looser(distance / x.fade), rate)
             self._append(k, sign, side, rate * (allowed - moving) - slope * moving)
         elif speed is not None:
             self._append(k, sign, f"speed {side}", rate * (speed - moving))
@@ -178,6 +186,11 @@ def approach(
         excess = ca.fmax(below - 0.5 * speed, 0.0)
         allowed, slope = below - excess**2 / (2.0 * speed), slope * (1.0 - excess / speed)
     return allowed, slope
+
+
+def _looser(distance: ca.SX) -> ca.SX:
+    """Return the factor of a rate at a distance in units of ``Quantity.fade``: from 1 on the bound to `_LOOSEST`."""
+    return ca.exp(ca.fmin(ca.fmax(distance, 0.0), float(np.log(_LOOSEST))))
 
 
 def per_row(value: ArrayLike | None, size: int, what: str, missing: float) -> np.ndarray:

@@ -41,6 +41,8 @@ class Quantity:
     degree : after how many derivatives accelerations come.
     direct : whether ``rate`` is the derivative of ``value``; of an orientation it is the angular velocity.
     units : of the rows, as in `sarrus.control.Demand`.
+    fade : distance from a bound [units of x] in which its rate grows to e times itself, for quantities that are
+        largest somewhere inside, where J vanishes; None: the rate stays.
     """
 
     rows: tuple[str, ...]
@@ -52,12 +54,13 @@ class Quantity:
     degree: int = 2
     direct: bool = True
     units: tuple[str, ...] = ()
+    fade: float | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """A quantity of bodies; `point`, `orientation`, `gaze`, `clearance`, `centre_of_mass`, `momentum` and
-    `capture_point` make them."""
+    """A quantity of a system; `point`, `orientation`, `gaze`, `clearance`, `centre_of_mass`, `momentum`,
+    `capture_point` and `singularity_measure` make them."""
 
     trace: Callable[[System], Quantity]
 

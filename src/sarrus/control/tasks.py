@@ -29,8 +29,8 @@ class Task:
     Parameters
     ----------
     quantity : "boom" or ["boom", "bucket"], coordinates of the mechanism by name; `point`, `orientation`, `gaze`,
-        `clearance`, `centre_of_mass`, `momentum`, `capture_point`; or a function x(q, t) or y(q, v, t) of CasADi
-        vectors.
+        `clearance`, `centre_of_mass`, `momentum`, `capture_point`, `singularity_measure`; or a function x(q, t) or
+        y(q, v, t) of CasADi vectors.
     reference : numbers, which are held; a function of t (CasADi, as `sarrus.control.references` makes); or `streamed`.
     stiffness : [1/s²], of velocities [1/s]; a number or one for each row.
     damping : [1/s], likewise; 20 by default.

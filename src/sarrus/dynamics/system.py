@@ -236,6 +236,6 @@ class System(Evaluations):
         """Return a quantity or a solve as a CasADi function; see `sarrus.export.casadi_function`.
 
         Names: forward_dynamics, reduced_dynamics, mass_matrix, constraint_jacobian and so on. Keywords: rows,
-        coordinates, q, t.
+        coordinates, quantity, q, t.
         """
         return later("export.casadi", "casadi_function")(self, name, **options)

@@ -13,6 +13,7 @@ from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError, check_is, check_known
 from sarrus.base.numbers import real_array
 from sarrus.base.status import Status
+from sarrus.control.quantities import quantity as traced_quantity
 from sarrus.coordinates.choices import PARTITION, Coordinates, choose
 from sarrus.dynamics.assembly import survey
 from sarrus.dynamics.manifold import closed_start
@@ -51,6 +52,7 @@ def casadi_function(
     *,
     rows: Sequence[str] | str | None = None,
     coordinates: Coordinates = PARTITION,
+    quantity: Any = None,
     q: ArrayLike | None = None,
     t: float = 0.0,
 ) -> ca.Function:
@@ -80,6 +82,7 @@ def casadi_function(
     rate                  q, v, p           N v (nq,): q̇ but for activations
     body_placements       q, p              positions (nb × 3), rotations (3 nb × 3), one block for each body;
                                             q, t, p where a body is driven
+    quantity              q, v, t, p        value (m,) and rate (m,) of a ``quantity``
     ===================== ================= ===================================================================
 
     Contacts with Coulomb friction and between geometries, limits of joints and dry friction of joints are left out:
@@ -105,6 +108,9 @@ def casadi_function(
     rows : names of the constraint rows that the solve keeps; by default all; "independent" for a choice at q, which
         takes early rows before late ones.
     coordinates : of "reduced_dynamics", names of independent coordinates or joints whose rates are ẏ, or "partition".
+    quantity : of "quantity", what a task may be about: `sarrus.control.singularity_measure`, `clearance`, a point,
+        names of coordinates, and so on. Bounded from below in optimal control, a measure keeps motions from
+        singularities.
     q, t : closed configuration and time at which rows and coordinates are judged; by default the reference
         pose with its loops closed.
 
@@ -119,7 +125,10 @@ def casadi_function(
         return _function(name, _symbols(system, letters), {name: getattr(system.equations, attribute)})
     if name == "body_placements":
         return _placements(system)
-    check_known("CasADi function", name, (*_SOLVES, *_QUANTITIES, "body_placements"), system.name)
+    if name == "quantity":
+        found = traced_quantity(system, quantity)
+        return _function(name, _symbols(system, "qvtp"), {"value": found.value, "rate": found.rate})
+    check_known("CasADi function", name, (*_SOLVES, *_QUANTITIES, "body_placements", "quantity"), system.name)
     place = _Place(system, q, t)
     kept = place.rows(rows)
     if name == "forward_dynamics" and place.switches:

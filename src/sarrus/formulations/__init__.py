@@ -9,7 +9,7 @@ their status follows from these (`Residuals`). `Problem` and `Formulation` docum
 docs/formulations/agreement.md how they compare.
 
 Projection in the tangent space     `projection`, `symmetric_projection`, `parameterized_projection`,
-                                    `oblique_projection`
+                                    `oblique_projection`; `least_condition`, `LeastCondition` of its parameter
 Gauss's principle                   `udwadia_kalaba`, `mass_weighted`
 Independent accelerations           `null_space`, `spike_indicator`, `SpikeIndicator`
 Baselines                           `lagrange`, `kkt`, `augmented_lagrangian`
@@ -51,6 +51,7 @@ from sarrus.formulations.friction_cones import (
 )
 from sarrus.formulations.kkt import kkt
 from sarrus.formulations.lagrange import lagrange
+from sarrus.formulations.least_condition import LeastCondition, least_condition
 from sarrus.formulations.log_barrier import BarrierResult, Cone, log_barrier
 from sarrus.formulations.mass_weighted import mass_weighted
 from sarrus.formulations.metric import WeightedProblem, actuator_metric, characteristic_metric
@@ -104,6 +105,7 @@ __all__ = [
     "ContactForces",
     "ForceDistribution",
     "Formulation",
+    "LeastCondition",
     "OperationalSpace",
     "OrthogonalTask",
     "Problem",
@@ -124,6 +126,7 @@ __all__ = [
     "decouples",
     "kkt",
     "lagrange",
+    "least_condition",
     "log_barrier",
     "mass_weighted",
     "null_space",

@@ -30,10 +30,10 @@ from typing import Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.optimize import minimize_scalar
 
 from sarrus.base.errors import ArgumentError
 from sarrus.base.status import Status
+from sarrus.formulations.least_condition import Blocks, best_parameter
 from sarrus.formulations.metric import Weighing, WeightedProblem
 from sarrus.formulations.problem import Array, Formulation, Problem
 from sarrus.formulations.requirements import MASSLESS, Refused, answered, general_solver, guarded
@@ -144,14 +144,14 @@ def parameterized_projection(
     Parameters
     ----------
     g : a positive number, of the unit of M_W; None for the 2-norm of M_W; "minimal-condition" for the g with the
-        smallest 2-norm condition number of M_c″.
+        smallest 2-norm condition number of M_c″. `sarrus.formulations.least_condition` has one for a whole motion.
 
     The others, solutions, returns and errors as for `projection`, except that M is not needed on the range of Aᵀ;
     ``details``: "P", "inertia" and the float "g".
     """
     p = WeightedProblem.weighted(M, h, A, gamma, tau, **weighing)
     w = p.image
-    g = parameter(g, "g", p, _best_g)
+    g = parameter(g, "g", p)
     inertia = w.projector @ w.M + g * (np.eye(w.n) - w.projector)
 
     def drive(force: Array, normal: Array) -> Array:
@@ -205,41 +205,15 @@ def _definite(w: Problem, basis: Array) -> bool:
     return block.size == 0 or bool(np.linalg.eigvalsh(block)[0] > MASSLESS * w.mass_norm)
 
 
-def parameter(
-    value: float | str | None, name: str, p: WeightedProblem, best: Callable[[WeightedProblem], float]
-) -> float:
+def parameter(value: float | str | None, name: str, p: WeightedProblem) -> float:
     """Return the scale of the equations across the constraints: as given, the norm of M_W, or the best one."""
     w = p.image
     if value is None or (value == MINIMAL_CONDITION and w.rank in (0, w.n)):
         return w.mass_norm or 1.0
     if value == MINIMAL_CONDITION:
-        return best(p)
+        return best_parameter(name, [Blocks.of(w)])
     if isinstance(value, str) or not (np.isfinite(value) and value > 0.0):
         raise ArgumentError(
             f"{name} must be a positive number, {MINIMAL_CONDITION!r} or None, got {value!r}", element=name
         )
     return float(value)
-
-
-def _best_g(p: WeightedProblem) -> float:
-    """Return the g that minimises the condition number of M_c″, the matrix [B C; 0 g I] of the module.
-
-    The squared condition number is λ_max / λ_min of [B C]ᵀ[B C] + g² [0 0; 0 I]. λ_max is convex in g² and λ_min
-    concave, so their ratio falls, then rises, and the bounded search finds its one valley. With σ the smallest singular
-    value of B and s the norm of [B C], g = s gives at most √6 s / σ, and any g at least max(s / g, g / σ); so the
-    best one lies between σ / √6 and √6 s.
-    """
-    w, along, across = p.image, p.image.basis, p.rows
-    top = along.T @ w.M @ np.hstack([along, across])
-    bottom = np.hstack([np.zeros((w.rank, w.n - w.rank)), np.eye(w.rank)])
-    least = float(np.linalg.eigvalsh(top[:, : w.n - w.rank])[0])
-    most = float(np.linalg.norm(top, 2))
-    if least <= MASSLESS * most:
-        return most or 1.0
-    found = minimize_scalar(
-        lambda log_g: np.log(np.linalg.cond(np.vstack([top, np.exp(log_g) * bottom]))),
-        bounds=(np.log(least / np.sqrt(6.0)), np.log(np.sqrt(6.0) * most)),
-        method="bounded",
-        options={"xatol": 1e-9},
-    )
-    return float(np.exp(found.x))

@@ -73,7 +73,7 @@ def oblique_projection(
     """
     p = WeightedProblem.weighted(M, h, A, gamma, tau, **weighing)
     w, P = p.image, p.image.projector
-    nu = parameter(nu, "nu", p, _best_nu)
+    nu = parameter(nu, "nu", p)
     inertia = P @ w.M @ P + nu * (np.eye(w.n) - P)
 
     def drive(force: Array, normal: Array) -> Array:
@@ -101,10 +101,3 @@ def _rates(
         found["C_bar"] = P @ coriolis @ P + P @ w.M @ rate.P_dot - nu * rate.L
         found["Q"] = w.M @ rate.Omega + coriolis
     return found
-
-
-def _best_nu(p: WeightedProblem) -> float:
-    """Return the geometric mean of the extreme eigenvalues of M on the null space of A."""
-    w = p.image
-    masses = np.linalg.eigvalsh(w.basis.T @ w.M @ w.basis)
-    return float(np.sqrt(masses[0] * masses[-1])) if masses[0] > 0.0 else float(np.linalg.norm(w.M, 2)) or 1.0

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from typing import Any
 
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
 from sarrus.base.errors import ArgumentError, check_known
+from sarrus.control.quantities import quantity as traced_quantity
 from sarrus.dynamics.system import System
 from sarrus.multibody.frames import Frames
 from sarrus.multibody.kinematics import cross
@@ -65,6 +67,13 @@ class Quantities:
     def rotation(self, body: str) -> ca.SX:
         """Return the axes of a body as columns (3 × 3) in world axes."""
         return self._frames.placement(self._body(body))[1]
+
+    def quantity(self, what: Any) -> ca.SX:
+        """Return a quantity of laws as a column: `sarrus.control.singularity_measure`, `clearance`, a point, and so on.
+
+        What is measured in characteristic units is so in those of the mechanism at the start of the search.
+        """
+        return traced_quantity(self.system, what).value
 
     def reaction(self, joint: str, frame: str = WORLD_FRAME) -> Reaction:
         """Return what a joint of the tree, a closure or a fixed body exerts on its child, or body 2, about its anchor.
