@@ -352,7 +352,7 @@ class Parametrization:
         return newton(q, correction, s.move)
 
     def _close_state(self, x: Array, own: Array, t: float) -> Array | None:
-        """Return the state (q, v) near x on the constraints with these (y, z), or None where Newton does not contract."""
+        """Return the state on the constraints near x with these (y, z), or None where Newton does not contract."""
         s, relation, rank = self.system, self._relation, self.holonomic_rank + self.rank
 
         def correction(x: Array) -> tuple[Array, float]:

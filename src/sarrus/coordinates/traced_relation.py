@@ -12,6 +12,7 @@ Where R = (R_q(q, y), R_v(q, v, y, z)) both matrices are block-triangular and ea
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -37,7 +38,8 @@ class Place(NamedTuple):
 
     def toward(self, end: Place, s: float) -> Place:
         """Return the place at a part s of the straight way to another."""
-        return Place(*(one + s * (other - one) for one, other in zip(self, end)))
+        q, v, t = self
+        return Place(q + s * (end.q - q), v + s * (end.v - v), t + s * (end.t - t))
 
 
 class Slopes(NamedTuple):
@@ -74,13 +76,14 @@ class Condition:
 class TracedRelation:
     """R(x, y) = 0 of one system.
 
-    ``position`` is R_q over (q, y, t, p), or None where R is not split; ``velocity`` the other rows, or None where these
-    are d/dt R_q, z = ẏ. ``own`` are the symbols of (y, z); ``constants`` symbols whose ``values`` belong to a chart.
+    ``position`` is R_q over (q, y, t, p), or None where R is not split; ``velocity`` the other rows, or None where
+    these are d/dt R_q, z = ẏ. ``own`` are the symbols of (y, z); ``constants`` symbols whose ``values`` belong to a chart.
     """
 
     def __init__(
         self, system: System, names: tuple[str, ...], velocity_names: tuple[str, ...], own: ca.SX,
-        position: ca.SX | None, velocity: ca.SX | None, constants: ca.SX | None = None, values: Array | None = None,
+        position: ca.SX | None, velocity: ca.SX | None, constants: ca.SX | None = None,
+        values: Array | None = None,
     ) -> None:  # fmt: skip
         e = system.equations
         self.system, self.names, self.velocity_names = system, names, velocity_names
@@ -96,6 +99,12 @@ class TracedRelation:
         self._inputs = [e.q, e.v, e.t, e.p, own, self.constants]
         self.flow = ca.densify(_along(e.q, e.rate, e.t, self.rows))
         self.by_own = ca.jacobian(self.rows, own)
+
+    def with_values(self, values: Array) -> TracedRelation:
+        """Return the same relation with other values of the constants of a chart."""
+        other = copy(self)
+        other.values = values
+        return other
 
     @property
     def count(self) -> int:
@@ -205,7 +214,11 @@ class TracedRelation:
         if self.coupled:
             return [("(2.21)", _condition(_even(by_own)))]
         first = _condition(by_own[:n, :n])
-        return [("(2.27)", first)] if self.chained else [("(2.27)", first), ("(2.21)", _condition(by_own[n:, n:]))]
+        return (
+            [("(2.27)", first)]
+            if self.chained
+            else [("(2.27)", first), ("(2.21)", _condition(by_own[n:, n:]))]
+        )
 
     def dependence(self, x: Place, w: Array) -> list[Condition]:
         """Return the conditions under which x determines (y, z): (2.27) and, where R is not d/dt R_q, (2.21)."""
@@ -253,7 +266,8 @@ class TracedRelation:
                 y = w[: self.count] if "(2.27)" in found.equation else w
                 raise ArgumentError(
                     f"{self.system.name}: relation: {found.fails} at y = {y}: {found.matrix} has the condition number "
-                    f"{found.number:.3g}, condition {found.equation}; give a guess elsewhere or choose other coordinates",
+                    f"{found.number:.3g}, condition {found.equation}; give a guess elsewhere or choose other "
+                    "coordinates",
                     element="relation",
                 )
 

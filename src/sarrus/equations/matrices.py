@@ -60,7 +60,9 @@ def assemble_equations(
     mass = _mass_matrix(trace, mass_matrix)
     q_rate = trace.v if rate is None else _linear_rate(trace, rate)
     potential = (
-        ca.SX(0) if potential_energy is None else trace.scalar("potential_energy", potential_energy, "qt", "t")
+        ca.SX(0)
+        if potential_energy is None
+        else trace.scalar("potential_energy", potential_energy, "qt", "t")
     )
     return complete(trace, mass, trace.column("bias", bias, "qvt", nv, "t"), q_rate, potential, **around)
 

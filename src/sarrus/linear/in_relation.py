@@ -34,8 +34,8 @@ def in_relation(
 
     G the derivatives of ẇ at the state. All derivatives are exact; C is regular where (2.21) and (2.22) hold.
 
-    ``model`` and ``reduced`` are in ξ, ``a`` is the acceleration, ``own`` is w at the state, ``rate`` is N, None where it
-    is the identity.
+    ``model`` and ``reduced`` are in ξ, ``a`` is the acceleration, ``own`` is w at the state, ``rate`` is N, None where
+    it is the identity.
     """
     s, x = model.system, Place(model.q, model.v, model.t)
     n, nv, nu = len(model.names), s.nv, s.nu
@@ -51,9 +51,7 @@ def in_relation(
     back = dense.solve(change, np.eye(n))
     of_state, of_a = np.hstack([of_place, of_v]), slopes.by_velocity
     acceleration = reduced.rates[nv:]
-    by_old = own_change(
-        dense.product(of_state, model.tangent) + dense.product(of_a, acceleration[:, :n])
-    )
+    by_old = own_change(dense.product(of_state, model.tangent) + dense.product(of_a, acceleration[:, :n]))
     by_time = own_change(
         dense.product(of_state, reduced.in_time) + dense.product(of_a, acceleration[:, -1]) + of_t
     )
@@ -77,9 +75,7 @@ def in_relation(
         velocities=relation.velocity_names,
         coordinate_indices=(),
         velocity_indices=(),
-        condition=max(
-            found.number for found in relation.conditions(x, own, _ranks(model, relation))
-        ),
+        condition=max(found.number for found in relation.conditions(x, own, _ranks(model, relation))),
         tangent=read_only(tangent),
         tangent_rates=read_only(dense.product(reduced.rates[:, :n], back)),
         own=lambda q, v: relation.solve(Place(q, v, model.t), own, start) - own,
@@ -96,7 +92,9 @@ def _curvature(
     """Return the derivatives of dR/dt by place (δq = N δ), v, t and w with a and ẇ held, and ∂R/∂t."""
     e = relation.system.equations
     held, moving = ca.SX.sym("a", e.nv), ca.SX.sym("wdot", relation.own.numel())
-    whole = relation.flow + ca.jtimes(relation.rows, e.v, held) + ca.jtimes(relation.rows, relation.own, moving)
+    whole = (
+        relation.flow + ca.jtimes(relation.rows, e.v, held) + ca.jtimes(relation.rows, relation.own, moving)
+    )
     parts = [
         ca.jacobian(whole, e.q) @ ca.jacobian(e.rate, e.v),
         ca.jacobian(whole, e.v),

@@ -90,7 +90,9 @@ class LinearSystem:
     coordinate_rows: Array = field(repr=False)
     velocity_rows: Array | None = field(repr=False)
     tangent_rates: Array = field(repr=False)
-    own: Callable[[Array, Array], Array] | None = field(default=None, repr=False)  # δx of (q, v) along a relation
+    own: Callable[[Array, Array], Array] | None = field(
+        default=None, repr=False
+    )  # δx of (q, v) along a relation
 
     @property
     def dof(self) -> int:

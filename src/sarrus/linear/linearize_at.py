@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -98,19 +98,12 @@ def linearize_at(
     tau = with_dry_friction(system, q, v, u, t, tau) if takes_part(system, contacts) else tau
     if isinstance(coordinates, Relation):
         if coordinates.has_velocities:
-            return _in_relation(system, (q, v, u, t, tau), coordinates, outputs)
+            system.without_activations("relations")
+            model, reduced, a, rate = _linearize(system, q, v, u, t, tau, PARTITION, None)
+            place = np.array(model.q), model.t, np.array(model.v)
+            return in_relation(model, reduced, a, *trace_relation(system, coordinates, *place), outputs, rate)
         system, q, v, tau, coordinates = extended(system, q, v, tau, coordinates, t)
     return _linearize(system, q, v, u, t, tau, coordinates, outputs)[0]
-
-
-def _in_relation(
-    system: System, state: tuple[Any, ...], relation: Relation, outputs: Sequence[str] | None
-) -> LinearSystem:
-    """Return the model in the coordinates of a relation that has velocities of its own."""
-    system.without_activations("relations")
-    model, reduced, a, rate = _linearize(system, *state, PARTITION, None)
-    traced, own = trace_relation(system, relation, np.array(model.q), model.t, np.array(model.v))
-    return in_relation(model, reduced, a, traced, own, outputs, rate)
 
 
 def _linearize(
