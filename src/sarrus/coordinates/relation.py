@@ -37,7 +37,8 @@ class Relation:
     Parameters
     ----------
     function : R_q(q, y), or R(q, v, y, z) of the third form, of CasADi columns; returns rows that vanish, SX
-        expressions or lists of these. There are nv − rank of the holonomic rows entries of y, and nv − rank of all rows of z.
+        expressions or lists of these. There are nv − rank of the holonomic rows entries of y, and nv − rank of all
+        rows of z.
     names : names of the entries of y, none of them a coordinate of the system.
     guess : y near which R = 0 is solved at the starting configuration; zeros by default. It decides between several
         solutions, as with a length that R contains squared.
@@ -192,11 +193,11 @@ def extend(
     """Return the system with the coordinates of a relation appended, and the state (q, v) extended by them.
 
     They have no mass. Where R(q, y) = 0 gives y alone, these are appended to q and ẏ to v, and the relation is
-    holonomic rows after the others, named as y is. So y are ordinary coordinates: they are recorded, can be locked, named in
-    ``coordinates=`` and used in control laws, the first nq and nv entries being those of the system given. Where the
-    relation gives velocities, too, y and z are appended to v, q stays as it is, and R(x, y) = 0 are rows of velocities
-    after the others. Forces have as many entries more as v. The mechanism is left behind: motions of the extended
-    system cannot be drawn.
+    holonomic rows after the others, named as y is. So y are ordinary coordinates: they are recorded, can be locked,
+    named in ``coordinates=`` and used in control laws, the first nq and nv entries being those of the system given.
+    Where the relation gives velocities, too, y and z are appended to v, q stays as it is, and R(x, y) = 0 are rows of
+    velocities after the others. Forces have as many entries more as v. The mechanism is left behind: motions of the
+    extended system cannot be drawn.
 
     q must be closed. Redundant constraints change nothing. Raises `ArgumentError` where the relation fails the rank
     conditions at q, at a singular configuration among others, and `SolveError` where R = 0 has no solution near the

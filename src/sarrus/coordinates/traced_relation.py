@@ -77,7 +77,8 @@ class TracedRelation:
     """R(x, y) = 0 of one system.
 
     ``position`` is R_q over (q, y, t, p), or None where R is not split; ``velocity`` the other rows, or None where
-    these are d/dt R_q, z = ẏ. ``own`` are the symbols of (y, z); ``constants`` symbols whose ``values`` belong to a chart.
+    these are d/dt R_q, z = ẏ. ``own`` are the symbols of (y, z); ``constants`` symbols whose ``values`` belong to a
+    chart.
     """
 
     def __init__(
