@@ -1,7 +1,8 @@
 """Implicit midpoint in canonical momenta of a closed loop, next to RK4: what happens to the energy over many steps.
 
 The five-bar swings about its lowest configuration, with the two shoulders as independent coordinates y and their
-momenta p = ∂L/∂ẏ on the constraint manifold. Hamilton's equations for (y, p) are not written out anywhere: a step solves
+momenta p = ∂L/∂ẏ on the constraint manifold. Hamilton's equations for (y, p) are not written out anywhere: a step
+solves
 
     φ(q) = 0,  A v = 0,  R(q, v, y, p) = 0,  M a + h = Aᵀλ,  A a + γ = 0,      at y = (y₀ + y₁)/2, p = (p₀ + p₁)/2,
     (y₁ − y₀)/Δt = ẏ,  (p₁ − p₀)/Δt = ṗ,                                      where R_q q̇ + R_v a + R_y ẏ + R_p ṗ = 0
@@ -110,7 +111,7 @@ def energies(steps: int, dt: float = STEP, records: int = 1000) -> tuple[Array, 
     return dt * every * np.arange(len(found)), runs
 
 
-def main(steps: int = 100_000) -> None:
+def main(steps: int = 10_000) -> None:
     """Compare the energies over many steps; those of the midpoint rule stay in a band, those of RK4 drift."""
     _, runs = energies(steps)
     swing = runs["midpoint rule, momenta"][0] - lowest_energy()
@@ -122,9 +123,8 @@ def main(steps: int = 100_000) -> None:
         figures[f"{name}, drift"] = float(change[half:].mean() - change[:half].mean())
     band = figures["midpoint rule, momenta, band of the first half"]
     assert abs(figures["midpoint rule, momenta, drift"]) < 0.05 * band
-    if steps >= 10_000:
-        for name in ("RK4, momenta", "RK4, all coordinates"):
-            assert abs(figures[f"{name}, drift"]) > 20 * abs(figures["midpoint rule, momenta, drift"])
+    for name in ("RK4, momenta", "RK4, all coordinates"):
+        assert figures[f"{name}, drift"] < -20 * abs(figures["midpoint rule, momenta, drift"])
     print(json.dumps(figures))
 
 
@@ -135,4 +135,4 @@ def lowest_energy() -> float:
 
 
 if __name__ == "__main__":
-    main()
+    main(100_000)

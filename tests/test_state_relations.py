@@ -17,6 +17,7 @@ from numpy.testing import assert_allclose
 
 import sarrus as sr
 from conftest import load_example
+from families.state_relations import cases
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError, SimulationError
 from sarrus.base.status import Status
@@ -393,6 +394,16 @@ def test_fixed_steps_have_order_four() -> None:
         for h in (0.02, 0.01)
     ]
     assert 3.7 < np.log2(errors[0] / errors[1]) < 4.5
+
+
+def test_random_loops_in_random_coordinates() -> None:
+    """``python tests/families/state_relations.py`` does hundreds."""
+    done = [found for _, found in cases(4) if not isinstance(found, str)]
+    assert len(done) > 2
+    for found in done:
+        assert found["motion"] < 1e-10
+        assert found["model"] < 1e-8
+        assert found["hamilton"] < 1e-8
 
 
 # --- conditions ------------------------------------------------------------------------------------------
