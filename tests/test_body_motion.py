@@ -103,7 +103,9 @@ def test_velocities_are_rates_along_motions(kind: str) -> None:
     system, q, v, a = moving(kind)
     body, step = list(system.mechanism.bodies)[-1], 1e-5
     here = system.jacobian(q, v, body=body, point=POINT)
-    after, before = (system.jacobian(*along(system, q, v, a, s * step), body=body, point=POINT) for s in (1, -1))
+    after, before = (
+        system.jacobian(*along(system, q, v, a, s * step), body=body, point=POINT) for s in (1, -1)
+    )
     scale = 1.0 + float(np.abs(a).max())
 
     def close(change: Array, rate: Array) -> None:
@@ -179,7 +181,9 @@ def test_parameters_take_part_at_once() -> None:
     system.parameters.update({"m": 4.0, "x": 0.7})
     changed = system.centroidal(q)
     bodies = system.current_mechanism().bodies
-    centres = [system.jacobian(q, body=name, point=np.array(body.com)).position for name, body in bodies.items()]
+    centres = [
+        system.jacobian(q, body=name, point=np.array(body.com)).position for name, body in bodies.items()
+    ]
     masses = np.array([body.mass for body in bodies.values()])
     assert changed.mass == pytest.approx(11.0, rel=1e-14)
     assert_allclose(changed.centre, masses @ np.array(centres) / masses.sum(), atol=1e-14)

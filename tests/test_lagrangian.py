@@ -324,7 +324,9 @@ def test_mass_and_inputs_of_given_equations_may_depend_on_time():
     assert np.allclose(system.forward_dynamics(rest, rest, [u], end).a, a, atol=1e-14)
     assert np.allclose(system.inverse_dynamics(rest, rest, a, end).u, [u], atol=1e-13)
     assert np.allclose(sr.linearize_at(system, rest, rest, [u], t=end).B[2:, 0], a / u, atol=1e-13)
-    assert np.allclose(np.array(system.to_casadi("actuation_matrix")(rest, rest, end, [])).ravel(), s, atol=1e-15)
+    assert np.allclose(
+        np.array(system.to_casadi("actuation_matrix")(rest, rest, end, [])).ravel(), s, atol=1e-15
+    )
 
 
 def test_laws_follow_inputs_that_depend_on_time():
@@ -342,7 +344,10 @@ def test_laws_follow_inputs_that_depend_on_time():
 def test_functions_take_p_where_there_are_no_parameters_and_keep_their_own_defaults():
     plain = flying_sand()
     for functions in (
-        {"mass_matrix": lambda q, t, p: 3.0 * ca.exp(-0.4 * t) * ca.SX.eye(2), "bias": lambda q, v, t, p: [0.0, 0.0]},
+        {
+            "mass_matrix": lambda q, t, p: 3.0 * ca.exp(-0.4 * t) * ca.SX.eye(2),
+            "bias": lambda q, v, t, p: [0.0, 0.0],
+        },
         {"bias": lambda q, v, weight=0.0: [weight, weight]},
         {"bias": lambda q, v, t=0.0: [0.0 * t, 0.0]},
         {"generalized_force": lambda q, v, t, p: [0.0, 0.0]},
@@ -360,7 +365,11 @@ BAD_EQUATIONS = [
     ({"bias": lambda q, v: [1]}, "bias", "must return 2 entries, got 1"),
     ({"nv": 1}, "rate", "rate is needed"),
     ({"lagrangian": kinetic}, "lagrangian", "unknown argument 'lagrangian'"),
-    ({"mass_matrix": lambda q, t, p, more: identity(q)}, "mass_matrix", "must be a function of (q, t), got one of"),
+    (
+        {"mass_matrix": lambda q, t, p, more: identity(q)},
+        "mass_matrix",
+        "must be a function of (q, t), got one of",
+    ),
     ({"nv": 0}, "nv", "nv must be a whole number"),
     ({"rate": lambda q, v: v[0]}, "rate", "must return 2 entries, got 1"),
     ({"rate": lambda q, v: v * v}, "rate", "must be linear in v"),

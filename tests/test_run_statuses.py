@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
+import casadi as ca
 import numpy as np
 import pytest
 
@@ -100,10 +102,30 @@ def test_a_run(case: tuple[sr.System, Status], options: dict[str, Any]) -> None:
     run = sr.simulate(system, q, throw=False, progress=False, **options)
     assert run.status is status
     assert run.success is status.ok
-    assert run.message == f"{status.diagnosis} at t = {options['duration']:g} s. {status.remedy}"
+    rows = " ('psi1', 'psi2')" if status is Status.INCONSISTENT else ""
+    told = {f"{status.diagnosis}, from t = {since:.6g} s on{rows}. {status.remedy}" for since in run.t[:2]}
+    assert run.message in told
     assert run.t[-1] == options["duration"]
     with pytest.raises(SimulationError, match=status.diagnosis):
         sr.simulate(system, q, progress=False, **options)
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"dt": 1e-2}, {"error_estimate": False}, {"every": 50, "dt": 1e-2}], ids=str
+)
+def test_rows_that_contradict_each_other_from_an_instant_on(options: dict[str, Any]) -> None:
+    """The speeds are one until t = 1 s; a run of few steps, of which the last alone shows it, says so too."""
+    system = sr.System.from_lagrangian(
+        2,
+        lambda q, v, t: 0.5 * (v[0] ** 2 + v[1] ** 2),
+        velocity=lambda q, v, t: [v[0] - 0.1, v[1] - 0.3, v[0] - 0.1 - 1e-2 * ca.fmax(0.0, t - 1.0) ** 2],
+    )
+    run = sr.simulate(system, [0.0, 0.0], [0.1, 0.3], duration=3.0, throw=False, **options)
+    assert run.status is Status.INCONSISTENT
+    since = float(re.search(r"from t = (\S+) s on \('psi1', 'psi3'\)", run.message)[1])
+    assert 1.0 <= since <= (1.5 if "every" in options else 1.02)
+    fine = sr.simulate(system, [0.0, 0.0], [0.1, 0.3], duration=0.9, **options)
+    assert fine.status is Status.OK
 
 
 @pytest.mark.parametrize("side_by_side", [True, False])

@@ -46,7 +46,8 @@ def test_limits_of_an_expression_are_kept() -> None:
     design = sy.Problem(four_bar(), {"b": DRIVES["b"]}, [far, high]).solve()
     assert design.status is sr.Status.OK
     assert max(
-        float(sr.System(design.mechanism).jacobian(q, body="coupler", point=POINT).position[1]) for q in design.q
+        float(sr.System(design.mechanism).jacobian(q, body="coupler", point=POINT).position[1])
+        for q in design.q
     ) == (pytest.approx(0.28, abs=1e-8))
 
 

@@ -133,15 +133,29 @@ def require_at(system: Evaluations, x: Array, which: str = "", also: str = "") -
         )
 
 
+def contradicting_rows(
+    system: Evaluations, q: Array, v: Array, t: float, values: Array
+) -> tuple[tuple[str, ...], float]:
+    """Return the names of redundant rows whose ``values`` (nc,), ψ or γ, no velocity or acceleration can meet together.
+
+    Second, how far the worst of them stays from zero, in characteristic units. The names are of those with a tenth of
+    that or more; () where A has full rank or nothing contradicts.
+    """
+    size = system.characteristic
+    even = size.even(system.constraint_jacobian(q, v, t))
+    null = ranked(even, relative=data_of(system).rank_cut(CUT)).left_null
+    against = np.abs(dense.product(null, dense.product(null.T, size.rows * values)))
+    most = float(against.max(initial=0.0))
+    names = system.constraint_names
+    return tuple(names[k] for k in np.flatnonzero(against > 0.1 * most)) if most > 0.0 else (), most
+
+
 def require_velocities_that_agree(system: Evaluations, x: Array, psi: Array) -> None:
     """Raise `ArgumentError` where no velocity meets all constraints at x = [q | v | …]; ``psi`` (nc,) is ψ there."""
-    size, v, t = system.characteristic, x[system.parts.v], float(x[system.parts.t])
-    allowed = largest_opening(system) * (1.0 + np.abs(size.columns * v).max(initial=0.0))
-    even = size.even(system.constraint_jacobian(x[system.parts.q], v, t))
-    null = ranked(even, relative=data_of(system).rank_cut(CUT)).left_null
-    against = np.abs(dense.product(null, dense.product(null.T, size.rows * psi)))
-    if against.max(initial=0.0) > allowed:
-        names = [system.constraint_names[k] for k in np.flatnonzero(against > 0.1 * against.max())]
+    q, v, t = x[system.parts.q], x[system.parts.v], float(x[system.parts.t])
+    allowed = largest_opening(system) * (1.0 + np.abs(system.characteristic.columns * v).max(initial=0.0))
+    names, most = contradicting_rows(system, q, v, t, psi)
+    if most > allowed:
         raise ArgumentError(
             f"{system.name}: no velocity meets all constraints at t = {t:g}: {', '.join(map(repr, names))} ask for "
             "different ones, and are redundant; leave some of them out, or give them motions that agree",

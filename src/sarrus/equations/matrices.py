@@ -39,7 +39,8 @@ def assemble_equations(
     bias : h(q, v, t) (nv,), Coriolis, centrifugal and gravity forces on the left-hand side; t may be left out. The
         equation is taken as written: where M depends on t, h has what the mass that comes or goes carries with it.
     rate : q̇ = f(q, v) (nq,), linear in v; by default q̇ = v. Constraints are differentiated along it.
-    potential_energy : V(q, t) [J], where t may be left out; zero by default. It is a label for the energy; its force belongs in ``bias``.
+    potential_energy : V(q, t) [J], where t may be left out; zero by default. It is a label for the energy; its force
+        belongs in ``bias``.
     quaternions : index in q of the first entry of each unit quaternion (wxyz), which is kept at length one;
         ``rate`` must give its rate, such as ½ q ⊗ (0, ω).
     velocity_names : by default the coordinate names, or v1, v2, … where ``rate`` is given.

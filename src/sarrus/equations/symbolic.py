@@ -97,8 +97,8 @@ class Tracer:
 
     ``arguments`` of the methods says which symbols a function takes, such as "qvt", and ``optional`` which of the last
     of these it may leave out. The object p follows as the last argument where the system has parameters; where it has
-    none a function may have a last argument of the name p all the same. Every failure is an `ArgumentError` that names the argument, whose values
-    may be CasADi SX or DM, numbers, NumPy arrays, or (nested) lists of these.
+    none a function may have a last argument of the name p all the same. Every failure is an `ArgumentError` that names
+    the argument, whose values may be CasADi SX or DM, numbers, NumPy arrays, or (nested) lists of these.
     """
 
     def __init__(

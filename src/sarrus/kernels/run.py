@@ -115,7 +115,7 @@ def _begin(table, x, stages, work):
     if rank < 0:
         return rs.ILL_POSED, 1.0, 0.0
     if begins:
-        _note_solve(table, rank, work)
+        _note_solve(table, rank, time, work)
     size, speed = approach(table, work)
     if state.unrecorded < 0.0:
         record(table, x, rank, work)
@@ -255,10 +255,10 @@ def _arrive(table, x, step, h_lambda, stages, work):
     due = time < state.end and is_due(state, time)
     if due and not measures(table) and not take_sample(table, x, False, work):
         return rs.CONTROL_FAILED, 0, 1.0, 0.0
-    looks = int(state.steps) % LOOK_EVERY == 0 or time >= state.end
+    looks = adaptive or int(state.steps) % LOOK_EVERY == 0 or time >= state.end or state.doubtful != 0.0
     rank = slope(table, x, la.VERIFIED if looks else la.PIVOTS, slopes, 0, work)
     if looks:
-        _note_solve(table, rank, work)
+        _note_solve(table, rank, time, work)
     state.last_pivot, state.last_step = state.next_pivot, length
     size, speed = approach(table, work)
     if step.whole:
@@ -278,12 +278,15 @@ def _arrive(table, x, step, h_lambda, stages, work):
 
 
 @internal
-def _note_solve(table, rank, work):
+def _note_solve(table, rank, time, work):
     """Note where two states looked at in a row, neither singular, have no answer whose residuals are met."""
     state = table.run
     found = work.facts.outcome if rank == table.generic_rank else 0.0
-    if found != 0.0 and found == state.doubtful:
-        state.unsound = found
+    if state.unsound == 0.0:
+        if found != 0.0 and found == state.doubtful:
+            state.unsound = found
+        elif found != 0.0:
+            state.doubtful_since = time
     state.doubtful = found
 
 

@@ -67,6 +67,7 @@ class Run(Record):
     # solves that were looked at, a `Status` each: the last one where it was no full answer, and two in a row
     doubtful: float
     unsound: float
+    doubtful_since: float  # time of the first one of them [s]
     n_times: float  # at ``table.times``, at which records are wanted
     stretch: float  # number of the present one of those at ``table.stretches``
     n_stretches: float  # how many there are

@@ -6,10 +6,12 @@ from math import isfinite
 
 import numpy as np
 
-from sarrus.base.arrays import read_only
+from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import SarrusError
 from sarrus.base.status import Status
 from sarrus.control.law import Law
+from sarrus.dynamics.closed_state import contradicting_rows
+from sarrus.dynamics.forward_dynamics import forward_dynamics
 from sarrus.dynamics.inertia import ill_posed
 from sarrus.dynamics.units import labels
 from sarrus.dynamics.workspace import Workspace
@@ -135,7 +137,8 @@ def _with_energy_looked_at(system: Workspace, trajectory: Trajectory) -> Traject
 
 def verdict(loop: Integration, failure: Exception | None) -> tuple[Status, str]:
     """Return the status and the message."""
-    status = loop.status or Status(int(loop.state.unsound))
+    unsound = _unsound(loop) if loop.status is None and loop.solver is None else None
+    status = loop.status or (unsound[0] if unsound else Status(int(loop.state.unsound)))
     unstable = isfinite(loop.state.unstable_since)
     if unstable and status in (Status.OK, Status.EVENT, Status.NOT_FINITE):
         status = Status.UNSTABLE_STEP
@@ -145,6 +148,8 @@ def verdict(loop: Integration, failure: Exception | None) -> tuple[Status, str]:
     if failure is not None:
         status = getattr(getattr(failure, "result", None), "status", status)
         return status, f"{type(failure).__name__} at t = {loop.time:.6g} s: {failure}"
+    if unsound is not None and status is unsound[0]:
+        return unsound
     if status in (Status.OK, Status.EVENT):
         doubt = loop.solver.verdict(loop.project != la.NOTHING) if loop.solver is not None else None
         jammed = jamming.note(loop)
@@ -171,6 +176,38 @@ def verdict(loop: Integration, failure: Exception | None) -> tuple[Status, str]:
     if status is Status.ILL_POSED:
         diagnosis = ill_posed(loop.system, loop.q, loop.v, loop.time)
     return status, f"{diagnosis} at t = {loop.time:.6g} s{cause}. {status.remedy}"
+
+
+def _unsound(loop: Integration) -> tuple[Status, str] | None:
+    """Return what solves of a run said that were no full answers, since when and of which rows; None where all were.
+
+    A contradiction that was seen at the last state alone is looked at once more there.
+    """
+    s, state, status = loop.system, loop.state, Status(int(loop.state.unsound))
+    end = loop.q, loop.v, loop.x[s.parts.u], loop.time
+    if status is Status.OK and Status(int(state.doubtful)) is Status.INCONSISTENT and _contradicts(s, *end):
+        status = Status.INCONSISTENT
+    if status is Status.OK:
+        return None
+    since, told = state.doubtful_since, ""
+    if status is Status.INCONSISTENT:
+        kept = Quantities.of(s, loop.recorder.all_rows().copy())
+        columns = kept.q, kept.v, kept.u, kept.t
+        first = int(np.searchsorted(kept.t, since))
+        while first > 0 and _contradicts(s, *(column[first - 1] for column in columns)):
+            first -= 1
+        since = min(since, *kept.t[first : first + 1])
+        places = [end, *zip(*(column[first : first + 1] for column in columns))]
+        found = [contradicting_rows(s, q, v, t, s.constraint_bias(q, v, t)) for q, v, _, t in places]
+        names = ", ".join(map(repr, max(found, key=lambda one: one[1])[0]))
+        told = f" ({names})" if names else ""
+    return status, f"{status.diagnosis}, from t = {since:.6g} s on{told}. {status.remedy}"
+
+
+def _contradicts(system: Workspace, q: Array, v: Array, u: Array, t: float) -> bool:
+    """Tell whether forward dynamics finds rows that contradict each other at a state, be the loops open or not."""
+    found = forward_dynamics(system, q, v, u, float(t), throw=False, may_be_open=True)
+    return found.status is Status.INCONSISTENT
 
 
 def _undefined(loop: Integration) -> str:
