@@ -25,6 +25,7 @@ from sarrus.coordinates import Momenta, Relation
 
 Array = np.ndarray
 STATES = 10  # of each loop
+STEP = 2.5e-4  # of differences, relative
 # Lengths and masses of one: metres and kilograms, millimetres and grams, feet and slugs.
 UNITS = ((1.0, 1.0), (1e3, 1e3), (3.28084, 1.0 / 14.5939))
 
@@ -79,9 +80,9 @@ def slopes(function: Callable[[Array], Array], w: Array, size: Array) -> Array:
     """Return the derivatives of a function by differences of fourth order."""
     columns = []
     for k in range(len(w)):
-        e = 1e-3 * size[k] * np.eye(len(w))[k]
+        e = STEP * size[k] * np.eye(len(w))[k]
         near, far = (function(w + s * e) - function(w - s * e) for s in (1, 2))
-        columns.append((8 * near - far) / (12 * 1e-3 * size[k]))
+        columns.append((8 * near - far) / (12 * STEP * size[k]))
     return np.array(columns).T
 
 
