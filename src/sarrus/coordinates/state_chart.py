@@ -86,6 +86,9 @@ class StateChart:
         if self.choices and (self.named or (self.failed and t == self.renewed)):
             return False
         if self.choices:
+            left = self.system.nv - int(table.generic_rank)
+            if left != len(self.coordinates.traced.velocity_names):
+                return False  # constraints came or went: there are more velocities, or less
             self._choose(x)
         self.renewed = t
         self.choices.append((t, self.coordinates.traced.all_names))
@@ -99,12 +102,12 @@ class StateChart:
         """Take the momenta of the chart at x, and their values there."""
         assert self.momenta is not None
         s, traced = self.system, self.coordinates.traced
-        base = traced.system
+        base = traced.system.with_parameters({name: s.parameters[name] for name in traced.system.parameters})
         nv = base.nv
         place = Place(x[s.parts.q].copy(), x[s.parts.v][:nv].copy(), float(x[s.parts.t]))
         ranks = nv - traced.count, nv - len(traced.velocity_names)
         chart = self.momenta.chart(base, place, ranks)
-        here = traced.with_values(chart.values)
+        here = traced.with_values(base, chart.values)
         own = here.solve(place, np.concatenate([chart.y, np.zeros(len(traced.velocity_names))]))
         s.parameters.update(constants_of(here))
         x[s.parts.p] = list(s.parameters.values())

@@ -101,10 +101,10 @@ class TracedRelation:
         self.flow = ca.densify(_along(e.q, e.rate, e.t, self.rows))
         self.by_own = ca.jacobian(self.rows, own)
 
-    def with_values(self, values: Array) -> TracedRelation:
-        """Return the same relation with other values of the constants of a chart."""
+    def with_values(self, system: System, values: Array) -> TracedRelation:
+        """Return the same relation for the system with other parameters, and other constants of a chart."""
         other = copy(self)
-        other.values = values
+        other.system, other.values = system, values
         return other
 
     @property
