@@ -15,6 +15,7 @@ sys.path.append(str(HERE.parent.parent / "examples"))
 import platform_control  # noqa: E402
 import sarrus as sr  # noqa: E402
 import slider_crank_control  # noqa: E402
+import symplectic_five_bar  # noqa: E402
 import two_arms  # noqa: E402
 from sarrus.plotting.style import FAINT, INK, colour, dress, new_figure  # noqa: E402
 
@@ -105,8 +106,29 @@ def slider_crank() -> Figure:
     return figure
 
 
+def momenta(steps: int = 100_000) -> Figure:
+    """Spencer 2004, future work: energy over many steps by the midpoint rule in momenta, and by RK4."""
+    times, runs = symplectic_five_bar.energies(steps)
+    swing = runs["midpoint rule, momenta"][0] - symplectic_five_bar.lowest_energy()
+    figure = new_figure(10, 3.5)
+    whole, band = figure.subplots(1, 2)
+    for k, (name, energy) in enumerate(runs.items()):
+        change = (energy - energy[0]) / swing
+        whole.plot(times, 100.0 * change, color=colour(k), linewidth=0.9, label=name)
+        if k == 0:
+            band.plot(times, 1e3 * change, ".", color=colour(k), markersize=2)
+    whole.set_title("change of the energy [% of the swing]")
+    band.set_title("midpoint rule alone [‰ of the swing]")
+    for panel in (whole, band):
+        dress(panel)
+        panel.set_xlabel("t [s]")
+    whole.legend()
+    return figure
+
+
 FIGURES: dict[str, Callable[[], Figure]] = {
     "published_arms": arms, "published_platform": platform, "published_slider_crank": slider_crank,
+    "published_momenta": momenta,
 }  # fmt: skip
 
 

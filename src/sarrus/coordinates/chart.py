@@ -64,6 +64,10 @@ class Chart:
         """Whether a projection along the chart has failed since the last step."""
         return bool(self.array.failed)
 
+    def cause(self, x: Array) -> str:
+        """Return which condition fails at x in words: none for choices without a relation."""
+        return ""
+
     @property
     def changes(self) -> list[tuple[float, str]]:
         """Times of the changes of chart, with what was taken then in words; none where every step has its own."""

@@ -1,4 +1,4 @@
-"""`Parametrization`: the local state-space form at a configuration, q = Ψ(y) with the constraints fulfilled."""
+"""`Parametrization`: the local state-space form at a state, (q, v) = Ψ(y, z) with the constraints fulfilled."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from sarrus.base.errors import ArgumentError, SolveError, check_is
 from sarrus.base.numbers import real_array
 from sarrus.base.status import Answer, Status
 from sarrus.coordinates.choices import WORST, Coordinates, choose_both, condition_number, rows_of_rates
-from sarrus.coordinates.relation import Relation, TracedRelation, trace_relation
+from sarrus.coordinates.relation import Relation, trace_relation
+from sarrus.coordinates.traced_relation import Condition, Place, Slopes, TracedRelation, stacked_condition
 from sarrus.dynamics.closed_state import require_on_constraints
 from sarrus.dynamics.ranks import generic_rank
 from sarrus.dynamics.system import System
@@ -37,19 +38,20 @@ def parametrize(
     Parameters
     ----------
     coordinates : "partition", "tangent-space", "null-space" or names of coordinates, as in
-        `sarrus.coordinates.choices.choose`; or a `Relation` R(q, y) = 0. The former are y = W N(q0)⁺ (q − q0) + y0,
-        linear in q, where y0 is zero but for entries of y that are entries of q: these keep their values. At q0
-        ẏ = W v. ("null-space" differs from "tangent-space" only in a simulation, where every step chooses anew.)
+        `sarrus.coordinates.choices.choose`; or a `Relation`. The former are y = W N(q0)⁺ (q − q0) + y0, linear in q,
+        where y0 is zero but for entries of y that are entries of q: these keep their values. At q0 ẏ = W v.
+        ("null-space" differs from "tangent-space" only in a simulation, where every step chooses anew.) A relation
+        R_q(q, y) = 0 gives y alone; one with velocities gives z, too, which then stands where ``ydot`` is written.
     v : velocity (nv,), which matters where constraints are nonlinear in it.
 
     Redundant constraints change nothing: A is cut to its rank. With nonholonomic constraints positions have more
-    freedom than velocities; then only the automatic choices are possible, and ``ydot`` are velocities chosen on their
-    own, ẏ = W v, with names in ``velocity_names``, and not the derivatives of y. The parametrization holds for the
-    constraints that are switched on now.
+    freedom than velocities; then only the automatic choices and relations with velocities are possible, and ``ydot``
+    are velocities chosen on their own, z = W v or as the relation says, with names in ``velocity_names``, and not the
+    derivatives of y. The parametrization holds for the constraints that are switched on now.
 
     Raises `ArgumentError` where q is open or v violates the constraints by more than 1e-5, where names or relation
-    do not fit, and where the coordinates do not determine q here, with the condition number: at a singular
-    configuration none do.
+    do not fit, and where the coordinates do not determine q here, with the condition number and, of a relation, the
+    number of the condition in Spencer 2004 that fails: at a singular configuration none are determined.
     """
     check_is("parametrize", system, System)
     system.without_activations("parametrizations")
@@ -71,12 +73,13 @@ class Reached(Answer):
 
 
 class Parametrization:
-    """Independent coordinates y near a configuration; made by `parametrize`. Nothing in it changes.
+    """Independent coordinates (y, z) near a state; made by `parametrize`. Nothing in it changes.
 
     Attributes
     ----------
     names : of y; with holonomic constraints these are nv − rank, with others nv − rank of the holonomic rows.
-    velocity_names : of ẏ, the same but for nonholonomic constraints.
+    velocity_names : of z, nv − rank of them: names of y and z = ẏ, but for nonholonomic constraints and relations with
+        velocities of their own.
     dof : number of velocities, nv − rank.
     q0, v0, y0, time : where it was made. ``time`` stands in for a ``t`` that a method is not given.
     """
@@ -89,13 +92,13 @@ class Parametrization:
         work = system.workspace()
         self.rank = generic_rank(work, self.q0, t, self.v0, renew=True)
         self.holonomic_rank = int(work.table.holonomic_rank)
-        self._velocity_rows: Array | None = None
         if isinstance(coordinates, Relation):
-            self._relation, self.y0 = trace_relation(system, coordinates, self.q0, t, self.v0)
-            self.velocity_names = self._relation.names
+            self._relation, own = trace_relation(system, coordinates, self.q0, t, self.v0)
         else:
-            self._choose(coordinates)
-        self.names = self._relation.names
+            self._relation, own = self._choose(coordinates)
+        self._own0 = own
+        self.names, self.velocity_names = self._relation.names, self._relation.velocity_names
+        self.y0 = read_only(self._split(own)[0])
         condition = self.condition(self.q0, self.v0)
         if not condition < WORST:
             raise ArgumentError(
@@ -109,22 +112,23 @@ class Parametrization:
         """Number of independent velocities."""
         return len(self.velocity_names)
 
+    @property
+    def coupled(self) -> bool:
+        """Whether y and z come from one relation R(x, y) = 0 that is not split into positions and velocities."""
+        return self._relation.coupled
+
     def to_independent(
         self, q: ArrayLike, v: ArrayLike | None = None, t: float | None = None
     ) -> tuple[Array, Array]:
-        """Return (y, ẏ) at a closed configuration q and an admissible velocity v (default zero).
+        """Return (y, z) at a closed configuration q and an admissible velocity v (default zero); z = ẏ unless chosen.
 
         Raises `ArgumentError` where q or v violate the constraints by more than 1e-5, and `SolveError` where a
-        relation R(q, y) = 0 cannot be solved for y on the straight way from q0 to q.
+        relation cannot be solved for (y, z) on the straight way from (q0, v0) to (q, v).
         """
-        q, v = self._checked(q, v, self._at(t))
-        y = self._relation.solve(q, self.y0, self.q0)
-        ydot = (
-            self._relation.rates(q, v, y)
-            if self._velocity_rows is None
-            else dense.product(self._velocity_rows, v)
-        )
-        return read_only(y), read_only(ydot)
+        t = self._at(t)
+        q, v = self._checked(q, v, t)
+        y, z = self._split(self._solve_own(Place(q, v, t)))
+        return read_only(y), read_only(z)
 
     def to_full(
         self,
@@ -133,27 +137,39 @@ class Parametrization:
         t: float | None = None,
         guess: ArrayLike | None = None,
     ) -> tuple[Array, Array]:
-        """Return (q, v) with the constraints fulfilled for given y and ẏ (default zero): q = Ψ(y), v = K ẏ + v_t.
+        """Return (q, v) with the constraints fulfilled for given y and z = ẏ (default zero): q = Ψ(y), v = K ẏ + v_t.
 
         Newton's method on φ(q, t) = 0, R(q, y) = 0 (Spencer 2004, equation (2.23) and section 2.3.1) from ``guess``,
         by default q0; where it does not contract, y is approached in shorter steps from its value at the guess. So the
-        solution is the one that belongs to the guess. v_t is the motion that driven constraints impose.
+        solution is the one that belongs to the guess. v_t is the motion that driven constraints impose. A relation that
+        is not split is solved for q and v at once, from v0.
 
         Raises `SolveError` where y lies outside the chart, with ``Reached`` as its ``result``: there is no closed
         configuration for it, or none that can be reached without passing one where the coordinates fail.
         """
         t = self._at(t)
-        aim, rate = self._vector(y, len(self.names), "y"), self._vector(ydot, self.dof, "ydot")
+        aim, rate = self._vector(y, self.names, "y"), self._vector(ydot, self.velocity_names, "ydot")
         start = self.q0 if guess is None else self.system.normalized(guess)
-        origin = self._relation.solve(start, self.y0, self.q0)
+        own, nq = np.concatenate([aim, rate]), self.system.nq
+        origin = self._solve_own(Place(start, self.v0, t))
+        left = aim - self._split(origin)[0]
 
-        def at(q: Array, s: float) -> Array | None:
-            return self._close(q, origin + s * (aim - origin), t)
+        if self.coupled:
 
-        q, s = follow(start, at)
+            def at(x: Array, s: float) -> Array | None:
+                return self._close_state(x, origin + s * (own - origin), t)
+
+            x, s = follow(np.concatenate([start, self.v0]), at)
+        else:
+
+            def at(x: Array, s: float) -> Array | None:
+                return self._close(x, np.concatenate([aim - (1.0 - s) * left, rate]), t)
+
+            x, s = follow(start, at)
         if s < 1.0:
-            here = origin + s * (aim - origin)
-            reached = Reached(q, here, s, self.condition(q, self.v0, t), Status.COORDINATES_FAILED)
+            here = aim - (1.0 - s) * left
+            failed = Status.COORDINATES_FAILED
+            reached = Reached(x[:nq], here, s, self.condition(x[:nq], self.v0, t), failed)
             raise SolveError(
                 f"{self.system.name}: {', '.join(self.names)} = {aim} lie outside the chart: "
                 f"{reached.status.diagnosis} beyond {here}, {s:.1%} of the way, with condition number "
@@ -161,45 +177,81 @@ class Parametrization:
                 result=reached,
                 element="y",
             )
-        return read_only(q), read_only(self._velocity(q, aim, rate, t))
+        if self.coupled:
+            return read_only(x[:nq].copy()), read_only(x[nq:].copy())
+        return read_only(x), read_only(self._velocity(x, own, t))
+
+    def tangent(self, q: ArrayLike, v: ArrayLike | None = None, t: float | None = None) -> Array:
+        """Return DΨ (2 nv × P): changes of (q along velocities, v) for unit changes of (y, z), Spencer's (2.29).
+
+        Raises `SolveError`, with the condition number, where the coordinates fail.
+        """
+        x = self._place(q, v, t)
+        s, slopes = self.system, self._relation.slopes(x, self._solve_own(x))
+        self._require(x)
+        rows = np.hstack([slopes.by_place, slopes.by_velocity])
+        still = np.zeros((s.nh + s.nc, len(rows)))
+        ranks = self.holonomic_rank + self.rank
+        return read_only(solve_stacked(self._relation.constraint_rows(x), rows, ranks, still, -slopes.by_own))
 
     def basis(self, q: ArrayLike, v: ArrayLike | None = None, t: float | None = None) -> Array:
-        """Return K = ∂v/∂ẏ (nv × dof) at a closed configuration, A K = 0 (Spencer 2004, equation (2.44)).
+        """Return K = ∂v/∂z (nv × dof) at a closed configuration, A K = 0 (Spencer 2004, equation (2.44)).
 
-        ``v`` matters where constraints are nonlinear in the velocity. Raises `SolveError`, with the condition number,
-        where the coordinates fail.
+        ``v`` matters where constraints are nonlinear in the velocity, and for relations with velocities. Raises
+        `SolveError`, with the condition number, where the coordinates fail, and `ArgumentError` where y and z come from
+        a relation that is not split: `tangent` has both.
         """
-        q, v = self._place(q, v)
-        rows, by_y = self._rows(q, self._relation.solve(q, self.y0, self.q0))
-        return read_only(self._solve(q, v, self._at(t), rows, np.zeros((self.system.nc, self.dof)), -by_y))
+        self._require_split("basis")
+        x = self._place(q, v, t)
+        rows, by_own = self._rows(self._relation.slopes(x, self._solve_own(x)))
+        return read_only(self._solve(x, rows, np.zeros((self.system.nc, self.dof)), -by_own))
 
     def basis_rate(self, q: ArrayLike, v: ArrayLike, t: float | None = None) -> Array:
-        """Return K̇ ẏ (nv,), what v̇ is at ÿ = 0: [∂R/∂q N; A] v̇ = −[d²R/dt²; γ] (Spencer 2004, equation (2.45)).
+        """Return K̇ z (nv,), what v̇ is at ż = 0: [∂R/∂q N; A] v̇ = −[d²R/dt²; γ] (Spencer 2004, equation (2.45)).
 
         For driven constraints it contains the acceleration that they impose. Raises as `basis` does.
         """
-        (q, v), t = self._place(q, v), self._at(t)
-        y = self._relation.solve(q, self.y0, self.q0)
-        bias = np.zeros(self.dof)
-        if self._velocity_rows is None:
-            bias = -self._relation.bias(q, v, y, self._relation.rates(q, v, y))
-        return read_only(
-            self._solve(q, v, t, self._rows(q, y)[0], -self.system.constraint_bias(q, v, t), bias)
-        )
+        self._require_split("basis_rate")
+        x = self._place(q, v, t)
+        own = self._solve_own(x)
+        rows, bias = self._rows(self._relation.slopes(x, own))[0], self._relation.bias(x, own)
+        return read_only(self._solve(x, rows, -self.system.constraint_bias(*x), -bias))
+
+    def conditions(
+        self, q: ArrayLike, v: ArrayLike | None = None, t: float | None = None
+    ) -> tuple[Condition, ...]:
+        """Return the conditions of theorem 2.3.1 in Spencer 2004 at (q, v) by their numbers there.
+
+        (2.27) and (2.28) for positions, (2.21) and (2.22) for velocities that are chosen on their own, or of both where
+        a relation is not split. Each has the condition number of its matrix, A cut to its rank, in characteristic units
+        with rows of R scaled to length one, and ``holds``.
+        """
+        x = self._place(q, v, t)
+        return self._relation.conditions(x, self._solve_own(x), (self.holonomic_rank, self.rank))
 
     def condition(self, q: ArrayLike, v: ArrayLike | None = None, t: float | None = None) -> float:
-        """Return the condition number of [∂R/∂q N; A / |A|], A cut to its rank: infinite where the coordinates fail.
+        """Return the worst condition number of `conditions`: infinite where the coordinates fail."""
+        return max(found.number for found in self.conditions(q, v, t))
 
-        In characteristic units, rows of ∂R/∂q N scaled to length one, and that of ∂R/∂y counts too. With nonholonomic
-        constraints it is the worse one of positions and velocities.
+    def state_rate(
+        self,
+        y: ArrayLike,
+        z: ArrayLike,
+        u: ArrayLike | None = None,
+        t: float | None = None,
+        tau: ArrayLike | None = None,
+        guess: ArrayLike | None = None,
+    ) -> tuple[Array, Array]:
+        """Return (ẏ, ż), the local state-space form (2.16) of Spencer 2004: DΨ⁻¹ f(Ψ(y, z)).
+
+        Arguments as of `reduced_dynamics`. The acceleration is that of `System.forward_dynamics` without contacts.
         """
-        q, v = self._place(q, v)
-        jacobian = self.system.constraint_jacobian(q, v, self._at(t))
-        y = self._relation.solve(q, self.y0, self.q0)
-        of_positions = max(self._relation.conditions(q, y, jacobian[: self.system.nh], self.holonomic_rank))
-        if self._velocity_rows is None:
-            return of_positions
-        return max(of_positions, condition_number(self.system, jacobian, self._velocity_rows, self.rank))
+        s, t = self.system, self._at(t)
+        q, v = self.to_full(y, z, t, guess)
+        own = np.concatenate([self._vector(y, self.names, "y"), self._vector(z, self.velocity_names, "z")])
+        a = s.forward_dynamics(q, v, u, t, tau, contacts=False).a
+        rate, change = self._split(self._relation.rates(Place(q, v, t), own, a))
+        return read_only(rate), read_only(change)
 
     def reduced_dynamics(
         self,
@@ -210,11 +262,14 @@ class Parametrization:
         tau: ArrayLike | None = None,
         guess: ArrayLike | None = None,
     ) -> Array:
-        """Return ÿ (dof,) from Kᵀ M K ÿ = Kᵀ (F − M K̇ ẏ), F = k + S u + τ − h (Spencer 2004, before (2.43)).
+        """Return ż (dof,), ÿ where z = ẏ, from Kᵀ M K ż = Kᵀ (F − M K̇ z), F = k + S u + τ − h (Spencer, before (2.43)).
 
         u (nu,) are controls, tau (nv,) is an applied force, ``guess`` as in `to_full`. Massless bodies are legal where
-        Kᵀ M K is positive definite. Raises `SolveError` where it is not, and as `to_full` does.
+        Kᵀ M K is positive definite. Raises `SolveError` where it is not, and as `to_full` does. Where y and z come from
+        a relation that is not split it is the second part of `state_rate`.
         """
+        if self.coupled:
+            return self.state_rate(y, ydot, u, t, tau, guess)[1]
         s, t = self.system, self._at(t)
         q, v = self.to_full(y, ydot, t, guess)
         basis, drift = self.basis(q, v, t), self.basis_rate(q, v, t)
@@ -236,8 +291,12 @@ class Parametrization:
     def _at(self, t: float | None) -> float:
         return self.time if t is None else t
 
-    def _vector(self, value: ArrayLike | None, size: int, what: str) -> Array:
-        names = self.names if what == "y" else self.velocity_names
+    def _split(self, own: Array) -> tuple[Array, Array]:
+        n = self._relation.count
+        return own[:n], own[n:]
+
+    def _vector(self, value: ArrayLike | None, names: tuple[str, ...], what: str) -> Array:
+        size = len(names)
         array = np.zeros(size) if value is None else real_array(value)
         if array.shape != (size,) or not np.isfinite(array).all():
             raise ArgumentError(
@@ -247,9 +306,21 @@ class Parametrization:
             )
         return array
 
-    def _place(self, q: ArrayLike, v: ArrayLike | None) -> tuple[Array, Array]:
+    def _place(self, q: ArrayLike, v: ArrayLike | None, t: float | None) -> Place:
         q = self.system.normalized(q)
-        return q, self.v0 if v is None else self.system.checked(v, self.system.nv, "v")
+        return Place(q, self.v0 if v is None else self.system.checked(v, self.system.nv, "v"), self._at(t))
+
+    def _solve_own(self, x: Place) -> Array:
+        """Return the (y, z) that belong to x."""
+        return self._relation.solve(x, self._own0, Place(self.q0, self.v0, self.time))
+
+    def _require_split(self, what: str) -> None:
+        if self.coupled:
+            raise ArgumentError(
+                f"{self.system.name}: {what} is of velocities alone, and the relation of {', '.join(self.names)} and "
+                f"{', '.join(self.velocity_names)} is not split into positions and velocities; tangent has both",
+                element="coordinates",
+            )
 
     def _checked(self, q: ArrayLike, v: ArrayLike | None, t: float) -> tuple[Array, Array]:
         """Return q and v (default zero) as arrays, verified to lie on the constraints."""
@@ -259,78 +330,101 @@ class Parametrization:
         require_on_constraints(s, q, v, t)
         return q, v
 
-    def _rows(self, q: Array, y: Array) -> tuple[Array, Array]:
-        """Return V and G with V v + G ẏ = 0."""
-        if self._velocity_rows is None:
-            return self._relation.derivatives(q, y)
-        return self._velocity_rows, -np.eye(self.dof)
+    def _rows(self, slopes: Slopes) -> tuple[Array, Array]:
+        """Return V = ∂R_v/∂v and G = ∂R_v/∂z."""
+        n = self._relation.count
+        return slopes.by_velocity[n:], slopes.by_own[n:, n:]
 
-    def _close(self, q: Array, y: Array, t: float) -> Array | None:
+    def _close(self, q: Array, own: Array, t: float) -> Array | None:
         """Return the closed configuration near q with this y, or None where Newton does not contract."""
-        s, relation, rank = self.system, self._relation, self.holonomic_rank
+        s, relation, rank, n = self.system, self._relation, self.holonomic_rank, len(self.names)
 
         def correction(q: Array) -> tuple[Array, float]:
-            jacobian = s.constraint_jacobian(q, t=t)[: s.nh]
-            condition = max(relation.conditions(q, y, jacobian, rank))
+            x = Place(q, self.v0, t)
+            slopes, jacobian = relation.slopes(x, own), s.constraint_jacobian(q, t=t)[: s.nh]
+            found = relation.dependence(x, own)[0], relation.independence(x, own, (rank, self.rank))[0]
+            condition = max(one.number for one in found)
             if not condition < WORST:
                 return np.full(s.nv, np.nan), condition
-            rows = relation.derivatives(q, y)[0]
-            left = -s.constraint_residual(q, t), -relation.residual(q, y)
-            return solve_stacked(jacobian, rows, rank, *left), condition
+            left = -s.constraint_residual(q, t), -relation.residual(x, own)[:n]
+            return solve_stacked(jacobian, slopes.by_place[:n], rank, *left), condition
 
         return newton(q, correction, s.move)
 
-    def _velocity(self, q: Array, y: Array, ydot: Array, t: float) -> Array:
-        """Return the admissible velocity with this ẏ at q."""
-        s = self.system
-        rows, by_y = self._rows(q, y)
+    def _close_state(self, x: Array, own: Array, t: float) -> Array | None:
+        """Return the state on the constraints near x with these (y, z), or None where Newton does not contract."""
+        s, relation, rank = self.system, self._relation, self.holonomic_rank + self.rank
+
+        def correction(x: Array) -> tuple[Array, float]:
+            place = Place(x[: s.nq], x[s.nq :], t)
+            slopes, rows = relation.slopes(place, own), relation.constraint_rows(place)
+            both = np.hstack([slopes.by_place, slopes.by_velocity])
+            condition = stacked_condition(s, rows, both, rank)
+            if not condition < WORST:
+                return np.full(2 * s.nv, np.nan), condition
+            left = np.concatenate([s.constraint_residual(place.q, t), s.velocity_residual(*place)])
+            return solve_stacked(rows, both, rank, -left, -relation.residual(place, own)), condition
+
+        def move(x: Array, step: Array) -> Array:
+            return np.concatenate([s.move(x[: s.nq], step[: s.nv]), x[s.nq :] + step[s.nv :]])
+
+        return newton(x, correction, move)
+
+    def _velocity(self, q: Array, own: Array, t: float) -> Array:
+        """Return the admissible velocity with this z at q."""
+        s, n = self.system, len(self.names)
 
         def correction(v: Array) -> tuple[Array, float]:
-            jacobian = s.constraint_jacobian(q, v, t)
+            x = Place(q, v, t)
+            jacobian, rows = s.constraint_jacobian(*x), self._rows(self._relation.slopes(x, own))[0]
             condition = condition_number(s, jacobian, rows, self.rank)
             if not condition < WORST:
                 return np.full(s.nv, np.nan), condition
-            left = -s.velocity_residual(q, v, t), -(dense.product(rows, v) + dense.product(by_y, ydot))
+            left = -s.velocity_residual(*x), -self._relation.residual(x, own)[n:]
             return solve_stacked(jacobian, rows, self.rank, *left), condition
 
         v = newton(self.v0, correction)
         if v is None:
             raise SolveError(
-                f"{s.name}: {', '.join(self.velocity_names)} with the rates {ydot} belong to no velocity near v0 that "
-                "the constraints allow",
+                f"{s.name}: {', '.join(self.velocity_names)} with the rates {own[n:]} belong to no velocity near v0 "
+                "that the constraints allow",
                 element="ydot",
             )
         return v
 
-    def _solve(self, q: Array, v: Array, t: float, rows: Array, a: Array, b: Array) -> Array:
-        """Return x with A x = a, V x = b at (q, v), V given by rows."""
-        jacobian, condition = self.system.constraint_jacobian(q, v, t), self.condition(q, v, t)
+    def _require(self, x: Place) -> None:
+        """Raise `SolveError` where the coordinates fail at x."""
+        condition = self.condition(*x)
         if not condition < WORST:
             raise SolveError(
-                f"{self.system.name}: {', '.join(self.names)} do not determine the motion at q = {q}: condition "
+                f"{self.system.name}: {', '.join(self.names)} do not determine the motion at q = {x.q}: condition "
                 f"number {condition:.3g}. {Status.COORDINATES_FAILED.remedy}",
                 element="coordinates",
             )
-        return solve_stacked(jacobian, rows, self.rank, a, b)
 
-    def _choose(self, coordinates: Coordinates) -> None:
-        """Take rows W at q0, and the relation y = W N(q0)⁺ (q − q0) + y0."""
-        s, q0 = self.system, self.q0
+    def _solve(self, x: Place, rows: Array, a: Array, b: Array) -> Array:
+        """Return the solution of A x = a, V x = b at a state, V given by rows."""
+        self._require(x)
+        return solve_stacked(self.system.constraint_jacobian(*x), rows, self.rank, a, b)
+
+    def _choose(self, coordinates: Coordinates) -> tuple[TracedRelation, Array]:
+        """Take rows W at q0, and the relation y = W N(q0)⁺ (q − q0) + y0; with nonholonomic rows also z = W v."""
+        s, e, q0 = self.system, self.system.equations, self.q0
         jacobian = s.constraint_jacobian(q0, self.v0, self.time)
         chosen, velocities = choose_both(s, coordinates, jacobian, self.holonomic_rank, self.rank)
-        if chosen is not velocities:
-            self._velocity_rows = velocities.rows
-        self.velocity_names = velocities.names
         rate = np.column_stack([s.coordinate_rate(q0, e) for e in np.eye(s.nv)])
         rows = rows_of_rates(s, chosen.rows, rate)
-        self.y0 = np.zeros(len(rows))
+        y0 = np.zeros(len(rows))
         for k, row in enumerate(rows):
             i = int(np.argmax(row))
             if np.allclose(row, np.eye(s.nq)[i], rtol=0.0, atol=1e-12):
-                rows[k], self.y0[k] = np.eye(s.nq)[i], q0[i]
-        y = ca.SX.sym("y", len(rows))
-        linear = ca.SX(ca.DM(rows)) @ (s.equations.q - q0) + self.y0 - y
-        self._relation = TracedRelation(s, chosen.names, linear, y)
+                rows[k], y0[k] = np.eye(s.nq)[i], q0[i]
+        y, z = ca.SX.sym("y", len(rows)), ca.SX.sym("z", len(velocities.rows))
+        linear = ca.SX(ca.DM(rows)) @ (e.q - q0) + y0 - y
+        speeds = None if chosen is velocities else ca.SX(ca.DM(velocities.rows)) @ e.v - z
+        found = TracedRelation(s, chosen.names, velocities.names, ca.vertcat(y, z), linear, speeds)
+        guess = np.concatenate([y0, dense.product(velocities.rows, self.v0)])
+        return found, found.solve(Place(q0, self.v0, self.time), guess)
 
     def __repr__(self) -> str:
         return f"Parametrization({self.system.name!r}: {', '.join(self.names)})"

@@ -1,279 +1,239 @@
-"""`Relation`: independent coordinates y given by equations R(q, y) = 0, and systems extended by them.
+"""`Relation`: independent coordinates given by equations R(x, y) = 0, x = (q, v), and their conditions.
 
-The theory is Spencer 2004, section 2.3: y is a valid choice near (q, y) where
-
-    |∂R/∂y| ≠ 0                   (2.21), y follows from q,
-    |[∂R/∂q N; A]| ≠ 0            (2.22), q follows from y and the constraints.
+The theory is Spencer 2004, section 2.3: `sarrus.coordinates.traced_relation` has the conditions.
 """
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Sequence
-from dataclasses import replace
 
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
 from sarrus.base.arrays import Array
-from sarrus.base.errors import ArgumentError, SolveError, check_is
+from sarrus.base.errors import ArgumentError, check_is
 from sarrus.base.numbers import finite_array
-from sarrus.coordinates.choices import WORST, condition_number
+from sarrus.coordinates.extension import with_coordinates, with_state
+from sarrus.coordinates.traced_relation import Place, TracedRelation
 from sarrus.dynamics.model import Model
 from sarrus.dynamics.ranks import generic_rank
 from sarrus.dynamics.system import System
-from sarrus.equations.equations import Equations
 from sarrus.equations.symbolic import Tracer, UserFunction, names_of
-from sarrus.linalg import dense
-from sarrus.linalg.newton import follow, newton
 
 
 class Relation:
-    """Independent coordinates y that satisfy R(q, y) = 0, R any smooth function.
+    """Independent coordinates y of positions and z of velocities, given by any smooth relation R(x, y) = 0.
+
+    One of three forms, all of which may take the time t and the parameters p by these names:
+
+    - ``Relation(R_q, names)``: R_q(q, y) = 0 with z = ẏ, for holonomic constraints;
+    - ``Relation(R_q, names, velocity=R_v, velocity_names=...)``: R_v(q, v, y, z) = 0 gives velocities that need not be
+      derivatives of coordinates: quasi-velocities, momenta; the form for nonholonomic constraints;
+    - ``Relation(R, names, velocity_names=...)``: R(q, v, y, z) = 0, of as many rows as there are y and z, where
+      both depend on both.
 
     Parameters
     ----------
-    function : R(q, y) of CasADi columns q (nq,) and y (dof,); returns dof rows that vanish, SX expressions or lists
-        of these. It contains neither time nor parameters.
+    function : R_q(q, y), or R(q, v, y, z) of the third form, of CasADi columns; returns rows that vanish, SX
+        expressions or lists of these. There are nv − rank of the holonomic rows entries of y, and nv − rank of all
+        rows of z.
     names : names of the entries of y, none of them a coordinate of the system.
-    guess : y (dof,) near which R(q, y) = 0 is solved at the starting configuration; zeros by default. It decides
-        between several solutions, as with a length that R contains squared.
+    guess : y near which R = 0 is solved at the starting configuration; zeros by default. It decides between several
+        solutions, as with a length that R contains squared.
+    velocity : R_v(q, v, y, z), one row for each z. velocity_names, velocity_guess : as ``names`` and ``guess``, of z.
 
     Example: ``Relation(lambda q, y: [q[0] - y[0] * cos(y[1]), q[1] - y[0] * sin(y[1])], ["r", "angle"], [1.0, 0.0])``.
 
-    Where it is used, both rank conditions are verified, and an `ArgumentError` says which one fails and by how much.
+    Where it is used, the rank conditions (2.21) and (2.22) of theorem 2.3.1 in Spencer 2004, or (2.27) and (2.28) of
+    positions, are verified, and an `ArgumentError` says which one fails and by how much.
     """
 
-    def __init__(self, function: UserFunction, names: Sequence[str], guess: ArrayLike | None = None) -> None:
-        self.function = function
+    def __init__(
+        self,
+        function: UserFunction,
+        names: Sequence[str],
+        guess: ArrayLike | None = None,
+        *,
+        velocity: UserFunction | None = None,
+        velocity_names: Sequence[str] | None = None,
+        velocity_guess: ArrayLike | None = None,
+    ) -> None:
+        self.function, self.velocity = function, velocity
         self.names = names_of("relation", "names", names, len(names), "")
-        near = finite_array(np.zeros(len(self.names)) if guess is None else guess)
-        if near is None or near.shape != (len(self.names),):
+        self.velocity_names: tuple[str, ...] | None = None
+        self.guess, self.velocity_guess = _near("guess", self.names, guess), np.zeros(0)
+        if velocity_names is None:
+            if velocity is not None or velocity_guess is not None:
+                raise ArgumentError(
+                    "relation: velocity_names is missing: one name for each row of velocity",
+                    element="velocity_names",
+                )
+            return
+        self.velocity_names = names_of("relation", "velocity_names", velocity_names, len(velocity_names), "")
+        self.velocity_guess = _near("velocity_guess", self.velocity_names, velocity_guess)
+        both = sorted({*self.names} & {*self.velocity_names})
+        if both:
             raise ArgumentError(
-                f"relation: guess must be {len(self.names)} finite numbers ({', '.join(self.names)}), got {guess!r}",
-                element="guess",
+                f"relation: {both[0]!r} is both in names and in velocity_names; choose different ones",
+                element=both[0],
             )
-        self.guess = near.copy()
 
-    def expression(self, system: System, y: ca.SX) -> ca.SX:
-        """Return R over the symbols of the equations of a system and y."""
-        e = system.equations
-        trace = _Tracer(e.name, e.nq, len(self.names), None)
-        rows = trace.column("relation", self.function, "qy", len(self.names))
-        return ca.substitute(rows, ca.vertcat(trace.q, trace.y), ca.vertcat(e.q, y))
+    @property
+    def has_velocities(self) -> bool:
+        """Whether z is given by rows of its own, not as ẏ."""
+        return self.velocity_names is not None
+
+    def traced(self, system: System, x: Place, ranks: tuple[int, int]) -> tuple[TracedRelation, Array]:
+        """Return the relation over the symbols of a system, and (y, z) near which it is to be solved at x.
+
+        ``ranks`` are those of the holonomic rows and of all.
+        """
+        ny, nz = self._counts(system, ranks)
+        y, z = ca.SX.sym("y", ny), ca.SX.sym("z", nz)
+        trace = _Tracing(system, y, z)
+        if self.velocity_names is None:
+            position, velocity = trace.rows("relation", self.function, "qy", ny), None
+        elif self.velocity is None:
+            position, velocity = None, trace.rows("relation", self.function, "qvyz", ny + nz)
+        else:
+            position = trace.rows("relation", self.function, "qy", ny)
+            velocity = trace.rows("relation: velocity", self.velocity, "qvyz", nz)
+        velocity_names = self.velocity_names or self.names
+        found = TracedRelation(system, self.names, velocity_names, ca.vertcat(y, z), position, velocity)
+        speeds = self.velocity_guess if self.has_velocities else np.zeros(nz)
+        return found, np.concatenate([self.guess, speeds])
+
+    def _counts(self, system: System, ranks: tuple[int, int]) -> tuple[int, int]:
+        """Return the numbers of y and z, or raise `ArgumentError` where there are others."""
+        holonomic, rank = ranks
+        if self.velocity_names is None and system.nc > system.nh:
+            raise ArgumentError(
+                f"{system.name}: with nonholonomic constraints positions have more freedom than velocities; a relation "
+                f"between q and y cannot give both: add velocity= and velocity_names= of {system.nv - rank} velocities",
+                element="relation",
+            )
+        for names, own, what, which in (
+            (
+                self.names,
+                holonomic,
+                "independent coordinates",
+                "" if rank == holonomic else " of holonomic rows",
+            ),
+            (self.velocity_names or self.names, rank, "independent velocities", ""),
+        ):
+            if len(names) != system.nv - own:
+                raise ArgumentError(
+                    f"{system.name}: relation must give {system.nv - own} {what} (nv − rank{which} = {system.nv} − "
+                    f"{own}), got {len(names)} ({', '.join(names)})",
+                    element="relation",
+                )
+        return system.nv - holonomic, system.nv - rank
 
     def __repr__(self) -> str:
-        return f"Relation({', '.join(self.names)})"
+        velocities = "" if self.velocity_names is None else f"; {', '.join(self.velocity_names)}"
+        return f"Relation({', '.join(self.names)}{velocities})"
+
+
+class _Tracing:
+    """Tracing of a user's functions of q, v, y, z, and of t and p where they are named, over symbols of a system."""
+
+    def __init__(self, system: System, y: ca.SX, z: ca.SX) -> None:
+        self.system, self.y, self.z = system, y, z
+
+    def rows(self, what: str, function: UserFunction, arguments: str, size: int) -> ca.SX:
+        """Return the rows of a function."""
+        e = self.system.equations
+        named = inspect.signature(function).parameters if callable(function) else {}
+        values = {name: e.parameter_values[name] for name in e.design_parameters} if "p" in named else None
+        trace = _Tracer(e.name, e.nq, e.nv, values)
+        trace.y, trace.z = ca.SX.sym("y", self.y.numel()), ca.SX.sym("z", self.z.numel())
+        rows = trace.column(what, function, arguments + ("t" if "t" in named else ""), size)
+        places = [list(e.parameter_values).index(name) for name in values or ()]
+        here = ca.vertcat(e.q, e.v, self.y, self.z, e.t, *(e.p[place] for place in places))
+        return ca.substitute(rows, ca.vertcat(trace.q, trace.v, trace.y, trace.z, trace.t, trace.p), here)
 
 
 class _Tracer(Tracer):
-    """A tracer whose second argument is called y."""
+    """A tracer that knows y and z, too."""
+
+    y, z = ca.SX(0, 1), ca.SX(0, 1)
 
     @property
-    def y(self) -> ca.SX:
-        """The symbols of y."""
-        return self.v
-
-
-class TracedRelation:
-    """R(q, y) = 0 of one system with what its derivatives are at a state, as numbers.
-
-    ``by_velocity`` = ∂R/∂q N (dof × nv), ``by_y`` = ∂R/∂y (dof × dof), and ``bias`` (dof,) is d²R/dt² at a = 0, ÿ = 0.
-    """
-
-    def __init__(self, system: System, names: Sequence[str], expression: ca.SX, y: ca.SX) -> None:
-        e, rate = system.equations, ca.SX.sym("ydot", y.numel())
-        self.system, self.names = system, tuple(names)
-        velocity, bias = _motion(e.q, e.rate, y, rate, expression)
-        by_velocity = ca.jacobian(velocity, e.v)
-        by_y = ca.jacobian(expression, y)
-        self._residual = ca.Function("residual", [e.q, y], [expression])
-        self._derivatives = ca.Function("derivatives", [e.q, e.p, y], [by_velocity, by_y])
-        self._bias = ca.Function("bias", [e.q, e.v, e.p, y, rate], [bias])
-
-    @property
-    def _parameters(self) -> list[float]:
-        return list(self.system.parameters.values())
-
-    def residual(self, q: Array, y: Array) -> Array:
-        """Return R (dof,)."""
-        return np.array(self._residual(q, y)).ravel()
-
-    def derivatives(self, q: Array, y: Array) -> tuple[Array, Array]:
-        """Return ∂R/∂q N (dof × nv) and ∂R/∂y (dof × dof)."""
-        by_velocity, by_y = self._derivatives(q, self._parameters, y)
-        dof = len(self.names)
-        return np.array(by_velocity).reshape(dof, self.system.nv), np.array(by_y).reshape(dof, dof)
-
-    def bias(self, q: Array, v: Array, y: Array, ydot: Array) -> Array:
-        """Return what d²R/dt² is at a = 0 and ÿ = 0 (dof,)."""
-        return np.array(self._bias(q, v, self._parameters, y, ydot)).ravel()
-
-    def rates(self, q: Array, v: Array, y: Array) -> Array:
-        """Return ẏ = −(∂R/∂y)⁻¹ ∂R/∂q N v."""
-        by_velocity, by_y = self.derivatives(q, y)
-        return -dense.solve(by_y, dense.product(by_velocity, v))
-
-    def solve(self, q: Array, y: Array, start: Array | None = None) -> Array:
-        """Return the y with R(q, y) = 0 that follows from the y given: on the way from R(start, y), by default at q.
-
-        Both q and the residual go straight to their ends. Raises `SolveError` where the solution is lost: ∂R/∂y
-        becomes singular on the way, or there is none near y.
-        """
-        origin = q if start is None else start
-        left = self.residual(origin, y)
-
-        def at(y: Array, s: float) -> Array | None:
-            place = origin + s * (q - origin)
-
-            def correction(y: Array) -> tuple[Array, float]:
-                by_y = self.derivatives(place, y)[1]
-                condition = _condition(by_y)
-                if not condition < WORST:
-                    return np.full(len(y), np.nan), condition
-                residual = self.residual(place, y) - (1.0 - s) * left
-                return dense.solve(by_y, -residual), condition
-
-            return newton(y, correction)
-
-        found, s = follow(y, at)
-        if s < 1.0:
-            raise SolveError(
-                f"{self.system.name}: R(q, y) = 0 has no solution {', '.join(self.names)} that follows from y = {y}: "
-                f"it is lost at {found}, {s:.1%} of the way; give a guess near the solution",
-                element="relation",
-            )
-        return found
-
-    def conditions(self, q: Array, y: Array, jacobian: Array, rank: int) -> tuple[float, float]:
-        """Return the condition numbers of ∂R/∂y and of [∂R/∂q N; A / |A|], in characteristic units.
-
-        Rows of the former have length one.
-        """
-        by_velocity, by_y = self.derivatives(q, y)
-        if not by_velocity.any(axis=1).all():
-            return _condition(by_y), np.inf
-        return _condition(by_y), condition_number(self.system, jacobian, by_velocity, rank)
-
-    def check_dependence(self, q: Array, y: Array) -> None:
-        """Raise `ArgumentError` unless q determines y near here, condition (2.21)."""
-        of_y = _condition(self.derivatives(q, y)[1])
-        if not of_y < WORST:
-            raise ArgumentError(
-                f"{self.system.name}: relation: q does not determine {', '.join(self.names)} at y = {y}: ∂R/∂y has the "
-                f"condition number {of_y:.3g}; give a guess elsewhere or choose other coordinates",
-                element="relation",
-            )
-
-    def check(self, q: Array, y: Array, jacobian: Array, rank: int) -> None:
-        """Raise `ArgumentError` unless both conditions of theorem 2.3.1 hold at (q, y)."""
-        self.check_dependence(q, y)
-        of_q = self.conditions(q, y, jacobian, rank)[1]
-        if not of_q < WORST:
-            raise ArgumentError(
-                f"{self.system.name}: relation: {', '.join(self.names)} and the constraints (rank {rank}) do not "
-                f"determine q here: [∂R/∂q N; A] has the condition number {of_q:.3g}; choose other coordinates",
-                element="relation",
-            )
-
-
-def _motion(q: ca.SX, rate: ca.SX, y: ca.SX, ydot: ca.SX, expression: ca.SX) -> tuple[ca.SX, ca.SX]:
-    """Return dR/dt along q̇ = ``rate`` and ẏ, and d²R/dt² at constant v and ẏ."""
-
-    def derivative(x: ca.SX) -> ca.SX:
-        return ca.densify(ca.jtimes(x, q, rate) + ca.jtimes(x, y, ydot))
-
-    velocity = derivative(expression)
-    return velocity, derivative(velocity)
+    def symbols(self) -> ca.SX:
+        """All symbols that a function may use."""
+        return ca.vertcat(super().symbols, self.y, self.z)
 
 
 def trace_relation(
     system: System, relation: Relation, q: Array, t: float, v: Array
 ) -> tuple[TracedRelation, Array]:
-    """Return the relation traced for a system, and y at the closed configuration q, both conditions verified."""
-    rank = generic_rank(system.workspace(), q, t, v, renew=True)
-    if system.nc > system.nh:
-        raise ArgumentError(
-            f"{system.name}: with nonholonomic constraints positions have more freedom than velocities; a relation "
-            "between q and y cannot give both",
-            element="relation",
-        )
-    if len(relation.names) != system.nv - rank:
-        raise ArgumentError(
-            f"{system.name}: relation must give {system.nv - rank} independent coordinates (nv − rank = {system.nv} − "
-            f"{rank}), got {len(relation.names)} ({', '.join(relation.names)})",
-            element="relation",
-        )
-    taken = sorted({*relation.names} & {*system.coordinate_names, *system.velocity_names})
+    """Return the relation traced for a system, and (y, z) at the state (q, v), all conditions verified."""
+    work = system.workspace()
+    rank = generic_rank(work, q, t, v, renew=True)
+    ranks = min(int(work.table.holonomic_rank), rank), rank
+    x = Place(q, v, t)
+    traced, guess = relation.traced(system, x, ranks)
+    taken = sorted({*traced.all_names} & {*system.coordinate_names, *system.velocity_names})
     if taken:
         raise ArgumentError(
             f"{system.name}: relation: {taken[0]!r} is a coordinate of the system already; choose another name",
             element=taken[0],
         )
-    y = ca.SX.sym("y", len(relation.names))
-    traced = TracedRelation(system, relation.names, relation.expression(system, y), y)
-    traced.check_dependence(q, relation.guess)
-    value = traced.solve(q, relation.guess)
-    traced.check(q, value, system.constraint_jacobian(q, v, t), rank)
-    return traced, value
+    traced.check_dependence(x, guess)
+    own = traced.solve(x, guess)
+    traced.check(x, own, ranks)
+    return traced, own
 
 
 def extend(
     system: System, q: ArrayLike, v: ArrayLike | None = None, t: float = 0.0, *, relation: Relation
 ) -> tuple[System, Array, Array]:
-    """Return the system with the coordinates y of a relation appended to q, and the state (q, v) extended by (y, ẏ).
+    """Return the system with the coordinates of a relation appended, and the state (q, v) extended by them.
 
-    y has no mass; R(q, y) = 0 are holonomic rows after the others, named as y is. So y are ordinary coordinates: they
-    are recorded, can be locked, named in ``coordinates=`` and used in control laws, the first nq and nv entries being
-    those of the system given. Forces have nv + dof entries then. The mechanism is left behind: motions of the extended
-    system cannot be drawn.
+    They have no mass. Where R(q, y) = 0 gives y alone, these are appended to q and ẏ to v, and the relation is
+    holonomic rows after the others, named as y is. So y are ordinary coordinates: they are recorded, can be locked,
+    named in ``coordinates=`` and used in control laws, the first nq and nv entries being those of the system given.
+    Where the relation gives velocities, too, y and z are appended to v, q stays as it is, and R(x, y) = 0 are rows of
+    velocities after the others. Forces have as many entries more as v. The mechanism is left behind: motions of the
+    extended system cannot be drawn.
 
     q must be closed. Redundant constraints change nothing. Raises `ArgumentError` where the relation fails the rank
-    conditions at q, at a singular configuration among others, and `SolveError` where R(q, y) = 0 has no solution near
-    the guess.
+    conditions at q, at a singular configuration among others, and `SolveError` where R = 0 has no solution near the
+    guess.
     """
     check_is("extend", system, System)
+    return _extend(system, q, v, t, relation)[:3]
+
+
+def extend_traced(
+    system: System, q: ArrayLike, v: ArrayLike | None, t: float, relation: Relation
+) -> tuple[System, Array, Array, TracedRelation]:
+    """Return what `extend` returns, and the traced relation."""
+    return _extend(system, q, v, t, relation)
+
+
+def _extend(
+    system: System, q: ArrayLike, v: ArrayLike | None, t: float, relation: Relation
+) -> tuple[System, Array, Array, TracedRelation]:
     system.without_activations("relations")
     q0 = system.normalized(q)
     v0 = system.checked(np.zeros(system.nv) if v is None else v, system.nv, "v")
-    traced, y0 = trace_relation(system, relation, q0, t, v0)
-    extended = System.of_model(Model(_extended(system, relation)), system.parameters, system.options)
-    return extended, np.concatenate([q0, y0]), np.concatenate([v0, traced.rates(q0, v0, y0)])
+    traced, own = trace_relation(system, relation, q0, t, v0)
+    larger = with_coordinates(traced) if traced.chained else with_state(traced)
+    extended = System.of_model(Model(larger), system.parameters, system.options)
+    if traced.chained:
+        y, rate = own[: traced.count], own[traced.count :]
+        return extended, np.concatenate([q0, y]), np.concatenate([v0, rate]), traced
+    return extended, q0, np.concatenate([v0, own]), traced
 
 
-def _extended(system: System, relation: Relation) -> Equations:
-    e, n = system.equations, len(relation.names)
-    y, ydot = ca.SX.sym("y", n), ca.SX.sym("ydot", n)
-    residual = relation.expression(system, y)
-    velocity, bias = _motion(e.q, e.rate, y, ydot, residual)
-    v, zero = ca.vertcat(e.v, ydot), ca.SX.zeros(n)
-
-    def insert(rows: ca.SX, new: ca.SX) -> ca.SX:
-        return ca.densify(ca.vertcat(rows[: e.nh, :], new, rows[e.nh :, :]))
-
-    return replace(
-        e,
-        q=ca.vertcat(e.q, y),
-        v=v,
-        mass_matrix=ca.densify(ca.diagcat(e.mass_matrix, ca.SX.zeros(n, n))),
-        bias_force=ca.vertcat(e.bias_force, zero),
-        passive_force=ca.vertcat(e.passive_force, zero),
-        non_ideal=ca.vertcat(e.non_ideal, zero),
-        actuation=ca.vertcat(e.actuation, ca.SX.zeros(n, e.nu)),
-        input_force=ca.vertcat(e.input_force, zero),
-        rate=ca.vertcat(e.rate, ydot),
-        position_residual=ca.vertcat(e.position_residual, residual),
-        velocity_residual=insert(e.velocity_residual, velocity),
-        jacobian=insert(ca.horzcat(e.jacobian, ca.SX.zeros(e.nc, n)), ca.jacobian(velocity, v)),
-        constraint_bias=insert(e.constraint_bias, bias),
-        coordinate_names=(*e.coordinate_names, *relation.names),
-        velocity_names=(*e.velocity_names, *relation.names),
-        constraint_names=(*e.constraint_names[: e.nh], *relation.names, *e.constraint_names[e.nh :]),
-        tree=None,
-    )
-
-
-def _condition(matrix: Array) -> float:
-    if matrix.size == 0:
-        return 1.0
-    return dense.condition(matrix) if np.isfinite(matrix).all() else np.inf
+def _near(what: str, names: Sequence[str], guess: ArrayLike | None) -> Array:
+    near = finite_array(np.zeros(len(names)) if guess is None else guess)
+    if near is None or near.shape != (len(names),):
+        raise ArgumentError(
+            f"relation: {what} must be {len(names)} finite numbers ({', '.join(names)}), got {guess!r}",
+            element=what,
+        )
+    return near.copy()

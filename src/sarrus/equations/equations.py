@@ -81,7 +81,8 @@ class Equations:
     ``contacts`` are those of them that only push; ``touches`` are contacts with Coulomb friction.
 
     ``tree`` is the kinematic tree of the mechanism that they come from, None where there is none; ``rotors`` whether M
-    and h have more than it: the armature of tendons.
+    and h have more than it: the armature of tendons. ``linear_momentum`` is ∂L/∂v at v = 0 of a Lagrangian with terms
+    linear in v (nv,), None where there are none or L is not known: ∂L/∂v = M v + that.
     """
 
     name: str
@@ -116,6 +117,7 @@ class Equations:
     touches: tuple[Touch, ...] = ()
     tree: Any = None  # a `sarrus.multibody.tree.Tree`, which is built above this package
     rotors: bool = False
+    linear_momentum: ca.SX | None = None
     nq: int = field(init=False)  #: number of coordinates
     nv: int = field(init=False)  #: number of velocities
     nu: int = field(init=False)  #: number of controls

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Unpack
 
 import casadi as ca
@@ -65,4 +66,6 @@ def derive(
         )
     bias = trace.time_derivative(momentum, trace.v) - ca.gradient(value, trace.q)
     potential = -ca.substitute(value, trace.v, ca.SX.zeros(nq))
-    return complete(trace, ca.densify(mass), ca.densify(bias), trace.v, potential, **around)
+    found = complete(trace, ca.densify(mass), ca.densify(bias), trace.v, potential, **around)
+    linear = ca.simplify(ca.substitute(momentum, trace.v, ca.SX.zeros(nq)))
+    return found if trace.vanishes(linear) else replace(found, linear_momentum=ca.densify(linear))

@@ -116,6 +116,11 @@ class Tracer:
         self._parameters = Parameters(tuple(self.parameter_values))
         self.p = self._parameters.column()
 
+    @property
+    def symbols(self) -> ca.SX:
+        """All symbols that a function may use."""
+        return ca.vertcat(self.q, self.v, self.t, self.p)
+
     def scalar(self, what: str, function: UserFunction, arguments: str, optional: str = "") -> ca.SX:
         """Return the value of a function that gives one number."""
         return self.column(what, function, arguments, 1, optional)
@@ -204,7 +209,7 @@ class Tracer:
         return matrix
 
     def _check_symbols(self, what: str, matrix: ca.SX) -> None:
-        known = {s.element_hash() for s in ca.symvar(ca.vertcat(self.q, self.v, self.t, self.p))}
+        known = {s.element_hash() for s in ca.symvar(self.symbols)}
         foreign = [s.name() for s in ca.symvar(matrix) if s.element_hash() not in known]
         if foreign:
             raise self._error(

@@ -31,11 +31,16 @@ DONE, GO_ON, LOST = 1, 0, -1
 
 
 class Correction(NamedTuple):
-    """A δ = −residual for A (m × nv) of a known rank, W δ = wanted (count rows), or zero where nothing is ``given``."""
+    """A δ = −residual for A (m × n) of a known rank, W δ = wanted (count rows), or zero where nothing is ``given``.
+
+    Rows from ``again`` on are the rows of the system from its first one on once more.
+    """
 
     residual: Any
     jacobian: Any
     m: Any
+    n: Any
+    again: Any
     rank: Any
     W: Any
     count: Any
@@ -73,7 +78,7 @@ def _project_positions(table, x, work):
     """Correct q until φ = 0; False where Newton does not contract."""
     chart, nv, nh, bound = table.chart, table.nv, table.nh, table.holonomic_rank
     rows = chart + la.CHART_ROWS
-    asked = Correction(work.native, work.native + nh, nh, bound, rows, nv - bound, rows, False)
+    asked = Correction(work.native, work.native + nh, nh, nv, nh, bound, rows, nv - bound, rows, False)
     small, before = table.settings.position_tolerance, 0.0
     for _ in range(MAX_ITERATIONS + 1):
         residual = position_residual(table, x, work)
@@ -97,7 +102,7 @@ def _project_velocities(table, x, work):
     """Correct v until ψ = 0; return the rank of A, −1 where something is not finite."""
     nv, nc, rank = table.nv, table.nc, table.generic_rank
     rows = table.chart + (la.CHART_ROWS + (nv - table.holonomic_rank) * nv)
-    asked = Correction(work.native, work.native + nc, nc, rank, rows, nv - rank, rows, False)
+    asked = Correction(work.native, work.native + nc, nc, nv, nc, rank, rows, nv - rank, rows, False)
     return rank if correct_velocity(table, table.chart, asked, _room(table), x, work) else -1
 
 
@@ -161,13 +166,13 @@ def _room(table):
 @internal
 def correction_along(table, chart, asked, work):
     """Write the δ that is asked for; return where it lies in ``work`` and note the gauge."""
-    settings, nv, m, count = table.settings, table.nv, asked.m, asked.count
+    settings, nv, m, count = table.settings, asked.n, asked.m, asked.count
     big = m + nv + 1
     room = laid(work, CorrectionRoom(m * nv, count * nv, big, big, big, big, big, big, big, big, big))
     order, turned, step = la.permutation(table), room.turned, room.step
     A = fa.Matrix(room.rows, m, nv, order, room.diagonal, room.beta, room.beta2, room.norms)
     for j in range(m):
-        factor = la.row_factor(table, j)
+        factor = la.row_factor(table, j if j < asked.again else j - asked.again)
         copy_scaled(factor, asked.jacobian + j * nv, room.rows + j * nv, nv)
         room.right[j] = -factor * asked.residual[j]
     rank, _ = fa.solve(A, asked.rank, settings.singular_cut, la.row_scale(table), room.right, room.y, step)

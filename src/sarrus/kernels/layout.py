@@ -131,6 +131,8 @@ class Table(Record, of=int):
     x: Floats  # of the system
     work: Floats
     chart: Annotated[Any, Chart]
+    relation: int  # along a relation R(x, w) = 0: see `sarrus.kernels.state_chart`
+    n_own: int  # the last velocities, which are w and move nothing
     watched: Floats  # rows of the multipliers that are watched
     # dimensions and modes
     nq: int
@@ -406,6 +408,28 @@ CHART_ROWS = len(Chart.fields)
 def chart_size(nv: int, nc: int) -> int:
     """Return the length of the array at ``table.chart``."""
     return CHART_ROWS + 2 * nv * nv + (nc + nv) * nv + 9 * (nc + nv + 1)
+
+
+class StateRoom(NamedTuple):
+    """Behind the `Chart` of a relation R(x, w) = 0: what the native function writes, rows of R, and room to work in."""
+
+    residual: Any  # φ, ψ without R, R
+    jacobian: Any  # their derivatives along (q, v), v without w
+    own: Any  # ∂R/∂w
+    rows: Any
+    wanted: Any
+    pivots: Any
+    work: Any
+
+
+def state_sizes(table):
+    """Return the lengths of the vectors in `StateRoom`."""
+    n, count, m = 2 * (table.nv - table.n_own), table.n_own, table.nh + table.nc - table.n_own
+    work = (m + count) * n + 9 * (m + n + 1)
+    return StateRoom(
+        residual=m + count, jacobian=(m + count) * n, own=count * count, rows=count * n, wanted=count,
+        pivots=4 * (count + 1), work=work,
+    )  # fmt: skip
 
 
 class LocalHeader(Record):

@@ -186,7 +186,7 @@ def _close(table, local, work):
     if nh == 0 and simple:
         return True
     W = local.place if simple else local.turned
-    asked = Correction(work.native, work.native + nh, nh, bound, W, ny, local.bias, not simple)
+    asked = Correction(work.native, work.native + nh, nh, nv, nh, bound, W, ny, local.bias, not simple)
     for _ in range(MAX_ITERATIONS):
         residual = position_residual(table, state, work) if nh > 0 else 0.0
         if not simple:
@@ -209,7 +209,9 @@ def _slow(table, local, work):
     nv, nc, rank = table.nv, table.nc, table.generic_rank
     if nc == 0:
         return True
-    asked = Correction(work.native, work.native + nc, nc, rank, local.motions, nv - rank, local.bias, False)
+    asked = Correction(
+        work.native, work.native + nc, nc, nv, nc, rank, local.motions, nv - rank, local.bias, False
+    )
     return correct_velocity(table, local.header, asked, local.work, local.state, work)
 
 

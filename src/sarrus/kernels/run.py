@@ -27,6 +27,9 @@ from sarrus.kernels.vectors import copy, is_finite
 
 # Fixed steps stop this many steps before coordinates fail.
 AHEAD = 4.0
+# Along a relation that is looked at from this multiple of the gauge at which it fails on: the gauge of (q, v) together
+# is no cosine, and may halve within a step and rise again.
+NEARLY = 100.0
 # The residuals of the solve are looked at where a run begins and ends, and after every so many steps.
 LOOK_EVERY = 8
 
@@ -299,4 +302,6 @@ def _is_poor(table, adaptive):
     chart = table.chart
     falling = chart.gauge_before - chart.gauge
     chart.gauge_before, chart.failed = chart.gauge, 0.0
-    return chart.gauge < table.settings.chart_limit or (not adaptive and chart.gauge < AHEAD * falling)
+    limit = table.settings.chart_limit
+    soon = not adaptive and chart.gauge < AHEAD * falling
+    return chart.gauge < limit or (soon and (table.n_own == 0 or chart.gauge < NEARLY * limit))

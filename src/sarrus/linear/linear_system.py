@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -89,6 +90,9 @@ class LinearSystem:
     coordinate_rows: Array = field(repr=False)
     velocity_rows: Array | None = field(repr=False)
     tangent_rates: Array = field(repr=False)
+    own: Callable[[Array, Array], Array] | None = field(
+        default=None, repr=False
+    )  # δx of (q, v) along a relation
 
     @property
     def dof(self) -> int:
@@ -244,6 +248,8 @@ class LinearSystem:
             part = slice(start, start + 4)
             if q[part] @ self.q[part] < 0.0:
                 q[part] = -q[part]
+        if self.own is not None:
+            return self.own(q, v)
         if self.velocity_rows is not None:
             rate, before = self.velocity_rows @ v, self.velocity_rows @ self.v
         else:

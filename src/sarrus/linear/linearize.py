@@ -56,7 +56,7 @@ def linearize(
     if takes_part(system, contacts):
         require_rest(system, real_array(q), t, "; use linearize_at")
         tau = with_dry_friction(system, q, None, u, t, tau)
-    if isinstance(coordinates, Relation):
+    if isinstance(coordinates, Relation) and not coordinates.has_velocities:
         system, q, _, tau, coordinates = extended(system, q, None, tau, coordinates, t)
     still = np.zeros(system.nv)
     require_rest(system, real_array(q), t, "; use linearize_at")
@@ -100,7 +100,7 @@ def _force_left(system: System, model: LinearSystem, tau: ArrayLike | None) -> t
 
     One's own equations may have balanced forces in one term, which tells their size nearby alone.
     """
-    basis = model.tangent[system.nv :, len(model.coordinates) :]
+    basis = model.tangent[system.nv :, 0 if model.own is not None else len(model.coordinates) :]
     if not basis.size:
         return 0.0, 0.0
     force = np.zeros(system.nv) if tau is None else real_array(tau)

@@ -22,7 +22,7 @@ from sarrus.coordinates.choices import (
     choose,
     rows_of_rates,
 )
-from sarrus.coordinates.relation import Relation, extend
+from sarrus.coordinates.relation import Relation, extend, trace_relation
 from sarrus.dynamics.activations import activations_of
 from sarrus.dynamics.carried_load import ContactForces
 from sarrus.dynamics.closed_state import require_on_constraints
@@ -33,6 +33,7 @@ from sarrus.dynamics.ranks import generic_rank
 from sarrus.dynamics.solves import ForwardDynamics
 from sarrus.dynamics.system import System
 from sarrus.linalg import dense
+from sarrus.linear.in_relation import in_relation
 from sarrus.linear.linear_system import LinearSystem
 from sarrus.linear.outputs import output_matrix, rate_name
 from sarrus.linear.reduction import Chart, Reduced, reduce
@@ -70,7 +71,8 @@ def linearize_at(
     t : time [s]. tau : (nv,) applied generalized force, held constant.
     coordinates : "partition", "tangent-space", "null-space" or names, as in `sarrus.coordinates.choices.choose`. A
         `sarrus.coordinates.Relation` R(q, y) = 0 appends the coordinates y to the system, as in `sr.simulate`: the
-        model is in y, and its q, v and ``system`` are those of the extended system.
+        model is in y, and its q, v and ``system`` are those of the extended system. One with velocities, such as
+        `sarrus.coordinates.Momenta`, leaves the system as it is: x = (y, z) has the names of y and z.
     outputs : names of coordinates and velocities of the mechanism, dependent ones too: "boom" is the coordinate,
         "boom.rate" its velocity. By default the outputs are the state.
     contacts : False leaves contacts with Coulomb friction, stops of joints and dry friction out. Else the model is
@@ -95,7 +97,20 @@ def linearize_at(
     check_is("linearize_at", system, System)
     tau = with_dry_friction(system, q, v, u, t, tau) if takes_part(system, contacts) else tau
     if isinstance(coordinates, Relation):
+        if coordinates.has_velocities:
+            system.without_activations("relations")
+            model, reduced, a, rate = _linearize(system, q, v, u, t, tau, PARTITION, None)
+            place = np.array(model.q), model.t, np.array(model.v)
+            return in_relation(model, reduced, a, *trace_relation(system, coordinates, *place), outputs, rate)
         system, q, v, tau, coordinates = extended(system, q, v, tau, coordinates, t)
+    return _linearize(system, q, v, u, t, tau, coordinates, outputs)[0]
+
+
+def _linearize(
+    system: System, q: ArrayLike, v: ArrayLike | None, u: ArrayLike | None, t: float, tau: ArrayLike | None,
+    coordinates: Coordinates, outputs: Sequence[str] | None,
+) -> tuple[LinearSystem, Reduced, Array, Array | None]:  # fmt: skip
+    """Return the model in linear coordinates, what it was made of, the acceleration and N (None: the identity)."""
     x = on_constraints(system, q, v, u, t)
     if tau is not None:
         x[system.parts.tau] = system.checked(tau, system.nv, "tau")
@@ -123,7 +138,7 @@ def linearize_at(
         c = w.outputs(names, output_names, c)
     matrix = reduced.matrix
     by_state, by_control, by_activation = np.split(matrix[:, : n + nu + len(w.names)], [n, n + nu], axis=1)
-    return LinearSystem(
+    model = LinearSystem(
         A=read_only(w.states(np.hstack([by_state, by_activation]), reduced.tangent)),
         B=read_only(w.inputs(by_control)),
         C=read_only(c),
@@ -151,6 +166,7 @@ def linearize_at(
         velocity_rows=chart.own,
         tangent_rates=read_only(np.hstack([reduced.rates[:, :n], reduced.rates[:, n + nu : -1]])),
     )
+    return model, reduced, np.array(solved.a), d.rate_v
 
 
 def with_dry_friction(

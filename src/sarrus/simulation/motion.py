@@ -18,7 +18,7 @@ from sarrus.base.progress import progress_bar
 from sarrus.base.status import Status
 from sarrus.control.law import Law
 from sarrus.control.sampling import Sampling
-from sarrus.coordinates.choices import Coordinates
+from sarrus.coordinates.state_chart import RunCoordinates
 from sarrus.dynamics.joint_limits import sides_beyond, warn_beyond
 from sarrus.dynamics.state_functions import StateFunction
 from sarrus.dynamics.workspace import Workspace
@@ -57,7 +57,7 @@ class Motion:
     control: StateFunction | None
     force: StateFunction | None
     sampling: Sampling | None
-    coordinates: Coordinates | None
+    coordinates: RunCoordinates | None
     formulation: str | Method | None
     events: Sequence[Event]
     switching: Switching | bool

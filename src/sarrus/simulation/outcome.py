@@ -170,6 +170,8 @@ def verdict(loop: Integration, failure: Exception | None) -> tuple[Status, str]:
             status,
             f"the event {names} is not a number in the step after t = {loop.time:.6g} s: mend its function",
         )
+    if status is Status.COORDINATES_FAILED and loop.chart is not None and (text := loop.chart.cause(loop.x)):
+        cause = f" ({text})"
     diagnosis = status.diagnosis
     if status is Status.ILL_POSED:
         diagnosis = ill_posed(loop.system, loop.q, loop.v, loop.time)

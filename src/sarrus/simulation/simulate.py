@@ -18,7 +18,8 @@ from sarrus.base.status import Status
 from sarrus.control.law import Law
 from sarrus.control.sampling import Sampling
 from sarrus.coordinates.choices import Coordinates
-from sarrus.coordinates.relation import Relation, extend
+from sarrus.coordinates.relation import Relation, extend_traced
+from sarrus.coordinates.state_chart import RunCoordinates, StateCoordinates
 from sarrus.dynamics.evaluations import Evaluations
 from sarrus.dynamics.singularity_forecast import require_holonomic
 from sarrus.dynamics.state_functions import StateFunction
@@ -110,8 +111,9 @@ def simulate(
     coordinates : integrate independent coordinates only (local state-space form, Spencer 2004): "partition",
         "tangent-space", "null-space", or names of coordinates; see `sarrus.coordinates.choices.choose`. Charts that
         become poor are changed, which ``trajectory.events`` lists; named coordinates that fail end the run with
-        COORDINATES_FAILED. A `sarrus.coordinates.Relation` R(q, y) = 0 appends the coordinates y to the system: the
-        trajectory is then that of the extended system, and ``force`` has zeros for y. Needs stabilization "projection";
+        COORDINATES_FAILED. A `sarrus.coordinates.Relation` R(q, y) = 0 appends the coordinates y to the system, one
+        with velocities, such as `sarrus.coordinates.Momenta`, y and z to its velocities: the trajectory is then that of
+        the extended system, and ``force`` has zeros for what was appended. Needs stabilization "projection";
         like ``formulation`` it knows no contacts with friction, no limits and no dry friction.
     formulation : name in `sarrus.formulations.METHODS` or ``SOFTENED``, or a function like these, to solve for the
         acceleration instead of the compiled kernel, a hundred times slower; ``trajectory.condition`` is then that of
@@ -219,11 +221,14 @@ def _motion(
     watch: SingularityWatch | float | None,
 ) -> tuple[System, Motion]:
     """Return the system, with the coordinates of a relation if that is given, and the motion asked for, checked."""
-    if coordinates is not None and not isinstance(coordinates, str | Sequence):
+    local: RunCoordinates | None = None
+    if coordinates is None or isinstance(coordinates, str | Sequence):
+        local = coordinates
+    else:
         what = what_acts(system) if switching is not False else None
         if what is not None:
             raise _unknown(system, what, "coordinates")
-        system, q, v, coordinates = _extended(system, q, v, t0, coordinates)
+        system, q, v, local = _extended(system, q, v, t0, coordinates)
     work = system.workspace().copy()
     if isinstance(control, Law):
         control = control.of_run(system)
@@ -233,7 +238,7 @@ def _motion(
         t0=t0, duration=duration, driven=control is not None or force is not None, explicit_only=free_form,
     )  # fmt: skip
     motion = Motion(
-        system=work, q=q, v=v, options=options, control=control, force=force, coordinates=coordinates,
+        system=work, q=q, v=v, options=options, control=control, force=force, coordinates=local,
         sampling=_sampling(sample_time, control, force), formulation=formulation, events=events, switching=switching,
         watch=SingularityWatch.of(watch),
     )  # fmt: skip
@@ -245,14 +250,16 @@ def _motion(
 
 def _extended(
     system: System, q: ArrayLike, v: ArrayLike | None, t0: float, relation: object
-) -> tuple[System, Array, Array, tuple[str, ...]]:
-    """Return the system with the coordinates of a relation, its state, and their names."""
+) -> tuple[System, Array, Array, tuple[str, ...] | StateCoordinates]:
+    """Return the system with the coordinates of a relation, its state, and what to integrate."""
     if not isinstance(relation, Relation):
         raise ArgumentError(
             f"coordinates must be a choice, names or a Relation, got {type(relation).__name__}",
             element="coordinates",
         )
-    return *extend(system, q, v, t0, relation=relation), relation.names
+    extended, q, v, traced = extend_traced(system, q, v, t0, relation)
+    names = StateCoordinates(relation, traced) if relation.has_velocities else relation.names
+    return extended, q, v, names
 
 
 def _check(motion: Motion) -> None:

@@ -17,7 +17,7 @@ from sarrus.contacts.activity import active
 from sarrus.control.law import Law
 from sarrus.control.sampling import Sampling
 from sarrus.coordinates.chart import Chart
-from sarrus.coordinates.choices import Coordinates
+from sarrus.coordinates.state_chart import RunCoordinates, StateChart, chart_of
 from sarrus.dynamics.closed_state import require_at
 from sarrus.dynamics.contact_state import touch_names
 from sarrus.dynamics.control_limits import control_bounds
@@ -113,7 +113,7 @@ class TimeLoop:
         system: Workspace,
         options: RunOptions,
         events: Sequence[Event] = (),
-        coordinates: Coordinates | None = None,
+        coordinates: RunCoordinates | None = None,
         formulation: str | Method | None = None,
         switches: Sequence[Event] = (),
         watched: Sequence[int] = (),
@@ -131,7 +131,7 @@ class TimeLoop:
         if self.project == la.CONSTRAINTS_AND_ENERGY:
             self.functions = (*_FUNCTIONS, "invariants")
             self.kernel = projection_with_energy
-        self.chart: Chart | None = None
+        self.chart: Chart | StateChart | None = None
         self.solver: FormulatedAcceleration | None = None
         self.control: StateFunction | None = None
         self.model: LocalModel | None = None
@@ -140,7 +140,7 @@ class TimeLoop:
         self.turned = np.nan  # when the method was changed last
         self.milestone = (-np.inf, 0.0)  # time and steps when they were looked at last
         if coordinates is not None:
-            self.chart = Chart(system, coordinates)
+            self.chart = chart_of(system, coordinates)
         if formulation is not None:
             from sarrus.simulation.formulated import FormulatedAcceleration
 
