@@ -489,6 +489,13 @@ def test_wrong_counts_and_missing_names_are_told() -> None:
         sr.parametrize(particle(), [1.0, 0.0], coordinates=wrong)
 
 
+def test_models_along_a_motion_refuse_relations() -> None:
+    q, v = bar_state(0)
+    for relation in (Momenta(), Momenta(["left", "right"])):
+        with pytest.raises(ArgumentError, match="call linearize_at with the relation at each state"):
+            sr.linearize_along(five_bar(), q[None], v[None], coordinates=relation)
+
+
 def test_a_run_says_which_condition_ends_it() -> None:
     """At the bottom of the circle the height no longer determines the pendulum."""
     height = Relation(

@@ -12,6 +12,7 @@ from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError, SolveError, check_is
 from sarrus.base.numbers import real_array
 from sarrus.coordinates.choices import PARTITION, WORST, Coordinates
+from sarrus.coordinates.relation import Relation
 from sarrus.dynamics.contact_state import all_open, between_stops, takes_part, without_dry_friction
 from sarrus.dynamics.derivatives import Derivatives, native_derivatives
 from sarrus.dynamics.system import System
@@ -65,8 +66,9 @@ def linearize_along(
     Raises
     ------
     ArgumentError
-        The first state is not on the constraints, arrays do not fit, joints have dry friction, or the system has
-        nonholonomic rows; with activations, coordinates that are mixtures ("tangent-space", "null-space").
+        The first state is not on the constraints, arrays do not fit, joints have dry friction, the coordinates are a
+        relation, or the system has nonholonomic rows; with activations, coordinates that are mixtures
+        ("tangent-space", "null-space").
     SolveError
         Something touches at a state; a state is singular, inconsistent or without acceleration, or the coordinates
         fail there; its index and time are given.
@@ -76,6 +78,12 @@ def linearize_along(
         raise ArgumentError(
             f"{system.name} has nonholonomic constraints; call linearize_at at each state",
             element="system",
+        )
+    if isinstance(coordinates, Relation):
+        raise ArgumentError(
+            f"{system.name}: models along a motion are in linear coordinates: give names of coordinates, "
+            "'partition' or 'tangent-space', or call linearize_at with the relation at each state",
+            element="coordinates",
         )
     given = real_array(q)
     if given.ndim != 2 or len(given) == 0:
