@@ -198,6 +198,7 @@ def figures(names: tuple[str, ...]) -> list[str]:
         name=names[3],
         conservative=True,
         velocity_residuals=dict.fromkeys(names[:3], run.residual),
+        reference=None,
     )
     compared = plot.comparison(both)  # type: ignore[arg-type]
     drawn = (

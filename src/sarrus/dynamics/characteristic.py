@@ -15,11 +15,13 @@ import numpy as np
 
 from sarrus.base.arrays import Array
 from sarrus.dynamics.units import Described, constraint_units, coordinate_units, velocity_units
+from sarrus.kernels.contact_tolerances import AT_BOUND
 from sarrus.linalg import dense
 from sarrus.linalg.ranked import at_rank
 from sarrus.mechanism.elements import WORLD, Closure
 from sarrus.mechanism.faults import Label
 from sarrus.mechanism.mechanism import Mechanism
+from sarrus.mechanism.surface_contacts import balls
 from sarrus.mechanism.tendons import TendonPoint
 from sarrus.multibody.timed import slope_at
 
@@ -111,7 +113,7 @@ def characteristic_length(mechanism: Mechanism) -> float:
     """Return κ, the largest distance between joints, centres of mass and closures on one body.
 
     Where all these coincide: the largest radius of gyration, then the largest distance in the world, then the widest
-    range between two stops of a translation. Points over a plane have none of them: then κ is the power of ten nearest
+    range between two stops of a translation, unless both are one to printed digits. Points over a plane have none of them: then κ is the power of ten nearest
     to their gravity over that of the earth, which is a thousand where lengths are millimetres, but at least one.
     """
     on_bodies, in_world = [0.0], [0.0]
@@ -124,11 +126,13 @@ def characteristic_length(mechanism: Mechanism) -> float:
         for body in mechanism.bodies.values()
         if body.mass > 0.0
     ]
-    for candidates in (gyration, in_world, list(_ranges(mechanism))):
+    for candidates in (gyration, in_world):
         if max(candidates, default=0.0) > 0.0:
             return max(candidates)
     gravity = dense.norm(mechanism.gravity)
-    return float(f"1e{round(log10(gravity / EARTH))}") if gravity > EARTH else 1.0
+    usual = float(f"1e{round(log10(gravity / EARTH))}") if gravity > EARTH else 1.0
+    widest = max(_ranges(mechanism), default=0.0)
+    return widest if widest > AT_BOUND * usual else usual
 
 
 def _ranges(mechanism: Mechanism) -> Iterator[float]:
@@ -156,6 +160,10 @@ def _distances(mechanism: Mechanism) -> Iterator[tuple[str, float]]:
         yield rolling.body, rolling.radius
     for contact in mechanism.contacts.values():
         yield contact.body, dense.norm(contact.point)
+    for pair in mechanism.geometry_contacts.values():  # as contacts at the same places
+        for geom in (mechanism.geoms[pair.geom1], mechanism.geoms[pair.geom2]):
+            for centre, _ in balls(geom):
+                yield geom.body, dense.norm(centre)
     for spring in mechanism.springs.values():
         yield spring.body1, dense.norm(spring.point1)
         yield spring.body2, dense.norm(spring.point2)

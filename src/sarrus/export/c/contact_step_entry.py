@@ -35,7 +35,9 @@ from sarrus.kernels.touching_rows import begin_where_beyond
 from sarrus.simulation.touching import Touches
 
 _INTEGERS = ("sizes", "first_rows", "widths", "coordinates", "speeds")
-_FLOATS = ("signs", "scales", "bounds", "given_bounds", "ends", "friction", "static", "limits", "restitution")
+_FLOATS = (
+    "signs", "scales", "bounds", "given_bounds", "ends", "friction", "static", "limits", "restitution", "lightness",
+)  # fmt: skip
 
 
 def contact_step(name: str, plan: SystemPlan, kernels: Kernels, natives: Natives, q: np.ndarray) -> Entry:
