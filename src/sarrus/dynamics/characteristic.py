@@ -113,8 +113,9 @@ def characteristic_length(mechanism: Mechanism) -> float:
     """Return κ, the largest distance between joints, centres of mass and closures on one body.
 
     Where all these coincide: the largest radius of gyration, then the largest distance in the world, then the widest
-    range between two stops of a translation, unless both are one to printed digits. Points over a plane have none of them: then κ is the power of ten nearest
-    to their gravity over that of the earth, which is a thousand where lengths are millimetres, but at least one.
+    range between two stops of a translation, unless both are one to printed digits. Points over a plane have none of
+    them: then κ is the power of ten nearest to their gravity over that of the earth, which is a thousand where lengths
+    are millimetres, but at least one.
     """
     on_bodies, in_world = [0.0], [0.0]
     for owner, distance in _distances(mechanism):

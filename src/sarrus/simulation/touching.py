@@ -337,7 +337,8 @@ class Touches:
         integers = dict(zip(("sizes", "first_rows"), self._counts))
         integers |= dict(zip(("coordinates", "speeds", "widths"), self._integers))
         floats = dict(zip(("signs", "bounds", "limits"), self._floats))
-        floats |= dict(zip(("friction", "static", "restitution"), self._laws)) | {"scales": self._scales, "lightness": self._lightness}
+        floats |= dict(zip(("friction", "static", "restitution"), self._laws))
+        floats |= {"scales": self._scales, "lightness": self._lightness}
         bounds = joint_limits(self.system).bounds
         floats |= {"given_bounds": bounds, "ends": np.full(len(bounds), np.inf)}
         return {**integers, **floats, "settings": self.settings}
