@@ -5,6 +5,8 @@ Springs and gravity are no part of it: their work is the change of the potential
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import casadi as ca
 
 from sarrus.equations.equations import Equations
@@ -77,6 +79,14 @@ def actuator_drives(mechanism: Mechanism, e: Equations) -> tuple[ca.SX, ca.SX]:
     limited = actuators.forces(mechanism, lengths, values, e.u)
     rates = [ca.dot(lengths.of(a).moment, e.v) for a in mechanism.actuators.values()]
     return ca.vertcat(ca.SX(0, 1), *rates), ca.vertcat(ca.SX(0, 1), *limited.values())
+
+
+def tendon_paths(mechanism: Mechanism, e: Equations, names: Sequence[str]) -> dict[str, ca.SX]:
+    """Return lengths (n,) [m] of tendons and their derivatives by the velocities (n × nv)."""
+    lengths, _ = _lengths(mechanism, e)
+    jets = [lengths.tendon(name) for name in names]
+    rates = ca.vertcat(*(jet.rate for jet in jets))
+    return {"lengths": ca.vertcat(*(jet.value for jet in jets)), "moments": ca.jacobian(rates, e.v)}
 
 
 def _lengths(mechanism: Mechanism, e: Equations) -> tuple[Lengths, dict[str, ca.SX]]:

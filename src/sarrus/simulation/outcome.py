@@ -23,6 +23,7 @@ from sarrus.simulation.geometry_log import NONE
 from sarrus.simulation.integration import Integration
 from sarrus.simulation.leaps import first_leap
 from sarrus.simulation.limits import find_limit_crossings, has_limits, limit_met
+from sarrus.simulation.path_jumps import missed_jump
 from sarrus.simulation.quantities import Quantities, RunRows
 from sarrus.simulation.records import EventRecord
 from sarrus.simulation.surface_log import meetings_in_closed_form
@@ -95,6 +96,13 @@ def trajectory_of(loop: Integration, seconds: float, failure: Exception | None) 
         and (leap := first_leap(s, Quantities.of(rows, rows.records))) is not None
     ):
         trajectory = trajectory.revised(status=Status.INACCURATE, message=leap.message)
+    dense = (
+        status in (Status.OK, Status.EVENT)
+        and len(trajectory.t) > 1
+        and trajectory.steps <= len(trajectory.t)
+    )
+    if dense and (missed := missed_jump(s, Quantities.of(rows, rows.records))):
+        trajectory = trajectory.revised(status=Status.INACCURATE, message=missed)
     if not has_limits(s):
         return trajectory
     motion = trajectory.t, trajectory.q, trajectory.v, trajectory.a
