@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+import sarrus as sr
 from conftest import load_example
 from mechanisms import LOOPS, random_loop, random_tree
 from sarrus.analysis.equilibrium import equilibrium
@@ -465,3 +466,45 @@ def test_a_velocity_in_the_place_of_u() -> None:
             linearize(system, q, *arguments)
     with pytest.raises(ArgumentError, match=r"u must have \d entries"):
         linearize(system, q, np.zeros(7))
+
+
+@pytest.mark.parametrize("loop", [False, True])
+def test_rigid_modes_of_free_structures_are_zero_and_named(loop: bool) -> None:
+    """A free body carries an arm on a damped spring, with a loop an arm of two links; six of its freedoms are rigid."""
+    mechanism = sr.Mechanism("free", gravity=(0, 0, 0))
+    mechanism.add_body("base", mass=3.0, inertia=(0.1, 0.2, 0.25), com=(0.05, 0.0, 0.02))
+    mechanism.add_joint("float", "free", "world", "base")
+    spring = {"stiffness": 50.0, "damping": 0.4}
+    if loop:
+        bar = {"mass": 0.5, "inertia": (0.001, 0.01, 0.01), "com": (0.2, 0.0, 0.0)}
+        along = {"axis": (0, 1, 0)}
+        for name, start, height in (("lower", "base", 0.0), ("upper", "base", 0.3)):
+            mechanism.add_body(name, **bar)
+            mechanism.add_joint(
+                name, "revolute", start, name, parent_pose=(0.0, 0.0, height), **along, **spring
+            )
+        mechanism.add_body("coupler", mass=0.3, inertia=(0.01, 0.01, 0.001), com=(0.0, 0.0, 0.15))
+        mechanism.add_joint("hinge", "revolute", "lower", "coupler", parent_pose=(0.4, 0.0, 0.0), **along)
+        mechanism.add_closure(
+            "closing", "revolute", "upper", "coupler", pose1=(0.4, 0.0, 0.0), pose2=(0.0, 0.0, 0.3), **along
+        )
+    else:
+        mechanism.add_body("arm", mass=1.0, inertia=(0.1, 0.1, 0.1), com=(0.3, 0.0, 0.0))
+        mechanism.add_joint("hinge", "revolute", "base", "arm", axis=(0, 1, 0), **spring)
+    system = sr.System(mechanism)
+    model = sr.linearize(system, system.neutral())
+    assert model.neutral == tuple(range(12))
+    assert not model.eigenvalues[:12].any()
+    assert (model.eigenvalues[12:].real < -0.1).all()
+    assert {name for name in model.neutral_velocities if name.startswith("float")} == set(
+        system.velocity_names[:6]
+    )
+    assert model.stable is None
+
+
+def test_a_zero_eigenvalue_of_a_critical_load_says_nothing_of_stability() -> None:
+    """A damped column at its buckling load rests, has the eigenvalue zero, and nothing says that it is stable."""
+    mechanism = sr.Mechanism("column", gravity=(0, 0, -10.0))
+    mechanism.add_body("bar", mass=2.0, inertia=(0.1, 0.1, 0.1), com=(0.0, 0.0, 0.5))
+    mechanism.add_joint("foot", "revolute", "world", "bar", axis=(0, 1, 0), stiffness=10.0, damping=1.0)
+    assert sr.linearize(sr.System(mechanism), [0.0]).stable is None

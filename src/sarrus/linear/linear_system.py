@@ -136,10 +136,11 @@ class LinearSystem:
 
     @property
     def neutral(self) -> tuple[int, ...]:
-        """Indices of the eigenvalues of neutral directions, the first ones; empty without nonholonomic constraints.
+        """Indices of the eigenvalues of neutral directions, the first ones.
 
-        Where a vehicle is, where it points, how far its wheels have turned, and how fast it goes where it may go at any
-        speed: zeros of A that are exact, in chains or not. Their columns of ``mode_shapes`` span what they move.
+        Where a vehicle or a free structure is (its rigid modes), where it points, how far its wheels have turned, and
+        how fast it goes where it may go at any speed: zeros of A that are exact, in chains or not. Their columns of
+        ``mode_shapes`` span what they move, ``neutral_velocities`` names it.
         """
         return tuple(range(self._staircase.neutral))
 
@@ -210,8 +211,9 @@ class LinearSystem:
         None where the linear model does not tell: a real part is zero within rounding, as those of undamped modes are,
         all eigenvalues are neutral, or a zero one is neutral at this state alone. Rounding does not decide: what an
         eigenvalue may be wrong by follows from its condition number (Wilkinson, The Algebraic Eigenvalue Problem, 1965,
-        chapter 2). With neutral directions it is the rest of the motion that is stable: a bicycle may be, though it
-        goes elsewhere after a push.
+        chapter 2). With neutral directions of nonholonomic constraints it is the rest of the motion that is stable: a
+        bicycle may be, though it goes elsewhere after a push. Without these a zero is a rigid mode or a load at its
+        critical value, which the linear model does not tell apart.
         """
         return stable(self, self._staircase)
 

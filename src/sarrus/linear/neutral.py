@@ -1,10 +1,10 @@
 """Zero eigenvalues that are exact, told from the others, and what the others say about stability.
 
-Where a vehicle is, where it points and how far its wheels have turned acts on nothing; and steady motions come in
-families, one for every speed. Each is a zero eigenvalue, in chains where one makes another grow, as a turn of the
-heading makes a vehicle drift aside. They are taken out by a staircase of null spaces, A → Cᵀ A C with C normal to the
-null space, until nothing is left (Golub and Wilkinson, Ill-conditioned eigensystems, SIAM Review 18, 1976). Rounding
-would scatter a chain of k zeros over a circle of radius ε^(1/k).
+Where a vehicle or a free structure is and where it points acts on nothing, nor how far wheels have turned; and steady
+motions come in families, one for every speed. Each is a zero eigenvalue, in chains where one makes another grow, as a
+turn of the heading makes a vehicle drift aside. They are taken out by a staircase of null spaces, A → Cᵀ A C with C
+normal to the null space, until nothing is left (Golub and Wilkinson, Ill-conditioned eigensystems, SIAM Review 18,
+1976). Rounding would scatter a chain of k zeros over a circle of radius ε^(1/k).
 
 An eigenvalue that is zero at this state by chance, as that of capsize is at one speed, looks the same. It is not zero
 at the states beside it; those of families are.
@@ -125,11 +125,11 @@ def characteristic_scale(model: LinearModel) -> Array:
 
 
 def staircase(model: LinearModel, zero: float = _ZERO) -> Staircase:
-    """Return the staircase of a model; without nonholonomic constraints no zero eigenvalue counts as neutral."""
+    """Return the staircase of a model."""
     scale = characteristic_scale(model)
     matrix = model.A * scale / scale[:, None]
     basis, neutral = np.eye(len(matrix)), 0
-    if model.system.nc > model.system.nh and len(matrix):
+    if matrix.any():
         cut = zero * dense.largest(matrix)
         while neutral < len(matrix):
             rest = np.ascontiguousarray(matrix[neutral:, neutral:])
@@ -149,6 +149,8 @@ def staircase(model: LinearModel, zero: float = _ZERO) -> Staircase:
 def stable(model: LinearModel, stairs: Staircase) -> bool | None:
     """Return whether all but the neutral directions decays; None where the linear model does not tell."""
     verdict = stairs.stable
+    if verdict and stairs.neutral and model.system.nc == model.system.nh:
+        return None  # a load at its critical value has a zero eigenvalue too, and the second order decides
     if verdict and stairs.neutral and model.v.any() and not _remain(model, stairs):
         return None
     return verdict
