@@ -46,7 +46,7 @@ def stands(robot: Stander, motion: sr.Trajectory) -> None:
     # What begins to slide turns its friction while it is slower than counts as still, within a nanosecond of a switch.
     switches = np.array([-1.0, *(switch.time for switch in motion.switches)])
     settled = np.abs(motion.t[:, None] - switches).min(axis=1) > 1e-9
-    assert settled.sum() > 0.9 * len(motion.t)
+    assert (~settled).sum() <= 6 * len(switches)  # a few records a switch, on every processor
     assert (friction - FRICTION * normal)[settled].max() < 1e-6 * weight
 
 

@@ -256,7 +256,8 @@ def test_where_all_is_open_nothing_changes(column: str, systems: dict[str | None
         lambda s: sr.linearize_at(s, up, V).A,
         lambda s: sr.linearize_along(s, [up], [V]).A,
     ):
-        np.testing.assert_array_equal(call(system), call(falling))
+        # Geometries and contacts count in the characteristic length, the unit of least norms: rounding may differ.
+        np.testing.assert_allclose(call(system), call(falling), rtol=1e-14, atol=1e-15)
     assert system.forward_dynamics(up, V).contacts is None
 
 
