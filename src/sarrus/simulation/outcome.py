@@ -91,18 +91,13 @@ def trajectory_of(loop: Integration, seconds: float, failure: Exception | None) 
                 f"only, {LAWS:g} is usual: take a smaller dt, or fewer contacts at a time"
             )
             trajectory = trajectory.revised(status=Status.INACCURATE, message=message)
-    if (
-        status in (Status.OK, Status.EVENT)
-        and (leap := first_leap(s, Quantities.of(rows, rows.records))) is not None
-    ):
-        trajectory = trajectory.revised(status=Status.INACCURATE, message=leap.message)
-    dense = (
-        status in (Status.OK, Status.EVENT)
-        and len(trajectory.t) > 1
-        and trajectory.steps <= len(trajectory.t)
-    )
-    if dense and (missed := missed_jump(s, Quantities.of(rows, rows.records))):
-        trajectory = trajectory.revised(status=Status.INACCURATE, message=missed)
+    if status in (Status.OK, Status.EVENT):
+        run_records = Quantities.of(rows, rows.records)
+        leap = first_leap(s, run_records)
+        every_step = len(trajectory.t) > 1 and trajectory.steps <= len(trajectory.t)
+        told = (missed_jump(s, run_records) if every_step else "") or (leap.message if leap else "")
+        if told:
+            trajectory = trajectory.revised(status=Status.INACCURATE, message=told)
     if not has_limits(s):
         return trajectory
     motion = trajectory.t, trajectory.q, trajectory.v, trajectory.a
