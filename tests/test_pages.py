@@ -6,6 +6,7 @@ import re
 import shlex
 import sys
 import tomllib
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -107,6 +108,31 @@ def test_links_lead_somewhere(page: str) -> None:
     path = ROOT / page
     links = LINK.findall(path.read_text(encoding="utf-8"))
     assert [link for link in links if not (path.parent / link).exists()] == []
+
+
+@cache
+def anchors(path: Path) -> set[str]:
+    """Return the anchors that MyST gives to headings of a page and of what it includes, down to the third level."""
+    text = path.read_text(encoding="utf-8")
+    parts = re.findall(r"^```\{include\} (\S+)$", text, re.MULTILINE)
+    included = set().union(*(anchors((path.parent / part).resolve()) for part in parts))
+    text = re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL)
+    found: list[str] = re.findall(r"^\(([\w-]+)\)=$", text, re.MULTILINE)
+    for heading in re.findall(r"^#{1,3} (.*)$", text, re.MULTILINE):
+        words = re.sub(r"[`*]|\]\([^)]*\)", "", heading).strip().lower()
+        slug = re.sub(r"[^\w\- ]", "", words).replace(" ", "-")
+        found.append(f"{slug}-{found.count(slug)}" if slug in found else slug)
+    return included | set(found)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_anchors_lead_somewhere(page: str) -> None:
+    path = ROOT / page
+    links = re.findall(r"\]\(((?!https?:)[^)#\s]*\.md)?#([^)\s]+)\)", path.read_text(encoding="utf-8"))
+    missing = [
+        (to, at) for to, at in links if at not in anchors((path.parent / to).resolve() if to else path)
+    ]
+    assert missing == []
 
 
 def test_every_public_name_is_in_the_reference() -> None:
