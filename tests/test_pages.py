@@ -135,6 +135,14 @@ def test_anchors_lead_somewhere(page: str) -> None:
     assert missing == []
 
 
+@pytest.mark.parametrize("page", PAGES)
+def test_formulas_in_tables_are_drawn(page: str) -> None:
+    """A cell that begins with a formula and ends with a digit stays text: dollarmath looks at its last character."""
+    lines = [line for line in (ROOT / page).read_text(encoding="utf-8").splitlines() if line.startswith("|")]
+    cells = [cell.strip() for line in lines for cell in line.split("|")]
+    assert [cell for cell in cells if cell.startswith("$") and cell[-1].isdigit()] == []
+
+
 def test_every_public_name_is_in_the_reference() -> None:
     """Sphinx makes the reference from docstrings; it has to be asked for each name."""
     import sarrus as sr

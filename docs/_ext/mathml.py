@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import html
 import re
+from xml.etree import ElementTree
 
 from docutils import nodes
 from docutils.utils.math import MathError
@@ -13,6 +15,10 @@ from sphinx.util.math import get_node_equation_number
 from sphinx.writers.html5 import HTML5Translator
 
 logger = logging.getLogger(__name__)
+
+MATHML = "http://www.w3.org/1998/Math/MathML"
+ACCENTS = ("˙", "¨", "ˉ", "^", "~", "→")
+ElementTree.register_namespace("", MATHML)
 
 
 def visit_math(self: HTML5Translator, node: nodes.math) -> None:
@@ -41,8 +47,26 @@ def formula(node: nodes.Element, *, as_block: bool) -> str:
         logger.warning("%s", error, location=node)
         return ""
     # Without a font for mathematics, browsers put a dot that is declared an accent inside its letter.
-    markup = markup.replace(' accent="true"', "").replace("ˆ", "^")
+    markup = beside_accents(markup.replace(' accent="true"', "").replace("ˆ", "^"))
     return re.sub(r"\n\s*", "", markup)  # spaces would be drawn between words and formula
+
+
+def beside_accents(markup: str) -> str:
+    """Return MathML with an index of a letter with an accent beside it, which docutils puts below."""
+    if "<munderover>" not in markup:
+        return markup
+    # XML knows five names of characters, HTML many, of spaces for instance
+    tree = ElementTree.fromstring(
+        re.sub(r"&(?!lt;|gt;|amp;)\w+;", lambda name: html.unescape(name[0]), markup)
+    )
+    for both in tree.iter(f"{{{MATHML}}}munderover"):
+        letter, index, mark = both
+        if mark.text in ACCENTS:
+            both.tag = f"{{{MATHML}}}msub"
+            marked = ElementTree.Element(f"{{{MATHML}}}mover")
+            marked.extend((letter, mark))
+            both[:] = [marked, index]
+    return ElementTree.tostring(tree, encoding="unicode")
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
