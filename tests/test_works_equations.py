@@ -28,7 +28,10 @@ def matrices(seed: int, n: int = 6, rows: int = 3, dependent: int = 0) -> tuple[
 
 
 def test_two_arms_in_the_absolute_angles_of_the_paper(example) -> None:
-    """Liu et al. (49) to (63), (70), (A1) to (A4), all parameters one and g = 9.8; (58), (59), (A1) put right."""
+    """Liu et al. (49) to (63), (70), (A1) to (A4), all parameters one and g = 9.8; (58), (59), (A1) put right.
+
+    Of (64) to (68) the rows of the left arm: the object is level in the task, so that its own half does not move them.
+    """
     module = example("two_arms")
     system = sr.System(module.build())
     rng = np.random.default_rng(1)
@@ -56,6 +59,14 @@ def test_two_arms_in_the_absolute_angles_of_the_paper(example) -> None:
         shares = np.array([1.0] * k + [0.5] + [0.0] * (4 - k))  # zero for j > i, where (51) has j ≥ i
         assert_allclose(own.linear[:2] @ to_relative, slopes * shares, atol=1e-13)
         assert_allclose(own.angular[2] @ to_relative, np.eye(5)[k], atol=1e-13)
+    lift = sr.control.TaskSpace(system, module.lifted).kinematics(q, v, 0.7)
+    assert_allclose(
+        lift.jacobian @ to_relative, np.vstack([slopes * [1, 1, 0, 0, 0], np.eye(5)[2]]), atol=1e-13
+    )
+    turning = np.array(
+        [np.cos(theta[:2]) @ rate[:2] ** 2, np.sin(theta[:2]) @ rate[:2] ** 2 + 0.5 * np.cos(0.7)]
+    )
+    assert_allclose(-lift.bias, [*turning, 0.0], atol=1e-12)
     B = np.zeros((5, 6))
     B[[0, 1, 2, 2, 3, 4], range(6)] = 1.0
     B[[0, 1, 3, 4], [1, 2, 3, 4]] = -1.0
