@@ -14,6 +14,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 
 import sarrus as sr
 from conftest import load_example
@@ -358,13 +359,41 @@ def test_actuator_limits_follow_the_gain() -> None:
     assert run.u.max() == 0.5
 
 
+def test_a_parameter_that_drives_nothing_is_for_functions_of_the_state() -> None:
+    """Controls, forces and events of (q, v, t, p), traced and sampled, one run and many; copies have it, too."""
+    m = four_bar()
+    m.add_actuator("motor", "a")
+    system = pickle.loads(pickle.dumps(System(m, parameters={"c": 0.3, "d": "rod.mass"})))
+    assert dict(system.parameters) == {"c": 0.3, "d": 2.0}
+    q = system.assemble([-0.3, 0.2, -1.0], locked=["a"]).q
+    run = {"duration": 0.1, "dt": 1e-3}
+    push = lambda q, v, t, p: p.c * np.ones(3)  # noqa: E731
+    for c in (0.3, 2.0):
+        system.parameters["c"] = c
+        plain = sr.simulate(system, q, control=lambda q, v, t, c=c: [c], **run)
+        for settings in ({}, {"sample_time": 1e-3}):
+            own = sr.simulate(system, q, control=lambda q, v, t, p: [p["c"]], **run, **settings)
+            assert_allclose(own.q, plain.q, rtol=0, atol=1e-14)
+    forced = sr.simulate(system, q, force=push, **run)
+    assert_allclose(
+        forced.q, sr.simulate(system, q, force=lambda q, v, t: [2.0] * 3, **run).q, rtol=0, atol=1e-14
+    )
+    many = sr.rollout(system, q, control=lambda q, v, t, p: [p.c], parameters={"c": [0.3, 2.0]}, **run)
+    assert_allclose(many.q[1][-1], plain.q[-1], rtol=0, atol=1e-13)
+    met = sr.Event("met", lambda q, v, t, p: t - p.c / 40.0)
+    assert_allclose(sr.simulate(system, q, events=[met], **run).events[0].time, 0.05, rtol=0, atol=1e-10)
+    with pytest.raises(ArgumentError, match="unknown parameter 'e'"):
+        sr.simulate(system, q, control=lambda q, v, t, p: [p.e], **run)
+
+
 BAD = {
     "unknown number.*Did you mean 'rod.mass'": {"m": "rod.mas"},
     "unknown element 'ro'.*'rod'": {"m": "ro.mass"},
     "unknown element 'mass'": {"m": "mass"},
     "a parameter's name must be an identifier": {"m.x": "rod.mass"},
     "must be the name of a number": {"m": [("rod.mass", 0.0)]},
-    "must be the name of a number, such": {"m": 3.0},
+    "a value must be finite, got inf": {"m": float("inf")},
+    "must be the name of a number, such": {"m": True},
     "must be the name of a number, such as": {"m": []},
     "parameters must map names": ["rod.mass"],
 }

@@ -370,10 +370,6 @@ def test_a_motion_that_starts_at_rest_and_stays_follows_the_place_of_rest() -> N
 
 
 def test_motions_that_have_no_derivative_are_refused() -> None:
-    module = load_example("slider_crank")
-    crank = System(module.build())
-    with pytest.raises(SolveError, match=r"no derivatives through a singular configuration, at t = 0\.374"):
-        sr.sensitivity.motion_derivatives(crank, [0.0, 0.0], [8.0, -16.0], duration=0.5)
     m = sr.Mechanism("arm")
     m.add_body("arm", 1.0, (1, 0, 0), (0.1, 0.1, 0.1))
     m.add_joint("hinge", "revolute", "world", "arm", axis=(0, 1, 0))

@@ -1,24 +1,28 @@
-"""Functions of the state that users write, over the symbols of a system: controls, applied forces, events."""
+"""Functions of the state, and of parameters, that users write: controls, applied forces, events."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import inspect
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 
 from sarrus.base.errors import ArgumentError
-from sarrus.equations.symbolic import traced
+from sarrus.equations.symbolic import Parameters, traced
 
 if TYPE_CHECKING:
     from sarrus.dynamics.evaluations import Evaluations
 
-# f(q, v, t), of CasADi symbols or of arrays
-StateFunction = Callable[[Any, Any, Any], Any]
+# f(q, v, t) or f(q, v, t, p), of CasADi symbols or of arrays
+StateFunction = Callable[..., Any]
 
 
 def trace_function(system: Evaluations, function: StateFunction, size: int, what: str) -> ca.SX:
-    """Return function(q, v, t) as an SX column of ``size`` entries over the system's symbols."""
+    """Return function(q, v, t), or function(q, v, t, p), as an SX column of ``size`` entries over the symbols.
+
+    p has the system's parameters by attribute and item.
+    """
     e = system.equations
     if not callable(function):
         raise ArgumentError(
@@ -27,4 +31,20 @@ def trace_function(system: Evaluations, function: StateFunction, size: int, what
             element=what,
         )
     remedy = "Write it with CasADi operations, or give sample_time= to call it as plain Python"
-    return traced(function, (e.q, e.v, e.t), what, remedy, size)
+    more = arguments_beyond(function, e.parameter_values, ca.vertsplit(e.p) if e.parameter_values else ())
+    return traced(function, (e.q, e.v, e.t, *more), what, remedy, size)
+
+
+def arguments_beyond(
+    function: StateFunction, names: Iterable[str], values: Iterable[Any]
+) -> tuple[Parameters, ...]:
+    """Return (p,), the parameters by name, for a function of (q, v, t, p), and nothing for one of (q, v, t)."""
+    try:
+        inspect.signature(function).bind(None, None, None, None)
+    except (TypeError, ValueError):
+        return ()
+    try:
+        inspect.signature(function).bind(None, None, None)
+    except TypeError:
+        return (Parameters(dict(zip(names, values))),)
+    return ()

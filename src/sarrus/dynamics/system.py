@@ -68,11 +68,12 @@ class System(Evaluations):
 
     ``parameters`` of a mechanism maps names to numbers of its description that they drive: {"m": "upper.mass",
     "l": ["fore.placement.x", ("upper.com.x", 0.5)]}. A driven number is its value + Σ factor × (p − p0), where p0 is
-    what gives the first target its value; `sarrus.mechanism.entries` lists the numbers. Then ``system.parameters``
-    holds the values of the symbols p: assign to its items, or several with ``update``; nothing is compiled again. A
-    value that makes a mass, stiffness, damping, armature, length or moment of inertia negative is an `ArgumentError`
-    at the assignment; an inertia matrix that no body can have is not noticed there, and where M is not positive
-    definite a solve says ILL_POSED. Loops that a new length opens are closed by `assemble`.
+    what gives the first target its value; `sarrus.mechanism.entries` lists the numbers. {"c": 0.5} is a parameter of
+    0.5 that drives nothing of the mechanism, for functions of (q, v, t, p): controls, forces, events.
+    ``system.parameters`` holds the values of the symbols p: assign to its items, or several with ``update``; nothing is
+    compiled again. A value that makes a mass, stiffness, damping, armature, length or moment of inertia negative is an
+    `ArgumentError` at the assignment; an inertia matrix that no body can have is not noticed there, and where M is not
+    positive definite a solve says ILL_POSED. Loops that a new length opens are closed by `assemble`.
 
     The equations become straight-line code, and compiling it takes time and memory. A mechanism of more than
     ``largest`` velocities is a `ModelError` before anything is traced; those of one long chain count three times, see

@@ -19,16 +19,21 @@ _ROUNDING = 1e-9
 
 
 class Parameters:
-    """The symbols of the parameters, by attribute or item: ``p.m`` or ``p["m"]``."""
+    """Symbols of parameters, or their values, by attribute or item: ``p.m`` or ``p["m"]``."""
 
-    def __init__(self, names: Sequence[str]) -> None:
-        self._symbols = {name: ca.SX.sym(name) for name in names}
+    def __init__(self, symbols: Mapping[str, Any]) -> None:
+        self._symbols = dict(symbols)
 
-    def __getitem__(self, name: str) -> ca.SX:
+    @classmethod
+    def named(cls, names: Sequence[str]) -> Parameters:
+        """Return symbols of their own by names."""
+        return cls({name: ca.SX.sym(name) for name in names})
+
+    def __getitem__(self, name: str) -> Any:
         check_known("parameter", name, self._symbols)
         return self._symbols[name]
 
-    def __getattr__(self, name: str) -> ca.SX:
+    def __getattr__(self, name: str) -> Any:
         symbols = self.__dict__.get("_symbols", {})
         if name not in symbols:
             raise AttributeError(unknown_name("parameter", name, symbols))
@@ -113,7 +118,7 @@ class Tracer:
         self.parameter_values = _parameter_values(name, parameters)
         self.quaternions = tuple(int(start) for start in quaternions)
         self.q, self.v, self.t = ca.SX.sym("q", nq), ca.SX.sym("v", nv), ca.SX.sym("t")
-        self._parameters = Parameters(tuple(self.parameter_values))
+        self._parameters = Parameters.named(tuple(self.parameter_values))
         self.p = self._parameters.column()
 
     @property
@@ -278,7 +283,7 @@ def holds_nan(expression: ca.SX) -> bool:
 
 
 def traced(
-    function: Callable[..., Any], symbols: Sequence[ca.SX], what: str, remedy: str, size: int | None = None
+    function: Callable[..., Any], symbols: Sequence[Any], what: str, remedy: str, size: int | None = None
 ) -> ca.SX:
     """Return function(*symbols) as an SX column, of ``size`` entries where that is given.
 

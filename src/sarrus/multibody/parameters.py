@@ -21,8 +21,9 @@ from sarrus.mechanism.mechanism import Mechanism
 from sarrus.mechanism.pose import Pose
 from sarrus.multibody.scalars import DrivenPose, is_driven
 
-# What drives what: one number by name, or several, each alone or with its factor.
-Targets = Mapping[str, str | Sequence[str | tuple[str, float]]]
+# What drives what: one number by name, or several, each alone or with its factor; a number, the value of a parameter
+# that drives nothing of the mechanism: functions u(q, v, t, p) may use it.
+Targets = Mapping[str, str | float | Sequence[str | tuple[str, float]]]
 
 _ROUNDING = 1e-15
 
@@ -45,7 +46,7 @@ class Drive:
 class MechanismParameters:
     """The parameters of one mechanism: ``targets`` with factors as they were given, start ``values``, and drives."""
 
-    targets: Mapping[str, tuple[tuple[str, float], ...]] = field(default_factory=dict)
+    targets: Mapping[str, float | tuple[tuple[str, float], ...]] = field(default_factory=dict)
     values: Mapping[str, float] = field(default_factory=dict)
     drives: tuple[Drive, ...] = ()
 
@@ -60,15 +61,18 @@ class MechanismParameters:
                 f'{{"m": "link.mass"}}, got {type(given).__name__}',
                 element="parameters",
             )
-        entries, targets = Entries(mechanism), {}
+        entries, targets = Entries(mechanism), dict[str, float | tuple[tuple[str, float], ...]]()
         values: dict[str, float] = {}
         found: dict[Entry, dict[str, float]] = {}
         for name, wanted in given.items():
             label = f"{mechanism.name}: parameters[{name!r}]"
             if not (isinstance(name, str) and name.isidentifier()):
                 raise ArgumentError(f"{label}: a parameter's name must be an identifier", element=str(name))
-            targets[name] = _with_factors(wanted, label, name)
-            for target, factor in targets[name]:
+            if isinstance(wanted, (int, float, np.number)) and not isinstance(wanted, bool):
+                targets[name] = values[name] = _finite(float(wanted), label, name)
+                continue
+            targets[name] = pairs = _with_factors(wanted, label, name)
+            for target, factor in pairs:
                 entry = entries.find(target, label)
                 values.setdefault(name, entry.value / factor)
                 factors = found.setdefault(entry, {})
@@ -110,10 +114,16 @@ def _with_factors(wanted: Any, label: str, name: str) -> tuple[tuple[str, float]
     if not pairs or not all(map(_is_pair, pairs)):
         raise ArgumentError(
             f'{label} must be the name of a number, such as "link.mass", or a list of names and of pairs '
-            f'("link.com.x", 0.5) with a factor that is not zero, got {wanted!r}',
+            f'("link.com.x", 0.5) with a factor that is not zero, or a value that drives nothing, got {wanted!r}',
             element=name,
         )
     return tuple((target, float(factor)) for target, factor in pairs)
+
+
+def _finite(value: float, label: str, name: str) -> float:
+    if not np.isfinite(value):
+        raise ArgumentError(f"{label}: a value must be finite, got {value}", element=name)
+    return value
 
 
 def _is_pair(item: Any) -> bool:

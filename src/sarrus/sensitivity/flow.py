@@ -72,10 +72,10 @@ class Flow:
         along[self.columns.v, nv : 2 * nv] = np.eye(nv)
         return self._tangent(Point(x, along))
 
-    def step(self, start: Point, h: float) -> Point:
-        """Return the end of a step of length h."""
-        method, system = tableau("rk4"), self.work
-        clock, x, near = system.parts.t, start.x, False
+    def step(self, start: Point, h: float, name: str = "rk4", *, near: bool = False) -> Point:
+        """Return the end of a step of length h by an explicit method; ``near``: with stages projected in any case."""
+        method, system, given = tableau(name), self.work, near
+        clock, x = system.parts.t, start.x
         slopes: list[Array] = []
         changes: list[Array] = []
         for a, c in zip(method.a, method.c):
@@ -84,7 +84,7 @@ class Flow:
             if near and slopes:
                 stage = self.projected(stage)
             d, slope = self._terms(stage, first=not slopes)
-            if not slopes:
+            if not (slopes or given):
                 near = self._is_near(x, slope, h)
             slopes.append(slope)
             changes.append(self._change(d, stage))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import casadi as ca
 import numpy as np
@@ -16,6 +17,7 @@ from sarrus.dynamics.control_limits import control_bounds
 from sarrus.dynamics.state_functions import StateFunction, trace_function
 from sarrus.dynamics.system import System
 from sarrus.dynamics.workspace import Workspace
+from sarrus.sensitivity.crossings import METHOD, check_branch, crossings_of, interpolate
 from sarrus.sensitivity.flow import Flow, Point
 from sarrus.sensitivity.parameters import chosen_parameters
 from sarrus.sensitivity.step import change_names, refuse_limited
@@ -72,10 +74,14 @@ def motion_derivatives(
     motion that `simulate` computes with these steps, not only for that of the differential equations; drift, redundant
     rows and quaternions are as in the motion itself. The start is projected on the constraints, which may move with p.
 
+    Through a singular configuration the derivative is that of the branch which continuity of velocity selects: one step
+    of order 8 leads across (`sarrus.sensitivity.crossings`), and simulated motions to either side of every direction
+    say whether they have that branch, too.
+
     Parameters
     ----------
     q, v, duration, dt, t0 : as in `sr.simulate`.
-    control, force : u(q, v, t) and τ(q, v, t), traced over CasADi symbols.
+    control, force : u(q, v, t) and τ(q, v, t), or of (q, v, t, p), traced over CasADi symbols.
     parameters : names from ``system.parameters``; all that are no switches by default.
     every : keep the derivatives of every so many steps, and those at the end.
 
@@ -84,8 +90,9 @@ def motion_derivatives(
     ArgumentError
         As in `sr.simulate`, a name is unknown, joints have dry friction, or the speed of a drive jumps.
     SolveError
-        The motion has no derivative: a contact or closure switches, a joint or an actuator reaches its limit, or the
-        motion goes through a singular configuration; the time is given.
+        The motion has no derivative: a contact or closure switches, a joint or an actuator reaches its limit, or beside
+        a singular configuration that it goes through motions turn or take another branch (by a parameter that is
+        named, whose change parts the branches, or by the start); the time is given.
     """
     check_is("motion_derivatives", system, System)
     if not (isinstance(every, (int, np.integer)) and every >= 1):
@@ -98,19 +105,11 @@ def motion_derivatives(
     run = simulate(system, q, v, duration=duration, dt=dt, t0=t0, control=control, force=force)
     _refuse(system, run)
     driven = _driven(system.workspace().copy(), control, force)
-    x = driven.pack(run.q[0], run.v[0], None, float(run.t[0]))
-    flow = Flow(driven, x, places)
-    point = flow.start(x)
-    kept, found = [0], [(point.along, flow.in_tangent(point))]
-    for k, h in enumerate(np.diff(run.t), start=1):
-        end = flow.step(point, float(h))
-        x = driven.pack(run.q[k], run.v[k], None, float(run.t[k]))
-        point = Point(x, end.along)
-        if k % every == 0 or k == len(run.t) - 1:
-            kept.append(k)
-            found.append((point.along, flow.in_tangent(point)))
+    flow = Flow(driven, driven.pack(run.q[0], run.v[0], None, float(run.t[0])), places)
+    raw, change = _along(system, flow, run, names)
+    kept = [k for k in range(len(run.t)) if k % every == 0 or k == len(run.t) - 1]
+    raw, change = raw[kept], change[kept]
     nv, c, n = system.nv, flow.columns, flow.size
-    raw, change = (np.array(parts) for parts in zip(*found))
     return MotionSensitivity(
         t=read_only(run.t[kept]),
         q=read_only(run.q[kept]),
@@ -125,6 +124,42 @@ def motion_derivatives(
         parameter_names=names,
         trajectory=run,
     )
+
+
+def _along(system: System, flow: Flow, run: Trajectory, names: Sequence[str]) -> tuple[Array, Array]:
+    """Return the derivatives of z = (q, v, u, p), and of the changes of state, at every record (N × … × directions)."""
+    t, work = run.t, flow.work
+    crossings = crossings_of(run)
+    neighbours = System.of_model(work.model, dict(work.parameters), system.options) if crossings else system
+    across = {crossing.first: crossing for crossing in crossings}
+
+    def follow(point: Point, k: int, to: int, method: str = "rk4", *, near: bool = False) -> Point:
+        along = flow.step(point, float(t[to] - t[k]), method, near=near).along
+        return Point(work.pack(run.q[to], run.v[to], None, float(t[to])), along)
+
+    def record(k: int, point: Point) -> None:
+        raw[k], change[k], known[k] = point.along, flow.in_tangent(point), True
+
+    point, k = flow.start(work.pack(run.q[0], run.v[0], None, float(t[0]))), 0
+    raw = np.zeros((len(t), *point.along.shape))
+    change, known = np.zeros((len(t), flow.size, point.along.shape[1])), np.zeros(len(t), dtype=bool)
+    record(0, point)
+    while k < len(t) - 1:
+        crossing = across.get(k)
+        if crossing is None:
+            point, k = follow(point, k, k + 1), k + 1
+        else:
+            end = follow(point, k, crossing.last, METHOD, near=True)
+            check_branch(neighbours, flow, point, end, names, crossing.time)
+            for side, way in zip((point, end), crossing.inside(t)):
+                for last, this in pairwise(way):
+                    side = follow(side, last, this, near=True)
+                    record(this, side)
+            point, k = end, crossing.last
+        record(k, point)
+    for values in (raw, change):
+        interpolate(t, values, known)
+    return raw, change
 
 
 def _driven(system: Workspace, control: StateFunction | None, force: StateFunction | None) -> Workspace:
@@ -161,11 +196,6 @@ def _refuse(system: System, run: Trajectory) -> None:
             f"t = {first.time:g} s: {', '.join(names)}",
             element=next(iter(names), None),
         )
-    for passage in run.passages:
-        if passage.crossed:
-            raise SolveError(
-                f"{system.name}: no derivatives through a singular configuration, at t = {passage.time:g} s"
-            )
     refuse_limited(system, run.q, run.t)
     lower, upper = control_bounds(system)
     limited = (run.u <= lower) | (run.u >= upper) if len(run.u) else np.zeros((0, 0), dtype=bool)

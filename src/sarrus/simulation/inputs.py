@@ -17,13 +17,13 @@ from sarrus.base.errors import ArgumentError
 from sarrus.base.numbers import real_array
 from sarrus.codegen import NativeFunction
 from sarrus.dynamics.evaluations import Evaluations
-from sarrus.dynamics.state_functions import StateFunction, trace_function
+from sarrus.dynamics.state_functions import StateFunction, arguments_beyond, trace_function
 from sarrus.dynamics.workspace import Workspace
 
 
 @dataclass(frozen=True)
 class Event:
-    """A zero of function(q, v, t), a CasADi expression, located within a step.
+    """A zero of function(q, v, t) or function(q, v, t, p), a CasADi expression, located within a step.
 
     direction : 1 counts rising zeros, −1 falling ones, 0 both. terminal : the run stops there.
     Raises `ArgumentError` for another direction.
@@ -71,9 +71,11 @@ def with_force(work: Workspace, force: StateFunction) -> Workspace:
     return work.on(work.model.with_equations(driven))
 
 
-def sampled(function: StateFunction, q: Array, v: Array, t: float, size: int, what: str) -> Array:
+def sampled(system: Evaluations, function: StateFunction, q: Array, v: Array, t: float, what: str) -> Array:
     """Return the value of a Python function at a sample; the caller adds the time to its errors."""
-    value = real_array(function(q, v, t))
+    size = system.nu if what == "control" else system.nv
+    more = arguments_beyond(function, system.parameters, system.parameters.values())
+    value = real_array(function(q, v, t, *more))
     if value.ndim == 0 and size == 1:
         value = value[None]
     if value.shape != (size,):

@@ -101,13 +101,14 @@ def simulate(
         characteristic lengths of the mechanism (`sarrus.dynamics.characteristic`), per second for velocities.
         ``rtol=np.inf``: no control of errors, fixed steps of ``dt`` with any method; one that an implicit method cannot
         take ends the run with PROJECTION_FAILED.
-    control : u(q, v, t). Without ``sample_time`` it is traced over CasADi symbols and compiled into the kernel;
+    control : u(q, v, t), or u(q, v, t, p) with the parameters as ``p.name``. Without ``sample_time`` it is traced over
+        CasADi symbols and compiled into the kernel;
         with it, it is called as plain Python once per sample and held. Clipped to the actuators' limits. A law of
         `sarrus.control` runs in the kernel either way; ``sample_time`` may then be a `sarrus.control.Sampling`, with
         delay and measurement noise. Functions of time in it, and in all that acts, are looked at before an adaptive
         run: steps end where they jump or have a kink, and pass over no peak (`sarrus.simulation.time_course`). Of a
         Python function only its samples are known.
-    force : applied generalized force τ(q, v, t) (nv,), likewise.
+    force : applied generalized force τ(q, v, t) or τ(q, v, t, p) (nv,), likewise.
     coordinates : integrate independent coordinates only (local state-space form, Spencer 2004): "partition",
         "tangent-space", "null-space", or names of coordinates; see `sarrus.coordinates.choices.choose`. Charts that
         become poor are changed, which ``trajectory.events`` lists; named coordinates that fail end the run with

@@ -378,8 +378,7 @@ class TimeLoop:
     def sample(self, function: StateFunction, name: str) -> None:
         """Call a Python function at the present state and hold its value."""
         s = self.system
-        size = s.nu if name == "control" else s.nv
-        value = sampled(function, self.q.copy(), self.v.copy(), self.time, size, name)
+        value = sampled(s, function, self.q.copy(), self.v.copy(), self.time, name)
         if name == "control":
             self.x[s.parts.u] = np.clip(value, self.bounds[0], self.bounds[1])
         else:
