@@ -1,7 +1,7 @@
 """A ring of hinged links that floats freely, for a long time in coarse steps: what keeping its invariants gains.
 
-Nothing acts on it from outside, so linear momentum, angular momentum about the centre of mass and energy stay as they
-are: four functions of the state. RK4 keeps none of them, and their errors add up. A projection on the energy alone makes
+Nothing acts on it from outside, so linear momentum, angular momentum about the centre of mass and energy stay as
+they are: four functions of the state. RK4 keeps none of them, and errors add up. Projection on the energy alone makes
 the others worse: it corrects v in the direction that changes the energy with the least ‖δv‖, which has momentum. With
 ``Stabilization(invariants=)`` the projection after a step ends on all their values, as it ends on the closure.
 """
