@@ -483,3 +483,40 @@ def test_seeded_mechanisms() -> None:
     for seed, found, change in cases(0, 8):
         assert found == "right", seed
         assert change < 1e-11
+
+
+def test_studies_and_comparisons(tmp_path: Path) -> None:
+    q, v = state(RING)
+    way = kept("energy", sr.Invariant("along", lambda q, v, t: _momentum(q, v)[0]))
+    settings = {"duration": 0.1, "dt": 0.01, "q": q, "store": tmp_path / "runs", "stabilization": way}
+    grid = {"q.base.x": [0.0, 0.1]}
+    found = sr.study(RING, grid, **settings)  # type: ignore[arg-type]
+    assert (found.status == "OK").all()
+    again = sr.study(RING, grid, **settings)  # type: ignore[arg-type]
+    assert_allclose(again.q, found.q, atol=0)
+    with pytest.raises(sr.ArgumentError, match="stabilization"):
+        sr.study(RING, grid, **(settings | {"stabilization": "energy"}))  # type: ignore[arg-type]
+    compared = sr.compare(
+        RING,
+        q,
+        v,
+        duration=0.1,
+        dt=0.01,
+        formulations=["kernel", "kernel:baumgarte", "null-space"],
+        stabilization=way,
+    )
+    runs = compared.trajectories
+    assert runs["kernel"].invariant_names == ("energy", "along")
+    assert runs["kernel:baumgarte"].invariant_names == ()
+    assert max(runs["null-space"].invariant_drift.values()) < 1e-12
+
+
+def test_an_environment_keeps_none() -> None:
+    pytest.importorskip("gymnasium")
+    m = chain(links=3)
+    m.add_actuator("motor", "j1")
+    with pytest.raises(sr.ArgumentError, match="it keeps no invariants"):
+        sr.gym.make(
+            sr.System(m), duration=1.0, sample_time=0.01, stabilization=kept("momentum.x"),
+            reward=lambda q, v, u, t: 0.0,
+        )  # fmt: skip

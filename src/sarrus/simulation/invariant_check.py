@@ -77,7 +77,7 @@ def check_invariants(
     """
     check_is("check_invariants", system, System)
     s = system.workspace().copy()
-    traced = TracedInvariants(system, checked_invariants(invariants))
+    traced = TracedInvariants.of(system, checked_invariants(invariants))
     functions = traced.functions(s.compiled)
     x = s.pack(s.normalized(q), v, u, t)
     if s.nc:

@@ -198,6 +198,17 @@ class TracedInvariants:
         energies = [k for k, one in enumerate(owners) if is_energy(one)]
         self.sizes = _sizes(system, self.value, energies)
         self._compiled: list[tuple[CompiledEquations, InvariantFunctions]] = []
+        self._values: ca.Function | None = None
+
+    @classmethod
+    def of(cls, system: Evaluations, given: tuple[str | Invariant, ...]) -> TracedInvariants:
+        """Return the invariants of a system, traced once for the latest that it was given, at its parameters."""
+        key = "invariants", given, *system.parameters.values()
+        try:
+            hash(key)
+        except TypeError:  # a function that is an object without a hash
+            return cls(system, given)
+        return system.model.remember(key, lambda: cls(system, given))
 
     def functions(self, compiled: CompiledEquations) -> InvariantFunctions:
         """Return the native functions over the symbols of compiled equations, made once for these."""
@@ -238,13 +249,14 @@ class TracedInvariants:
 
     def along(self, system: Evaluations, q: Array, v: Array, t: Array, parameters: Sequence[float]) -> Array:
         """Return the values (T, k) at states q (T, nq), v (T, nv), times t (T,) and one set of parameters."""
-        e = system.equations
-        function = ca.Function("invariants", [e.q, e.v, e.t, e.p], [self.value])
+        if self._values is None:
+            e = system.equations
+            self._values = ca.Function("invariants", [e.q, e.v, e.t, e.p], [self.value])
         found = np.empty((len(t), len(self.names)))
         p = np.array(list(parameters), dtype=float)
         for first in range(0, len(t), 4096):
             part = slice(first, first + 4096)
-            rows = function(q[part].T, v[part].T, t[None, part], np.tile(p[:, None], (1, len(t[part]))))
+            rows = self._values(q[part].T, v[part].T, t[None, part], np.tile(p[:, None], (1, len(t[part]))))
             found[part] = np.array(rows).T
         return found
 

@@ -23,6 +23,7 @@ from sarrus.simulation import jamming
 from sarrus.simulation.beyond_reach import beyond_reach
 from sarrus.simulation.geometry_log import NONE
 from sarrus.simulation.integration import Integration
+from sarrus.simulation.invariants import ENERGY
 from sarrus.simulation.leaps import first_leap
 from sarrus.simulation.limits import find_limit_crossings, has_limits, limit_met
 from sarrus.simulation.path_jumps import missed_jump
@@ -120,6 +121,11 @@ def kept_along(loop: Integration, rows: RunRows) -> dict[str, Any]:
     kept, count = loop.options.kept, len(rows.records)
     if kept is None:
         return {"invariants": read_only(np.zeros((count, 0)))}
+    if kept.names == (ENERGY,):
+        return {
+            "invariants": Quantities.of(rows, rows.records).energy[:, None],
+            "invariant_names": kept.names,
+        }
     q, v, t = rows.array("q"), rows.array("v"), rows.array("t")
     found = np.empty((count, len(kept.names)))
     for first, behind, (_, _, parameters) in rows.spans():

@@ -365,7 +365,7 @@ def run_options(
     if not scheme.adaptive and scheme.dt is not None:
         refuse_long_steps(system, scheme.method, scheme.dt)
     prefetch(implicit=scheme.method in IMPLICIT_METHODS)
-    invariants = TracedInvariants(system, kept.kept) if kept.kept else None
+    invariants = TracedInvariants.of(system, kept.kept) if kept.kept else None
     return RunOptions(t0, float(duration), scheme, kept, recording, invariants)
 
 
