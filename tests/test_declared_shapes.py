@@ -80,7 +80,7 @@ CASES: dict[str, tuple[Callable[[], Start], Callable[[Start], Any], dict[str, st
         {
             "t": "f T", "q": "f T nq", "v": "f T nv", "a": "f T nv", "u": "f T nu", "multipliers": "f T nc",
             "energy": "f T", "rank": "i T", "dof": "i T", "condition": "f T", "residual": "f T", "error": "f T",
-            "contact_forces": "f T 0", "contact_loss": "f T", "smallest_singular_value": "f T",
+            "contact_forces": "f T 0", "contact_loss": "f T", "invariants": "f T 0", "smallest_singular_value": "f T",
             "spike_indicator": "f T", "spike_acceleration": "f T", "singular_value_rate": "f T",
         },
     ),

@@ -27,6 +27,7 @@ EPSILON = float(np.finfo(float).eps)
 
 NAMES = {
     "projection", "symmetric-projection", "parameterized-projection", "oblique-projection", "udwadia-kalaba",
+    "udwadia-phohomsiri",
     "null-space", "mass-weighted", "lagrange", "kkt", "augmented-lagrangian",
 }  # fmt: skip
 SQUARING = ("lagrange", "kkt")  # refuse dependent rows, and lose twice the digits close to them

@@ -115,6 +115,8 @@ if TYPE_CHECKING:
     from sarrus.plotting import plot
     from sarrus.simulation.body_motion_along import BodyMotion
     from sarrus.simulation.inputs import Event
+    from sarrus.simulation.invariant_check import InvariantCheck, check_invariants
+    from sarrus.simulation.invariants import Invariant
     from sarrus.simulation.many.result import Rollout
     from sarrus.simulation.many.rollout import rollout
     from sarrus.simulation.quantities import Quantities
@@ -149,6 +151,8 @@ _NAMES = {
     "sarrus.simulation.simulate": "simulate",
     "sarrus.simulation.run_options": "Recording Stabilization Stepping",
     "sarrus.simulation.inputs": "Event",
+    "sarrus.simulation.invariants": "Invariant",
+    "sarrus.simulation.invariant_check": "check_invariants InvariantCheck",
     "sarrus.simulation.switching": "Switching",
     "sarrus.simulation.body_motion_along": "BodyMotion",
     "sarrus.simulation.trajectory": "Trajectory",
@@ -256,6 +260,8 @@ __all__ = [
     "FreeCarrier",
     "Impact",
     "InternalMotion",
+    "Invariant",
+    "InvariantCheck",
     "InverseDynamics",
     "InverseKinematics",
     "JointExchange",
@@ -313,6 +319,7 @@ __all__ = [
     "Workspace",
     "WriteError",
     "assembly_modes",
+    "check_invariants",
     "compare",
     "contact_wrench",
     "contact_wrenches",

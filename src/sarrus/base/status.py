@@ -43,6 +43,7 @@ class Status(IntEnum):
     NOT_DETERMINED = 23
     CHATTERING = 24
     SOFTENED = 25
+    NOT_INVARIANT = 26
 
     @property
     def ok(self) -> bool:
@@ -188,6 +189,11 @@ _TEXT: dict[Status, tuple[str, str]] = {
     Status.ALMOST: (
         "the answer is near, but its residual stays above the tolerance",
         "Look at the residuals of the result: they say how far to trust it; scale the equations",
+    ),
+    Status.NOT_INVARIANT: (
+        "the motion changes a function of the state that was to be kept as an invariant",
+        "Leave it out: a force, gravity, a driven joint or a contact works on it; or keep one that has no such part, "
+        "as momentum across gravity",
     ),
     Status.INACCURATE: (
         "the motion is there, but its estimated error is as large as the digits that count",

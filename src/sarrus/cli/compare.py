@@ -36,7 +36,6 @@ def compare(
     run reached the end.
     """
     from sarrus.cli.tables import console, print_remarks, print_written
-    from sarrus.simulation.run_options import Stabilization
     from sarrus.studies.comparison import Comparison
     from sarrus.studies.comparison import compare as run_all
 
@@ -49,7 +48,7 @@ def compare(
         start.v,
         formulations=[name.strip() for name in formulations.split(",")],
         progress=True,
-        **run.options(start) | {"stabilization": Stabilization(run.stabilization, gains=baumgarte)},
+        **run.options(start) | {"stabilization": run.kept(gains=baumgarte)},
     )
     console().print(comparison)
     print_remarks(start.remarks)

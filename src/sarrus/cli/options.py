@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from sarrus.cli.state import Start
     from sarrus.dynamics.system import System
     from sarrus.mechanism.mechanism import Mechanism
+    from sarrus.simulation.run_options import Stabilization
 
 # What computes is imported where it is called: help, the version and errors of the command line come at once.
 
@@ -98,6 +99,13 @@ class Run:
         float | None, typer.Option("--atol", help="Absolute tolerance of an adaptive method.")
     ] = None
     stabilization: Annotated[str, typer.Option(help="projection, energy, baumgarte or none.")] = "projection"
+    invariant: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="Invariant that the projection keeps: energy, momentum.x, angular_momentum.z, ...; repeatable.",
+        ),
+    ] = None
     keyframe: Keyframe = None
     set_: Coordinates = None
     velocity: Annotated[
@@ -115,11 +123,21 @@ class Run:
         """Return the options of a simulation that begins there."""
         own = {name: value for name, value in vars(self).items() if name not in _START}
         method = "dop853" if self.method == "adaptive" else self.method
-        return own | {"method": method, "t0": start.t, "control": start.control}
+        return own | {
+            "method": method, "stabilization": self.kept(), "t0": start.t, "control": start.control
+        }  # fmt: skip
+
+    def kept(self, **more: Any) -> str | Stabilization:
+        """Return how the run stays on its constraints and invariants; ``more`` fields of a `Stabilization`."""
+        if not (self.invariant or more):
+            return self.stabilization
+        from sarrus.simulation.run_options import Stabilization
+
+        return Stabilization(self.stabilization, invariants=tuple(self.invariant or ()), **more)
 
 
 # Options of a run that say where it begins; the others are those of `sarrus.simulate`.
-_START = ("keyframe", "set_", "velocity", "assemble")
+_START = ("keyframe", "set_", "velocity", "assemble", "invariant")
 
 
 def checked_outputs(

@@ -121,6 +121,9 @@ def run_table(trajectory: Trajectory) -> Table:
     table.add_row("steps", f"{steps}, {rate:,.0f} per second")
     conserved = trajectory.system is None or trajectory.system.equations.conservative
     table.add_row("energy drift" if conserved else "energy change", f"{trajectory.energy_drift:.3g} J")
+    for name, drift in trajectory.invariant_drift.items():
+        if name != "energy":
+            table.add_row(f"{escape(name)} drift", f"{drift:.3g}")
     if trajectory.constraint_names:
         table.add_row("closure residual", f"{np.max(trajectory.residual, initial=0.0):.3g}")
         table.add_row("passages", _passages(trajectory))

@@ -13,6 +13,7 @@ from sarrus.base.status import Status
 from sarrus.codegen.native import NativeFunction
 from sarrus.control.demands import Demand
 from sarrus.dynamics.closed_state import what_is_open
+from sarrus.dynamics.inertia import ill_posed
 
 # Outputs of the native function of a law in words.
 _OUTPUTS = {
@@ -64,7 +65,8 @@ def no_answer(law: Any, q: ArrayLike, v: ArrayLike, t: float) -> SarrusError:
     beyond = is_too_large(law) or not np.isfinite(law.arrays.answer[: law.unknowns]).all()
     if found is Status.ILL_POSED and beyond:
         return Status.NOT_FINITE.error(who, "what the demands ask for has no finite controls")
-    reason: SarrusError = found.error(who)
+    told = ill_posed(s, x[s.parts.q], x[s.parts.v], t) if found is Status.ILL_POSED else ""
+    reason: SarrusError = found.error(who, told)
     return reason
 
 

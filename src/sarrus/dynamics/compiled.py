@@ -199,8 +199,6 @@ class CompiledEquations:
             case "slipping":
                 rows, factor = matrix_of(self.weighted.rows, e.nv), self.weighted.factor.matrix
                 return {"slip": e.velocity_residual, "rows": rows, "factor": factor}
-            case "invariants":
-                return self._invariants()
             case _:
                 return {name: getattr(e, name)}
 
@@ -331,13 +329,6 @@ class CompiledEquations:
             w = self.weighted
             mass, force, rows = w.factor.matrix, column_of(w.force, e.nv), matrix_of(w.rows, e.nv)
         return {"mass": mass, "force": force, "rows": rows, "bias": e.constraint_bias, "rate": e.whole_rate}
-
-    def _invariants(self) -> dict[str, ca.SX]:
-        """Return c = (φ, ψ, T + V) and its derivative along (δq = N δ, δv)."""
-        e = self.equations
-        c = ca.vertcat(e.position_residual, e.velocity_residual, e.kinetic_energy + e.potential_energy)
-        along_q = ca.jacobian(c, e.q) @ ca.jacobian(e.rate, e.v)
-        return {"c": c, "jacobian": ca.horzcat(along_q, ca.jacobian(c, e.v))}
 
     def mass_at(self, q: Array, t: float, parameters: Sequence[float]) -> Array:
         """Return M without compiling it, for a look now and then: its last digits may differ from compiled ones."""

@@ -18,7 +18,7 @@ SELDOM = frozenset(("dynamics", "position", "velocity", "closing", "slipping"))
 SMALL = 100
 # What is said of them: all of these are written, so that nothing is left of another basis.
 _NAMES = (
-    "dynamics", "position", "velocity", "closing", "slipping", "rate", "energy", "invariants", "metric", "acceleration",
+    "dynamics", "position", "velocity", "closing", "slipping", "rate", "energy", "metric", "acceleration",
     "direct", "checked", "measure", "nearest", "unmet", "residuals", "direct_rank", "n_dependent", "n_factors",
 )  # fmt: skip
 _PLACES = np.array([la.Table.places[name] for name in _NAMES])
@@ -57,8 +57,6 @@ def _found(compiled: CompiledEquations, names: frozenset[str], basis: Basis | No
         wanted.update(compiled.projecting)
     if "rate" in wanted:
         wanted |= {"direct", "nearest"}
-    if "invariants" in wanted:
-        wanted.add("metric")
     found: dict[str, int] = {"direct_rank": -1}
     for name in sorted(wanted - _STRAIGHT):
         late = basis is not None and name in SELDOM

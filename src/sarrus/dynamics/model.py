@@ -137,7 +137,6 @@ class Model(Described):
         size = self.characteristic
         factors = Factors(size.rows, size.columns, self.first_rows, size.coordinates)
         settings = np.concatenate([Settings.zeros(), *factors]).view(Settings)
-        settings.size_of_energy = size.mass * size.length**2
         settings.flags.writeable = False
         return settings
 

@@ -10,7 +10,7 @@ docs/formulations/agreement.md how they compare.
 
 Projection in the tangent space     `projection`, `symmetric_projection`, `parameterized_projection`,
                                     `oblique_projection`; `least_condition`, `LeastCondition` of its parameter
-Gauss's principle                   `udwadia_kalaba`, `mass_weighted`
+Gauss's principle                   `udwadia_kalaba`, `udwadia_phohomsiri` (singular M), `mass_weighted`
 Independent accelerations           `null_space`, `spike_indicator`, `SpikeIndicator`
 Baselines                           `lagrange`, `kkt`, `augmented_lagrangian`
 Softened, to compare                `damped_least_squares`, `truncated_svd`, `tikhonov`: rows are met in part only
@@ -77,6 +77,7 @@ from sarrus.formulations.task_orthogonalization import (
     task_orthogonalization,
 )
 from sarrus.formulations.udwadia_kalaba import udwadia_kalaba
+from sarrus.formulations.udwadia_phohomsiri import udwadia_phohomsiri
 
 METHODS: dict[str, Callable[..., Formulation]] = {
     "projection": projection,
@@ -84,6 +85,7 @@ METHODS: dict[str, Callable[..., Formulation]] = {
     "parameterized-projection": parameterized_projection,
     "oblique-projection": oblique_projection,
     "udwadia-kalaba": udwadia_kalaba,
+    "udwadia-phohomsiri": udwadia_phohomsiri,
     "null-space": null_space,
     "mass-weighted": mass_weighted,
     "lagrange": lagrange,
@@ -146,4 +148,5 @@ __all__ = [
     "tikhonov",
     "truncated_svd",
     "udwadia_kalaba",
+    "udwadia_phohomsiri",
 ]

@@ -102,6 +102,12 @@ def make(
             f"sample_time = {sample_time:g} s is not a whole number of steps of {options.step:g} s",
             element="sample_time",
         )
+    if options.kept is not None:
+        raise ArgumentError(
+            f"{system.name}: an environment acts on its mechanism, and every sample is a run of its own: it keeps no "
+            "invariants; leave stabilization='projection'",
+            element="stabilization",
+        )
     if system.nu == 0:
         raise ArgumentError(f"{system.name} has no actuators to act with", element=system.name)
     check_contacts(system, switching, "an environment")

@@ -8,14 +8,12 @@ from sarrus.kernels import batch_layout as bl
 from sarrus.kernels import layout as la
 from sarrus.kernels import run_state as rs
 from sarrus.kernels.flat import exists, internal, outcome_at, start_at
+from sarrus.kernels.invariants import begin_invariants
 from sarrus.kernels.layout import Table
 from sarrus.kernels.native_call import call_kernel, call_native
 from sarrus.kernels.record import Floats
 from sarrus.kernels.touching_rows import forget
 from sarrus.kernels.vectors import copy
-
-# Where the energy to keep lies in the settings.
-TARGET_ENERGY = la.Settings.places["target_energy"]
 
 
 def batch(table: Table, x: Floats, what: int) -> int:
@@ -52,15 +50,15 @@ def _run(table, todo, run, x):
 
 @internal
 def begin(table, todo, state, run, x):
-    """Fetch the start of a run, and the energy that it is to keep."""
+    """Fetch the start of a run, and the values of invariants that it is to keep."""
     template = todo.template
     copy(template, state, rs.N_STATE)
     fetch(table, todo, run, x)
     if exists(table.touching):
         forget(table)
         exchange_bounds(table, todo, run, False)
-    if todo.keep_energy != 0:
-        call_native(table.energy, x, table.settings + TARGET_ENERGY)
+    if table.n_invariants > 0:
+        begin_invariants(table, x)
 
 
 @internal

@@ -43,7 +43,6 @@ class BatchTable(Record, of=int):
     greatest: Floats
     total: Floats
     squares: Floats
-    keep_energy: int  # whether the energy of each run is kept
     block: Floats  # room to record in
     room: int  # and its number of rows
     # of runs that step side by side: straight-line functions (see `sarrus.dynamics.lane_functions`)

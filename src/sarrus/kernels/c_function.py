@@ -134,7 +134,7 @@ def _for_here() -> bool:
 acceleration = Kernel("acceleration", "acceleration")
 null_space_acceleration = Kernel("null_space", "null_space_acceleration")
 projection = Kernel("projection", "projection")
-projection_with_energy = Kernel("energy", "projection_with_energy")
+projection_with_invariants = Kernel("invariants", "projection_with_invariants")
 chart_projection = Kernel("chart", "chart_projection")
 state_projection = Kernel("state_chart", "state_projection")
 rosenbrock = Kernel("rosenbrock", "rosenbrock")

@@ -36,12 +36,10 @@ class Settings(Record):
     inconsistent: float  # relative contradiction of rows above which a solve is inconsistent
     scale_of_rows: float  # largest singular value of A nearby, and of A M^(−1/2)
     scale_of_weighted_rows: float
-    target_energy: float  # what the projection on the energy keeps [J]
     chart_limit: float  # gauge below which a chart is to be renewed
     scale_of_even_rows: (
         float  # largest singular value nearby of A M^(−1/2) with its rows in characteristic units
     )
-    size_of_energy: float  # characteristic mass × (characteristic length per second)² [J]
     scale_of_measured_rows: float  # the same of A with rows and velocities in characteristic units
     shortest_closing: (
         float  # a projection that fails after a shorter step ends the run [s], 0: it is tried again
@@ -105,7 +103,9 @@ class Table(Record, of=int):
     energy: int  # T + V
     control: int  # u(q, v, t)
     events: int  # event functions
-    invariants: int  # c = (φ, ψ, T + V) and ∂c/∂(tangent q, v), for projection on the energy
+    invariants: int  # c = (φ, ψ, I) and ∂c/∂(tangent q, v), for projection on invariants I of the motion
+    invariant_values: int  # I
+    invariant_rates: int  # dI/dt at [x | a]
     checked: (
         int  # a, λ, Aᵀλ, N v, gauge and checks of a solve that is straight-line code, where direct_rank ≥ 0
     )
@@ -153,6 +153,8 @@ class Table(Record, of=int):
     n_dependent: int  # rows that it takes for dependent on others
     stage: Floats  # what ``direct`` wrote last, see `StageAnswer`
     n_factors: int
+    n_invariants: int
+    kept: Floats  # see `Invariants`
     # of a run of the time loop
     bounds: Floats  # limits of the controls: lower, then upper
     stage_weights: Floats  # of the method
@@ -196,7 +198,7 @@ QUATERNIONS = len(Table.fields)
 # Native functions of a model, by the names of their entries.
 FUNCTIONS = (
     "dynamics", "direct", "checked", "residuals", "nearest", "unmet", "measure", "closed", "position", "velocity",
-    "rate", "energy", "invariants", "metric", "closing", "slipping", "whole",
+    "rate", "energy", "metric", "closing", "slipping", "whole",
 )  # fmt: skip
 
 # A quaternion whose squared length is this near to one counts as a rotation.
@@ -213,8 +215,8 @@ SLOPE, ANSWER, PIVOTS, VERIFIED = 0, 1, 2, 3
 COMPLETE_ANSWER, SINGULAR_ANSWER, INCONSISTENT_ANSWER, ILL_CONDITIONED_ANSWER, ALMOST_ANSWER = 0, 1, 2, 17, 18
 STRIDE = 1 << 20
 NO_ANSWER, NOT_ARRAYS, NOT_UNIT = -1, -4, -5
-# What to project: nothing, velocities, positions and velocities, these and the energy.
-NOTHING, VELOCITIES, CONSTRAINTS, CONSTRAINTS_AND_ENERGY = 0, 1, 2, 3
+# What to project: nothing, velocities, positions and velocities, these and invariants of the motion.
+NOTHING, VELOCITIES, CONSTRAINTS, CONSTRAINTS_AND_INVARIANTS = 0, 1, 2, 3
 
 # Relative residual of an answer, where rows are independent; dependent ones are met to `Options.inconsistent`.
 MET = 1e-9
@@ -335,7 +337,7 @@ class Workspace(NamedTuple):
         Any  # 1 where the factors in ``table.stage`` are those of a state next to the one that is projected
     )
     x: Any  # for the projection, with room for q̇
-    spare: Any  # Baumgarte's terms, and Newton's method for the energy
+    spare: Any  # Baumgarte's terms, and Newton's method for invariants
     end: Any  # what lies behind it
 
 
@@ -345,7 +347,7 @@ def workspace_sizes(table):
     big, before = max(nv, nc) + 1, nv * nv + nv + nc * nv + nc
     answer = 2 * nh + nq + 2 * nv + N_GAUGE
     written = max(before + nq, nh * (nv + 2) + nv * nv, nc * (nv + 1) + nv * nv, answer, 3 + nc + nv) + 1
-    m, n = nh + nc + 1, 2 * nv
+    m, n = nh + nc + table.n_invariants, 2 * nv
     spare = max(nh * (nv + 2), nc * (nv + 1), m * n + m + 7 * (m + n) + nq + input_size(table))
     return Workspace(
         native=0, mass=nv * nv, force=nv, rows=nc * nv, bias=nc, velocity=written - before,
@@ -369,6 +371,26 @@ def input_size(table):
 def event_count(table):
     """Return the number of values whose zeros are looked for."""
     return table.n_events + table.n_watched + table.n_margins
+
+
+class Invariants(NamedTuple):
+    """The array at ``table.kept``: of every invariant what a run keeps and has seen of it."""
+
+    target: Any  # its value
+    size: Any  # what it is measured by where the target is smaller
+    change: Any  # by which the motion has changed it, its rate added up
+    pending: Any  # in the step under way
+    rate: Any  # where that began
+    missed: Any  # part of the size by which the last projection missed it
+
+
+N_KEPT = len(Invariants._fields)
+
+
+def invariants_of(table):
+    """Return what is known of the invariants of a run."""
+    k = table.n_invariants
+    return laid(table.kept, Invariants(k, k, k, k, k, k))
 
 
 class Stages(NamedTuple):

@@ -97,7 +97,7 @@ def phase_projection(table: Table, x: Floats, what: int) -> int:
     """Do what the kernel for projections does, and bring back to their planes and limits what is closed."""
     touching, nq, nv, size = table.touching, table.nq, table.nv, la.input_size(table)
     rank = 0
-    if table.nc > 0 or what == la.CONSTRAINTS_AND_ENERGY:
+    if table.nc > 0 or what == la.CONSTRAINTS_AND_INVARIANTS:
         rank = call_kernel(touching.projection, table, x, what)
     if rank < 0 or touching.acting == 0:
         return rank

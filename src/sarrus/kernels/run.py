@@ -12,6 +12,7 @@ from sarrus.kernels import layout as la
 from sarrus.kernels import run_state as rs
 from sarrus.kernels.events import are_defined, event_values, locate, look_between
 from sarrus.kernels.flat import exists, internal
+from sarrus.kernels.invariants import changes, note_changes
 from sarrus.kernels.layout import Table
 from sarrus.kernels.native_call import call_kernel
 from sarrus.kernels.passage import enter, follow, is_full
@@ -77,6 +78,8 @@ def advance(table: Table, x: Floats, room: int) -> int:
         wanted = count_wanted(table, x[clock], step.h)
         if wanted > 0 and state.filled + wanted + 1.0 > room:
             return rs.RUNNING
+        if table.n_invariants > 0 and changes(table, x, step.h, stages.slopes, work):
+            return rs.NOT_INVARIANT
         what = _projected(table)
         code, h_lambda = _attempt(table, x, size, speed, step, what, stages, work)
         if code == AGAIN:
@@ -91,6 +94,8 @@ def advance(table: Table, x: Floats, room: int) -> int:
         code, rank, size, speed = _arrive(table, x, step, h_lambda, stages, work)
         if code != GO:
             return code
+        if table.n_invariants > 0:
+            note_changes(table)
         ended = x[clock] >= state.end and state.keep_last != 0.0
         if stop or on_time or state.unrecorded >= state.every or ended:
             record(table, x, rank, work)

@@ -8,6 +8,7 @@ from sarrus.kernels.record import Record
 RUNNING, RENEW_CHART, OTHER_METHOD, DONE = -1, -2, -3, 0
 ILL_POSED, NOT_FINITE, STEP_TOO_SMALL, PROJECTION_FAILED, EVENT, CONTROL_FAILED = 5, 6, 7, 8, 10, 11
 STEP_LIMIT, UNSTABLE_STEP = 20, 22
+NOT_INVARIANT = 26
 NOT_CONVERGED = 16  # a contact problem
 
 # Whether an event stops a run, in the modes of events: 0 no, 1 yes, and for margins of gaps where the gap is zero.

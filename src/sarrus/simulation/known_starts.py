@@ -27,7 +27,7 @@ from sarrus.simulation.recorder import Recorder
 # So many motions are kept for a model, with so many loops each, of at most so many numbers.
 _MOTIONS, _LOOPS, _LARGEST = 8, 6, 200_000
 # Arrays that a run writes to, of the loop and of its workspace.
-_OF_LOOP = ("x", "state", "settings", "values", "log", "stage_answer", "storage")
+_OF_LOOP = ("x", "state", "settings", "values", "log", "stage_answer", "storage", "kept")
 _OF_WORKSPACE = ("tolerances", "x", "work", "no_force", "stage_answer")
 # What a loop that is arrays alone does not have.
 _PYTHON = ("chart", "solver", "law", "control", "course", "jumps", "touches", "model")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import isfinite
+from typing import Any
 
 import numpy as np
 
@@ -17,10 +18,12 @@ from sarrus.dynamics.units import labels
 from sarrus.dynamics.workspace import Workspace
 from sarrus.kernels import layout as la
 from sarrus.kernels import run_state as run
+from sarrus.kernels.invariants import CHANGED, MET
 from sarrus.simulation import jamming
 from sarrus.simulation.beyond_reach import beyond_reach
 from sarrus.simulation.geometry_log import NONE
 from sarrus.simulation.integration import Integration
+from sarrus.simulation.invariants import ENERGY
 from sarrus.simulation.leaps import first_leap
 from sarrus.simulation.limits import find_limit_crossings, has_limits, limit_met
 from sarrus.simulation.path_jumps import missed_jump
@@ -73,6 +76,7 @@ def trajectory_of(loop: Integration, seconds: float, failure: Exception | None) 
         events=tuple(loop.records),
         **s.model.lasting("labels", lambda: labels(s)),
         contact_row_names=names,
+        **kept_along(loop, rows),
         contact_residual=loop.touches.residual if loop.touches is not None else 0.0,
         mean_contacts=int(loop.touches is not None and not loop.phased),
         meetings=loop.touches.meetings(rows.records[:, 0]) if loop.touches is not None else NONE,
@@ -110,6 +114,25 @@ def trajectory_of(loop: Integration, seconds: float, failure: Exception | None) 
     known = {(one.name, one.time) for one in met}
     found = [one for one in find_limit_crossings(s, *motion, slack=KEPT) if (one.name, one.time) not in known]
     return trajectory.revised(limit_crossings=tuple(sorted((*found, *met), key=lambda one: one.time)))
+
+
+def kept_along(loop: Integration, rows: RunRows) -> dict[str, Any]:
+    """Return the invariants of a run along its records, as a trajectory has them."""
+    kept, count = loop.options.kept, len(rows.records)
+    if kept is None:
+        return {"invariants": read_only(np.zeros((count, 0)))}
+    if kept.names == (ENERGY,):
+        return {
+            "invariants": Quantities.of(rows, rows.records).energy[:, None],
+            "invariant_names": kept.names,
+        }
+    q, v, t = rows.array("q"), rows.array("v"), rows.array("t")
+    found = np.empty((count, len(kept.names)))
+    for first, behind, (_, _, parameters) in rows.spans():
+        part = slice(first, behind)
+        values = [parameters[name] for name in loop.system.parameters]
+        found[part] = kept.along(loop.system, q[part], v[part], t[part], values)
+    return {"invariants": read_only(found), "invariant_names": kept.names}
 
 
 def _with_energy_looked_at(system: Workspace, trajectory: Trajectory) -> Trajectory:
@@ -167,7 +190,12 @@ def verdict(loop: Integration, failure: Exception | None) -> tuple[Status, str]:
             f"to {limit}. {status.remedy} than {loop.state.step * limit / size:.2g} s"
         )
         return status, message
+    if status is Status.NOT_INVARIANT:
+        return status, f"{changed_invariants(loop)}. {status.remedy}"
     cause = f" ({loop.jump})" if loop.jump else ""
+    failed = (Status.PROJECTION_FAILED, Status.STEP_TOO_SMALL)
+    if status in failed and (text := missed_invariants(loop)):
+        cause = f" ({text})"
     if status is Status.NOT_FINITE and (names := _undefined(loop)):
         return (
             status,
@@ -179,6 +207,28 @@ def verdict(loop: Integration, failure: Exception | None) -> tuple[Status, str]:
     if status is Status.ILL_POSED:
         diagnosis = ill_posed(loop.system, loop.q, loop.v, loop.time)
     return status, f"{diagnosis} at t = {loop.time:.6g} s{cause}. {status.remedy}"
+
+
+def changed_invariants(loop: Integration) -> str:
+    """Return the sentence which of its invariants the motion of a run changes, by how much."""
+    assert loop.options.kept is not None
+    kept = loop.kept_rows
+    change = np.abs(kept.change + kept.pending) / np.maximum(kept.size, np.abs(kept.target))
+    told = [
+        f"{name!r}, which changes by {rate:.4g} a second"
+        for name, rate, part in zip(loop.options.kept.names, kept.rate, change)
+        if part > CHANGED
+    ]
+    return f"{Status.NOT_INVARIANT.diagnosis}: {', '.join(told)} at t = {loop.time:.6g} s"
+
+
+def missed_invariants(loop: Integration) -> str:
+    """Return what the last projection of a run missed of its invariants; empty where it keeps none or missed none."""
+    if loop.options.kept is None:
+        return ""
+    missed = [name for name, part in zip(loop.options.kept.names, loop.kept_rows.missed) if not part < MET]
+    told = ", ".join(map(repr, missed))
+    return f"{told} cannot be kept with the constraints: leave it out if they change it" if missed else ""
 
 
 def _unsound(loop: Integration) -> tuple[Status, str] | None:

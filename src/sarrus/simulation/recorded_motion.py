@@ -54,6 +54,10 @@ class RecordedMotion(Answer):
         default=None,  # type: ignore[arg-type]
         metadata=_samples("energy that contacts, stops and dry friction took", units="J"),
     )
+    invariants: Array = field(  # of no rows unless these have names
+        default=None,  # type: ignore[arg-type]
+        metadata=_samples("invariants that the projection kept", "invariant"),
+    )
     status: Status = Status.OK
     message: str = ""
     passages: tuple[Passage, ...] = ()
@@ -65,6 +69,7 @@ class RecordedMotion(Answer):
     actuator_names: tuple[str, ...] = ()
     constraint_names: tuple[str, ...] = ()
     contact_row_names: tuple[str, ...] = ()
+    invariant_names: tuple[str, ...] = ()
     coordinate_units: tuple[str, ...] = ()
     velocity_units: tuple[str, ...] = ()
     constraint_units: tuple[str, ...] = ()
@@ -85,6 +90,8 @@ class RecordedMotion(Answer):
         own, count = vars(self), np.size(self.t)
         if self.error is None:
             own["error"] = np.full(count, np.nan)
+        if not self.invariant_names:
+            own["invariants"] = np.zeros((count, 0))
         if not self.contact_row_names:
             own["contact_forces"] = np.zeros((count, 0))
         if self.contact_loss is None or (not self.contact_row_names and self.meetings is NONE):
@@ -149,6 +156,12 @@ class RecordedMotion(Answer):
         return float(np.abs(self.energy - self.energy[0]).max()) if len(self.t) else 0.0
 
     @property
+    def invariant_drift(self) -> dict[str, float]:
+        """Largest deviation of every invariant from its first value, by name; see `sarrus.Stabilization`."""
+        drift = np.abs(self.invariants - self.invariants[:1]).max(axis=0, initial=0.0)
+        return dict(zip(self.invariant_names, drift.tolist()))
+
+    @property
     def dof(self) -> NDArray[np.int64]:
         """Degrees of freedom nv − rank at every sample (T,)."""
         return len(self.velocity_names) - self.rank
@@ -185,6 +198,6 @@ _ARRAYS = {f.name: f.metadata for f in fields(RecordedMotion) if f.metadata}
 # Dimensions of the arrays after time, and their attributes on disk; first of what a run records.
 DIMENSIONS: dict[str, tuple[str, ...]] = {name: array["along"] for name, array in _ARRAYS.items()}
 _CUT = frozenset(("t", *DIMENSIONS)) - {"error"}
-_OF_SINGLE_RUNS = ("error", "contact_forces", "contact_loss")
+_OF_SINGLE_RUNS = ("error", "contact_forces", "contact_loss", "invariants")
 RECORDED = {name: along for name, along in DIMENSIONS.items() if name not in _OF_SINGLE_RUNS}
 ARRAY_ATTRIBUTES: dict[str, dict[str, str]] = {name: array["attributes"] for name, array in _ARRAYS.items()}

@@ -18,6 +18,7 @@ from sarrus.dynamics.evaluations import Evaluations
 from sarrus.kernels.c_function import prefetch
 from sarrus.kernels.rosenbrock_tableau import IMPLICIT_METHODS
 from sarrus.kernels.tableau import METHODS, TIME_STEPPING
+from sarrus.simulation.invariants import ENERGY, Invariant, TracedInvariants, checked_invariants, is_energy
 from sarrus.simulation.winding_steps import refuse_long_steps
 
 # The method that is chosen by itself: it is this one, and where that is held back by stability the other one.
@@ -38,9 +39,14 @@ class Stabilization:
 
     Parameters
     ----------
-    kind : "projection" of position and velocity, the shortest in the kinetic metric; "energy", the same together with
-        conservation of T + V (conservative systems); "baumgarte" with γ + 2α ψ + β² φ; "none".
+    kind : "projection" of position and velocity, the shortest in the kinetic metric; "energy", the same with the
+        energy among the ``invariants``; "baumgarte" with γ + 2α ψ + β² φ; "none".
     every : project after every so many steps. gains : (α, β) [1/s] of "baumgarte".
+    invariants : functions of the state that the projection keeps on the values that they have where the run begins, and
+        anew behind every event that changes velocities or constraints: of type `sarrus.Invariant`, or "energy",
+        "momentum.x", "angular_momentum.z" and so on, in axes and about the origin of the world. Rows that depend on
+        others change nothing, and ``trajectory.events`` names them. What the motion changes ends the run with
+        NOT_INVARIANT; the energy is refused before where anything drives or damps.
 
     Raises `ArgumentError` for another kind, and for numbers that are none of these.
     """
@@ -48,6 +54,7 @@ class Stabilization:
     kind: str = "projection"
     every: int = 1
     gains: tuple[float, float] = (20.0, 20.0)
+    invariants: tuple[str | Invariant, ...] = ()
 
     def __post_init__(self) -> None:
         check_known("stabilization", self.kind, STABILIZATIONS, element="stabilization")
@@ -56,6 +63,18 @@ class Stabilization:
             raise ArgumentError(
                 f"Stabilization: gains must be two finite numbers (α, β), got {self.gains!r}", element="gains"
             )
+        object.__setattr__(self, "invariants", checked_invariants(self.invariants))
+        if self.invariants and self.kind not in ("projection", "energy"):
+            raise ArgumentError(
+                f"Stabilization: invariants are kept by projection, not by kind={self.kind!r}",
+                element="invariants",
+            )
+
+    @property
+    def kept(self) -> tuple[str | Invariant, ...]:
+        """All invariants, the energy of "energy" the first of them."""
+        own = self.kind == "energy" and not any(map(is_energy, self.invariants))
+        return (ENERGY, *self.invariants) if own else self.invariants
 
     @classmethod
     def of(cls, given: str | Stabilization) -> Stabilization:
@@ -275,6 +294,7 @@ class RunOptions:
     scheme: Scheme
     stabilization: Stabilization
     recording: Recording
+    kept: TracedInvariants | None = None
 
     @property
     def step(self) -> float:
@@ -324,7 +344,7 @@ def run_options(
         raise ArgumentError("duration must be a number, got None", element="duration")
     check_positive("duration", duration, " [s]")
     conservative = system.equations.conservative
-    if kept.kind == "energy" and (driven or not conservative):
+    if any(map(is_energy, kept.kept)) and (driven or not conservative):
         cause = "a control law or an applied force" if conservative else "dampers, servos or user forces"
         raise ArgumentError(
             f"{system.name}: stabilization='energy' needs a conservative system; this one has {cause}",
@@ -345,7 +365,8 @@ def run_options(
     if not scheme.adaptive and scheme.dt is not None:
         refuse_long_steps(system, scheme.method, scheme.dt)
     prefetch(implicit=scheme.method in IMPLICIT_METHODS)
-    return RunOptions(t0, float(duration), scheme, kept, recording)
+    invariants = TracedInvariants.of(system, kept.kept) if kept.kept else None
+    return RunOptions(t0, float(duration), scheme, kept, recording, invariants)
 
 
 def _check_resolution(t0: float, duration: float, step: float | None) -> None:

@@ -120,7 +120,8 @@ def simulate(
         acceleration instead of the compiled kernel, a hundred times slower; ``trajectory.condition`` is then that of
         the matrix it inverts. What it cannot solve ends the run with its diagnosis; runs that are softened have the
         status SOFTENED, a warning.
-    stabilization : "projection" (default), "energy", "baumgarte" or "none"; a `sarrus.Stabilization` says more.
+    stabilization : "projection" (default), "energy", "baumgarte" or "none"; a `sarrus.Stabilization` says more, such as
+        ``invariants`` to keep: momenta, or any function of the state.
     events : functions whose zeros are located to 1e-11 s; terminal ones stop the run. Steps of adaptive methods end
         there, so that forces may jump at an event.
     switching : True lets contacts open and close by themselves, a `Switching` adds a schedule of closures that come

@@ -39,7 +39,7 @@ _ROWS = 4096  # of a table that are made at a time
 SENSOR_ATTRIBUTES = {"long_name": "readings of the sensors"}
 MECHANISM_ATTRIBUTES = {"long_name": "description of the mechanism, JSON"}
 MEETING_ATTRIBUTES = {"long_name": "contacts between geometries"}
-LABELS = ("coordinate", "velocity", "actuator", "constraint", "contact_row")
+LABELS = ("coordinate", "velocity", "actuator", "constraint", "contact_row", "invariant")
 _ALWAYS = ("coordinate", "velocity", "actuator", "constraint", "sensor")  # labelled where there are none, too
 UNITS = ("coordinate", "velocity", "constraint")
 _LATER = ("determined_until", "contact_residual", "mean_contacts")
@@ -72,9 +72,14 @@ def mechanism_text(trajectory: RecordedMotion) -> str | None:
 
 
 def _dimensions(trajectory: RecordedMotion) -> dict[str, tuple[str, ...]]:
-    """Return the arrays of a trajectory with their dimensions after time; those of contacts where it has any."""
+    """Return the arrays with their dimensions after time; those of contacts and invariants where there are any."""
     has = bool(trajectory.contact_row_names or trajectory.meetings.names)
-    return {key: along for key, along in DIMENSIONS.items() if has or not key.startswith("contact_")}
+    kept = bool(trajectory.invariant_names)
+    return {
+        key: along
+        for key, along in DIMENSIONS.items()
+        if (kept if key == "invariants" else has or not key.startswith("contact_"))
+    }
 
 
 def contents(trajectory: RecordedMotion, singularity: bool = False) -> Dataset:

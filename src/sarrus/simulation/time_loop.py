@@ -27,7 +27,7 @@ from sarrus.dynamics.state_functions import StateFunction
 from sarrus.dynamics.workspace import Workspace
 from sarrus.kernels import layout as la
 from sarrus.kernels import run_state as run
-from sarrus.kernels.c_function import advance, projection, projection_with_energy
+from sarrus.kernels.c_function import advance, projection, projection_with_invariants
 from sarrus.kernels.record import laid
 from sarrus.kernels.rosenbrock_tableau import IMPLICIT_METHODS, RosenbrockTableau, rosenbrock_tableau
 from sarrus.kernels.run_state import EASY, STIFF_8
@@ -62,7 +62,7 @@ _OF_METHOD = [
     la.Table.places[name]
     for name in ("stage_weights", "end_weights", "nodes", "error_weights", "n_stages", "n_errors")
 ]
-_PROJECTED = {"projection": la.CONSTRAINTS, "energy": la.CONSTRAINTS_AND_ENERGY}
+_PROJECTED = {"projection": la.CONSTRAINTS, "energy": la.CONSTRAINTS}
 _NO_BOUNDS = np.zeros((2, 0))
 # Of the settings, what belongs to the constraints that hold.
 _SCALES = [place for name, place in la.Settings.places.items() if name.startswith("scale_of_")]
@@ -128,9 +128,12 @@ class TimeLoop:
         self.functions: tuple[str, ...] = _FUNCTIONS
         self.kernel = projection
         self.project = _PROJECTED.get(options.stabilization.kind, la.NOTHING)
-        if self.project == la.CONSTRAINTS_AND_ENERGY:
-            self.functions = (*_FUNCTIONS, "invariants")
-            self.kernel = projection_with_energy
+        self.kept = np.zeros((la.N_KEPT, len(options.kept.names) if options.kept is not None else 0))
+        if options.kept is not None:
+            self.project = la.CONSTRAINTS_AND_INVARIANTS
+            self.functions = (*_FUNCTIONS, "metric")
+            self.kernel = projection_with_invariants
+            self.invariants = options.kept.functions(system.compiled)  # kept alive
         self.chart: Chart | StateChart | None = None
         self.solver: FormulatedAcceleration | None = None
         self.control: StateFunction | None = None
@@ -215,7 +218,8 @@ class TimeLoop:
         s.load_functions(*self.functions)
         if s.nc:
             s.project(x)
-        self.table = s.table.copy()
+        room = np.zeros(self.kept.shape[1], dtype=np.int64)  # for the permutation of rows of invariants
+        self.table = np.concatenate([s.table, room]).view(la.Table) if len(room) else s.table.copy()
         self.stage_answer = np.zeros_like(s.stage_answer)  # loops of several threads may share a workspace
         self.table.stage = self.stage_answer
         self.table.projection = self.kernel.address
@@ -237,17 +241,35 @@ class TimeLoop:
         self.state.start = self.began = self.options.t0
         self._begin_stretch()
         self.state.largest_pivot = s.typical_pivot
-        self._keep_energy()
+        if len(room):
+            self._attach_invariants()
         if self.solver is not None:
             self.table.acceleration = self.solver.address
         if self.chart is not None or self.solver is not None:
             self.settings.near = np.inf  # every stage is brought back to the constraints, however near it is
 
-    def _keep_energy(self) -> None:
-        """Have the projection on the energy, where there is one, keep that of the present state."""
-        if self.project == la.CONSTRAINTS_AND_ENERGY:
-            s = self.system
-            self.settings.target_energy = s.evaluate("energy", self.q, self.v)["energy"][0, 0]
+    def _attach_invariants(self) -> None:
+        """Tell the kernels of the invariants to keep."""
+        assert self.options.kept is not None
+        table, found = self.table, self.invariants
+        table.n_invariants, table.kept = self.kept.shape[1], self.kept
+        table.invariants, table.invariant_values = found.projected.address, found.values.address
+        table.invariant_rates = found.rates.address
+        self.kept_rows.size[:] = self.options.kept.sizes
+        self._keep_invariants()
+
+    @property
+    def kept_rows(self) -> la.Invariants:
+        """What is known of the invariants, views."""
+        count = self.kept.shape[1]
+        return laid(self.kept.ravel(), la.Invariants(*[count] * la.N_KEPT))
+
+    def _keep_invariants(self) -> None:
+        """Have the projection keep the values that invariants have at the present state."""
+        if self.kept.size:
+            kept = self.kept_rows
+            kept.target[:] = self.invariants.values(self.x)
+            kept.change[:] = kept.pending[:] = kept.missed[:] = 0.0
 
     def _compile_control(self, control: StateFunction, sampling: Sampling | None) -> None:
         """Put a traced control law, or a `Law` with its kernel, into the loop; it is kept alive during the run."""
@@ -302,7 +324,7 @@ class TimeLoop:
             self.touches.attach_phases(self.table)
         self.install(scheme.method)
         if self.touches is not None and self.touches.close(self.table, self.x):
-            self._keep_energy()
+            self._keep_invariants()
         needed = 0.0 if self.adaptive else ceil(duration / state.step) + 1.0
         state.most_steps = scheme.limits.max_steps or max(MOST_STEPS, needed)
         if self.chart is not None:
@@ -331,7 +353,7 @@ class TimeLoop:
         state.hints = state.doubts = state.threshold = 0.0
         if self.scheme.stiff is not None:
             state.threshold = EASY if method == self.scheme.stiff else STIFF_8
-        kind = f"storage of {method}, {len(self.modes)} events"
+        kind = f"storage of {method}, {len(self.modes)} events, {self.kept.shape[1]} invariants"
         self.storage = np.zeros(self.system.model.lasting(kind, lambda: la.run_storage(table)))
         table.settings, table.work = self.settings, self.storage
 
@@ -444,7 +466,7 @@ class TimeLoop:
         self._begin_stretch()
         if self._scaled[0] is not s.near or self._scaled[1] != s.parameters.changes:
             self.settings[_SCALES], self._scaled = s.settings()[_SCALES], (s.near, s.parameters.changes)
-        self._keep_energy()
+        self._keep_invariants()
         if survey and self.chart is not None and not self.chart.renew(self.table, self.settings, self.x):
             self.status = Status.COORDINATES_FAILED
         state = self.state

@@ -55,6 +55,8 @@ class Trajectory(RecordedMotion):
         the laws of Signorini and Coulomb at the most, relative; see `sarrus.optimize.solve_contact_problem`. In steps
         in time rows that depend on each other turn as one motion has them turn.
     mean_contacts : 1 where forces of contacts are means over steps, with what impacts add to them, else 0.
+    invariants : (T, k) values of the invariants that the projection kept, ``invariant_names`` (`sarrus.Stabilization`);
+        ``invariant_drift`` has the largest deviation of each from its first value.
     status, message : how the run ended. After a failure the motion up to then is kept.
     passages, limit_crossings, events, switches : what happened on the way, in order of time.
     determined_until : last time [s] up to which a motion with singular passages agrees with one that takes somewhat

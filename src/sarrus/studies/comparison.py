@@ -331,7 +331,8 @@ def _named(label: str, kept: Stabilization) -> dict[str, Any]:
     if not colon:
         return dict(NAMED[name])
     try:
-        return {**NAMED[name], "stabilization": replace(kept, kind=stabilization)}
+        invariants = kept.invariants if stabilization in ("projection", "energy") else ()
+        return {**NAMED[name], "stabilization": replace(kept, kind=stabilization, invariants=invariants)}
     except ArgumentError as error:
         raise ArgumentError(f"run {label!r}: {error}", element=error.element, valid=error.valid) from error
 

@@ -143,6 +143,8 @@ def _plain(value: Any) -> Any:
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
         return [_plain(item) for item in value]
+    if callable(value):
+        return function_hash(value)
     if isinstance(value, (np.floating, np.integer, np.bool_)):
         value = value.item()
     return repr(value) if isinstance(value, float) and not np.isfinite(value) else value

@@ -145,6 +145,7 @@ class Plan:
             self.side_by_side
             and self.options.scheme.method == "rk4"
             and self.options.stabilization.kind == "projection"
+            and self.options.kept is None
             and not isinstance(self.control, Law)
             and suits_lanes(self.system, group.ranks[1])
         )

@@ -98,7 +98,6 @@ class Worker:
             for name, function in functions.items():
                 setattr(own, name, function.address)
         own.n_samples = todo.samples.shape[1]
-        own.keep_energy = int(loop.project == la.CONSTRAINTS_AND_ENERGY)
         self.kernel = batch if functions is None else lanes
 
     def run(self, first: int, last: int) -> None:
