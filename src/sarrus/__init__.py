@@ -138,6 +138,7 @@ _NAMES = {
     "sarrus.mechanism.pose": "Pose",
     "sarrus.mechanism.elements": "Shape",
     "sarrus.mechanism.spline": "Spline",
+    "sarrus.mechanism.surfaces": "surfaces",
     "sarrus.mechanism": "mechanism",
     # Equations
     "sarrus.dynamics.system": "System",
@@ -351,6 +352,7 @@ __all__ = [
     "singularity_map",
     "studies",
     "study",
+    "surfaces",
     "synthesis",
     "transmission_angle",
     "view",
