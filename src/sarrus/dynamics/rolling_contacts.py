@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import SolveError
 from sarrus.dynamics.evaluations import Evaluations
+from sarrus.mechanism.rolling import Rolling
 from sarrus.multibody.frames import Frames
 from sarrus.multibody.link import links
 from sarrus.multibody.rolling import rolling_frame
@@ -50,10 +51,11 @@ def rolling(
     `SolveError` where a circle lies flat, or a blade stands across its plane, and where a surface is as much curved as
     what rolls or touched at a second place: it names the element, which touches nowhere in particular there.
     """
+    rollings = {} if system.mechanism is None else system.mechanism.rollings
     found = {}
     for name, x in _numbers(system, q, v, t).items():
         if not np.isfinite(x).all():
-            raise SolveError(f"{system.name}: {_reason(name, x)} at q = {np.asarray(q)}", element=name)
+            raise SolveError(f"{system.name}: {_reason(rollings[name], x)} at q = {np.asarray(q)}", element=name)
         point, normal, longitudinal, lateral, slip = (read_only(part.copy()) for part in x[:15].reshape(5, 3))
         found[name] = RollingContact(name, point, normal, longitudinal, lateral, slip, float(x[15]))
     return found
@@ -63,17 +65,18 @@ def why_not_finite(system: Evaluations, row: int, q: Array, t: float = 0.0) -> s
     """Return why a row of A is no number at q, to go on in an error, where that is known."""
     rollings = {} if system.mechanism is None else system.mechanism.rollings
     name = next((r.name for r in rollings.values() if system.constraint_names[row] in r.row_names), None)
-    return "" if name is None else f": {_reason(name, _numbers(system, q, None, t)[name])}"
+    return "" if name is None else f": {_reason(rollings[name], _numbers(system, q, None, t)[name])}"
 
 
 def why_it_ends(system: Evaluations, q: Array, v: Array, t: float) -> str:
     """Return why an element that rolls has no rows at q or a moment later, as it moves; empty where all have."""
-    if system.mechanism is None or not system.mechanism.rollings or not np.isfinite([*q, *v]).all():
+    rollings = {} if system.mechanism is None else system.mechanism.rollings
+    if not rollings or not np.isfinite([*q, *v]).all():
         return ""
     for moment in (0.0, *_MOMENTS):
         for name, x in _numbers(system, system.move(q, moment * v), v, t + moment).items():
             if not np.isfinite(x).all():
-                return _reason(name, x)
+                return _reason(rollings[name], x)
     return ""
 
 
@@ -88,13 +91,14 @@ def _numbers(
     return dict(zip(rollings, native(system.pack(q, v, t=t)).reshape(len(rollings), -1)))
 
 
-def _reason(name: str, numbers: Array) -> str:
+def _reason(rolling: Rolling, numbers: Array) -> str:
     """Say why the rows of an element that rolls are no numbers."""
+    name = rolling.name
     found, fits, single = numbers[16:19] > 0.5
     if not found:
         return (
-            f"where rolling {name!r} touches its surface was not found: it lies nearly flat on it, is too far from it, "
-            "or the places near= of the surface are"
+            f"where rolling {name!r} touches its surface was not found: it lies nearly flat on it, is hardly more "
+            "curved than it, or is too far from it or from the places near= of the surface"
         )
     if not fits:
         return (
@@ -103,6 +107,11 @@ def _reason(name: str, numbers: Array) -> str:
         )
     if not single:
         return f"rolling {name!r} touches its surface at a second place, and this element has rows for one"
+    if rolling.kind == "ball":
+        return (
+            f"rolling {name!r} touches where the normal of its surface is opposite to normal=, which is where t1 and t2 "
+            "have no direction: give a normal= that points elsewhere"
+        )
     return f"the axis of rolling {name!r} is along the normal of its plane, so that it has no lowest point"
 
 

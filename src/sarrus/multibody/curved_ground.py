@@ -31,6 +31,8 @@ from sarrus.multibody.jet import Jet, constant, inlined, through, vertcat
 _STEPS, _MORE = 10, 2
 # Longest step, relative to the radius.
 _LONGEST = 0.5
+# Square of a share of the longest step that counts as none.
+_TINY = 1e-30
 # Residual of p that ends it, relative to the radius and the distance of the centre: rounding of d and N with a margin.
 _ENDED = 1e-11
 # A second place is one that is so much deeper than the one that was found, relative to the radius.
@@ -76,7 +78,8 @@ def across(rolling: Rolling, normal: ca.SX, axis: ca.SX) -> ca.SX:
         return ca.SX.zeros(3)
     if rolling.kind == "ball":
         return normal
-    return _unit(normal - ca.dot(normal, axis) * axis)
+    # quaternions of stages are no unit quaternions, and then the axis is no unit vector
+    return _unit(normal - ca.dot(normal, axis) / ca.dot(axis, axis) * axis)
 
 
 def level(rolling: Rolling, p: ca.SX) -> ca.SX:
@@ -141,7 +144,7 @@ def _on_level(rolling: Rolling, d: Jet, a: Jet) -> Touch:
     if rolling.kind == "knife_edge":
         return Touch(constant(ca.SX.zeros(3)), through(normal, d), through(height, d), one, one, one)
     def longer(p: ca.SX, step: ca.SX) -> ca.SX:
-        return ca.norm_2(step) / (_LONGEST * r)
+        return _longer(step, r)
 
     equations, data = ImplicitFunction(residual, 3, 6, longer), vertcat([d, a])
     p = d.value - r * across(rolling, normal(d.value), a.value)
@@ -208,7 +211,7 @@ def _on_places(rolling: Rolling, surface: Parametric | Curve, d: Jet, a: Jet) ->
 
     def longer(y: ca.SX, step: ca.SX) -> ca.SX:
         _, along, beside, _ = frame(y)
-        return ca.norm_2(step[0] * along + step[1] * beside) / (_LONGEST * r)
+        return _longer(step[0] * along + step[1] * beside, r)
 
     def at_will(y: ca.SX, step: ca.SX) -> ca.SX:
         return ca.SX(0)
@@ -284,6 +287,11 @@ def _outward(surface: Sphere | Cylinder) -> float:
 def _local(rolling: Rolling, direction: np.ndarray) -> np.ndarray:
     axes = np.array([rolling.tangent1, rolling.tangent2, rolling.normal])
     return np.asarray(axes @ direction)
+
+
+def _longer(step: ca.SX, radius: float) -> ca.SX:
+    """Return by which factor a step is longer than those may be; a step of zero has a derivative, too."""
+    return ca.sqrt(ca.dot(step, step) / (_LONGEST * radius) ** 2 + _TINY)
 
 
 def _unit(vector: ca.SX) -> ca.SX:

@@ -229,7 +229,7 @@ class CurvedFrame(RollingFrame):
     def height(self, row: str) -> Jet:
         """Return the jet of the height."""
         one, height = 1 / self.touch.defined, self.touch.height
-        return Jet(one * height.value, one * height.rate, one * height.bias)
+        return Jet(height.value, one * height.rate, one * height.bias)  # a gap says that it is open, too
 
     @cached_property
     def _axes(self) -> tuple[Jet, Jet, Jet]:
