@@ -224,10 +224,12 @@ one pair of eigenvalues twice; the other pair is the same with the opposite sign
 
 ## Coordinates of spherical and free joints
 
-A quaternion has four entries for three freedoms. The independent coordinates of a spherical joint are named after its velocities (`ball.wx`,
-`ball.wy`, `ball.wz`) and are twice the vector part of the rotation away from the state, 2 vec(q₀⁻¹ q), in axes of what the joint carries; of a free
-joint the position comes first. The model is exact in these: to first order they are the rotation vector θ, and their rates the angular velocity. Where the
-joint turns, ÿ and θ̈ differ by −(|ω|² θ + 2 (ω·θ) ω)/12, so Â does. `coordinates=sr.coordinates.RotationVector("ball")` gives the model in θ and θ̇:
+A quaternion has four entries for three freedoms. The independent coordinates of a spherical joint are named after
+its velocities (`ball.wx`, `ball.wy`, `ball.wz`) and are twice the vector part of the rotation away from the state,
+2 vec(q₀⁻¹ q), in axes of what the joint carries; of a free joint the position comes first. The model is exact in
+these: to first order they are the rotation vector θ, and their rates the angular velocity. Where the joint turns, ÿ
+and θ̈ differ by −(|ω|² θ + 2 (ω·θ) ω)/12, so Â does. `coordinates=sr.coordinates.RotationVector("ball")` gives the
+model in θ and θ̇:
 
 ```python
 import numpy as np

@@ -95,7 +95,8 @@ def test_wheel_in_a_trough_is_a_pendulum_of_three_halves_of_its_length(form: str
     assert_allclose(motion.q[:, 2] * RADIUS, -(TROUGH - RADIUS) * (theta - start), atol=1e-10)
     push = MASS * GRAVITY * (np.cos(theta) + 4 / 3 * (np.cos(theta) - np.cos(start)))
     assert_allclose(motion.multipliers[:, 0], push, rtol=1e-9)
-    assert motion.energy_drift < 1e-10 and motion.residual.max() < 1e-13
+    assert motion.energy_drift < 1e-10
+    assert motion.residual.max() < 1e-13
     many = sr.rollout(system, [q] * 3, np.zeros((3, 3)), duration=0.5, dt=1e-3)
     end = 2 * np.arcsin(k * ellipj(ellipk(k * k) - rate * 0.5, k * k)[0])
     assert_allclose(many.q[1, -1, :2], at_angle(end)[:2], atol=1e-9)
@@ -194,7 +195,7 @@ def coin(radius: float) -> tuple[Roller, Shape]:
     )
 
 
-@pytest.mark.parametrize("latitude, lean", COINS)
+@pytest.mark.parametrize(("latitude", "lean"), COINS)
 def test_coin_that_circles_on_a_sphere(latitude: float, lean: float) -> None:
     """Steady motion: precession and spin from the balance of moments in the plane through the vertical."""
     radius = 1.2
@@ -229,7 +230,9 @@ def test_coin_that_circles_on_a_sphere(latitude: float, lean: float) -> None:
     assert_allclose(system.constraint_residual(q), 0.0, atol=1e-13)
     assert_allclose(system.velocity_residual(q, v), 0.0, atol=1e-12)
     motion = sr.simulate(system, q, v, duration=0.6, rtol=1e-12, atol=1e-13)
-    exact = np.stack([np.cos(rate * motion.t) * c[0], np.sin(rate * motion.t) * c[0], c[2] + 0 * motion.t], axis=1)
+    exact = np.stack(
+        [np.cos(rate * motion.t) * c[0], np.sin(rate * motion.t) * c[0], c[2] + 0 * motion.t], axis=1
+    )
     assert_allclose(motion.q[:, :3], exact, atol=1e-9)
 
 
@@ -249,7 +252,8 @@ def test_coin_on_a_sphere_against_an_own_integration() -> None:
 def test_random_surfaces(seed: int) -> None:
     """Some of the family in tests/families/rolling_on_surfaces.py."""
     off, status = error(case(seed))
-    assert status is sr.Status.OK and off < 1e-7
+    assert status is sr.Status.OK
+    assert off < 1e-7
 
 
 # --- rows -------------------------------------------------------------------------------------------
@@ -319,12 +323,15 @@ def test_rows_against_differences(kind: str, ground: str) -> None:
     assert_allclose(found.normal @ np.cross(found.normal, found.longitudinal), 0.0, atol=1e-13)
 
 
-@pytest.mark.parametrize("kind, ground", [("ball", "height"), ("disc", "pipe"), ("disc", "bowl"), ("ball", "curve")])
+@pytest.mark.parametrize(
+    ("kind", "ground"), [("ball", "height"), ("disc", "pipe"), ("disc", "bowl"), ("ball", "curve")]
+)
 def test_linear_models_against_many_digits(kind: str, ground: str) -> None:
     system, q = on_moving_ground(kind, ground)
     v = system.project_velocity(q, 0.4 * np.random.default_rng(5).standard_normal(system.nv))
     found = errors((system, q, v, np.zeros(0), 0.0), every=5)
-    assert found.taylor < 1e-9 and found.differences < 1e-5
+    assert found.taylor < 1e-9
+    assert found.differences < 1e-5
 
 
 # --- everything that walks over constraints -----------------------------------------------------------
@@ -383,7 +390,8 @@ def test_drawings_mark_where_it_touches(ground: str) -> None:
     marks = contact_marks(system.mechanism, system, q[None], drawing.view)
     assert_allclose(marks.points[0, -1], drawing.view.project(touch.point), atol=1e-12)
     lines = surface_lines(system.mechanism.rollings["rolls"], 1.0)
-    assert lines and all(np.isfinite(line).all() and line.shape[1] == 3 for line in lines)
+    assert lines
+    assert all(np.isfinite(line).all() and line.shape[1] == 3 for line in lines)
 
 
 @pytest.mark.parametrize("method", ["rk4", "dopri5", "dop853", "rodas4", "rodas5p", "moreau-jean"])
@@ -429,9 +437,15 @@ def test_wheels_that_do_not_fit_are_named() -> None:
     with pytest.raises(ModelError, match="near is missing"):
         add("near", "ball", "wheel", radius=0.1, surface=surfaces.Curve(lambda s: (s, s)))
     with pytest.raises(ModelError, match="near must be finite places of s and w"):
-        add("near", "ball", "wheel", radius=0.1, surface=surfaces.Parametric(lambda s, w: (s, w, 0), [1.0, 2.0, 3.0]))
+        add(
+            "near",
+            "ball",
+            "wheel",
+            radius=0.1,
+            surface=surfaces.Parametric(lambda s, w: (s, w, 0), [1.0, 2.0, 3.0]),
+        )
+    table = sr.Spline.through([0.0, 1.0], [0.0, 1.0], degree=1)
     with pytest.raises(ModelError, match="must have two columns"):
-        table = sr.Spline.through([0.0, 1.0], [0.0, 1.0], degree=1)
         add("table", "ball", "wheel", radius=0.1, surface=surfaces.Curve(table))
     add("wrong", "ball", "wheel", radius=0.1, surface=surfaces.Height(lambda x, y: np.sin(float(x))))
     with pytest.raises(ModelError, match="rolling 'wrong': the function gives NaN over CasADi symbols"):

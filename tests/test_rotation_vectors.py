@@ -1,4 +1,4 @@
-"""Rotation vectors as independent coordinates: runs equal to plain ones, linear models to many digits, errors by name."""
+"""Rotation vectors as independent coordinates: runs, linear models to many digits, errors by name."""
 
 from __future__ import annotations
 
@@ -135,7 +135,11 @@ def test_plain_linear_model_is_the_one_in_twice_the_vector_part() -> None:
 def test_runs_equal_plain_ones(seed: int, method: dict) -> None:
     """With exchanges of charts on the way; θ stays below π."""
     q, v = state(seed)
-    options = {"duration": 2.0, **method} if "dt" in method else {"duration": 2.0, "rtol": 1e-12, "atol": 1e-13, **method}
+    options = (
+        {"duration": 2.0, **method}
+        if "dt" in method
+        else {"duration": 2.0, "rtol": 1e-12, "atol": 1e-13, **method}
+    )
     plain = sr.simulate(top(), q, v, **options)
     found = sr.simulate(top(), q, v, coordinates=RotationVector("ball"), **options)
     assert found.status is sr.Status.OK
@@ -143,7 +147,8 @@ def test_runs_equal_plain_ones(seed: int, method: dict) -> None:
     assert_allclose(side * found.q[-1], plain.q[-1], atol=1e-10)
     assert_allclose(found.v[-1, :3], plain.v[-1], atol=1e-9)
     theta = np.linalg.norm(found.v[:, 3:6], axis=1)
-    assert theta.max() < np.pi and len(found.events) >= 1
+    assert theta.max() < np.pi
+    assert len(found.events) >= 1
     assert found.velocity_names[3:] == ("ball.rx", "ball.ry", "ball.rz", *(f"ball.r{a}.rate" for a in "xyz"))
 
 
@@ -156,7 +161,9 @@ def test_free_spin_of_many_turns() -> None:
     places = ["body.x", "body.y", "body.z"]
     v = np.array([0.1, 0.2, 0.3, 0.0, 0.0, 25.0])
     for options in ({}, {"rtol": 1e-3}, {"method": "dopri5", "rtol": 1e-10}, {"dt": 5e-3}):
-        found = sr.simulate(system, system.neutral(), v, duration=10.0, coordinates=RotationVector("body", places), **options)
+        found = sr.simulate(
+            system, system.neutral(), v, duration=10.0, coordinates=RotationVector("body", places), **options
+        )
         turned = np.array([np.cos(125.0), 0, 0, np.sin(125.0)])
         off = min(np.abs(found.q[-1, 3:] - s * turned).max() for s in (1, -1))
         plain = sr.simulate(system, system.neutral(), v, duration=10.0, **options)
@@ -185,7 +192,10 @@ def test_in_a_loop_and_with_others() -> None:
     plain = sr.simulate(system, q, v, **options)
     found = sr.simulate(system, q, v, coordinates=RotationVector("ball"), **options)
     assert_allclose(found.q[-1], plain.q[-1], atol=1e-10)
-    both = [sr.linearize_at(system, q, coordinates=c) for c in (["ball.wx", "ball.wy", "ball.wz"], RotationVector("ball"))]
+    both = [
+        sr.linearize_at(system, q, coordinates=c)
+        for c in (["ball.wx", "ball.wy", "ball.wz"], RotationVector("ball"))
+    ]
     assert_allclose(both[0].A, both[1].A, atol=1e-9)
     assert both[1].names[0] == "ball.rx"
 
@@ -195,18 +205,30 @@ def test_rolling_ball_with_velocities_of_its_own() -> None:
     mechanism = sr.Mechanism("ball")
     mechanism.add_body("ball", 0.4, inertia=(1e-3, 1e-3, 1e-3))
     mechanism.add_joint("ball", "free", "world", "ball", parent_pose=(0, 0, 0.1))
-    mechanism.add_rolling("rolls", "ball", "ball", radius=0.1, surface=sr.surfaces.Sphere(0.7, inside=True), origin=(0, 0, 0.7))
+    mechanism.add_rolling(
+        "rolls", "ball", "ball", radius=0.1, surface=sr.surfaces.Sphere(0.7, inside=True), origin=(0, 0, 0.7)
+    )
     system = sr.System(mechanism)
     q = system.assemble([0.2, 0.1, 0.1, 1, 0, 0, 0]).q
     v = system.project_velocity(q, [0.5, 1.0, 0.0, 2.0, -1.0, 7.0])
     chosen = RotationVector("ball", ["ball.x", "ball.y"], velocities=["ball.wx", "ball.wy", "ball.wz"])
     options = {"duration": 1.0, "rtol": 1e-12, "atol": 1e-13}
-    plain, found = sr.simulate(system, q, v, **options), sr.simulate(system, q, v, coordinates=chosen, **options)
+    plain, found = (
+        sr.simulate(system, q, v, **options),
+        sr.simulate(system, q, v, coordinates=chosen, **options),
+    )
     side = np.sign(found.q[-1, 3:] @ plain.q[-1, 3:])
     assert_allclose(found.q[-1, :3], plain.q[-1, :3], atol=1e-10)
     assert_allclose(side * found.q[-1, 3:], plain.q[-1, 3:], atol=1e-10)
     model = sr.linearize_at(system, q, v, coordinates=chosen)
-    assert model.names == ("ball.rx", "ball.ry", "ball.rz", "y.ball.x", "y.ball.y", *(f"z.ball.w{a}" for a in "xyz"))
+    assert model.names == (
+        "ball.rx",
+        "ball.ry",
+        "ball.rz",
+        "y.ball.x",
+        "y.ball.y",
+        *(f"z.ball.w{a}" for a in "xyz"),
+    )
     with pytest.raises(ArgumentError, match=r"3 independent velocities \(nv − rank"):
         sr.linearize_at(system, q, v, coordinates=RotationVector("ball", ["ball.x", "ball.y"]))
 
@@ -222,6 +244,9 @@ def test_wrong_input_is_named() -> None:
         RotationVector("ball", reference=[0, 0, 0, 0])
     with pytest.raises(ArgumentError, match="must give 3 independent coordinates"):
         sr.parametrize(system, q, coordinates=RotationVector("ball", ["ball.qx"]))
-    ended = sr.simulate(system, q, 8 * v, duration=3.0, coordinates=RotationVector("ball", reference=q), throw=False)
+    ended = sr.simulate(
+        system, q, 8 * v, duration=3.0, coordinates=RotationVector("ball", reference=q), throw=False
+    )
     assert ended.status is sr.Status.COORDINATES_FAILED
-    assert "the rotation vector of 'ball' has come to" in ended.message and "renews it" in ended.message
+    assert "the rotation vector of 'ball' has come to" in ended.message
+    assert "renews it" in ended.message

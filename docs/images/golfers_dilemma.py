@@ -27,7 +27,9 @@ def main() -> None:
     angle = np.linspace(0, 2 * np.pi, 73)
     low = motion.q[:, 2].min()
     for z in np.linspace(low - 0.1, 0.1, 6):
-        space.plot(example.AROUND * np.cos(angle), example.AROUND * np.sin(angle), z, color=FAINT, linewidth=0.7)
+        space.plot(
+            example.AROUND * np.cos(angle), example.AROUND * np.sin(angle), z, color=FAINT, linewidth=0.7
+        )
     for a in angle[::9]:
         x, y = example.AROUND * np.cos(a), example.AROUND * np.sin(a)
         space.plot([x, x], [y, y], [low - 0.1, 0.1], color=FAINT, linewidth=0.5)

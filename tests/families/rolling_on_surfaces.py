@@ -2,13 +2,13 @@
 
 `python tests/families/rolling_on_surfaces.py --cases N` prints how many are right, wrong with OK, endless and refused.
 
-The equations are those of Newton and Euler with the force of the ground eliminated: with ρ from the centre c to the point
-that touches, v the velocity of the ground there, c̈ from the derivative of ċ + ω × ρ = v, F = m (c̈ − g), and
+The equations are those of Newton and Euler with the force of the ground eliminated: with ρ from the centre c to the
+point that touches, v the velocity of the ground there, c̈ from the derivative of ċ + ω × ρ = v, F = m (c̈ − g), and
 
     J ω̇ + ω × J ω = ρ × F.
 
-Of a ball ρ = −r n(x), of which the place x of the surface follows from c; of a wheel ρ is at an angle θ of its rim, where
-∇f(c + ρ)·∂ρ/∂θ = 0, which is solved anew in every evaluation. Surfaces have gradients and Hessians by hand.
+Of a ball ρ = −r n(x), of which the place x of the surface follows from c; of a wheel ρ is at an angle θ of its rim,
+where ∇f(c + ρ)·∂ρ/∂θ = 0, which is solved anew in every evaluation. Surfaces have gradients and Hessians by hand.
 """
 
 from __future__ import annotations
@@ -86,7 +86,9 @@ def shape(name: str, rng: np.random.Generator, size: float) -> Shape:
             "implicit": surfaces.Implicit(lambda x, y, z: 3.0 * (z - traced(x, y))),
             "parametric": surfaces.Parametric(lambda s, w: (s, w, traced(s, w)), places),
         }
-        return Shape(lambda p: p[2] - height(p[0], p[1]), gradient, hessian, forms, np.array([0, 0, height(0, 0)]))
+        return Shape(
+            lambda p: p[2] - height(p[0], p[1]), gradient, hessian, forms, np.array([0, 0, height(0, 0)])
+        )
     radius, outside = size * rng.uniform(1.0, 1.5), name == "ball"
     sign, weights = (1.0 if outside else -1.0), np.array([1.0, 1.0, 1.0 if outside else 0.0])
     if outside:
@@ -99,6 +101,7 @@ def shape(name: str, rng: np.random.Generator, size: float) -> Shape:
         own = surfaces.Cylinder(radius, (0, 0, 1), inside=True)
         place = lambda s, w: (radius * ca.cos(s), radius * ca.sin(s), w)  # noqa: E731
         near, flip, top = np.array([(s, 0.0) for s in np.arange(0, 6.3, 0.7)]), True, np.array([radius, 0, 0])
+
     def level(x, y, z):
         return sign * (x * x + y * y + weights[2] * z * z - radius**2)
 
@@ -198,7 +201,13 @@ def integrated(roller: Roller, ground: Shape, q: np.ndarray, v: np.ndarray, time
     """Return the coordinates q at times, from the state of a free body in the layout of sarrus."""
     start = np.concatenate([q, turned(q[3:7]) @ v[3:]])
     found = solve_ivp(
-        lambda t, x: derivatives(roller, ground, x), (0, times[-1]), start, "DOP853", times, rtol=1e-12, atol=1e-13
+        lambda t, x: derivatives(roller, ground, x),
+        (0, times[-1]),
+        start,
+        "DOP853",
+        times,
+        rtol=1e-12,
+        atol=1e-13,
     )
     assert found.success
     return found.y[:7].T
@@ -242,11 +251,13 @@ def built(one: Case) -> tuple[sr.System, np.ndarray, np.ndarray]:
     mechanism = sr.Mechanism(f"case {one.seed}")
     mechanism.add_body("roller", m, inertia=one.roller.inertia)
     mechanism.add_joint("roller", "free", "world", "roller", parent_pose=ground.top + r * n)
-    mechanism.add_rolling("rolls", one.kind, "roller", radius=r, surface=ground.forms[one.form], tangent=(1, 0, 0))
+    mechanism.add_rolling(
+        "rolls", one.kind, "roller", radius=r, surface=ground.forms[one.form], tangent=(1, 0, 0)
+    )
     system = sr.System(mechanism)
     start = system.neutral()
     if one.kind == "disc":  # its axis across the normal, a little inclined
-        across = np.cross(n, [0.3, 0.9, 0.2] + rng.uniform(-0.5, 0.5, 3))
+        across = np.cross(n, [0.3, 0.9, 0.2, *rng.uniform(-0.5, 0.5, 3)])
         y = across / np.linalg.norm(across) + rng.uniform(-0.3, 0.3) * n
         y /= np.linalg.norm(y)
         x = np.cross(y, n)

@@ -49,7 +49,8 @@ class RotationVector(Relation):
         there are fewer z than y, and they have to be named.
     reference : q₀, a wxyz quaternion, or one by the name of each joint. By default the orientation where the relation
         is used, and a run takes a new one after the step in which |θ| passes 1.2 rad (an event of the trajectory says
-        so; θ begins at zero again). With a reference of one's own a run ends with COORDINATES_FAILED where |θ| comes to π.
+        so; θ begins at zero again). With a reference of one's own a run ends with COORDINATES_FAILED where |θ|
+        comes to π.
 
     Redundant constraints change nothing. Conditions and errors are those of a `Relation`.
     """
@@ -129,8 +130,8 @@ class RotationVector(Relation):
             size = float(np.sqrt(np.add.reduce(theta * theta)))
             if size > _AT_LIMIT:
                 return (
-                    f"the rotation vector of {joint!r} has come to {size:.3g} rad from its reference, and ends at π: leave "
-                    "reference= out, and a run renews it"
+                    f"the rotation vector of {joint!r} has come to {size:.3g} rad from its reference, and ends at π: "
+                    "leave reference= out, and a run renews it"
                 )
         return ""
 
@@ -197,7 +198,7 @@ def inverse_right_jacobian(theta: ca.SX) -> ca.SX:
 
 
 def _gauge(own: ca.SX, count: int) -> ca.SX:
-    """Return a matrix whose smallest pivot falls from one at θ = 0 to zero at |θ| = π, for the joint that is turned most.
+    """Return a matrix whose smallest pivot falls from one at θ = 0 to zero at |θ| = π, for the largest of all θ.
 
     Rows (1, 0) and (sin α, cos α) with α = |θ|²/2π.
     """

@@ -53,9 +53,10 @@ class StateChart:
     def __init__(self, system: Evaluations, coordinates: StateCoordinates) -> None:
         self.system, self.coordinates = system, coordinates
         relation = coordinates.relation
-        renews = isinstance(relation, (Momenta, RotationVector)) and relation.renews
-        self.renewed_by = relation if renews else None
-        self.named = not renews
+        self.renewed_by: Momenta | RotationVector | None = None
+        if isinstance(relation, (Momenta, RotationVector)) and relation.renews:
+            self.renewed_by = relation
+        self.named = self.renewed_by is None
         self.choices: list[tuple[float, tuple[str, ...]]] = []
         self.renewed = -np.inf
         self.array = np.zeros(la.CHART_ROWS).view(la.Chart)

@@ -16,7 +16,6 @@ from sarrus.multibody.frames import Frames
 from sarrus.multibody.link import links
 from sarrus.multibody.rolling import rolling_frame
 
-
 # Moments after the last state of a run at which rows are asked for to find what ended it [s].
 _MOMENTS = (1e-9, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3)
 
@@ -55,7 +54,9 @@ def rolling(
     found = {}
     for name, x in _numbers(system, q, v, t).items():
         if not np.isfinite(x).all():
-            raise SolveError(f"{system.name}: {_reason(rollings[name], x)} at q = {np.asarray(q)}", element=name)
+            raise SolveError(
+                f"{system.name}: {_reason(rollings[name], x)} at q = {np.asarray(q)}", element=name
+            )
         point, normal, longitudinal, lateral, slip = (read_only(part.copy()) for part in x[:15].reshape(5, 3))
         found[name] = RollingContact(name, point, normal, longitudinal, lateral, slip, float(x[15]))
     return found
@@ -80,9 +81,7 @@ def why_it_ends(system: Evaluations, q: Array, v: Array, t: float) -> str:
     return ""
 
 
-def _numbers(
-    system: Evaluations, q: ArrayLike, v: ArrayLike | None, t: float
-) -> dict[str, Array]:
+def _numbers(system: Evaluations, q: ArrayLike, v: ArrayLike | None, t: float) -> dict[str, Array]:
     """Return of each element the numbers of `_places`."""
     rollings = {} if system.mechanism is None else system.mechanism.rollings
     if not rollings:
@@ -109,8 +108,8 @@ def _reason(rolling: Rolling, numbers: Array) -> str:
         return f"rolling {name!r} touches its surface at a second place, and this element has rows for one"
     if rolling.kind == "ball":
         return (
-            f"rolling {name!r} touches where the normal of its surface is opposite to normal=, which is where t1 and t2 "
-            "have no direction: give a normal= that points elsewhere"
+            f"rolling {name!r} touches where the normal of its surface is opposite to normal=, which is where t1 "
+            "and t2 have no direction: give a normal= that points elsewhere"
         )
     return f"the axis of rolling {name!r} is along the normal of its plane, so that it has no lowest point"
 

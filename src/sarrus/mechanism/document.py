@@ -2,8 +2,9 @@
 
 Mechanisms are plain data, so one rule does for all elements: a dataclass becomes ``{class name: fields}``, an array
 ``{"array": numbers, "shape": sizes}``, a dictionary ``{"map": pairs}``, a tuple or list a list. Python functions cannot
-be written: user forces, motions, surfaces and laws that are no `Spline`. The mechanism read again has an entry for each in its
-report; driven bodies stay still, constraints that follow a function, or roll on one, are left out, springs are without their law.
+be written: user forces, motions, surfaces and laws that are no `Spline`. The mechanism read again has an entry for
+each in its report; driven bodies stay still, constraints that follow a function, or roll on one, are left out,
+springs are without their law.
 """
 
 from __future__ import annotations

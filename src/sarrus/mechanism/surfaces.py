@@ -122,7 +122,9 @@ class Curve:
         if near is None and isinstance(self.function, Spline):
             near = self.function.knots
         if near is None:
-            raise fault(label, "near is missing: places s of the curve, from which the point that touches is sought")
+            raise fault(
+                label, "near is missing: places s of the curve, from which the point that touches is sought"
+            )
         return Curve(self.function, _places(near, 1, label), bool(self.flip))
 
 

@@ -5,13 +5,14 @@ normal of F(p) = 0. What rolls touches at
 
     p = d − r e(N(p)),    e = N of a ball,    e = (N − (N·a) a)/|…| of a circle,    p = d of a blade,
 
-three equations for p, solved by Newton's method. p is where F is least on the ball or circle if det(1 + r ∂e/∂p) > 0: if
-the surface is less curved than what rolls. Of a surface x(s, w) the equations are (p − x)·∂x/∂s = (p − x)·∂x/∂w = 0
-with p = d − r e(N(s, w)).
+three equations for p, solved by Newton's method. p is where F is least on the ball or circle if det(1 + r ∂e/∂p) >
+0: if the surface is less curved than what rolls. Of a surface x(s, w) the equations are (p − x)·∂x/∂s = (p −
+x)·∂x/∂w = 0 with p = d − r e(N(s, w)).
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -47,8 +48,8 @@ _IN = 1e-3
 class Touch:
     """Where something touches, in local axes: ``arm`` from the centre to it, ``normal`` and ``height`` there.
 
-    ``found``, ``fits`` and ``single`` are one where all is well and zero where it is not: whether Newton's method ended, whether
-    the surface is less curved than what rolls, whether this touches at one place.
+    ``found``, ``fits`` and ``single`` are one where all is well and zero where it is not: whether Newton's method
+    ended, whether the surface is less curved than what rolls, whether this touches at one place.
     """
 
     arm: Jet
@@ -143,6 +144,7 @@ def _on_level(rolling: Rolling, d: Jet, a: Jet) -> Touch:
     one = ca.SX(1)
     if rolling.kind == "knife_edge":
         return Touch(constant(ca.SX.zeros(3)), through(normal, d), through(height, d), one, one, one)
+
     def longer(p: ca.SX, step: ca.SX) -> ca.SX:
         return _longer(step, r)
 
@@ -240,9 +242,7 @@ def _on_places(rolling: Rolling, surface: Parametric | Curve, d: Jet, a: Jet) ->
     return Touch(arm, normals, through(height, solution, d, a), found, fits, single)
 
 
-def _nearest(
-    rolling: Rolling, surface: Parametric | Curve, d: ca.SX, a: ca.SX
-) -> tuple[ca.SX, ca.SX]:
+def _nearest(rolling: Rolling, surface: Parametric | Curve, d: ca.SX, a: ca.SX) -> tuple[ca.SX, ca.SX]:
     """Return the nearest starting place, and of a curve whether the places deep in what rolls are all about it."""
     flat = isinstance(surface, Curve)
     s = ca.SX.sym("s", 2)
@@ -267,7 +267,7 @@ def _in_one_run(rolling: Rolling, distances: list[ca.SX], a: ca.SX) -> ca.SX:
     """Return whether the places of a curve inside a ball, or a wheel in the plane of the curve, follow each other."""
     square = ((1 - _IN) * rolling.radius) ** 2
     inside = [one < square for one in distances]
-    entered = sum((ca.logic_and(ca.logic_not(i), j) for i, j in zip(inside, inside[1:])), inside[0])
+    entered = sum((ca.logic_and(ca.logic_not(i), j) for i, j in itertools.pairwise(inside)), inside[0])
     several = ca.logic_or(entered > 2, ca.logic_and(entered > 1, ca.logic_not(inside[0])))
     if rolling.kind != "ball":
         several = ca.logic_and(several, ca.fabs(a[1]) > 1 - 1e-9)
@@ -313,4 +313,3 @@ def _values(
     if foreign:
         raise fault(label, f"the function of the surface depends on other symbols: {foreign}")
     return ca.substitute(column, ca.vertcat(*symbols), ca.vertcat(*arguments))
-

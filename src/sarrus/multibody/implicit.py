@@ -15,10 +15,8 @@ Residual = Callable[[ca.SX, ca.SX], ca.SX]
 class ImplicitFunction:
     """The equations G(y, x) = 0 of two or three unknowns y with data x."""
 
-    def __init__(
-        self, residual: Residual, unknowns: int, data: int, longer: Residual
-    ) -> None:
-        """``longer`` says by which factor a step is longer than steps of Newton's method may be, from y and the step."""
+    def __init__(self, residual: Residual, unknowns: int, data: int, longer: Residual) -> None:
+        """``longer`` says by which factor a step is longer than it may be, from y and the step."""
         self._y, self._x = ca.SX.sym("y", unknowns), ca.SX.sym("x", data)
         self._longer = longer
         self._residual = residual(self._y, self._x)
@@ -62,7 +60,7 @@ def determinant(matrix: ca.SX) -> ca.SX:
 
 
 def solve(matrix: ca.SX, right: ca.SX) -> ca.SX:
-    """Return the solution of two or three linear equations by Cramer's rule: no branches, the same operations always."""
+    """Return the solution of two or three linear equations by Cramer's rule, without branches."""
     scale = 1 / determinant(matrix)
     if matrix.shape[0] == 2:
         adjugate = ca.vertcat(

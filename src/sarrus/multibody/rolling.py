@@ -234,9 +234,7 @@ class CurvedFrame(RollingFrame):
     @cached_property
     def _axes(self) -> tuple[Jet, Jet, Jet]:
         r = self.rolling
-        one, other, up = (
-            self.frames.direction(r.ground, way) for way in (r.tangent1, r.tangent2, r.normal)
-        )
+        one, other, up = (self.frames.direction(r.ground, way) for way in (r.tangent1, r.tangent2, r.normal))
         return one, other, up
 
     def _turned(self, local: Jet) -> Jet:

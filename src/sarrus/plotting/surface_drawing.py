@@ -23,7 +23,7 @@ _STEPS, _NEAR = 30, 1e-6
 
 
 def surface_lines(rolling: Rolling, size: float) -> list[Array]:
-    """Return polylines (n, 3) of the surface near its origin; ``size`` [m] is that of the mechanism. None of a plane."""
+    """Return polylines (n, 3) of the surface near its origin; ``size`` [m] is the mechanism's. None of a plane."""
     surface = rolling.surface
     if surface is None:
         return []
