@@ -222,6 +222,33 @@ the mechanism's own (theorem 4.1.1 there), whatever the coordinates; B̂ is in t
 At rest and without damping ÿ does not depend on ẏ, so that s comes with −s. (In print, the second choice there has
 one pair of eigenvalues twice; the other pair is the same with the opposite sign.)
 
+## Coordinates of spherical and free joints
+
+A quaternion has four entries for three freedoms. The independent coordinates of a spherical joint are named after
+its velocities (`ball.wx`, `ball.wy`, `ball.wz`) and are twice the vector part of the rotation away from the state,
+2 vec(q₀⁻¹ q), in axes of what the joint carries; of a free joint the position comes first. The model is exact in
+these: to first order they are the rotation vector θ, and their rates the angular velocity. Where the joint turns, ÿ
+and θ̈ differ by −(|ω|² θ + 2 (ω·θ) ω)/12, so Â does. `coordinates=sr.coordinates.RotationVector("ball")` gives the
+model in θ and θ̇:
+
+```python
+import numpy as np
+
+top = sr.Mechanism("top")
+top.add_body("top", 1.3, (0.0, 0.0, 0.2), (0.03, 0.04, 0.02))
+top.add_joint("ball", "spherical", "world", "top")
+spinning = sr.System(top)
+q, v = spinning.neutral(), np.array([1.0, 0.0, 3.0])
+plain = sr.linearize_at(spinning, q, v)
+theta = sr.linearize_at(spinning, q, v, coordinates=sr.coordinates.RotationVector("ball"))
+print(plain.names[:3], theta.names[:3])
+differs = -(v @ v * np.eye(3) + 2 * np.outer(v, v)) / 12
+assert np.allclose(plain.A[3:, :3] - theta.A[3:, :3], differs)
+```
+```text
+('ball.wx', 'ball.wy', 'ball.wz') ('ball.rx', 'ball.ry', 'ball.rz')
+```
+
 ## Along a motion
 
 The loader sinks from rest, no force in its cylinders, for {horizon} s. The largest real part of the eigenvalues at t =

@@ -57,6 +57,12 @@ OPERATIONS: dict[int, Callable[[Decimal, Decimal], Decimal]] = {
     ca.OP_COS: elementary(mpmath.cos),
     ca.OP_LT: lambda a, b: Decimal(a < b),
     ca.OP_NOT: lambda a, _: Decimal(a == 0),
+    ca.OP_LE: lambda a, b: Decimal(int(a <= b)),
+    ca.OP_AND: lambda a, b: Decimal(int(a != 0 and b != 0)),
+    ca.OP_OR: lambda a, b: Decimal(int(a != 0 or b != 0)),
+    ca.OP_FABS: lambda a, _: abs(a),
+    ca.OP_FMIN: lambda a, b: min(a, b),
+    ca.OP_FMAX: lambda a, b: max(a, b),
     ca.OP_IF_ELSE_ZERO: lambda a, b: b if a != 0 else Decimal(0),
 }
 

@@ -2,7 +2,7 @@
 
 Closed loops, redundant constraints, singular configurations, nonholonomic constraints, passive joints.
 
-Describe     `load` (MJCF, URDF, SDF), `Mechanism`, `Pose`, `Shape`; `mechanism` (elements)
+Describe     `load` (MJCF, URDF, SDF), `Mechanism`, `Pose`, `Shape`; `mechanism` (elements), `surfaces` (to roll on)
 Equations    `System` (also `System.from_lagrangian`, `System.from_equations`)
 Motion       `simulate`, `Event`, `Switching`, `Trajectory`; `impact`, `contact_wrench`, `contact_wrenches`;
              `coordinates`, `parametrize` (local state space)
@@ -140,6 +140,7 @@ _NAMES = {
     "sarrus.mechanism.pose": "Pose",
     "sarrus.mechanism.elements": "Shape",
     "sarrus.mechanism.spline": "Spline",
+    "sarrus.mechanism.surfaces": "surfaces",
     "sarrus.mechanism": "mechanism",
     # Equations
     "sarrus.dynamics.system": "System",
@@ -358,6 +359,7 @@ __all__ = [
     "singularity_map",
     "studies",
     "study",
+    "surfaces",
     "synthesis",
     "transmission_angle",
     "view",

@@ -221,7 +221,12 @@ def _closures(mechanism: Mechanism) -> Table:
         for g in mechanism.gearings.values()
     ]
     rows += [
-        (r.name, f"rolling {r.kind}", f"{r.ground}, {r.body}", r.row_names)
+        (
+            r.name,
+            f"rolling {r.kind}" + (f" on {type(r.surface).__name__.lower()}" if r.surface else ""),
+            f"{r.ground}, {r.body}",
+            r.row_names,
+        )
         for r in mechanism.rollings.values()
     ]
     return _table(("closure", "kind", "between", "rows"), ((*row, str(len(names))) for *row, names in rows))

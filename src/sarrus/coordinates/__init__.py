@@ -2,5 +2,6 @@
 
 from sarrus.coordinates.momenta import Momenta
 from sarrus.coordinates.relation import Relation, extend
+from sarrus.coordinates.rotation_vector import RotationVector
 
-__all__ = ["Momenta", "Relation", "extend"]
+__all__ = ["Momenta", "Relation", "RotationVector", "extend"]

@@ -13,6 +13,7 @@ from sarrus.coordinates.choices import Coordinates
 from sarrus.coordinates.extension import constants_of
 from sarrus.coordinates.momenta import Momenta
 from sarrus.coordinates.relation import Relation
+from sarrus.coordinates.rotation_vector import RotationVector
 from sarrus.coordinates.traced_relation import Place, TracedRelation
 from sarrus.dynamics.evaluations import Evaluations
 from sarrus.dynamics.system import System
@@ -52,8 +53,10 @@ class StateChart:
     def __init__(self, system: Evaluations, coordinates: StateCoordinates) -> None:
         self.system, self.coordinates = system, coordinates
         relation = coordinates.relation
-        self.momenta = relation if isinstance(relation, Momenta) and relation.renews else None
-        self.named = self.momenta is None
+        self.renewed_by: Momenta | RotationVector | None = None
+        if isinstance(relation, (Momenta, RotationVector)) and relation.renews:
+            self.renewed_by = relation
+        self.named = self.renewed_by is None
         self.choices: list[tuple[float, tuple[str, ...]]] = []
         self.renewed = -np.inf
         self.array = np.zeros(la.CHART_ROWS).view(la.Chart)
@@ -77,8 +80,16 @@ class StateChart:
         return {
             "residual": of_q,
             "jacobian": ca.densify(ca.horzcat(by_q, by_v)),
-            "own": ca.densify(e.jacobian[e.nc - n :, nv:]),
+            "own": ca.densify(self._gauge()),
         }
+
+    def _gauge(self) -> ca.SX:
+        """Return the matrix of the relation that judges the chart, over the symbols of the extended equations."""
+        e, traced = self.system.equations, self.coordinates.traced
+        n, own = len(traced.all_names), traced.own
+        if traced.gauge is traced.by_own:
+            return e.jacobian[e.nc - n :, e.nv - n :]
+        return ca.substitute(traced.gauge, own, e.v[e.nv - n :])
 
     def renew(self, table: la.Table, settings: la.Settings, x: Array) -> bool:
         """Choose the coordinates at x; False where the user's own have failed. The kernel's limit goes to settings."""
@@ -99,14 +110,14 @@ class StateChart:
         return not failed
 
     def _choose(self, x: Array) -> None:
-        """Take the momenta of the chart at x, and their values there."""
-        assert self.momenta is not None
+        """Take the chart of the relation at x, and the values of its coordinates there."""
+        assert self.renewed_by is not None
         s, traced = self.system, self.coordinates.traced
         base = traced.system.with_parameters({name: s.parameters[name] for name in traced.system.parameters})
         nv = base.nv
         place = Place(x[s.parts.q].copy(), x[s.parts.v][:nv].copy(), float(x[s.parts.t]))
         ranks = nv - traced.count, nv - len(traced.velocity_names)
-        chart = self.momenta.chart(base, place, ranks)
+        chart = self.renewed_by.chart(base, place, ranks)
         here = traced.with_values(base, chart.values)
         own = here.solve(place, np.concatenate([chart.y, np.zeros(len(traced.velocity_names))]))
         s.parameters.update(constants_of(here))
@@ -120,6 +131,9 @@ class StateChart:
         base, v = traced.system, x[s.parts.v]
         place = Place(x[s.parts.q].copy(), v[: base.nv].copy(), float(x[s.parts.t]))
         ranks = base.nv - traced.count, base.nv - len(traced.velocity_names)
+        relation = self.coordinates.relation
+        if isinstance(relation, RotationVector) and (text := relation.limit_met(v[base.nv :])):
+            return text
         found = traced.conditions(place, v[base.nv :].copy(), ranks)
         return str(max(found, key=lambda condition: condition.number))
 

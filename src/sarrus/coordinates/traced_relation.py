@@ -78,13 +78,13 @@ class TracedRelation:
 
     ``position`` is R_q over (q, y, t, p), or None where R is not split; ``velocity`` the other rows, or None where
     these are d/dt R_q, z = ẏ. ``own`` are the symbols of (y, z); ``constants`` symbols whose ``values`` belong to a
-    chart.
+    chart, and the smallest pivot of ``gauge``, by default ∂R/∂(y, z), tells a run how good this is.
     """
 
     def __init__(
         self, system: System, names: tuple[str, ...], velocity_names: tuple[str, ...], own: ca.SX,
         position: ca.SX | None, velocity: ca.SX | None, constants: ca.SX | None = None,
-        values: Array | None = None,
+        values: Array | None = None, gauge: ca.SX | None = None,
     ) -> None:  # fmt: skip
         e = system.equations
         self.system, self.names, self.velocity_names = system, names, velocity_names
@@ -100,6 +100,7 @@ class TracedRelation:
         self._inputs = [e.q, e.v, e.t, e.p, own, self.constants]
         self.flow = ca.densify(_along(e.q, e.rate, e.t, self.rows))
         self.by_own = ca.jacobian(self.rows, own)
+        self.gauge = self.by_own if gauge is None else gauge
 
     def with_values(self, system: System, values: Array) -> TracedRelation:
         """Return the same relation for the system with other parameters, and other constants of a chart."""

@@ -116,7 +116,7 @@ def require_at(system: Evaluations, x: Array, which: str = "", also: str = "") -
         name = system.constraint_names[row]
         raise SolveError(
             f"{system.name}: constraint {name!r} has a velocity that is not finite at {which}q"
-            f"{why_not_finite(system, row)}",
+            f"{why_not_finite(system, row, x[system.parts.q], t)}",
             element=name,
         )
     if not np.abs(size.rows[:nh] * phi).max(initial=0.0) <= largest_opening(system):

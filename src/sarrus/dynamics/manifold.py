@@ -46,7 +46,7 @@ def finite_jacobian(system: Evaluations, q: Array, t: float = 0.0, v: Array | No
     bad = ~np.isfinite(jacobian).all(axis=1)
     if bad.any():
         row = int(np.argmax(bad))
-        name, why = system.constraint_names[row], why_not_finite(system, row)
+        name, why = system.constraint_names[row], why_not_finite(system, row, q, t)
         raise SolveError(
             f"{system.name}: constraint {name!r} has a derivative that is not finite at q = {q}{why}",
             element=name,

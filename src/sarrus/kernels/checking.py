@@ -279,11 +279,12 @@ def outcome(table, work, used):
 def unmet_whole(table, work, used, reach):
     """Do what `unmet` does where nothing was eliminated: M, f, A, γ, a and λ lie in the workspace.
 
-    Nothing is refined here, so rounding of ``reach``, the accelerations of single coordinates, is no residual.
+    Nothing is refined here, so rounding of ``reach``, the accelerations of single coordinates, is no residual, nor is
+    rounding of the largest row: where no force acts, rows of coordinates at rest, and forces, are nothing else.
     """
     nv, nc, settings = table.nv, table.nc, table.settings
     short = settings.singular_cut * settings.scale_of_measured_rows if used < nc else 0.0
-    total = worst = 0.0
+    total = worst = largest = 0.0
     for j in range(nc):
         row = work.rows + j * nv
         value = work.bias[j]
@@ -296,9 +297,10 @@ def unmet_whole(table, work, used, reach):
         rounding = 10.0 * ROUNDING * reach * np.sqrt(length)
         work.rhs[j] = value if length > short * short and abs(value) > rounding else 0.0
         work.norms[j] = size
+        largest = max(largest, size)
     for j in range(nc):
         value = abs(work.rhs[j])
-        if value > 0.0:
+        if value > 0.01 * ROUNDING * largest:
             size = work.norms[j] if used == nc else _largest_beside(table, work.norms, j)
             worst = max(worst, value / size)
     for i in range(nv):
@@ -314,7 +316,7 @@ def unmet_whole(table, work, used, reach):
             size += abs(part)
         work.rhs[i] = value
         work.norms[i] = size
-        total = max(total, size)
+        total = max(total, size, ROUNDING * largest * work.mass[i * nv + i])
     for i in range(nv):
         value = abs(work.rhs[i])
         if value > 0.0:

@@ -61,7 +61,9 @@ def linearize_at(
 
     d/dt x = affine + A δx + B δu + E δt with x = (y, ẏ), followed by the activations of actuators where there are any,
     currents of windings among them: y = W N(q0)⁺(q − q0) as in `sr.parametrize`, so that entries of y that are
-    coordinates of the mechanism keep their meaning. Derivatives are exact (automatic differentiation of the equations
+    coordinates of the mechanism keep their meaning. Those of a spherical joint, named after its velocities, are
+    2 vec(q0⁻¹ q), the rotation vector to first order, in axes of what it carries; `sarrus.coordinates.RotationVector`
+    gives the model in rotation vectors. Derivatives are exact (automatic differentiation of the equations
     at given a and λ, then one elimination), no differences are taken. Spencer 2004, chapter 4 and appendix B; (B.5)
     there lacks a factor Kᵀ.
 

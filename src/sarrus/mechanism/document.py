@@ -2,8 +2,9 @@
 
 Mechanisms are plain data, so one rule does for all elements: a dataclass becomes ``{class name: fields}``, an array
 ``{"array": numbers, "shape": sizes}``, a dictionary ``{"map": pairs}``, a tuple or list a list. Python functions cannot
-be written: user forces, motions and laws that are no `Spline`. The mechanism read again has an entry for each in its
-report; driven bodies stay still, constraints that follow a function are left out, springs are without their law.
+be written: user forces, motions, surfaces and laws that are no `Spline`. The mechanism read again has an entry for
+each in its report; driven bodies stay still, constraints that follow a function, or roll on one, are left out,
+springs are without their law.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from sarrus.mechanism.description import annotations_of
 from sarrus.mechanism.driven_body import DrivenBody
 from sarrus.mechanism.elements import Closure, Coupling
 from sarrus.mechanism.mechanism import Mechanism
+from sarrus.mechanism.rolling import Rolling
 from sarrus.mechanism.spline import Spline
 from sarrus.mechanism.validation import check_description
 
@@ -32,6 +34,7 @@ _LOST = {
     "driven body": "its motion is a Python function, which a file cannot hold: it stays still",
     "closure": "its motion is a Python function, which a file cannot hold: left out",
     "coupling": "its motion or a term is a Python function, which a file cannot hold: left out",
+    "rolling": "its surface is a Python function, which a file cannot hold: left out",
     "law": "of a spring; it is a Python function, which a file cannot hold: left out",
 }
 _OWN = ("forces", "_owners")  # functions, and what follows from the rest
@@ -50,6 +53,8 @@ def to_json(mechanism: Mechanism) -> str:
         elements = data[table]
         data[table] = {name: e for name, e in elements.items() if not any(map(_lost, _functions(e)))}
         lost[table[:-1]] = [name for name in elements if name not in data[table]]
+    data["rollings"] = {n: r for n, r in mechanism.rollings.items() if not _lost_surface(r)}
+    lost["rolling"] = [name for name in mechanism.rollings if name not in data["rollings"]]
     lost["law"] = []
     for table in ("springs", "coordinate_springs"):
         data[table] = dict(data[table])
@@ -101,6 +106,11 @@ def from_json(text: str) -> Mechanism:
 def _lost(function: Any) -> bool:
     """Tell whether something is a function that a file cannot hold."""
     return callable(function) and not isinstance(function, Spline)
+
+
+def _lost_surface(rolling: Rolling) -> bool:
+    """Tell whether something rolls on a surface that a file cannot hold."""
+    return _lost(getattr(rolling.surface, "function", None))
 
 
 def _functions(constraint: Closure | Coupling) -> list[Any]:

@@ -221,6 +221,7 @@ class OnPlane:
         """Tell whether the other one has the same plane, to 1e-9 m and rad."""
         return (
             self.ground == other.ground
+            and getattr(self, "surface", None) is getattr(other, "surface", None) is None
             and np.abs(self.normal - other.normal).max() < _SAME_PLANE
             and abs(float(self.normal @ (self.origin - other.origin))) < _SAME_PLANE
         )

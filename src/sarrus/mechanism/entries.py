@@ -10,7 +10,7 @@ a joint      anchor.x y z; stiffness; damping, armature, spring_reference, follo
 a closure    pose1.x y z, pose2.x y z; length of a distance; pitch of a screw
 a coupling   COORDINATE.k, the coefficient of (q − reference)^k, as in gear.motor.1
 a contact    point.x y z, origin.x y z
-a rolling    centre.x y z, origin.x y z; radius, half_angle, roller_angle where it has them
+a rolling    centre.x y z, origin.x y z; radius, half_angle, roller_angle, surface.radius where it has them
 a spring     stiffness, damping; rest_length where it is one number, else rest_length.lower and rest_length.upper;
              point1.x y z, point2.x y z where it is between points
 a tendon     stiffness, damping, armature; rest_length as of a spring
@@ -35,6 +35,7 @@ from sarrus.mechanism.description import Description
 from sarrus.mechanism.elements import Body, CoordinateSpring, SpringDamper, Winding
 from sarrus.mechanism.joint import COORDINATE_LABELS, VELOCITY_LABELS, Joint
 from sarrus.mechanism.pose import Pose
+from sarrus.mechanism.surfaces import Cylinder, Sphere
 from sarrus.mechanism.tendons import Tendon
 
 # Where a number is in an attribute: nowhere else to look (a scalar), an index, a name, row and column, term and power.
@@ -138,6 +139,9 @@ def _entries(d: Description) -> Iterator[Entry]:
             yield _number("rolling", rolling, "half_angle", 0.0, positive=True)
         if rolling.kind == "omni":
             yield _number("rolling", rolling, "roller_angle")
+        if isinstance(rolling.surface, (Sphere, Cylinder)):
+            value, at = rolling.surface.radius, ("radius",)
+            yield Entry("rolling", rolling.name, "surface.radius", "surface", at, value, 0.0, True)
     for spring in d.springs.values():
         yield from _of_spring("spring", spring, least=0.0)
         yield from _point("spring", spring, "point1", "point2")

@@ -1,4 +1,4 @@
-"""Rolling without slip on a plane: wheels, balls, blades and cones as plain data."""
+"""Rolling without slip on a plane or a curved surface: wheels, balls, blades and cones as plain data."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from sarrus.base.arrays import Array
 from sarrus.mechanism.elements import OnPlane
+from sarrus.mechanism.surfaces import Surface
 
 # Kinds and the rows each one has: heights, which are holonomic, then slips, which are not.
 ROLLING_ROWS: dict[str, tuple[str, ...]] = {
@@ -21,12 +22,13 @@ HEIGHTS = ("n", "n_rim")
 
 @dataclass(frozen=True, eq=False)
 class Rolling(OnPlane):
-    """A body that rolls, or glides along a blade, on a plane of ``ground`` and never leaves it.
+    """A body that rolls, or glides along a blade, on a surface of ``ground`` and never leaves it.
 
     ``centre`` [m], that of a circle or a ball, the point of a blade, the apex of a cone, and ``axis``, a unit vector,
     are in axes of the body; ``origin`` [m], a point of the plane, and the unit vectors ``normal``, ``tangent1`` and
     ``tangent2`` = normal × tangent1 in axes of the ground. ``radius`` [m] is zero for a blade, that of the base for a
     cone; ``half_angle`` [rad] is that of a cone, ``roller_angle`` [rad] from the axis to the rollers of an omni wheel.
+    ``surface`` is None for the plane; else its local axes are ``tangent1``, ``tangent2``, ``normal`` at ``origin``.
     """
 
     name: str
@@ -43,6 +45,7 @@ class Rolling(OnPlane):
     roller_angle: float
     half_angle: float
     rows: tuple[str, ...]
+    surface: Surface | None = None
 
     @property
     def row_names(self) -> tuple[str, ...]:
@@ -90,5 +93,5 @@ class RollingRows:
 
     @property
     def ground(self) -> str:
-        """The body that carries the plane."""
+        """The body that carries the plane or the surface."""
         return self.rolling.ground

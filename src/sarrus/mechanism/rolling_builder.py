@@ -12,6 +12,7 @@ from sarrus.mechanism.elements import WORLD
 from sarrus.mechanism.faults import Label, check_name, fault
 from sarrus.mechanism.pose import clean, perpendicular_to, scalar, unit_vector, vector
 from sarrus.mechanism.rolling import ROLLING_ROWS, Rolling
+from sarrus.mechanism.surfaces import Surface, check_surface
 
 _LEAST_ANGLE = 1e-6  # between the rollers and the axle of an omni wheel [rad]
 
@@ -35,8 +36,9 @@ class RollingBuilder(Description):
         roller_angle: float = np.pi / 2,
         half_angle: float = 0.0,
         rows: Sequence[str] | None = None,
+        surface: Surface | None = None,
     ) -> Rolling:
-        """Let a body roll without slip on a plane of another body, which it never leaves.
+        """Let a body roll without slip on a plane or a surface of another body, which it never leaves.
 
         Parameters
         ----------
@@ -61,13 +63,22 @@ class RollingBuilder(Description):
         rows : those that hold, all by default. A planar model needs no heights: ``rows=("longitudinal", "lateral")``.
             Redundant rows, as two lateral ones on one axle, are ordinary.
 
+        surface : on what it rolls, one of `sarrus.surfaces`, by default the plane: Sphere or Cylinder, from outside or
+            inside; Height z = h(x, y), Implicit f(x, y, z) = 0 and Parametric x(s, w) of traced functions; Curve
+            (x(s), z(s)), the same for all y, as track of a wheel in a planar mechanism. Its local axes are x along
+            ``tangent``, z along ``normal``, from ``origin``. Cones roll on planes alone.
+
         Rows NAME.n are holonomic and come with the closures, the others are nonholonomic and come behind all that are
         holonomic. Longitudinal is along axis × normal, where the wheel rolls when it turns forward about its axis;
         lateral is normal × longitudinal, along the axis as seen from above. Multipliers are forces of the ground on the
         body along these directions [N]; rows and signs are those of `sarrus.multibody.rolling`. All rows hold in both
         directions: the ground pulls where n is negative.
 
-        A disc that lies flat has no lowest point: its rows are not defined there, and solves say so.
+        A disc that lies flat has no lowest point: its rows are not defined there, and solves say so. On a surface rows
+        are written with the normal where it touches; t1 and t2 of a ball are ``tangent`` and normal × tangent, turned
+        the shortest way with the normal (on a cylinder t1 is along its axis), which the direction −``normal`` has not.
+        Where a surface is as much curved as what rolls, and where this touches at a second place, rows are not defined
+        either, and runs end by name. Radii that do not fit into a Sphere or Cylinder are an error here.
         """
         kind = {"wheel": "disc"}.get(kind, kind)
         label = self._fresh_constraint(name, "rolling")
@@ -80,6 +91,7 @@ class RollingBuilder(Description):
         along = perpendicular_to(n) if tangent is None else unit_vector(tangent, "tangent", label)
         if abs(float(n @ along)) > 1e-9:
             raise fault(label, "tangent must be perpendicular to normal")
+        own_radius = _radius(kind, radius, label)
         rolling = Rolling(
             name=name,
             kind=kind,
@@ -91,10 +103,11 @@ class RollingBuilder(Description):
             normal=n,
             tangent1=along,
             tangent2=clean(np.cross(n, along)),
-            radius=_radius(kind, radius, label),
+            radius=own_radius,
             roller_angle=_roller_angle(kind, roller_angle, label),
             half_angle=_half_angle(kind, half_angle, label),
             rows=chosen,
+            surface=check_surface(surface, kind, own_radius, label),
         )
         self.rollings[name] = rolling
         return rolling

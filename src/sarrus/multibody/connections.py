@@ -23,7 +23,7 @@ from sarrus.mechanism.rolling import Rolling
 from sarrus.multibody.cuts import Cuts, Wrench
 from sarrus.multibody.frames import Frames
 from sarrus.multibody.kinematics import cross
-from sarrus.multibody.rolling import RollingFrame
+from sarrus.multibody.rolling import rolling_frame
 from sarrus.multibody.scalars import as_casadi
 from sarrus.multibody.touches import Touching, motion_in, touching_elements
 
@@ -252,7 +252,7 @@ def _of_contact(contact: Contact | Touching, cuts: Cuts) -> tuple[ca.SX, ca.SX]:
 
 def _of_rolling(rolling: Rolling, frames: Frames) -> tuple[ca.SX, ca.SX]:
     """Return where it touches, of a cone its apex, and the axes: normal, longitudinal and lateral, or tangents."""
-    frame = RollingFrame(rolling, frames)
+    frame = rolling_frame(rolling, frames)
     point = frame.centre.value if rolling.kind == "cone" else frame.centre.value + frame.arm.value
     return point, ca.horzcat(*frame.directions)
 

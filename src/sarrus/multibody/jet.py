@@ -101,7 +101,19 @@ def through(function: Callable[..., ca.SX], *jets: Jet) -> Jet:
     first = ca.jtimes(value, place, speed)
     turning = ca.jtimes(first, place, speed) + ca.jtimes(value, place, second)
     inputs = [ca.vertcat(*(getattr(j, part) for j in jets)) for part in ("value", "rate", "bias")]
-    return Jet(*ca.Function("through", [place, speed, second], [value, first, turning]).call(inputs, True))
+    return Jet(*inlined([place, speed, second], [value, first, turning])(*inputs))
+
+
+def inlined(inputs: list[ca.SX], outputs: list[ca.SX]) -> Callable[..., list[ca.SX]]:
+    """Return a function that puts expressions in the place of symbols; other symbols, parameters, stay."""
+    own = {symbol.element_hash() for symbol in ca.symvar(ca.veccat(*inputs))}
+    others = [s for s in ca.symvar(ca.veccat(*outputs)) if s.element_hash() not in own]
+    function = ca.Function("inlined", [*inputs, *others], outputs)
+
+    def call(*values: ca.SX) -> list[ca.SX]:
+        return list(function.call([*values, *others], True))
+
+    return call
 
 
 def constant(value: ca.SX) -> Jet:

@@ -19,6 +19,7 @@ from sarrus.mechanism.elements import Winding
 from sarrus.mechanism.entries import Entries, Entry, Place
 from sarrus.mechanism.mechanism import Mechanism
 from sarrus.mechanism.pose import Pose
+from sarrus.mechanism.surfaces import Cylinder, Sphere
 from sarrus.multibody.scalars import DrivenPose, is_driven
 
 # What drives what: one number by name, or several, each alone or with its factor; a number, the value of a parameter
@@ -172,7 +173,7 @@ def _merged(old: Any, new: Mapping[Any, Any]) -> Any:
     if isinstance(old, Pose):
         position = _merged(old.position, new)
         return DrivenPose(position, old.rotation) if is_driven(position) else Pose(position, old.rotation)
-    if isinstance(old, Winding):
+    if isinstance(old, (Winding, Sphere, Cylinder)):
         return replace(old, **new)
     if isinstance(old, tuple):  # of numbers, of pairs of a name and a number, or of terms of a coupling
         items = list(old)

@@ -1,4 +1,4 @@
-"""Rows of what rolls on a plane: heights as jets, slips with A and γ.
+"""Rows of what rolls on a plane or a curved surface: heights as jets, slips with A and γ.
 
 All is seen as in `sarrus.multibody.closures`, from the carrier of the body and the ground. n is the normal of the
 plane and o its origin, c the centre and a the axis on the body, r the radius, d = c − o; e = (n − (n·a) a) / |…| is the
@@ -19,6 +19,9 @@ roller            slip along cos β y + sin β x, the axle of the roller that to
                   multiplier: force on the body along it [N]
 ================  ===============================================================================================
 
+On a surface n is its normal where it is touched, which moves with what rolls, and row n its height there
+(`sarrus.multibody.curved_ground`); c − r e is where it touches, and t1, t2 turn with the normal.
+
 Slips have no residual at position level. Where a is along n, a circle lies flat and e, x, y are not defined: the rows
 are no numbers there.
 """
@@ -32,6 +35,7 @@ from functools import cached_property
 import casadi as ca
 
 from sarrus.mechanism.rolling import Rolling, RollingRows
+from sarrus.multibody import curved_ground
 from sarrus.multibody.frames import BodyFrames
 from sarrus.multibody.jet import Jet, constant, dot, vertcat
 from sarrus.multibody.kinematics import cross
@@ -130,6 +134,11 @@ class RollingFrame:
         """How far the base of a cone is from its apex [m]."""
         return self.rolling.radius / ca.tan(self.rolling.half_angle)
 
+    @property
+    def conditions(self) -> tuple[ca.SX, ca.SX, ca.SX]:
+        """Numbers that are one where it is known where it touches, the ground fits, and there is one place."""
+        return ca.SX(1), ca.SX(1), ca.SX(1)
+
     @cached_property
     def arm(self) -> Jet:
         """The lowest point from the centre, of a cone that of its base from the apex."""
@@ -181,9 +190,69 @@ class RollingFrame:
         return [directions[row]() for row in rows]
 
 
+@dataclass(frozen=True)
+class CurvedFrame(RollingFrame):
+    """The directions and points of an element that rolls on a curved surface.
+
+    Where rows are not defined the normal is no number.
+    """
+
+    @cached_property
+    def touch(self) -> curved_ground.Touch:
+        """Where it touches, in local axes of the surface."""
+        d, a = (vertcat([dot(vector, axis) for axis in self._axes]) for vector in (self.away, self.axis))
+        return curved_ground.touch(self.rolling, d, a)
+
+    @property
+    def conditions(self) -> tuple[ca.SX, ca.SX, ca.SX]:
+        """Numbers that are one where it is known where it touches, the ground fits, and there is one place."""
+        return self.touch.found, self.touch.fits, self.touch.single
+
+    @cached_property
+    def normal(self) -> Jet:
+        """The normal of the surface where it touches."""
+        local = self.touch.normal
+        one = 1 / self.touch.defined
+        return self._turned(Jet(one * local.value, one * local.rate, one * local.bias))
+
+    @cached_property
+    def arm(self) -> Jet:
+        """Where it touches, from the centre."""
+        return self._turned(self.touch.arm)
+
+    @property
+    def tangents(self) -> tuple[Jet, Jet]:
+        """The tangents of the surface, along which a ball is held."""
+        one, other = curved_ground.tangents(self.rolling, self.touch.normal)
+        return self._turned(one), self._turned(other)
+
+    def height(self, row: str) -> Jet:
+        """Return the jet of the height."""
+        one, height = 1 / self.touch.defined, self.touch.height
+        return Jet(height.value, one * height.rate, one * height.bias)  # a gap says that it is open, too
+
+    @cached_property
+    def _axes(self) -> tuple[Jet, Jet, Jet]:
+        r = self.rolling
+        one, other, up = (self.frames.direction(r.ground, way) for way in (r.tangent1, r.tangent2, r.normal))
+        return one, other, up
+
+    def _turned(self, local: Jet) -> Jet:
+        """Return a vector in the axes of ``frames``."""
+        parts = [
+            axis * Jet(local.value[k], local.rate[k], local.bias[k]) for k, axis in enumerate(self._axes)
+        ]
+        return parts[0] + parts[1] + parts[2]
+
+
+def rolling_frame(rolling: Rolling, frames: BodyFrames) -> RollingFrame:
+    """Return the directions and points of an element that rolls."""
+    return (RollingFrame if rolling.surface is None else CurvedFrame)(rolling, frames)
+
+
 def rolling_residual(part: RollingRows, frames: BodyFrames) -> Jet:
     """Return the jet of the rows of a part; that of slips has rates and biases, and no value."""
-    frame = RollingFrame(part.rolling, frames)
+    frame = rolling_frame(part.rolling, frames)
     if part.holonomic:
         return vertcat([frame.height(row) for row in part.rows])
     slips = vertcat(frame.slips(part.rows))

@@ -100,6 +100,8 @@ def marks_at(
     lines = [np.empty((count, 0, 2, 3))]
     firsts = np.array(first_on_planes(contacts))
     for first in np.unique(firsts):
+        if getattr(contacts[first], "surface", None) is not None:
+            continue  # `sarrus.plotting.surface_drawing` draws it
         ground, group = index[contacts[first].ground], np.flatnonzero(firsts == first)
         edge = rotations[0, ground].T @ view.towards
         piece = _piece(contacts[first], seen[:, group], gaps[:, group], edge, size)

@@ -20,6 +20,7 @@ from sarrus.plotting.actuator_symbols import add_actuator, add_letter, add_senso
 from sarrus.plotting.coupling_symbols import add_coupling, add_gearing, anchor, chain, start_of
 from sarrus.plotting.glyphs import across, arc, arrow, box, helix, plate, rounded, spiral
 from sarrus.plotting.string_paths import StringPath
+from sarrus.plotting.surface_drawing import surface_lines
 from sarrus.plotting.symbols import Sheet, Symbols, placed
 
 _THREAD = 3  # turns of a screw that are drawn
@@ -258,6 +259,10 @@ def _rolling(sheet: Sheet, rolling: Rolling) -> None:
         lines = [centre + np.array([-0.7 * half, 0.7 * half, half + high, -half + high, -0.7 * half])]
     if lines:
         sheet.mark(element, rolling.body, lines, "constraint")
+    body, ground = sheet.poses[rolling.body], sheet.poses[rolling.ground]
+    away = np.linalg.norm(body.apply(centre) - ground.apply(rolling.origin))
+    if surface := surface_lines(rolling, max(sheet.size, float(away))):
+        sheet.mark(element, rolling.ground, surface, "ground")
 
 
 def _patch(sheet: Sheet, patch: ContactPatch) -> None:

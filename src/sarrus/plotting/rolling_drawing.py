@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
+import casadi as ca
 import numpy as np
 
 from sarrus.base.arrays import Array
 from sarrus.mechanism.pose import perpendicular_to
 from sarrus.mechanism.rolling import Rolling
+from sarrus.multibody.curved_ground import tangents, touch
+from sarrus.multibody.jet import constant
 
 # Corners of a rim.
 _CORNERS = 24
@@ -38,6 +42,8 @@ def places_of(
     turn, plane = rotations[..., body, :, :], rotations[..., ground, :, :]
     centre = positions[..., body, :] + turn @ rolling.centre
     normal, axis = plane @ rolling.normal, turn @ rolling.axis
+    if rolling.surface is not None:
+        return _on_surface(rolling, positions[..., ground, :], plane, centre, axis)
     if rolling.kind == "ball":
         ways = plane @ rolling.tangent1, plane @ rolling.tangent2
         return RollingPlaces(centre, centre - rolling.radius * normal, normal, *ways)
@@ -48,6 +54,34 @@ def places_of(
     if rolling.kind == "cone":
         low = low + rolling.radius / np.tan(rolling.half_angle) * axis
     return RollingPlaces(centre, low, normal, one * np.cross(axis, normal), one * (axis - lean * normal))
+
+
+def _on_surface(rolling: Rolling, origin: Array, plane: Array, centre: Array, axis: Array) -> RollingPlaces:
+    """Return the places on a surface of the ground at ``origin`` with axes ``plane``."""
+    local = np.array([rolling.tangent1, rolling.tangent2, rolling.normal])
+    turn = plane @ local.T
+    away = np.swapaxes(turn, -1, -2) @ (centre - origin - plane @ rolling.origin)[..., None]
+    lean = np.swapaxes(turn, -1, -2) @ axis[..., None]
+    data = np.concatenate([away[..., 0], lean[..., 0]], axis=-1).reshape(-1, 6)
+    found = np.array(_touch(rolling)(data.T)).T.reshape(*centre.shape[:-1], 4, 3)
+    found[..., 0, :] = np.where(np.isfinite(found[..., 0, :]), found[..., 0, :], 0.0)
+    arm, *ways = ((turn @ found[..., k, :, None])[..., 0] for k in range(4))
+    return RollingPlaces(centre, centre + arm, *np.nan_to_num(ways))
+
+
+@lru_cache(maxsize=64)
+def _touch(rolling: Rolling) -> ca.Function:
+    """Return the function of centre and axis in local axes that gives arm, normal, longitudinal and lateral there."""
+    d, a = ca.SX.sym("d", 3), ca.SX.sym("a", 3)
+    found = touch(rolling, constant(d), constant(a))
+    n = found.normal.value
+    if rolling.kind == "ball":
+        ways = [jet.value for jet in tangents(rolling, found.normal)]
+    else:
+        x = ca.cross(a, n)
+        x = x / ca.norm_2(x)
+        ways = [x, ca.cross(n, x)]
+    return ca.Function("touch", [ca.vertcat(d, a)], [ca.vertcat(found.arm.value, n, *ways)])
 
 
 def force_ways(rolling: Rolling, places: RollingPlaces) -> dict[str, tuple[Array, Array]]:

@@ -31,6 +31,7 @@ STYLES: dict[str, tuple[str, str]] = {
     "sensor": (FAINT, "-"),
     "contact": (colour(5), "-"),
     "guide": (INK, "--"),
+    "ground": (FAINT, "-"),
 }
 # Of the size of a mechanism: radius of a mark, half width of springs and dashpots.
 MARK, WIDTH = 0.035, 0.022

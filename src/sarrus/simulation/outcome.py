@@ -14,6 +14,7 @@ from sarrus.control.law import Law
 from sarrus.dynamics.closed_state import contradicting_rows
 from sarrus.dynamics.forward_dynamics import forward_dynamics
 from sarrus.dynamics.inertia import ill_posed
+from sarrus.dynamics.rolling_contacts import why_it_ends
 from sarrus.dynamics.units import labels
 from sarrus.dynamics.workspace import Workspace
 from sarrus.kernels import layout as la
@@ -203,6 +204,9 @@ def verdict(loop: Integration, failure: Exception | None) -> tuple[Status, str]:
         )
     if status is Status.COORDINATES_FAILED and loop.chart is not None and (text := loop.chart.cause(loop.x)):
         cause = f" ({text})"
+    lost = (Status.STEP_TOO_SMALL, Status.PROJECTION_FAILED, Status.NOT_FINITE)
+    if status in lost and (text := why_it_ends(loop.system, loop.q, loop.v, loop.time)):
+        return status, f"at t = {loop.time:.6g} s {text}. The motion up to then is kept"
     diagnosis = status.diagnosis
     if status is Status.ILL_POSED:
         diagnosis = ill_posed(loop.system, loop.q, loop.v, loop.time)
