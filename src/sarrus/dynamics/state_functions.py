@@ -40,11 +40,18 @@ def arguments_beyond(
 ) -> tuple[Parameters, ...]:
     """Return (p,), the parameters by name, for a function of (q, v, t, p), and nothing for one of (q, v, t)."""
     try:
-        inspect.signature(function).bind(None, None, None, None)
+        signature = inspect.signature(function)
     except (TypeError, ValueError):
         return ()
+    if not _takes(signature, 4) or (_takes(signature, 3) and "p" not in signature.parameters):
+        return ()
+    return (Parameters(dict(zip(names, values))),)
+
+
+def _takes(signature: inspect.Signature, count: int) -> bool:
+    """Tell whether a function takes so many arguments by position."""
     try:
-        inspect.signature(function).bind(None, None, None)
+        signature.bind(*range(count))
     except TypeError:
-        return (Parameters(dict(zip(names, values))),)
-    return ()
+        return False
+    return True

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -17,8 +16,9 @@ from sarrus.codegen import NativeFunction
 from sarrus.control.quantities import AXES, Part, bodies_of, direction, frames_of, three_numbers
 from sarrus.dynamics.compiled import CompiledEquations
 from sarrus.dynamics.evaluations import Evaluations
+from sarrus.dynamics.state_functions import arguments_beyond
 from sarrus.dynamics.system import System
-from sarrus.equations.symbolic import Parameters, traced
+from sarrus.equations.symbolic import traced
 from sarrus.multibody.kinematics import cross
 from sarrus.multibody.momentum import momentum
 
@@ -272,28 +272,12 @@ def _value(system: Evaluations, one: str | Invariant) -> ca.SX:
             return ca.SX(function.trace(system).value)  # type: ignore[arg-type]
     except SarrusError as error:
         raise ArgumentError(f"{what}: {error}", element=invariant.name) from error
-    symbols: tuple[Any, ...] = (e.q, e.v, e.t)
-    if _takes_parameters(function):
-        p = Parameters(())
-        p.__dict__["_symbols"] = {name: e.p[k] for k, name in enumerate(e.parameter_values)}
-        symbols = (*symbols, p)
+    more = arguments_beyond(function, e.parameter_values, ca.vertsplit(e.p) if e.parameter_values else ())
+    symbols = (e.q, e.v, e.t, *more)
     value = traced(function, symbols, what, "Write it with CasADi operations of (q, v, t)")
     if value.numel() == 0:
         raise ArgumentError(f"{what}: gives no number", element=invariant.name)
     return value
-
-
-def _takes_parameters(function: Callable[..., Any]) -> bool:
-    """Tell whether a function takes four arguments."""
-    try:
-        inspect.signature(function).bind(*range(4))
-    except (TypeError, ValueError):
-        return False
-    try:
-        inspect.signature(function).bind(*range(3))
-    except TypeError:
-        return True
-    return "p" in inspect.signature(function).parameters
 
 
 def _sizes(system: Evaluations, value: ca.SX, energies: Sequence[int]) -> Array:
