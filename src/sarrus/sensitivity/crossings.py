@@ -32,8 +32,9 @@ from sarrus.simulation.trajectory import Trajectory
 METHOD = "dop853"
 # Smallest singular value, as a part of its largest in the run, from which the long step goes and to which.
 AWAY = 0.05
-# Room between stages that there must be about what is crossed, as a part of the step.
-ROOM = 0.04
+# The same that the nearest stage is to have: the shortest step for which it does is taken. Room about what is crossed
+# that there must be, as a part of the step.
+NEAREST, ROOM = 6e-3, 0.04
 # The smallest singular value below which a record has no derivatives of its own: rounding goes by the square of it.
 # They are interpolated, through so many records to either side.
 BESIDE, THROUGH = 1e-2, 4
@@ -66,13 +67,26 @@ def crossings_of(run: Trajectory) -> list[Crossing]:
     times = [passage.time for passage in run.passages if passage.crossed]
     if not times:
         return []
-    size = run.smallest_singular_value / run.smallest_singular_value.max()
+    size = _size(run)
     limits = [float(run.t[0]), *(0.5 * (a + b) for a, b in pairwise(times)), float(run.t[-1])]
     return [_laid(run.t, size, time, *limits[k : k + 2]) for k, time in enumerate(times)]
 
 
+def is_beside_at_end(run: Trajectory) -> np.ndarray:
+    """Return which records at the end of a run are beside a singular configuration (N,) that it does not come to."""
+    near = _size(run) < BESIDE
+    return np.asarray(np.logical_and.accumulate(near[::-1])[::-1])
+
+
+def _size(run: Trajectory) -> Array:
+    """Return the smallest singular values of A at all records, as parts of the largest; ones without rows."""
+    values = run.smallest_singular_value
+    largest = values.max(initial=0.0)
+    return values / largest if 0.0 < largest < np.inf else np.ones(len(run.t))
+
+
 def _laid(t: Array, size: Array, time: float, earliest: float, latest: float) -> Crossing:
-    """Return the step across what is met at a time: of those within limits that with the most room between stages."""
+    """Return the step across what is met at a time: of those within limits the shortest whose stages keep away."""
     before, behind = np.flatnonzero((t >= earliest) & (t < time)), np.flatnonzero((t <= latest) & (t > time))
     if len(before) and len(behind):
         far = before[size[before] >= AWAY], behind[size[behind] >= AWAY]
@@ -82,7 +96,10 @@ def _laid(t: Array, size: Array, time: float, earliest: float, latest: float) ->
         length = t[ends] - t[starts]
         stages = t[starts][..., None] + length[..., None] * tableau(METHOD).c
         room = np.abs(stages - time).min(axis=-1)
-        i, j = np.unravel_index(int(room.argmax()), room.shape)
+        speed = max(size[k] / abs(t[k] - time) for k in (before[-1], behind[0]))
+        enough = (speed * room >= NEAREST) & (room >= ROOM * length)
+        chosen = np.where(enough, -length, -np.inf) if enough.any() else room
+        i, j = np.unravel_index(int(chosen.argmax()), room.shape)
         if room[i, j] >= ROOM * length[i, j]:
             return Crossing(int(before[i]), int(behind[j]), time, size)
     raise SolveError(
@@ -92,10 +109,12 @@ def _laid(t: Array, size: Array, time: float, earliest: float, latest: float) ->
 
 
 def interpolate(t: Array, values: Array, known: np.ndarray) -> None:
-    """Fill in the ``values`` (N × …) that are not known, by one polynomial through the nearest to either side."""
+    """Fill in the ``values`` (N × …) that are not known, by one polynomial through the nearest, of either side."""
+    around = np.flatnonzero(known)
     for k in np.flatnonzero(~known):
-        around = np.flatnonzero(known)
-        nodes = np.concatenate([around[around < k][-THROUGH:], around[around > k][:THROUGH]])
+        before, behind = around[around < k], around[around > k]
+        few = 2 * THROUGH if min(len(before), len(behind)) == 0 else THROUGH
+        nodes = np.concatenate([before[-few:], behind[:few]])
         apart = t[nodes][:, None] - t[nodes]
         np.fill_diagonal(apart, 1.0)
         to = t[k] - t[nodes]

@@ -17,7 +17,7 @@ from sarrus.dynamics.control_limits import control_bounds
 from sarrus.dynamics.state_functions import StateFunction, trace_function
 from sarrus.dynamics.system import System
 from sarrus.dynamics.workspace import Workspace
-from sarrus.sensitivity.crossings import METHOD, check_branch, crossings_of, interpolate
+from sarrus.sensitivity.crossings import METHOD, check_branch, crossings_of, interpolate, is_beside_at_end
 from sarrus.sensitivity.flow import Flow, Point
 from sarrus.sensitivity.parameters import chosen_parameters
 from sarrus.sensitivity.step import change_names, refuse_limited
@@ -157,6 +157,7 @@ def _along(system: System, flow: Flow, run: Trajectory, names: Sequence[str]) ->
                     record(this, side)
             point, k = end, crossing.last
         record(k, point)
+    known &= ~is_beside_at_end(run)
     for values in (raw, change):
         interpolate(t, values, known)
     return raw, change
