@@ -35,6 +35,7 @@ from sarrus.contacts.activity import (
 )
 from sarrus.contacts.complementarity import OneSided
 from sarrus.contacts.impacts import hold, impact
+from sarrus.control.hand_over import switching_times
 from sarrus.control.law import Law
 from sarrus.dynamics.forward_dynamics import forward_dynamics
 from sarrus.dynamics.inertia import may_lose_inertia
@@ -87,15 +88,7 @@ class Switching:
                 f"rest_speed must be positive and finite, got {self.rest_speed}", element="rest_speed"
             )
         for name, pairs in self.schedule.items():
-            try:
-                times = np.array([(float(on), float(off)) for on, off in pairs]).ravel()
-            except (TypeError, ValueError):
-                times = np.array([np.nan])
-            if np.isnan(times).any() or not (np.diff(times) > 0.0).all():
-                raise ArgumentError(
-                    f"schedule of {name!r}: needs ascending pairs of times (on, off), got {pairs!r}",
-                    element=name,
-                )
+            switching_times(name, pairs)
 
 
 class Switcher:

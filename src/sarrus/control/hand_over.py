@@ -1,0 +1,337 @@
+"""`HandOver`: closures, clutches, brakes, grasps and contacts that switch without a jump of the controls.
+
+With s the rows of what switches and o those that hold all along, controls u give the motion a_1(u) while s hold and
+a_0(u) while they do not. Both are the same for the controls
+
+    U = {u : A_s a_0(u) + γ_s = 0},    A_s a_0 + γ_s = −A_s W_o A_sᵀ λ_s,
+
+W_o the inverse of M on the motions that o leave: those under which s carry nothing while they hold, and move as if
+they held while they do not. So a law that has its controls in U at the instant of the switch, and demands the same
+accelerations before and after it, has the same controls before and after it. Around that instant U is one more level:
+λ_s = 0 while s hold, A_s a = −γ_s while they do not. Its activity rises from 0 to 1 within the ramp before the switch
+and falls to 0 within the ramp after it; with the activity d the controls are 1 − d times those without the level plus d
+times those with it (`sarrus.kernels.distribution`), so that they are continuous all along.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import casadi as ca
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sarrus.base.arrays import Array
+from sarrus.base.errors import ArgumentError, check_known
+from sarrus.base.numbers import finite_array
+from sarrus.control.activation import smooth_step
+from sarrus.control.demands import Demand, ForceDemand, Settings
+from sarrus.dynamics.system import System
+from sarrus.dynamics.workspace import Workspace
+from sarrus.equations.equations import activity_parameter
+from sarrus.linalg.ranked import ranked
+
+# Relative size below which rows of A depend on others, with loops that are closed as a law takes them.
+_DEPENDENT = 1e-5
+# What a `HandOver` finds in a topology: its load is unique; no load of it matters; part of its load is not unique.
+COUNTS, IDLE, SHARED = 1.0, 0.0, -1.0
+
+
+@dataclass(frozen=True, eq=False)
+class HandOver:
+    """Closures, couplings or contacts that switch together, without a jump of the controls.
+
+    In the ramp before they open, a law brings their multipliers to zero; in the ramp after it, it takes back the demand
+    that they move as if they held. When they close, it first has them move as if they held, and then lets the
+    multipliers grow from zero. Which of these it does the topology says, not the time. ``hand_overs=`` of any law takes
+    a list of these (`LawOptions`); times of a schedule: `hand_overs`.
+
+    The controls are the same before and after a switch where these demands and those above them are met. Where they
+    cannot be, ``missed`` of `Command` names "NAME unloaded" or "NAME held", at the instant of the switch: a weight that
+    is let go, or a brake that carries what no motor carries, is a load that has to jump. Where several closures share a
+    load that statics of rigid bodies does not divide, and not all of them switch, nothing is demanded and "NAME
+    unloaded" is missed during the whole ramp: ``names`` has to list all that switch together. Where what switches
+    depends on rows that hold all along, no motion changes and nothing is demanded.
+
+    Its numbers are settings of the law: NAME.time (of several NAME.time[k]), NAME.ramp, NAME.rate and NAME.activity;
+    NAME.counts the law finds in each topology: 1, 0 where nothing is to be handed over, −1 where the load is shared.
+
+    Parameters
+    ----------
+    names : of what switches, added with ``active=``; of a law with contacts also its contacts.
+    times : at which they switch [s]; the law reads the time t, and needs no samples. () where the setting NAME.activity
+        alone tells it, from 0 to 1: 1 at the instant of the switch, brought there and back by whoever switches.
+    ramp : time in which the level comes, and goes [s].
+    rate : at which the velocity ψ that still violates what is to close dies out, A_s a = −γ_s − rate ψ_s [1/s].
+    before_tasks : whether tasks give way, as they do to contacts of legs; by default the hand-over has what the tasks
+        leave.
+    name : of its levels and settings; by default the names joined by " and ".
+    """
+
+    names: str | Sequence[str]
+    times: float | Sequence[float] = ()
+    ramp: float = 0.1
+    rate: float = 0.0
+    before_tasks: bool = False
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        names = (self.names,) if isinstance(self.names, str) else tuple(self.names)
+        own = self.name or " and ".join(map(str, names))
+        if not names or len(set(names)) < len(names) or not all(isinstance(name, str) for name in names):
+            raise ArgumentError(
+                f"hand-over: names must be different names, got {self.names!r}", element="names"
+            )
+        times = finite_array(self.times)
+        if times is None or times.ndim > 1:
+            raise ArgumentError(
+                f"hand-over {own!r}: times must be finite numbers [s], got {self.times!r}", element="times"
+            )
+        for what, least in (("ramp", "positive"), ("rate", "at least 0")):
+            value = finite_array(getattr(self, what))
+            if value is None or value.shape != () or value < 0.0 or (what == "ramp" and value == 0.0):
+                raise ArgumentError(
+                    f"hand-over {own!r}: {what} must be {least} and finite, got {getattr(self, what)!r}",
+                    element=what,
+                )
+        object.__setattr__(self, "names", names)
+        object.__setattr__(self, "times", tuple(np.atleast_1d(times).tolist()))
+        object.__setattr__(self, "name", own)
+
+
+def switching_times(name: str, pairs: Sequence[tuple[float, float]]) -> Array:
+    """Return the times [s] of pairs (on, off) in order; raises `ArgumentError` where they are none, or out of order."""
+    try:
+        times = np.array([(float(on), float(off)) for on, off in pairs]).ravel()
+    except (TypeError, ValueError):
+        times = np.array([np.nan])
+    if np.isnan(times).any() or not (np.diff(times) > 0.0).all():
+        raise ArgumentError(
+            f"schedule of {name!r}: needs ascending pairs of times (on, off), got {pairs!r}", element=name
+        )
+    return times
+
+
+def hand_overs(
+    schedule: Mapping[str, Sequence[tuple[float, float]]],
+    ramp: float = 0.1,
+    *,
+    start: float = 0.0,
+    rate: float = 0.0,
+    before_tasks: bool = False,
+) -> tuple[HandOver, ...]:
+    """Return the hand-overs of a schedule as `sarrus.Switching` has it: one for each set of names that switch together.
+
+    Times up to ``start`` [s] and infinite ones are no switches of a run that begins there. Raises `ArgumentError` for
+    times that are no pairs of numbers.
+    """
+    at: dict[float, list[str]] = {}
+    for name, pairs in schedule.items():
+        times = switching_times(name, pairs)
+        for time in times[(times > start) & np.isfinite(times)].tolist():
+            at.setdefault(time, []).append(name)
+    sets: dict[tuple[str, ...], list[float]] = {}
+    for time in sorted(at):
+        sets.setdefault(tuple(at[time]), []).append(time)
+    return tuple(
+        HandOver(names, times, ramp, rate=rate, before_tasks=before_tasks) for names, times in sets.items()
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class ContactUnknowns:
+    """The contacts of a law whose forces are unknowns of it, over the symbols of its system.
+
+    ``rows``, ``bias`` and ``rate`` have those of a contact at its slice of ``places``; ``closed`` is 1 or 0 by contact.
+    """
+
+    names: tuple[str, ...]
+    rows: ca.SX
+    bias: ca.SX
+    rate: ca.SX
+    places: tuple[slice, ...]
+    closed: ca.SX
+
+
+@dataclass(frozen=True, eq=False)
+class TracedHandOver:
+    """A `HandOver` over the symbols of a system: its levels, and where in the settings it stands whether it counts.
+
+    ``rows`` are the rows of A of its closures, empty for contacts that are unknowns of the law.
+    """
+
+    given: HandOver
+    levels: tuple[Demand, Demand]
+    counts_at: int
+    rows: tuple[int, ...]
+
+    def counts(self, work: Workspace, q: ArrayLike, v: ArrayLike, t: float) -> float:
+        """Return COUNTS, IDLE or SHARED in the topology of a workspace, at a state."""
+        if not self.rows:
+            return COUNTS
+        names = self.given.names
+        of = {activity_parameter(name): 1.0 for name in names if name in work.closure_rows}
+        held = work.varied(of)
+        A = held.characteristic.even(held.constraint_jacobian(q, v, t))
+        own = np.array(self.rows)
+        others = np.delete(A, own, axis=0)
+        cut = _DEPENDENT * max(np.abs(A).max(initial=0.0), 1e-300)
+        alone, rest, both = (ranked(rows, cut).rank if len(rows) else 0 for rows in (A[own], others, A))
+        if both == rest:
+            return IDLE
+        return COUNTS if both == rest + alone else SHARED
+
+
+def traced(
+    given: HandOver,
+    law: str,
+    system: System,
+    unknowns: int,
+    settings: Settings,
+    contacts: ContactUnknowns | None,
+) -> TracedHandOver:
+    """Return a hand-over over the symbols of a system; raises `ArgumentError` for names that never switch."""
+    own = () if contacts is None else contacts.names
+    names = [name for name in given.names if name not in own]
+    of = {n: activity_parameter(n) for n in system.closure_rows}
+    of = {n: p for n, p in of.items() if p in system.equations.parameter_values}
+    for name in names:
+        if name in system.closure_rows and name not in of:
+            raise ArgumentError(
+                f"{law}: hand_overs: {name!r} always holds; add it with active=True or False to switch it",
+                element=name,
+            )
+        check_known("constraint that comes and goes", name, [*of, *own], f"{law}: hand_overs")
+    activity, rate, counts_at, counts = _numbers(given, system, settings)
+    parts = [_closure_rows(system, names, of, rate, unknowns)]
+    if contacts is not None:
+        parts += [
+            _contact_rows(system, contacts, name, rate, unknowns) for name in given.names if name in own
+        ]
+    labels = tuple(label for part in parts for label in part.labels)
+    holds, motion, wanted, multipliers, forces = (
+        ca.vertcat(*[getattr(part, what) for part in parts])
+        for what in ("holds", "motion", "wanted", "multipliers", "forces")
+    )
+    count, loaded, free = len(labels), ca.diag(holds * counts), ca.diag((1.0 - holds) * counts)
+    each = ca.repmat(activity, count, 1)
+    still = ca.SX.zeros(count, system.nv)
+    unloaded = Demand(
+        f"{given.name} unloaded", labels, still, ca.SX.zeros(count, 1), active=each,
+        multipliers=loaded @ multipliers if names else None,
+        unknowns=loaded @ forces if len(names) < len(given.names) else None,
+    )  # fmt: skip
+    held = Demand(f"{given.name} held", labels, free @ motion, free @ wanted, active=each)
+    rows = tuple(row for name in names for row in range(*system.closure_rows[name].indices(system.nc)))
+    return TracedHandOver(given, (unloaded, held), counts_at, rows)
+
+
+def _numbers(given: HandOver, system: System, settings: Settings) -> tuple[ca.SX, ca.SX, int, ca.SX]:
+    """Return the activity, the rate, and the setting that says whether the hand-over counts, with its place."""
+    name, t = given.name, system.equations.t
+    ramp = settings.add(f"{name}.ramp", given.ramp, 1, name)
+    rate = settings.add(f"{name}.rate", given.rate, 1, name)
+    activity = settings.add(f"{name}.activity", 0.0, 1, name)
+    if given.times:
+        times = settings.add(f"{name}.time", given.times, np.size(given.times), name)
+        activity = ca.fmax(activity, smooth_step(1.0 - ca.mmin(ca.fabs(t - times)) / ramp))
+    counts_at = settings.count
+    counts = settings.add(f"{name}.counts", COUNTS, 1, name)
+    return ca.fmin(ca.fmax(activity, 0.0), 1.0), rate, counts_at, ca.fmax(counts, 0.0)
+
+
+class _Rows(NamedTuple):
+    """Rows of what switches, in characteristic units: whether they hold, A_s, −γ_s − rate ψ_s, and what picks λ_s out
+    of the multipliers and of the unknowns."""
+
+    labels: tuple[str, ...]
+    holds: ca.SX
+    motion: ca.SX
+    wanted: ca.SX
+    multipliers: ca.SX
+    forces: ca.SX
+
+
+def _closure_rows(
+    system: System, names: Sequence[str], of: Mapping[str, str], rate: ca.SX, unknowns: int
+) -> _Rows:
+    """Return the rows of closures, as they are when these hold."""
+    e, size, keys = system.equations, system.characteristic, list(system.equations.parameter_values)
+    switches = [keys.index(of[name]) for name in names]
+    terms = [e.jacobian, e.constraint_bias, e.velocity_residual]
+    A, gamma, psi = ca.substitute(terms, [e.p[switches]], [ca.SX.ones(len(switches))]) if names else terms
+    blocks = [list(range(*system.closure_rows[name].indices(e.nc))) for name in names]
+    rows = [row for block in blocks for row in block]
+    factors = np.array([size.rows[row] for row in rows])
+    picked = ca.SX.zeros(len(rows), e.nc)
+    for k, row in enumerate(rows):
+        picked[k, row] = 1.0 / (factors[k] * size.mass * size.length**2)
+    holds = [e.p[switch] for switch, block in zip(switches, blocks) for _ in block]
+    scale = ca.diag(ca.DM(factors)) if rows else ca.DM(0, 0)
+    return _Rows(
+        tuple(system.constraint_names[row] for row in rows), ca.vertcat(ca.SX(0, 1), *holds), scale @ A[rows, :],
+        -(scale @ (gamma[rows] + rate * psi[rows])), picked, ca.SX.zeros(len(rows), unknowns),
+    )  # fmt: skip
+
+
+def _contact_rows(system: System, contacts: ContactUnknowns, name: str, rate: ca.SX, unknowns: int) -> _Rows:
+    """Return the rows of a contact whose force is an unknown of the law."""
+    k, size = contacts.names.index(name), system.characteristic
+    place = contacts.places[k]
+    count = place.stop - place.start
+    forces = ca.SX.zeros(count, unknowns)
+    forces[:, system.nu + place.start : system.nu + place.stop] = ca.SX.eye(count) / (size.mass * size.length)
+    return _Rows(
+        tuple(f"{name}.{row}" for row in ("n", "t1", "t2")[:count]), ca.repmat(contacts.closed[k], count, 1),
+        contacts.rows[place, :] / size.length, -(contacts.bias[place] + rate * contacts.rate[place]) / size.length,
+        ca.SX.zeros(count, system.nc), forces,
+    )  # fmt: skip
+
+
+def with_hand_overs(
+    law: Any, levels: Sequence[Demand | ForceDemand], given: Sequence[HandOver], settings: Settings
+) -> tuple[tuple[TracedHandOver, ...], Sequence[Demand | ForceDemand]]:
+    """Return the hand-overs of a `Law`, and its levels with theirs: before the tasks, or after the last one of which
+    coming close is not enough."""
+    if not given:
+        return (), levels
+    found = tuple(
+        traced(one, law.name, law.system, law.unknowns, settings, law.own_contacts) for one in given
+    )
+    first, end = law.first_task, len(levels)
+    while end > first and levels[end - 1].soft:
+        end -= 1
+    early = [level for one in found if one.given.before_tasks for level in one.levels]
+    late = [level for one in found if not one.given.before_tasks for level in one.levels]
+    placed = (*levels[:first], *early, *levels[first:end], *late, *levels[end:])
+    names = [level.name for level in placed]
+    for name in names:
+        if names.count(name) > 1:
+            raise ArgumentError(
+                f"{law.name}: names of levels must differ, {name!r} is there twice; give a HandOver a name=",
+                element=name,
+            )
+    return found, placed
+
+
+def activity_places(law: Any) -> list[int]:
+    """Return where in the workspace of the kernel the activity of each hand-over of a `Law` stands."""
+    if not law.hand_overs:
+        return []
+    at, places = int(law.native.outputs["active"][0].start), {}
+    for level in law.levels:
+        places[level.name] = at
+        at += len(level.rows) if isinstance(level, Demand) else 0
+    return [places[one.levels[0].name] for one in law.hand_overs]
+
+
+def shared_loads(law: Any) -> set[str]:
+    """Return the names of levels of a `Law` that ask, at its last call, for loads that statics does not determine."""
+    own, work = law.arrays.input[law.system.parts.tau.stop :], law.arrays.work
+    return {
+        one.levels[0].name
+        for one, place in zip(law.hand_overs, activity_places(law))
+        if own[one.counts_at] == SHARED and work[place] > 0.0
+    }
