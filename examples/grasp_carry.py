@@ -1,10 +1,11 @@
 """A planar arm grasps a crate, carries it from one stand to another, and sets it down.
 
-The crate is a body of its own. It stands on the first stand, is held by the gripper and the stand at once, by the gripper
-alone, by the gripper and the second stand, and by this one alone: three closures on a schedule. Where both hold it, motors
-and closures form a loop, and the motors can choose the forces in it. `control.HandOver` does: the gripper closes without
-a force, then takes the weight off the stand before this lets go, lays it on the second stand, and is without a force when it
-opens. So the torques are continuous, and no impact takes energy. Without it they jump at each of the four instants.
+The crate is a body of its own. It stands on the first stand, is held by the gripper and the stand at once, by the
+gripper alone, by the gripper and the second stand, and by this one alone: three closures on a schedule. Where gripper
+and stand both hold it, motors and closures form a loop, and the motors choose the forces in it. With `control.HandOver`
+the gripper closes without a force, takes the weight off the stand before this lets go, lays it on the second stand, and
+is without a force when it opens. So the torques are continuous, and no impact takes energy. Without it they jump at
+each of the four instants.
 """
 
 from __future__ import annotations
@@ -37,7 +38,12 @@ SCHEDULE = {
     "second stand": [(LAND, np.inf)],
 }
 STIFFNESS, DAMPING = 100.0, 20.0  # 1/s², 1/s
-DOWN = (np.cos(np.pi / 4), 0.0, -np.sin(np.pi / 4), 0.0)  # of the crate in axes of the last link, a unit quaternion
+DOWN = (
+    np.cos(np.pi / 4),
+    0.0,
+    -np.sin(np.pi / 4),
+    0.0,
+)  # of the crate in axes of the last link, a unit quaternion
 ELBOW = -1.5  # rad, of the second joint: the task that the gripper leaves
 
 
@@ -107,7 +113,9 @@ def law_of(system: sr.System, *, handed_over: bool) -> control.Law:
     tip = control.point("link4", (LENGTHS[-1], 0, 0), axes="xz")
     tasks = [
         control.Task(tip, gripper_at, STIFFNESS, DAMPING, name="gripper"),
-        control.Task(lambda q, t: q[0] + q[1] + q[2] + q[3], -np.pi / 2, STIFFNESS, DAMPING, name="direction"),
+        control.Task(
+            lambda q, t: q[0] + q[1] + q[2] + q[3], -np.pi / 2, STIFFNESS, DAMPING, name="direction"
+        ),
         control.Task("q2", ELBOW, STIFFNESS, DAMPING, name="elbow"),
     ]
     given = control.hand_overs(SCHEDULE, RAMP) if handed_over else ()

@@ -91,7 +91,9 @@ def arm() -> Machine:
     m.add_coupling("brake", {"j3": 1.0}, active=False)
     m.add_coupling("clutch", {"j1": 1.0, "j2": -0.5}, active=False)
     switching = (("brake",), ("clutch",), ("brake", "clutch"))
-    return Machine(sr.System(m), np.array([0.3, 0.2, 0.1, 0.4]), switching, ["j0", "j1"], np.array([1.0, -0.5]))
+    return Machine(
+        sr.System(m), np.array([0.3, 0.2, 0.1, 0.4]), switching, ["j0", "j1"], np.array([1.0, -0.5])
+    )
 
 
 def weak_arm() -> Machine:
@@ -122,7 +124,9 @@ def carrier() -> Machine:
     m.add_body("crate", 2.0, com=(0.03, 0, 0.1), inertia=(0.02, 0.02, 0.02))
     m.add_joint("crate", "planar", "world", "crate", axis=(0, -1, 0), axis2=(1, 0, 0))
     m.add_closure("grasp", "weld", "l3", "crate", pose1=(0.2, 0, 0), active=True)
-    m.add_closure("stand", "weld", "world", "crate", pose1=sr.Pose.of((0.9, 0, 0.2), rpy=(0, 1.2, 0)), active=True)
+    m.add_closure(
+        "stand", "weld", "world", "crate", pose1=sr.Pose.of((0.9, 0, 0.2), rpy=(0, 1.2, 0)), active=True
+    )
     system = sr.System(m)
     q = np.array(system.assemble(np.array([0.5, -1.2, -0.6, 0.1, 0.9, 0.2, -1.2])).q)
     return Machine(system, q, (("grasp",), ("stand",)), ["j1"], np.array([-1.0]), 0.0)
@@ -182,7 +186,6 @@ class Count:
     wrong: list[str] = field(default_factory=list)
     needless: list[str] = field(default_factory=list)
     possible: int = 0
-    shared: int = 0
     largest: float = 0.0
     ratios: list[float] = field(default_factory=list)
 
@@ -228,7 +231,9 @@ def expected(
     )  # fmt: skip
 
 
-def state(own: Machine, names: tuple[str, ...], rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray] | None:
+def state(
+    own: Machine, names: tuple[str, ...], rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray] | None:
     """Return a state that both topologies allow, others of what switches holding or not at random."""
     s = own.system
     each = {name for group in own.switching for name in group}
@@ -272,21 +277,21 @@ def case(number: int, count: Count, *, from_c: bool = False) -> None:
         count.asked += 1
         size = 1.0 + max(np.abs(x).max() for x in u)
         jump = float(np.abs(u[1] - u[0]).max()) / size
-        shared = law.settings[f"{' and '.join(names)}.counts"] < 0.0
         possible = (both if k < 4 else alone) <= 1e-10
         count.possible += possible
-        count.shared += shared
         if jump <= SAME:
             count.continuous += 1
             count.largest = max(count.largest, jump)
-            if k in (0, 3) and possible and not shared and np.abs(u[0] - least).max() > 1e-7 * size:
+            if k in (0, 3) and possible and np.abs(u[0] - least).max() > 1e-7 * size:
                 count.wrong.append(f"{label}: not the least, {u[0]} for {least}")
         elif missed:
             count.named += 1
-            if possible and not shared:
+            if possible:
                 count.needless.append(f"{label}: jump {jump:.2g} though possible, missed {sorted(missed)}")
         else:
-            count.wrong.append(f"{label}: jump {jump:.2g} and nothing is missed (possible to {both:.2g}, {alone:.2g})")
+            count.wrong.append(
+                f"{label}: jump {jump:.2g} and nothing is missed (possible to {both:.2g}, {alone:.2g})"
+            )
 
 
 def run(number: int, count: Count) -> None:
@@ -317,7 +322,9 @@ def run(number: int, count: Count) -> None:
         switch_on(s, ["left_brake"], q)
 
     def off(q: Any, t: Any) -> Any:
-        return ca.vertcat(*(q[k] - x - c * ca.sin(3.0 * t) ** 3 for k, (x, c) in enumerate(zip(own.q, shape))))
+        return ca.vertcat(
+            *(q[k] - x - c * ca.sin(3.0 * t) ** 3 for k, (x, c) in enumerate(zip(own.q, shape)))
+        )
 
     ramp = float(rng.uniform(0.05, 0.15))
     law = control.ServoConstraint(s, off, alpha=5.0, beta=8.0, hand_overs=control.hand_overs(schedule, ramp))
@@ -337,12 +344,14 @@ def run(number: int, count: Count) -> None:
 def report(count: Count) -> list[str]:
     """Return what is to be printed."""
     lines = [
-        f"{count.asked} asked: {count.continuous} continuous (largest jump {count.largest:.1e} of u), {count.named} named; "
-        f"{count.possible} possible, {count.shared} with shared loads; "
+        f"{count.asked} asked: {count.continuous} continuous (largest jump {count.largest:.1e} of u), "
+        f"{count.named} named; {count.possible} possible; "
         f"{len(count.wrong)} wrong with OK, {len(count.needless)} named without need; {count.refused} without a state"
     ]
     if count.ratios:
-        lines.append(f"changes at switches fall by {min(count.ratios):.2f} to {max(count.ratios):.2f}, T to T/4")
+        lines.append(
+            f"changes at switches fall by {min(count.ratios):.2f} to {max(count.ratios):.2f}, T to T/4"
+        )
     return [*lines, *count.wrong[:20], *count.needless[:20]]
 
 
@@ -372,7 +381,9 @@ def to_c(folder: Path) -> None:
         own = machine(number)
         names = own.switching[0]
         for k in (0, 2):
-            export = c_code(own.laws_of(names)[k].copy(), folder / f"{number}_{k}", name=f"law{number}_{k}", q=own.q)
+            export = c_code(
+                own.laws_of(names)[k].copy(), folder / f"{number}_{k}", name=f"law{number}_{k}", q=own.q
+            )
             own.compiled[(*names, str(k))] = Compiled(export, own.system)
 
 

@@ -31,12 +31,11 @@ from sarrus.control.demands import Demand, ForceDemand, Settings
 from sarrus.dynamics.system import System
 from sarrus.dynamics.workspace import Workspace
 from sarrus.equations.equations import activity_parameter
+from sarrus.equations.singular_values import gram_across
 from sarrus.linalg.ranked import ranked
 
-# Relative size below which rows of A depend on others, with loops that are closed as a law takes them.
-_DEPENDENT = 1e-5
-# What a `HandOver` finds in a topology: its load is unique; no load of it matters; part of its load is not unique.
-COUNTS, IDLE, SHARED = 1.0, 0.0, -1.0
+# Relative size below which rows of A depend on others, as in `gram_across`: looser than loops are open.
+_DEPENDENT = 1e-4
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,13 +49,12 @@ class HandOver:
 
     The controls are the same before and after a switch where these demands and those above them are met. Where they
     cannot be, ``missed`` of `Command` names "NAME unloaded" or "NAME held", at the instant of the switch: a weight that
-    is let go, or a brake that carries what no motor carries, is a load that has to jump. Where several closures share a
-    load that statics of rigid bodies does not divide, and not all of them switch, nothing is demanded and "NAME
-    unloaded" is missed during the whole ramp: ``names`` has to list all that switch together. Where what switches
-    depends on rows that hold all along, no motion changes and nothing is demanded.
+    is let go, or a brake that carries what no motor carries, is a load that has to jump. Of a load that several
+    closures share the part counts that those which hold all along cannot carry, so ``names`` has to list all that
+    switch together. Where they can carry all of it, no motion changes and nothing is demanded.
 
     Its numbers are settings of the law: NAME.time (of several NAME.time[k]), NAME.ramp, NAME.rate and NAME.activity;
-    NAME.counts the law finds in each topology: 1, 0 where nothing is to be handed over, −1 where the load is shared.
+    NAME.counts the law finds in each topology: 1, or 0 where nothing is to be handed over.
 
     Parameters
     ----------
@@ -159,40 +157,35 @@ class ContactUnknowns:
 class TracedHandOver:
     """A `HandOver` over the symbols of a system: its levels, and where in the settings it stands whether it counts.
 
-    ``rows`` are the rows of A of its closures, empty for contacts that are unknowns of the law.
+    ``rows`` are the rows of its closures, () for contacts that are unknowns of the law, of the first ``rows_of_law`` of
+    A, those that are constraints of the law.
     """
 
     given: HandOver
     levels: tuple[Demand, Demand]
     counts_at: int
     rows: tuple[int, ...]
+    rows_of_law: int
 
     def counts(self, work: Workspace, q: ArrayLike, v: ArrayLike, t: float) -> float:
-        """Return COUNTS, IDLE or SHARED in the topology of a workspace, at a state."""
+        """Return 1, or 0 where the rows depend on those that hold all along, at a state in the topology of a
+        workspace."""
         if not self.rows:
-            return COUNTS
-        names = self.given.names
-        of = {activity_parameter(name): 1.0 for name in names if name in work.closure_rows}
-        held = work.varied(of)
-        A = held.characteristic.even(held.constraint_jacobian(q, v, t))
-        own = np.array(self.rows)
-        others = np.delete(A, own, axis=0)
-        cut = _DEPENDENT * max(np.abs(A).max(initial=0.0), 1e-300)
-        alone, rest, both = (ranked(rows, cut).rank if len(rows) else 0 for rows in (A[own], others, A))
-        if both == rest:
-            return IDLE
-        return COUNTS if both == rest + alone else SHARED
+            return 1.0
+        held = work.varied(
+            {activity_parameter(name): 1.0 for name in self.given.names if name in work.closure_rows}
+        )
+        A = held.characteristic.even(held.constraint_jacobian(q, v, t))[: self.rows_of_law]
+        others, cut = np.delete(A, self.rows, axis=0), _DEPENDENT * np.abs(A).max(initial=1e-300)
+        return float(ranked(A, cut).rank > (ranked(others, cut).rank if len(others) else 0))
 
 
-def traced(
-    given: HandOver,
-    law: str,
-    system: System,
-    unknowns: int,
-    settings: Settings,
-    contacts: ContactUnknowns | None,
-) -> TracedHandOver:
-    """Return a hand-over over the symbols of a system; raises `ArgumentError` for names that never switch."""
+def traced(given: HandOver, law: Any, settings: Settings) -> TracedHandOver:
+    """Return a hand-over of a `Law` over the symbols of its system.
+
+    Raises `ArgumentError` for names that never switch.
+    """
+    system, unknowns, contacts = law.system, law.unknowns, law.own_contacts
     own = () if contacts is None else contacts.names
     names = [name for name in given.names if name not in own]
     of = {n: activity_parameter(n) for n in system.closure_rows}
@@ -200,12 +193,12 @@ def traced(
     for name in names:
         if name in system.closure_rows and name not in of:
             raise ArgumentError(
-                f"{law}: hand_overs: {name!r} always holds; add it with active=True or False to switch it",
+                f"{law.name}: hand_overs: {name!r} always holds; add it with active=True or False to switch it",
                 element=name,
             )
-        check_known("constraint that comes and goes", name, [*of, *own], f"{law}: hand_overs")
+        check_known("constraint that comes and goes", name, [*of, *own], f"{law.name}: hand_overs")
     activity, rate, counts_at, counts = _numbers(given, system, settings)
-    parts = [_closure_rows(system, names, of, rate, unknowns)]
+    parts = [_closure_rows(law, names, of, rate)]
     if contacts is not None:
         parts += [
             _contact_rows(system, contacts, name, rate, unknowns) for name in given.names if name in own
@@ -225,7 +218,7 @@ def traced(
     )  # fmt: skip
     held = Demand(f"{given.name} held", labels, free @ motion, free @ wanted, active=each)
     rows = tuple(row for name in names for row in range(*system.closure_rows[name].indices(system.nc)))
-    return TracedHandOver(given, (unloaded, held), counts_at, rows)
+    return TracedHandOver(given, (unloaded, held), counts_at, rows, law.constraint_rows)
 
 
 def _numbers(given: HandOver, system: System, settings: Settings) -> tuple[ca.SX, ca.SX, int, ca.SX]:
@@ -238,8 +231,8 @@ def _numbers(given: HandOver, system: System, settings: Settings) -> tuple[ca.SX
         times = settings.add(f"{name}.time", given.times, np.size(given.times), name)
         activity = ca.fmax(activity, smooth_step(1.0 - ca.mmin(ca.fabs(t - times)) / ramp))
     counts_at = settings.count
-    counts = settings.add(f"{name}.counts", COUNTS, 1, name)
-    return ca.fmin(ca.fmax(activity, 0.0), 1.0), rate, counts_at, ca.fmax(counts, 0.0)
+    counts = settings.add(f"{name}.counts", 1.0, 1, name)
+    return ca.fmin(ca.fmax(activity, 0.0), 1.0), rate, counts_at, counts
 
 
 class _Rows(NamedTuple):
@@ -254,25 +247,35 @@ class _Rows(NamedTuple):
     forces: ca.SX
 
 
-def _closure_rows(
-    system: System, names: Sequence[str], of: Mapping[str, str], rate: ca.SX, unknowns: int
-) -> _Rows:
-    """Return the rows of closures, as they are when these hold."""
+def _closure_rows(law: Any, names: Sequence[str], of: Mapping[str, str], rate: ca.SX) -> _Rows:
+    """Return the rows of closures, as they are when these hold.
+
+    They are multiplied by D = A_s P A_sᵀ, P onto the null space of the other rows: Dλ_s = 0 says that those can carry
+    all that s carry, and is unique where λ_s is not.
+    """
+    system = law.system
     e, size, keys = system.equations, system.characteristic, list(system.equations.parameter_values)
     switches = [keys.index(of[name]) for name in names]
-    terms = [e.jacobian, e.constraint_bias, e.velocity_residual]
-    A, gamma, psi = ca.substitute(terms, [e.p[switches]], [ca.SX.ones(len(switches))]) if names else terms
     blocks = [list(range(*system.closure_rows[name].indices(e.nc))) for name in names]
     rows = [row for block in blocks for row in block]
-    factors = np.array([size.rows[row] for row in rows])
+    labels = tuple(system.constraint_names[row] for row in rows)
+    holds = ca.vertcat(ca.SX(0, 1), *[e.p[switch] for switch, block in zip(switches, blocks) for _ in block])
     picked = ca.SX.zeros(len(rows), e.nc)
+    if not rows:
+        none = ca.SX(0, 1)
+        return _Rows((), none, ca.SX(0, e.nv), none, picked, ca.SX(0, law.unknowns))
+    terms = [e.jacobian, e.constraint_bias, e.velocity_residual]
+    A, gamma, psi = ca.substitute(terms, [e.p[switches]], [ca.SX.ones(len(switches))])
+    factors = ca.DM(size.rows[rows])
+    even = ca.diag(ca.DM(size.rows)) @ A @ ca.diag(ca.DM(1.0 / size.columns))
+    others = [row for row in range(law.constraint_rows) if row not in rows]
+    across = gram_across(even[rows, :], even[others, :])
     for k, row in enumerate(rows):
-        picked[k, row] = 1.0 / (factors[k] * size.mass * size.length**2)
-    holds = [e.p[switch] for switch, block in zip(switches, blocks) for _ in block]
-    scale = ca.diag(ca.DM(factors)) if rows else ca.DM(0, 0)
+        picked[k, row] = 1.0 / (float(factors[k]) * size.mass * size.length**2)
+    wanted = -factors * (gamma[rows] + rate * psi[rows])
     return _Rows(
-        tuple(system.constraint_names[row] for row in rows), ca.vertcat(ca.SX(0, 1), *holds), scale @ A[rows, :],
-        -(scale @ (gamma[rows] + rate * psi[rows])), picked, ca.SX.zeros(len(rows), unknowns),
+        labels, holds, across @ ca.diag(factors) @ A[rows, :], across @ wanted, across @ picked,
+        ca.SX.zeros(len(rows), law.unknowns),
     )  # fmt: skip
 
 
@@ -297,9 +300,7 @@ def with_hand_overs(
     coming close is not enough."""
     if not given:
         return (), levels
-    found = tuple(
-        traced(one, law.name, law.system, law.unknowns, settings, law.own_contacts) for one in given
-    )
+    found = tuple(traced(one, law, settings) for one in given)
     first, end = law.first_task, len(levels)
     while end > first and levels[end - 1].soft:
         end -= 1
@@ -314,24 +315,3 @@ def with_hand_overs(
                 element=name,
             )
     return found, placed
-
-
-def activity_places(law: Any) -> list[int]:
-    """Return where in the workspace of the kernel the activity of each hand-over of a `Law` stands."""
-    if not law.hand_overs:
-        return []
-    at, places = int(law.native.outputs["active"][0].start), {}
-    for level in law.levels:
-        places[level.name] = at
-        at += len(level.rows) if isinstance(level, Demand) else 0
-    return [places[one.levels[0].name] for one in law.hand_overs]
-
-
-def shared_loads(law: Any) -> set[str]:
-    """Return the names of levels of a `Law` that ask, at its last call, for loads that statics does not determine."""
-    own, work = law.arrays.input[law.system.parts.tau.stop :], law.arrays.work
-    return {
-        one.levels[0].name
-        for one, place in zip(law.hand_overs, activity_places(law))
-        if own[one.counts_at] == SHARED and work[place] > 0.0
-    }

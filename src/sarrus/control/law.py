@@ -24,7 +24,7 @@ from sarrus.control.demands import (
     stacked,
 )
 from sarrus.control.explanation import Explanation, LimitUse, explained
-from sarrus.control.hand_over import ContactUnknowns, shared_loads, with_hand_overs
+from sarrus.control.hand_over import ContactUnknowns, with_hand_overs
 from sarrus.control.law_arrays import LawArrays, law_table
 from sarrus.control.law_failure import MEASURED, gap_place, is_too_large, no_answer, refusal, what_was_open
 from sarrus.control.law_limits import LawLimits, damped_where_refused
@@ -266,9 +266,8 @@ class Law:
     def _told(self) -> tuple[Level, ...]:
         """Return what became of each level at the last call."""
         facts = self.arrays.answer[self.unknowns + 1 :].reshape(-1, ll.PER_LEVEL).tolist()
-        shared = shared_loads(self)
         return tuple(
-            Level(level.name, int(rank), np.inf if level.name in shared else rest, demanded, level.soft)
+            Level(level.name, int(rank), rest, demanded, level.soft)
             for level, (rank, rest, demanded) in zip(self.levels, facts)
         )
 

@@ -7,7 +7,6 @@ import numpy as np
 
 from sarrus.control.contact_law import ContactLaw
 from sarrus.control.demands import ACHIEVED, Demand, Settings
-from sarrus.control.hand_over import SHARED, activity_places
 from sarrus.control.law import Law
 from sarrus.control.law_limits import LawLimits
 from sarrus.control.row_units import units_of_rows
@@ -40,7 +39,7 @@ class LawPlan:
             return rank, *cuts.tolist(), *(one.counts(work, near, still, 0.0) for one in law.hand_overs)
 
         most = float(min(law.constraint_rows, law.system.nv))
-        otherwise = (most, cut, 0.0, *(SHARED for _ in law.hand_overs))
+        otherwise = (most, cut, 0.0, *(1.0 for _ in law.hand_overs))
         self.topologies = topologies(law.system, q, law.shaping_parameters, look, otherwise, 1)
         compiled = law.system.compiled
         native = natives.add(f"{prefix}_all_terms", lambda: ([*compiled.inputs, *law.symbols], law.outputs()))
@@ -129,11 +128,6 @@ class LawPlan:
             f"    missed |= W->{p}_answer[{at + 1}] > {ACHIEVED!r} * (1.0 + W->{p}_answer[{at + 2}]);"
             for level, at in zip(law.levels, range(law.unknowns + 1, 10**9, ll.PER_LEVEL))
             if not level.soft
-        ]
-        levels += [
-            f"    missed |= W->{p}_input[{s.parts.tau.stop + one.counts_at}] == {SHARED!r} && "
-            f"W->{p}_work[{row}] > 0.0;"
-            for one, row in zip(law.hand_overs, activity_places(law))
         ]
         left_open = ""
         if s.nh > 0:
