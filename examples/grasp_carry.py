@@ -31,7 +31,7 @@ FIRST, SECOND = (0.9, 0.0), (0.5, 0.3)  # m, where the crate stands: x and heigh
 APEX, APPROACH = 0.25, 0.15  # m, above the higher stand, and above the crate
 # s: gripper closes, first stand lets go, second one holds, gripper opens, end
 GRASP, LIFT, LAND, RELEASE, END = 1.2, 1.7, 3.7, 4.2, 5.2
-RAMP = 0.3  # s
+RAMP = 0.25  # s
 SCHEDULE = {
     "grasp": [(GRASP, RELEASE)],
     "first stand": [(0.0, LIFT)],

@@ -212,6 +212,7 @@ def biped() -> tuple[sr.System, np.ndarray]:
             m.add_joint(joint, "revolute", parent, joint, axis=(0, -1, 0), parent_pose=where)
             m.add_actuator(joint, joint)
         m.add_contact(side, f"{side}_shank", (0.5, 0, 0), friction_coefficient=0.7)
+    m.add_coupling("lock", {"left_shank": 1.0}, active=False)
     q = np.array([0.0, 0.0, 0.0, -1.2, -0.7, -1.9, 0.7])
     q[1] = 0.5 * (np.sin(1.2) + np.sin(1.9))
     return sr.System(m), q
@@ -265,6 +266,21 @@ def test_a_foot_that_lifts_has_no_force_before_and_the_same_torques_after():
         [clarabel.ZeroConeT(len(equal)), clarabel.SecondOrderConeT(3)], settings,
     ).solve()  # fmt: skip
     assert_allclose(np.array(solved.x)[7:11], u[0], atol=1e-5 * np.abs(u[0]).max())
+
+
+def test_a_knee_that_locks_under_a_law_with_contacts():
+    system, q = biped()
+    tasks = [control.Task("base.angle", 0.05, 40.0, 12.0, name="upright")]
+    given = [control.HandOver("lock", 1.0, 0.2, before_tasks=True)]
+    law = control.LeggedController(system, tasks, sense=False, largest_force=500.0, hand_overs=given)
+    law.settings["left.closed"] = 0.0
+    u = {t: [] for t in (0.5, 1.0)}
+    for on in (True, False):
+        (switch_on if on else lambda s, names, q: switch_off(s, names))(system, ["lock"], q)
+        for t, found in u.items():
+            found.append(law.solve(q, np.zeros(7), t, throw=False).u)
+    assert np.abs(u[0.5][0] - u[0.5][1]).max() > 0.1
+    assert_allclose(*u[1.0], atol=1e-9 * np.abs(u[1.0]).max())
 
 
 # --- C ----------------------------------------------------------------------------------------------------
