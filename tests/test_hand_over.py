@@ -117,10 +117,32 @@ def test_with_limits_in_the_way_the_controls_are_the_same_too():
 def test_a_command_in_the_place_of_times():
     system = carts("a", "b")
     law = follow(system, hand_overs=control.HandOver("clutch"))
-    for share in (0.0, 0.3, 1.0):
-        law.settings["clutch.activity"] = share
+    for activity in (0.0, 0.3, 1.0):
+        law.settings["clutch.activity"] = activity
         held(system, True)
-        assert_allclose(law(Q, V), A * np.array([2.5 - 0.5 * share, 2.5 + 0.5 * share]))
+        d = smooth(activity)
+        assert_allclose(law(Q, V), A * np.array([2.5 - 0.5 * d, 2.5 + 0.5 * d]))
+
+
+@pytest.mark.parametrize("period", [2e-3, 1e-3, 5e-4])
+def test_a_pilot_asks_for_a_release_and_waits_for_it(period: float):
+    """From sample to sample no control changes by more than the ramp has it, through the release too."""
+    system = carts("a", "b")
+    law = follow(system, hand_overs=control.HandOver("clutch", ramp=0.1))
+    held(system, True)
+    law.reset()
+    u, released = [], None
+    for k in range(round(0.4 / period)):
+        law.settings["clutch.on"] = float(k * period >= 0.1 and released is None)
+        if released is None and law.settings["clutch.activity"] == 1.0:
+            released = k
+            held(system, False)
+        u.append(law.sample(Q, V, k * period, period))
+    assert released is not None
+    assert abs(released * period - 0.2) < 3 * period
+    assert_allclose(u[released], [2.0 * A, 3.0 * A])
+    assert np.abs(np.diff(u, axis=0)).max() < 1.5 * 3.0 * A * period / 0.1 * 1.001  # slope of the smooth step
+    assert_allclose(u[-1], [2.0 * A, 0.0], atol=1e-12)
 
 
 def test_rows_that_still_move_are_brought_to_rest():
@@ -171,7 +193,7 @@ def test_random_switches_are_continuous_or_named(number: int):
     family.case(number, count)
     assert not count.wrong
     assert not count.needless
-    assert count.asked == 6
+    assert count.asked == 7
 
 
 @pytest.mark.parametrize("number", range(4))
@@ -180,6 +202,36 @@ def test_controls_from_sample_to_sample_change_in_proportion_to_the_samples(numb
     family.run(number, count)
     assert not count.wrong
     assert count.ratios[0] > 3.5  # T to T/4
+
+
+@pytest.mark.parametrize("kind", ["force", "operational", "computed", "hierarchy of bounds"])
+def test_laws_of_other_kinds(kind: str):
+    """A brake comes and goes on a chain whose end is pinned: under laws of forces, points, few motors, and bounds."""
+    own = family.machine(2)
+    s, given = own.system, {"hand_overs": [control.HandOver("brake", family.AT)]}
+    elbow = control.point("l1", (0.5, 0, 0), axes="z")
+    laws = {
+        "force": lambda: control.HybridMotionForce(s, ["j0"], [1.0], {"pin.x": 5.0}, **given),
+        "operational": lambda: control.OperationalSpaceTracking(s, elbow, [0.5], **given),
+        "computed": lambda: control.ComputedTorque(s, ["j0", "j1"], [1.0, -0.5], **given),
+        "hierarchy of bounds": lambda: control.TaskHierarchy(
+            s, [control.Bound("j0", upper=0.9, rate=10.0), control.Task("j0", 1.0)], **given
+        ),
+    }
+    law, rng, continuous = laws[kind](), np.random.default_rng(3), 0
+    for _ in range(6):
+        family.switch(own, ("pin",), 1.0)
+        found = family.state(own, ("pin", "brake"), rng)
+        assert found is not None
+        told = []
+        for on in (1.0, 0.0):
+            family.switch(own, ("brake",), on)
+            told.append(law.solve(*found, family.AT, throw=False))
+        size = 1.0 + np.abs(told[0].u).max()
+        same = bool(np.abs(told[0].u - told[1].u).max() <= 1e-9 * size)
+        assert same or any(name.startswith("brake") for one in told for name in one.missed)
+        continuous += same
+    assert continuous == (0 if kind == "computed" else 6)
 
 
 def test_a_redundant_closure_is_handed_over_at_measured_states():
@@ -279,7 +331,7 @@ def test_a_knee_that_locks_under_a_law_with_contacts():
         (switch_on if on else lambda s, names, q: switch_off(s, names))(system, ["lock"], q)
         for t, found in u.items():
             found.append(law.solve(q, np.zeros(7), t, throw=False).u)
-    assert np.abs(u[0.5][0] - u[0.5][1]).max() > 0.1
+    assert np.abs(u[0.5][0] - u[0.5][1]).max() > 0.05
     assert_allclose(*u[1.0], atol=1e-9 * np.abs(u[1.0]).max())
 
 

@@ -53,14 +53,15 @@ class HandOver:
     closures share the part counts that those which hold all along cannot carry, so ``names`` has to list all that
     switch together. Where they can carry all of it, no motion changes and nothing is demanded.
 
-    Its numbers are settings of the law: NAME.time (of several NAME.time[k]), NAME.ramp, NAME.rate and NAME.activity;
-    NAME.counts the law finds in each topology: 1, or 0 where nothing is to be handed over.
+    Its numbers are settings of the law: NAME.time (of several NAME.time[k]), NAME.ramp, NAME.rate; NAME.counts the law
+    finds in each topology: 1, or 0 where nothing is to be handed over. Without times, NAME.activity tells how far the
+    hand-over is, from 0 to 1: the closure may switch when it is 1. From sample to sample it goes to 1 within the ramp
+    while the setting NAME.on is 1, and to 0 while that is 0; with −1, the default, it is what is assigned to it.
 
     Parameters
     ----------
     names : of what switches, added with ``active=``; of a law with contacts also its contacts.
-    times : at which they switch [s]; the law reads the time t, and needs no samples. () where the setting NAME.activity
-        alone tells it, from 0 to 1: 1 at the instant of the switch, brought there and back by whoever switches.
+    times : at which they switch [s]; the law reads the time t, and needs no samples. () where settings tell it.
     ramp : time in which the level comes, and goes [s].
     rate : at which the velocity ψ that still violates what is to close dies out, A_s a = −γ_s − rate ψ_s [1/s].
     before_tasks : whether tasks give way, as they do to contacts of legs; by default the hand-over has what the tasks
@@ -226,13 +227,17 @@ def _numbers(given: HandOver, system: System, settings: Settings) -> tuple[ca.SX
     name, t = given.name, system.equations.t
     ramp = settings.add(f"{name}.ramp", given.ramp, 1, name)
     rate = settings.add(f"{name}.rate", given.rate, 1, name)
-    activity = settings.add(f"{name}.activity", 0.0, 1, name)
     if given.times:
         times = settings.add(f"{name}.time", given.times, np.size(given.times), name)
-        activity = ca.fmax(activity, smooth_step(1.0 - ca.mmin(ca.fabs(t - times)) / ramp))
+        near = 1.0 - ca.mmin(ca.fabs(t - times)) / ramp
+    else:
+        on = settings.add(f"{name}.on", -1.0, 1, name)
+        state = settings.remember(f"{name}.activity", 0.0, 1, name, optional=True)
+        near, step = state.value, settings.period / ramp
+        state.next = ca.if_else(on < 0.0, near, near + ca.fmin(ca.fmax(on - near, -step), step))
     counts_at = settings.count
     counts = settings.add(f"{name}.counts", 1.0, 1, name)
-    return ca.fmin(ca.fmax(activity, 0.0), 1.0), rate, counts_at, counts
+    return smooth_step(near), rate, counts_at, counts
 
 
 class _Rows(NamedTuple):
