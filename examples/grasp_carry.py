@@ -31,6 +31,7 @@ FIRST, SECOND = (0.9, 0.0), (0.5, 0.3)  # m, where the crate stands: x and heigh
 APEX, APPROACH = 0.25, 0.15  # m, above the higher stand, and above the crate
 # s: gripper closes, first stand lets go, second one holds, gripper opens, end
 GRASP, LIFT, LAND, RELEASE, END = 1.2, 1.7, 3.7, 4.2, 5.2
+CAPTURE = 1e-3  # m, rad: gripper and stand hold the crate where it is by then
 RAMP = 0.25  # s
 SCHEDULE = {
     "grasp": [(GRASP, RELEASE)],
@@ -71,9 +72,11 @@ def build() -> sr.Mechanism:
     m.add_body("crate", CRATE, com=(LEVER, 0, half), inertia=(0.02, 0.02, 0.02), shapes=[box])
     m.add_joint("crate", "planar", "world", "crate", axis=(0, -1, 0), axis2=(1, 0, 0))
     down = sr.Pose.of((LENGTHS[-1], 0, 0), quaternion=DOWN)
-    m.add_closure("grasp", "weld", "link4", "crate", pose1=down, pose2=(0, 0, SIDE), active=False)
+    m.add_closure(
+        "grasp", "weld", "link4", "crate", pose1=down, pose2=(0, 0, SIDE), active=False, capture=CAPTURE
+    )
     for name, (x, z), on in (("first stand", FIRST, True), ("second stand", SECOND, False)):
-        m.add_closure(name, "weld", "world", "crate", pose1=(x, 0, z), active=on)
+        m.add_closure(name, "weld", "world", "crate", pose1=(x, 0, z), active=on, capture=CAPTURE)
     return m
 
 

@@ -71,7 +71,8 @@ class Switching:
     ----------
     schedule : for closures and couplings added with ``active=``, ascending pairs of times (on, off) [s] between which
         they hold; off may be infinite. Outside of these they do not. When it comes on, a closure must be closed to
-        1e-5 m or rad; a coupling holds what is there, as a clutch or a brake does. Those not named stay as they are.
+        1e-5 m or rad; a coupling, and a closure with a ``capture``, holds what is there, as a clutch, a brake or a
+        gripper does. Those not named stay as they are.
     rest_speed : normal speed after an impact [m/s, rad/s], > 0, below which a contact or a stop does not leave. The
         bounces left out would last rest_speed / g · 2 / (1 − e) for a restitution e. None: a thousandth of a
         characteristic length a second, of rotations 1e-3 rad/s, so that metres and millimetres give the same motion.
