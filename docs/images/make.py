@@ -51,6 +51,7 @@ def main() -> None:
     save(pages.synthesis_picture(), "synthesis.png", dpi=90)
     save(pages.straight_line_picture(), "straight_line.png", dpi=90)
     save(pages.singularity_bound_picture(), "singularity_bound.png", dpi=90)
+    save(pages.hand_over_picture(), "hand_over.png", dpi=90)
     page = pages.computed("linkages")
     beside((page["path"].plot(pose=60), page["angle"].plot()), "linkages.png", dpi=75)
     save(page["reach"].plot(loci=[page["stretched"], page["lets_go"]]), "workspace.png", dpi=80)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from matplotlib.figure import Figure
-from outputs import computed
+from outputs import computed, workplace
 
 import sarrus as sr
 from sarrus.plotting.style import FAINT, INK, colour, dress, new_figure
@@ -188,6 +188,40 @@ def singularity_bound_picture() -> Figure:
     for axes in (measure, turn, torque):
         dress(axes)
         axes.set_xlim(0.0, t[-1])
+    return figure
+
+
+def hand_over_picture() -> Figure:
+    """Draw the torques of the arm that grasps and carries, with hand-overs and without, and who carries the crate."""
+    with workplace():
+        import grasp_carry
+
+        runs = [
+            ("without", grasp_carry.run(handed_over=False)),
+            ("handed over", grasp_carry.run(handed_over=True)),
+        ]
+    figure = new_figure(9.0, 7.2)
+    torques = figure.subplots(3, 1, sharex=True)
+    for axes, (name, run) in zip(torques, runs):
+        for k in range(4):
+            axes.plot(
+                run.motion.t, run.motion.u[:, k], color=colour(k), linewidth=1.2, label=f"motor {k + 1}"
+            )
+        axes.set_ylabel(f"torque [N m]\n{name}")
+        axes.set_ylim(-10, 95)
+    motion, load = runs[1][1].motion, torques[2]
+    for k, name in enumerate(("grasp", "first stand", "second stand")):
+        force = motion.multipliers[:, motion.constraint_names.index(f"{name}.z")]
+        load.plot(motion.t, force, color=colour(k), linewidth=1.2, label=name)
+    load.set_ylabel("vertical force [N]\nhanded over")
+    load.set_xlabel("t [s]")
+    for axes in torques:
+        dress(axes)
+        axes.set_xlim(0.0, motion.t[-1])
+        for t in (grasp_carry.GRASP, grasp_carry.LIFT, grasp_carry.LAND, grasp_carry.RELEASE):
+            axes.axvline(t, color=FAINT, linewidth=0.9, linestyle="--")
+    torques[0].legend(frameon=False, fontsize=8, loc="upper right", ncols=4)
+    load.legend(frameon=False, fontsize=8, loc="upper center", ncols=3)
     return figure
 
 

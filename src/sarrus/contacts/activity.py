@@ -4,13 +4,14 @@ A closure or coupling added with ``active=`` and every contact has the parameter
 ``system.parameters``: 1 where it holds, 0 where it does not. Sizes never change; the rows of a constraint that is off
 are zero rows, with zero multipliers. What is redundant changes with them, and every solve finds it anew.
 
-Contacts that stick and couplings hold what was there when they were closed: the parameters "anchor.ROW", which
-`switch_on` sets. Other closures must be closed when they are switched on. "stick.NAME" = 0 lets a closed contact slide
-without friction.
+Contacts that stick, couplings, and closures with a ``capture`` hold what was there when they were closed: the
+parameters "anchor.ROW", which `switch_on` sets. Other closures must be closed when they are switched on.
+"stick.NAME" = 0 lets a closed contact slide without friction.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 
 import casadi as ca
@@ -35,11 +36,13 @@ def active(system: Evaluations) -> dict[str, bool]:
 def switch_on(system: Evaluations, names: Iterable[str], q: ArrayLike, t: float = 0.0) -> None:
     """Let the named constraints hold from now on, at the configuration q; contacts stick if they can.
 
-    Contacts that stick and couplings are anchored at q if they were off or sliding; what holds already stays as it is.
+    Contacts that stick, couplings, and closures with a ``capture`` are anchored at q if they were off or sliding; what
+    holds already stays as it is.
     The velocity is left alone: `sarrus.contacts.impacts.impact` says what it becomes.
 
     Raises `ArgumentError` for names of constraints that always hold or do not exist, and where one is open at q by
-    more than 1e-5 rad or characteristic lengths, with its name and the gap; then nothing is switched.
+    more than 1e-5 rad or characteristic lengths, or by more than its ``capture``, with its name and the gap; then
+    nothing is switched.
     """
     new = [name for name in _checked(system, names) if not active(system)[name] or sliding(system, name)]
     trial = system.varied()
@@ -52,6 +55,12 @@ def switch_on(system: Evaluations, names: Iterable[str], q: ArrayLike, t: float 
             anchor = anchor_parameter(system.constraint_names[j])
             if anchor in system.parameters:
                 anchors[anchor] = system.parameters[anchor] + residual[j]
+                if abs(anchors[anchor]) > _capture(system, name):
+                    raise ArgumentError(
+                        f"{system.name}: {name!r} cannot be switched on, it is open by {abs(anchors[anchor]):.3g} in "
+                        f"row {system.constraint_names[j]!r} and captures no more than {_capture(system, name):.3g}",
+                        element=name,
+                    )
             elif abs(residual[j]) * system.characteristic.rows[j] > TOUCHING:
                 raise ArgumentError(
                     f"{system.name}: {name!r} cannot be switched on, it is open by {abs(residual[j]):.3g} in row "
@@ -97,6 +106,12 @@ def gap_expressions(system: Evaluations) -> tuple[ca.SX, ca.SX]:
     both = ca.horzcat(e.position_residual[rows], e.velocity_residual[rows])
     gap, rate = ca.horzsplit(ca.substitute(both, e.p[switches], ca.SX.ones(len(switches))))
     return gap, rate
+
+
+def _capture(system: Evaluations, name: str) -> float:
+    """Return how far from closed a constraint that holds what is there may be: of closures their ``capture``."""
+    closures = {} if system.mechanism is None else system.mechanism.closures
+    return closures[name].capture if name in closures else math.inf
 
 
 def _hold(system: Evaluations, names: Iterable[str]) -> None:

@@ -11,7 +11,9 @@ Quantities      `point`, `orientation`, `gaze`, `clearance` of `Sphere`, `Capsul
                 `momentum`, `capture_point`; `singularity_measure`; references that are `streamed`
 Simulation      ``sr.simulate(control=law, sample_time=Sampling(...))``: sample time, delay, noise
 Task space      `TaskSpace`, `TaskKinematics`
-Feasibility     `controllability`; ``law.solve(q, v, t)`` returns a `Command` with a `Level` for each demand
+Switches        `HandOver`, `hand_overs` of a schedule
+Feasibility     `controllability`, `controllability_along` a schedule; ``law.solve(q, v, t)`` returns a `Command` with a
+                `Level` for each demand
 Own laws        `Law` of `Demand`s and `ForceDemand`s, with `Settings`
 Limits          `LawOptions`; ``law.explain(q, v, t)``: an `Explanation` of `LevelShare`s and `LimitUse`s
 """
@@ -28,10 +30,17 @@ from sarrus.control.contact_law import ContactLaw, Distribution
 from sarrus.control.contact_options import ContactOptions
 from sarrus.control.contact_sense import ContactSense
 from sarrus.control.controllability import Controllability, controllability
+from sarrus.control.controllability_along import (
+    ControllabilityAlong,
+    Phase,
+    SwitchLoad,
+    controllability_along,
+)
 from sarrus.control.demands import Command, Demand, ForceDemand, Level, Settings
 from sarrus.control.explanation import Explanation, LevelShare, LimitUse
 from sarrus.control.gait import Gait, SwingFeet, Travel
 from sarrus.control.ground import Height
+from sarrus.control.hand_over import HandOver, hand_overs
 from sarrus.control.hybrid_motion_force import HybridMotionForce
 from sarrus.control.joint_bounds import JointLimits
 from sarrus.control.law import Law
@@ -61,11 +70,13 @@ __all__ = [
     "ContactOptions",
     "ContactSense",
     "Controllability",
+    "ControllabilityAlong",
     "Demand",
     "Distribution",
     "Explanation",
     "ForceDemand",
     "Gait",
+    "HandOver",
     "Height",
     "HybridMotionForce",
     "JointLimits",
@@ -77,6 +88,7 @@ __all__ = [
     "LimitUse",
     "OperationalSpaceTracking",
     "Part",
+    "Phase",
     "Plane",
     "ProjectedInverseDynamics",
     "Regulation",
@@ -86,6 +98,7 @@ __all__ = [
     "Settings",
     "Sphere",
     "SwingFeet",
+    "SwitchLoad",
     "Task",
     "TaskHierarchy",
     "TaskKinematics",
@@ -95,7 +108,9 @@ __all__ = [
     "centre_of_mass",
     "clearance",
     "controllability",
+    "controllability_along",
     "gaze",
+    "hand_overs",
     "momentum",
     "orientation",
     "point",

@@ -31,6 +31,12 @@ def adjusted(
     return replace(demand, jacobian=w @ demand.jacobian, wanted=w @ demand.wanted, unknowns=unknowns)
 
 
+def smooth_step(x: ca.SX) -> ca.SX:
+    """Return 0 below 0, 1 above 1 and 3 x² − 2 x³ between them."""
+    x = ca.fmin(ca.fmax(x, 0.0), 1.0)
+    return x * x * (3.0 - 2.0 * x)
+
+
 def _active(settings: Settings, name: str, rows: int, on: float | None, ramp: float) -> ca.SX | None:
     """Return how much the rows of a demand count: the setting NAME.on, from 0 to 1, at once or within ``ramp`` [s].
 

@@ -16,6 +16,7 @@ from sarrus.contacts.activity import active, contact_names, switch_off
 from sarrus.control.contact_options import ContactOptions
 from sarrus.control.demands import Command, Demand, ForceDemand, Settings
 from sarrus.control.explanation import LimitUse
+from sarrus.control.hand_over import ContactUnknowns
 from sarrus.control.law import Law
 from sarrus.control.law_limits import LawLimits
 from sarrus.control.law_options import LawOptions, chosen
@@ -186,6 +187,17 @@ class ContactLaw(Law):
         self._reflexes = slice(1 + len(bounds), 1 + len(bounds) + self.reflexes)
         return physics, *bounds, *others
 
+    @property
+    def own_contacts(self) -> ContactUnknowns:
+        """The contacts, whose forces are unknowns of the law."""
+        terms = self.terms
+        return ContactUnknowns(terms.names, terms.rows, terms.bias, terms.rate, terms.places, self._closed)
+
+    @property
+    def first_task(self) -> int:
+        """The first of the levels that are tasks: after physics and reflexes."""
+        return 1 + self.reflexes
+
     def _limits(self, options: LawOptions) -> LawLimits:
         nu, places = self.system.nu, self.terms.places
         physics = options.physics(
@@ -234,6 +246,8 @@ class ContactLaw(Law):
         outputs = super().outputs()
         count = self.constraint_rows
         outputs["rows"], outputs["bias"] = outputs["rows"][:count, :], outputs["bias"][:count]
+        if "couplings" in outputs:
+            outputs["couplings"] = outputs["couplings"][:, :count]
         pushing = ca.diag(self._held) @ self.terms.rows
         outputs["actuation"] = ca.vertcat(outputs["actuation"], pushing)
         outputs["contacts"] = ca.vertcat(self._closed, self._share)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,6 +14,7 @@ from sarrus.base.errors import check_is
 from sarrus.dynamics.activations import driving_matrix
 from sarrus.dynamics.inverse_dynamics import constraint_rank
 from sarrus.dynamics.system import System
+from sarrus.dynamics.workspace import Workspace
 from sarrus.linalg import dense
 from sarrus.linalg.ranked import ROUNDING, at_rank, ranked
 
@@ -55,10 +57,14 @@ def controllability(
     friction and between geometries, limits of joints and dry friction of joints are left out.
     """
     check_is("controllability", system, System)
-    q = system.normalized(q)
     velocity = np.zeros(system.nv) if v is None else system.checked(v, system.nv, "v")
+    return controllability_at(system.workspace(), system.normalized(q), velocity, t)
+
+
+def controllability_at(system: Workspace, q: Array, velocity: Array, t: float) -> Controllability:
+    """Return the same with the parameters of a workspace, at arguments that are checked."""
     jacobian = system.constraint_jacobian(q, velocity, t)
-    rank = constraint_rank(system.workspace(), q, velocity, t, jacobian)
+    rank = constraint_rank(system, q, velocity, t, jacobian)
     basis = at_rank(jacobian, rank).null
     actuation = driving_matrix(system, q, velocity, t)
     reach = ranked(basis.T @ actuation, ROUNDING * dense.norm(actuation))
@@ -67,19 +73,19 @@ def controllability(
         controllable=found == dof,
         dof=dof,
         rank=found,
-        redundancy=system.nu - found,
+        redundancy=actuation.shape[1] - found,
         uncontrollable=read_only(lost),
-        names=tuple(_in_words(system, column) for column in lost.T),
+        names=tuple(in_words(system.velocity_names, column) for column in lost.T),
         singular_values=read_only(reach.values),
     )
 
 
-def _in_words(system: System, direction: Array) -> str:
-    """Return a motion as a combination of velocities, the first of its largest entries scaled to one."""
+def in_words(names: Sequence[str], direction: Array) -> str:
+    """Return a direction as a combination of what has these names, the first of its largest entries scaled to one."""
     lengths = np.abs(direction)
     scaled = direction / direction[np.argmax(lengths > 0.99 * lengths.max())]  # of equal ones the first
     terms = []
-    for name, weight in zip(system.velocity_names, scaled):
+    for name, weight in zip(names, scaled):
         if abs(weight) < _SMALL:
             continue
         sign = "− " if weight < 0.0 else "+ "

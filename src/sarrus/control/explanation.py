@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
 
 from sarrus.base.arrays import Array
-from sarrus.control.demands import Level
+from sarrus.control.demands import Demand, Level
+from sarrus.control.law_failure import refusal
 
 # A limit is reached by what is nearer to it than this part of its size.
 _REACHED = 1e-6
@@ -86,3 +91,24 @@ class Explanation:
         lines += [str(share) for share in self.levels]
         lines.append("limits reached" if self.reached else "no limit is reached")
         return "\n".join([*lines, *map(str, self.reached)])
+
+
+def explained(law: Any, q: ArrayLike, v: ArrayLike, t: float) -> Explanation:
+    """Return the explanation of a `Law` at a state; see `sarrus.control.Law.explain`."""
+    own, costs = law.copy(), [0.0]
+    for used in range(1, len(own.levels) + 1):
+        own.table.n_used = used
+        told = own.solve(q, v, t, throw=False)
+        if told.outcome == "infeasible":
+            text = refusal(told.conflict, law.table.n_contacts > 0)
+            raise told.status.error(f"{law.name} of {law.system.name}", text, result=told)
+        away = told.u - own.arrays.preferred[: own.system.nu]
+        costs.append(float(away @ (own.cost_weights * away)))
+    shares = tuple(
+        LevelShare(level, demand.rows, demand.at_most, cost)
+        if isinstance(demand, Demand)
+        else LevelShare(level, (), False, cost)
+        for level, demand, cost in zip(own._told(), own.levels, np.diff(costs).tolist())  # noqa: SLF001
+    )
+    uses = own._limits_in_use()  # noqa: SLF001  of the law
+    return Explanation(f"{law.name} of {law.system.name}", told.u, told.outcome, told.conflict, shares, uses)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sarrus.base.errors import ArgumentError
+from sarrus.control.activation import smooth_step
 from sarrus.control.capture_steps import Balance, CaptureSteps, Stride, TracedSteps
 from sarrus.control.contact_law import LEAST_SHARE, ContactTerms
 from sarrus.control.demands import Demand, Settings
@@ -92,11 +93,6 @@ _NUMBERS = {
 _RETURN = 0.15
 
 
-def _smooth(x: ca.SX) -> ca.SX:
-    x = ca.fmin(ca.fmax(x, 0.0), 1.0)
-    return x * x * (3.0 - 2.0 * x)
-
-
 @dataclass(frozen=True, eq=False)
 class SwingFeet:
     """The level of tasks by which the open feet of a gait go to their next footholds."""
@@ -167,7 +163,7 @@ class TracedGait:
             since = ca.if_else(settings.period > 0.0, footing.since[k], since)
             lasts = (ca.if_else(p < n["duty"], n["duty"], 1.0 + n["duty"]) - p) * n["period"]
             ends = ca.fmin(since, lasts) / n["ramp"]
-            risen = _smooth(ends) * (1.0 - 2.0 * LEAST_SHARE) + 2.0 * LEAST_SHARE
+            risen = smooth_step(ends) * (1.0 - 2.0 * LEAST_SHARE) + 2.0 * LEAST_SHARE
             share.append(ca.if_else(walking, risen, 1.0))
         self.share = ca.vertcat(*share)
         self._centre = quantity(system, centre_of_mass("xy"))

@@ -23,7 +23,8 @@ from sarrus.control.demands import (
     SettingValues,
     stacked,
 )
-from sarrus.control.explanation import Explanation, LevelShare, LimitUse
+from sarrus.control.explanation import Explanation, LimitUse, explained
+from sarrus.control.hand_over import ContactUnknowns, with_hand_overs
 from sarrus.control.law_arrays import LawArrays, law_table
 from sarrus.control.law_failure import MEASURED, gap_place, is_too_large, no_answer, refusal, what_was_open
 from sarrus.control.law_limits import LawLimits, damped_where_refused
@@ -90,12 +91,13 @@ class Law:
         nearest = np.zeros(system.nu)
         if preferred is not None:
             nearest[:] = system.checked(preferred, system.nu, "preferred")
+        self.name = type(self).__name__
+        self.unknowns, self.constraint_rows = self._dimensions()
+        self.hand_overs, levels = with_hand_overs(self, levels, options.hand_overs, settings)
         self.levels = self._in_order(levels, options.traced_bounds(system, settings))
         self.states, self.measured = tuple(settings.states), settings.measured
-        self.name = type(self).__name__
         self.needs_samples = not all(state.optional for state in settings.states)
         self.symbols = (*settings.symbols, settings.period)
-        self.unknowns, self.constraint_rows = self._dimensions()
         self._check_levels()
         if options.relaxation is None:  # else ρ says what counts as much as what
             self.levels = tuple(in_characteristic_units(system, level) for level in self.levels)
@@ -122,7 +124,7 @@ class Law:
         self.kernel = command if self.limits is None else distribution
         self.arrays.tolerances.level_cut = LEVEL_CUT
         self.is_prepared = False
-        self._ranks: dict[tuple[float, ...], tuple[int, Array]] = {}
+        self._ranks: dict[tuple[float, ...], tuple[int, Array, list[float]]] = {}
         self._seen: tuple[int, Options | None] = (0, None)
         self._values: ParameterValues | None = None  # those in the input, after so many changes
         self._changes = -1
@@ -136,6 +138,16 @@ class Law:
     ) -> tuple[Demand | ForceDemand, ...]:
         """Return all levels, those of bounds where they belong."""
         return *bounds, *levels
+
+    @property
+    def first_task(self) -> int:
+        """The first of the levels that are tasks."""
+        return 0
+
+    @property
+    def own_contacts(self) -> ContactUnknowns | None:
+        """The contacts whose forces are unknowns of the law."""
+        return None
 
     def _roots(self) -> Array:
         """Return the units in which the kernel has the unknowns."""
@@ -230,25 +242,7 @@ class Law:
 
         Nothing that the law remembers changes. Raises `SolveError` where nothing lies inside all limits.
         """
-        own, costs = self.copy(), [0.0]
-        for used in range(1, len(own.levels) + 1):
-            own.table.n_used = used
-            told = own.solve(q, v, t, throw=False)
-            if told.outcome == "infeasible":
-                text = refusal(told.conflict, self.table.n_contacts > 0)
-                raise told.status.error(f"{self.name} of {self.system.name}", text, result=told)
-            away = told.u - own.arrays.preferred[: own.system.nu]
-            costs.append(float(away @ (own.cost_weights * away)))
-        shares = tuple(
-            LevelShare(level, demand.rows, demand.at_most, cost)
-            if isinstance(demand, Demand)
-            else LevelShare(level, (), False, cost)
-            for level, demand, cost in zip(own._told(), own.levels, np.diff(costs).tolist())  # noqa: SLF001  of this class
-        )
-        uses = own._limits_in_use()  # noqa: SLF001  of this class
-        return Explanation(
-            f"{self.name} of {self.system.name}", told.u, told.outcome, told.conflict, shares, uses
-        )
+        return explained(self, q, v, t)
 
     def _limits_in_use(self) -> tuple[LimitUse, ...]:
         """Return all limits and what is there at the last call."""
@@ -412,9 +406,11 @@ class Law:
                 self._ranks.clear()
             found = self._ranks.get(topology)
             if found is None:
-                found = self._ranks[topology] = self.rank_near(work, q, v, t)
+                counts = [one.counts(work, q, v, t) for one in self.hand_overs]
+                found = self._ranks[topology] = (*self.rank_near(work, q, v, t), counts)
             tolerances = self.arrays.tolerances
-            self.table.generic_rank, (tolerances.singular_cut, tolerances.scale_of_rows) = found
+            self.table.generic_rank, (tolerances.singular_cut, tolerances.scale_of_rows), counts = found
+            self._own_input()[[one.counts_at for one in self.hand_overs]] = counts
             self.is_prepared, self._seen = True, (values.switched, work.options)
             self.opening = largest_opening(work) if work.nh > 0 else np.inf
         self.arrays.input[self.system.parts.p] = list(values.values())

@@ -14,6 +14,7 @@ from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError, check_known
 from sarrus.base.numbers import real_array
 from sarrus.control.demands import Demand, ForceDemand, Settings
+from sarrus.control.hand_over import HandOver
 from sarrus.dynamics.control_limits import control_bounds, limited_by_state
 from sarrus.dynamics.system import System
 from sarrus.kernels import contact_layout as cn
@@ -47,6 +48,7 @@ class LawOptions:
         servos with limits of force have that of their controls. (-inf, inf) for none.
     largest_rate : of the controls [1/s], from sample to sample; 0 for any.
     bounds : tasks that come before all others, such as limits of joints: `sarrus.control.Bound`.
+    hand_overs : closures and contacts that switch without a jump of the controls: `sarrus.control.HandOver`.
     constraints : further rows over the unknowns, u and then, of laws with contacts, forces of all contacts (n, t1, t2):
         G x ≤ h by half-lines and second-order cones.
     singular_damping : ε, relative to the largest row of a level (its acceleration by unit controls, in the norm that
@@ -74,6 +76,7 @@ class LawOptions:
     limits: tuple[ArrayLike, ArrayLike] | None = None
     largest_rate: float = 0.0
     bounds: Sequence[Traced] = ()
+    hand_overs: Sequence[HandOver] = ()
     constraints: ConeRows | None = None
     singular_damping: float = 0.0
     relaxation: ArrayLike | None = None
@@ -85,6 +88,11 @@ class LawOptions:
         flag("hold", self.hold)
         if self.limits is not None:
             pair("limits", self.limits)
+        if isinstance(self.hand_overs, HandOver):
+            object.__setattr__(self, "hand_overs", (self.hand_overs,))
+        given = self.hand_overs
+        if not isinstance(given, Sequence) or not all(isinstance(one, HandOver) for one in given):
+            raise ArgumentError(f"hand_overs must be a list of HandOver, got {given!r}", element="hand_overs")
 
     def physics(
         self,

@@ -33,6 +33,7 @@ class ClosureBuilder(Description):
         active: bool | None = None,
         motion: Function | None = None,
         keep_offset: bool = False,
+        capture: float = 0.0,
     ) -> Closure:
         """Close a loop between frame 1 on ``body1`` and frame 2 on ``body2`` (either may be "world").
 
@@ -56,6 +57,8 @@ class ClosureBuilder(Description):
             the rows are met then, as if they were left out; without it a loop with such an offset cannot close.
         active : True or False makes the closure one that comes and goes, on or off at the start; see
             `sarrus.contacts.activity`. By default it always holds.
+        capture : how far from closed each row may be when it is switched on [m, rad], as a gripper takes what it is
+            told to take; it then holds the frames as they are there. 0: it has to be closed to 1e-5, and closes that.
 
         Positions: the residual is the origin of frame 2 minus the origin of frame 1, so the multiplier is the
         force [N] that body 1 exerts on body 2; both in the axes of the last body with a joint that carries the
@@ -76,6 +79,12 @@ class ClosureBuilder(Description):
             w = u if axis2 is None else unit_vector(axis2, "axis2", label)
         if motion is not None:
             checks.motion(motion, label)
+        if not scalar(capture, "capture", label) >= 0.0:
+            raise fault(label, f"capture must be at least 0 [m, rad], got {capture!r}")
+        if capture and (active is None or motion is not None):
+            raise fault(
+                label, "capture is for closures that come and go: give active=True or False, and no motion"
+            )
         if kind == "distance" and motion is not None and length:
             raise fault(label, "a distance has a length or a motion, not both")
         if scalar(length, "length", label) <= 0.0 and kind == "distance" and motion is None:
@@ -94,6 +103,7 @@ class ClosureBuilder(Description):
             active=checks.activity(active, label),
             motion=motion,
             keep_offset=checks.flag(keep_offset, "keep_offset", label),
+            capture=float(capture),
         )
         self.closures[name] = closure
         return closure

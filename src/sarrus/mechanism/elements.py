@@ -183,7 +183,9 @@ class Closure:
     ``active`` is None where the closure always holds, else whether it holds at the start.
     ``motion`` is a function of time: of a distance its length [m], of all others where frame 1 is as seen from
     ``pose1``, a position or that and a wxyz quaternion. None where nothing moves by itself. With ``keep_offset`` the
-    frames stay apart by what they are in the reference pose along directions in which no joint moves the bodies.
+    frames stay apart by what they are in the reference pose along directions in which no joint moves the bodies. What
+    comes and goes holds the frames as they are when it is switched on if they are apart by no more than ``capture`` in
+    any row [m, rad].
     """
 
     name: str
@@ -199,6 +201,7 @@ class Closure:
     active: bool | None = None
     motion: Function | None = None
     keep_offset: bool = False
+    capture: float = 0.0
 
     @property
     def row_names(self) -> tuple[str, ...]:

@@ -139,6 +139,8 @@ def _anchors(
 ) -> dict[int, float]:
     """Return the rows that hold what was there at the start; those of contacts what is there in the reference pose at
     t = 0."""
+    if isinstance(constraint, Closure):
+        return dict.fromkeys(range(residual.value.shape[0]), 0.0) if constraint.capture else {}
     if not isinstance(constraint, Contact):
         return {0: 0.0} if isinstance(constraint, Coupling) else {}
     tangential = range(1, residual.value.shape[0])

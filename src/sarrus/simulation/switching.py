@@ -35,6 +35,7 @@ from sarrus.contacts.activity import (
 )
 from sarrus.contacts.complementarity import OneSided
 from sarrus.contacts.impacts import hold, impact
+from sarrus.control.hand_over import switching_times
 from sarrus.control.law import Law
 from sarrus.dynamics.forward_dynamics import forward_dynamics
 from sarrus.dynamics.inertia import may_lose_inertia
@@ -70,7 +71,8 @@ class Switching:
     ----------
     schedule : for closures and couplings added with ``active=``, ascending pairs of times (on, off) [s] between which
         they hold; off may be infinite. Outside of these they do not. When it comes on, a closure must be closed to
-        1e-5 m or rad; a coupling holds what is there, as a clutch or a brake does. Those not named stay as they are.
+        1e-5 m or rad; a coupling, and a closure with a ``capture``, holds what is there, as a clutch, a brake or a
+        gripper does. Those not named stay as they are.
     rest_speed : normal speed after an impact [m/s, rad/s], > 0, below which a contact or a stop does not leave. The
         bounces left out would last rest_speed / g · 2 / (1 − e) for a restitution e. None: a thousandth of a
         characteristic length a second, of rotations 1e-3 rad/s, so that metres and millimetres give the same motion.
@@ -87,15 +89,7 @@ class Switching:
                 f"rest_speed must be positive and finite, got {self.rest_speed}", element="rest_speed"
             )
         for name, pairs in self.schedule.items():
-            try:
-                times = np.array([(float(on), float(off)) for on, off in pairs]).ravel()
-            except (TypeError, ValueError):
-                times = np.array([np.nan])
-            if np.isnan(times).any() or not (np.diff(times) > 0.0).all():
-                raise ArgumentError(
-                    f"schedule of {name!r}: needs ascending pairs of times (on, off), got {pairs!r}",
-                    element=name,
-                )
+            switching_times(name, pairs)
 
 
 class Switcher:

@@ -35,10 +35,12 @@ class LawPlan:
 
         def look(work: Workspace, near: np.ndarray) -> tuple[float, ...]:
             rank, cuts = law.rank_near(work, near, np.zeros(law.system.nv), 0.0)
-            return rank, *cuts.tolist()
+            still = np.zeros(law.system.nv)
+            return rank, *cuts.tolist(), *(one.counts(work, near, still, 0.0) for one in law.hand_overs)
 
         most = float(min(law.constraint_rows, law.system.nv))
-        self.topologies = topologies(law.system, q, law.shaping_parameters, look, (most, cut, 0.0), 1)
+        otherwise = (most, cut, 0.0, *(1.0 for _ in law.hand_overs))
+        self.topologies = topologies(law.system, q, law.shaping_parameters, look, otherwise, 1)
         compiled = law.system.compiled
         native = natives.add(f"{prefix}_all_terms", lambda: ([*compiled.inputs, *law.symbols], law.outputs()))
         self.constants = {f"{prefix}_roots": law.arrays.roots, f"{prefix}_preferred": law.arrays.preferred}
@@ -138,7 +140,8 @@ class LawPlan:
             places = ll.LawSettings.places
             cut, scale = (f"W->{p}_tolerances[{places[key]}]" for key in ("singular_cut", "scale_of_rows"))
             signature = f"static void {p}_topology({name}_workspace *W)"
-            known = lookup(self.topologies, signature, [f"W->{p}_rank", cut, scale]) + "\n"
+            counts = [f"W->{p}_input[{s.parts.tau.stop + one.counts_at}]" for one in law.hand_overs]
+            known = lookup(self.topologies, signature, [f"W->{p}_rank", cut, scale, *counts]) + "\n"
             find = f"    {p}_topology(W);"
         return known + function(
             f"static int {p}_run({name}_workspace *W, const double *q, const double *v, double t, int what, "

@@ -15,6 +15,10 @@ from sarrus.mechanism.pose import Pose
 
 _TENDON = "tendon:"
 _IN_TIME = "MJCF has no equality that is a function of time; a driven body is a mocap body there"
+_CAPTURES = (
+    "it holds what is there when it is switched on (capture), and an equality of MJCF pulls the frames together; leave "
+    "capture out"
+)
 _APART = (
     "it keeps the offset of its frames (keep_offset), and MJCF has no equality that leaves one out; move one of the "
     "two frames by the offset"
@@ -38,6 +42,8 @@ def add_closures(document: Document) -> None:
             raise refused("closure", closure.name, _IN_TIME)
         if closure.keep_offset:
             raise refused("closure", closure.name, _APART)
+        if closure.capture:
+            raise refused("closure", closure.name, _CAPTURES)
         if closure.kind == "distance":
             _distance(document, closure)
         else:
