@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import casadi as ca
 import numpy as np
 import pytest
@@ -13,66 +10,9 @@ from scipy.integrate import quad
 from scipy.special import ellipj
 
 import sarrus as sr
-
-sys.path.insert(0, str(Path(__file__).resolve().parent / "families"))
-from kept_invariants import cases
+from invariant_cases import CASIMIR, CHAIN, HEAVY, INERTIA, RING, kept, momentum_of, state, sums, top
 
 Array = np.ndarray
-CHAIN = ("energy", "momentum.x", "momentum.y", "angular_momentum.z")
-INERTIA = np.array([1.0, 2.0, 3.0])
-
-
-def kept(*invariants: str | sr.Invariant, **more: object) -> sr.Stabilization:
-    return sr.Stabilization(invariants=invariants, **more)  # type: ignore[arg-type]
-
-
-def top() -> sr.System:
-    m = sr.Mechanism("top", gravity=(0, 0, 0))
-    m.add_body("body", mass=1.0, inertia=tuple(INERTIA))
-    m.add_joint("pivot", "spherical", "world", "body")
-    return sr.System(m)
-
-
-CASIMIR = sr.Invariant("Casimir", lambda q, v, t: ca.sumsqr(ca.DM(np.diag(INERTIA)) @ v))
-
-
-def chain(gravity: tuple[float, float, float] = (0, 0, 0), links: int = 5) -> sr.Mechanism:
-    """Links in a closed ring that float in a plane."""
-    m = sr.Mechanism("ring", gravity=gravity)
-    for k in range(links):
-        m.add_body(f"link{k}", mass=1.0 + 0.1 * k, com=(0.5, 0.1, 0), inertia=(0.1, 0.1, 0.1 + 0.01 * k))
-        if k:
-            m.add_joint(
-                f"j{k}", "revolute", f"link{k - 1}", f"link{k}", parent_pose=(1, 0, 0), axis=(0, 0, 1)
-            )
-        else:
-            m.add_joint("base", "planar", "world", "link0", axis=(0, 0, 1))
-    m.add_closure("ring", "point", f"link{links - 1}", "link0", pose1=(1, 0, 0), pose2=(0, 0, 0))
-    return m
-
-
-def state(system: sr.System, seed: int = 0) -> tuple[Array, Array]:
-    q = system.assemble([0, 0, 0, 1.2, 1.2, 1.2, 1.4]).q
-    return q, system.project_velocity(q, np.random.default_rng(seed).normal(size=system.nv))
-
-
-def sums(q: Array, v: Array, links: int = 5) -> Array:
-    """Return px, py and Lz about the origin of a chain, from sums over its links."""
-    place, speed, angle, turn = np.array(q[:2]), np.array(v[:2]), 0.0, 0.0
-    found = np.zeros(3)
-    for k in range(links):
-        angle, turn = angle + q[2 + k], turn + v[2 + k]
-        c, s = np.cos(angle), np.sin(angle)
-        arm = np.array([0.5 * c - 0.1 * s, 0.5 * s + 0.1 * c])
-        centre, rate = place + arm, speed + turn * np.array([-arm[1], arm[0]])
-        p = (1.0 + 0.1 * k) * rate
-        found += [p[0], p[1], centre[0] * p[1] - centre[1] * p[0] + (0.1 + 0.01 * k) * turn]
-        place, speed = place + np.array([c, s]), speed + turn * np.array([-s, c])
-    return found
-
-
-RING = sr.System(chain())
-HEAVY = sr.System(chain(gravity=(0, -9.81, 0)))
 
 
 def euler(t: Array, w0: Array) -> Array:
@@ -226,23 +166,11 @@ def test_motion_of_the_centre_as_an_invariant_of_time() -> None:
     """Under gravity the momentum p + m g t is one: it depends on time."""
     total = sum(body.mass for body in HEAVY.mechanism.bodies.values())
     q, v = state(HEAVY)
-    rate = sr.Invariant("falls", lambda q, v, t: _momentum(q, v)[1] + total * 9.81 * t)
+    rate = sr.Invariant("falls", lambda q, v, t: momentum_of(q, v)[1] + total * 9.81 * t)
     run = sr.simulate(HEAVY, q, v, duration=2.0, dt=0.01, stabilization=kept("energy", "momentum.x", rate))
     own = np.array([sums(*both) for both in zip(run.q, run.v)])
     assert_allclose(own[:, 1] + total * 9.81 * run.t, own[0, 1], atol=1e-11)
     assert run.status is sr.Status.OK
-
-
-def _momentum(q: ca.SX, v: ca.SX) -> ca.SX:
-    """Return px and py of the ring over symbols."""
-    speed, angle, turn = v[:2], 0, 0
-    found = ca.SX.zeros(2)
-    for k in range(5):
-        angle, turn = angle + q[2 + k], turn + v[2 + k]
-        c, s = ca.cos(angle), ca.sin(angle)
-        found += (1.0 + 0.1 * k) * (speed + turn * ca.vertcat(-0.5 * s - 0.1 * c, 0.5 * c - 0.1 * s))
-        speed = speed + turn * ca.vertcat(-s, c)
-    return found
 
 
 # --- what is no invariant ---------------------------------------------------------------------------------
@@ -319,6 +247,48 @@ def test_what_the_constraints_move_is_no_invariant() -> None:
         assert run.t[-1] < 0.1
 
 
+def test_a_symmetric_start_keeps_its_symmetry() -> None:
+    """An invariant of this motion alone, which is one as long as the start is symmetric."""
+    m = sr.Mechanism("two", gravity=(0, 0, -9.81))
+    for k, x in enumerate((-1.0, 1.0)):
+        m.add_body(f"p{k}", mass=1.0, com=(0, 0, -1), inertia=(0.1, 0.1, 0.1))
+        m.add_joint(f"h{k}", "revolute", "world", f"p{k}", axis=(0, 1, 0), parent_pose=(x, 0, 0))
+    m.add_spring_damper(
+        "s", "p0", "p1", point1=(0, 0, -1), point2=(0, 0, -1), stiffness=20.0, rest_length=1.5
+    )
+    system = sr.System(m)
+    mirror = sr.Invariant("mirror", lambda q, v, t: ca.vertcat(q[0] + q[1], v[0] + v[1]))
+    run = sr.simulate(system, [0.5, -0.5], duration=5.0, stabilization=kept("energy", mirror))
+    assert np.abs(run.q.sum(axis=1)).max() < 1e-13
+    with pytest.raises(sr.SimulationError, match=r"'mirror\[1\]', which changes by"):
+        sr.simulate(system, [0.5, -0.4], duration=5.0, stabilization=kept("energy", mirror))
+
+
+def test_boxes_that_slide() -> None:
+    def box(friction: float) -> sr.System:
+        m = sr.Mechanism("box", gravity=(0, 0, -9.81))
+        m.add_body("b", mass=1.0, com=(0, 0, 0.1), inertia=(0.1, 0.1, 0.1))
+        m.add_joint("j", "free", "world", "b")
+        for k, (x, y) in enumerate(((1, 1), (1, -1), (-1, 1), (-1, -1))):
+            m.add_contact(
+                f"c{k}", "b", (0.2 * x, 0.2 * y, 0), friction="coulomb", friction_coefficient=friction
+            )
+        return sr.System(m)
+
+    smooth, rough = box(0.0), box(0.3)
+    v = [1.0, 0.3, 0, 0, 0, 0.5]
+    turn = sr.Invariant.angular_momentum((0, 0, 1), name="turn")
+    run = sr.simulate(
+        smooth, smooth.neutral(), v, duration=2.0, stabilization=kept("energy", "momentum.x", turn)
+    )
+    assert max(run.invariant_drift.values()) < 1e-12
+    for one in ("energy", "momentum.x", turn):
+        with pytest.raises(sr.SimulationError, match="which changes by -"):
+            sr.simulate(rough, rough.neutral(), v, duration=2.0, stabilization=kept(one))
+    with pytest.raises(sr.ArgumentError, match="leave stabilization as it is"):
+        sr.simulate(smooth, smooth.neutral(), v, duration=0.1, dt=1e-3, stabilization=kept("momentum.x"))
+
+
 def test_what_the_constraints_fix_is_redundant() -> None:
     system = sr.System.from_lagrangian(
         nq=2,
@@ -352,171 +322,3 @@ def test_impacts_begin_anew() -> None:
     inside = np.abs(run.t[:, None] - [hit, 2 * hit]).min(axis=1) > 1e-9
     assert_allclose(run.invariants[inside, 0], np.array(expected)[inside], atol=1e-9)
     assert run.invariant_drift["momentum.x"] < 1e-13
-
-
-# --- where it acts, and where it is refused -----------------------------------------------------------------
-
-
-def test_formulations_events_and_many_runs() -> None:
-    q, v = state(RING)
-    way = kept(*CHAIN)
-    plain = sr.simulate(RING, q, v, duration=1.0, dt=0.02, stabilization=way)
-    short = {"duration": 0.2, "dt": 2e-3, "stabilization": way}
-    other = sr.simulate(RING, q, v, formulation="null-space", **short)  # type: ignore[arg-type]
-    assert_allclose(other.q, sr.simulate(RING, q, v, **short).q, atol=1e-11)  # type: ignore[arg-type]
-    assert max(other.invariant_drift.values()) < 1e-12
-    event = sr.Event("flat", lambda q, v, t: q[3] - 1.0)
-    cut = sr.simulate(RING, q, v, duration=1.0, rtol=1e-8, stabilization=way, events=[event])
-    assert max(cut.invariant_drift.values()) < 1e-12
-    many = sr.rollout(RING, [q, q], [v, 2 * v], duration=1.0, dt=0.02, every=1, stabilization=way, threads=1)
-    assert_allclose(many.final_q[0], plain.q[-1], atol=0)
-    for run in range(2):
-        own = np.array([sums(*both) for both in zip(many.samples.q[run], many.samples.v[run])])
-        assert_allclose(own, [own[0]] * len(own), atol=1e-11)
-
-
-def test_energy_is_one_of_them_to_the_bit() -> None:
-    q, v = state(HEAVY)
-    runs = [
-        sr.simulate(HEAVY, q, v, duration=0.5, dt=0.01, stabilization=one, error_estimate=False)
-        for one in ("energy", kept("energy"), kept(sr.Invariant.energy()))
-    ]
-    for run in runs[1:]:
-        assert (run.q == runs[0].q).all()
-        assert (run.v == runs[0].v).all()
-        assert run.invariant_names == ("energy",)
-
-
-def test_every_so_many_steps() -> None:
-    q, v = state(RING)
-    run = sr.simulate(RING, q, v, duration=1.0, dt=0.02, stabilization=kept(*CHAIN, every=5))
-    assert run.status is sr.Status.OK
-    own = np.array([sums(*both) for both in zip(run.q, run.v)])
-    assert_allclose(own[::5], [own[0]] * len(own[::5]), atol=1e-11)
-
-
-def test_quantities_of_laws() -> None:
-    q, v = state(RING)
-    both = sr.Invariant("p", sr.control.momentum("xy", ""))
-    run = sr.simulate(RING, q, v, duration=0.5, dt=0.02, stabilization=kept(both))
-    assert run.invariant_names == ("p[0]", "p[1]")
-    assert_allclose(run.invariants[-1], sums(q, v)[:2], atol=1e-11)
-
-
-def test_files(tmp_path: Path) -> None:
-    q, v = state(RING)
-    run = sr.simulate(RING, q, v, duration=0.2, dt=0.02, stabilization=kept(*CHAIN))
-    again = sr.Trajectory.load(run.save(tmp_path / "ring.nc"))
-    assert again.invariant_names == CHAIN
-    assert (again.invariants == run.invariants).all()
-    assert again.invariant_drift == run.invariant_drift
-    header = run.to_csv(tmp_path / "ring.csv").read_text().splitlines()[0]
-    assert "invariants momentum.x" in header
-    plain = sr.simulate(RING, q, v, duration=0.2, dt=0.02)
-    assert plain.invariants.shape == (11, 0)
-    assert "invariants" not in plain.to_xarray()
-
-
-def test_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    from sarrus.cli.main import main
-
-    path = tmp_path / "ring.xml"
-    chain(links=3).to_mjcf(path)
-    arguments = ["simulate", str(path), "--duration", "0.2", "--dt", "0.01", "--velocity", "base.x=1"]
-    arguments += ["--assemble"]
-    assert main([*arguments, "--invariant", "momentum.x", "--invariant", "energy"]) == 0
-    assert "momentum.x drift" in capsys.readouterr().out
-    assert main([*arguments, "--invariant", "momentum"]) == 2
-    assert "momentum.x" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("text", "arguments"),
-    [
-        ("not by kind='none'", {"kind": "none", "invariants": ("energy",)}),
-        ("not by kind='baumgarte'", {"kind": "baumgarte", "invariants": ("energy",)}),
-        ("must be a sequence", {"invariants": "energy"}),
-        ("unknown invariant 'momentum'. Did you mean 'momentum", {"invariants": ("momentum",)}),
-        ("names or sr.Invariant", {"invariants": (3,)}),
-        ("names of their own", {"invariants": ("energy", sr.Invariant.energy())}),
-    ],
-)
-def test_refusals_of_a_stabilization(text: str, arguments: dict[str, object]) -> None:
-    with pytest.raises(sr.ArgumentError, match=text):
-        sr.Stabilization(**arguments)  # type: ignore[arg-type]
-
-
-def test_refusals_of_runs() -> None:
-    q, v = state(RING)
-    refused = {
-        "depends on neither q nor v": {"stabilization": kept(sr.Invariant("clock", lambda q, v, t: t))},
-        "invariant 'odd': the function could not": {
-            "stabilization": kept(sr.Invariant("odd", lambda q, v, t: q[99]))
-        },
-        "'momentum.z' depends on neither": {"stabilization": kept("momentum.z")},
-        "leave stabilization='projection'": {"stabilization": kept("energy"), "coordinates": "partition"},
-        "leave stabilization as it is": {
-            "stabilization": kept("energy"),
-            "method": "moreau-jean",
-            "dt": 0.01,
-        },
-        "needs a conservative system": {
-            "stabilization": kept("energy"),
-            "force": lambda q, v, t: [0] * 7,
-        },
-    }
-    for text, options in refused.items():
-        with pytest.raises(sr.ArgumentError, match=text):
-            sr.simulate(RING, q, v, duration=0.1, **options)  # type: ignore[arg-type]
-    plain = sr.System.from_lagrangian(nq=1, lagrangian=lambda q, v, t: v**2 / 2)
-    with pytest.raises(sr.ArgumentError, match=r"'momentum.x': .* only a system made from a Mechanism"):
-        sr.simulate(plain, [0.0], duration=0.1, stabilization=kept("momentum.x"))
-    for bad in ({"name": "", "function": abs}, {"name": "a", "function": 3}):
-        with pytest.raises(sr.ArgumentError, match="Invariant"):
-            sr.Invariant(**bad)  # type: ignore[arg-type]
-    with pytest.raises(sr.ArgumentError, match="no length"):
-        sr.Invariant.momentum((0, 0, 0))
-
-
-def test_seeded_mechanisms() -> None:
-    """``python tests/families/kept_invariants.py --cases 200`` does more."""
-    for seed, found, change in cases(0, 8):
-        assert found == "right", seed
-        assert change < 1e-11
-
-
-def test_studies_and_comparisons(tmp_path: Path) -> None:
-    q, v = state(RING)
-    way = kept("energy", sr.Invariant("along", lambda q, v, t: _momentum(q, v)[0]))
-    settings = {"duration": 0.1, "dt": 0.01, "q": q, "store": tmp_path / "runs", "stabilization": way}
-    grid = {"q.base.x": [0.0, 0.1]}
-    found = sr.study(RING, grid, **settings)  # type: ignore[arg-type]
-    assert (found.status == "OK").all()
-    again = sr.study(RING, grid, **settings)  # type: ignore[arg-type]
-    assert_allclose(again.q, found.q, atol=0)
-    with pytest.raises(sr.ArgumentError, match="stabilization"):
-        sr.study(RING, grid, **(settings | {"stabilization": "energy"}))  # type: ignore[arg-type]
-    compared = sr.compare(
-        RING,
-        q,
-        v,
-        duration=0.1,
-        dt=0.01,
-        formulations=["kernel", "kernel:baumgarte", "null-space"],
-        stabilization=way,
-    )
-    runs = compared.trajectories
-    assert runs["kernel"].invariant_names == ("energy", "along")
-    assert runs["kernel:baumgarte"].invariant_names == ()
-    assert max(runs["null-space"].invariant_drift.values()) < 1e-12
-
-
-def test_an_environment_keeps_none() -> None:
-    pytest.importorskip("gymnasium")
-    m = chain(links=3)
-    m.add_actuator("motor", "j1")
-    with pytest.raises(sr.ArgumentError, match="it keeps no invariants"):
-        sr.gym.make(
-            sr.System(m), duration=1.0, sample_time=0.01, stabilization=kept("momentum.x"),
-            reward=lambda q, v, u, t: 0.0,
-        )  # fmt: skip

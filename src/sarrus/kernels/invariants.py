@@ -13,6 +13,7 @@ import numpy as np
 from sarrus.kernels import factor as fa
 from sarrus.kernels import layout as la
 from sarrus.kernels.flat import internal
+from sarrus.kernels.invariant_layout import invariants_of
 from sarrus.kernels.layout import Table
 from sarrus.kernels.moves import longest_entry, move
 from sarrus.kernels.native_call import call_native
@@ -64,7 +65,7 @@ def projection_with_invariants(table: Table, x: Floats, what: int) -> int:
 
 @internal
 def _newton(table, x):
-    settings, work, kept = table.settings, la.workspace(table), la.invariants_of(table)
+    settings, work, kept = table.settings, la.workspace(table), invariants_of(table)
     nq, nv, nh = table.nq, table.nv, table.nh
     own = nh + table.nc
     m, n = own + table.n_invariants, 2 * nv
@@ -111,7 +112,7 @@ def _newton(table, x):
 @internal
 def begin_invariants(table, x):
     """Have the values of the invariants at x be those that are kept from now on."""
-    kept = la.invariants_of(table)
+    kept = invariants_of(table)
     call_native(table.invariant_values, x, kept.target)
     fill(kept.change, 0.0, table.n_invariants)
     fill(kept.pending, 0.0, table.n_invariants)
@@ -124,7 +125,7 @@ def changes(table, x, h, slopes, work):
     Rates of true invariants are rounding of both signs, so they do not add up. They are looked at where x has just been
     projected: beside the constraints these do work.
     """
-    kept, every, size = la.invariants_of(table), max(table.project_every, 1), la.input_size(table)
+    kept, every, size = invariants_of(table), max(table.project_every, 1), la.input_size(table)
     fill(kept.pending, 0.0, table.n_invariants)
     if int(table.run.steps) % every != 0:
         return False
@@ -144,5 +145,5 @@ def changes(table, x, h, slopes, work):
 @internal
 def note_changes(table):
     """Add what the step that ended has changed."""
-    kept = la.invariants_of(table)
+    kept = invariants_of(table)
     add(kept.pending, kept.change, table.n_invariants)

@@ -154,7 +154,7 @@ class Table(Record, of=int):
     stage: Floats  # what ``direct`` wrote last, see `StageAnswer`
     n_factors: int
     n_invariants: int
-    kept: Floats  # see `Invariants`
+    kept: Floats  # see `sarrus.kernels.invariant_layout`
     # of a run of the time loop
     bounds: Floats  # limits of the controls: lower, then upper
     stage_weights: Floats  # of the method
@@ -371,26 +371,6 @@ def input_size(table):
 def event_count(table):
     """Return the number of values whose zeros are looked for."""
     return table.n_events + table.n_watched + table.n_margins
-
-
-class Invariants(NamedTuple):
-    """The array at ``table.kept``: of every invariant what a run keeps and has seen of it."""
-
-    target: Any  # its value
-    size: Any  # what it is measured by where the target is smaller
-    change: Any  # by which the motion has changed it, its rate added up
-    pending: Any  # in the step under way
-    rate: Any  # where that began
-    missed: Any  # part of the size by which the last projection missed it
-
-
-N_KEPT = len(Invariants._fields)
-
-
-def invariants_of(table):
-    """Return what is known of the invariants of a run."""
-    k = table.n_invariants
-    return laid(table.kept, Invariants(k, k, k, k, k, k))
 
 
 class Stages(NamedTuple):

@@ -9,14 +9,21 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sarrus.base.arrays import Array, read_only
-from sarrus.base.errors import check_is
+from sarrus.base.errors import ArgumentError, check_is
 from sarrus.base.status import Answer, Status
 from sarrus.dynamics.evaluations import Evaluations
 from sarrus.dynamics.forward_dynamics import forward_dynamics
 from sarrus.dynamics.system import System
+from sarrus.dynamics.workspace import Workspace
 from sarrus.kernels.invariants import CHANGED
 from sarrus.linalg.ranked import CUT, ranked
-from sarrus.simulation.invariants import Invariant, InvariantFunctions, TracedInvariants, checked_invariants
+from sarrus.simulation.invariants import (
+    ENERGY,
+    Invariant,
+    InvariantFunctions,
+    TracedInvariants,
+    checked_invariants,
+)
 
 # Singular value of gradients, each of length one, below which one of them depends on the others.
 _DEPENDENT = 1e-7
@@ -100,8 +107,19 @@ def ranks(
     """Return the rank of the gradients on the motions that the constraints leave at x, and the names of the redundant:
 
     those that depend on the constraints and the ones before them wherever they are least, at x and at the same q with
-    other velocities.
+    other velocities. Raises `ArgumentError` where a value or a gradient is not a number.
     """
+    values = functions.projected(x)
+    for k, name in enumerate(names):
+        own = system.equations.nh + system.nc + k
+        gradient = functions.projected.outputs["jacobian"]
+        row = values[gradient[0]].reshape(gradient[1])[own]
+        if not (np.isfinite(values[own]) and np.isfinite(row).all()):
+            raise ArgumentError(
+                f"{system.name}: the invariant {name!r} or its gradient is not a number at q = {x[system.parts.q]}, "
+                f"v = {x[system.parts.v]}",
+                element=name,
+            )
     here = _dependent(system, functions, x)
     rng, found = np.random.default_rng(5), here
     for _ in range(_OTHERS if here else 0):
@@ -133,6 +151,17 @@ def _dependent(system: Evaluations, functions: InvariantFunctions, x: Array) -> 
         full = len(kept) < motions.shape[1] and least > _DEPENDENT
         (kept if full else found).append(k)
     return found
+
+
+def redundancy_at(system: Workspace, traced: TracedInvariants, x: Array) -> str:
+    """Return the sentence on the invariants of a run that depend on others, from its start; empty where none does.
+
+    Nothing is asked of the energy alone.
+    """
+    if traced.names == (ENERGY,):
+        return ""
+    _, redundant = ranks(system, traced.functions(system.compiled), traced.names, x)
+    return redundancy(traced.names, redundant) if redundant else ""
 
 
 def redundancy(names: Sequence[str], redundant: Sequence[str]) -> str:

@@ -25,8 +25,7 @@ from sarrus.dynamics.workspace import Workspace
 from sarrus.kernels.tableau import TIME_STEPPING
 from sarrus.simulation.inputs import Event
 from sarrus.simulation.integration import Integration
-from sarrus.simulation.invariant_check import ranks, redundancy
-from sarrus.simulation.invariants import ENERGY
+from sarrus.simulation.invariant_check import redundancy_at
 from sarrus.simulation.known_starts import ReadyLoops
 from sarrus.simulation.outcome import trajectory_of
 from sarrus.simulation.past_jumps import advance_past_jumps
@@ -104,10 +103,8 @@ class Motion:
         if loop.touches is not None and (beyond := sides_beyond(loop.system, loop.q)):
             loop.records += [EventRecord(f"{text}, and goes no further", loop.time) for text in beyond]
             warn_beyond(self.system.name, beyond, stacklevel=3)
-        if loop.options.kept is not None and loop.options.kept.names != (ENERGY,):
-            _, redundant = ranks(loop.system, loop.invariants, loop.options.kept.names, loop.x)
-            if redundant:
-                loop.records.append(EventRecord(redundancy(loop.options.kept.names, redundant), loop.time))
+        if loop.options.kept is not None and (told := redundancy_at(loop.system, loop.options.kept, loop.x)):
+            loop.records.append(EventRecord(told, loop.time))
         loop.warm_up()
         if switcher is None and loop.time >= self.options.t0:  # else a jump comes first
             loop.stop_where_rigid()

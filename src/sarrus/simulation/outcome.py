@@ -25,6 +25,7 @@ from sarrus.simulation.beyond_reach import beyond_reach
 from sarrus.simulation.geometry_log import NONE
 from sarrus.simulation.integration import Integration
 from sarrus.simulation.invariants import ENERGY
+from sarrus.simulation.kept_invariants import known_of
 from sarrus.simulation.leaps import first_leap
 from sarrus.simulation.limits import find_limit_crossings, has_limits, limit_met
 from sarrus.simulation.path_jumps import missed_jump
@@ -216,7 +217,7 @@ def verdict(loop: Integration, failure: Exception | None) -> tuple[Status, str]:
 def changed_invariants(loop: Integration) -> str:
     """Return the sentence which of its invariants the motion of a run changes, by how much."""
     assert loop.options.kept is not None
-    kept = loop.kept_rows
+    kept = known_of(loop.kept)
     change = np.abs(kept.change + kept.pending) / np.maximum(kept.size, np.abs(kept.target))
     told = [
         f"{name!r}, which changes by {rate:.4g} a second"
@@ -230,7 +231,9 @@ def missed_invariants(loop: Integration) -> str:
     """Return what the last projection of a run missed of its invariants; empty where it keeps none or missed none."""
     if loop.options.kept is None:
         return ""
-    missed = [name for name, part in zip(loop.options.kept.names, loop.kept_rows.missed) if not part < MET]
+    missed = [
+        name for name, part in zip(loop.options.kept.names, known_of(loop.kept).missed) if not part < MET
+    ]
     told = ", ".join(map(repr, missed))
     return f"{told} cannot be kept with the constraints: leave it out if they change it" if missed else ""
 

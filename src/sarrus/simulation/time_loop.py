@@ -34,6 +34,7 @@ from sarrus.kernels.run_state import EASY, STIFF_8
 from sarrus.kernels.tableau import TIME_STEPPING, Tableau, tableau
 from sarrus.simulation.drive_jumps import DriveJumps, may_jump
 from sarrus.simulation.inputs import Event, compile_control, compile_events, sampled
+from sarrus.simulation.kept_invariants import attach, functions_of, keep_values, kept_array, with_room
 from sarrus.simulation.passages import PassageLog, passage_sizes
 from sarrus.simulation.recorder import Recorder
 from sarrus.simulation.records import EventRecord
@@ -128,12 +129,14 @@ class TimeLoop:
         self.functions: tuple[str, ...] = _FUNCTIONS
         self.kernel = projection
         self.project = _PROJECTED.get(options.stabilization.kind, la.NOTHING)
-        self.kept = np.zeros((la.N_KEPT, len(options.kept.names) if options.kept is not None else 0))
+        self.kept, self.invariants = (
+            kept_array(options.kept),
+            functions_of(options.kept, system),
+        )  # kept alive
         if options.kept is not None:
             self.project = la.CONSTRAINTS_AND_INVARIANTS
             self.functions = (*_FUNCTIONS, "metric")
             self.kernel = projection_with_invariants
-            self.invariants = options.kept.functions(system.compiled)  # kept alive
         self.chart: Chart | StateChart | None = None
         self.solver: FormulatedAcceleration | None = None
         self.control: StateFunction | None = None
@@ -218,8 +221,7 @@ class TimeLoop:
         s.load_functions(*self.functions)
         if s.nc:
             s.project(x)
-        room = np.zeros(self.kept.shape[1], dtype=np.int64)  # for the permutation of rows of invariants
-        self.table = np.concatenate([s.table, room]).view(la.Table) if len(room) else s.table.copy()
+        self.table = with_room(s.table, self.kept)
         self.stage_answer = np.zeros_like(s.stage_answer)  # loops of several threads may share a workspace
         self.table.stage = self.stage_answer
         self.table.projection = self.kernel.address
@@ -241,35 +243,11 @@ class TimeLoop:
         self.state.start = self.began = self.options.t0
         self._begin_stretch()
         self.state.largest_pivot = s.typical_pivot
-        if len(room):
-            self._attach_invariants()
+        attach(self.table, self.kept, self.invariants, x)
         if self.solver is not None:
             self.table.acceleration = self.solver.address
         if self.chart is not None or self.solver is not None:
             self.settings.near = np.inf  # every stage is brought back to the constraints, however near it is
-
-    def _attach_invariants(self) -> None:
-        """Tell the kernels of the invariants to keep."""
-        assert self.options.kept is not None
-        table, found = self.table, self.invariants
-        table.n_invariants, table.kept = self.kept.shape[1], self.kept
-        table.invariants, table.invariant_values = found.projected.address, found.values.address
-        table.invariant_rates = found.rates.address
-        self.kept_rows.size[:] = self.options.kept.sizes
-        self._keep_invariants()
-
-    @property
-    def kept_rows(self) -> la.Invariants:
-        """What is known of the invariants, views."""
-        count = self.kept.shape[1]
-        return laid(self.kept.ravel(), la.Invariants(*[count] * la.N_KEPT))
-
-    def _keep_invariants(self) -> None:
-        """Have the projection keep the values that invariants have at the present state."""
-        if self.kept.size:
-            kept = self.kept_rows
-            kept.target[:] = self.invariants.values(self.x)
-            kept.change[:] = kept.pending[:] = kept.missed[:] = 0.0
 
     def _compile_control(self, control: StateFunction, sampling: Sampling | None) -> None:
         """Put a traced control law, or a `Law` with its kernel, into the loop; it is kept alive during the run."""
@@ -324,7 +302,7 @@ class TimeLoop:
             self.touches.attach_phases(self.table)
         self.install(scheme.method)
         if self.touches is not None and self.touches.close(self.table, self.x):
-            self._keep_invariants()
+            keep_values(self.kept, self.invariants, self.x)
         needed = 0.0 if self.adaptive else ceil(duration / state.step) + 1.0
         state.most_steps = scheme.limits.max_steps or max(MOST_STEPS, needed)
         if self.chart is not None:
@@ -466,7 +444,7 @@ class TimeLoop:
         self._begin_stretch()
         if self._scaled[0] is not s.near or self._scaled[1] != s.parameters.changes:
             self.settings[_SCALES], self._scaled = s.settings()[_SCALES], (s.near, s.parameters.changes)
-        self._keep_invariants()
+        keep_values(self.kept, self.invariants, self.x)
         if survey and self.chart is not None and not self.chart.renew(self.table, self.settings, self.x):
             self.status = Status.COORDINATES_FAILED
         state = self.state
