@@ -187,7 +187,7 @@ def simulate(
                 trajectory = not_estimated(trajectory)
         elif trajectory.passages:
             trajectory = trajectory.revised(determined_until=np.nan)
-        trajectory = trajectory.revised(system=system)
+        trajectory = trajectory.revised(system=system, **motion.holds)
         if throw and trajectory.status is Status.INTERRUPTED:
             interrupts.owe()
     if throw and failure is not None:

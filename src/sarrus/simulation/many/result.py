@@ -149,6 +149,11 @@ class Rollout:
                 EventRecord(f"{text}, and goes no further", float(self.t[0]))
                 for text in self.begun_beyond.get(run % len(self), ())
             ),
+            parameters={
+                name: float(self.parameters[name][run])
+                for name in s.equations.design_parameters
+                if name in self.parameters
+            },
             steps=int(self.steps[run]),
             rejected=int(self.rejected[run]),
             system=s,

@@ -1,0 +1,125 @@
+"""`HeldSamples`: states along a run between whose times the controls are smooth, held ones included."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sarrus.analysis.work_integral import sides
+from sarrus.base.arrays import Array
+from sarrus.dynamics.system import System
+from sarrus.simulation.interpolation import interpolate
+from sarrus.simulation.readings import states_of
+from sarrus.simulation.trajectory import Trajectory
+
+# Points of a piece with one control, beside its end: the polynomial through them is of degree four.
+_INSIDE = np.array([0.0, 0.25, 0.5, 0.75])
+# A time that is nearer to an instant than this part of the sample time is that instant.
+_AT = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class HeldSamples:
+    """States x = [q | v | u | t | p | τ] (n, …) at times t (n,), twice where a control jumps.
+
+    ``place`` (T,) are the records of the run among them, ``recorded`` (T, …) the records themselves. ``unknown`` (T−1,)
+    is the time [s] between two records for which no record has the control that was held.
+    """
+
+    t: Array
+    x: Array
+    place: NDArray[np.int64]
+    recorded: Array
+    unknown: Array
+
+
+def held_samples(trajectory: Trajectory, system: System) -> HeldSamples:
+    """Return states between which controls are smooth: the records, and of held controls more of them.
+
+    Of a run with held controls every interval between records is cut at the instants of samples; each piece has the
+    control that acted in it, and states between its ends, which follow the coordinates and their rates to fourth order.
+    """
+    values = {**system.parameters, **trajectory.parameters}
+    x, t = states_of(trajectory, system, values), trajectory.t
+    if not trajectory.held_controls or trajectory.sample_time <= 0.0 or len(t) < 2:
+        return HeldSamples(t, x, np.arange(len(t)), x, np.zeros(max(len(t) - 1, 0)))
+    same, unknown = sides(t), np.zeros(len(t) - 1)
+    times, pieces = [t[:1]], [_Piece(0, np.zeros(1), 0)]
+    place = [0]
+    for k in range(len(t) - 1):
+        if same[k]:
+            pieces.append(_Piece(k, np.ones(1), k + 1))
+            times.append(t[k + 1 : k + 2])
+        else:
+            edges, owners, unknown[k] = _cut(trajectory, k)
+            for low, high, owner in zip(edges[:-1], edges[1:], owners):
+                anew = not np.array_equal(trajectory.u[owner], trajectory.u[pieces[-1].owner])
+                inside = low + (high - low) * np.append(_INSIDE[0 if anew else 1 :], 1.0)
+                pieces.append(_Piece(k, (inside - t[k]) / (t[k + 1] - t[k]), owner))
+                times.append(inside)
+        place.append(sum(map(len, times)) - 1)
+    counts = [len(piece.part) for piece in pieces]
+    interval = np.repeat([piece.interval for piece in pieces], counts)
+    owners_of_all = np.repeat([piece.owner for piece in pieces], counts)
+    whole = np.concatenate(times)
+    q, v = _states(trajectory, interval, np.concatenate([piece.part for piece in pieces]), whole)
+    rows = x[owners_of_all].copy()
+    nq, nv, nu = system.nq, system.nv, system.nu
+    rows[:, :nq], rows[:, nq : nq + nv], rows[:, nq + nv + nu] = q, v, whole
+    return HeldSamples(whole, rows, np.array(place), x, unknown)
+
+
+@dataclass(frozen=True)
+class _Piece:
+    """Parts of an interval between records at which states are wanted, and the record that has the control there."""
+
+    interval: int
+    part: Array
+    owner: int
+
+
+def _cut(trajectory: Trajectory, k: int) -> tuple[Array, list[int], float]:
+    """Return the edges of the pieces of an interval, the records with their controls, and the time without one."""
+    t, period = trajectory.t, trajectory.sample_time
+    first, last = (t[k] - t[0]) / period, (t[k + 1] - t[0]) / period
+    instants = np.arange(np.floor(first + _AT) + 1.0, np.ceil(last - _AT))
+    edges = np.concatenate([t[k : k + 1], t[0] + period * instants, t[k + 1 : k + 2]])
+    forward, count = trajectory.held_controls > 0, len(edges) - 1
+    if count == 1:
+        return edges, [k if forward else k + 1], 0.0
+    begins, ends = (abs(x - round(x)) <= _AT for x in (first, last))
+    known_first, known_last = forward or not begins, not forward or not ends
+    owners = [k if known_first else k + 1, *([k if known_first else k + 1] * (count - 2))]
+    owners.append(k + 1 if known_last else k)
+    lengths = np.diff(edges)
+    unknown = lengths[1:-1].sum() + (not known_first) * lengths[0] + (not known_last) * lengths[-1]
+    return edges, owners, float(unknown)
+
+
+def _states(trajectory: Trajectory, k: NDArray[np.int64], s: Array, t: Array) -> tuple[Array, Array]:
+    """Return q and v at parts s of intervals k, by the acceleration at the end that has the control of the interval."""
+    h = (trajectory.t[k + 1] - trajectory.t[k])[:, None]
+    part, forward = s[:, None], trajectory.held_controls > 0
+    ends = (k, k + 1) if forward else (k + 1, k)
+    s1, way = (part, h) if forward else (1.0 - part, -h)
+    v0, v1 = (trajectory.v[m] for m in ends)
+    a0 = trajectory.a[ends[0]]
+    v = v0 + way * a0 * s1 + (v1 - v0 - way * a0) * s1**2
+    q = interpolate(trajectory, t)
+    rates = {name: i for i, name in enumerate(trajectory.velocity_names)}
+    pairs = [(i, rates[name]) for i, name in enumerate(trajectory.coordinate_names) if name in rates]
+    if pairs:
+        of_q, of_v = np.array(pairs).T
+        q0, q1 = (trajectory.q[m][:, of_q] for m in ends)
+        w0, w1, b0 = way * v0[:, of_v], way * v1[:, of_v], way**2 * a0[:, of_v]
+        rise, turn = q1 - q0 - w0 - 0.5 * b0, w1 - w0 - b0
+        c3, c4 = 4.0 * rise - turn, turn - 3.0 * rise
+        q[:, of_q] = q0 + s1 * (w0 + s1 * (0.5 * b0 + s1 * (c3 + s1 * c4)))
+        safe = np.where(way == 0.0, 1.0, way)
+        v[:, of_v] = (w0 + s1 * (b0 + s1 * (3.0 * c3 + s1 * 4.0 * c4))) / safe
+        v[:, of_v] = np.where(
+            way == 0.0, np.where(part > 0.5, trajectory.v[k + 1], trajectory.v[k])[:, of_v], v[:, of_v]
+        )
+    return q, v
