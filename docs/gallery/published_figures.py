@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 HERE = Path(__file__).resolve().parent
 sys.path.append(str(HERE.parent.parent / "examples"))
 
+import decoupled_slider_crank  # noqa: E402
 import platform_control  # noqa: E402
 import sarrus as sr  # noqa: E402
 import slider_crank_control  # noqa: E402
@@ -107,6 +108,27 @@ def slider_crank() -> Figure:
     return figure
 
 
+def decoupling() -> Figure:
+    """Aghili 2005, proposition 3: force on the guide of a slider-crank before and after the design that decouples."""
+    figure = new_figure(10, 3.5)
+    force, crank = figure.subplots(1, 2)
+    runs = {
+        "before": decoupled_slider_crank.press(decoupled_slider_crank.build()),
+        "after the design": decoupled_slider_crank.press(decoupled_slider_crank.design().mechanism),
+    }
+    for k, (name, run) in enumerate(runs.items()):
+        force.plot(run.t, -run.multipliers[:, 0], color=colour(k), label=name)
+        crank.plot(run.t, run.q[:, 0], color=colour(k))
+    force.plot(run.t, decoupled_slider_crank.wanted(run.t), ":", color=INK, linewidth=1.2, label="asked for")
+    force.set_title("force on the guide [N]")
+    crank.set_title("angle of the crank [rad]")
+    for panel in (force, crank):
+        dress(panel)
+        panel.set_xlabel("t [s]")
+    force.legend(fontsize=9)
+    return figure
+
+
 def sliding() -> Figure:
     """Aghili 2022: normal force, loss and friction that would hold the tip of an arm that wipes a table, by law."""
     system = sr.System(sliding_arm.build())
@@ -151,7 +173,7 @@ def momenta(steps: int = 100_000) -> Figure:
 
 FIGURES: dict[str, Callable[[], Figure]] = {
     "published_arms": arms, "published_platform": platform, "published_slider_crank": slider_crank,
-    "published_sliding_arm": sliding, "published_momenta": momenta,
+    "published_decoupling": decoupling, "published_sliding_arm": sliding, "published_momenta": momenta,
 }  # fmt: skip
 
 
