@@ -94,18 +94,19 @@ def test_a_winding_loses_what_the_energy_balance_says() -> None:
     assert_allclose(loss.total, exact, rtol=1e-7)
 
 
-def held_voltages(period: float, duration: float) -> tuple[float, float]:
-    """Return loss and speed of the motor under a voltage that is held between samples, phase by phase."""
-    k, ohm, speed, loss, t = DATA["torque_constant"] * 2.0, DATA["resistance"], 0.0, 0.0, 0.0
+def held_voltages(period: float, duration: float) -> tuple[float, float, float]:
+    """Return loss, speed and place of the motor under a voltage that is held between samples, phase by phase."""
+    k, ohm, speed, loss, t, x = DATA["torque_constant"] * 2.0, DATA["resistance"], 0.0, 0.0, 0.0, 0.0
     rate = k * k / (MASS * ohm)
     while t < duration - 1e-12:
         span = min(period, duration - t)
         volt = 6.0 + 5.0 * np.sin(9.0 * t)
         i = (volt - k * speed) / ohm
         loss += ohm * i * i * (1.0 - np.exp(-2.0 * rate * span)) / (2.0 * rate)
+        x += volt / k * span + (speed - volt / k) * (1.0 - np.exp(-rate * span)) / rate
         speed = volt / k + (speed - volt / k) * np.exp(-rate * span)
         t += period
-    return loss, speed
+    return loss, speed, x
 
 
 class Voltage(control.Law):
@@ -127,12 +128,16 @@ def test_held_controls_are_integrated_as_steps(law: bool, stepping: dict) -> Non
     system = cart("voltage")
     voltage = Voltage(system) if law else (lambda q, v, t: [6.0 + 5.0 * np.sin(9.0 * t)])
     run = sr.simulate(system, [0.0], duration=0.83, control=voltage, sample_time=0.05, **stepping)
-    exact, speed = held_voltages(0.05, 0.83)
+    exact, speed, _ = held_voltages(0.05, 0.83)
     assert_allclose(run.v[-1, 0], speed, rtol=1e-6)
     loss = run.motor_loss()
     at_samples = stepping.get("dt") in (0.05, 0.025) or ("dt" in stepping and "method" not in stepping)
     assert_allclose(loss.total, exact, rtol=1e-8 if at_samples else 1e-5)
     assert loss.error[0] < 1e-3 * exact
+    if at_samples:
+        assert np.abs(sr.energy_balance(run).residual).max() < 1e-7 * speed**2
+        for t in (0.012, 0.333, 0.61):
+            assert_allclose(run.at(t)[0], held_voltages(0.05, t)[2], atol=1e-8)
     spent = run.energy_per_metre(coordinate="x")
     assert_allclose(spent.work[-1], 0.5 * MASS * speed**2, rtol=1e-8 if at_samples else 3e-5)
     assert_allclose(spent.length[-1], run.q[-1, 0], rtol=1e-9)  # it goes one way

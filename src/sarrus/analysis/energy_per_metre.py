@@ -12,7 +12,7 @@ from sarrus.analysis.work_integral import integral, sides
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError, check_known
 from sarrus.simulation.body_motion_along import body_motion
-from sarrus.simulation.interpolation import coefficients
+from sarrus.simulation.interpolation import between
 from sarrus.simulation.trajectory import Trajectory
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(8)
@@ -138,7 +138,8 @@ def path_length(trajectory: Trajectory, p: Array, v: Array, a: Array) -> tuple[A
     chords = np.linalg.norm(np.diff(p, axis=0), axis=1)
     if len(chords) == 0:
         return np.zeros(1), 0.0
-    smooth = _lengths(_polynomials(trajectory, steps, p, v, a))
+    ends = (array[m] for array in (p, v, a) for m in (slice(None, -1), slice(1, None)))
+    smooth = _lengths(np.stack(between(trajectory, steps, *ends)))
     rough = chords
     if trajectory.mean_contacts:
         smooth, rough = rough, smooth
@@ -148,27 +149,6 @@ def path_length(trajectory: Trajectory, p: Array, v: Array, a: Array) -> tuple[A
         rough = _lengths(np.stack([*cubic, 0.0 * w0, 0.0 * w0]))
     found = np.where(sides(trajectory.t), 0.0, smooth)
     return np.append(0.0, np.cumsum(found)), float(np.abs(found - rough)[~sides(trajectory.t)].sum())
-
-
-def _polynomials(trajectory: Trajectory, h: Array, p: Array, v: Array, a: Array) -> Array:
-    """Return the coefficients (6, T − 1, n) of paths between samples, of the part of the interval.
-
-    Where controls were held an acceleration belongs to one side of its sample, and the degree is four.
-    """
-    if not trajectory.held_controls:
-        return np.stack(coefficients(h, p[:-1], v[:-1], a[:-1], p[1:], v[1:], a[1:]))
-    forward = trajectory.held_controls > 0
-    w0, w1, rise = h * v[:-1], h * v[1:], np.diff(p, axis=0)
-    if forward:
-        b = h**2 * a[:-1]
-        c3, c4 = 4.0 * (rise - w0 - 0.5 * b) - (w1 - w0 - b), (w1 - w0 - b) - 3.0 * (rise - w0 - 0.5 * b)
-        return np.stack([p[:-1], w0, 0.5 * b, c3, c4, 0.0 * c4])
-    b = h**2 * a[1:]
-    # p₀ + w₀ s + c₂ s² + c₃ s³ + c₄ s⁴ with p₁, w₁ and the second derivative b at s = 1
-    c4 = 0.5 * b - 2.0 * (w1 - w0) + 3.0 * (rise - w0) + 0.0
-    c3 = (w1 - w0) - 2.0 * (rise - w0) - 2.0 * c4
-    c2 = (rise - w0) - c3 - c4
-    return np.stack([p[:-1], w0, c2, c3, c4, 0.0 * c4])
 
 
 def _lengths(c: Array) -> Array:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sarrus.analysis.work_integral import sides
 from sarrus.base.arrays import Array
 from sarrus.dynamics.system import System
-from sarrus.simulation.interpolation import interpolate
+from sarrus.simulation.interpolation import between, interpolate, value_at
 from sarrus.simulation.readings import states_of
 from sarrus.simulation.trajectory import Trajectory
 
@@ -47,11 +47,12 @@ def held_samples(trajectory: Trajectory, system: System) -> HeldSamples:
         return HeldSamples(t, x, np.arange(len(t)), x, np.zeros(max(len(t) - 1, 0)))
     same, unknown = sides(t), np.zeros(len(t) - 1)
     times, pieces = [t[:1]], [_Piece(0, np.zeros(1), 0)]
-    place = [0]
+    place, count = [0], 1
     for k in range(len(t) - 1):
         if same[k]:
             pieces.append(_Piece(k, np.ones(1), k + 1))
             times.append(t[k + 1 : k + 2])
+            count += 1
         else:
             edges, owners, unknown[k] = _cut(trajectory, k)
             for low, high, owner in zip(edges[:-1], edges[1:], owners):
@@ -59,7 +60,8 @@ def held_samples(trajectory: Trajectory, system: System) -> HeldSamples:
                 inside = low + (high - low) * np.append(_INSIDE[0 if anew else 1 :], 1.0)
                 pieces.append(_Piece(k, (inside - t[k]) / (t[k + 1] - t[k]), owner))
                 times.append(inside)
-        place.append(sum(map(len, times)) - 1)
+                count += len(inside)
+        place.append(count - 1)
     counts = [len(piece.part) for piece in pieces]
     interval = np.repeat([piece.interval for piece in pieces], counts)
     owners_of_all = np.repeat([piece.owner for piece in pieces], counts)
@@ -99,27 +101,24 @@ def _cut(trajectory: Trajectory, k: int) -> tuple[Array, list[int], float]:
 
 
 def _states(trajectory: Trajectory, k: NDArray[np.int64], s: Array, t: Array) -> tuple[Array, Array]:
-    """Return q and v at parts s of intervals k, by the acceleration at the end that has the control of the interval."""
-    h = (trajectory.t[k + 1] - trajectory.t[k])[:, None]
-    part, forward = s[:, None], trajectory.held_controls > 0
-    ends = (k, k + 1) if forward else (k + 1, k)
-    s1, way = (part, h) if forward else (1.0 - part, -h)
-    v0, v1 = (trajectory.v[m] for m in ends)
-    a0 = trajectory.a[ends[0]]
-    v = v0 + way * a0 * s1 + (v1 - v0 - way * a0) * s1**2
-    q = interpolate(trajectory, t)
+    """Return q and v at parts s of intervals k; rates of coordinates that have none of their name are parabolas."""
+    h, part = (trajectory.t[k + 1] - trajectory.t[k])[:, None], s[:, None]
+    q, moved = interpolate(trajectory, t), h[:, 0] > 0.0
+    v0, v1 = trajectory.v[k], trajectory.v[k + 1]
+    if trajectory.held_controls > 0:
+        slope = h * trajectory.a[k]
+        v = v0 + slope * part + (v1 - v0 - slope) * part**2
+    else:
+        slope = h * trajectory.a[k + 1]
+        v = v1 + slope * (part - 1.0) + (v0 - v1 + slope) * (part - 1.0) ** 2
     rates = {name: i for i, name in enumerate(trajectory.velocity_names)}
     pairs = [(i, rates[name]) for i, name in enumerate(trajectory.coordinate_names) if name in rates]
     if pairs:
         of_q, of_v = np.array(pairs).T
-        q0, q1 = (trajectory.q[m][:, of_q] for m in ends)
-        w0, w1, b0 = way * v0[:, of_v], way * v1[:, of_v], way**2 * a0[:, of_v]
-        rise, turn = q1 - q0 - w0 - 0.5 * b0, w1 - w0 - b0
-        c3, c4 = 4.0 * rise - turn, turn - 3.0 * rise
-        q[:, of_q] = q0 + s1 * (w0 + s1 * (0.5 * b0 + s1 * (c3 + s1 * c4)))
-        safe = np.where(way == 0.0, 1.0, way)
-        v[:, of_v] = (w0 + s1 * (b0 + s1 * (3.0 * c3 + s1 * 4.0 * c4))) / safe
-        v[:, of_v] = np.where(
-            way == 0.0, np.where(part > 0.5, trajectory.v[k + 1], trajectory.v[k])[:, of_v], v[:, of_v]
-        )
+        sources = ((trajectory.q, of_q), (trajectory.v, of_v), (trajectory.a, of_v))
+        ends = (array[m][:, c] for array, c in sources for m in (k, k + 1))
+        c = between(trajectory, h, *ends)
+        q[:, of_q] = value_at(part, *c)
+        rate = c[1] + part * (2.0 * c[2] + part * (3.0 * c[3] + part * 4.0 * c[4]))
+        v[:, of_v] = np.where(moved[:, None], rate / np.where(h > 0.0, h, 1.0), v1[:, of_v])
     return q, v
