@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import sarrus as sr
+from sarrus import control
 
 Array = NDArray[np.float64]
 
@@ -211,7 +212,7 @@ def _check_against_inverse_dynamics(system: sr.System) -> None:
     t = np.linspace(0.2, DURATION - 0.2, 7)
     planned, normal = torques(system, "least loss", t)
     for q, v, a, u, size in zip(*reference(t), planned, normal):
-        found = system.inverse_dynamics(q, v, a, weights=MOTOR_CONSTANTS**-2.0)
+        found = system.inverse_dynamics(q, v, a, weights=control.loss_weights(system))
         assert size > LIGHT
         assert np.abs(found.u - u).max() < 1e-8
 

@@ -207,6 +207,7 @@ def test_many_runs_have_parameters_of_their_own() -> None:
         system, np.zeros((3, 1)), np.full((3, 1), 0.4), duration=1.5, dt=1e-2, every=1, control=push,
         parameters={"constant": constants},
     )  # fmt: skip
+    assert_allclose(many.motor_loss()[:, 0], EXACT * CONSTANT**2 / constants**2, rtol=1e-9)
     for k, constant in enumerate(constants):
         assert_allclose(many.trajectory(k).motor_loss().total, EXACT * CONSTANT**2 / constant**2, rtol=1e-9)
 
@@ -230,6 +231,21 @@ def test_at_states_and_for_rewards() -> None:
     assert_allclose(reward, -1.6 * ((5.0 - speed) / 1.6) ** 2, rtol=1e-6)
 
 
+def test_weights_of_laws_are_the_loss() -> None:
+    mechanism = cart().mechanism.snapshot()
+    mechanism.add_actuator("other", "x", gain=3.0, motor_constant=0.2)
+    system = sr.System(mechanism)
+    W, u = control.loss_weights(system), np.array([0.7, -0.2])
+    assert_allclose(u @ (W * u), sr.motor_loss(system, [0.0], [0.3], u).sum(), rtol=1e-14)
+    least = system.inverse_dynamics([0.0], [0.0], [1.0], weights=W).u
+    share = np.array([1.0, 3.0]) / W
+    assert_allclose(least, MASS * share / (share @ [1.0, 3.0]), rtol=1e-12)
+    with pytest.raises(ArgumentError, match="'motor' depends on more"):
+        control.loss_weights(cart("voltage"))
+    with pytest.raises(ArgumentError, match="'motor' it is not known"):
+        control.loss_weights(cart("unknown"))
+
+
 def test_a_metric_of_the_controls() -> None:
     mechanism = sr.Mechanism("pair", gravity=(0, 0, 0))
     for k in "ab":
@@ -250,6 +266,9 @@ def test_a_metric_of_the_controls() -> None:
         ("positive", lambda: moved("force").motor_loss([-1.0])),
         ("positive", lambda: moved("force").motor_loss([1.0, 2.0])),
         ("'motor' is not gain × u", lambda: moved("voltage").motor_loss([1.0])),
+        ("fewer than two", lambda: moved("force").revised(**{
+            name: getattr(moved("force"), name)[:1] for name in ("t", "q", "v", "a", "u", "multipliers")
+        }).motor_loss()),
         ("does not move", lambda: still().energy_per_metre("cart")),
         ("give the body", lambda: moved("force").energy_per_metre()),
         ("wheel", lambda: moved("force").energy_per_metre("wheel")),

@@ -106,8 +106,9 @@ def motor_loss_along(trajectory: Trajectory, weights: ArrayLike | None = None) -
     Raises
     ------
     ArgumentError
-        An empty trajectory, one without a system, weights of a wrong shape or not positive; an actuator that is not
-        known to be a motor, or with ``weights`` one whose force is not gain × u, by its name.
+        A trajectory with less than two samples, such as of many runs without ``every``, and one without a system;
+        weights of a wrong shape or not positive; an actuator that is not known to be a motor, or with ``weights`` one
+        whose force is not gain × u, by its name.
     """
     powers = motor_powers(trajectory, weights)
     found = [integral(powers.t, power) for power in powers.losses.T]
@@ -141,8 +142,8 @@ class MotorPowers:
 def motor_powers(trajectory: Trajectory, weights: ArrayLike | None) -> MotorPowers:
     """Return losses and mechanical powers of the motors along a trajectory; see `motor_loss_along` for errors."""
     system = trajectory.moved_system()
-    if system is None or not len(trajectory.t):
-        why = "it is empty" if system else "no system is known, so that nothing is known of its motors"
+    if system is None or len(trajectory.t) < 2:
+        why = "its samples are fewer than two" if system else "no system is known, and no motors of one"
         raise ArgumentError(f"trajectory {trajectory.name!r}: {why}", element="trajectory")
     metric = None if weights is None else _checked_weights(system, weights)
     if metric is None:

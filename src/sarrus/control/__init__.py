@@ -37,6 +37,7 @@ from sarrus.control.joint_bounds import JointLimits
 from sarrus.control.law import Law
 from sarrus.control.law_options import LawOptions
 from sarrus.control.legged_controller import LeggedController
+from sarrus.control.loss_weights import loss_weights
 from sarrus.control.quantities import Part
 from sarrus.control.reference import streamed
 from sarrus.control.regulator import Regulation, Regulator
@@ -96,6 +97,7 @@ __all__ = [
     "clearance",
     "controllability",
     "gaze",
+    "loss_weights",
     "momentum",
     "orientation",
     "point",
