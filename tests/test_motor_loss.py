@@ -12,6 +12,7 @@ from numpy.testing import assert_allclose
 from scipy.integrate import quad
 
 import sarrus as sr
+from families import motor_losses
 from sarrus import control
 from sarrus.base.errors import ArgumentError
 
@@ -288,3 +289,10 @@ def moved(kind: str) -> sr.Trajectory:
 
 def still() -> sr.Trajectory:
     return sr.simulate(cart(), [0.0], duration=0.1, dt=1e-2)
+
+
+def test_generated_motions() -> None:
+    """``python tests/families/motor_losses.py`` does more."""
+    counts = motor_losses.run(12, seed=5)
+    assert counts["right"] + counts["told"] == 12
+    assert counts["right"] >= 6

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import casadi as ca
 import numpy as np
 
-from sarrus.analysis.held_controls import held_samples
+from sarrus.analysis.held_controls import coarseness, held_samples
 from sarrus.analysis.work_integral import integral, sides
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError, check_is
@@ -183,15 +183,19 @@ def _with_held_controls(system: System, trajectory: Trajectory, columns: list[Co
     if not trajectory.held_controls:
         return columns
     samples = held_samples(trajectory, system)
-    between = _native(system).each(np.ascontiguousarray(
-        np.hstack((samples.x, np.zeros((len(samples.t), system.nv + system.nc))))
-    ))  # fmt: skip
+    unused = np.zeros((len(samples.t), system.nv + system.nc))  # accelerations and multipliers
+    native, count = _native(system), len(columns)
+    between, lower = (
+        native.each(np.ascontiguousarray(np.hstack((x, unused))))[:, :count]
+        for x in (samples.x, samples.lower)
+    )
+    coarse = coarseness(samples, between, lower)
     jumps = np.abs(np.diff([column[2] for column in columns], axis=1)) @ samples.unknown
     found = []
     for k, (kind, name, power, done, off) in enumerate(columns):
         if kind in _OF_STATE:
             whole, off = integral(samples.t, between[:, k])
-            done, off = whole[samples.place], off + float(jumps[k])
+            done, off = whole[samples.place], off + float(jumps[k] + coarse[k])
         found.append((kind, name, power, done, off))
     return found
 

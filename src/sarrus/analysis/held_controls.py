@@ -24,12 +24,14 @@ _AT = 1e-9
 class HeldSamples:
     """States x = [q | v | u | t | p | τ] (n, …) at times t (n,), twice where a control jumps.
 
-    ``place`` (T,) are the records of the run among them, ``recorded`` (T, …) the records themselves. ``unknown`` (T−1,)
-    is the time [s] between two records for which no record has the control that was held.
+    ``place`` (T,) are the records of the run among them, ``recorded`` (T, …) the records themselves. ``lower`` (n, …)
+    are the states by polynomials of one degree less, which tell how good these are. ``unknown`` (T−1,) is the time [s]
+    between two records for which no record has the control that was held.
     """
 
     t: Array
     x: Array
+    lower: Array
     place: NDArray[np.int64]
     recorded: Array
     unknown: Array
@@ -44,7 +46,7 @@ def held_samples(trajectory: Trajectory, system: System) -> HeldSamples:
     values = {**system.parameters, **trajectory.parameters}
     x, t = states_of(trajectory, system, values), trajectory.t
     if not trajectory.held_controls or trajectory.sample_time <= 0.0 or len(t) < 2:
-        return HeldSamples(t, x, np.arange(len(t)), x, np.zeros(max(len(t) - 1, 0)))
+        return HeldSamples(t, x, x, np.arange(len(t)), x, np.zeros(max(len(t) - 1, 0)))
     same, unknown = sides(t), np.zeros(len(t) - 1)
     times, pieces = [t[:1]], [_Piece(0, np.zeros(1), 0)]
     place, count = [0], 1
@@ -66,11 +68,28 @@ def held_samples(trajectory: Trajectory, system: System) -> HeldSamples:
     interval = np.repeat([piece.interval for piece in pieces], counts)
     owners_of_all = np.repeat([piece.owner for piece in pieces], counts)
     whole = np.concatenate(times)
-    q, v = _states(trajectory, interval, np.concatenate([piece.part for piece in pieces]), whole)
-    rows = x[owners_of_all].copy()
+    parts = np.concatenate([piece.part for piece in pieces])
     nq, nv, nu = system.nq, system.nv, system.nu
-    rows[:, :nq], rows[:, nq : nq + nv], rows[:, nq + nv + nu] = q, v, whole
-    return HeldSamples(whole, rows, np.array(place), x, unknown)
+    found = []
+    for lower in (False, True):
+        rows = x[owners_of_all].copy()
+        q, v = _states(trajectory, interval, parts, whole, lower)
+        _fill_others(
+            q, trajectory, system, x, interval, parts[:, None], rows[:, nq + nv : nq + nv + nu], lower
+        )
+        rows[:, :nq], rows[:, nq : nq + nv], rows[:, nq + nv + nu] = q, v, whole
+        found.append(rows)
+    return HeldSamples(whole, found[0], found[1], np.array(place), x, unknown)
+
+
+def coarseness(samples: HeldSamples, powers: Array, lower: Array) -> Array:
+    """Return by how much integrals of powers (n, k) at states may be off for what these are between records (k,) [J].
+
+    It is the difference to ``lower``, the powers at the states of one degree less, without regard to its sign.
+    """
+    steps = np.diff(samples.t)
+    away = np.abs(powers - lower)
+    return np.asarray(0.5 * steps @ (away[1:] + away[:-1]))
 
 
 @dataclass(frozen=True)
@@ -100,12 +119,19 @@ def _cut(trajectory: Trajectory, k: int) -> tuple[Array, list[int], float]:
     return edges, owners, float(unknown)
 
 
-def _states(trajectory: Trajectory, k: NDArray[np.int64], s: Array, t: Array) -> tuple[Array, Array]:
-    """Return q and v at parts s of intervals k; rates of coordinates that have none of their name are parabolas."""
+def _states(
+    trajectory: Trajectory, k: NDArray[np.int64], s: Array, t: Array, lower: bool
+) -> tuple[Array, Array]:
+    """Return q and v at parts s of intervals k; rates of coordinates that have none of their name are parabolas.
+
+    ``lower`` leaves accelerations out.
+    """
     h, part = (trajectory.t[k + 1] - trajectory.t[k])[:, None], s[:, None]
     q, moved = interpolate(trajectory, t), h[:, 0] > 0.0
     v0, v1 = trajectory.v[k], trajectory.v[k + 1]
-    if trajectory.held_controls > 0:
+    if lower:
+        v = v0 + (v1 - v0) * part
+    elif trajectory.held_controls > 0:
         slope = h * trajectory.a[k]
         v = v0 + slope * part + (v1 - v0 - slope) * part**2
     else:
@@ -116,9 +142,47 @@ def _states(trajectory: Trajectory, k: NDArray[np.int64], s: Array, t: Array) ->
     if pairs:
         of_q, of_v = np.array(pairs).T
         sources = ((trajectory.q, of_q), (trajectory.v, of_v), (trajectory.a, of_v))
-        ends = (array[m][:, c] for array, c in sources for m in (k, k + 1))
-        c = between(trajectory, h, *ends)
+        q0, q1, v0, v1, a0, a1 = (array[m][:, c] for array, c in sources for m in (k, k + 1))
+        c = between(trajectory, h, q0, q1, v0, v1, a0, a1)
+        if lower:
+            rise, w0, w1 = q1 - q0, h * v0, h * v1
+            c = q0, w0, 3.0 * rise - 2.0 * w0 - w1, w0 + w1 - 2.0 * rise, 0.0 * rise, 0.0 * rise
         q[:, of_q] = value_at(part, *c)
         rate = c[1] + part * (2.0 * c[2] + part * (3.0 * c[3] + part * 4.0 * c[4]))
-        v[:, of_v] = np.where(moved[:, None], rate / np.where(h > 0.0, h, 1.0), v1[:, of_v])
+        v[:, of_v] = np.where(moved[:, None], rate / np.where(h > 0.0, h, 1.0), v1)
     return q, v
+
+
+def _fill_others(
+    q: Array,
+    trajectory: Trajectory,
+    system: System,
+    x: Array,
+    k: NDArray[np.int64],
+    s: Array,
+    u: Array,
+    lower: bool,
+) -> None:
+    """Write coordinates without a rate of their name to q: currents, activations, quaternions, by their rates q̇.
+
+    They are cubics through values and rates at both ends of their interval, with the control u of the piece; ``lower``
+    leaves the rate at the end out.
+    """
+    names = trajectory.coordinate_names
+    others = [i for i, name in enumerate(names) if name not in trajectory.velocity_names]
+    if not others:
+        return
+    native = system.compiled.named("coordinate rates", lambda: {"rate": system.equations.whole_rate})
+    nq, nv, nu = system.nq, system.nv, system.nu
+    h, slopes = (trajectory.t[k + 1] - trajectory.t[k])[:, None], []
+    for m in (k, k + 1):
+        state = x[m].copy()
+        state[:, nq + nv : nq + nv + nu] = u
+        slopes.append(h * native.each(np.ascontiguousarray(state))[:, others])
+    start, rise = x[k][:, others], x[k + 1][:, others] - x[k][:, others]
+    c2, c3 = 3.0 * rise - 2.0 * slopes[0] - slopes[1], slopes[0] + slopes[1] - 2.0 * rise
+    if lower:
+        c2, c3 = rise - slopes[0], 0.0 * rise
+    q[:, others] = start + s * (slopes[0] + s * (c2 + s * c3))
+    for i in (i for i in others if names[i].endswith(".qw")):
+        q[:, i : i + 4] /= np.linalg.norm(q[:, i : i + 4], axis=1, keepdims=True)

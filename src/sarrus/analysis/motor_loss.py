@@ -8,7 +8,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sarrus.analysis.held_controls import HeldSamples, held_samples
+from sarrus.analysis.held_controls import coarseness, held_samples
 from sarrus.analysis.work_integral import integral
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError
@@ -159,15 +159,10 @@ def motor_powers(trajectory: Trajectory, weights: ArrayLike | None) -> MotorPowe
 
     losses, mechanical = evaluated(samples.x)
     recorded = evaluated(samples.recorded)[0]
-    return MotorPowers(
-        samples.t, losses, mechanical, samples.place, recorded, _doubt(trajectory, samples, recorded)
-    )
-
-
-def _doubt(trajectory: Trajectory, samples: HeldSamples, recorded: Array) -> Array:
-    """Return by how much the energies may be wrong where a control was held that no record has (nu,) [J]."""
-    steps = np.abs(np.diff(recorded, axis=0))
-    return np.asarray((steps * samples.unknown[:, None]).sum(axis=0))
+    doubt = np.abs(np.diff(recorded, axis=0)).T @ samples.unknown  # where no record has the control
+    if samples.lower is not samples.x:  # and how good the states between records are
+        doubt = doubt + coarseness(samples, losses, evaluated(samples.lower)[0])
+    return MotorPowers(samples.t, losses, mechanical, samples.place, recorded, doubt)
 
 
 def _native(system: System) -> NativeFunction:
