@@ -293,6 +293,6 @@ def still() -> sr.Trajectory:
 
 def test_generated_motions() -> None:
     """``python tests/families/motor_losses.py`` does more."""
-    counts = motor_losses.run(12, seed=5)
-    assert counts["right"] + counts["told"] == 12
-    assert counts["right"] >= 6
+    counts = motor_losses.run(8, seed=5)
+    assert counts["right"] + counts["told"] == 8
+    assert counts["right"] >= 4

@@ -182,7 +182,7 @@ class Case:
                 rtol=1e-12,
                 atol=1e-13 * scale,
                 events=events,
-                max_step=0.01,
+                max_step=5e-4,
             )
             state, t = found.y[:, -1], float(found.t[-1])
             if events and len(found.t_events[0]):
