@@ -118,6 +118,80 @@ def test_a_run_takes_it() -> None:
         assert_allclose(same.q, run.q, atol=1e-8)
 
 
+@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize("stepping", [{}, {"method": "dop853", "dt": 4e-2}, {"stabilization": "baumgarte"}])
+def test_a_rule_in_a_run(name: str, stepping: dict, five_bar: tuple) -> None:
+    """The motion is that with any number, and no other number of a grid has a lower largest condition."""
+    system, start = five_bar
+    options = {"duration": 0.3, "dt": 1e-2, **stepping}
+    kernel = sr.simulate(system, start, **options)
+    plain = sr.simulate(system, start, formulation=name, **options)
+    ruled = sr.simulate(system, start, formulation=f"{name}-least-condition", **options)
+    each = sr.simulate(system, start, formulation=f.LeastConditionRule(name, over="state"), **options)
+    for run in (ruled, each):
+        assert_allclose(run.q, plain.q, atol=1e-10)
+        assert_allclose(run.q, kernel.q, atol=1e-8)
+        assert run.status is plain.status
+    assert ruled.condition.max() < 0.7 * plain.condition.max()
+    assert (each.condition <= ruled.condition * (1 + 1e-6)).all()
+    (said,) = ruled.events
+    assert said.time == 0.0
+    parameter, number = said.name.partition(":")[0].split(" = ")
+    M = [system.mass_matrix(q) for q in kernel.q]
+    A = [system.constraint_jacobian(q) for q in kernel.q]
+    grid = float(number) * GRID[::20]
+    largest = [max(np.linalg.cond(inertia(name, m, a, x)) for m, a in zip(M, A)) for x in grid]
+    assert ruled.condition.max() <= min(largest) * (1 + 1e-3)
+    assert parameter == ruled_parameter(name)
+
+
+def ruled_parameter(name: str) -> str:
+    return {"parameterized-projection": "g", "oblique-projection": "nu"}[name]
+
+
+@pytest.fixture(scope="module")
+def five_bar() -> tuple:
+    mechanism = sr.load("models/five_bar.xml")
+    return sr.System(mechanism), mechanism.keyframes["symmetric"].q
+
+
+def test_a_rule_with_closures_that_come_and_go() -> None:
+    """A pendulum of two masses that is tied for a while: the number is that of the rows that hold then."""
+    mechanism = sr.Mechanism("tied", gravity=(0, 0, -9.81))
+    for k, parent in enumerate(("world", "0")):
+        mechanism.add_body(str(k), 1.0 + 30.0 * k, (0.5, 0, 0), (0.01, 0.1, 0.1))
+        mechanism.add_joint(f"j{k}", "revolute", parent, str(k), axis=(0, 1, 0), parent_pose=(float(k), 0, 0))
+    mechanism.add_coupling("tie", {"j1": 1.0, "j0": 2.0}, active=False)
+    system = sr.System(mechanism)
+    schedule = sr.Switching({"tie": [(0.2, 0.4)]})
+    options = {"duration": 0.6, "dt": 5e-3, "switching": schedule}
+    kernel = sr.simulate(system, [0.3, -0.6], **options)
+    run = sr.simulate(system, [0.3, -0.6], formulation="oblique-projection-least-condition", **options)
+    assert_allclose(run.q, kernel.q, atol=1e-10)
+    assert "nu" in run.events[0].name
+    assert len(run.switches) == len(kernel.switches)
+
+
+def test_a_rule_by_name_in_a_comparison(five_bar: tuple) -> None:
+    system, start = five_bar
+    names = ["kernel", "oblique-projection", "oblique-projection-least-condition"]
+    table = sr.compare(system, start, duration=0.1, dt=1e-2, formulations=names)
+    assert table[names[2]].condition.max() < table[names[1]].condition.max()
+
+
+def test_rules_that_cannot_be_followed(five_bar: tuple) -> None:
+    system, start = five_bar
+    with pytest.raises(ArgumentError, match="oblique-projection"):
+        f.LeastConditionRule("projection")
+    with pytest.raises(ArgumentError, match="'motion', 'state'"):
+        f.LeastConditionRule(over="run")
+    with pytest.raises(ArgumentError, match="Python is called"):
+        sr.simulate(
+            system, start, duration=0.1, dt=1e-2, formulation=f.LeastConditionRule(), sample_time=0.05,
+            control=lambda q, v, t: np.zeros(system.nu),
+        )  # fmt: skip
+
+
 def test_refusals() -> None:
     M, A = random_motion(0)
     cases = [

@@ -15,7 +15,7 @@ from sarrus.dynamics.entries import entries_of
 from sarrus.kernels.layout import Table
 from sarrus.simulation import limits
 from sarrus.simulation.integration import Integration
-from sarrus.simulation.interpolation import hermite
+from sarrus.simulation.interpolation import coefficients, value_at
 from sarrus.simulation.run_options import Recording, Stepping, run_options
 
 FIVE_BAR = Path(__file__).parent.parent / "models" / "five_bar.xml"
@@ -41,7 +41,7 @@ def one_by_one(t: np.ndarray, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> li
             for k in range(len(t) - 1):
                 s = np.linspace(0.0, 1.0, 10)
                 ends = [array[m, j] for m in (k, k + 1) for array in (q, v, a)]
-                beyond = sign * hermite(s, t[k + 1] - t[k], *ends) > sign * bound
+                beyond = sign * value_at(s, *coefficients(t[k + 1] - t[k], *ends)) > sign * bound
                 after = np.flatnonzero(~beyond[:-1] & beyond[1:]) + 1
                 found += [("abc"[j], bound, t[k] + s[m] * (t[k + 1] - t[k])) for m in after]
     return sorted(found, key=lambda crossing: crossing[2])

@@ -12,10 +12,12 @@ from matplotlib.figure import Figure
 HERE = Path(__file__).resolve().parent
 sys.path.append(str(HERE.parent.parent / "examples"))
 
+import decoupled_slider_crank  # noqa: E402
 import floating_ring  # noqa: E402
 import platform_control  # noqa: E402
 import sarrus as sr  # noqa: E402
 import slider_crank_control  # noqa: E402
+import sliding_arm  # noqa: E402
 import symplectic_five_bar  # noqa: E402
 import two_arms  # noqa: E402
 from sarrus.plotting.style import FAINT, INK, colour, dress, new_figure  # noqa: E402
@@ -107,6 +109,49 @@ def slider_crank() -> Figure:
     return figure
 
 
+def decoupling() -> Figure:
+    """Aghili 2005, proposition 3: force on the guide of a slider-crank before and after the design that decouples."""
+    figure = new_figure(10, 3.5)
+    force, crank = figure.subplots(1, 2)
+    runs = {
+        "before": decoupled_slider_crank.press(decoupled_slider_crank.build()),
+        "after the design": decoupled_slider_crank.press(decoupled_slider_crank.design().mechanism),
+    }
+    for k, (name, run) in enumerate(runs.items()):
+        force.plot(run.t, -run.multipliers[:, 0], color=colour(k), label=name)
+        crank.plot(run.t, run.q[:, 0], color=colour(k))
+    force.plot(run.t, decoupled_slider_crank.wanted(run.t), ":", color=INK, linewidth=1.2, label="asked for")
+    force.set_title("force on the guide [N]")
+    crank.set_title("angle of the crank [rad]")
+    for panel in (force, crank):
+        dress(panel)
+        panel.set_xlabel("t [s]")
+    force.legend(fontsize=9)
+    return figure
+
+
+def sliding() -> Figure:
+    """Aghili 2022: normal force, loss and friction that would hold the tip of an arm that wipes a table, by law."""
+    system = sr.System(sliding_arm.build())
+    figure = new_figure(10, 3.5)
+    push, loss, hold = figure.subplots(1, 3)
+    for k, law in enumerate(sliding_arm.LAWS):
+        run = sliding_arm.wipe(system, law)
+        push.plot(run.t, sliding_arm.contact_force(run)[0], color=colour(k), label=law)
+        loss.semilogy(run.t, run.motor_loss().power.sum(axis=1), color=colour(k))
+        hold.plot(run.t, sliding_arm.friction_to_hold(system, run), color=colour(k))
+    hold.axhline(sliding_arm.FRICTION, color=FAINT, linewidth=0.8, linestyle=":")
+    push.set_title("normal force [N]")
+    loss.set_title("loss of the motors [W]")
+    hold.set_title("friction that holds; dotted: μ")
+    hold.set_ylim(0.2, 0.6)
+    for panel in (push, loss, hold):
+        dress(panel)
+        panel.set_xlabel("t [s]")
+    push.legend(fontsize=9)
+    return figure
+
+
 def momenta(steps: int = 100_000) -> Figure:
     """Spencer 2004, future work: energy over many steps by the midpoint rule in momenta, and by RK4."""
     times, runs = symplectic_five_bar.energies(steps)
@@ -146,7 +191,7 @@ def invariants(duration: float = 2000.0) -> Figure:
 
 FIGURES: dict[str, Callable[[], Figure]] = {
     "published_arms": arms, "published_platform": platform, "published_slider_crank": slider_crank,
-    "published_momenta": momenta, "published_invariants": invariants,
+    "published_decoupling": decoupling, "published_sliding_arm": sliding, "published_momenta": momenta, "published_invariants": invariants,
 }  # fmt: skip
 
 

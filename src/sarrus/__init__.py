@@ -9,7 +9,7 @@ Motion       `simulate`, `Event`, `Switching`, `Trajectory`; `impact`, `contact_
 Many runs    `rollout`, `Rollout`; `study` (on disk, on clusters), `studies`; `compare` (formulations)
 Analysis     `mobility`, `without_redundancy`, `find_singularity`, `distance_to_singularity`, `forecast_singularity`,
              `assembly_modes`, `inverse_kinematics`, `equilibrium`; `reactions`, `reactions_along` (forces in joints),
-             `energy_balance`; `linearize`, `linearize_at`, `linearize_along`, `LinearSystem`
+             `energy_balance`, `motor_loss`; `linearize`, `linearize_at`, `linearize_along`, `LinearSystem`
 Linkages     `follow_curve`, `coupler_curve`, `transmission_angle`, `singularity_locus`, `singularity_map`, `workspace`
 Derivatives  `sensitivity`: of equilibria, eigenvalues and motions by parameters, and of a step by its state
 Design       `synthesis`: dimensions, springs, counterweights and motors that fulfil goals best
@@ -55,12 +55,14 @@ if TYPE_CHECKING:
     from sarrus.analysis.curve import Curve, TurningPoint, follow_curve
     from sarrus.analysis.double_points import Cusp, DoublePoint
     from sarrus.analysis.energy_balance import EnergyBalance, energy_balance
+    from sarrus.analysis.energy_per_metre import EnergyPerMetre
     from sarrus.analysis.equilibrium import Equilibrium, equilibrium
     from sarrus.analysis.free_carriers import FreeCarrier
     from sarrus.analysis.internal_motions import InternalMotion
     from sarrus.analysis.inverse_kinematics import InverseKinematics, inverse_kinematics
     from sarrus.analysis.joint_exchanges import JointExchange
     from sarrus.analysis.mobility import Mobility, mobility, without_redundancy
+    from sarrus.analysis.motor_loss import MotorLoss, motor_loss
     from sarrus.analysis.reaction_maxima import ReactionMaxima, ReactionPeak
     from sarrus.analysis.reactions import Reaction, Reactions, reactions
     from sarrus.analysis.reactions_along import ReactionsAlong, reactions_along
@@ -195,6 +197,8 @@ _NAMES = {
     "sarrus.analysis.inverse_kinematics": "inverse_kinematics InverseKinematics",
     "sarrus.analysis.equilibrium": "equilibrium Equilibrium",
     "sarrus.analysis.energy_balance": "energy_balance EnergyBalance",
+    "sarrus.analysis.motor_loss": "motor_loss MotorLoss",
+    "sarrus.analysis.energy_per_metre": "EnergyPerMetre",
     "sarrus.dynamics.carried_load": "CarriedLoad ContactForces TouchForces",
     # Linear models and derivatives
     "sarrus.linear.linearize": "linearize",
@@ -253,6 +257,7 @@ __all__ = [
     "DiscreteSystem",
     "DoublePoint",
     "EnergyBalance",
+    "EnergyPerMetre",
     "Equilibrium",
     "Event",
     "EventRecord",
@@ -275,6 +280,7 @@ __all__ = [
     "ModelError",
     "ModelFileError",
     "ModelWarning",
+    "MotorLoss",
     "Parametrization",
     "Passage",
     "Pose",
@@ -345,6 +351,7 @@ __all__ = [
     "load",
     "mechanism",
     "mobility",
+    "motor_loss",
     "optimize",
     "parametrize",
     "plot",

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING
 import casadi as ca
 import numpy as np
 
+from sarrus.analysis.held_controls import coarseness, held_samples
 from sarrus.analysis.work_integral import integral, sides
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError, check_is
 from sarrus.base.later import later
+from sarrus.codegen import NativeFunction
 from sarrus.dynamics.contact_state import touch_names, touch_rows, touching_of
 from sarrus.dynamics.system import System
 from sarrus.multibody.powers import actuator_drives, element_powers, magnetic_fields
@@ -27,6 +29,8 @@ _APPLIED = 1e-7
 _KNOWN_IN_ALL = ("contact", "stop", "dry friction")
 # What contacts do by name agrees with what the run noted to this part, where it is known by name.
 _AGREE = 1e-3
+# Kinds whose power follows from state and control alone: of held controls it is known between samples.
+_OF_STATE = ("actuator", "actuator limits", "joint damping", "damper", "force", "inputs", "passive force")
 # Part of the energy by which it changes at an instant with no impact.
 _NO_JUMP = 1e-12
 
@@ -104,9 +108,9 @@ def energy_balance(trajectory: Trajectory) -> EnergyBalance:
     Powers follow from the recorded states, accelerations, controls and forces; between samples they are splines of
     degree five where the power is smooth, and polynomials through the nearest samples where it is not, down to straight
     lines; how far these are apart is the error. Where the motion jumps, at impacts and switches, they end. So the work
-    is as exact as the samples are dense: ``dt=`` has more of them. Controls that jump between samples, as sampled ones
-    do, count as continuous. What contacts, stops and dry friction take in all is known from the run, to
-    its own order; between samples it is shared out by their powers.
+    is as exact as the samples are dense: ``dt=`` has more of them. Controls that were held between samples jump there,
+    as the run knows; those that jump otherwise count as continuous. What contacts, stops and dry friction take in all
+    is known from the run, to its own order; between samples it is shared out by their powers.
 
     Redundant constraints do no work, whichever multipliers hold; singular passages only what quadrature misses of
     forces that spike, and constraint forces do none. Inconsistent rows: their compromise may do work, which is in
@@ -133,6 +137,7 @@ def energy_balance(trajectory: Trajectory) -> EnergyBalance:
     own, speeds, torques, rest, rate, size, stored, filling = np.split(values, cuts, axis=1)
     rest, moved = rest[:, 0], rate[:, 0] - own.sum(axis=1) - rest[:, 0]
     columns = [(kind, name, power, *integral(t, power)) for (kind, name), power in zip(keys, own.T)]
+    columns = _with_held_controls(s, trajectory, columns)
     # The power that fills a field jumps where a limit of the current begins; its energy does not.
     for name, energy, power in zip(fields, stored.T, filling.T):
         k = keys.index(("source", name))
@@ -171,6 +176,28 @@ def energy_balance(trajectory: Trajectory) -> EnergyBalance:
 
 
 Column = tuple[str, str, Array, Array, float]
+
+
+def _with_held_controls(system: System, trajectory: Trajectory, columns: list[Column]) -> list[Column]:
+    """Return work and errors of what follows from state and control, where controls were held: they jump at samples."""
+    if not trajectory.held_controls:
+        return columns
+    samples = held_samples(trajectory, system)
+    unused = np.zeros((len(samples.t), system.nv + system.nc))  # accelerations and multipliers
+    native, count = _native(system), len(columns)
+    between, lower = (
+        native.each(np.ascontiguousarray(np.hstack((x, unused))))[:, :count]
+        for x in (samples.x, samples.lower)
+    )
+    coarse = coarseness(samples, between, lower)
+    jumps = np.abs(np.diff([column[2] for column in columns], axis=1)) @ samples.unknown
+    found = []
+    for k, (kind, name, power, done, off) in enumerate(columns):
+        if kind in _OF_STATE:
+            whole, off = integral(samples.t, between[:, k])
+            done, off = whole[samples.place], off + float(jumps[k] + coarse[k])
+        found.append((kind, name, power, done, off))
+    return found
 
 
 def _hits(trajectory: Trajectory) -> Array:
@@ -256,6 +283,19 @@ def _evaluated(system: System, trajectory: Trajectory) -> Array:
 
     Behind these come energies of windings and the powers that go into them.
     """
+    native = _native(system)
+    count = len(trajectory.t)
+    p = np.array(list({**system.parameters, **trajectory.parameters}.values()))
+    parts = (
+        trajectory.q, trajectory.v, trajectory.u, trajectory.t[:, None], np.tile(p, (count, 1)),
+        np.zeros_like(trajectory.v), trajectory.a, trajectory.multipliers,
+    )  # fmt: skip
+    rows = np.ascontiguousarray(np.hstack(parts))
+    return np.array([native(row) for row in rows]).reshape(count, -1)
+
+
+def _native(system: System) -> NativeFunction:
+    """Return the compiled powers, speeds and torques of `_evaluated` at [x | a | λ]."""
     e = system.equations
 
     def expressions(a: ca.SX, multipliers: ca.SX) -> dict[str, ca.SX]:
@@ -274,12 +314,4 @@ def _evaluated(system: System, trajectory: Trajectory) -> Array:
         sums = rest, rate, ca.dot(size, ca.fabs(e.v))
         return {"powers": ca.vertcat(powers, *drives, *sums, *stored, *filling)}
 
-    native = system.compiled.named("powers", expressions, {"a": system.nv, "multipliers": system.nc})
-    count = len(trajectory.t)
-    p = np.array(list({**system.parameters, **trajectory.parameters}.values()))
-    parts = (
-        trajectory.q, trajectory.v, trajectory.u, trajectory.t[:, None], np.tile(p, (count, 1)),
-        np.zeros_like(trajectory.v), trajectory.a, trajectory.multipliers,
-    )  # fmt: skip
-    rows = np.ascontiguousarray(np.hstack(parts))
-    return np.array([native(row) for row in rows]).reshape(count, -1)
+    return system.compiled.named("powers", expressions, {"a": system.nv, "multipliers": system.nc})

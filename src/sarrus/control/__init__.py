@@ -46,6 +46,7 @@ from sarrus.control.joint_bounds import JointLimits
 from sarrus.control.law import Law
 from sarrus.control.law_options import LawOptions
 from sarrus.control.legged_controller import LeggedController
+from sarrus.control.loss_weights import loss_weights
 from sarrus.control.quantities import Part
 from sarrus.control.reference import streamed
 from sarrus.control.regulator import Regulation, Regulator
@@ -111,6 +112,7 @@ __all__ = [
     "controllability_along",
     "gaze",
     "hand_overs",
+    "loss_weights",
     "momentum",
     "orientation",
     "point",

@@ -9,12 +9,13 @@ their status follows from these (`Residuals`). `Problem` and `Formulation` docum
 docs/formulations/agreement.md how they compare.
 
 Projection in the tangent space     `projection`, `symmetric_projection`, `parameterized_projection`,
-                                    `oblique_projection`; `least_condition`, `LeastCondition` of its parameter
+                                    `oblique_projection`; `least_condition`, `LeastCondition` of its parameter,
+                                    `LeastConditionRule` for runs
 Gauss's principle                   `udwadia_kalaba`, `udwadia_phohomsiri` (singular M), `mass_weighted`
 Independent accelerations           `null_space`, `spike_indicator`, `SpikeIndicator`
 Baselines                           `lagrange`, `kkt`, `augmented_lagrangian`
 Softened, to compare                `damped_least_squares`, `truncated_svd`, `tikhonov`: rows are met in part only
-By name                             `METHODS`, `SOFTENED`
+By name                             `METHODS`, `SOFTENED`, `LEAST_CONDITION`
 Results                             `Formulation`, `Residuals`
 
 Parts of the projections            `projector`, `projector_from_pseudo_inverse`, `projector_rate`, `ProjectorRate`,
@@ -33,6 +34,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from sarrus.formulations.augmented_lagrangian import augmented_lagrangian
+from sarrus.formulations.condition_rule import LEAST_CONDITION, LeastConditionRule
 from sarrus.formulations.constraint_inertia import (
     parameterized_projection,
     projection,
@@ -99,6 +101,7 @@ SOFTENED: dict[str, Callable[..., Formulation]] = {
 }
 
 __all__ = [
+    "LEAST_CONDITION",
     "METHODS",
     "SOFTENED",
     "BarrierResult",
@@ -108,6 +111,7 @@ __all__ = [
     "ForceDistribution",
     "Formulation",
     "LeastCondition",
+    "LeastConditionRule",
     "OperationalSpace",
     "OrthogonalTask",
     "Problem",

@@ -437,7 +437,9 @@ class Actuator:
     gain + gain_slopes[0] × length + gain_slopes[1] × rate. ``limits`` bound the control u,
     ``force_limits`` the force gain × u + bias; both act wherever u enters the equations. With an ``activation`` its
     state w takes the place of u in the force; it is the coordinate ``activation_name``, after those of the joints. A
-    `Winding` is one too, whose state is the current.
+    `Winding` is one too, whose state is the current. ``motor_constant`` K_m = K_t / √R [N m/√W, N/√W], torque constant
+    over the root of the resistance, says that an electric motor makes the scalar force F: its winding loses (F/K_m)²;
+    None where that is not known. Of a `Winding` the loss is R i².
     """
 
     name: str
@@ -448,6 +450,7 @@ class Actuator:
     force_limits: tuple[float, float] | None = None
     activation: Activation | Winding | None = None
     gain_slopes: tuple[float, float] = (0.0, 0.0)
+    motor_constant: float | None = None
 
     @property
     def activation_name(self) -> str:

@@ -15,7 +15,7 @@ a spring     stiffness, damping; rest_length where it is one number, else rest_l
              point1.x y z, point2.x y z where it is between points
 a tendon     stiffness, damping, armature; rest_length as of a spring
 an actuator  gain; gear, or gear.VELOCITY where it has several, on joints; bias.constant, bias.length, bias.rate, or of
-             a motor with a winding inductance and resistance
+             a motor with a winding inductance and resistance; motor_constant where it is known
 a force      point.x y z where it acts on a body
 gravity      x y z
 ===========  ====================================================================================================
@@ -156,6 +156,8 @@ def _entries(d: Description) -> Iterator[Entry]:
         for i, (velocity, gear) in enumerate(gears):
             label = f"gear.{velocity}" if len(gears) > 1 else "gear"
             yield Entry("actuator", actuator.name, label, "transmission", (i,), gear)
+        if actuator.motor_constant is not None:
+            yield _number("actuator", actuator, "motor_constant", 0.0, positive=True)
         winding = actuator.activation
         if isinstance(winding, Winding):
             for of in ("inductance", "resistance"):

@@ -121,6 +121,7 @@ class ForceBuilder(Description):
         force_limits: tuple[float, float] | None = None,
         activation: Activation | Winding | None = None,
         gain_slopes: tuple[float, float] = (0.0, 0.0),
+        motor_constant: float | None = None,
     ) -> Actuator:
         """Add an actuator on a velocity by name (a scalar joint's own name), on several with gears, or elsewhere.
 
@@ -132,6 +133,8 @@ class ForceBuilder(Description):
         With an ``activation`` its state w takes the place of u in the force: a coordinate of its own, after those of
         the joints. A `Winding` is one whose state is a current [A]: then u is a voltage, and the gain is force per
         ampere and all of the law. Laws are those without (`Mechanism.without_activation`).
+        ``motor_constant`` [N m/√W, N/√W] of a motor that makes the scalar force, K_t / √R of its data sheet, is what
+        `Trajectory.motor_loss` needs; it changes no motion.
         """
         label = self._fresh(name, "actuator", self.actuators)
         b, slopes = vector(bias, 3, "bias", label), vector(gain_slopes, 2, "gain_slopes", label)
@@ -144,6 +147,7 @@ class ForceBuilder(Description):
             checks.bounds(force_limits, "force_limits", label),
             None if activation is None else checks.activation(activation, label),
             (float(slopes[0]), float(slopes[1])),
+            None if motor_constant is None else checks.positive(motor_constant, "motor_constant", label),
         )
         if isinstance(actuator.activation, Winding):
             _check_winding(actuator, label)
@@ -231,6 +235,8 @@ def _check_winding(actuator: Actuator, label: Label) -> None:
     """Raise where an actuator with a winding has a law beside force = gain × current."""
     if actuator.gain == 0.0:
         raise fault(label, "gain is the force per ampere of its winding and must not be zero")
+    if actuator.motor_constant is not None:
+        raise fault(label, "with a Winding the loss is R i², by its resistance: leave motor_constant out")
     if any(actuator.bias) or any(actuator.gain_slopes):
         raise fault(label, "with a Winding the force is gain × current: bias and gain_slopes must be zero")
 
@@ -243,5 +249,10 @@ def _without_inductance(actuator: Actuator, winding: Winding) -> Actuator:
         lower, upper = pair if limits is None else np.clip(pair, *limits)
         limits = float(lower), float(upper)
     return replace(
-        actuator, gain=k / ohm, bias=(0.0, 0.0, -k * k / ohm), force_limits=limits, activation=None
+        actuator,
+        gain=k / ohm,
+        bias=(0.0, 0.0, -k * k / ohm),
+        force_limits=limits,
+        activation=None,
+        motor_constant=abs(k) / ohm**0.5,
     )

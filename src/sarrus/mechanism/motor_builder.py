@@ -97,6 +97,7 @@ class MotorBuilder(ForceBuilder):
                 bias=(0.0, 0.0, -k * k / ohm),
                 limits=volts,
                 force_limits=None if current is None else tuple(sorted(k * i for i in current)),  # type: ignore[arg-type]
+                motor_constant=abs(k) / ohm**0.5,
             )
         self.replace_body(replace(body, joints=joints))  # last: what is refused leaves no rotor behind
         return motor

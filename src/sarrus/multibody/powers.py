@@ -81,6 +81,23 @@ def actuator_drives(mechanism: Mechanism, e: Equations) -> tuple[ca.SX, ca.SX]:
     return ca.vertcat(ca.SX(0, 1), *rates), ca.vertcat(ca.SX(0, 1), *limited.values())
 
 
+def motor_losses(mechanism: Mechanism, e: Equations) -> dict[str, ca.SX]:
+    """Return what the winding of each motor loses [W] by the names of the actuators that are known to be motors.
+
+    R i² of motors with inductance, (F / K_m)² of actuators with a ``motor_constant``, F their scalar force within their
+    limits.
+    """
+    lengths, values = _lengths(mechanism, e)
+    out: dict[str, ca.SX] = {}
+    for name, force in actuators.forces(mechanism, lengths, values, e.u).items():
+        actuator = mechanism.actuators[name]
+        if isinstance(actuator.activation, Winding):
+            out[name] = actuator.activation.resistance * actuators.current(actuator, values) ** 2
+        elif actuator.motor_constant is not None:
+            out[name] = (force / actuator.motor_constant) ** 2
+    return out
+
+
 def tendon_paths(mechanism: Mechanism, e: Equations, names: Sequence[str]) -> dict[str, ca.SX]:
     """Return lengths (n,) [m] of tendons and their derivatives by the velocities (n × nv)."""
     lengths, _ = _lengths(mechanism, e)

@@ -13,7 +13,7 @@ from sarrus.base.arrays import Array
 from sarrus.base.errors import check_known
 from sarrus.base.status import Status
 from sarrus.dynamics.workspace import Workspace
-from sarrus.formulations import METHODS, SOFTENED
+from sarrus.formulations import LEAST_CONDITION, METHODS, SOFTENED
 from sarrus.formulations.problem import Formulation
 from sarrus.kernels import layout as la
 from sarrus.kernels.c_function import PROTOTYPE
@@ -26,10 +26,10 @@ Method = Callable[..., Formulation]
 
 
 def find_method(formulation: str | Method) -> Method:
-    """Return a formulation by its name in `METHODS` or `SOFTENED`; a function stays what it is."""
+    """Return a formulation by its name in `METHODS`, `SOFTENED` or `LEAST_CONDITION`; a function stays what it is."""
     if callable(formulation):
         return formulation
-    known = {**METHODS, **SOFTENED}
+    known: dict[str, Method] = {**METHODS, **SOFTENED, **LEAST_CONDITION}
     check_known("formulation", formulation, known)
     return known[formulation]
 

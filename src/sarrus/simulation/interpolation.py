@@ -34,23 +34,39 @@ def interpolate(trajectory: RecordedMotion, t: Array) -> Array:
     pairs = [(k, velocity[name]) for k, name in enumerate(trajectory.coordinate_names) if name in velocity]
     if pairs:
         k, j = np.array(pairs).T
-        ends = [(array[m][..., c]) for m in (i, i + 1) for array, c in ((q, k), (v, j), (trajectory.a, j))]
-        out[..., k] = hermite(s, h, *ends)
+        ends = [(array[m][..., c]) for array, c in ((q, k), (v, j), (trajectory.a, j)) for m in (i, i + 1)]
+        out[..., k] = value_at(s, *between(trajectory, h, *ends))
     for k, name in enumerate(trajectory.coordinate_names):
         if name.endswith(".qw"):
             out[..., k : k + 4] /= np.linalg.norm(out[..., k : k + 4], axis=-1, keepdims=True)
     return out
 
 
-def hermite(s: Array, h: Array, q0: Array, v0: Array, a0: Array, q1: Array, v1: Array, a1: Array) -> Array:
-    """Return the polynomial of degree five with these values, rates and accelerations where s, of h, is 0 and 1."""
-    return value_at(s, *coefficients(h, q0, v0, a0, q1, v1, a1))
+def between(
+    trajectory: RecordedMotion, h: Array, q0: Array, q1: Array, v0: Array, v1: Array, a0: Array, a1: Array
+) -> tuple[Array, Array, Array, Array, Array, Array]:
+    """Return the coefficients of polynomials between two samples of a run, of the part s of the interval h.
+
+    Through values, rates and accelerations, of degree five. Where controls were held between samples an acceleration is
+    that of one side of its sample; the other end of the interval has none that belongs to it, and the degree is four.
+    """
+    if not trajectory.held_controls:
+        return coefficients(h, q0, v0, a0, q1, v1, a1)
+    w0, rise, turn = h * v0, q1 - q0 - h * v0, h * (v1 - v0)
+    if trajectory.held_controls > 0:
+        b = h**2 * a0
+        c2, c4 = 0.5 * b, turn - 3.0 * rise + 0.5 * b
+    else:
+        c4 = 0.5 * h**2 * a1 + 3.0 * rise - 2.0 * turn
+        c2 = 3.0 * rise - turn + c4
+    return q0, w0, c2, rise - c2 - c4, c4, 0.0 * c4
 
 
 def coefficients(
     h: Array, q0: Array, v0: Array, a0: Array, q1: Array, v1: Array, a1: Array
 ) -> tuple[Array, Array, Array, Array, Array, Array]:
-    """Return the coefficients of that polynomial of s, from the constant one on."""
+    """Return the coefficients of the polynomial of degree five with these values, rates and accelerations at s = 0 and
+    1, from the constant one on."""
     rise, start, end = q1 - q0 - h * v0 - 0.5 * h**2 * a0, h * (v1 - v0) - h**2 * a0, h**2 * (a1 - a0)
     return (
         q0,

@@ -75,6 +75,16 @@ class Motion:
         return [(f, what) for f, what in both if f is not None and not isinstance(f, Law)]
 
     @property
+    def holds(self) -> dict[str, Any]:
+        """What a trajectory says of controls that are held between samples: how long, and which records have them."""
+        if self.control is None or self.sampling is None:
+            return {}
+        return {
+            "sample_time": float(self.sampling.sample_time),
+            "held_controls": 1 if isinstance(self.control, Law) else -1,
+        }
+
+    @property
     def has_phases(self) -> bool:
         """Tell whether contacts with friction, stops or dry friction act in phases between events."""
         own = self.coordinates is None and self.formulation is None and self.switching is not False

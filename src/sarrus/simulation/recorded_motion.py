@@ -79,6 +79,8 @@ class RecordedMotion(Answer):
     determined_until: float = np.inf
     contact_residual: float = 0.0
     mean_contacts: int = 0
+    sample_time: float = 0.0
+    held_controls: int = 0
     meetings: Meetings = NONE
     parameters: Mapping[str, float] = field(default_factory=dict)
     readings: Array | None = None

@@ -30,6 +30,7 @@ from sarrus.simulation.accuracy import estimated, is_repeatable, not_estimated
 from sarrus.simulation.inputs import Event, check_events, with_force
 from sarrus.simulation.known_starts import KnownMotions, ReadyLoops, key_of
 from sarrus.simulation.motion import Motion
+from sarrus.simulation.records import EventRecord
 from sarrus.simulation.run_options import (
     LEAVES_OUT,
     Recording,
@@ -116,10 +117,11 @@ def simulate(
         with velocities, such as `sarrus.coordinates.Momenta`, y and z to its velocities: the trajectory is then that of
         the extended system, and ``force`` has zeros for what was appended. Needs stabilization "projection";
         like ``formulation`` it knows no contacts with friction, no limits and no dry friction.
-    formulation : name in `sarrus.formulations.METHODS` or ``SOFTENED``, or a function like these, to solve for the
-        acceleration instead of the compiled kernel, a hundred times slower; ``trajectory.condition`` is then that of
-        the matrix it inverts. What it cannot solve ends the run with its diagnosis; runs that are softened have the
-        status SOFTENED, a warning.
+    formulation : name in `sarrus.formulations.METHODS`, ``SOFTENED`` or ``LEAST_CONDITION``, or a function like these,
+        to solve for the acceleration instead of the compiled kernel, a hundred times slower; ``trajectory.condition``
+        is then that of the matrix it inverts. With a `sarrus.formulations.LeastConditionRule` over the motion it is
+        first done by the kernel, and ``trajectory.events`` begins with the g or ν that keeps that condition least. What
+        it cannot solve ends the run with its diagnosis; runs that are softened have the status SOFTENED, a warning.
     stabilization : "projection" (default), "energy", "baumgarte" or "none"; a `sarrus.Stabilization` says more, such as
         ``invariants`` to keep: momenta, or any function of the state.
     events : functions whose zeros are located to 1e-11 s; terminal ones stop the run. Steps of adaptive methods end
@@ -178,6 +180,13 @@ def simulate(
         if key is not None and motion.follows_from_numbers:
             motion = replace(motion, q=np.array(q), v=None if v is None else np.array(v), ready=ReadyLoops())
             known.keep(key, motion)
+    chosen: tuple[EventRecord, ...] = ()
+    if formulation is not None:
+        from sarrus.simulation.condition_of_motion import (
+            with_constant,  # here: it brings the formulations, which other runs do not need
+        )
+
+        motion, chosen = with_constant(motion)
     with interrupts.held():
         again = error_estimate and is_repeatable(motion)
         trajectory, reached, failure, looks = motion.run(progress, again=again)
@@ -189,7 +198,7 @@ def simulate(
                 trajectory = not_estimated(trajectory)
         elif trajectory.passages:
             trajectory = trajectory.revised(determined_until=np.nan)
-        trajectory = trajectory.revised(system=system)
+        trajectory = trajectory.revised(system=system, events=(*chosen, *trajectory.events), **motion.holds)
         if throw and trajectory.status is Status.INTERRUPTED:
             interrupts.owe()
     if throw and failure is not None:

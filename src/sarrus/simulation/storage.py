@@ -42,7 +42,7 @@ MEETING_ATTRIBUTES = {"long_name": "contacts between geometries"}
 LABELS = ("coordinate", "velocity", "actuator", "constraint", "contact_row", "invariant")
 _ALWAYS = ("coordinate", "velocity", "actuator", "constraint", "sensor")  # labelled where there are none, too
 UNITS = ("coordinate", "velocity", "constraint")
-_LATER = ("determined_until", "contact_residual", "mean_contacts")
+_LATER = ("determined_until", "contact_residual", "mean_contacts", "sample_time", "held_controls")
 # What else a trajectory has: numbers and texts, and tuples of records.
 SCALARS = {
     f.name: kind for f in fields(RecordedMotion) for kind in (str, int, float) if f.type == kind.__name__

@@ -57,6 +57,9 @@ class Trajectory(RecordedMotion):
     mean_contacts : 1 where forces of contacts are means over steps, with what impacts add to them, else 0.
     invariants : (T, k) values of the invariants that the projection kept, ``invariant_names`` (`sarrus.Stabilization`);
         ``invariant_drift`` has the largest deviation of each from its first value.
+    sample_time : interval [s] at which controls were sampled and held; zero where u is a function of the state.
+    held_controls : of held controls 1 where the u of a sample acts from it on (laws), −1 where it acted up to it
+        (functions that Python calls); zero where nothing was held.
     status, message : how the run ended. After a failure the motion up to then is kept.
     passages, limit_crossings, events, switches : what happened on the way, in order of time.
     determined_until : last time [s] up to which a motion with singular passages agrees with one that takes somewhat
@@ -125,6 +128,30 @@ class Trajectory(RecordedMotion):
         from sarrus.simulation.body_motion_along import body_motion  # here: it brings CasADi
 
         return body_motion(self, body, point)
+
+    def motor_loss(self, weights: ArrayLike | None = None) -> Any:
+        """Return a `sarrus.MotorLoss`: R i² [W] of the windings of the motors along the run, and its integral [J].
+
+        ``weights`` are W (nu,) or (nu, nu) of a loss uᵀW u for actuators whose motors the mechanism does not know; see
+        `sarrus.analysis.motor_loss.motor_loss_along`, also for errors.
+        """
+        return later("analysis.motor_loss", "motor_loss_along")(self, weights)
+
+    def energy_per_metre(
+        self,
+        body: str | None = None,
+        point: ArrayLike = (0.0, 0.0, 0.0),
+        *,
+        coordinate: str | None = None,
+        weights: ArrayLike | None = None,
+    ) -> Any:
+        """Return a `sarrus.EnergyPerMetre`: loss and energy of the motors over the path of a point or a coordinate.
+
+        See `sarrus.analysis.energy_per_metre.energy_per_metre`.
+        """
+        return later("analysis.energy_per_metre", "energy_per_metre")(
+            self, body, point, coordinate=coordinate, weights=weights
+        )
 
     # --- channels of singularity, evaluated when one of them is first asked for ------------------------
 

@@ -26,7 +26,7 @@ from sarrus.dynamics.manifold import difference
 from sarrus.dynamics.system import System
 from sarrus.files.atomic import checked_path, write_text
 from sarrus.files.netcdf import Dataset, Variable
-from sarrus.formulations import METHODS, SOFTENED
+from sarrus.formulations import LEAST_CONDITION, METHODS, SOFTENED
 from sarrus.simulation.run_options import Stabilization, what_acts
 from sarrus.simulation.simulate import simulate
 from sarrus.simulation.trajectory import Trajectory
@@ -44,8 +44,9 @@ RUNS: dict[str, dict[str, Any]] = {
     "partition": PARTITION,
     **{name: {"formulation": name} for name in METHODS},
 }
-# Runs by name: "all" are the above, which solve the same equations; softened formulations solve others.
-NAMED = {**RUNS, **{name: {"formulation": name} for name in SOFTENED}}
+# Runs by name: "all" are the above, which solve the same equations; softened formulations solve others, and those of
+# least condition are done twice.
+NAMED = {**RUNS, **{name: {"formulation": name} for name in (*SOFTENED, *LEAST_CONDITION)}}
 
 # Arguments of `simulate` that `compare` gives by itself.
 _OWN = ("system", "q", "v", "duration", "progress", "throw")
@@ -195,7 +196,7 @@ def compare(
     q, v, duration : as for `simulate`.
     formulations : "all"; a name or names out of "kernel" (the compiled solve), "partition" (local state-space form in
         independent coordinates, whatever the stabilisation of the others), `sarrus.formulations.METHODS`, where
-        "lagrange:baumgarte" has its own stabilisation, and `sarrus.formulations.SOFTENED`, which "all" leaves out; or a
+        "lagrange:baumgarte" has its own stabilisation, `SOFTENED` and `LEAST_CONDITION`, which "all" leaves out; or a
         mapping from labels to options of `simulate`, such as
         ``{"textbook": {"formulation": "lagrange", "stabilization": "baumgarte"}, "kernel": {}}``.
     reference : the motion that positions are compared with, which gives the table a column: label of a run, a

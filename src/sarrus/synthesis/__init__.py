@@ -1,6 +1,7 @@
 """Synthesis: dimensions, springs, counterweights and motors that fulfil goals best, by exact derivatives."""
 
 from sarrus.synthesis.conditions import Configuration, Rest, sweep
+from sarrus.synthesis.decoupling import decoupling
 from sarrus.synthesis.design import Design
 from sarrus.synthesis.force_goals import (
     drive_force,
@@ -43,6 +44,7 @@ __all__ = [
     "between",
     "clearance",
     "cost",
+    "decoupling",
     "drive_force",
     "function",
     "linear",

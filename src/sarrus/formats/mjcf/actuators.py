@@ -103,5 +103,6 @@ def _motor(names: Names, i: int) -> dict[str, Any] | str:
     if found:
         return f"a dcmotor with {', '.join(found)} is not supported"
     if time == 0.0:
-        return {"gain": k / ohm, "bias": (0.0, 0.0, -k * k / ohm), **_limits(names, i)}
+        law = {"gain": k / ohm, "bias": (0.0, 0.0, -k * k / ohm), "motor_constant": abs(k) / ohm**0.5}
+        return {**law, **_limits(names, i)}
     return {"gain": k, "activation": Winding(time * ohm, ohm), **_limits(names, i)}

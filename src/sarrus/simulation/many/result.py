@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError
@@ -149,10 +149,26 @@ class Rollout:
                 EventRecord(f"{text}, and goes no further", float(self.t[0]))
                 for text in self.begun_beyond.get(run % len(self), ())
             ),
+            parameters={
+                name: float(self.parameters[name][run])
+                for name in s.equations.design_parameters
+                if name in self.parameters
+            },
             steps=int(self.steps[run]),
             rejected=int(self.rejected[run]),
             system=s,
         )
+
+    def motor_loss(self, weights: ArrayLike | None = None) -> Array:
+        """Return the energy that each motor lost in each run (runs, nu) [J], up to where it ended.
+
+        It is the integral along the samples, see `Trajectory.motor_loss`: give ``every``. NaN for runs with less than
+        two samples.
+        """
+        lost = np.full((len(self), self.system.nu), np.nan)
+        for k in np.flatnonzero((~np.isnan(self.samples.t)).sum(axis=1) > 1):
+            lost[k] = self.trajectory(int(k)).motor_loss(weights).energy[-1]
+        return read_only(lost)
 
     def to_xarray(self) -> xr.Dataset:
         """Return an `xarray.Dataset` with the dimensions run and time and those of `Trajectory.to_xarray`."""
