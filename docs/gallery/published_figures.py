@@ -191,7 +191,8 @@ def invariants(duration: float = 2000.0) -> Figure:
 
 FIGURES: dict[str, Callable[[], Figure]] = {
     "published_arms": arms, "published_platform": platform, "published_slider_crank": slider_crank,
-    "published_decoupling": decoupling, "published_sliding_arm": sliding, "published_momenta": momenta, "published_invariants": invariants,
+    "published_decoupling": decoupling, "published_sliding_arm": sliding, "published_momenta": momenta,
+    "published_invariants": invariants,
 }  # fmt: skip
 
 
