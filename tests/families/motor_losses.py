@@ -28,6 +28,8 @@ METHODS = ("rk4", "dop853", "dopri5", "rodas5p", "adaptive", "rollout")
 RIGHT, DURATION, PERIOD = 1e-7, 0.6, 0.02
 # Of many runs with stops, by steps in time of 0.2 ms.
 STEPS_IN_TIME = 1e-2
+# Motions with more hits come to rest at a stop, which the equations here do not know: left out, another is drawn.
+MOST_HITS = 30
 
 
 @dataclass
@@ -144,11 +146,11 @@ class Case:
             l * np.cos(q[0]) * v[0] + (x * np.cos(angle) - y * np.sin(angle)) * rate,
         ))  # fmt: skip
 
-    def exact(self) -> tuple[np.ndarray, float, float]:
-        """Return losses of the motors, their work, and the length of the path."""
+    def exact(self) -> tuple[np.ndarray, float, float] | None:
+        """Return losses of the motors, their work, and the length of the path; None for a motion of too many hits."""
         n = len(self.motors)
         state, t = np.concatenate([self.q, self.v, np.zeros(2 * n + 2)]), 0.0
-        held = None
+        held, hit = None, 0
 
         def rates(t: float, x: np.ndarray) -> np.ndarray:
             q, v, i = x[:n], x[n : 2 * n], x[2 * n : 3 * n]
@@ -186,6 +188,9 @@ class Case:
             )
             state, t = found.y[:, -1], float(found.t[-1])
             if events and len(found.t_events[0]):
+                hit += 1
+                if hit > MOST_HITS:
+                    return None
                 state[n] *= -self.numbers["e"]
                 state[0] = np.sign(state[0]) * 0.1 * self.unit * (1 - 1e-15)
             elif events and len(found.t_events[1]):
@@ -264,8 +269,11 @@ def draw(rng: np.random.Generator) -> Case:
 
 
 def judge(case: Case) -> tuple[str, str]:
-    """Return "right", "told", "wrong" or "refused", and what is off."""
-    losses, work, length = case.exact()
+    """Return "right", "told", "wrong", "refused" or "left out", and what is off."""
+    expected = case.exact()
+    if expected is None:
+        return "left out", ""
+    losses, work, length = expected
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", AccuracyWarning)
@@ -292,9 +300,11 @@ def judge(case: Case) -> tuple[str, str]:
 def run(cases: int, seed: int, *, report: bool = False) -> Counter[str]:
     """Return how many cases are right, told, wrong and refused."""
     rng, counts = np.random.default_rng(seed), Counter()
-    for k in range(cases):
+    while (k := counts.total()) < cases:
         case = draw(rng)
         verdict, text = judge(case)
+        if verdict == "left out":
+            continue
         counts[verdict] += 1
         if report and verdict != "right":
             print(f"{k}: {case}: {verdict}: {text}")
