@@ -486,3 +486,21 @@ def test_tangents_that_have_no_direction_are_named() -> None:
         system.rolling(system.neutral())
     other = free_body("ball", bowl, start=(0, 0, TROUGH - RADIUS), normal=(0, 1, 0))
     assert_allclose(other.rolling(other.neutral())["rolls"].normal, [0, 0, -1], atol=1e-15)
+
+
+@pytest.mark.parametrize("form", ["height", "curve", "parametric"])
+def test_a_valley_of_two_planes_ends_the_run(form: str) -> None:
+    """A ball that rolls down one of them touches both at the bottom, however the surface is written."""
+    sharp = 1e-6
+    valley = {
+        "height": surfaces.Height(lambda x, y: ca.sqrt(x * x + sharp)),
+        "curve": surfaces.Curve(lambda s: (s, ca.sqrt(s * s + sharp)), np.linspace(-1, 1, 21)),
+        "parametric": surfaces.Parametric(
+            lambda s, w: (s, w, ca.sqrt(s * s + sharp)), np.array([(s, 0.0) for s in np.linspace(-1, 1, 21)])
+        ),
+    }[form]
+    system = free_body("ball", valley, start=(0.5, 0, 0.7))
+    run = sr.simulate(system, system.assemble(system.neutral()).q, duration=0.8, throw=False)
+    assert run.status is not sr.Status.OK
+    assert "rolling 'rolls' touches its surface at a second place" in run.message
+    assert_allclose(run.q[-1, :3], [0.0, 0.0, RADIUS * np.sqrt(2)], atol=1e-3)
