@@ -504,3 +504,14 @@ def test_a_valley_of_two_planes_ends_the_run(form: str) -> None:
     assert run.status is not sr.Status.OK
     assert "rolling 'rolls' touches its surface at a second place" in run.message
     assert_allclose(run.q[-1, :3], [0.0, 0.0, RADIUS * np.sqrt(2)], atol=1e-3)
+
+
+def test_a_ball_in_a_torus() -> None:
+    """Rows that are no numbers far from the surface do not disturb the assembly; along the tube it goes round."""
+    tube = surfaces.Implicit(lambda x, y, z: 0.25 - (ca.sqrt(x * x + y * y) - 1) ** 2 - z * z)
+    system = free_body("ball", tube, start=(1, 0, RADIUS - 0.5))
+    q = system.assemble(system.neutral()).q
+    assert_allclose(q, system.neutral(), atol=1e-12)
+    run = sr.simulate(system, q, system.project_velocity(q, [0, 2.0, 0, 0, 0, 0]), duration=2.0)
+    assert run.status is sr.Status.OK
+    assert run.energy_drift < 1e-6
