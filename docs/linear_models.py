@@ -238,11 +238,12 @@ top = sr.Mechanism("top")
 top.add_body("top", 1.3, (0.0, 0.0, 0.2), (0.03, 0.04, 0.02))
 top.add_joint("ball", "spherical", "world", "top")
 spinning = sr.System(top)
-q, v = spinning.neutral(), np.array([1.0, 0.0, 3.0])
-plain = sr.linearize_at(spinning, q, v)
-theta = sr.linearize_at(spinning, q, v, coordinates=sr.coordinates.RotationVector("ball"))
+upright, spin = spinning.neutral(), np.array([1.0, 0.0, 3.0])
+plain = sr.linearize_at(spinning, upright, spin)
+rotation = sr.coordinates.RotationVector("ball")
+theta = sr.linearize_at(spinning, upright, spin, coordinates=rotation)
 print(plain.names[:3], theta.names[:3])
-differs = -(v @ v * np.eye(3) + 2 * np.outer(v, v)) / 12
+differs = -(spin @ spin * np.eye(3) + 2 * np.outer(spin, spin)) / 12
 assert np.allclose(plain.A[3:, :3] - theta.A[3:, :3], differs)
 ```
 ```text

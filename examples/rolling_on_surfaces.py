@@ -2,10 +2,9 @@
 
 Each is compared with its closed form:
 
-- pipe: a ball that is rolled into a vertical pipe goes down and comes up again, z = −5g/(2Ω²) (1 − cos √(2/7) Ω t),
-  where Ω is the rate at which it goes round (Neimark and Fufaev, *Dynamics of Nonholonomic Systems*, 1972; M. Gualtieri and
-  others, Golfer's dilemma, American Journal of Physics 74, 2006). The ball that had dropped into the hole leaves it
-  by itself.
+- pipe: a ball that is rolled into a vertical pipe goes down and comes up again,
+  z = −5g/(2Ω²) (1 − cos √(2/7) Ω t), where Ω is the rate at which it goes round (Neimark and Fufaev, *Dynamics of
+  Nonholonomic Systems*, 1972). A golf ball that had dropped into the hole leaves it by itself.
 - trough: a solid wheel in a circular trough is a pendulum of 3/2 of its length, 3/2 (R − r) θ̈ = −g sin θ.
 - bowl: small oscillations of a ball have the rate √(5 g / 7 (R − r)), and its spin about the normal stays.
 """

@@ -151,7 +151,7 @@ def test_every_public_name_is_in_the_reference() -> None:
     listed = set(re.findall(r"::? (sarrus\.[\w.]+)$", pages, re.MULTILINE))
     modules = (
         *(sr.control, sr.coordinates, sr.export, sr.formulations, sr.gym, sr.mechanism, sr.optimize, sr.plot),
-        *(sr.identification, sr.references, sr.sensitivity, sr.studies, sr.synthesis),
+        *(sr.identification, sr.references, sr.sensitivity, sr.studies, sr.surfaces, sr.synthesis),
     )
     own = {name for name in sr.__all__ if getattr(sr, name) in modules}
     assert len(own) == len(modules)

@@ -20,8 +20,9 @@ from sarrus.plotting.style import FAINT, INK, colour, dress, new_figure
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
-sys.path.append(str(HERE.parent))
+sys.path += [str(HERE), str(HERE.parent)]
 
+import golfers_dilemma  # noqa: E402
 import pages  # noqa: E402
 
 BEFORE, AT, AFTER = colour(4), colour(1), colour(0)  # poses before, at and after the singular configuration
@@ -42,6 +43,7 @@ def main() -> None:
     save(swing.draw(frames=7), "bricard.png", dpi=75)
     save(landing_picture(), "landing.png", dpi=90)
     save(bicycle_picture(), "bicycle.png", dpi=90)
+    golfers_dilemma.main()
     save(pages.reactions_picture(), "reactions.png", dpi=90)
     save(pages.drives_picture(), "drives.png", dpi=90)
     save(pages.windings_picture(), "windings.png", dpi=90)

@@ -111,6 +111,7 @@ if TYPE_CHECKING:
     from sarrus.linear.linearize import linearize
     from sarrus.linear.linearize_at import linearize_at
     from sarrus.linear.vibration_mode import VibrationMode
+    from sarrus.mechanism import surfaces
     from sarrus.mechanism.elements import Shape
     from sarrus.mechanism.mechanism import Mechanism
     from sarrus.mechanism.pose import Pose

@@ -257,7 +257,7 @@ def built(one: Case) -> tuple[sr.System, np.ndarray, np.ndarray]:
     system = sr.System(mechanism)
     start = system.neutral()
     if one.kind == "disc":  # its axis across the normal, a little inclined
-        across = np.cross(n, [0.3, 0.9, 0.2, *rng.uniform(-0.5, 0.5, 3)])
+        across = np.cross(n, np.array([0.3, 0.9, 0.2]) + rng.uniform(-0.5, 0.5, 3))
         y = across / np.linalg.norm(across) + rng.uniform(-0.3, 0.3) * n
         y /= np.linalg.norm(y)
         x = np.cross(y, n)

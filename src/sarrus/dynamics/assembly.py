@@ -242,7 +242,8 @@ def _compared(system: Evaluations, samples: list[tuple[Array, Array]], t: float)
     """Return the largest rank and scale of A at states, of which the first one is the one that is asked about."""
     size = system.characteristic
     anywhere = random_coordinates(system.equations, np.random.default_rng(4)) / size.coordinates
-    elsewhere = np.nan_to_num(system.constraint_jacobian(anywhere, samples[0][1], t))
+    # rows that are no numbers there, as of what rolls far from its surface, tell nothing
+    elsewhere = np.nan_to_num(system.constraint_jacobian(anywhere, samples[0][1], t), posinf=0.0, neginf=0.0)
     places = [*(place for place, _ in samples), anywhere]
     jacobians = [*(finite_jacobian(system, place, t, speed) for place, speed in samples), elsewhere]
     weighted = [_weighted(system, place, rows, t) for place, rows in zip(places, jacobians)]

@@ -128,6 +128,8 @@ class Curve:
         return Curve(self.function, _places(near, 1, label), bool(self.flip))
 
 
+__all__ = ["Curve", "Cylinder", "Height", "Implicit", "Parametric", "Sphere"]
+
 Surface = Sphere | Cylinder | Height | Implicit | Parametric | Curve
 _KINDS = (Sphere, Cylinder, Height, Implicit, Parametric, Curve)
 

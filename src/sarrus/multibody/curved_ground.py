@@ -36,8 +36,8 @@ _LONGEST = 0.5
 _TINY = 1e-30
 # Residual of p that ends it, relative to the radius and the distance of the centre: rounding of d and N with a margin.
 _ENDED = 1e-11
-# A second place is one that is so much deeper than the one that was found, relative to the radius.
-_DEEPER = 1e-6
+# A second place is not higher than this above the one that was found, and at least so far from it, in radii.
+_DEEPER, _APART = 1e-6, 0.05
 # Angles from the place that was found from which others are looked for, and steps p → d − r e(N(p)) from there.
 _BESIDE, _AROUND, _WAYS = (np.pi / 3, 2 * np.pi / 3), 4, 3
 # A place of a curve is in what rolls if it is deeper than this share of the radius.
@@ -168,9 +168,9 @@ def _single(
     rolling: Rolling, normal: Callable[[ca.SX], ca.SX], height: Callable[[ca.SX], ca.SX],
     p: ca.SX, d: ca.SX, a: ca.SX,
 ) -> ca.SX:  # fmt: skip
-    """Return whether no place of the ball or circle is deeper than p, as far as ways down from around it show."""
+    """Return whether no place of the ball or circle apart from p is as deep, as far as ways down from there show."""
     r, n, deepest = rolling.radius, normal(p), height(p)
-    least = deepest - ca.fabs(deepest) - _DEEPER * r
+    least = deepest - ca.fabs(deepest) + _DEEPER * r
     one = a if rolling.kind != "ball" else ca.if_else(ca.fabs(n[0]) < 0.8, ca.SX([1, 0, 0]), ca.SX([0, 1, 0]))
     one = _unit(ca.cross(one, n))
     other = ca.cross(n, one)
@@ -183,8 +183,13 @@ def _single(
             deep = d - r * across(rolling, way, a)
             for _ in range(_WAYS):
                 deep = d - r * across(rolling, normal(deep), a)
-            single = single * ca.logic_not(height(deep) < least)
+            single = single * ca.logic_not(ca.logic_and(height(deep) < least, _apart(deep, p, r)))
     return single
+
+
+def _apart(one: ca.SX, other: ca.SX, radius: float) -> ca.SX:
+    """Return whether two points are places of their own."""
+    return ca.dot(one - other, one - other) > (_APART * radius) ** 2
 
 
 def _on_places(rolling: Rolling, surface: Parametric | Curve, d: Jet, a: Jet) -> Touch:
@@ -235,6 +240,22 @@ def _on_places(rolling: Rolling, surface: Parametric | Curve, d: Jet, a: Jet) ->
     fits = determinant(bend) > 0
     if rolling.kind == "ball":
         fits = fits * (ca.trace(bend) < 0)
+    if len(np.asarray(surface.near)) > 1 and rolling.kind != "knife_edge":
+        beneath = ImplicitFunction(from_point, 2, 3, at_will)
+        middle, n = d.value, normal(own)
+        here, deepest = frame(own)[0], height(own, d.value, a.value)
+        for way in (along, beside) if rolling.kind == "ball" else (ca.cross(a.value, n),):
+            for angle in (*_BESIDE, *(-one for one in _BESIDE)):
+                turned = np.cos(angle) * n + np.sin(angle) * _unit(way)
+                p = middle - r * across(rolling, turned, a.value)
+                other = _nearest(rolling, surface, p, a.value)[0]
+                for _ in range(2):
+                    other = beneath.improved(other, p, _WAYS)
+                    p = middle - r * across(rolling, normal(other), a.value)
+                lower = height(other, middle, a.value) < deepest - ca.fabs(deepest) + _DEEPER * r
+                apart = _apart(frame(other)[0], here, r)
+                near_it = ca.norm_2(equations.at(other, data.value)[0]) < _APART * r * size
+                single = single * ca.logic_not(ca.logic_and(ca.logic_and(lower, apart), near_it))
     own = equations.improved(own, data.value, _MORE)
     solution = equations.jet(own, data)
     normals = through(normal, solution)
