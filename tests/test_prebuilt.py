@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import errno
 import json
 import lzma
@@ -12,7 +13,9 @@ import subprocess
 import sys
 import zipfile
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import setuptools
@@ -20,8 +23,9 @@ import setuptools
 from sarrus.base.errors import CompilationError, WriteError
 from sarrus.codegen import cache, machine
 from sarrus.codegen.machine import Host, baseline, host
-from sarrus.kernels import c_function, prebuilt, ship
+from sarrus.kernels import c_function, origin, prebuilt, ship
 from sarrus.kernels.c_function import KERNELS, Kernel
+from sarrus.kernels.origin import reached, sources
 
 ROOT = Path(__file__).resolve().parent.parent
 HERE = ROOT / "tests"
@@ -49,7 +53,7 @@ def shipped() -> prebuilt.Prebuilt:
 def test_the_text_has_no_words_that_only_new_versions_of_llvm_know(shipped):
     """Those are in what it says of its own functions."""
     for kernel in KERNELS:
-        text = shipped.text(kernel.name)
+        text = shipped.text(kernel.name, sources(kernel.module))
         assert not re.search(r"^declare .* #\d+$", text, re.MULTILINE)
         groups = set(re.findall(r"^attributes #(\d+)", text, re.MULTILINE))
         assert groups == set(re.findall(r" #(\d+)", re.sub(r"^attributes .*$", "", text, flags=re.MULTILINE)))
@@ -62,7 +66,7 @@ def test_the_suite_runs_what_is_shipped(shipped):
     assert not ship.ship(prebuilt.FILE)  # it is there
 
 
-@pytest.mark.parametrize("fact", ["format", "sources", "platform", "cpu", "features"])
+@pytest.mark.parametrize("fact", ["format", "platform", "cpu", "features"])
 def test_what_is_made_from_or_for_other_things_is_not_used(shipped, tmp_path, fact):
     line, _, parts = prebuilt.FILE.read_bytes().partition(b"\n")
     header = json.loads(line)
@@ -75,6 +79,51 @@ def test_what_is_made_from_or_for_other_things_is_not_used(shipped, tmp_path, fa
     assert prebuilt.read(other) is None
 
 
+def test_modules_reach_what_they_import():
+    """Found by their text, here by the syntax tree: a kernel is made anew where one of these changes, not elsewhere."""
+    for path in origin.HERE.glob("*.py"):
+        named = set()
+        for node in ast.parse(path.read_bytes()).body:
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("sarrus.kernels"):
+                module = node.module.removeprefix("sarrus.kernels").lstrip(".")
+                named |= {module} if module else {alias.name for alias in node.names}
+        direct = {name for name in named if (origin.HERE / f"{name}.py").exists()} | {path.stem}
+        assert reached(path.stem) == direct.union(*(reached(name) for name in direct - {path.stem}))
+    assert "factor" in reached("run")
+    assert "raster" not in reached("run")
+
+
+@pytest.mark.parametrize("changed", ["raster", "factor", "numba_forms"])
+def test_kernels_made_from_other_sources_are_not_used(shipped, tmp_path, monkeypatch, changed):
+    """Those whose module reaches the change are compiled anew, and the others taken over."""
+    before = {kernel.name: sources(kernel.module) for kernel in KERNELS}
+    read = origin._source.__wrapped__
+    monkeypatch.setattr(
+        origin, "_source", lambda module: read(module) + (b"# new" if module == changed else b"")
+    )
+    origin._digest.cache_clear()
+    try:
+        new = {kernel.name for kernel in KERNELS if sources(kernel.module) != before[kernel.name]}
+        every = changed == "numba_forms"
+        assert new == {kernel.name for kernel in KERNELS if every or changed in reached(kernel.module)}
+        assert 0 < len(new) < len(KERNELS) or every
+        for kernel in KERNELS:
+            found = (
+                shipped.code(kernel.name, sources(kernel.module)),
+                shipped.text(kernel.name, sources(kernel.module)),
+            )
+            assert (found == (None, None)) == (kernel.name in new)
+        made = list[str]()
+        pool = SimpleNamespace(submit=lambda function, module, name: made.append(name))
+        monkeypatch.setattr(ship, "ProcessPoolExecutor", lambda **settings: nullcontext(pool))
+        monkeypatch.setattr(ship, "as_completed", lambda tasks: ())
+        monkeypatch.setattr(ship, "write", lambda path, content, kept: None)
+        ship.ship(prebuilt.FILE)
+        assert set(made) == new
+    finally:
+        origin._digest.cache_clear()
+
+
 def test_damaged_parts_are_not_used(shipped, tmp_path):
     data = bytearray(prebuilt.FILE.read_bytes())
     offset, size, _ = shipped.places["dense"]
@@ -83,13 +132,14 @@ def test_damaged_parts_are_not_used(shipped, tmp_path):
     damaged.write_bytes(data)
     found = prebuilt.read(damaged)
     assert found is not None
-    assert found.code("dense") is None
-    assert found.code("forward") == shipped.code("forward")
-    assert found.text("dense") == shipped.text("dense")
+    assert found.code("dense", sources("dense")) is None
+    forward, dense = sources("forward"), sources("dense")
+    assert found.code("forward", forward) == shipped.code("forward", forward) is not None
+    assert found.text("dense", dense) == shipped.text("dense", dense) is not None
     damaged.write_bytes(data[: shipped.start + offset])
     found = prebuilt.read(damaged)
-    assert found.code("dense") is None
-    assert found.text("dense") is None
+    assert found.code("dense", sources("dense")) is None
+    assert found.text("dense", sources("dense")) is None
 
 
 @pytest.mark.parametrize("missing", ["avx2", "fma", "bmi2"])
@@ -106,7 +156,7 @@ def test_a_processor_without_the_baseline_takes_the_text(shipped, tmp_path, monk
     assert kernel.address
     assert cache.has(kernel._key)
     known = lzma.decompress(shipped._part("texts"))
-    assert json.loads(known)["prepare"] == shipped.text("prepare")
+    assert json.loads(known)["prepare"] == shipped.text("prepare", sources("batch"))
 
 
 def test_a_processor_that_is_asked_for_gets_its_own_code(monkeypatch):
@@ -139,11 +189,11 @@ def test_a_file_appears_whole_or_not_at_all(tmp_path, monkeypatch):
     assert [process.wait(240) for process in both] == [0, 0]
     found = prebuilt.read(path)
     assert found is not None
-    assert found.code("prepare")
+    assert found.code("prepare", sources("batch"))
     assert [entry.name for entry in tmp_path.iterdir()] == [path.name]
     before = path.read_bytes()
     monkeypatch.setattr(prebuilt, "read", lambda path: None)
-    monkeypatch.setattr(prebuilt, "pieces", lambda objects, texts: _until_full())
+    monkeypatch.setattr(prebuilt, "pieces", lambda objects, texts, sources: _until_full())
     with pytest.raises(WriteError):
         ship.ship(path)
     assert path.read_bytes() == before

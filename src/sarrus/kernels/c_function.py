@@ -5,8 +5,8 @@ kernels are called by their addresses instead: each is compiled once, and not be
 form from elsewhere, a Python callback say, can take their place.
 
 The package ships their object code, and their LLVM text for processors that this is not made for
-(`sarrus.kernels.prebuilt`): what is compiled from that is kept in the cache of the models. Only where the sources are
-not those that the shipped file was made from, Numba is imported.
+(`sarrus.kernels.prebuilt`): what is compiled from that is kept in the cache of the models. Only where the sources of a
+kernel are not those that the shipped one was made from, Numba is imported.
 """
 
 from __future__ import annotations
@@ -28,10 +28,9 @@ from sarrus.base.errors import CompilationError
 from sarrus.codegen import cache
 from sarrus.codegen.addresses import beginning
 from sarrus.codegen.machine import LoadedCode, baseline, build_object, host
-from sarrus.kernels.origin import sources
+from sarrus.kernels.origin import OPTIMIZATION, sources
 from sarrus.kernels.prebuilt import shipped
 
-OPTIMIZATION = 2  # level of LLVM's code generator
 PROTOTYPE = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
 # Where another process compiles a kernel meanwhile, this long [s] is waited for it.
 _PATIENCE = 120.0
@@ -49,10 +48,16 @@ class Kernel:
         self.module, self.name = module, name
         self._builder: subprocess.Popen[bytes] | None = None
 
+    def shipped_code(self) -> bytes | None:
+        """Return the object code that is shipped for the baseline; None where it does not belong to these sources."""
+        known = shipped()
+        return None if known is None else known.code(self.name, sources(self.module))
+
     def prefetch(self) -> None:
         """Have another process compile this kernel meanwhile, if there is a cache and it is not in it."""
         known = self._builder is not None or "_code" in self.__dict__
-        if not known and not _for_here() and cache.directory() is not None and not cache.has(self._key):
+        ready = known or (_for_here() and self.shipped_code() is not None)
+        if not ready and cache.directory() is not None and not cache.has(self._key):
             # Not to import what lies in the working directory (-P), but what this process would.
             command = [sys.executable, "-P", "-m", "sarrus.kernels.store", self.module, self.name]
             path = [*filter(None, sys.path), str(Path(__file__).resolve().parents[2])]
@@ -73,7 +78,7 @@ class Kernel:
 
     def _text(self) -> str:
         known = shipped()
-        text = None if known is None else known.text(self.name)
+        text = None if known is None else known.text(self.name, sources(self.module))
         if text is not None:
             return text
         try:
@@ -88,13 +93,12 @@ class Kernel:
 
     @cached_property
     def _key(self) -> str:
-        parts = self.name, sources(), str(cache.FORMAT), host().identity
+        parts = self.name, sources(self.module), str(cache.FORMAT), host().identity
         return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
     @cached_property
     def _code(self) -> LoadedCode:
-        known = shipped()
-        ready = known.code(self.name) if known is not None and _for_here() else None
+        ready = self.shipped_code() if _for_here() else None
         if ready is not None:
             with suppress(CompilationError):
                 return LoadedCode(ready)

@@ -1,18 +1,66 @@
-"""What the code of the kernels is made from, as a digest."""
+"""What the code of a kernel is made from, as a digest: its module and all that its imports reach, and the compiler."""
 
 from __future__ import annotations
 
 import hashlib
-from functools import lru_cache
+import re
+from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 
 from sarrus.codegen import machine
 
+OPTIMIZATION = 2  # level of LLVM's code generator
+HERE = Path(__file__).parent
+# What every kernel is made with, whether its module imports it or not.
+_TOOLS = ("build", "flat", "native_call", "numba_forms", "origin", "record")
+_IMPORT = re.compile(
+    r"^[ \t]*from sarrus\.kernels(?:\.(?P<module>\w+)[ \t]+import|[ \t]+import[ \t]+(?P<names>\([^)]*\)|.*))",
+    re.MULTILINE,
+)
+# Imports of kernels stand before it; functions for Python may have their own.
+_FIRST_DEFINITION = re.compile(r"^(?:def |class |@)", re.MULTILINE)
 
-@lru_cache(maxsize=1)
-def sources() -> str:
-    """Return the digest of all sources of the kernels, and of what has LLVM compile them."""
-    digest = hashlib.blake2b(digest_size=32)
-    for source in [*sorted(Path(__file__).parent.glob("*.py")), Path(machine.__file__)]:
-        digest.update(source.read_bytes())
+
+def sources(module: str) -> str:
+    """Return the digest of the sources of a kernel in a module of this package, and of what has LLVM compile it."""
+    return _digest(tuple(sorted({*reached(module), *_TOOLS})))
+
+
+@cache
+def reached(module: str) -> frozenset[str]:
+    """Return the modules of this package that one imports, directly or by others, and itself."""
+    found, left = {module}, [module]
+    while left:
+        for name in _imported(left.pop()):
+            if name not in found:
+                found.add(name)
+                left.append(name)
+    return frozenset(found)
+
+
+@cache
+def _source(module: str) -> bytes:
+    return (HERE / f"{module}.py").read_bytes()
+
+
+@cache
+def _imported(module: str) -> tuple[str, ...]:
+    head = _FIRST_DEFINITION.split(_source(module).decode(), maxsplit=1)[0]
+    return tuple(name for name in _names(head) if (HERE / f"{name}.py").exists())
+
+
+def _names(text: str) -> Iterable[str]:
+    for match in _IMPORT.finditer(text):
+        if match["module"]:
+            yield match["module"]
+        else:
+            yield from (part.split()[0] for part in match["names"].strip("()").split(",") if part.strip())
+
+
+@cache
+def _digest(modules: tuple[str, ...]) -> str:
+    digest = hashlib.blake2b(Path(machine.__file__).read_bytes(), digest_size=16)
+    for module in modules:
+        digest.update(hashlib.blake2b(_source(module), digest_size=16).digest())
     return digest.hexdigest()
