@@ -130,11 +130,6 @@ class Workspace(Evaluations):
             data_of(self).loosen(settings, beside, holonomic=self.nc == self.nh)
         return settings
 
-    def renew_settings(self) -> None:
-        """Have the kernels see options and knowledge as they are now."""
-        self._settle(self.settings())
-        self.is_ready = self.is_plain = False
-
     def _settle(self, tolerances: la.Settings) -> None:
         self.tolerances[:], self.settled = tolerances, self.parameters.changes
 

@@ -84,25 +84,6 @@ def _touch(rolling: Rolling) -> ca.Function:
     return ca.Function("touch", [ca.vertcat(d, a)], [ca.vertcat(found.arm.value, n, *ways)])
 
 
-def force_ways(rolling: Rolling, places: RollingPlaces) -> dict[str, tuple[Array, Array]]:
-    """Return for every row the point where its force acts and the direction."""
-    at = places.centre if rolling.kind == "cone" else places.low
-    rollers = (
-        np.cos(rolling.roller_angle) * places.lateral + np.sin(rolling.roller_angle) * places.longitudinal
-    )
-    ways = {
-        "n": (at, places.normal),
-        "n_rim": (places.low, places.normal),
-        "longitudinal": (at, places.longitudinal),
-        "longitudinal_rim": (places.low, places.longitudinal),
-        "lateral": (at, places.lateral),
-        "t1": (at, places.longitudinal),
-        "t2": (at, places.lateral),
-        "roller": (at, rollers),
-    }
-    return {row: ways[row] for row in rolling.rows}
-
-
 def rim(rolling: Rolling) -> list[tuple[Array, Array]]:
     """Return lines that draw what rolls, in axes of its body: a circle, and two generators of a cone."""
     if not rolling.radius:
