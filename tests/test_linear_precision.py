@@ -62,7 +62,8 @@ def test_operations_are_those_of_casadi() -> None:
     a, b = ca.SX.sym("a"), ca.SX.sym("b")
     expressions = ca.vertcat(
         a + b, a - b, a * b, a / b, -a, a**2, 2 * a, 1 / b, ca.sqrt(a), ca.sin(a), ca.cos(a), a < b, ca.logic_not(a),
-        ca.if_else(a < 1, b, 0),
+        ca.if_else(a < 1, b, 0), a <= b, ca.logic_and(a < b, b < 1), ca.logic_or(a < b, b < 1), ca.fabs(a - b),
+        ca.fmin(a, b), ca.fmax(a, b),
     )  # fmt: skip
     function = ca.Function("expressions", [ca.vertcat(a, b)], [expressions])
     used = {function.instruction_id(k) for k in range(function.n_instructions())}

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from sarrus.analysis.held_controls import coarseness, held_samples
 from sarrus.analysis.work_integral import integral
 from sarrus.base.arrays import Array, read_only
-from sarrus.base.errors import ArgumentError
+from sarrus.base.errors import ArgumentError, check_is
 from sarrus.base.numbers import finite_array, real_array
 from sarrus.codegen import NativeFunction
 from sarrus.dynamics.system import System
@@ -67,6 +67,7 @@ def motor_loss(system: System, q: ArrayLike, v: ArrayLike, u: ArrayLike, t: Arra
 
     Raises `ArgumentError` for an actuator that is not known to be a motor, by its name.
     """
+    check_is("motor_loss", system, System)
     _require_motors(system)
     parts = [real_array(part) for part in (q, v, u)]
     sizes = (system.nq, system.nv, system.nu)

@@ -5,18 +5,19 @@ from __future__ import annotations
 import numpy as np
 
 from sarrus.base.arrays import Array
-from sarrus.dynamics.workspace import Workspace
 from sarrus.kernels import layout as la
 from sarrus.kernels.invariant_layout import N_KEPT, Invariants
 from sarrus.kernels.record import laid
 from sarrus.simulation.invariants import InvariantFunctions, TracedInvariants
 
+# The array of a run that keeps none.
+NONE_KEPT = np.zeros((N_KEPT, 0))
 
-def kept_array(traced: TracedInvariants | None) -> Array:
-    """Return the array of a run with the sizes, a row for each part of `Invariants`; no columns where none are kept."""
-    kept = np.zeros((N_KEPT, len(traced.names) if traced is not None else 0))
-    if traced is not None:
-        known_of(kept).size[:] = traced.sizes
+
+def kept_array(traced: TracedInvariants) -> Array:
+    """Return the array of a run with the sizes, a row for each part of `Invariants`, a column for each of them."""
+    kept = np.zeros((N_KEPT, len(traced.names)))
+    known_of(kept).size[:] = traced.sizes
     return kept
 
 
@@ -27,19 +28,11 @@ def known_of(kept: Array) -> Invariants:
 
 def with_room(table: la.Table, kept: Array) -> la.Table:
     """Return a copy of a table with room for the permutation of as many rows more as invariants are kept."""
-    more = np.zeros(kept.shape[1], dtype=np.int64)
-    return np.concatenate([table, more]).view(la.Table) if len(more) else table.copy()
+    return np.concatenate([table, np.zeros(kept.shape[1], dtype=np.int64)]).view(la.Table)
 
 
-def functions_of(traced: TracedInvariants | None, system: Workspace) -> InvariantFunctions | None:
-    """Return the native functions of the invariants, None where none are kept."""
-    return None if traced is None else traced.functions(system.compiled)
-
-
-def attach(table: la.Table, kept: Array, functions: InvariantFunctions | None, x: Array) -> None:
+def attach(table: la.Table, kept: Array, functions: InvariantFunctions, x: Array) -> None:
     """Tell the kernels of the invariants, to be kept at their values at x."""
-    if functions is None:
-        return
     table.n_invariants, table.kept = kept.shape[1], kept
     table.invariants, table.invariant_values = functions.projected.address, functions.values.address
     table.invariant_rates = functions.rates.address

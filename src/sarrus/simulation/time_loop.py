@@ -34,7 +34,8 @@ from sarrus.kernels.run_state import EASY, STIFF_8
 from sarrus.kernels.tableau import TIME_STEPPING, Tableau, tableau
 from sarrus.simulation.drive_jumps import DriveJumps, may_jump
 from sarrus.simulation.inputs import Event, compile_control, compile_events, sampled
-from sarrus.simulation.kept_invariants import attach, functions_of, keep_values, kept_array, with_room
+from sarrus.simulation.invariants import InvariantFunctions
+from sarrus.simulation.kept_invariants import NONE_KEPT, attach, keep_values, kept_array, with_room
 from sarrus.simulation.passages import PassageLog, passage_sizes
 from sarrus.simulation.recorder import Recorder
 from sarrus.simulation.records import EventRecord
@@ -129,11 +130,10 @@ class TimeLoop:
         self.functions: tuple[str, ...] = _FUNCTIONS
         self.kernel = projection
         self.project = _PROJECTED.get(options.stabilization.kind, la.NOTHING)
-        self.kept, self.invariants = (
-            kept_array(options.kept),
-            functions_of(options.kept, system),
-        )  # kept alive
+        self.kept: Array = NONE_KEPT
+        self.invariants: InvariantFunctions | None = None
         if options.kept is not None:
+            self.kept, self.invariants = kept_array(options.kept), options.kept.functions(system.compiled)
             self.project = la.CONSTRAINTS_AND_INVARIANTS
             self.functions = (*_FUNCTIONS, "metric")
             self.kernel = projection_with_invariants
@@ -221,7 +221,7 @@ class TimeLoop:
         s.load_functions(*self.functions)
         if s.nc:
             s.project(x)
-        self.table = with_room(s.table, self.kept)
+        self.table = s.table.copy() if self.invariants is None else with_room(s.table, self.kept)
         self.stage_answer = np.zeros_like(s.stage_answer)  # loops of several threads may share a workspace
         self.table.stage = self.stage_answer
         self.table.projection = self.kernel.address
@@ -243,7 +243,8 @@ class TimeLoop:
         self.state.start = self.began = self.options.t0
         self._begin_stretch()
         self.state.largest_pivot = s.typical_pivot
-        attach(self.table, self.kept, self.invariants, x)
+        if self.invariants is not None:
+            attach(self.table, self.kept, self.invariants, x)
         if self.solver is not None:
             self.table.acceleration = self.solver.address
         if self.chart is not None or self.solver is not None:
