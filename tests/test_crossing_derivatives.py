@@ -127,6 +127,63 @@ def test_a_slider_crank_is_the_pendulum_of_its_branch() -> None:
     assert_allclose([found.along[-1, 0], found.dv[-1, 0]], np.column_stack(masses), atol=2e-8)
 
 
+def test_rows_that_vanish_together_do_not_count() -> None:
+    """A chain of two four-bars, whose rank drops by two at once, is a pendulum: θ″ = κ sin θ."""
+    module = load_example("four_bar_chain")
+    system = sr.System(module.build(2))
+    q, v = module.start(system)
+    kappa, speed = 3 * 7 / (2 * 9) * G, v[0]
+
+    def pendulum(start: Any) -> Array:
+        def rate(t: float, x: Array) -> list[float]:
+            return [x[1], kappa * np.sin(x[0])]
+
+        return np.asarray(solve_ivp(rate, (0.0, 2.5), start, "DOP853", rtol=1e-13, atol=1e-13).y[:, -1])
+
+    found = sr.sensitivity.motion_derivatives(system, q, v, duration=2.5, dt=2e-3, every=10**6)
+    assert len(found.trajectory.passages) == 2
+    lift = np.kron(np.eye(2), (v / speed)[:, None])
+    own = found.by_start[-1][[0, system.nv]] @ lift
+    start = np.array([0.0, speed])
+    by_start = [derivative(lambda h, e=e: pendulum(start + h * e)) for e in np.eye(2)]
+    assert_allclose(own, np.column_stack(by_start), rtol=0, atol=3e-8)
+
+
+def test_free_bodies_with_redundant_rows_have_the_derivatives_of_joints() -> None:
+    """The parallelogram as four free bodies: 28 coordinates, quaternions among them, 25 rows of rank 22."""
+    module = load_example("parallelogram")
+    m = sr.Mechanism("free", gravity=(0, -G, 0))
+    for k, (length, mass) in enumerate(((L1, M1), (L2, M2), (L1, M3), (L2, M4)), start=1):
+        moment = mass * length**2 / 12
+        m.add_body(f"link{k}", mass, com=(length / 2, 0, 0), inertia=(1e-3, moment, moment))
+        m.add_joint(f"base{k}", "free", "world", f"link{k}")
+    ends = {"pose1": (L1, 0, 0), "pose2": (L2, 0, 0)}
+    pins = (
+        ("world", "link1", {}), ("world", "link2", {}), ("link2", "link3", {"pose1": (L2, 0, 0)}),
+        ("link3", "link4", {"pose1": (L1, 0, 0)}), ("link1", "link4", ends),
+    )  # fmt: skip
+    for k, (first, second, poses) in enumerate(pins):
+        m.add_closure(f"pin{k}", "revolute", first, second, axis=(0, 0, 1), **poses)
+    free = sr.System(m, parameters={"m3": "link3.mass"})
+    turns = START[0], START[1], START[0], START[1] + np.pi
+    tips = [
+        length * np.array([np.cos(turn), np.sin(turn)]) for length, turn in ((L1, START[0]), (L2, START[1]))
+    ]
+    places = np.zeros(2), np.zeros(2), tips[1], tips[0] + tips[1]
+    q = np.concatenate(
+        [[*place, 0.0, np.cos(turn / 2), 0.0, 0.0, np.sin(turn / 2)] for place, turn in zip(places, turns)]
+    )
+    run = {"duration": 0.5, "dt": 1e-3, "every": 10**6}
+    found = sr.sensitivity.motion_derivatives(free, q, **run)
+    jointed = sr.sensitivity.motion_derivatives(
+        parallelogram()[0], module.closed(*START), parameters=["m3"], **run
+    )
+    assert len(found.trajectory.passages) == len(jointed.trajectory.passages) == 1
+    turning = [free.velocity_names.index(f"base{k}.wz") for k in (1, 2)]
+    assert_allclose(found.along[-1][turning], jointed.along[-1][:2], rtol=0, atol=1e-9)
+    assert_allclose(found.dv[-1][turning], jointed.dv[-1][:2], rtol=0, atol=1e-9)
+
+
 def test_what_parts_the_branches_is_refused_by_name() -> None:
     """One link longer, and the two branches are a hyperbola; beside the tip of a cone there is no way through."""
     module = load_example("slider_crank")
