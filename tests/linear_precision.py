@@ -146,10 +146,8 @@ def errors(state: State, every: int = 1) -> Errors:
     def worst(found: Array) -> float:
         return float(np.abs((found[:, ::-every][:, ::-1] - exact) / scales).max())
 
-    along = 0.0
-    if system.nc == system.nh:  # `linearize_along` has no nonholonomic rows
-        m = linearize_along(system, q[None], v[None], u[None], t=[t], coordinates=names)
-        along = worst(np.column_stack([m.A[0], m.B[0], m.E[0], m.affine[0]]))
+    m = linearize_along(system, q[None], v[None], u[None], t=[t], coordinates=names)
+    along = worst(np.column_stack([m.A[0], m.B[0], m.E[0], m.affine[0]]))
     differences = Nonlinear(state, model, names).extrapolated(STEP)
     of_differences = np.abs((differences - right[:, :-1]) / block_scales(model, right)[:, :-1]).max()
     return Errors(worst(right), along, float(of_differences), model.condition)

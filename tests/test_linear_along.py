@@ -98,11 +98,43 @@ def test_wrong_arrays() -> None:
         linearize_along(system, q, v[:1])
     with pytest.raises(ArgumentError, match="leaves the loops open"):
         linearize_along(system, 1.1 * q, v)
+
+
+def test_a_skate_along_its_circle() -> None:
+    """∂(x, y, θ, ẋ, ω)(T)/∂(the same at 0) from the models along the motion is that of the circle in closed form."""
     skate = System.from_lagrangian(
         nq=3,
         lagrangian=lambda q, v, t: ca.sumsqr(v) / 2,
         velocity=lambda q, v, t: -ca.sin(q[2]) * v[0] + ca.cos(q[2]) * v[1],
         name="skate",
+        coordinate_names=["x", "y", "turn"],
     )
-    with pytest.raises(ArgumentError, match="skate has nonholonomic constraints"):
-        linearize_along(skate, np.zeros((1, 3)), np.zeros((1, 3)))
+
+    def state(start: Array, t: Array) -> tuple[Array, Array]:
+        x, y, turn, ahead, rate = start
+        speed, angle = ahead / np.cos(turn), turn + rate * t
+        radius = speed / rate
+        q = np.stack(
+            [x + radius * (np.sin(angle) - np.sin(turn)), y - radius * (np.cos(angle) - np.cos(turn)), angle]
+        )
+        return q.T, np.stack([speed * np.cos(angle), speed * np.sin(angle), rate + 0 * t]).T
+
+    steps, duration, start = 100, 0.8, np.array([0.1, -0.2, 0.3, 0.9, 1.1])
+    times = np.linspace(0.0, duration, 2 * steps + 1)
+    models = linearize_along(skate, *state(start, times), t=times, coordinates=["x", "turn"])
+    assert models.names == ("x", "y", "turn", "x.rate", "turn.rate")
+    change, h = np.eye(5), duration / steps
+    for k in range(0, 2 * steps, 2):
+        before, middle, behind = models.A[k : k + 3]
+        k1 = before @ change
+        k2 = middle @ (change + h / 2 * k1)
+        k3 = middle @ (change + h / 2 * k2)
+        change = change + h / 6 * (k1 + 2 * k2 + 2 * k3 + behind @ (change + h * k3))
+
+    def end(start: Array) -> Array:
+        (q,), (v,) = state(start, times[-1:])
+        return np.array([*q, v[0], v[2]])
+
+    step = 1e-3 * np.eye(5)
+    once = [[(end(start + h * e) - end(start - h * e)) / (2e-3 * h) for h in (1.0, 0.5)] for e in step]
+    assert_allclose(change, np.stack([(4 * b - a) / 3 for a, b in once], axis=1), rtol=0, atol=1e-9)

@@ -489,11 +489,24 @@ def test_wrong_counts_and_missing_names_are_told() -> None:
         sr.parametrize(particle(), [1.0, 0.0], coordinates=wrong)
 
 
-def test_models_along_a_motion_refuse_relations() -> None:
-    q, v = bar_state(0)
-    for relation in (Momenta(), Momenta(["left", "right"])):
-        with pytest.raises(ArgumentError, match="call linearize_at with the relation at each state"):
-            sr.linearize_along(five_bar(), q[None], v[None], coordinates=relation)
+def test_models_along_a_motion_are_those_of_each_state() -> None:
+    """In momenta as single models; in sums of angles those of the angles, in other axes."""
+    system = five_bar()
+    run = sr.simulate(system, *bar_state(0), duration=0.2, dt=0.02)
+    states = run.q, run.v, run.u
+    momenta = Momenta(["left", "right"])
+    along = sr.linearize_along(system, *states, t=run.t, coordinates=momenta)
+    assert along.names == ("y.left", "y.right", "p.left", "p.right")
+    for k in (0, 4, -1):
+        single = sr.linearize_at(system, run.q[k], run.v[k], run.u[k], t=run.t[k], coordinates=momenta)
+        for name in ("A", "B", "E", "affine"):
+            assert_allclose(getattr(along, name)[k], getattr(single, name), rtol=0, atol=1e-12)
+    sums = Relation(lambda q, y: [y[0] - q[0] - q[2], y[1] - q[0] + q[2]], ["sum", "difference"])
+    turned = sr.linearize_along(system, *states, t=run.t, coordinates=sums)
+    plain = sr.linearize_along(system, *states, t=run.t, coordinates=["left", "right"])
+    axes = np.kron(np.eye(2), [[1.0, 1.0], [1.0, -1.0]])
+    assert_allclose(turned.A, axes @ plain.A @ np.linalg.inv(axes), rtol=0, atol=1e-9 * np.abs(plain.A).max())
+    assert_allclose(turned.B, axes @ plain.B, rtol=0, atol=1e-9 * np.abs(plain.B).max())
 
 
 def test_a_run_says_which_condition_ends_it() -> None:

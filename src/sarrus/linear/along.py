@@ -60,31 +60,20 @@ def linearize_along(
     along a motion or an implicit method needs them. Redundant rows and massless bodies are as in `linearize_at`.
     Where rows are clearly independent a model costs a few evaluations of forward dynamics, by code that is compiled
     once for these coordinates; other states take the general algebra, with the same result. With activations of
-    actuators, currents of windings among them, the models are those of `linearize_at` one by one, at its cost.
+    actuators, currents of windings among them, in coordinates of a `sarrus.coordinates.Relation`, and with nonholonomic
+    rows, the models are those of `linearize_at` one by one, at its cost.
     ``contacts`` is as in `linearize_at`, but that joints with dry friction are an `ArgumentError`.
 
     Raises
     ------
     ArgumentError
-        The first state is not on the constraints, arrays do not fit, joints have dry friction, the coordinates are a
-        relation, or the system has nonholonomic rows; with activations, coordinates that are mixtures
-        ("tangent-space", "null-space").
+        The first state is not on the constraints, arrays do not fit, or joints have dry friction; with activations or
+        nonholonomic rows, coordinates that are mixtures ("tangent-space", "null-space").
     SolveError
         Something touches at a state; a state is singular, inconsistent or without acceleration, or the coordinates
-        fail there; its index and time are given.
+        fail there, or with nonholonomic rows others of q are independent; its index and time are given.
     """
     check_is("linearize_along", system, System)
-    if system.nc > system.nh:
-        raise ArgumentError(
-            f"{system.name} has nonholonomic constraints; call linearize_at at each state",
-            element="system",
-        )
-    if isinstance(coordinates, Relation):
-        raise ArgumentError(
-            f"{system.name}: models along a motion are in linear coordinates: give names of coordinates, "
-            "'partition' or 'tangent-space', or call linearize_at with the relation at each state",
-            element="coordinates",
-        )
     given = real_array(q)
     if given.ndim != 2 or len(given) == 0:
         raise ArgumentError(
@@ -108,8 +97,10 @@ def linearize_along(
         coordinates=coordinates,
         contacts=False,
     )
-    if system.equations.activations:
-        return _one_by_one(system, first, states)
+    if isinstance(coordinates, Relation):
+        return _one_by_one(system, first, coordinates, states)
+    if system.equations.activations or system.nc > system.nh:
+        return _one_by_one(system, first, _names_of(system, first), states)
     n, nu = first.B.shape
     out, clear = StraightLine(system, first)(*states)
     left = np.flatnonzero(~clear)
@@ -126,23 +117,33 @@ def linearize_along(
     )
 
 
-def _one_by_one(
-    system: System, first: LinearSystem, states: tuple[Array, Array, Array, Array]
-) -> LinearModels:
-    """Return the models of `linearize_at` at every state, in the coordinates of the first."""
-    if not first.coordinate_indices:
+def _names_of(system: System, first: LinearSystem) -> list[str]:
+    """Return the names that choose the coordinates of a model anew, with nonholonomic rows those of velocities."""
+    rolls = system.nc > system.nh
+    if not (first.velocity_indices if rolls else first.coordinate_indices):
         raise ArgumentError(
-            f"{system.name}: models along a motion with activations are in coordinates of the mechanism; give their "
-            "names, or 'partition'",
+            f"{system.name}: models along a motion with activations or nonholonomic rows are in coordinates of the "
+            "mechanism; give their names, or 'partition'",
             element="coordinates",
         )
+    return list(first.velocities if rolls else first.coordinates)
+
+
+def _one_by_one(
+    system: System, first: LinearSystem, coordinates: Coordinates, states: tuple[Array, Array, Array, Array]
+) -> LinearModels:
+    """Return the models of `linearize_at` at every state, in the coordinates of the first."""
     found = [first]
-    names = list(first.coordinates)
     for k, (q, v, u, t) in enumerate(zip(*(part[1:] for part in states)), start=1):
         try:
-            model = linearize_at(system, q, v, u, t=float(t), coordinates=names, contacts=False)
+            model = linearize_at(system, q, v, u, t=float(t), coordinates=coordinates, contacts=False)
         except (SolveError, ArgumentError) as error:
             raise SolveError(f"state {k} (t = {t:g}): {error}", element=error.element) from error
+        if model.names != first.names:
+            raise SolveError(
+                f"{system.name}: at state {k} (t = {t:g}) {', '.join(model.names)} are independent, and not "
+                f"{', '.join(first.names)} as at the first: take a shorter part of the motion"
+            )
         found.append(model)
     return LinearModels(
         **{
