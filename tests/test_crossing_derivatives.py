@@ -218,6 +218,33 @@ def test_a_record_on_the_crossing_has_derivatives_too() -> None:
     assert_allclose(found.by_start[300][[0, 1, 4, 5]] @ lift, by_start[..., 1], rtol=0, atol=1e-6)
 
 
+@pytest.mark.parametrize("part", [0.05, 0.2, 0.5, 0.7, 0.97])
+def test_one_step_through_a_crossing(part: float) -> None:
+    """Wherever in the step it lies; a longer side is refused there as along a motion."""
+    module, dt = load_example("parallelogram"), 5e-3
+    system = sr.System(module.build(), parameters={**PARAMETERS, "side": "corner.pose1.x"})
+    q = module.closed(*START)
+    time = sr.simulate(system, q, duration=0.4, method="dop853", rtol=1e-11).passages[0].time
+    begun = sr.simulate(
+        system, q, duration=time - part * dt, method="dop853", rtol=1e-12, every=sr.Recording(every=None)
+    )
+    q, v = begun.q[-1], begun.v[-1]
+    x = np.array([*q[:2], *v[:2]])
+
+    def end(x: Array) -> Array:
+        run = solve_ivp(lambda t, x: slope(x), (0.0, dt), x, "DOP853", rtol=1e-13, atol=1e-14)
+        return np.asarray(run.y[:, -1])
+
+    lift = np.zeros((8, 4))
+    lift[:4, :2] = lift[4:, 2:] = [[1, 0], [0, 1], [1, -1], [-1, 1]]
+    found = sr.sensitivity.step_derivatives(system, q, v, dt=dt, parameters=["m3"])
+    own = (found.F @ lift)[[0, 1, 4, 5]]
+    by_start = [derivative(lambda h, e=e: end(x + h * e)) for e in np.eye(4)]
+    assert_allclose(own, np.column_stack(by_start), rtol=0, atol=1e-6)
+    with pytest.raises(SolveError, match="by parameter 'side' through the singular configuration"):
+        sr.sensitivity.step_derivatives(system, q, v, dt=dt)
+
+
 def test_a_plan_through_a_singular_configuration_is_that_of_the_robot_without_loops() -> None:
     """Least torque from rest to rest: the same coefficients from the two angles alone, without exact gradients."""
     module = load_example("plan_through_singularity")

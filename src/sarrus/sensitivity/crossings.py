@@ -12,9 +12,10 @@ either side are simulated across, and must differ as the derivative says (`check
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
@@ -35,6 +36,10 @@ AWAY = 0.05
 # The same that the nearest stage is to have: the shortest step for which it does is taken. Room about what is crossed
 # that there must be, as a part of the step.
 NEAREST, ROOM = 6e-3, 0.04
+# Where in the step what is crossed lies best, in its widest gap; and part of a given step that it is at least.
+MIDDLE, LEAST = tableau(METHOD).between(0.5), 2e-2
+# Steps in which a given step is looked at for what it crosses.
+PARTS = 16
 # The smallest singular value below which a record has no derivatives of its own: rounding goes by the square of it.
 # They are interpolated, through so many records to either side.
 BESIDE, THROUGH = 1e-2, 4
@@ -122,12 +127,51 @@ def interpolate(t: Array, values: Array, known: np.ndarray) -> None:
         values[k] = np.tensordot(weights, values[nodes], axes=1)
 
 
+def across(
+    system: System, flow: Flow, begun: Point, end: Point, names: Sequence[str], u: Array, tau: Array
+) -> Point:
+    """Return the end of a step under held inputs and forces, anew where it goes through a singular configuration.
+
+    ``names`` are those of the parameters, the last directions. Raises `SolveError` as `check_branch` does, and where
+    the step begins or ends beside the configuration.
+    """
+    t, t_end = (float(point.x[flow.work.parts.t]) for point in (begun, end))
+    q, v = begun.x[flow.work.parts.q], begun.x[flow.work.parts.v]
+    inputs: dict[str, Any] = {"switching": False, "error_estimate": False, "throw": False}
+    inputs |= {"force": lambda q, v, t: tau, "sample_time": t_end - t}
+    inputs |= {"control": lambda q, v, t: u} if system.nu else {}
+    run = simulate(system, q, v, duration=t_end - t, dt=(t_end - t) / PARTS, t0=t, **inputs)
+    times = [passage.time for passage in run.passages if passage.crossed]
+    if not times:
+        return end
+    before, behind = times[0] - t, t_end - times[0]
+    length = min(before / MIDDLE, behind / (1.0 - MIDDLE))
+    if len(times) > 1 or length < LEAST * (t_end - t):
+        raise SolveError(
+            f"{system.name}: no derivatives of a step that begins or ends beside the singular configuration at t = "
+            f"{times[0]:g} s, or goes through two. Take another dt",
+        )
+    first = times[0] - t - MIDDLE * length
+    start = flow.step(begun, first, near=True) if first > 0.0 else begun
+    through = flow.step(start, length, METHOD, near=True)
+    check_branch(system, flow, start, through, names, times[0], inputs)
+    rest = t_end - float(through.x[flow.work.parts.t])
+    return flow.step(through, rest, near=True) if rest > 0.0 else through
+
+
 def check_branch(
-    system: System, flow: Flow, begun: Point, ended: Point, names: Sequence[str], time: float
+    system: System,
+    flow: Flow,
+    begun: Point,
+    ended: Point,
+    names: Sequence[str],
+    time: float,
+    inputs: Mapping[str, Any] | None = None,
 ) -> None:
     """Raise `SolveError` where motions beside this one do not go through what it meets at a time as it does.
 
-    ``system`` has control and force in its equations; ``names`` are those of the parameters, the last directions.
+    ``system`` has control and force in its equations, or `simulate` is told of them by ``inputs``; ``names`` are those
+    of the parameters, the last directions.
     """
     n, nv = flow.size, system.nv
     starts, ends = flow.in_tangent(begun), flow.in_tangent(ended)
@@ -140,7 +184,7 @@ def check_branch(
     ]
     span = float(ended.x[flow.work.parts.t] - begun.x[flow.work.parts.t])
     for side in (*by_start, *by_name):
-        if not side.go_through(system, begun.x, span):
+        if not side.go_through(system, begun.x, span, inputs or {"error_estimate": False, "throw": False}):
             what = "the start" if side.name is None else f"parameter {side.name!r}"
             raise SolveError(
                 f"{system.name}: no derivatives by {what} through the singular configuration at t = {time:g} s: with a "
@@ -159,48 +203,42 @@ class Neighbours:
     end: Array
     units: Array  # factors to characteristic units
 
-    def go_through(self, system: System, x: Array, span: float) -> bool:
+    def go_through(self, system: System, x: Array, span: float, inputs: Mapping[str, Any]) -> bool:
         """Tell whether they end after a time as the derivative says, with one of the changes."""
         size = max(float(np.abs(self.units * each).max()) for each in (self.start, self.end))
         most = np.inf if self.name is None else abs(system.parameters[self.name]) or 1.0
         reach = min(1.0 / size if size else np.inf, most)
         return not np.isfinite(reach) or any(
-            self._agree(system, x, span, reach * by, reach) for by in CHANGES
+            self._agree(system, x, span, inputs, reach * by, reach) for by in CHANGES
         )
 
-    def _agree(self, system: System, x: Array, span: float, change: float, reach: float) -> bool:
-        before, behind = (self._end(system, x, span, sign * change) for sign in (-1.0, 1.0))
+    def _agree(
+        self, system: System, x: Array, span: float, inputs: Mapping[str, Any], change: float, reach: float
+    ) -> bool:
+        before, behind = (self._end(system, x, span, inputs, sign * change) for sign in (-1.0, 1.0))
         if before is None or behind is None:
             return False
         off = _between(system, before, behind) / (2.0 * change) - self.end
         return bool(np.abs(self.units * off).max() <= AGREEING / reach)
 
-    def _end(self, system: System, x: Array, span: float, by: float) -> Array | None:
+    def _end(
+        self, system: System, x: Array, span: float, inputs: Mapping[str, Any], by: float
+    ) -> Array | None:
         """Return (q, v) where a motion from beside x ends, None where it does not get there."""
         nv, nq, change = system.nv, system.nq, by * self.start
         if self.name is not None:
             system = system.with_parameters({self.name: system.parameters[self.name] + by})
-        q = system.move(x[:nq], change[:nv])
+        q, v = system.move(x[:nq], change[:nv]), x[nq : nq + nv] + change[nv : 2 * nv]
         q[system.equations.activation_places] += change[2 * nv :]
         t = float(x[nq + nv + system.nu])
+        run = {"duration": span, "t0": t, "method": METHOD, "every": Recording(every=None), **inputs}
         for rtol in TOLERANCES:
             try:
-                run = simulate(
-                    system,
-                    q,
-                    x[nq : nq + nv] + change[nv : 2 * nv],
-                    duration=span,
-                    t0=t,
-                    method=METHOD,
-                    rtol=rtol,
-                    every=Recording(every=None),
-                    error_estimate=False,
-                    throw=False,
-                )
+                found = simulate(system, q, v, rtol=rtol, **run)
             except SarrusError:
                 return None
-            if run.t[-1] >= t + span:
-                return np.concatenate([run.q[-1], run.v[-1]])
+            if found.t[-1] >= t + span:
+                return np.concatenate([found.q[-1], found.v[-1]])
         return None
 
 

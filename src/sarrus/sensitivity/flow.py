@@ -32,6 +32,10 @@ class Point:
     along: Array
 
 
+# Part of a step after which singular values are looked at for how fast they fall.
+AHEAD = 1e-3
+
+
 class Flow:
     """Steps along the directions (ϑ, δv, δw) at the start, then some inputs, then some parameters by their places.
 
@@ -92,6 +96,19 @@ class Flow:
         end = self._moved(start, h * method.b, slopes, changes)
         end.x[clock] = x[clock] + h
         return self.projected(end)
+
+    def may_cross(self, start: Point, h: float) -> bool:
+        """Tell whether a step may go through a singular configuration: as fast as σ = uᵀA w falls, in half of it."""
+        if not self.rank:
+            return False
+        system, x = self.work, start.x
+        ahead = x.copy()
+        ahead[self.columns.q] += AHEAD * h * system.coordinate_rate(x[self.columns.q], x[self.columns.v])
+        ahead[system.parts.t] += AHEAD * h
+        here, there = (system.characteristic.even(self._jacobian(each)) for each in (x, ahead))
+        rows = at_rank(here, self.rank)
+        u, w = rows.left[:, -1], rows.right[:, -1]
+        return bool(rows.kept[-1] < 2.0 / AHEAD * abs(u @ (there - here) @ w))
 
     def in_tangent(self, point: Point) -> Array:
         """Return the changes (ϑ, δv, δw) at a point (size × width)."""

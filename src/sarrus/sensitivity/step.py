@@ -16,6 +16,7 @@ from sarrus.dynamics.system import System
 from sarrus.kernels.contact_tolerances import AT_BOUND
 from sarrus.linear.linearize_at import on_constraints
 from sarrus.linear.outputs import rate_name
+from sarrus.sensitivity.crossings import across
 from sarrus.sensitivity.flow import Flow
 from sarrus.sensitivity.parameters import chosen_parameters
 from sarrus.simulation.drive_jumps import refuse_jumps
@@ -85,9 +86,9 @@ def step_derivatives(
     Redundant rows are cut to the generic rank, as the simulator cuts them. Where they are dependent on the constraints
     alone they separate at the stages, and the derivatives then differ from those of the discrete step by the order of
     its own error, dt⁵; elsewhere they are exact. Near singular configurations (``Options.near_singular``) stages
-    are projected as `simulate` projects them; where it splits a step there, the derivatives are those of the whole
-    step. Massless bodies are ordinary. Contacts and closures that are constraints
-    are held as they are.
+    are projected as `simulate` projects them. A step through one is led across by a step of order 8, with motions to
+    either side as witnesses that they have that branch, too, as in `motion_derivatives`. Massless bodies are ordinary.
+    Contacts and closures that are constraints are held as they are.
 
     Raises
     ------
@@ -96,7 +97,8 @@ def step_derivatives(
         between geometries, joints have dry friction, or the speed of a drive jumps in the step.
     SolveError
         A joint or an activation is at its limit or meets it in the step; a stage has no acceleration, the rank drops
-        there, or the constraints contradict each other.
+        there, or the constraints contradict each other; beside a singular configuration in the step motions turn or
+        take another branch, by the start or by a parameter that is named.
     """
     check_is("step_derivatives", system, System)
     if not (isinstance(dt, (int, float, np.number)) and 0.0 < float(dt) < np.inf):
@@ -111,6 +113,8 @@ def step_derivatives(
     flow = Flow(system.workspace().copy(), x, places, inputs=range(system.nu))
     begun = flow.start(x)
     end = flow.step(begun, float(dt))
+    if flow.may_cross(begun, float(dt)):
+        end = across(system, flow, begun, end, names, x[system.parts.u], x[system.parts.tau])
     states = [point.x[system.parts.q] for point in (begun, end)]
     _refuse_stops(system, *states)
     refuse_limited(system, np.array(states), np.array([t, t + dt]))
