@@ -195,7 +195,8 @@ of closed configurations. A linear model is one of the motion **on that surface*
     d/dt δx = affine + Â δx + B̂ δu + E δt,    x = (y, ẏ).
 
 `sr.linearize` is for equilibria, where the affine part vanishes; `sr.linearize_at` for any state of a motion;
-`sr.linearize_along` for many at once, in coordinates of a `Relation` and with nonholonomic rows too. Derivatives are exact: those of the equations of motion at given
+`sr.linearize_along` for many at once, in coordinates of a `Relation` and with nonholonomic rows too.
+Derivatives are exact: those of the equations of motion at given
 accelerations and multipliers, by automatic differentiation, and then one elimination; the second derivatives of the
 loops, by which the force in a closure becomes a stiffness, are in it. The source is Spencer 2004, chapter 4.
 
