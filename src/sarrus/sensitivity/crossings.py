@@ -48,6 +48,8 @@ BESIDE, THROUGH = 1e-2, 4
 CHANGES, AGREEING = (1e-4, 1e-6), 1e-2
 # Tolerances of that motion, of which each next one is taken where it does not get to the end.
 TOLERANCES = (1e-10, 1e-11, 1e-9)
+# Of runs that are looked at here.
+QUIET: Mapping[str, Any] = {"error_estimate": False, "throw": False}
 
 
 @dataclass(frozen=True)
@@ -74,7 +76,7 @@ def crossings_of(run: Trajectory) -> list[Crossing]:
         return []
     size = _size(run)
     limits = [float(run.t[0]), *(0.5 * (a + b) for a, b in pairwise(times)), float(run.t[-1])]
-    return [_laid(run.t, size, time, *limits[k : k + 2]) for k, time in enumerate(times)]
+    return [_laid(run, size, time, *limits[k : k + 2]) for k, time in enumerate(times)]
 
 
 def is_beside_at_end(run: Trajectory) -> np.ndarray:
@@ -90,8 +92,9 @@ def _size(run: Trajectory) -> Array:
     return values / largest if 0.0 < largest < np.inf else np.ones(len(run.t))
 
 
-def _laid(t: Array, size: Array, time: float, earliest: float, latest: float) -> Crossing:
+def _laid(run: Trajectory, size: Array, time: float, earliest: float, latest: float) -> Crossing:
     """Return the step across what is met at a time: of those within limits the shortest whose stages keep away."""
+    t = run.t
     before, behind = np.flatnonzero((t >= earliest) & (t < time)), np.flatnonzero((t <= latest) & (t > time))
     if len(before) and len(behind):
         far = before[size[before] >= AWAY], behind[size[behind] >= AWAY]
@@ -108,8 +111,8 @@ def _laid(t: Array, size: Array, time: float, earliest: float, latest: float) ->
         if room[i, j] >= ROOM * length[i, j]:
             return Crossing(int(before[i]), int(behind[j]), time, size)
     raise SolveError(
-        f"no derivatives through the singular configuration at t = {time:g} s: fewer than two steps of dt lie between "
-        "it and another one, or an end of the motion. Take a smaller dt, or a longer duration"
+        f"{run.name}: no derivatives through the singular configuration at t = {time:g} s: fewer than two steps of dt "
+        "lie between it and another one, or an end of the motion. Take a smaller dt, or a longer duration"
     )
 
 
@@ -127,26 +130,23 @@ def interpolate(t: Array, values: Array, known: np.ndarray) -> None:
         values[k] = np.tensordot(weights, values[nodes], axes=1)
 
 
-def across(
-    system: System, flow: Flow, begun: Point, end: Point, names: Sequence[str], u: Array, tau: Array
-) -> Point:
-    """Return the end of a step under held inputs and forces, anew where it goes through a singular configuration.
+def across(system: System, flow: Flow, begun: Point, h: float, names: Sequence[str]) -> Point:
+    """Return the end of a step of length h, with inputs and forces held, that may go through a singular configuration.
 
     ``names`` are those of the parameters, the last directions. Raises `SolveError` as `check_branch` does, and where
     the step begins or ends beside the configuration.
     """
-    t, t_end = (float(point.x[flow.work.parts.t]) for point in (begun, end))
-    q, v = begun.x[flow.work.parts.q], begun.x[flow.work.parts.v]
-    inputs: dict[str, Any] = {"switching": False, "error_estimate": False, "throw": False}
-    inputs |= {"force": lambda q, v, t: tau, "sample_time": t_end - t}
+    x, parts = begun.x, flow.work.parts
+    t, u, tau = float(x[parts.t]), x[parts.u], x[parts.tau]
+    inputs: dict[str, Any] = {"switching": False, "force": lambda q, v, t: tau, "sample_time": h}
     inputs |= {"control": lambda q, v, t: u} if system.nu else {}
-    run = simulate(system, q, v, duration=t_end - t, dt=(t_end - t) / PARTS, t0=t, **inputs)
+    run = simulate(system, x[parts.q], x[parts.v], duration=h, dt=h / PARTS, t0=t, **QUIET, **inputs)
     times = [passage.time for passage in run.passages if passage.crossed]
     if not times:
-        return end
-    before, behind = times[0] - t, t_end - times[0]
+        return flow.step(begun, h)
+    before, behind = times[0] - t, t + h - times[0]
     length = min(before / MIDDLE, behind / (1.0 - MIDDLE))
-    if len(times) > 1 or length < LEAST * (t_end - t):
+    if len(times) > 1 or length < LEAST * h:
         raise SolveError(
             f"{system.name}: no derivatives of a step that begins or ends beside the singular configuration at t = "
             f"{times[0]:g} s, or goes through two. Take another dt",
@@ -155,7 +155,7 @@ def across(
     start = flow.step(begun, first, near=True) if first > 0.0 else begun
     through = flow.step(start, length, METHOD, near=True)
     check_branch(system, flow, start, through, names, times[0], inputs)
-    rest = t_end - float(through.x[flow.work.parts.t])
+    rest = t + h - float(through.x[parts.t])
     return flow.step(through, rest, near=True) if rest > 0.0 else through
 
 
@@ -184,7 +184,7 @@ def check_branch(
     ]
     span = float(ended.x[flow.work.parts.t] - begun.x[flow.work.parts.t])
     for side in (*by_start, *by_name):
-        if not side.go_through(system, begun.x, span, inputs or {"error_estimate": False, "throw": False}):
+        if not side.go_through(system, begun.x, span, inputs or {}):
             what = "the start" if side.name is None else f"parameter {side.name!r}"
             raise SolveError(
                 f"{system.name}: no derivatives by {what} through the singular configuration at t = {time:g} s: with a "
@@ -231,7 +231,7 @@ class Neighbours:
         q, v = system.move(x[:nq], change[:nv]), x[nq : nq + nv] + change[nv : 2 * nv]
         q[system.equations.activation_places] += change[2 * nv :]
         t = float(x[nq + nv + system.nu])
-        run = {"duration": span, "t0": t, "method": METHOD, "every": Recording(every=None), **inputs}
+        run = {"duration": span, "t0": t, "method": METHOD, "every": Recording(every=None), **QUIET, **inputs}
         for rtol in TOLERANCES:
             try:
                 found = simulate(system, q, v, rtol=rtol, **run)

@@ -112,9 +112,8 @@ def step_derivatives(
         x[system.parts.tau] = system.checked(tau, system.nv, "tau")
     flow = Flow(system.workspace().copy(), x, places, inputs=range(system.nu))
     begun = flow.start(x)
-    end = flow.step(begun, float(dt))
-    if flow.may_cross(begun, float(dt)):
-        end = across(system, flow, begun, end, names, x[system.parts.u], x[system.parts.tau])
+    h = float(dt)
+    end = across(system, flow, begun, h, names) if flow.may_cross(begun, h) else flow.step(begun, h)
     states = [point.x[system.parts.q] for point in (begun, end)]
     _refuse_stops(system, *states)
     refuse_limited(system, np.array(states), np.array([t, t + dt]))
