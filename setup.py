@@ -12,7 +12,7 @@ from setuptools.command.bdist_wheel import bdist_wheel
 from setuptools.command.build_py import build_py
 
 SOURCES = Path(__file__).resolve().parent / "src"
-COMPILE = "import sys; sys.path.insert(0, sys.argv[1]); from sarrus.kernels.ship import main; main()"
+COMPILE = "import sys; sys.path.insert(0, sys.argv[1]); from sarrus.kernels.platform.build_prebuilt import main; main()"
 
 
 class BuildWithKernels(build_py):

@@ -16,7 +16,7 @@ from benchmarks.mujoco_peer import MujocoPeer
 from benchmarks.rows import Row, conditions
 from benchmarks.timing import interleave
 from sarrus.base.arrays import Array
-from sarrus.simulation.many.workers import default_threads
+from sarrus.motion.many.workers import default_threads
 
 DT = 1e-3
 # model: number of runs, number of steps, least ratio against MuJoCo

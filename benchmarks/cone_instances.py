@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sarrus.base.arrays import Array
-from sarrus.optimize import ConeRows, bounds, friction_cone, stack
+from sarrus.dynamics.optimize import ConeRows, bounds, friction_cone, stack
 
 FAMILIES = ("plain", "nearly infeasible", "redundant", "saturated", "infeasible")
 LIMIT = 30.0  # N·m, of the controls

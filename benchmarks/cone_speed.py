@@ -18,9 +18,9 @@ from benchmarks.models import ROOT
 from benchmarks.rows import Row, conditions
 from benchmarks.timing import batch, summarize
 from sarrus.base.arrays import Array
-from sarrus.kernels.c_function import cone_program
-from sarrus.kernels.cone_layout import COLD, WARM
-from sarrus.optimize import ConeProgram, bounds, friction_cone, stack
+from sarrus.dynamics.optimize import ConeProgram, bounds, friction_cone, stack
+from sarrus.kernels.memory.cone_layout import COLD, WARM
+from sarrus.kernels.platform.c_function import cone_program
 
 try:
     from proxsuite import proxqp

@@ -14,7 +14,7 @@ from benchmarks.cone_speed import speed_rows
 from benchmarks.rows import Row, conditions
 from benchmarks.timing import summarize
 from sarrus.base.status import Status
-from sarrus.optimize import ConeSolution, solve_cone_program
+from sarrus.dynamics.optimize import ConeSolution, solve_cone_program
 
 TOLERANCE = 1e-12
 # Differences above which the benchmark fails, relative to 1 + |cost| and 1 + |u|.

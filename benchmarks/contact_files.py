@@ -22,7 +22,7 @@ import sarrus as sr
 from benchmarks.contact_instances import Problem, random_problem
 from benchmarks.models import ROOT
 from sarrus.base.arrays import Array
-from sarrus.contacts import activity
+from sarrus.dynamics.impacts import activity
 
 SIZES, EACH, SEED = (1, 2, 4, 8, 16, 32), 40, 19
 # By how many decades masses differ in random problems.

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sarrus.base.arrays import Array
-from sarrus.optimize import ContactSolution
+from sarrus.dynamics.optimize import ContactSolution
 
 
 @dataclass(frozen=True, eq=False)

@@ -25,11 +25,11 @@ from benchmarks.contact_solvers import LOCAL, POWER, Scaled, admm, gauss_seidel,
 from benchmarks.models import ROOT
 from benchmarks.rows import Row, conditions
 from sarrus.base.arrays import Array
-from sarrus.kernels import contact_problem_layout as cp
-from sarrus.kernels.c_function import contact_problem
-from sarrus.optimize import solve_contact_problem
-from sarrus.optimize.contact_problem import BEGINNINGS
-from sarrus.optimize.friction_blocks import Blocks, allowed_rows
+from sarrus.dynamics.optimize import solve_contact_problem
+from sarrus.dynamics.optimize.contact_problem import BEGINNINGS
+from sarrus.dynamics.optimize.friction_blocks import Blocks, allowed_rows
+from sarrus.kernels.memory import contact_problem_layout as cp
+from sarrus.kernels.platform.c_function import contact_problem
 
 FILE = ROOT / "build" / "contact_problems.h5"
 KERNEL, PYTHON, SWEEPS, ADMM, RELAXED = (

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.soft_floor import SOFTNESS, put_on_floor
-from sarrus.contacts.activity import gaps
+from sarrus.dynamics.impacts.activity import gaps
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.append(str(ROOT / "docs"))

@@ -10,10 +10,10 @@ from numba import njit
 
 import sarrus as sr
 from sarrus import control
+from sarrus.analysis.linear.code import StraightLine
 from sarrus.base.arrays import Array
-from sarrus.kernels.c_function import forward
-from sarrus.kernels.law_layout import ANSWER_ONLY
-from sarrus.linear.code import StraightLine
+from sarrus.kernels.memory.law_layout import ANSWER_ONLY
+from sarrus.kernels.platform.c_function import forward
 
 
 def kernel_batch(system: sr.System, q: Array, v: Array, repeats: int) -> Callable[[], float]:

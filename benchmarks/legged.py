@@ -21,7 +21,7 @@ from benchmarks.rows import Row, conditions
 from benchmarks.timing import summarize
 from sarrus import control
 from sarrus.base.arrays import Array
-from sarrus.kernels.law_layout import ANSWER_ONLY
+from sarrus.kernels.memory.law_layout import ANSWER_ONLY
 
 try:
     from benchmarks.proxqp_peer import ProxQPPeer

@@ -6,7 +6,7 @@ import numpy as np
 
 from sarrus import control
 from sarrus.base.arrays import Array
-from sarrus.control.demands import Demand
+from sarrus.control.laws.demands import Demand
 
 
 class NumpyLaw:

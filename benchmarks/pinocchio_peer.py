@@ -11,9 +11,9 @@ import pinocchio as pin
 
 import sarrus as sr
 from sarrus.base.arrays import Array
-from sarrus.mechanism.elements import WORLD, Closure
-from sarrus.mechanism.joint import Joint
-from sarrus.mechanism.pose import perpendicular_to
+from sarrus.model.mechanism.elements import WORLD, Closure
+from sarrus.model.mechanism.joint import Joint
+from sarrus.model.mechanism.pose import perpendicular_to
 
 # Closures that Pinocchio can express. A planar pin, two rows here, is a point with a dead third row there.
 _CONTACTS = {

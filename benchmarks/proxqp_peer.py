@@ -12,8 +12,8 @@ from proxsuite import proxqp
 
 from sarrus import control
 from sarrus.base.arrays import Array
-from sarrus.kernels import law_layout as ll
-from sarrus.kernels.record import laid
+from sarrus.kernels.memory import law_layout as ll
+from sarrus.kernels.memory.record import laid
 
 BASE = 6  # velocities without a motor, which come first
 STEP, LIGHT = 1e2, 1e-4  # weight of a level over the next one, of torques and forces

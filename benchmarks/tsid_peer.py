@@ -11,7 +11,7 @@ import tsid
 import sarrus as sr
 from benchmarks.pinocchio_peer import PinocchioPeer
 from sarrus.base.arrays import Array
-from sarrus.mechanism.elements import WORLD
+from sarrus.model.mechanism.elements import WORLD
 
 FORCE_LIMIT = 1e5  # N, never reached
 

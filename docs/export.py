@@ -19,7 +19,7 @@ import numpy as np
 import sarrus as sr
 from sarrus.codegen.machine import host
 from sarrus.export.c import CExport
-from sarrus.kernels.c_function import forward
+from sarrus.kernels.platform.c_function import forward
 
 PAGE = Path(__file__).with_suffix(".md")
 TESTS = Path(__file__).resolve().parent.parent / "tests"

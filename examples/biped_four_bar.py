@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 import sarrus as sr
 from sarrus import control
-from sarrus.contacts.activity import switch_on
 from sarrus.control import references
+from sarrus.dynamics.impacts.activity import switch_on
 
 THIGH, SHANK, SOLE = 0.40, 0.42, 0.06  # m; the sole is below the ankle
 CRANK, ROCKER, DROP = 0.05, 0.04, 0.08  # m, as in the leg with a four-bar knee

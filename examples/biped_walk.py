@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 import sarrus as sr
 from biped_four_bar import LEGS, LOSS, MOTORS, TORQUE, build, pose
 from sarrus import control
-from sarrus.contacts.activity import gaps
+from sarrus.dynamics.impacts.activity import gaps
 
 Array = NDArray[np.float64]
 

@@ -12,7 +12,7 @@ import json
 import numpy as np
 
 import sarrus as sr
-from sarrus.contacts.activity import gaps, switch_on
+from sarrus.dynamics.impacts.activity import gaps, switch_on
 
 FOOT, SHANK = 1.0, 8.0  # kg
 LENGTH, WIDTH, HEIGHT = 0.24, 0.1, 0.06  # m, of the foot; the ankle is on its top

@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 
 import sarrus as sr
 from sarrus import control
-from sarrus.contacts.activity import gaps
 from sarrus.control import references
+from sarrus.dynamics.impacts.activity import gaps
 
 Array = NDArray[np.float64]
 

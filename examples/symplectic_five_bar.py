@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 import sarrus as sr
 from sarrus.codegen import compile_function
-from sarrus.coordinates import Momenta, extend
+from sarrus.dynamics.coordinates import Momenta, extend
 
 try:
     from examples import five_bar

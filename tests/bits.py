@@ -17,7 +17,7 @@ import sarrus as sr
 from legged_robots import quadruped
 from linear_precision import SHIPPED, shipped
 from sarrus.base.arrays import Array
-from sarrus.contacts.activity import gaps
+from sarrus.dynamics.impacts.activity import gaps
 
 # Runs through singular configurations: q, v and duration [s].
 SINGULAR = {

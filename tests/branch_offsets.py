@@ -16,9 +16,9 @@ import numpy as np
 from conftest import load_example
 from sarrus.base.arrays import Array
 from sarrus.base.status import Status
-from sarrus.dynamics.manifold import difference, turning
+from sarrus.dynamics.closing.manifold import difference, turning
 from sarrus.dynamics.system import System
-from sarrus.mechanism.mechanism import Mechanism
+from sarrus.model.builders.mechanism import Mechanism
 
 # Length of a step of the judge [rad, m]. It stops where free coordinates run faster than this against the driven ones.
 STEP, FASTEST = 0.01, 300.0

@@ -42,7 +42,7 @@ def make(python: str, resolution: str) -> Path:
     install = [*uv, "pip", "install", "--quiet", "--python", inside, *chosen, "--editable", f"{ROOT}[test]"]
     subprocess.run(install, check=True)
     KERNELS.unlink(missing_ok=True)  # compiled by the newest Numba, or for an environment before
-    subprocess.run([inside, "-m", "sarrus.kernels.ship"], check=True)
+    subprocess.run([inside, "-m", "sarrus.kernels.platform.build_prebuilt"], check=True)
     return inside
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import mpmath
 import numpy as np
 
-from sarrus.optimize import ConeSolution
+from sarrus.dynamics.optimize import ConeSolution
 
 DIGITS, STEPS = 50, 6
 # Added to the diagonal of the linear equations, for multipliers and forces that are not unique; the iterations are

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from sarrus.base.status import Status
-from sarrus.optimize import ConeSolution, solve_cone_program
+from sarrus.dynamics.optimize import ConeSolution, solve_cone_program
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from sarrus.optimize import solve_contact_problem
+from sarrus.dynamics.optimize import solve_contact_problem
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 

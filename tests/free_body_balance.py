@@ -14,7 +14,7 @@ import numpy as np
 from mpmath import mp, mpf
 
 from mechanisms import GRAVITY, Blueprint, JointSpec
-from sarrus.mechanism.joint import COORDINATE_LABELS, VELOCITY_LABELS
+from sarrus.model.mechanism.joint import COORDINATE_LABELS, VELOCITY_LABELS
 
 mp.dps = 50
 H = mpf(10) ** -16

@@ -15,9 +15,9 @@ import mpmath
 import numpy as np
 from scipy.linalg import qr
 
+from sarrus.analysis.linear.linear_system import LinearSystem
 from sarrus.base.arrays import Array
 from sarrus.codegen.program import read_program
-from sarrus.linear.linear_system import LinearSystem
 
 DIGITS = 60
 STEP = Decimal("1e-18")  # of the differences, whose errors are of the order of its square

@@ -9,12 +9,12 @@ import numpy as np
 import sarrus as sr
 from conftest import load_example
 from sarrus.base.arrays import Array
-from sarrus.identification import Regressor
-from sarrus.identification.consistent import _ten
-from sarrus.identification.fourier import Fourier
-from sarrus.identification.inertial import numbers_of, pseudo_inertia, with_numbers
-from sarrus.identification.loops import Loops
-from sarrus.mechanism.checks import impossible
+from sarrus.design.identification import Regressor
+from sarrus.design.identification.consistent import _ten
+from sarrus.design.identification.fourier import Fourier
+from sarrus.design.identification.inertial import numbers_of, pseudo_inertia, with_numbers
+from sarrus.design.identification.loops import Loops
+from sarrus.model.mechanism.checks import impossible
 
 
 def four_bar() -> sr.Mechanism:

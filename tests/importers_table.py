@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from sarrus.base.errors import UnsupportedElementError
-from sarrus.formats.load import load
-from sarrus.mechanism.report import Outcome
+from sarrus.model.formats.load import load
+from sarrus.model.mechanism.report import Outcome
 
 DOCS = Path(__file__).parent.parent / "docs" / "importers.md"
 WORDS = {

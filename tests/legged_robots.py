@@ -16,9 +16,9 @@ import sarrus as sr
 from conftest import load_example
 from sarrus import control, optimize
 from sarrus.base.arrays import Array
-from sarrus.contacts import activity
-from sarrus.control.contact_options import FORCE_WEIGHT
-from sarrus.control.tasks import quantity
+from sarrus.control.legged.contact_options import FORCE_WEIGHT
+from sarrus.control.motion.tasks import quantity
+from sarrus.dynamics.impacts import activity
 
 CLARABEL = 1e-12  # relative duality gap that the other solver stops at
 LEGS = ("FL", "FR", "RL", "RR")

@@ -17,17 +17,17 @@ import numpy as np
 
 from conftest import load_example
 from high_precision import ReducedMotion
+from sarrus.analysis.linear.along import linearize_along
+from sarrus.analysis.linear.linear_system import LinearSystem
+from sarrus.analysis.linear.linearize_at import linearize_at
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError
 from sarrus.base.status import Status
-from sarrus.contacts.activity import switch_on
-from sarrus.coordinates.choices import PARTITION
-from sarrus.coordinates.parametrization import parametrize
+from sarrus.dynamics.coordinates.choices import PARTITION
+from sarrus.dynamics.coordinates.parametrization import parametrize
+from sarrus.dynamics.impacts.activity import switch_on
 from sarrus.dynamics.system import System
-from sarrus.formats.load import load
-from sarrus.linear.along import linearize_along
-from sarrus.linear.linear_system import LinearSystem
-from sarrus.linear.linearize_at import linearize_at
+from sarrus.model.formats.load import load
 from test_linearization import Nonlinear
 
 MODEL = Path(__file__).parent.parent / "models" / "five_bar.xml"

@@ -9,12 +9,12 @@ from unittest.mock import patch
 import numpy as np
 
 from sarrus.base.arrays import Array
-from sarrus.dynamics.compiled import CompiledEquations
+from sarrus.dynamics.model.compiled import CompiledEquations
 from sarrus.dynamics.system import System
-from sarrus.kernels import layout as la
-from sarrus.mechanism.joint import COORDINATE_LABELS
-from sarrus.mechanism.mechanism import Mechanism
-from sarrus.mechanism.pose import Pose, clean, perpendicular_to
+from sarrus.kernels.memory import layout as la
+from sarrus.model.builders.mechanism import Mechanism
+from sarrus.model.mechanism.joint import COORDINATE_LABELS
+from sarrus.model.mechanism.pose import Pose, clean, perpendicular_to
 
 KINDS = tuple(COORDINATE_LABELS)
 CLOSURES = (

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sarrus.formats.load import load
-from sarrus.mechanism.mechanism import Mechanism
+from sarrus.model.builders.mechanism import Mechanism
+from sarrus.model.formats.load import load
 
 INERTIA = '<inertial pos="0 0 0" mass="1" diaginertia="1 1 1"/>'
 # two pendulums with a site each, on which most snippets build

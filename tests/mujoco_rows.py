@@ -6,8 +6,8 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
-from sarrus.mechanism.elements import WORLD
-from sarrus.mechanism.mechanism import Mechanism
+from sarrus.model.builders.mechanism import Mechanism
+from sarrus.model.mechanism.elements import WORLD
 
 Array = NDArray[np.float64]
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from mechanisms import random_state
 from sarrus.base.arrays import Array
-from sarrus.control.quantities import quantity
+from sarrus.control.quantities.quantities import quantity
 from sarrus.dynamics.system import System
 
 STEP = 1e-6  # s, of central differences

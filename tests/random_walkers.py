@@ -10,7 +10,7 @@ import numpy as np
 import sarrus as sr
 from sarrus import control
 from sarrus.base.arrays import Array
-from sarrus.contacts.activity import gaps
+from sarrus.dynamics.impacts.activity import gaps
 
 PLANNED, FLOOR = 0.5, 0.7  # coefficients of friction
 

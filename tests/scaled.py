@@ -7,11 +7,11 @@ from dataclasses import replace
 import numpy as np
 
 from sarrus.base.arrays import Array
+from sarrus.dynamics.model.units import coordinate_units, velocity_units
 from sarrus.dynamics.system import System
-from sarrus.dynamics.units import coordinate_units, velocity_units
-from sarrus.mechanism.joint import Joint
-from sarrus.mechanism.mechanism import Mechanism
-from sarrus.mechanism.pose import Pose
+from sarrus.model.builders.mechanism import Mechanism
+from sarrus.model.mechanism.joint import Joint
+from sarrus.model.mechanism.pose import Pose
 
 
 def scales(system: System, length: float) -> tuple[Array, Array]:

@@ -14,7 +14,7 @@ import sarrus as sr
 import stiff_references as stiff
 from sarrus import Status
 from sarrus.base.errors import AccuracyWarning
-from sarrus.simulation.motion import Motion
+from sarrus.motion.motion import Motion
 
 
 def pendulum(damping: float = 0.0, stiffness: float = 0.0) -> sr.System:

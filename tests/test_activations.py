@@ -11,8 +11,8 @@ import pytest
 import sarrus as sr
 from c_code import Compiled, assert_same_motion
 from sarrus.base.errors import ArgumentError, ModelError, SolveError
-from sarrus.mechanism.document import from_json, to_json
-from sarrus.mechanism.elements import Activation
+from sarrus.model.builders.document import from_json, to_json
+from sarrus.model.mechanism.elements import Activation
 
 STEP, DURATION = 1e-4, 0.3
 MODEL = f"""

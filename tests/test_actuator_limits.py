@@ -12,7 +12,7 @@ import pytest
 import sarrus as sr
 from legged_robots import hopper
 from sarrus.base.errors import ArgumentError
-from sarrus.mechanism.document import from_json, to_json
+from sarrus.model.builders.document import from_json, to_json
 
 STEP, DURATION = 1e-4, 0.25
 

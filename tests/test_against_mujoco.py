@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from mujoco_rows import seen_from_carrier
 from random_mjcf import RandomModel
 from sarrus.dynamics.system import System
-from sarrus.formats.load import load
-from sarrus.formats.mjcf.element_names import Names
+from sarrus.model.formats.load import load
+from sarrus.model.formats.mjcf.element_names import Names
 
 MODELS = Path(__file__).parent / "models"
 Array = NDArray[np.float64]

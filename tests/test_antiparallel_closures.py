@@ -9,8 +9,8 @@ from mechanisms import close_loops, random_coordinates, random_tree, unit
 from sarrus.base.errors import SolveError
 from sarrus.base.status import Status
 from sarrus.dynamics.system import System
-from sarrus.mechanism.mechanism import Mechanism
-from sarrus.mechanism.pose import Pose
+from sarrus.model.builders.mechanism import Mechanism
+from sarrus.model.mechanism.pose import Pose
 
 KINDS = ("revolute", "cylindrical", "screw", "planar")
 

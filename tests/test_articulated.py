@@ -10,9 +10,9 @@ from mechanisms import random_tree
 from sarrus.base.errors import SolveError
 from sarrus.base.status import Status
 from sarrus.dynamics.system import System
-from sarrus.mechanism.mechanism import Mechanism
-from sarrus.multibody import articulated
-from sarrus.multibody.link import links
+from sarrus.model.builders.mechanism import Mechanism
+from sarrus.symbolic.kinematics.link import links
+from sarrus.symbolic.multibody import articulated
 
 
 @pytest.mark.parametrize("seed", range(6))

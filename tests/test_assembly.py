@@ -11,8 +11,8 @@ from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError, SolveError
 from sarrus.base.status import Status
 from sarrus.dynamics.system import System
-from sarrus.mechanism.mechanism import Mechanism
-from sarrus.mechanism.pose import Pose
+from sarrus.model.builders.mechanism import Mechanism
+from sarrus.model.mechanism.pose import Pose
 
 
 def four_bar(

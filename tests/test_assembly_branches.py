@@ -9,7 +9,7 @@ import sarrus as sr
 from branch_offsets import CASES, assembled, four_bar, survey, system_of
 from sarrus.base.errors import SolveError
 from sarrus.base.status import Status
-from sarrus.mechanism.mechanism import Mechanism
+from sarrus.model.builders.mechanism import Mechanism
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from benchmarks.rows import KEYS, Row, write_json
 from benchmarks.timing import batch, interleave, summarize
 
 import sarrus as sr
-from sarrus.optimize import solve_contact_problem
+from sarrus.dynamics.optimize import solve_contact_problem
 
 SPEED = Row("step", "five_bar", 2.0, "a machine; a version; once", "peer", 9.0, 4.5, at_least=4.0)
 SLOW = Row("call", "platform", 4.0, "a machine; a version; once", "peer", 3.0, 0.75, at_least=1.0)

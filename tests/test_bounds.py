@@ -17,10 +17,10 @@ from mechanisms import random_state, random_tree
 from sarrus import control
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError
-from sarrus.contacts import activity
-from sarrus.control.bounds import approach
-from sarrus.control.demands import Demand, Settings
-from sarrus.control.quantities import quantity
+from sarrus.control.laws.demands import Demand, Settings
+from sarrus.control.motion.bounds import approach
+from sarrus.control.quantities.quantities import quantity
+from sarrus.dynamics.impacts import activity
 
 INFINITY = float("inf")
 

@@ -11,9 +11,9 @@ import pytest
 from mechanisms import random_pose
 from sarrus.base.errors import ArgumentError, ModelError
 from sarrus.dynamics.system import System
-from sarrus.mechanism.elements import CLOSURE_ROWS
-from sarrus.mechanism.joint import JOINT_KINDS
-from sarrus.mechanism.mechanism import Mechanism
+from sarrus.model.builders.mechanism import Mechanism
+from sarrus.model.mechanism.elements import CLOSURE_ROWS
+from sarrus.model.mechanism.joint import JOINT_KINDS
 
 
 def arm() -> Mechanism:

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from sarrus.dynamics.system import System
-from sarrus.mechanism.mechanism import Mechanism
-from sarrus.mechanism.pose import Pose
+from sarrus.model.builders.mechanism import Mechanism
+from sarrus.model.mechanism.pose import Pose
 from test_builder import arm, refused
 
 OTHERS: list[tuple[Callable[[Mechanism], object], str]] = [

@@ -20,7 +20,10 @@ from sarrus.codegen.operations import OPERATIONS as NATIVE
 from sarrus.export.c.functions import HELPERS, Kernels
 from sarrus.export.c.identifiers import comment, identifier, macros
 from sarrus.export.c.values import DOUBLE, INT, Term, View
-from sarrus.kernels import command, distribution, forward, single_step
+from sarrus.kernels.integrate import single_step
+from sarrus.kernels.laws import hierarchy as command
+from sarrus.kernels.laws import hierarchy_in_cones as distribution
+from sarrus.kernels.solve import forward
 
 SPECIAL = np.array([0.0, -0.0, 0.5, -0.5, 1.0, -1.0, 2.0, -3.7, 1e5, 1e-300, -1e300, np.inf, -np.inf, np.nan])
 

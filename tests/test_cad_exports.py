@@ -13,7 +13,7 @@ import sarrus as sr
 from cad_models import CAD
 from sarrus.base.errors import ModelFileError, ModelWarning, UnsupportedElementError
 from sarrus.base.status import Status
-from sarrus.mechanism.pose import Pose
+from sarrus.model.mechanism.pose import Pose
 
 pytestmark = pytest.mark.filterwarnings("ignore::sarrus.base.errors.ModelWarning")
 FIVE_BAR = CAD / "onshape_five_bar"

@@ -10,8 +10,8 @@ from numpy.testing import assert_allclose
 
 import sarrus as sr
 from sarrus.base.errors import ArgumentError, ModelError
-from sarrus.contacts.activity import switch_off, switch_on
-from sarrus.mechanism.elements import CLOSURE_KINDS, CLOSURE_ROWS
+from sarrus.dynamics.impacts.activity import switch_off, switch_on
+from sarrus.model.mechanism.elements import CLOSURE_KINDS, CLOSURE_ROWS
 
 
 def pair(kind: str, capture: float) -> sr.System:

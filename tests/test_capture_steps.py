@@ -10,13 +10,13 @@ import sarrus as sr
 from conftest import load_example
 from sarrus import control
 from sarrus.base.errors import ArgumentError
-from sarrus.contacts.activity import gaps
-from sarrus.control.capture_steps import Balance
-from sarrus.control.contact_law import ContactTerms
-from sarrus.control.demands import Settings
-from sarrus.control.divergent import DivergentSteps
-from sarrus.control.gait import Gait, TracedGait
-from sarrus.control.tasks import centre_of_mass, quantity
+from sarrus.control.laws.demands import Settings
+from sarrus.control.legged.capture_point import DivergentSteps
+from sarrus.control.legged.capture_steps import Balance
+from sarrus.control.legged.contact_law import ContactTerms
+from sarrus.control.legged.gait import Gait, TracedGait
+from sarrus.control.motion.tasks import centre_of_mass, quantity
+from sarrus.dynamics.impacts.activity import gaps
 
 START, PERIOD, DUTY, HEIGHT = 0.5, 0.8, 0.6, 0.79
 TIMES = {"new foot alone": START + 0.25, "both feet": START + 0.05, "other foot alone": START + 0.65}

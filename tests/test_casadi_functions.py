@@ -11,11 +11,11 @@ from numpy.testing import assert_allclose
 
 from conftest import load_example
 from mechanisms import close_loops, random_coordinates, random_tree
+from sarrus.analysis.linear.linearize_at import linearize_at
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError
 from sarrus.dynamics.system import System
-from sarrus.linear.linearize_at import linearize_at
-from sarrus.mechanism.mechanism import Mechanism
+from sarrus.model.builders.mechanism import Mechanism
 
 State = tuple[System, Array, Array, Array]
 

@@ -16,7 +16,7 @@ from sarrus import control
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError
 from sarrus.control import Capsule, Plane, Sphere
-from sarrus.control.quantities import quantity
+from sarrus.control.quantities.quantities import quantity
 
 ONE = Capsule("b1", (0.0, 0.1, -0.2), (0.3, 0.2, 0.4), 0.05)
 OTHER = Capsule("b4", (0.1, 0.0, 0.2), (-0.2, 0.5, 0.3), 0.08)

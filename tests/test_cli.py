@@ -11,9 +11,9 @@ import pytest
 
 import sarrus as sr
 from sarrus.base.progress import ProgressBar, progress_bar
-from sarrus.cli.main import main
-from sarrus.cli.tables import print_info
-from sarrus.simulation.trajectory import Trajectory
+from sarrus.motion.records.trajectory import Trajectory
+from sarrus.runs.cli.main import main
+from sarrus.runs.cli.tables import print_info
 
 FIVE_BAR = str(Path(__file__).parent.parent / "models" / "five_bar.xml")
 
@@ -205,11 +205,14 @@ def test_a_run_that_fails_keeps_its_outputs(tmp_path: Path, capsys: pytest.Captu
 
 def test_the_installed_command() -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "sarrus.cli.main", "--version"], capture_output=True, text=True, check=True
+        [sys.executable, "-m", "sarrus.runs.cli.main", "--version"],
+        capture_output=True,
+        text=True,
+        check=True,
     )
     assert done.stdout.startswith("sarrus ")
     done = subprocess.run(
-        [sys.executable, "-m", "sarrus.cli.main", "info", "no.xml"],
+        [sys.executable, "-m", "sarrus.runs.cli.main", "info", "no.xml"],
         capture_output=True,
         text=True,
         check=False,

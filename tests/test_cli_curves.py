@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sarrus.cli.main import main
+from sarrus.runs.cli.main import main
 
 MODEL = str(Path(__file__).parent.parent / "models" / "five_bar.xml")
 START = [MODEL, "--keyframe", "symmetric"]

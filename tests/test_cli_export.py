@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import sarrus as sr
-from sarrus.cli.main import main
-from sarrus.studies import machine_figures as figures
+from sarrus.runs.cli.main import main
+from sarrus.runs.studies import machine_figures as figures
 
 FIVE_BAR = str(Path(__file__).parent.parent / "models" / "five_bar.xml")
 

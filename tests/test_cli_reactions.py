@@ -9,7 +9,7 @@ import pytest
 import xarray as xr
 
 import sarrus as sr
-from sarrus.cli.main import main
+from sarrus.runs.cli.main import main
 
 MODEL = str(Path(__file__).parent.parent / "models" / "five_bar.xml")
 

@@ -10,8 +10,8 @@ import pytest
 import xarray as xr
 
 import sarrus as sr
-from sarrus.cli.main import main
-from sarrus.studies.study_file import read_study
+from sarrus.runs.cli.main import main
+from sarrus.runs.studies.study_file import read_study
 
 ROOT = Path(__file__).parent.parent
 SMALL = """

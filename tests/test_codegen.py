@@ -33,8 +33,8 @@ from sarrus.codegen.emit import assign_slots
 from sarrus.codegen.operations import IDENTITIES, OPERATION_NAMES
 from sarrus.codegen.operations import OPERATIONS as NATIVE
 from sarrus.codegen.program import read_program
-from sarrus.kernels import numba_forms  # noqa: F401  tells Numba of the calls
-from sarrus.kernels.native_call import call_native
+from sarrus.kernels.platform import numba_forms  # noqa: F401  tells Numba of the calls
+from sarrus.kernels.platform.native_call import call_native
 
 SPECIAL = np.array(
     [0.0, -0.0, 0.5, -0.5, 1.0, -1.0, 2.0, -3.7, 7.0, 1e5, 5e-324, 1e-300, -1e300, np.inf, -np.inf, np.nan]
@@ -419,7 +419,7 @@ import json, sys
 import casadi as ca, numba, numpy as np
 from sarrus.codegen import compile_function
 from sarrus.kernels import numba_forms
-from sarrus.kernels.native_call import call_native
+from sarrus.kernels.platform.native_call import call_native
 
 @numba.njit(cache=True)
 def accumulate(address, x, out, n):

@@ -13,11 +13,12 @@ from PIL import Image
 
 import sarrus as sr
 from conftest import load_example
+from sarrus.analysis.comparison.comparison import RUNS, Comparison, compare
 from sarrus.base.errors import ArgumentError
 from sarrus.base.status import Status
-from sarrus.cli.main import main
-from sarrus.formulations import METHODS, null_space
-from sarrus.studies.comparison import RUNS, Comparison, compare
+from sarrus.formulations import METHODS
+from sarrus.formulations.classical import null_space
+from sarrus.runs.cli.main import main
 
 MODEL = Path(__file__).parent.parent / "models" / "five_bar.xml"
 REFUSED = ("lagrange", "kkt")  # a zero row

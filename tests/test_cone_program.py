@@ -12,7 +12,7 @@ from cone_precision import refined
 from cone_programs import Array, Program, check, depth, of_family, random_program
 from sarrus.base.errors import ArgumentError, SolveError
 from sarrus.base.status import Status
-from sarrus.optimize import (
+from sarrus.dynamics.optimize import (
     ConeProgram,
     ConeRows,
     bounds,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sarrus.base.errors import ArgumentError
-from sarrus.optimize import ConeRows, bounds, friction_cone, quadratic_constraint, stack
+from sarrus.dynamics.optimize import ConeRows, bounds, friction_cone, quadratic_constraint, stack
 
 
 def slack(rows: ConeRows, x: np.ndarray) -> np.ndarray:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sarrus.optimize import solve_cone_program
+from sarrus.dynamics.optimize import solve_cone_program
 
 
 def friction(entries):

@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 
 from legged_robots import hopping, kept, slack
 from sarrus import control
-from sarrus.contacts import activity
+from sarrus.dynamics.impacts import activity
 
 
 def test_the_feet_press_against_each_other_as_told() -> None:

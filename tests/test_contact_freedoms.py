@@ -9,8 +9,8 @@ from scipy.optimize import linprog
 from typer.testing import CliRunner
 
 import sarrus as sr
-from sarrus.cli.main import app
-from sarrus.dynamics.contact_state import touch_rows
+from sarrus.dynamics.contacts.contact_state import touch_rows
+from sarrus.runs.cli.main import app
 from test_rest_on_contacts import FOUR, at_height, table
 
 

@@ -15,9 +15,9 @@ from sarrus import control, optimize
 from sarrus.base.arrays import Array
 from sarrus.base.errors import SolveError
 from sarrus.base.status import Status
-from sarrus.contacts import activity
-from sarrus.control.contact_law import ContactTerms
-from sarrus.control.demands import Demand, Settings
+from sarrus.control.laws.demands import Demand, Settings
+from sarrus.control.legged.contact_law import ContactTerms
+from sarrus.dynamics.impacts import activity
 from sarrus.formulations import optimal_distribution, relaxed_distribution
 
 G, MU = 9.81, 0.6

@@ -11,7 +11,7 @@ import pytest
 import sarrus as sr
 from mechanisms import placements, random_coordinates, random_pose, random_tree, rotation_about, unit
 from sarrus.base.errors import ArgumentError, ModelError
-from sarrus.contacts import activity
+from sarrus.dynamics.impacts import activity
 
 MASS, GRAVITY = 2.0, 9.81
 LONG, WIDE, TALL = 0.12, 0.05, 0.04  # half sizes of the foot, height of its frame above the ground

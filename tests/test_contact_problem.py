@@ -8,8 +8,8 @@ from numpy.testing import assert_allclose
 
 import contact_problems
 import sarrus as sr
-from sarrus.optimize import ConeProgram, Mode, friction_cone, solve_contact_problem
-from sarrus.optimize.friction_blocks import Blocks
+from sarrus.dynamics.optimize import ConeProgram, Mode, friction_cone, solve_contact_problem
+from sarrus.dynamics.optimize.friction_blocks import Blocks
 
 
 @pytest.mark.parametrize("seed", range(8))

@@ -19,9 +19,9 @@ from mechanisms import (
     unit,
 )
 from sarrus.base.errors import ArgumentError, ModelError, UnsupportedElementError
-from sarrus.contacts import activity
-from sarrus.dynamics.ranks import generic_rank
-from sarrus.dynamics.units import constraint_units
+from sarrus.dynamics.impacts import activity
+from sarrus.dynamics.model.units import constraint_units
+from sarrus.dynamics.solve.ranks import generic_rank
 
 CORNERS = ((0.1, 0.05), (0.1, -0.05), (-0.1, -0.05), (-0.1, 0.05))
 

@@ -11,9 +11,9 @@ import pytest
 import sarrus as sr
 from mechanisms import random_pose
 from sarrus.base.errors import ModelError
-from sarrus.contacts import activity
-from sarrus.mechanism.elements import Geom
-from sarrus.mechanism.pose import Pose, rotation_of_rpy
+from sarrus.dynamics.impacts import activity
+from sarrus.model.mechanism.elements import Geom
+from sarrus.model.mechanism.pose import Pose, rotation_of_rpy
 
 MJCF = """
 <mujoco model="walker">

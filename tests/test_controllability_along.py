@@ -17,7 +17,7 @@ import handed_over as family
 import sarrus as sr
 from sarrus import control
 from sarrus.base.errors import ArgumentError
-from sarrus.equations.equations import activity_parameter
+from sarrus.symbolic.equations.equations import activity_parameter
 
 CLUTCH = {"clutch": [(1.0, 2.0)]}
 

@@ -14,7 +14,7 @@ import pytest
 
 import sarrus as sr
 from mechanisms import close_loops, random_coordinates, random_state, random_tree
-from sarrus.analysis.mobility import mobility
+from sarrus.analysis.mobility.mobility import mobility
 from sarrus.base.errors import ArgumentError
 from sarrus.dynamics.system import System
 

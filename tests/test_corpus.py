@@ -17,10 +17,10 @@ sys.path.append(str(Path(__file__).parent / "corpus"))
 import examination
 from examination import examine
 
-from sarrus.mechanism.elements import Closure
-from sarrus.mechanism.mechanism import Mechanism
-from sarrus.mechanism.pose import Pose
-from sarrus.mechanism.report import Entry, Outcome
+from sarrus.model.builders.mechanism import Mechanism
+from sarrus.model.mechanism.elements import Closure
+from sarrus.model.mechanism.pose import Pose
+from sarrus.model.mechanism.report import Entry, Outcome
 
 BODY = '<inertial pos="0.1 0 0" mass="1" diaginertia="0.1 0.2 0.2"/>'
 MJCF = f"""<mujoco><worldbody>

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import sarrus as sr
-from sarrus.kernels.tableau import tableau
+from sarrus.kernels.integrate.tableau import tableau
 
 LENGTH = 0.38
 NAMES = ("rail", "slide", "bar", "back")

@@ -8,7 +8,7 @@ import pytest
 
 import sarrus as sr
 from printed_digits import coupled_cranks, linkage
-from sarrus.dynamics.descent import data_of
+from sarrus.dynamics.closing.levenberg_marquardt import data_of
 
 KINDS = {"four-bar": 3, "parallelogram": 3, "five-bar": 4}
 # How much more than the rounding a motion of 0.4 s differs from the ideal one: shorter links fall faster.

@@ -7,8 +7,8 @@ import pytest
 from numpy.testing import assert_allclose
 
 from sarrus.base.arrays import Array
-from sarrus.linalg import dense
-from sarrus.linalg.ranked import ranked
+from sarrus.kernels.linalg import dense
+from sarrus.kernels.linalg.ranked import ranked
 
 SHAPES = [(1, 1), (2, 4), (4, 2), (5, 5), (9, 14), (24, 18), (0, 3), (3, 0)]
 

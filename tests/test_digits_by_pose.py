@@ -11,7 +11,7 @@ import sarrus as sr
 from families import digits_by_pose
 from families.digits_by_pose import FourBar, build, closed_angles, urdf
 from sarrus import Status
-from sarrus.dynamics.descent import data_of
+from sarrus.dynamics.closing.levenberg_marquardt import data_of
 
 LENGTHS = np.array([1.0, 0.4, 1.1, 0.9])
 CASE = FourBar(

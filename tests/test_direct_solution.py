@@ -8,9 +8,9 @@ import pytest
 from mechanisms import close_loops, random_coordinates, random_state, random_tree
 from sarrus.base.arrays import Array
 from sarrus.base.status import Status
-from sarrus.dynamics.solves import ForwardDynamics
+from sarrus.dynamics.results import ForwardDynamics
 from sarrus.dynamics.system import System
-from sarrus.formats.load import load
+from sarrus.model.formats.load import load
 
 
 def agree(found: ForwardDynamics, system: System, q: Array, v: Array, tau: Array, digits: float) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
-from sarrus.control.divergent import DivergentSteps
+from sarrus.control.legged.capture_point import DivergentSteps
 
 GAITS = [(3.5, 0.34, 0.06), (3.2, 0.5, 0.2), (4.9, 0.2, 0.0), (3.0, 0.0, 0.4)]
 

@@ -13,8 +13,8 @@ from scipy.integrate import cumulative_trapezoid
 import sarrus as sr
 from sarrus.base.errors import ModelError
 from sarrus.base.status import Status
-from sarrus.dynamics.antiparallel import antiparallel
-from sarrus.mechanism.document import from_json, to_json
+from sarrus.dynamics.closing.antiparallel import antiparallel
+from sarrus.model.builders.document import from_json, to_json
 
 RADIUS, RATE = 0.4, 3.0
 

@@ -11,10 +11,10 @@ from scipy.integrate import cumulative_simpson
 
 import sarrus as sr
 from sarrus.base.errors import ModelError, UnsupportedElementError
-from sarrus.mechanism.document import from_json, to_json
-from sarrus.mechanism.elements import CLOSURE_KINDS
-from sarrus.mechanism.spline import Spline
-from sarrus.mechanism.tendons import Wrap
+from sarrus.model.builders.document import from_json, to_json
+from sarrus.model.mechanism.elements import CLOSURE_KINDS
+from sarrus.model.mechanism.spline import Spline
+from sarrus.model.mechanism.tendons import Wrap
 from test_driven_bodies import assert_rows_agree
 from test_linearization import assert_exact
 

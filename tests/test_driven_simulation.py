@@ -15,9 +15,9 @@ from sarrus.base.arrays import Array
 from sarrus.base.errors import SimulationError
 from sarrus.base.status import Status
 from sarrus.dynamics.system import System
-from sarrus.mechanism.mechanism import Mechanism
-from sarrus.simulation.inputs import Event
-from sarrus.simulation.simulate import simulate
+from sarrus.model.builders.mechanism import Mechanism
+from sarrus.motion.inputs.inputs import Event
+from sarrus.motion.simulate import simulate
 
 METHODS = [{"dt": 1e-2}, {"method": "dopri5"}, {"method": "dop853"}]
 

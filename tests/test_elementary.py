@@ -11,7 +11,7 @@ from mpmath import mp, mpf
 
 from sarrus.base.arrays import Array
 from sarrus.codegen import compile_function
-from sarrus.codegen.elementary import NAMES
+from sarrus.codegen.exact.elementary import NAMES
 from sarrus.codegen.machine import _symbols
 
 LANES, COUNT = 8, 96

@@ -8,9 +8,9 @@ import pytest
 
 import sarrus as sr
 from mechanisms import four_bar, random_coordinates, random_tree
-from sarrus.analysis.work_integral import integral
-from sarrus.mechanism.pose import Pose
-from sarrus.mechanism.tendons import Wrap
+from sarrus.analysis.loads.work_integral import integral
+from sarrus.model.mechanism.pose import Pose
+from sarrus.model.mechanism.tendons import Wrap
 
 
 def slider(**more) -> sr.System:

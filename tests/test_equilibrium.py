@@ -8,9 +8,9 @@ import pytest
 
 import sarrus as sr
 from mechanisms import close_loops, random_coordinates, random_tree
-from sarrus.analysis.equilibrium import equilibrium
+from sarrus.analysis.configurations.equilibrium import equilibrium
 from sarrus.base.errors import ArgumentError, SolveError
-from sarrus.dynamics.derivatives import stiffness_times
+from sarrus.dynamics.model.derivatives import stiffness_times
 from test_redundancy import CLOSURES, closed, four_bar
 from test_singular import Parallelogram, RedundantParallelArm
 

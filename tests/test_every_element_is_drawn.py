@@ -15,28 +15,28 @@ import numpy as np
 import pytest
 
 import sarrus as sr
-from sarrus.mechanism.description import Description, annotations_of
-from sarrus.mechanism.elements import CLOSURE_KINDS, CONTACT_ROWS, WORLD
-from sarrus.mechanism.geometry_contacts import GEOM_SIZES
-from sarrus.mechanism.joint import JOINT_KINDS
-from sarrus.mechanism.rolling import ROLLING_ROWS
-from sarrus.mechanism.sensor import GLOBAL_KINDS, SENSOR_KINDS
-from sarrus.mechanism.tendons import WRAP_KINDS, Pulley, Wrap
-from sarrus.mechanism.transmissions import (
+from sarrus.model.builders.geometry_contacts import GEOM_SIZES
+from sarrus.model.mechanism.description import Description, annotations_of
+from sarrus.model.mechanism.elements import CLOSURE_KINDS, CONTACT_ROWS, WORLD
+from sarrus.model.mechanism.joint import JOINT_KINDS
+from sarrus.model.mechanism.rolling import ROLLING_ROWS
+from sarrus.model.mechanism.sensor import GLOBAL_KINDS, SENSOR_KINDS
+from sarrus.model.mechanism.tendons import WRAP_KINDS, Pulley, Wrap
+from sarrus.model.mechanism.transmissions import (
     ParentTransmission,
     SiteTransmission,
     SliderCrank,
     TendonTransmission,
     Transmission,
 )
-from sarrus.plotting.picture_plane import view_from_above
-from sarrus.plotting.plot import mechanism as draw
-from sarrus.plotting.skeleton import build_skeleton
-from sarrus.viewer.camera import frame
-from sarrus.viewer.drawing import Poses
-from sarrus.viewer.meshes import along
-from sarrus.viewer.parts import parts_of
-from sarrus.viewer.raster import Canvas, Triangles
+from sarrus.pictures.plots.plot import mechanism as draw
+from sarrus.pictures.plots.skeleton import build_skeleton
+from sarrus.pictures.scene.camera import frame
+from sarrus.pictures.scene.drawing import Poses
+from sarrus.pictures.scene.meshes import along
+from sarrus.pictures.scene.parts import parts_of
+from sarrus.pictures.scene.raster import Canvas, Triangles
+from sarrus.pictures.symbols.picture_plane import view_from_above
 
 # Tables of a mechanism with nothing to draw, and why.
 WITHOUT = {

@@ -10,8 +10,8 @@ import pytest
 
 import sarrus as sr
 from identified import case, controls
-from sarrus.identification import Regressor, base_parameters, exciting_trajectory, identify
-from sarrus.identification.loops import Loops
+from sarrus.design.identification import Regressor, base_parameters, exciting_trajectory, identify
+from sarrus.design.identification.loops import Loops
 
 
 def test_exciting_trajectory_keeps_limits_and_closes_loops() -> None:

@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose
 
 import sarrus as sr
 from c_code import Compiled
-from sarrus.dynamics.contact_state import touch_names, touch_rows
+from sarrus.dynamics.contacts.contact_state import touch_names, touch_rows
 from sarrus.export.c import CExport
 from test_rest_on_contacts import quadruped
 from test_time_stepping import moving, point

@@ -11,7 +11,7 @@ import pytest
 import sarrus as sr
 from mechanisms import random_pose, rotation_about, unit
 from sarrus.base.errors import ArgumentError, ModelError, UnsupportedElementError
-from sarrus.contacts import activity
+from sarrus.dynamics.impacts import activity
 
 MASS, GRAVITY, TALL = 2.0, 9.81, 0.05
 

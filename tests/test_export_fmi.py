@@ -12,7 +12,7 @@ import sarrus as sr
 from c_code import compiler
 from fmi_units import DISCARD, ERROR, quickly, unit
 from printed_digits import linkage
-from sarrus.dynamics.activations import activations_of
+from sarrus.dynamics.model.activations import activations_of
 
 NAMES = (
     "five_bar",

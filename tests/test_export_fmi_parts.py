@@ -17,7 +17,7 @@ from fmi_units import quickly, unit
 from linear_precision import shipped
 from sarrus import control
 from sarrus.base.errors import ArgumentError
-from sarrus.cli.main import main
+from sarrus.runs.cli.main import main
 from test_rest_on_contacts import quadruped
 
 FIVE_BAR = Path(__file__).parent.parent / "models" / "five_bar.xml"

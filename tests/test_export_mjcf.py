@@ -11,10 +11,10 @@ import pytest
 from mujoco_rows import seen_from_carrier
 from sarrus.base.errors import ModelError, UnsupportedElementError
 from sarrus.dynamics.system import System
-from sarrus.formats.load import load
-from sarrus.mechanism.elements import Shape
-from sarrus.mechanism.mechanism import Mechanism
-from sarrus.mechanism.pose import Pose, rotation_of_quaternion
+from sarrus.model.builders.mechanism import Mechanism
+from sarrus.model.formats.load import load
+from sarrus.model.mechanism.elements import Shape
+from sarrus.model.mechanism.pose import Pose, rotation_of_quaternion
 
 KINDS = ("revolute", "prismatic", "cylindrical", "universal", "planar", "spherical", "fixed")
 FREEDOMS = {"cylindrical": 2, "universal": 2, "planar": 3, "spherical": 3, "fixed": 0}

@@ -7,9 +7,9 @@ import pytest
 from numba import njit
 
 from sarrus.base.arrays import Array
-from sarrus.kernels import factor as kernels
-from sarrus.kernels import numba_forms  # noqa: F401  tells Numba of pointers
-from sarrus.kernels.flat import flat
+from sarrus.kernels.algebra import factor as kernels
+from sarrus.kernels.platform import numba_forms  # noqa: F401  tells Numba of pointers
+from sarrus.kernels.platform.pointers import flat
 
 CUT = 1e-9
 

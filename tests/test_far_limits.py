@@ -8,7 +8,7 @@ import pytest
 import sarrus as sr
 from conftest import load_example
 from sarrus import control
-from sarrus.optimize import bounds, friction_cone, solve_cone_program, stack
+from sarrus.dynamics.optimize import bounds, friction_cone, solve_cone_program, stack
 
 
 @pytest.mark.parametrize("seed", range(5))

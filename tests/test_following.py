@@ -9,9 +9,9 @@ import pytest
 
 import sarrus as sr
 from conftest import load_example as example
-from sarrus.analysis.follow import Follower
+from sarrus.analysis.configurations.follow import Follower
 from sarrus.base.errors import ArgumentError
-from sarrus.dynamics.measures import open_by
+from sarrus.dynamics.model.measures import open_by
 from scaled import scaled
 from test_linkages import press, random_press
 

@@ -7,14 +7,14 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from sarrus.formulations.constraint_inertia import (
+from sarrus.formulations.problem import Formulation
+from sarrus.formulations.projections.constraint_inertia import (
     parameterized_projection,
     projection,
     symmetric_projection,
 )
-from sarrus.formulations.oblique import oblique_projection
-from sarrus.formulations.problem import Formulation
-from sarrus.formulations.tangent_space import decompose_force, projector, projector_rate
+from sarrus.formulations.projections.oblique import oblique_projection
+from sarrus.formulations.projections.tangent_space import decompose_force, projector, projector_rate
 
 Array = np.ndarray
 Matrices = tuple[Array, Array, Array, Array, Array]

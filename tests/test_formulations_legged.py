@@ -16,7 +16,7 @@ import sarrus as sr
 from conftest import load_example
 from sarrus import control
 from sarrus.base.status import Status
-from sarrus.contacts.activity import switch_on
+from sarrus.dynamics.impacts.activity import switch_on
 from sarrus.formulations import contact_forces, oblique_projection, projector, projector_rate
 from test_formulations_oblique import Family
 

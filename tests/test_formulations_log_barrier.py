@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from sarrus.formulations.log_barrier import BarrierResult, Cone, log_barrier
+from sarrus.formulations.friction.log_barrier import BarrierResult, Cone, log_barrier
 
 Array = np.ndarray
 

@@ -10,17 +10,22 @@ import pytest
 
 import sarrus as sr
 from sarrus.base.errors import ArgumentError
-from sarrus.dynamics.units import constraint_units, velocity_units
-from sarrus.formulations.constraint_inertia import (
+from sarrus.dynamics.model.units import constraint_units, velocity_units
+from sarrus.formulations.metric import actuator_metric, characteristic_metric
+from sarrus.formulations.problem import Formulation
+from sarrus.formulations.projections.constraint_inertia import (
     parameterized_projection,
     projection,
     symmetric_projection,
 )
-from sarrus.formulations.metric import actuator_metric, characteristic_metric
-from sarrus.formulations.oblique import oblique_projection
-from sarrus.formulations.problem import Formulation
-from sarrus.formulations.projected_inverse import projected_inverse_dynamics
-from sarrus.formulations.tangent_space import decompose_force, decouples, projector, projector_rate
+from sarrus.formulations.projections.oblique import oblique_projection
+from sarrus.formulations.projections.projected_inverse import projected_inverse_dynamics
+from sarrus.formulations.projections.tangent_space import (
+    decompose_force,
+    decouples,
+    projector,
+    projector_rate,
+)
 
 Array = np.ndarray
 SOLVERS = [projection, symmetric_projection, parameterized_projection, oblique_projection]

@@ -9,10 +9,10 @@ import pytest
 
 from sarrus.base.errors import ArgumentError, SolveError
 from sarrus.base.status import Status
-from sarrus.formulations.constraint_inertia import symmetric_projection
-from sarrus.formulations.oblique import oblique_projection
 from sarrus.formulations.problem import Formulation
-from sarrus.formulations.tangent_space import projector
+from sarrus.formulations.projections.constraint_inertia import symmetric_projection
+from sarrus.formulations.projections.oblique import oblique_projection
+from sarrus.formulations.projections.tangent_space import projector
 
 Array = np.ndarray
 N = 7

@@ -9,14 +9,14 @@ import pytest
 
 from sarrus.base.errors import ArgumentError, SolveError
 from sarrus.base.status import Status
-from sarrus.formulations.constraint_inertia import (
+from sarrus.formulations.problem import Formulation
+from sarrus.formulations.projections.constraint_inertia import (
     parameterized_projection,
     projection,
     symmetric_projection,
 )
-from sarrus.formulations.problem import Formulation
-from sarrus.formulations.projected_inverse import projected_inverse_dynamics
-from sarrus.formulations.tangent_space import (
+from sarrus.formulations.projections.projected_inverse import projected_inverse_dynamics
+from sarrus.formulations.projections.tangent_space import (
     decompose_force,
     decouples,
     projector,

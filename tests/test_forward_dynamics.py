@@ -11,12 +11,12 @@ import pytest
 from mechanisms import MODES, close_loops, random_coordinates, random_state, random_tree, system_in_mode
 from sarrus.base.arrays import Array
 from sarrus.base.status import Status
-from sarrus.dynamics import compiled
-from sarrus.dynamics.options import Options
-from sarrus.dynamics.solves import ForwardDynamics
+from sarrus.dynamics.model import compiled
+from sarrus.dynamics.model.options import Options
+from sarrus.dynamics.results import ForwardDynamics
 from sarrus.dynamics.system import System
-from sarrus.kernels import layout as la
-from sarrus.mechanism.mechanism import Mechanism
+from sarrus.kernels.memory import layout as la
+from sarrus.model.builders.mechanism import Mechanism
 
 # Seeds and closures of random mechanisms with 19 degrees of freedom in the tree.
 SETS = {

@@ -8,9 +8,9 @@ import pytest
 from numpy.testing import assert_allclose
 
 import sarrus as sr
-from sarrus.contacts.restitution import lone_impulse
-from sarrus.linalg.ranked import ranked
-from sarrus.optimize.contact_problem import solve_contact_problem
+from sarrus.dynamics.impacts.restitution import lone_impulse
+from sarrus.dynamics.optimize.contact_problem import solve_contact_problem
+from sarrus.kernels.linalg.ranked import ranked
 
 sys.path.insert(0, str(Path(__file__).parent / "families"))
 

@@ -10,8 +10,8 @@ import pytest
 import sarrus as sr
 from sarrus import control
 from sarrus.base.errors import ArgumentError
-from sarrus.contacts.activity import gaps
-from sarrus.control.contact_law import LEAST_SHARE
+from sarrus.control.legged.contact_law import LEAST_SHARE
+from sarrus.dynamics.impacts.activity import gaps
 
 LEGS = ("FL", "FR", "RL", "RR")
 TROT = {"FL": 0.0, "FR": 0.5, "RL": 0.5, "RR": 0.0}

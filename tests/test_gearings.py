@@ -10,7 +10,7 @@ import pytest
 
 import sarrus as sr
 from c_code import Compiled
-from sarrus.mechanism.document import from_json, to_json
+from sarrus.model.builders.document import from_json, to_json
 from test_transmission_losses import Jack, train
 
 

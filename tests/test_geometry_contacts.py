@@ -16,7 +16,7 @@ ALONG_X = np.sqrt(0.5) * np.array([1.0, 0.0, 1.0, 0.0])  # turns z to x
 
 def gaps(system, q):
     """Return the gaps of the contacts at q, by MuJoCo."""
-    from sarrus.simulation.touching import Touches
+    from sarrus.motion.loop.contact_run import Touches
 
     work = system.workspace().copy()
     touches = Touches(work, q, 0.0)

@@ -7,8 +7,8 @@ import pytest
 
 import sarrus as sr
 from geometry_scenes import add_free, cube, run, scene
-from sarrus.kernels import contact_problem_layout as cp
-from sarrus.kernels.c_function import contact_problem
+from sarrus.kernels.memory import contact_problem_layout as cp
+from sarrus.kernels.platform.c_function import contact_problem
 
 KINDS = {
     "box": lambda half: half, "mesh": lambda half: (), "sphere": lambda half: half[:1],

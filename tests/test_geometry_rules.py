@@ -121,7 +121,7 @@ def test_contacts_are_those_that_mujoco_finds(tmp_path):
     system = sr.System(mechanism)
     model = mujoco.MjModel.from_xml_path(str(path))
     model.opt.ccd_tolerance, model.opt.ccd_iterations = 1e-14, 500
-    from sarrus.simulation.touching import Touches
+    from sarrus.motion.loop.contact_run import Touches
 
     work = system.workspace().copy()
     collisions = Touches(work, system.neutral(), 0.0).collisions

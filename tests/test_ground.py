@@ -14,10 +14,10 @@ import pytest
 import sarrus as sr
 from sarrus import control
 from sarrus.base.errors import ArgumentError
-from sarrus.control.contact_law import ContactTerms
-from sarrus.control.demands import Settings
-from sarrus.control.ground import TracedGround
-from sarrus.control.tasks import centre_of_mass, quantity
+from sarrus.control.laws.demands import Settings
+from sarrus.control.legged.contact_law import ContactTerms
+from sarrus.control.legged.terrain import TracedGround
+from sarrus.control.motion.tasks import centre_of_mass, quantity
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 

@@ -12,7 +12,7 @@ from gymnasium.utils.env_checker import check_env
 
 import sarrus as sr
 from sarrus.base.errors import ArgumentError
-from sarrus.contacts.activity import gaps
+from sarrus.dynamics.impacts.activity import gaps
 
 FIVE_BAR = Path(__file__).parent.parent / "models" / "five_bar.xml"
 

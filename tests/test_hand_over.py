@@ -20,7 +20,7 @@ import sarrus as sr
 from c_code import Compiled
 from sarrus import control
 from sarrus.base.errors import ArgumentError
-from sarrus.contacts.activity import switch_off, switch_on
+from sarrus.dynamics.impacts.activity import switch_off, switch_on
 from sarrus.export import c_code
 
 MASS = {"a": 2.0, "b": 3.0}

@@ -7,7 +7,7 @@ import pytest
 
 import sarrus as sr
 from identified import case, controls, motion, noisy, other_numbers, physical, true_values
-from sarrus.identification import Regressor, identify
+from sarrus.design.identification import Regressor, identify
 
 
 @pytest.mark.parametrize(("name", "count"), [("five_bar", 11), ("four_bar", 11), ("three_leg_platform", 19)])

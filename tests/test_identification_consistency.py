@@ -8,8 +8,8 @@ import pytest
 import sarrus as sr
 from identified import case, controls, motion, noisy, physical
 from sarrus.base.arrays import Array
-from sarrus.identification import Regressor, base_parameters, identify
-from sarrus.identification.consistent import program, solve
+from sarrus.design.identification import Regressor, base_parameters, identify
+from sarrus.design.identification.consistent import program, solve
 
 
 def test_friction_that_is_not_there_stays_at_zero_or_above() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 import sarrus as sr
 from identified import case, controls, motion, noisy, other_numbers, physical, true_values
-from sarrus.identification import Regressor, base_parameters, identify
+from sarrus.design.identification import Regressor, base_parameters, identify
 
 
 def test_what_a_log_does_not_excite_is_named_and_stays() -> None:

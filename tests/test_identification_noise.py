@@ -10,7 +10,7 @@ from scipy.stats import chi2
 
 import sarrus as sr
 from identified import case, controls, four_bar, motion, noisy
-from sarrus.identification import Regressor, base_parameters, identify
+from sarrus.design.identification import Regressor, base_parameters, identify
 
 
 def test_covariance_is_that_of_many_logs() -> None:

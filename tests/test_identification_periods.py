@@ -10,9 +10,9 @@ import pytest
 import sarrus as sr
 from identified import case, controls, motion, noisy
 from sarrus.base.arrays import Array
-from sarrus.identification import Regressor, base_parameters, identify
-from sarrus.identification.measurements import read
-from sarrus.identification.noise import noise_levels
+from sarrus.design.identification import Regressor, base_parameters, identify
+from sarrus.design.identification.measurements import read
+from sarrus.design.identification.noise import noise_levels
 
 
 def periodic(periods: int, count: int, seed: int, part: float = 0.01) -> tuple[Any, ...]:

@@ -9,9 +9,9 @@ import pytest
 
 import sarrus as sr
 from mechanisms import close_loops, random_inertia, random_tree
-from sarrus.dynamics.compiled import random_coordinates
-from sarrus.identification import Regressor, base_parameters
-from sarrus.identification.random_states import random_states
+from sarrus.design.identification import Regressor, base_parameters
+from sarrus.design.identification.random_states import random_states
+from sarrus.dynamics.model.compiled import random_coordinates
 
 PLANAR = {"axis": (0, -1, 0)}  # motion in the x-z plane, gravity along −z
 

@@ -10,8 +10,8 @@ from scipy.optimize import nnls
 import sarrus as sr
 from mechanisms import close_loops, placements, random_coordinates, random_state, random_tree, unit
 from sarrus.base.errors import ArgumentError, SolveError
-from sarrus.contacts import activity
-from sarrus.contacts.impacts import Impact, impact
+from sarrus.dynamics.impacts import activity
+from sarrus.dynamics.impacts.impacts import Impact, impact
 
 CORNERS = ((0.1, 0.05), (0.1, -0.05), (-0.1, -0.05), (-0.1, 0.05))
 NAMES = tuple(f"corner{k}" for k in range(4))

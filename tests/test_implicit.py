@@ -13,7 +13,11 @@ from numpy.testing import assert_allclose
 import sarrus as sr
 from conftest import load_example
 from mechanisms import random_state
-from sarrus.kernels.rosenbrock_tableau import IMPLICIT_METHODS, RosenbrockTableau, rosenbrock_tableau
+from sarrus.kernels.integrate.rosenbrock_tableau import (
+    IMPLICIT_METHODS,
+    RosenbrockTableau,
+    rosenbrock_tableau,
+)
 from test_simulate import exact_angle, pendulum, spinning
 
 Tree = tuple["Tree", ...]

@@ -12,7 +12,7 @@ import pytest
 
 import sarrus as sr
 from families.implicit_phases import judge
-from sarrus.kernels.rosenbrock_tableau import IMPLICIT_METHODS, rosenbrock_tableau
+from sarrus.kernels.integrate.rosenbrock_tableau import IMPLICIT_METHODS, rosenbrock_tableau
 from test_time_stepping import body, moving, pendulums, rod, slider_crank
 
 Case = tuple[sr.System, Any, Any, dict[str, Any]]

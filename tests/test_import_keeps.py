@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import sarrus as sr
-from sarrus.mechanism.report import Outcome
+from sarrus.model.mechanism.report import Outcome
 
 pytestmark = pytest.mark.filterwarnings("ignore::sarrus.base.errors.ModelWarning")
 MUJOCO = int(mujoco.__version__.split(".")[0])

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from sarrus.base.errors import ModelFileError, UnsupportedElementError
-from sarrus.formats.load import load
-from sarrus.formats.model_xml import parse_xml
-from sarrus.mechanism.mechanism import Mechanism
-from sarrus.mechanism.report import Outcome
+from sarrus.model.builders.mechanism import Mechanism
+from sarrus.model.formats.load import load
+from sarrus.model.formats.model_xml import parse_xml
+from sarrus.model.mechanism.report import Outcome
 
 pytestmark = pytest.mark.filterwarnings("ignore::sarrus.base.errors.ModelWarning")
 INERTIAL = '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'

@@ -9,8 +9,8 @@ import pytest
 
 import sarrus as sr
 from mjcf_models import FIXED, INERTIA, on_pair, read, single, world
-from sarrus.dynamics.control_limits import control_bounds
-from sarrus.formats.load import load
+from sarrus.dynamics.model.control_limits import control_bounds
+from sarrus.model.formats.load import load
 
 
 def test_joint_data_arrive(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from mjcf_models import PAIR, on_pair, read, single, world
 from sarrus.base.errors import ArgumentError, ModelError, ModelFileError
-from sarrus.formats.load import load
+from sarrus.model.formats.load import load
 
 
 @pytest.mark.parametrize(

@@ -11,10 +11,10 @@ import pytest
 from mechanisms import rotation_about
 from sarrus.base.errors import ModelError, ModelFileError, UnsupportedElementError
 from sarrus.dynamics.system import System
-from sarrus.formats.load import load
-from sarrus.mechanism.mechanism import Mechanism
-from sarrus.mechanism.pose import Pose, rotation_of_rpy
-from sarrus.mechanism.report import Outcome
+from sarrus.model.builders.mechanism import Mechanism
+from sarrus.model.formats.load import load
+from sarrus.model.mechanism.pose import Pose, rotation_of_rpy
+from sarrus.model.mechanism.report import Outcome
 
 MODELS = Path(__file__).parent / "models"
 LINK = '<link name="{0}"><pose>{1} 0 0 0 0 0</pose></link>'

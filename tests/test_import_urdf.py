@@ -9,8 +9,8 @@ import pytest
 
 from importers_table import check_row, table_rows
 from sarrus.base.errors import ArgumentError, ModelError, ModelFileError
-from sarrus.formats.load import load
-from sarrus.mechanism.mechanism import Mechanism
+from sarrus.model.builders.mechanism import Mechanism
+from sarrus.model.formats.load import load
 
 MODELS = Path(__file__).parent / "models"
 INERTIAL = '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'

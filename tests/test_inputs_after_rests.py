@@ -10,9 +10,9 @@ import pytest
 from scipy.linalg import expm
 
 import sarrus as sr
-from sarrus.simulation.time_breaks import find_breaks
-from sarrus.simulation.time_course import course_of
-from sarrus.simulation.time_program import time_program
+from sarrus.motion.inputs.time_breaks import find_breaks
+from sarrus.motion.inputs.time_course import course_of
+from sarrus.motion.inputs.time_program import time_program
 
 sys.path.insert(0, str(Path(__file__).parent / "families"))
 import inputs_after_rests as family

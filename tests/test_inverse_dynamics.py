@@ -12,7 +12,7 @@ from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError, SolveError
 from sarrus.base.status import Status
 from sarrus.dynamics.system import System
-from sarrus.mechanism.mechanism import Mechanism
+from sarrus.model.builders.mechanism import Mechanism
 
 JOINTS = {"left": ("world", "l1"), "elbow": ("l1", "l2"), "right": ("world", "r1"), "wrist": ("r1", "r2")}
 

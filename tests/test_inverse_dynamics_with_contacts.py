@@ -9,9 +9,9 @@ from numpy.testing import assert_allclose
 import sarrus as sr
 from mechanisms import random_tree
 from sarrus.base.status import Status
-from sarrus.dynamics.contact_state import touch_rows
-from sarrus.optimize import Mode, solve_cone_program
-from sarrus.optimize.cone_rows import friction_cone, stack
+from sarrus.dynamics.contacts.contact_state import touch_rows
+from sarrus.dynamics.optimize import Mode, solve_cone_program
+from sarrus.dynamics.optimize.cone_rows import friction_cone, stack
 from test_rest_on_contacts import quadruped
 from test_time_stepping import G, body, moving, point
 

@@ -190,7 +190,7 @@ def test_what_takes_steps_of_its_own_refuses_jumps_by_name(tmp_path: Any) -> Non
 
 
 def test_an_environment_goes_past_a_jump() -> None:
-    gym = pytest.importorskip("sarrus.gym")
+    gym = pytest.importorskip("sarrus.runs.gym")
     environment = gym.make(
         trolley(motor=True), duration=1.5, sample_time=0.25, reward=lambda *_: np.zeros(2), num_envs=2
     )

@@ -11,8 +11,8 @@ import pytest
 
 import sarrus as sr
 from sarrus.base.errors import ArgumentError, ModelError
-from sarrus.cli.main import main
-from sarrus.mechanism.document import from_json, to_json
+from sarrus.model.builders.document import from_json, to_json
+from sarrus.runs.cli.main import main
 
 INERTIA = '<inertial pos="0.1 0 0" mass="1" diaginertia="1 1 1"/>'
 MODEL = f"""

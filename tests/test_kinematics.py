@@ -9,10 +9,10 @@ import pytest
 
 import sarrus as sr
 from mechanisms import close_loops, random_coordinates, random_tree, rotation_about
-from sarrus.analysis.assembly_modes import assembly_modes
-from sarrus.analysis.curve import follow_curve
-from sarrus.analysis.inverse_kinematics import inverse_kinematics
-from sarrus.analysis.targets import inverse_left_jacobian, rotation_vector, target
+from sarrus.analysis.configurations.assembly_modes import assembly_modes
+from sarrus.analysis.configurations.curve import follow_curve
+from sarrus.analysis.configurations.inverse_kinematics import inverse_kinematics
+from sarrus.analysis.configurations.targets import inverse_left_jacobian, rotation_vector, target
 from sarrus.base.errors import ArgumentError, SolveError
 from test_mobility import spatial_four_bar
 from test_redundancy import CLOSURES, closed, four_bar
@@ -259,7 +259,7 @@ def test_modes_that_meet_are_singular():
 
 
 def test_what_does_not_close(monkeypatch):
-    monkeypatch.setattr("sarrus.analysis.assembly_modes._PATIENCE", 10)
+    monkeypatch.setattr("sarrus.analysis.configurations.assembly_modes._PATIENCE", 10)
     with pytest.raises(SolveError, match="none of 10 starts closed"):
         assembly_modes(grashof(), "follower", 0.3)
     assert len(assembly_modes(grashof(), "follower", 0.3, throw=False)) == 0

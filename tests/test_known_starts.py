@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import sarrus as sr
-from sarrus.dynamics.options import Options
-from sarrus.simulation.known_starts import ReadyLoops
-from sarrus.simulation.motion import Motion
+from sarrus.dynamics.model.options import Options
+from sarrus.motion.known_starts import ReadyLoops
+from sarrus.motion.motion import Motion
 
 FIVE_BAR = Path(__file__).parent.parent / "models" / "five_bar.xml"
 

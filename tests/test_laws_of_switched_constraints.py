@@ -17,7 +17,7 @@ import sarrus as sr
 from c_code import Compiled
 from sarrus import control
 from sarrus.base.status import Status
-from sarrus.contacts.activity import active
+from sarrus.dynamics.impacts.activity import active
 from sarrus.export import c_code
 
 ARM_AT = np.array([0.3, 0.2, 0.1])

@@ -17,7 +17,7 @@ from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError, SolveError
 from sarrus.base.status import Status
 from sarrus.codegen import cache_info
-from sarrus.contacts import activity
+from sarrus.dynamics.impacts import activity
 
 G, MU = 9.81, 0.6
 

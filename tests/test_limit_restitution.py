@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose
 
 import sarrus as sr
 from c_code import Compiled
-from sarrus.mechanism.document import from_json, to_json
+from sarrus.model.builders.document import from_json, to_json
 from test_cli import info_rows
 from test_phases import balance, run, times
 from test_time_stepping import pendulums

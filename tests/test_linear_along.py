@@ -9,13 +9,13 @@ from numpy.testing import assert_allclose
 
 from conftest import load_example
 from mechanisms import HOLONOMIC
+from sarrus.analysis.linear.along import linearize_along
+from sarrus.analysis.linear.linear_system import LinearSystem
+from sarrus.analysis.linear.linearize_at import linearize_at
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError, SolveError
 from sarrus.dynamics.system import System
-from sarrus.linear.along import linearize_along
-from sarrus.linear.linear_system import LinearSystem
-from sarrus.linear.linearize_at import linearize_at
-from sarrus.simulation.simulate import simulate
+from sarrus.motion.simulate import simulate
 from test_linearization import Nonlinear, looped, own, pendulum, shipped
 
 MATRICES = ("A", "B", "E", "affine")

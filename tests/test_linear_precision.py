@@ -12,10 +12,10 @@ from numpy.testing import assert_allclose
 
 from high_precision import DIGITS, OPERATIONS, ExactFunction, ReducedMotion, exact, solve
 from linear_precision import SHIPPED, State, draws, errors
-from sarrus.analysis.equilibrium import equilibrium
+from sarrus.analysis.configurations.equilibrium import equilibrium
+from sarrus.analysis.linear.linearize import linearize
+from sarrus.analysis.linear.linearize_at import linearize_at
 from sarrus.base.errors import ArgumentError
-from sarrus.linear.linearize import linearize
-from sarrus.linear.linearize_at import linearize_at
 from test_linearization import pendulum, sorted_eigenvalues
 
 LARGE = ("quadruped", "stewart")  # every fifth column of these

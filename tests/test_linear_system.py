@@ -13,13 +13,13 @@ from numpy.testing import assert_allclose
 from scipy.integrate import solve_ivp
 
 from conftest import load_example
+from sarrus.analysis.linear.linear_system import LinearSystem
+from sarrus.analysis.linear.linearize import linearize
+from sarrus.analysis.linear.linearize_at import linearize_at
 from sarrus.base.errors import ArgumentError, SarrusError
-from sarrus.coordinates.parametrization import parametrize
+from sarrus.dynamics.coordinates.parametrization import parametrize
 from sarrus.dynamics.system import System
-from sarrus.linear.linear_system import LinearSystem
-from sarrus.linear.linearize import linearize
-from sarrus.linear.linearize_at import linearize_at
-from sarrus.mechanism.mechanism import Mechanism
+from sarrus.model.builders.mechanism import Mechanism
 
 
 @lru_cache

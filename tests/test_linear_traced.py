@@ -10,13 +10,13 @@ from numpy.testing import assert_allclose
 import sarrus as sr
 from conftest import load_example
 from mechanisms import CLOSURES, ROLLINGS, close_loops, random_coordinates, random_tree
+from sarrus.analysis.linear.along import LinearModels, general_models
+from sarrus.analysis.linear.code import StraightLine, served_rows
+from sarrus.analysis.linear.pieces import DifferentiatedPieces, Pieces, RecursivePieces
 from sarrus.base.arrays import Array
 from sarrus.base.errors import SolveError
-from sarrus.dynamics.derivatives import along
+from sarrus.dynamics.model.derivatives import along
 from sarrus.dynamics.system import System
-from sarrus.linear.along import LinearModels, general_models
-from sarrus.linear.code import StraightLine, served_rows
-from sarrus.linear.pieces import DifferentiatedPieces, Pieces, RecursivePieces
 from test_linearization import State, looped, moving, own, pendulum, shipped
 
 # Shipped mechanisms whose rows are independent, and equations of one's own.
@@ -163,7 +163,7 @@ def test_small_bodies_do_not_hide_that_pivots_are_clear() -> None:
 
 def test_code_that_would_be_too_long_is_not_made(monkeypatch: pytest.MonkeyPatch) -> None:
     system, q, v, u, _ = legs("point")
-    monkeypatch.setattr("sarrus.linear.code.LONGEST", 1000)
+    monkeypatch.setattr("sarrus.analysis.linear.code.LONGEST", 1000)
     model = sr.linearize_at(system, q, v, u)
     assert StraightLine(system, model).native is None
     assert_allclose(sr.linearize_along(system, [q], [v]).A[0], model.A, atol=1e-10 * np.abs(model.A).max())

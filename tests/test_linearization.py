@@ -14,18 +14,18 @@ from numpy.testing import assert_allclose
 import sarrus as sr
 from conftest import load_example
 from mechanisms import LOOPS, random_loop, random_tree
-from sarrus.analysis.equilibrium import equilibrium
+from sarrus.analysis.configurations.equilibrium import equilibrium
+from sarrus.analysis.linear.linear_system import LinearSystem
+from sarrus.analysis.linear.linearize import linearize
+from sarrus.analysis.linear.linearize_at import linearize_at
+from sarrus.analysis.linear.reduction import Chart, reduce
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError, SolveError
-from sarrus.coordinates.parametrization import Parametrization, parametrize
-from sarrus.dynamics.derivatives import derivatives, inverse_dynamics_force
+from sarrus.dynamics.coordinates.parametrization import Parametrization, parametrize
+from sarrus.dynamics.model.derivatives import derivatives, inverse_dynamics_force
 from sarrus.dynamics.system import System
-from sarrus.linear.linear_system import LinearSystem
-from sarrus.linear.linearize import linearize
-from sarrus.linear.linearize_at import linearize_at
-from sarrus.linear.reduction import Chart, reduce
-from sarrus.mechanism.mechanism import Mechanism
-from sarrus.simulation.simulate import simulate
+from sarrus.model.builders.mechanism import Mechanism
+from sarrus.motion.simulate import simulate
 
 State = tuple[System, Array, Array, Array, float]
 

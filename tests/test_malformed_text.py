@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sarrus.base.errors import ModelFileError
-from sarrus.formats.loop_yaml import read_yaml
-from sarrus.formats.model_xml import parse_xml, real
+from sarrus.model.formats.loop_yaml import read_yaml
+from sarrus.model.formats.model_xml import parse_xml, real
 
 MODELS = Path(__file__).resolve().parent.parent / "models"
 XML = (MODELS / "five_bar.xml").read_text(encoding="utf-8")[:600]

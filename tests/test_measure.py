@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from mechanisms import close_loops, random_coordinates, random_state, random_tree
-from sarrus.dynamics import entries
+from sarrus.dynamics.model import entries
 from sarrus.dynamics.system import System
-from sarrus.mechanism.mechanism import Mechanism
-from sarrus.simulation.simulate import simulate
+from sarrus.model.builders.mechanism import Mechanism
+from sarrus.motion.simulate import simulate
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 import sarrus as sr
 from mechanisms import CLOSURES, KINDS, LOOPS, close_loops, random_tree
 from sarrus.base.errors import ArgumentError
-from sarrus.mechanism.document import from_json, to_json
-from sarrus.mechanism.mechanism import Mechanism
+from sarrus.model.builders.document import from_json, to_json
+from sarrus.model.builders.mechanism import Mechanism
 
 MODELS = Path(__file__).resolve().parent.parent / "models"
 

@@ -8,10 +8,10 @@ import pytest
 
 import sarrus as sr
 from mechanisms import close_loops, random_coordinates, random_tree
-from sarrus.analysis.mobility import mobility
+from sarrus.analysis.mobility.mobility import mobility
 from sarrus.base.errors import ArgumentError
-from sarrus.dynamics.derivatives import row_gradient
-from sarrus.dynamics.manifold import second_derivatives
+from sarrus.dynamics.closing.manifold import second_derivatives
+from sarrus.dynamics.model.derivatives import row_gradient
 from test_redundancy import CLOSURES, closed, four_bar
 from test_singular import Parallelogram, rod_chain
 

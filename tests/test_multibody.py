@@ -22,8 +22,8 @@ from mechanisms import random_tree as build_random_tree
 from sarrus.base.arrays import Array
 from sarrus.base.status import Status
 from sarrus.dynamics.system import System
-from sarrus.mechanism.mechanism import Mechanism
-from sarrus.simulation.simulate import simulate
+from sarrus.model.builders.mechanism import Mechanism
+from sarrus.motion.simulate import simulate
 
 SEEDS = range(3)
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sarrus.cli.main import main
+from sarrus.runs.cli.main import main
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.append(str(ROOT / "docs"))
@@ -76,7 +76,7 @@ def test_commands_exist(page: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
     A viewer is closed as soon as it is there.
     """
-    monkeypatch.setattr("sarrus.viewer.server.Viewer.wait", lambda viewer: viewer.stop())
+    monkeypatch.setattr("sarrus.pictures.browser.server.Viewer.wait", lambda viewer: viewer.stop())
     monkeypatch.setattr("webbrowser.open", lambda address: True)
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"][

@@ -21,9 +21,9 @@ from conftest import load_example
 from mechanisms import close_loops, random_coordinates, random_state, random_tree, three_legs
 from sarrus.base.errors import ArgumentError
 from sarrus.dynamics.system import System
-from sarrus.mechanism.joint import COORDINATE_LABELS, VELOCITY_LABELS, Joint
-from sarrus.mechanism.mechanism import Mechanism
-from sarrus.mechanism.pose import Pose
+from sarrus.model.builders.mechanism import Mechanism
+from sarrus.model.mechanism.joint import COORDINATE_LABELS, VELOCITY_LABELS, Joint
+from sarrus.model.mechanism.pose import Pose
 
 MODELS = Path(__file__).resolve().parent.parent / "models"
 QUANTITIES = ("mass_matrix", "bias_force", "passive_force", "position_residual", "velocity_residual", "jacobian",

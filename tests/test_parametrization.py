@@ -15,10 +15,10 @@ from mechanisms import HOLONOMIC, random_loop
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError, SolveError
 from sarrus.base.status import Status
-from sarrus.coordinates.parametrization import Parametrization, parametrize
+from sarrus.dynamics.coordinates.parametrization import Parametrization, parametrize
 from sarrus.dynamics.system import System
-from sarrus.mechanism.mechanism import Mechanism
-from sarrus.simulation.simulate import simulate
+from sarrus.model.builders.mechanism import Mechanism
+from sarrus.motion.simulate import simulate
 
 AUTOMATIC = ("partition", "tangent-space", "null-space")
 

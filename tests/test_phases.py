@@ -13,7 +13,7 @@ from scipy.integrate import quad
 
 import sarrus as sr
 from conftest import load_example
-from sarrus.contacts import activity
+from sarrus.dynamics.impacts import activity
 from test_several_contacts import table
 from test_time_stepping import G, body, moving, pendulums, point, pulled_block, rod, slider_crank
 

@@ -10,7 +10,7 @@ import pytest
 import sarrus as sr
 from identified import case, controls, noisy, other_numbers, physical, true_values
 from sarrus.base.arrays import Array
-from sarrus.identification import (
+from sarrus.design.identification import (
     BaseParameters,
     ExcitingTrajectory,
     Regressor,

@@ -12,11 +12,11 @@ from PIL import Image
 
 import sarrus as sr
 from sarrus.base.errors import ArgumentError
-from sarrus.contacts import activity
-from sarrus.plotting.contact_drawing import contact_marks
-from sarrus.plotting.picture_plane import choose_view
-from sarrus.plotting.skeleton import build_skeleton
-from sarrus.simulation.trajectory import Trajectory
+from sarrus.dynamics.impacts import activity
+from sarrus.motion.records.trajectory import Trajectory
+from sarrus.pictures.plots.contact_drawing import contact_marks
+from sarrus.pictures.plots.skeleton import build_skeleton
+from sarrus.pictures.symbols.picture_plane import choose_view
 
 MODELS = Path(__file__).parent.parent / "models"
 

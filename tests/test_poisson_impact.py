@@ -11,9 +11,9 @@ from numpy.testing import assert_allclose
 
 import sarrus as sr
 from sarrus.base.arrays import Array
-from sarrus.contacts.restitution import impulses
-from sarrus.mechanism.document import from_json, to_json
-from sarrus.optimize import solve_contact_problem
+from sarrus.dynamics.impacts.restitution import impulses
+from sarrus.dynamics.optimize import solve_contact_problem
+from sarrus.model.builders.document import from_json, to_json
 from several_contacts import cradle, rocking_block
 from test_phases import balance, run, times
 from test_time_stepping import G, body, point

@@ -13,7 +13,7 @@ from numpy.testing import assert_allclose
 
 from mechanisms import rotation_about
 from sarrus.base.arrays import Array
-from sarrus.mechanism.pose import Pose, perpendicular_to, rotation_of_rpy
+from sarrus.model.mechanism.pose import Pose, perpendicular_to, rotation_of_rpy
 
 EPSILON = float(np.finfo(float).eps)
 ENTRY = (

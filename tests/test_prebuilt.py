@@ -23,9 +23,11 @@ import setuptools
 from sarrus.base.errors import CompilationError, WriteError
 from sarrus.codegen import cache, machine
 from sarrus.codegen.machine import Host, baseline, host
-from sarrus.kernels import c_function, origin, prebuilt, ship
-from sarrus.kernels.c_function import KERNELS, Kernel
-from sarrus.kernels.origin import reached, sources
+from sarrus.kernels.platform import build_prebuilt as ship
+from sarrus.kernels.platform import c_function, prebuilt
+from sarrus.kernels.platform import source_digest as origin
+from sarrus.kernels.platform.c_function import KERNELS, Kernel
+from sarrus.kernels.platform.source_digest import reached, sources
 
 ROOT = Path(__file__).resolve().parent.parent
 HERE = ROOT / "tests"
@@ -151,7 +153,7 @@ def test_a_processor_without_the_baseline_takes_the_text(shipped, tmp_path, monk
     assert not poor.runs(made_for)
     monkeypatch.setenv("SARRUS_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setattr(c_function, "_for_here", lambda: False)
-    monkeypatch.setitem(sys.modules, "sarrus.kernels.build", None)
+    monkeypatch.setitem(sys.modules, "sarrus.kernels.platform.build", None)
     kernel = Kernel("batch", "prepare")
     assert kernel.address
     assert cache.has(kernel._key)
@@ -169,7 +171,7 @@ def test_a_processor_that_is_asked_for_gets_its_own_code(monkeypatch):
 
 def test_without_numba_and_without_the_file_the_error_says_so(tmp_path, monkeypatch):
     monkeypatch.setattr(c_function, "shipped", lambda: None)
-    monkeypatch.setitem(sys.modules, "sarrus.kernels.build", None)
+    monkeypatch.setitem(sys.modules, "sarrus.kernels.platform.build", None)
     monkeypatch.setenv("SARRUS_CACHE_DIR", str(tmp_path / "cache"))
     with pytest.raises(CompilationError, match=r"kernel prepare .* Numba"):
         Kernel("batch", "prepare").address  # noqa: B018
@@ -181,7 +183,7 @@ def test_a_file_appears_whole_or_not_at_all(tmp_path, monkeypatch):
     path = tmp_path / "prebuilt.bin"
     path.write_bytes(b"{}\n")
     command = (
-        "import sys; from pathlib import Path; from sarrus.kernels import ship; from sarrus.kernels.c_function import "
+        "import sys; from pathlib import Path; from sarrus.kernels import ship; from sarrus.kernels.platform.c_function import "
         "Kernel; ship.KERNELS = (Kernel('batch', 'prepare'),); ship.ship(Path(sys.argv[1]))"
     )
     environment = os.environ | {"PYTHONPATH": str(ROOT / "src")}

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from sarrus.base.arrays import Array
-from sarrus.linalg.ranked import ranked
+from sarrus.kernels.linalg.ranked import ranked
 
 EPSILON = float(np.finfo(float).eps)
 LARGEST = 4  # rows, columns

@@ -19,7 +19,7 @@ from mechanisms import (
     random_state,
     random_tree,
 )
-from sarrus.mechanism.transmissions import SiteTransmission, TendonTransmission
+from sarrus.model.mechanism.transmissions import SiteTransmission, TendonTransmission
 
 CHAINS = [
     (("revolute", "prismatic", "universal"), ("point",)),

@@ -9,7 +9,7 @@ import pytest
 
 import sarrus as sr
 from overconstrained import CASES, without_rows
-from sarrus.mechanism.elements import CLOSURE_KINDS
+from sarrus.model.mechanism.elements import CLOSURE_KINDS
 from test_redundancy import closed, four_bar
 
 

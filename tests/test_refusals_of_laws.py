@@ -12,7 +12,7 @@ from random_levels import carts
 from sarrus import control, optimize
 from sarrus.base.errors import ArgumentError, SolveError
 from sarrus.base.status import Status
-from sarrus.mechanism.faults import ModelError
+from sarrus.model.mechanism.faults import ModelError
 
 N = 4
 

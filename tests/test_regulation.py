@@ -10,7 +10,7 @@ from conftest import load_example
 from legged_robots import LEGS, moving, quadruped
 from sarrus import control
 from sarrus.base.errors import ArgumentError
-from sarrus.contacts.activity import gaps
+from sarrus.dynamics.impacts.activity import gaps
 
 SPRING, HEIGHT = np.array([2000.0, 2000.0, 4000.0]), 0.40
 DAMPER = np.r_[np.full(6, 20.0), np.full(12, 2.0)]

@@ -11,16 +11,16 @@ import pytest
 from numpy.testing import assert_allclose
 
 from conftest import load_example
+from sarrus.analysis.linear.linearize import linearize
+from sarrus.analysis.linear.linearize_at import linearize_at
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError, SolveError
 from sarrus.base.status import Status
-from sarrus.coordinates.parametrization import parametrize
-from sarrus.coordinates.relation import Relation, extend
-from sarrus.dynamics.options import Options
+from sarrus.dynamics.coordinates.parametrization import parametrize
+from sarrus.dynamics.coordinates.relation import Relation, extend
+from sarrus.dynamics.model.options import Options
 from sarrus.dynamics.system import System
-from sarrus.linear.linearize import linearize
-from sarrus.linear.linearize_at import linearize_at
-from sarrus.simulation.simulate import simulate
+from sarrus.motion.simulate import simulate
 
 POLAR = Relation(
     lambda q, y: [q[0] - y[0] * ca.cos(y[1]), q[1] - y[0] * ca.sin(y[1])], ["r", "angle"], [1.0, 0.0]

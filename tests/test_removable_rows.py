@@ -10,7 +10,7 @@ import pytest
 import sarrus as sr
 from mechanisms import displacement, random_pose
 from overconstrained import CASES, hung_plate, parallelogram, without_rows
-from sarrus.analysis.relaxed_closures import relaxations
+from sarrus.analysis.mobility.relaxed_closures import relaxations
 from scaled import scaled, scales
 from test_redundancy import CLOSURES, closed, four_bar
 from test_singular import Parallelogram, RedundantParallelArm, rod_chain

@@ -11,9 +11,9 @@ from numpy.testing import assert_allclose
 
 import sarrus as sr
 from conftest import load_example
-from sarrus.contacts import activity
-from sarrus.optimize import Mode, solve_cone_program
-from sarrus.optimize.cone_rows import friction_cone, stack
+from sarrus.dynamics.impacts import activity
+from sarrus.dynamics.optimize import Mode, solve_cone_program
+from sarrus.dynamics.optimize.cone_rows import friction_cone, stack
 from test_time_stepping import G, body, point, run
 
 

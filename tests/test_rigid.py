@@ -18,9 +18,9 @@ from rigid_configurations import (
     turned,
 )
 from sarrus.base.errors import SimulationError, SolveError
-from sarrus.contacts.impacts import impact
-from sarrus.dynamics.assembly import survey
-from sarrus.dynamics.ranks import generic_rank
+from sarrus.dynamics.closing.assembly import survey
+from sarrus.dynamics.impacts.impacts import impact
+from sarrus.dynamics.solve.ranks import generic_rank
 from test_singular import CASES
 
 MODELS = Path(__file__).parents[1] / "models"

@@ -15,13 +15,13 @@ from mechanisms import GRAVITY, ROLLINGS, Blueprint, close_loops, placements, ra
 from mechanisms import random_state as state_of
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ModelError, SimulationError, SolveError
-from sarrus.contacts.activity import switch_off
-from sarrus.mechanism.document import from_json, to_json
-from sarrus.mechanism.rolling import HEIGHTS, ROLLING_ROWS
-from sarrus.plotting.contact_drawing import contact_marks
-from sarrus.viewer.drawing import Drawing
-from sarrus.viewer.loads import loads_of
-from sarrus.viewer.parts import TouchRod
+from sarrus.dynamics.impacts.activity import switch_off
+from sarrus.model.builders.document import from_json, to_json
+from sarrus.model.mechanism.rolling import HEIGHTS, ROLLING_ROWS
+from sarrus.pictures.plots.contact_drawing import contact_marks
+from sarrus.pictures.scene.drawing import Drawing
+from sarrus.pictures.scene.loads import loads_of
+from sarrus.pictures.scene.parts import TouchRod
 from test_multibody import along, derivative
 
 

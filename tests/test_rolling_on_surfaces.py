@@ -18,11 +18,11 @@ from families.rolling_on_surfaces import Roller, Shape, case, derivatives, error
 from linear_precision import errors
 from sarrus import surfaces
 from sarrus.base.arrays import Array
-from sarrus.mechanism.document import from_json, to_json
-from sarrus.plotting.contact_drawing import contact_marks
-from sarrus.plotting.surface_drawing import surface_lines
-from sarrus.viewer.drawing import Drawing
-from sarrus.viewer.parts import TouchRod
+from sarrus.model.builders.document import from_json, to_json
+from sarrus.pictures.plots.contact_drawing import contact_marks
+from sarrus.pictures.scene.drawing import Drawing
+from sarrus.pictures.scene.parts import TouchRod
+from sarrus.pictures.symbols.surface_drawing import surface_lines
 from test_multibody import along, derivative
 
 GRAVITY = 9.81

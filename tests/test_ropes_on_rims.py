@@ -8,8 +8,8 @@ import pytest
 import sarrus as sr
 from families import ropes_on_rims
 from families.ropes_on_rims import Drum
-from sarrus.mechanism.tendons import Wrap
-from sarrus.plotting.string_paths import around
+from sarrus.model.mechanism.tendons import Wrap
+from sarrus.pictures.symbols.string_paths import around
 
 
 def test_lengths_and_lever_arms_are_those_of_closed_forms() -> None:

@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose
 import sarrus as sr
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError
-from sarrus.coordinates import RotationVector
+from sarrus.dynamics.coordinates import RotationVector
 
 MASS, COM, INERTIA = 1.3, (0.05, 0.02, 0.2), (0.03, 0.04, 0.02, 0.001, 0.002, -0.001)
 GRAVITY = (0.3, -0.4, -9.81)

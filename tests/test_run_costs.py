@@ -10,13 +10,13 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import sarrus as sr
-from sarrus.dynamics import ranks
-from sarrus.dynamics.entries import entries_of
-from sarrus.kernels.layout import Table
-from sarrus.simulation import limits
-from sarrus.simulation.integration import Integration
-from sarrus.simulation.interpolation import coefficients, value_at
-from sarrus.simulation.run_options import Recording, Stepping, run_options
+from sarrus.dynamics.model.entries import entries_of
+from sarrus.dynamics.solve import ranks
+from sarrus.kernels.memory.layout import Table
+from sarrus.motion.inputs.run_options import Recording, Stepping, run_options
+from sarrus.motion.loop import limits
+from sarrus.motion.loop.integration import Integration
+from sarrus.motion.records.interpolation import coefficients, value_at
 
 FIVE_BAR = Path(__file__).parent.parent / "models" / "five_bar.xml"
 BOUNDS = ((-0.5, 1.0), (-1.0, 0.2), None)

@@ -19,9 +19,9 @@ import pytest
 import sarrus as sr
 from sarrus.base import interrupts
 from sarrus.base.errors import SimulationError
-from sarrus.cli.main import main
-from sarrus.simulation import recorder
-from sarrus.simulation.recorder import Recorder
+from sarrus.motion.loop import recorder
+from sarrus.motion.loop.recorder import Recorder
+from sarrus.runs.cli.main import main
 
 FIVE_BAR = Path(__file__).parent.parent / "models" / "five_bar.xml"
 
@@ -126,7 +126,7 @@ def test_records_go_to_a_file_and_come_back(monkeypatch: pytest.MonkeyPatch, tmp
     options: dict[str, object] = {"duration": 2.0, "dt": 1e-3, "error_estimate": False}
     expected = sr.simulate(system, q, **options)  # type: ignore[arg-type]
     monkeypatch.setattr(recorder, "_IN_MEMORY", 1e5)
-    monkeypatch.setattr("sarrus.files.netcdf._IN_MEMORY", 1e4)
+    monkeypatch.setattr("sarrus.base.files.netcdf._IN_MEMORY", 1e4)
     filed = sr.simulate(system, q, **options)  # type: ignore[arg-type]
     assert mapped(filed.q)
     assert not mapped(expected.q)
@@ -183,7 +183,7 @@ def test_a_disk_that_fills_up_later_keeps_all_rows(monkeypatch: pytest.MonkeyPat
 
 
 def test_an_interrupt_after_the_last_step_loses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    from sarrus.simulation import motion
+    from sarrus.motion import motion
 
     usual = motion.trajectory_of
 

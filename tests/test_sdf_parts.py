@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from sarrus.base.errors import ModelError, UnsupportedElementError
-from sarrus.formats.load import load
-from sarrus.mechanism.mechanism import Mechanism
-from sarrus.mechanism.report import Outcome
+from sarrus.model.builders.mechanism import Mechanism
+from sarrus.model.formats.load import load
+from sarrus.model.mechanism.report import Outcome
 
 pytestmark = pytest.mark.filterwarnings("ignore::sarrus.base.errors.ModelWarning")
 

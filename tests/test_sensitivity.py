@@ -13,11 +13,11 @@ from numpy.testing import assert_allclose
 import sarrus as sr
 from conftest import load_example
 from mechanisms import close_loops, random_coordinates, random_tree
+from sarrus.analysis.sensitivity.equilibrium_derivatives import EigenvalueSensitivity
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError, SolveError
-from sarrus.dynamics.manifold import difference, rate_matrix
+from sarrus.dynamics.closing.manifold import difference, rate_matrix
 from sarrus.dynamics.system import System
-from sarrus.sensitivity.equilibrium_derivatives import EigenvalueSensitivity
 from test_linearization import looped, shipped
 
 

@@ -12,8 +12,8 @@ import pytest
 import sarrus as sr
 from c_code import Compiled, contiguous
 from sarrus.base.errors import ArgumentError, ModelError
-from sarrus.mechanism.document import from_json, to_json
-from sarrus.mechanism.sensor import ENTRIES, FRAME_KINDS, RELATIVE_KINDS, SENSOR_KINDS
+from sarrus.model.builders.document import from_json, to_json
+from sarrus.model.mechanism.sensor import ENTRIES, FRAME_KINDS, RELATIVE_KINDS, SENSOR_KINDS
 
 ARM = """
 <mujoco>

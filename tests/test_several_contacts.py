@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import sarrus as sr
-from sarrus.contacts import activity
+from sarrus.dynamics.impacts import activity
 from several_contacts import gripper, ladders, rocking_block
 from test_time_stepping import G, body, moving, run
 

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 from scipy.optimize import linprog
 
 from sarrus.base.arrays import Array
-from sarrus.optimize.sharing import EVENLY, share
+from sarrus.dynamics.optimize.redundant_forces import EVENLY, share
 
 
 def wrenches(points: Array) -> Array:

@@ -7,8 +7,8 @@ import pytest
 from numpy.testing import assert_allclose
 
 import sarrus as sr
-from sarrus.optimize.friction_blocks import Blocks
-from sarrus.optimize.shifted_program import ShiftedProgram
+from sarrus.dynamics.optimize.friction_blocks import Blocks
+from sarrus.dynamics.optimize.shifted_program import ShiftedProgram
 
 
 def redundant(seed: int, contacts: int, rank: int) -> tuple[np.ndarray, np.ndarray]:

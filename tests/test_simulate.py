@@ -15,10 +15,10 @@ from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError
 from sarrus.base.status import Status
 from sarrus.dynamics.system import System
-from sarrus.mechanism.mechanism import Mechanism
-from sarrus.simulation.inputs import Event
-from sarrus.simulation.run_options import Recording, Stabilization, Stepping
-from sarrus.simulation.simulate import simulate
+from sarrus.model.builders.mechanism import Mechanism
+from sarrus.motion.inputs.inputs import Event
+from sarrus.motion.inputs.run_options import Recording, Stabilization, Stepping
+from sarrus.motion.simulate import simulate
 
 
 @lru_cache

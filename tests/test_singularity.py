@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 import sarrus as sr
-from sarrus.analysis.singular_path import distance_to_singularity, path_between
-from sarrus.analysis.singularity import find_singularity
+from sarrus.analysis.singularities.singular_path import distance_to_singularity, path_between
+from sarrus.analysis.singularities.singularity import find_singularity
 from sarrus.base.errors import ArgumentError, SolveError
-from sarrus.dynamics.manifold import difference
+from sarrus.dynamics.closing.manifold import difference
 from scaled import scaled, scales
 from test_redundancy import closed, four_bar
 from test_references import planar_four_bar, slider_crank

@@ -20,8 +20,8 @@ from c_code import Compiled
 from families.near_singularities import check
 from sarrus import control, synthesis
 from sarrus.base.arrays import Array
-from sarrus.control.quantities import quantity
-from sarrus.control.singularity import LEAST, LOG, MEASURES, SMOOTH, VOLUME
+from sarrus.control.quantities.quantities import quantity
+from sarrus.control.quantities.singularity_measure import LEAST, LOG, MEASURES, SMOOTH, VOLUME
 from test_singularity_measure import TIP, measure, planar_arm, seen
 
 Example = Callable[[str], ModuleType]

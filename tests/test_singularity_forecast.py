@@ -15,7 +15,7 @@ from conftest import load_example
 from families.near_singular_motions import cases, outcome
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError
-from sarrus.cli.main import main
+from sarrus.runs.cli.main import main
 from scaled import scaled, scales
 from test_singular import Parallelogram, RedundantParallelArm
 

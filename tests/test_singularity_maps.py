@@ -10,7 +10,7 @@ import pytest
 import sarrus as sr
 from five_bars import ARMS, START, TIP, five_bar
 from sarrus import control
-from sarrus.analysis.held_rows import HeldRows
+from sarrus.analysis.singularities.locked_rows import HeldRows
 from sarrus.base.errors import ArgumentError
 from scaled import scaled
 from test_singularity_channels import smaller

@@ -18,9 +18,9 @@ from quantity_rates import largest_difference
 from sarrus import control
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError
-from sarrus.control.quantities import Part, quantity
-from sarrus.control.singularity import LEAST, LOG, MEASURES, SMOOTH, VOLUME
-from sarrus.equations.singular_values import eigenvalue
+from sarrus.control.quantities.quantities import Part, quantity
+from sarrus.control.quantities.singularity_measure import LEAST, LOG, MEASURES, SMOOTH, VOLUME
+from sarrus.symbolic.equations.singular_values import eigenvalue
 from scaled import scaled, scales
 
 measure = control.singularity_measure

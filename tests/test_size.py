@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-import sarrus.dynamics.model
+import sarrus.dynamics.model.model
 from sarrus.base.errors import ModelError
 from sarrus.dynamics.system import System
-from sarrus.formats.load import load
-from sarrus.mechanism.mechanism import Mechanism
-from sarrus.multibody.size import LARGEST, size
+from sarrus.model.builders.mechanism import Mechanism
+from sarrus.model.formats.load import load
+from sarrus.symbolic.multibody.size import LARGEST, size
 
 
 def arms(count: int, length: int) -> Mechanism:
@@ -33,7 +33,7 @@ def untraced(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object) -> None:
         raise AssertionError("traced")
 
-    monkeypatch.setattr(sarrus.dynamics.model, "trace", fail)
+    monkeypatch.setattr(sarrus.dynamics.model.model, "trace", fail)
 
 
 @pytest.mark.usefixtures("untraced")

@@ -8,11 +8,11 @@ import pytest
 
 from sarrus.base.errors import ArgumentError, SolveError
 from sarrus.base.status import Status
+from sarrus.dynamics.model.units import constraint_units
 from sarrus.dynamics.system import System
-from sarrus.dynamics.units import constraint_units
-from sarrus.mechanism.mechanism import Mechanism
-from sarrus.mechanism.pose import Pose
-from sarrus.simulation.simulate import simulate
+from sarrus.model.builders.mechanism import Mechanism
+from sarrus.model.mechanism.pose import Pose
+from sarrus.motion.simulate import simulate
 
 
 @pytest.mark.parametrize("turned", [False, True])

@@ -8,7 +8,7 @@ import pytest
 
 from sarrus.base.errors import ArgumentError
 from sarrus.control import references
-from sarrus.mechanism.spline import Spline
+from sarrus.model.mechanism.spline import Spline
 
 X = np.array([0.0, 0.3, 1.0, 1.4, 2.0])
 Y = np.array([1.0, 2.0, -1.0, 0.5, 1.0])

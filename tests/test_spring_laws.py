@@ -12,9 +12,9 @@ from scipy.optimize import brentq
 
 import sarrus as sr
 from sarrus.base.errors import ArgumentError, ModelError, UnsupportedElementError
-from sarrus.mechanism.document import from_json, to_json
-from sarrus.mechanism.laws import stribeck
-from sarrus.mechanism.spline import Spline
+from sarrus.model.builders.document import from_json, to_json
+from sarrus.model.mechanism.laws import stribeck
+from sarrus.model.mechanism.spline import Spline
 
 
 def slider(**laws) -> sr.Mechanism:

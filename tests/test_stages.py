@@ -11,11 +11,11 @@ from sarrus.base.arrays import Array
 from sarrus.codegen.deferred import Deferred
 from sarrus.codegen.native import NativeFunction
 from sarrus.dynamics.system import System
-from sarrus.equations.least_norm import Basis
-from sarrus.equations.sparse import rows_of
-from sarrus.equations.stages import ByGram, BySaddle, nearest, saddle_order, stage
-from sarrus.kernels import layout as la
-from sarrus.mechanism.mechanism import Mechanism
+from sarrus.kernels.memory import layout as la
+from sarrus.model.builders.mechanism import Mechanism
+from sarrus.symbolic.equations.least_norm import Basis
+from sarrus.symbolic.equations.sparse import rows_of
+from sarrus.symbolic.equations.stages import ByGram, BySaddle, nearest, saddle_order, stage
 
 KINDS = ("revolute", "prismatic"), ("free", "spherical", "revolute")
 

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 
 import sarrus as sr
 from sarrus.base.arrays import Array
-from sarrus.contacts import activity
+from sarrus.dynamics.impacts import activity
 from standing_robots import FRICTION, Stander, with_flat_feet, with_springs
 
 DROP, DURATION = 0.02, 3.0  # m, s

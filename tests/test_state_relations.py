@@ -21,7 +21,7 @@ from families.state_relations import cases
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError, SimulationError
 from sarrus.base.status import Status
-from sarrus.coordinates import Momenta, Relation, extend
+from sarrus.dynamics.coordinates import Momenta, Relation, extend
 
 TIGHT = {"rtol": 1e-12, "atol": 1e-13}
 DRIVE, PACE, GRAVITY = 0.3, 2.0, 9.81

@@ -11,12 +11,12 @@ from scipy.linalg import expm
 import sarrus as sr
 from conftest import load_example
 from mechanisms import close_loops, random_coordinates, random_tree
+from sarrus.analysis.sensitivity.step import StepDerivatives
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError, SolveError
-from sarrus.dynamics.manifold import rate_matrix
-from sarrus.dynamics.ranks import generic_rank
+from sarrus.dynamics.closing.manifold import rate_matrix
+from sarrus.dynamics.solve.ranks import generic_rank
 from sarrus.dynamics.system import System
-from sarrus.sensitivity.step import StepDerivatives
 from test_linearization import LOOPS, State, looped, moving, own, shipped
 
 # Of five-bar, tree with a quaternion, redundant loops (twice the same; Bricard's, as tree and as free bodies), skate,

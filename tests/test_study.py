@@ -19,9 +19,9 @@ import xarray as xr
 import sarrus as sr
 from mechanisms import four_bar
 from sarrus.base.errors import ArgumentError, StoreWarning
-from sarrus.studies.axes import read_axes
-from sarrus.studies.dataset import open_result, save, slabs
-from sarrus.studies.identity import control_hash, function_hash
+from sarrus.runs.studies.axes import read_axes
+from sarrus.runs.studies.dataset import open_result, save, slabs
+from sarrus.runs.studies.identity import control_hash, function_hash
 
 FIVE_BAR = Path(__file__).parent.parent / "models" / "five_bar.xml"
 SAMPLES = {
@@ -317,7 +317,7 @@ def test_functions_are_told_apart_by_code_and_what_they_hold(system):
 
 def test_interrupt_keeps_what_is_finished(system, tmp_path, monkeypatch):
     whole = study(system)
-    from sarrus.studies.specification import Study
+    from sarrus.runs.studies.specification import Study
 
     run, done = Study.run, []
 
@@ -391,7 +391,7 @@ CHILD = """
 import sys
 sys.path.insert(0, {folder!r})
 import test_study
-from sarrus.studies.store import Store
+from sarrus.runs.studies.store import Store
 keep = Store.keep
 def told(self, index, columns):
     keep(self, index, columns)
@@ -408,7 +408,7 @@ test_study.study(test_study.five_bar(), store=sys.argv[1], client=client)
 
 @pytest.mark.parametrize("where", ["here", "cluster"])
 def test_killed_process_loses_nothing_that_was_finished(where, system, tmp_path, monkeypatch, cluster):
-    from sarrus.studies.store import Store
+    from sarrus.runs.studies.store import Store
 
     store, client = tmp_path / "study", cluster if where == "cluster" else None
     command = [sys.executable, "-c", CHILD.format(folder=str(Path(__file__).parent)), str(store)]
@@ -435,7 +435,7 @@ def test_killed_process_loses_nothing_that_was_finished(where, system, tmp_path,
 
 
 def test_worker_killed_in_the_middle_loses_and_repeats_nothing(system, tmp_path, cluster, monkeypatch):
-    from sarrus.studies.store import Store
+    from sarrus.runs.studies.store import Store
 
     keep, kept = Store.keep, []
 
@@ -454,8 +454,8 @@ def test_worker_killed_in_the_middle_loses_and_repeats_nothing(system, tmp_path,
 
 
 def test_cluster_goes_on_with_a_store_and_compiles_once_per_worker(system, tmp_path, cluster, monkeypatch):
-    from sarrus.studies.remote import built
-    from sarrus.studies.specification import Study
+    from sarrus.runs.studies.remote import built
+    from sarrus.runs.studies.specification import Study
 
     cluster.wait_for_workers(2, timeout=30.0)
     before = cluster.run(built)

@@ -10,7 +10,7 @@ import pytest
 import sarrus as sr
 from conftest import load_example
 from sarrus.base.errors import ArgumentError, SimulationError
-from sarrus.contacts import activity
+from sarrus.dynamics.impacts import activity
 
 G = 9.81
 CORNERS = ((0.1, 0.05), (0.1, -0.05), (-0.1, -0.05), (-0.1, 0.05))

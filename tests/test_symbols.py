@@ -8,11 +8,11 @@ from numpy.testing import assert_allclose
 
 import sarrus as sr
 from mechanisms import random_tree
-from sarrus.mechanism.tendons import Wrap
-from sarrus.plotting.glyphs import helix, letter, profile, turning_arrow
-from sarrus.plotting.skeleton import build_skeleton, placements
-from sarrus.plotting.symbols import Mark, Symbols
-from sarrus.viewer.parts import parts_of
+from sarrus.model.mechanism.tendons import Wrap
+from sarrus.pictures.plots.skeleton import build_skeleton, placements
+from sarrus.pictures.scene.parts import parts_of
+from sarrus.pictures.symbols.glyphs import helix, letter, profile, turning_arrow
+from sarrus.pictures.symbols.symbols import Mark, Symbols
 
 SEEDS = range(4)
 

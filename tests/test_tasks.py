@@ -17,9 +17,9 @@ from quantity_rates import largest_difference
 from sarrus import control
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError
-from sarrus.contacts import activity
-from sarrus.control.demands import Demand, Settings
-from sarrus.control.quantities import quantity
+from sarrus.control.laws.demands import Demand, Settings
+from sarrus.control.quantities.quantities import quantity
+from sarrus.dynamics.impacts import activity
 from test_bounds import arm, tip
 
 QUANTITIES: dict[str, Any] = {

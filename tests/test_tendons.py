@@ -12,12 +12,12 @@ import pytest
 
 import sarrus as sr
 from sarrus.base.errors import ModelError
-from sarrus.mechanism.document import from_json, to_json
-from sarrus.mechanism.tendons import Pulley, Wrap
-from sarrus.multibody.closures import coordinate_jets
-from sarrus.multibody.frames import Frames
-from sarrus.multibody.lengths import Lengths
-from sarrus.multibody.link import links
+from sarrus.model.builders.document import from_json, to_json
+from sarrus.model.mechanism.tendons import Pulley, Wrap
+from sarrus.symbolic.forces.lengths import Lengths
+from sarrus.symbolic.kinematics.frames import Frames
+from sarrus.symbolic.kinematics.link import links
+from sarrus.symbolic.rows.closures import coordinate_jets
 
 INERTIA = '<inertial pos=".02 .01 -.03" mass="1" diaginertia=".01 .012 .014"/>'
 TREE = f"""

@@ -16,7 +16,7 @@ import pytest
 import sarrus as sr
 from bits import digest
 from sarrus import control
-from sarrus.contacts import activity
+from sarrus.dynamics.impacts import activity
 
 THREADS = 8
 

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 import sarrus as sr
-from sarrus.simulation.time_breaks import find_breaks, time_breaks
-from sarrus.simulation.time_program import time_program
+from sarrus.motion.inputs.time_breaks import find_breaks, time_breaks
+from sarrus.motion.inputs.time_program import time_program
 
 T, Q = ca.SX.sym("t"), ca.SX.sym("q")
 TABLE = sr.Spline.through([1.0, 2.0, 4.0], [0.0, 1.0, 0.5], degree=1)

@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose
 
 import sarrus as sr
 from conftest import load_example
-from sarrus.contacts import activity
+from sarrus.dynamics.impacts import activity
 from several_contacts import cradle
 
 G = 9.81

@@ -12,8 +12,8 @@ import pytest
 import sarrus as sr
 from sarrus.base.errors import ArgumentError
 from sarrus.base.status import Status
-from sarrus.simulation.records import EventRecord, LimitCrossing, Passage
-from sarrus.simulation.trajectory import Trajectory
+from sarrus.motion.records.records import EventRecord, LimitCrossing, Passage
+from sarrus.motion.records.trajectory import Trajectory
 
 
 def made_up(

@@ -13,18 +13,18 @@ import pytest
 import sarrus as sr
 from c_code import Compiled, assert_same_motion, build
 from sarrus.base.errors import ModelError
-from sarrus.mechanism.document import from_json, to_json
-from sarrus.mechanism.tendons import Wrap
-from sarrus.mechanism.transmissions import (
+from sarrus.model.builders.document import from_json, to_json
+from sarrus.model.mechanism.tendons import Wrap
+from sarrus.model.mechanism.transmissions import (
     ParentTransmission,
     SiteTransmission,
     SliderCrank,
     TendonTransmission,
 )
-from sarrus.multibody.closures import coordinate_jets
-from sarrus.multibody.frames import Frames
-from sarrus.multibody.lengths import Lengths
-from sarrus.multibody.link import links
+from sarrus.symbolic.forces.lengths import Lengths
+from sarrus.symbolic.kinematics.frames import Frames
+from sarrus.symbolic.kinematics.link import links
+from sarrus.symbolic.rows.closures import coordinate_jets
 from test_driven_bodies import carousel, driven
 from test_linearization import State, assert_exact, moving
 

@@ -8,7 +8,7 @@ import pytest
 import sarrus as sr
 from linear_precision import SHIPPED, shipped
 from sarrus.base.arrays import Array
-from sarrus.contacts.activity import switch_on
+from sarrus.dynamics.impacts.activity import switch_on
 from scaled import scaled, scales
 
 # Numbers of lengths and masses are so many times larger: millimetres, kilometres, grams.

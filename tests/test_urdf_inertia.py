@@ -18,9 +18,9 @@ from sarrus.base.errors import (
     UnsupportedElementError,
 )
 from sarrus.dynamics.system import System
-from sarrus.formats.load import load
-from sarrus.mechanism.document import from_json, to_json
-from sarrus.mechanism.mechanism import Mechanism
+from sarrus.model.builders.document import from_json, to_json
+from sarrus.model.builders.mechanism import Mechanism
+from sarrus.model.formats.load import load
 from urdf_robots import BOX, DAMPED, ROBOTS, Array, joint, link, mass_matrix, origin_of
 
 IMPOSSIBLE = {

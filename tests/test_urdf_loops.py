@@ -10,8 +10,8 @@ import pytest
 import sarrus as sr
 from cad_models import CAD, four_bar
 from sarrus.base.errors import ModelFileError, UnsupportedElementError
-from sarrus.mechanism.pose import Pose
-from sarrus.mechanism.report import Outcome
+from sarrus.model.mechanism.pose import Pose
+from sarrus.model.mechanism.report import Outcome
 
 pytestmark = pytest.mark.filterwarnings("ignore::sarrus.base.errors.ModelWarning")
 FIVE_BAR = CAD / "onshape_five_bar"

@@ -10,8 +10,8 @@ import pytest
 
 from sarrus.base.errors import ModelError, ModelFileError
 from sarrus.dynamics.system import System
-from sarrus.formats.load import load
-from sarrus.mechanism.mechanism import Mechanism
+from sarrus.model.builders.mechanism import Mechanism
+from sarrus.model.formats.load import load
 from test_import_urdf import INERTIAL, joint, robot
 
 pytestmark = pytest.mark.filterwarnings("ignore::sarrus.base.errors.ModelWarning")

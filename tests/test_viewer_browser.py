@@ -14,7 +14,7 @@ from PIL import Image
 
 import sarrus as sr
 from chromium import NEXT_FRAME, open_browser, open_page
-from sarrus.viewer.server import Viewer
+from sarrus.pictures.browser.server import Viewer
 
 ROOT = Path(__file__).resolve().parent.parent
 POSITIONS = 15  # of the slider over its range

@@ -11,19 +11,19 @@ import pytest
 import sarrus as sr
 from conftest import load_example as example
 from sarrus.base.errors import ArgumentError
-from sarrus.mechanism.pose import Pose
-from sarrus.viewer import meshes
-from sarrus.viewer.camera import frame
-from sarrus.viewer.drawing import Drawing
-from sarrus.viewer.force_arrows import Scale, arrow_meshes
-from sarrus.viewer.loads import CLOSURES, RunLoads, at_rest, chosen, loads_of
-from sarrus.viewer.parts import CLOSURE, HINGE
-from sarrus.viewer.plots import QUANTITIES, svg
-from sarrus.viewer.raster import Canvas, Triangles
-from sarrus.viewer.readout import read
-from sarrus.viewer.render import Renderer
-from sarrus.viewer.subjects import subjects
-from sarrus.viewer.worker_thread import WorkerThread
+from sarrus.model.mechanism.pose import Pose
+from sarrus.pictures.browser.render import Renderer
+from sarrus.pictures.browser.worker_thread import WorkerThread
+from sarrus.pictures.scene import meshes
+from sarrus.pictures.scene.camera import frame
+from sarrus.pictures.scene.drawing import Drawing
+from sarrus.pictures.scene.force_arrows import Scale, arrow_meshes
+from sarrus.pictures.scene.loads import CLOSURES, RunLoads, at_rest, chosen, loads_of
+from sarrus.pictures.scene.parts import CLOSURE, HINGE
+from sarrus.pictures.scene.plots import QUANTITIES, svg
+from sarrus.pictures.scene.raster import Canvas, Triangles
+from sarrus.pictures.scene.readout import read
+from sarrus.pictures.scene.subjects import subjects
 
 ROOT = Path(__file__).resolve().parent.parent
 FIVE_BAR = ROOT / "models" / "five_bar.xml"

@@ -15,7 +15,7 @@ from PIL import Image
 
 import sarrus as sr
 from sarrus.base.errors import ArgumentError
-from sarrus.cli.main import main
+from sarrus.runs.cli.main import main
 
 FIVE_BAR = Path(__file__).resolve().parent.parent / "models" / "five_bar.xml"
 
@@ -109,7 +109,7 @@ def test_the_command_serves_a_page_until_it_is_interrupted() -> None:
     command = [
         sys.executable,
         "-m",
-        "sarrus.cli.main",
+        "sarrus.runs.cli.main",
         "view",
         str(FIVE_BAR),
         "--no-browser",
@@ -141,7 +141,7 @@ def test_without_viser_the_error_says_what_to_install(monkeypatch: pytest.Monkey
 
 
 def test_viewing_is_not_loaded_with_sarrus() -> None:
-    heavy = ("viser", "trimesh", "sarrus.viewer")
+    heavy = ("viser", "trimesh", "sarrus.pictures.browser")
     code = f"import sarrus, sys; sarrus.load; print([m for m in {heavy} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

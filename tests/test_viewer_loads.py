@@ -13,10 +13,9 @@ import sarrus as sr
 from conftest import load_example
 from mechanisms import random_tree
 from sarrus.base.errors import ArgumentError, SolveError
-from sarrus.cli.main import main
-from sarrus.plotting.style import COUPLE
-from sarrus.viewer.drawing import Drawing
-from sarrus.viewer.force_arrows import (
+from sarrus.pictures.browser.render import Renderer
+from sarrus.pictures.scene.drawing import Drawing
+from sarrus.pictures.scene.force_arrows import (
     Scale,
     arrow_meshes,
     couple_arrows,
@@ -25,10 +24,22 @@ from sarrus.viewer.force_arrows import (
     label_places,
     turning_arrow,
 )
-from sarrus.viewer.load_drawing import Wanted
-from sarrus.viewer.loads import ALL, CLOSURES, HELD, LET_GO, SIDES, Loads, RunLoads, at_rest, chosen, loads_of
-from sarrus.viewer.render import Renderer
-from sarrus.viewer.subjects import subjects
+from sarrus.pictures.scene.load_drawing import Wanted
+from sarrus.pictures.scene.loads import (
+    ALL,
+    CLOSURES,
+    HELD,
+    LET_GO,
+    SIDES,
+    Loads,
+    RunLoads,
+    at_rest,
+    chosen,
+    loads_of,
+)
+from sarrus.pictures.scene.subjects import subjects
+from sarrus.pictures.symbols.style import COUPLE
+from sarrus.runs.cli.main import main
 
 FIVE_BAR = Path(__file__).resolve().parent.parent / "models" / "five_bar.xml"
 WEIGHT = 20.0 * 9.81

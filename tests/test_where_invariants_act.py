@@ -78,7 +78,7 @@ def test_files(tmp_path: Path) -> None:
 
 
 def test_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    from sarrus.cli.main import main
+    from sarrus.runs.cli.main import main
 
     path = tmp_path / "ring.xml"
     chain(links=3).to_mjcf(path)

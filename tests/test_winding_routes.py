@@ -11,8 +11,8 @@ import pytest
 import sarrus as sr
 from c_code import Compiled
 from sarrus.base.errors import ArgumentError, ModelError, UnsupportedElementError
-from sarrus.mechanism.document import from_json, to_json
-from sarrus.mechanism.elements import Winding
+from sarrus.model.builders.document import from_json, to_json
+from sarrus.model.mechanism.elements import Winding
 from windings import GEAR, HENRY, OHM, K, axle, held, pump
 
 # --- all routes ------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sarrus.base.status import Status
-from sarrus.mechanism.report import ImportReport
+from sarrus.model.mechanism.report import ImportReport
 
 
 @pytest.mark.parametrize("status", Status)

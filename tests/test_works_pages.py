@@ -14,12 +14,12 @@ import pytest
 
 import sarrus as sr
 from sarrus.control import ContactOptions
-from sarrus.coordinates.choices import NULL_SPACE, PARTITION, TANGENT_SPACE
+from sarrus.dynamics.coordinates.choices import NULL_SPACE, PARTITION, TANGENT_SPACE
 from sarrus.formulations import METHODS, SOFTENED
 from sarrus.formulations.metric import Weighing
-from sarrus.kernels.rosenbrock_tableau import IMPLICIT_METHODS
-from sarrus.kernels.tableau import METHODS as TABLEAUS
-from sarrus.simulation.run_options import STABILIZATIONS
+from sarrus.kernels.integrate.rosenbrock_tableau import IMPLICIT_METHODS
+from sarrus.kernels.integrate.tableau import METHODS as TABLEAUS
+from sarrus.motion.inputs.run_options import STABILIZATIONS
 
 ROOT = Path(__file__).resolve().parent.parent
 THEORY, SOURCE = ROOT / "docs/theory", ROOT / "src/sarrus"

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import sarrus as sr
-from sarrus import contacts
+from sarrus.dynamics import impacts as contacts
 
 PLACES = (
     sr,

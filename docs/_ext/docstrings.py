@@ -77,7 +77,13 @@ def signature(
     return None
 
 
-PUBLIC = ("sarrus", "sarrus.control", "sarrus.coordinates", "sarrus.formulations", "sarrus.optimize")
+PUBLIC = (
+    "sarrus",
+    "sarrus.control",
+    "sarrus.dynamics.coordinates",
+    "sarrus.formulations",
+    "sarrus.dynamics.optimize",
+)
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

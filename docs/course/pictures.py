@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from scipy.special import ellipk
 
 import sarrus as sr
-from sarrus.plotting.style import FAINT, INK, colour, dress, new_figure
+from sarrus.pictures.symbols.style import FAINT, INK, colour, dress, new_figure
 
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent), str(HERE.parent / "images")]

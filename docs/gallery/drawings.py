@@ -1,4 +1,4 @@
-"""Drawings of the gallery, in the look of `sarrus.plotting`."""
+"""Drawings of the gallery, in the look of `sarrus.pictures.plots`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 import sarrus as sr
-from sarrus.plotting.style import FAINT, INK, colour, dress, new_figure
+from sarrus.pictures.symbols.style import FAINT, INK, colour, dress, new_figure
 
 Array = NDArray[np.float64]
 

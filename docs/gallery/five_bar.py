@@ -18,8 +18,8 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 import sarrus as sr
-from sarrus.formulations import null_space
-from sarrus.studies.comparison import Comparison, compare
+from sarrus.analysis.comparison.comparison import Comparison, compare
+from sarrus.formulations.classical import null_space
 
 Array = NDArray[np.float64]
 

@@ -20,7 +20,7 @@ import slider_crank_control  # noqa: E402
 import sliding_arm  # noqa: E402
 import symplectic_five_bar  # noqa: E402
 import two_arms  # noqa: E402
-from sarrus.plotting.style import FAINT, INK, colour, dress, new_figure  # noqa: E402
+from sarrus.pictures.symbols.style import FAINT, INK, colour, dress, new_figure  # noqa: E402
 
 COLOURS = {"consistent": colour(0), "printed": colour(1)}
 

@@ -12,8 +12,8 @@ from make import save
 from PIL import Image
 
 import sarrus as sr
-from sarrus.mechanism.tendons import Pulley, Wrap
-from sarrus.plotting.style import INK, new_figure
+from sarrus.model.mechanism.tendons import Pulley, Wrap
+from sarrus.pictures.symbols.style import INK, new_figure
 
 Add = Callable[[sr.Mechanism], object]
 HINGE = {"axis": (0, -1, 0)}

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 import sarrus as sr
-from sarrus.plotting.style import FAINT, INK, colour, dress, new_figure
+from sarrus.pictures.symbols.style import FAINT, INK, colour, dress, new_figure
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.append(str(ROOT))

@@ -16,7 +16,7 @@ from matplotlib.ticker import LogLocator, NullLocator
 from PIL import Image
 
 import sarrus as sr
-from sarrus.plotting.style import FAINT, INK, colour, dress, new_figure
+from sarrus.pictures.symbols.style import FAINT, INK, colour, dress, new_figure
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent

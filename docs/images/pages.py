@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 from outputs import computed, workplace
 
 import sarrus as sr
-from sarrus.plotting.style import FAINT, INK, colour, dress, new_figure
+from sarrus.pictures.symbols.style import FAINT, INK, colour, dress, new_figure
 
 
 def reactions_picture() -> Figure:

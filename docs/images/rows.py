@@ -15,11 +15,11 @@ from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
 import sarrus as sr
-from sarrus.mechanism.elements import CLOSURE_KINDS
-from sarrus.mechanism.rolling import ROLLING_ROWS
-from sarrus.plotting.picture_plane import view_from_above
-from sarrus.plotting.skeleton import build_skeleton
-from sarrus.plotting.style import FAINT, INK, colour, new_figure
+from sarrus.model.mechanism.elements import CLOSURE_KINDS
+from sarrus.model.mechanism.rolling import ROLLING_ROWS
+from sarrus.pictures.plots.skeleton import build_skeleton
+from sarrus.pictures.symbols.picture_plane import view_from_above
+from sarrus.pictures.symbols.style import FAINT, INK, colour, new_figure
 
 Array = NDArray[np.float64]
 

@@ -11,7 +11,7 @@ import numpy as np
 from PIL import Image
 
 import sarrus as sr
-from sarrus.plotting.frames import in_colours, palette_of
+from sarrus.pictures.plots.frames import in_colours, palette_of
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent

@@ -49,30 +49,36 @@ if TYPE_CHECKING:
         studies,
         synthesis,
     )
-    from sarrus.analysis.assembly_modes import AssemblyMode, AssemblyModes, assembly_modes
-    from sarrus.analysis.contact_freedoms import ContactFreedoms
-    from sarrus.analysis.coupler_curve import CouplerCurve, coupler_curve
-    from sarrus.analysis.curve import Curve, TurningPoint, follow_curve
-    from sarrus.analysis.double_points import Cusp, DoublePoint
-    from sarrus.analysis.energy_balance import EnergyBalance, energy_balance
-    from sarrus.analysis.energy_per_metre import EnergyPerMetre
-    from sarrus.analysis.equilibrium import Equilibrium, equilibrium
-    from sarrus.analysis.free_carriers import FreeCarrier
-    from sarrus.analysis.internal_motions import InternalMotion
-    from sarrus.analysis.inverse_kinematics import InverseKinematics, inverse_kinematics
-    from sarrus.analysis.joint_exchanges import JointExchange
-    from sarrus.analysis.mobility import Mobility, mobility, without_redundancy
-    from sarrus.analysis.motor_loss import MotorLoss, motor_loss
-    from sarrus.analysis.reaction_maxima import ReactionMaxima, ReactionPeak
-    from sarrus.analysis.reactions import Reaction, Reactions, reactions
-    from sarrus.analysis.reactions_along import ReactionsAlong, reactions_along
-    from sarrus.analysis.reduction import Exchange, Reduction
-    from sarrus.analysis.singular_path import SingularityProfile, distance_to_singularity
-    from sarrus.analysis.singularity import Singularity, find_singularity
-    from sarrus.analysis.singularity_locus import SingularityLocus, singularity_locus
-    from sarrus.analysis.singularity_map import SingularityMap, singularity_map
-    from sarrus.analysis.transmission import TransmissionAngle, transmission_angle
-    from sarrus.analysis.workspace import Workspace, workspace
+    from sarrus.analysis.comparison.comparison import Comparison, ComparisonRow, compare
+    from sarrus.analysis.configurations.assembly_modes import AssemblyMode, AssemblyModes, assembly_modes
+    from sarrus.analysis.configurations.curve import Curve, TurningPoint, follow_curve
+    from sarrus.analysis.configurations.equilibrium import Equilibrium, equilibrium
+    from sarrus.analysis.configurations.inverse_kinematics import InverseKinematics, inverse_kinematics
+    from sarrus.analysis.linear.along import LinearModels, linearize_along
+    from sarrus.analysis.linear.linear_system import DiscreteSystem, LinearSystem
+    from sarrus.analysis.linear.linearize import linearize
+    from sarrus.analysis.linear.linearize_at import linearize_at
+    from sarrus.analysis.linear.vibration_mode import VibrationMode
+    from sarrus.analysis.linkages.coupler_curve import CouplerCurve, coupler_curve
+    from sarrus.analysis.linkages.double_points import Cusp, DoublePoint
+    from sarrus.analysis.linkages.singularity_map import SingularityMap, singularity_map
+    from sarrus.analysis.linkages.transmission import TransmissionAngle, transmission_angle
+    from sarrus.analysis.linkages.workspace import Workspace, workspace
+    from sarrus.analysis.loads.energy_balance import EnergyBalance, energy_balance
+    from sarrus.analysis.loads.energy_per_metre import EnergyPerMetre
+    from sarrus.analysis.loads.motor_loss import MotorLoss, motor_loss
+    from sarrus.analysis.loads.reaction_maxima import ReactionMaxima, ReactionPeak
+    from sarrus.analysis.loads.reactions import Reaction, Reactions, reactions
+    from sarrus.analysis.loads.reactions_along import ReactionsAlong, reactions_along
+    from sarrus.analysis.mobility.contact_freedoms import ContactFreedoms
+    from sarrus.analysis.mobility.free_carriers import FreeCarrier
+    from sarrus.analysis.mobility.internal_motions import InternalMotion
+    from sarrus.analysis.mobility.joint_exchanges import JointExchange
+    from sarrus.analysis.mobility.mobility import Mobility, mobility, without_redundancy
+    from sarrus.analysis.mobility.reduction import Exchange, Reduction
+    from sarrus.analysis.singularities.singular_path import SingularityProfile, distance_to_singularity
+    from sarrus.analysis.singularities.singularity import Singularity, find_singularity
+    from sarrus.analysis.singularities.singularity_locus import SingularityLocus, singularity_locus
     from sarrus.base.errors import (
         AccuracyWarning,
         ArgumentError,
@@ -93,135 +99,134 @@ if TYPE_CHECKING:
         WriteError,
     )
     from sarrus.base.status import Status
-    from sarrus.contacts.impacts import Impact, impact
-    from sarrus.contacts.wrenches import ContactWrench, ContactWrenches, contact_wrench, contact_wrenches
     from sarrus.control import references
-    from sarrus.coordinates.parametrization import Parametrization, parametrize
-    from sarrus.dynamics.body_motion import BodyJacobian, CentroidalMotion
-    from sarrus.dynamics.branches import Branch
-    from sarrus.dynamics.carried_load import CarriedLoad, ContactForces, TouchForces
-    from sarrus.dynamics.rolling_contacts import RollingContact
-    from sarrus.dynamics.sensing import Readings
+    from sarrus.dynamics.closing.branches import Branch
+    from sarrus.dynamics.contacts.support_reactions import CarriedLoad, ContactForces, TouchForces
+    from sarrus.dynamics.coordinates.parametrization import Parametrization, parametrize
+    from sarrus.dynamics.impacts.impacts import Impact, impact
+    from sarrus.dynamics.impacts.wrenches import (
+        ContactWrench,
+        ContactWrenches,
+        contact_wrench,
+        contact_wrenches,
+    )
+    from sarrus.dynamics.model.body_motion import BodyJacobian, CentroidalMotion
+    from sarrus.dynamics.model.rolling_contacts import RollingContact
+    from sarrus.dynamics.results import Assembly, ForwardDynamics, InverseDynamics
     from sarrus.dynamics.singularity_forecast import SingularityForecast, forecast_singularity
-    from sarrus.dynamics.solves import Assembly, ForwardDynamics, InverseDynamics
+    from sarrus.dynamics.solve.sensing import Readings
     from sarrus.dynamics.system import System
-    from sarrus.formats.load import load
-    from sarrus.linear.along import LinearModels, linearize_along
-    from sarrus.linear.linear_system import DiscreteSystem, LinearSystem
-    from sarrus.linear.linearize import linearize
-    from sarrus.linear.linearize_at import linearize_at
-    from sarrus.linear.vibration_mode import VibrationMode
-    from sarrus.mechanism import surfaces
-    from sarrus.mechanism.elements import Shape
-    from sarrus.mechanism.mechanism import Mechanism
-    from sarrus.mechanism.pose import Pose
-    from sarrus.plotting import plot
-    from sarrus.simulation.body_motion_along import BodyMotion
-    from sarrus.simulation.inputs import Event
-    from sarrus.simulation.invariant_check import InvariantCheck, check_invariants
-    from sarrus.simulation.invariants import Invariant
-    from sarrus.simulation.many.result import Rollout
-    from sarrus.simulation.many.rollout import rollout
-    from sarrus.simulation.quantities import Quantities
-    from sarrus.simulation.records import EventRecord, LimitCrossing, Passage, SwitchRecord
-    from sarrus.simulation.run_options import Recording, Stabilization, Stepping
-    from sarrus.simulation.simulate import simulate
-    from sarrus.simulation.singularity_watch import SingularityWatch
-    from sarrus.simulation.switching import Switching
-    from sarrus.simulation.trajectory import Trajectory
-    from sarrus.studies.comparison import Comparison, ComparisonRow, compare
-    from sarrus.studies.study import study
-    from sarrus.viewer.render import render
-    from sarrus.viewer.server import Viewer, view
+    from sarrus.model.builders.mechanism import Mechanism
+    from sarrus.model.formats.load import load
+    from sarrus.model.mechanism import surfaces
+    from sarrus.model.mechanism.elements import Shape
+    from sarrus.model.mechanism.pose import Pose
+    from sarrus.motion.inputs.inputs import Event
+    from sarrus.motion.inputs.invariants import Invariant
+    from sarrus.motion.inputs.run_options import Recording, Stabilization, Stepping
+    from sarrus.motion.loop.invariant_check import InvariantCheck, check_invariants
+    from sarrus.motion.loop.singularity_watch import SingularityWatch
+    from sarrus.motion.many.result import Rollout
+    from sarrus.motion.many.rollout import rollout
+    from sarrus.motion.records.body_motion_along import BodyMotion
+    from sarrus.motion.records.quantities import Quantities
+    from sarrus.motion.records.records import EventRecord, LimitCrossing, Passage, SwitchRecord
+    from sarrus.motion.records.trajectory import Trajectory
+    from sarrus.motion.simulate import simulate
+    from sarrus.motion.switching import Switching
+    from sarrus.pictures.browser.render import render
+    from sarrus.pictures.browser.server import Viewer, view
+    from sarrus.pictures.plots import plot
+    from sarrus.runs.studies.study import study
 
 
 # Where the public names are, by topic. Some are modules: the last part of where they are.
 _NAMES = {
     # Describe
-    "sarrus.formats.load": "load",
-    "sarrus.mechanism.mechanism": "Mechanism",
-    "sarrus.mechanism.pose": "Pose",
-    "sarrus.mechanism.elements": "Shape",
-    "sarrus.mechanism.spline": "Spline",
-    "sarrus.mechanism.surfaces": "surfaces",
-    "sarrus.mechanism": "mechanism",
+    "sarrus.model.formats.load": "load",
+    "sarrus.model.builders.mechanism": "Mechanism",
+    "sarrus.model.mechanism.pose": "Pose",
+    "sarrus.model.mechanism.elements": "Shape",
+    "sarrus.model.mechanism.spline": "Spline",
+    "sarrus.model.mechanism.surfaces": "surfaces",
+    "sarrus.model.mechanism": "mechanism",
     # Equations
     "sarrus.dynamics.system": "System",
-    "sarrus.dynamics.body_motion": "BodyJacobian CentroidalMotion",
-    "sarrus.dynamics.solves": "Assembly ForwardDynamics InverseDynamics",
-    "sarrus.dynamics.rolling_contacts": "RollingContact",
-    "sarrus.dynamics.sensing": "Readings",
+    "sarrus.dynamics.model.body_motion": "BodyJacobian CentroidalMotion",
+    "sarrus.dynamics.results": "Assembly ForwardDynamics InverseDynamics",
+    "sarrus.dynamics.model.rolling_contacts": "RollingContact",
+    "sarrus.dynamics.solve.sensing": "Readings",
     # Motion
-    "sarrus.simulation.simulate": "simulate",
-    "sarrus.simulation.run_options": "Recording Stabilization Stepping",
-    "sarrus.simulation.inputs": "Event",
-    "sarrus.simulation.invariants": "Invariant",
-    "sarrus.simulation.invariant_check": "check_invariants InvariantCheck",
-    "sarrus.simulation.switching": "Switching",
-    "sarrus.simulation.body_motion_along": "BodyMotion",
-    "sarrus.simulation.trajectory": "Trajectory",
-    "sarrus.simulation.records": "EventRecord LimitCrossing Passage SwitchRecord",
-    "sarrus.contacts.impacts": "impact Impact",
-    "sarrus.contacts.wrenches": "contact_wrench contact_wrenches ContactWrench ContactWrenches",
-    "sarrus.coordinates": "coordinates",
-    "sarrus.coordinates.parametrization": "parametrize Parametrization",
+    "sarrus.motion.simulate": "simulate",
+    "sarrus.motion.inputs.run_options": "Recording Stabilization Stepping",
+    "sarrus.motion.inputs.inputs": "Event",
+    "sarrus.motion.inputs.invariants": "Invariant",
+    "sarrus.motion.loop.invariant_check": "check_invariants InvariantCheck",
+    "sarrus.motion.switching": "Switching",
+    "sarrus.motion.records.body_motion_along": "BodyMotion",
+    "sarrus.motion.records.trajectory": "Trajectory",
+    "sarrus.motion.records.records": "EventRecord LimitCrossing Passage SwitchRecord",
+    "sarrus.dynamics.impacts.impacts": "impact Impact",
+    "sarrus.dynamics.impacts.wrenches": "contact_wrench contact_wrenches ContactWrench ContactWrenches",
+    "sarrus.dynamics.coordinates": "coordinates",
+    "sarrus.dynamics.coordinates.parametrization": "parametrize Parametrization",
     # Many runs
-    "sarrus.simulation.many.rollout": "rollout",
-    "sarrus.simulation.many.result": "Rollout",
-    "sarrus.simulation.quantities": "Quantities",
-    "sarrus.studies.study": "study",
-    "sarrus.studies": "studies",
-    "sarrus.studies.comparison": "compare Comparison ComparisonRow",
+    "sarrus.motion.many.rollout": "rollout",
+    "sarrus.motion.many.result": "Rollout",
+    "sarrus.motion.records.quantities": "Quantities",
+    "sarrus.runs.studies.study": "study",
+    "sarrus.runs.studies": "studies",
+    "sarrus.analysis.comparison.comparison": "compare Comparison ComparisonRow",
     # Analysis
-    "sarrus.analysis.mobility": "mobility Mobility without_redundancy",
-    "sarrus.analysis.reduction": "Exchange Reduction",
-    "sarrus.analysis.joint_exchanges": "JointExchange",
-    "sarrus.analysis.free_carriers": "FreeCarrier",
-    "sarrus.analysis.reactions": "reactions Reaction Reactions",
-    "sarrus.analysis.reactions_along": "reactions_along ReactionsAlong",
-    "sarrus.analysis.reaction_maxima": "ReactionMaxima ReactionPeak",
-    "sarrus.dynamics.branches": "Branch",
-    "sarrus.analysis.internal_motions": "InternalMotion",
-    "sarrus.analysis.contact_freedoms": "ContactFreedoms",
-    "sarrus.analysis.singularity": "find_singularity Singularity",
+    "sarrus.analysis.mobility.mobility": "mobility Mobility without_redundancy",
+    "sarrus.analysis.mobility.reduction": "Exchange Reduction",
+    "sarrus.analysis.mobility.joint_exchanges": "JointExchange",
+    "sarrus.analysis.mobility.free_carriers": "FreeCarrier",
+    "sarrus.analysis.loads.reactions": "reactions Reaction Reactions",
+    "sarrus.analysis.loads.reactions_along": "reactions_along ReactionsAlong",
+    "sarrus.analysis.loads.reaction_maxima": "ReactionMaxima ReactionPeak",
+    "sarrus.dynamics.closing.branches": "Branch",
+    "sarrus.analysis.mobility.internal_motions": "InternalMotion",
+    "sarrus.analysis.mobility.contact_freedoms": "ContactFreedoms",
+    "sarrus.analysis.singularities.singularity": "find_singularity Singularity",
     "sarrus.dynamics.singularity_forecast": "forecast_singularity SingularityForecast",
-    "sarrus.simulation.singularity_watch": "SingularityWatch",
-    "sarrus.analysis.singular_path": "distance_to_singularity SingularityProfile",
-    "sarrus.analysis.assembly_modes": "assembly_modes AssemblyMode AssemblyModes",
-    "sarrus.analysis.curve": "follow_curve Curve TurningPoint",
-    "sarrus.analysis.coupler_curve": "coupler_curve CouplerCurve",
-    "sarrus.analysis.double_points": "Cusp DoublePoint",
-    "sarrus.analysis.transmission": "transmission_angle TransmissionAngle",
-    "sarrus.analysis.singularity_locus": "singularity_locus SingularityLocus",
-    "sarrus.analysis.singularity_map": "singularity_map SingularityMap",
-    "sarrus.analysis.workspace": "workspace Workspace",
-    "sarrus.analysis.inverse_kinematics": "inverse_kinematics InverseKinematics",
-    "sarrus.analysis.equilibrium": "equilibrium Equilibrium",
-    "sarrus.analysis.energy_balance": "energy_balance EnergyBalance",
-    "sarrus.analysis.motor_loss": "motor_loss MotorLoss",
-    "sarrus.analysis.energy_per_metre": "EnergyPerMetre",
-    "sarrus.dynamics.carried_load": "CarriedLoad ContactForces TouchForces",
+    "sarrus.motion.loop.singularity_watch": "SingularityWatch",
+    "sarrus.analysis.singularities.singular_path": "distance_to_singularity SingularityProfile",
+    "sarrus.analysis.configurations.assembly_modes": "assembly_modes AssemblyMode AssemblyModes",
+    "sarrus.analysis.configurations.curve": "follow_curve Curve TurningPoint",
+    "sarrus.analysis.linkages.coupler_curve": "coupler_curve CouplerCurve",
+    "sarrus.analysis.linkages.double_points": "Cusp DoublePoint",
+    "sarrus.analysis.linkages.transmission": "transmission_angle TransmissionAngle",
+    "sarrus.analysis.singularities.singularity_locus": "singularity_locus SingularityLocus",
+    "sarrus.analysis.linkages.singularity_map": "singularity_map SingularityMap",
+    "sarrus.analysis.linkages.workspace": "workspace Workspace",
+    "sarrus.analysis.configurations.inverse_kinematics": "inverse_kinematics InverseKinematics",
+    "sarrus.analysis.configurations.equilibrium": "equilibrium Equilibrium",
+    "sarrus.analysis.loads.energy_balance": "energy_balance EnergyBalance",
+    "sarrus.analysis.loads.motor_loss": "motor_loss MotorLoss",
+    "sarrus.analysis.loads.energy_per_metre": "EnergyPerMetre",
+    "sarrus.dynamics.contacts.support_reactions": "CarriedLoad ContactForces TouchForces",
     # Linear models and derivatives
-    "sarrus.linear.linearize": "linearize",
-    "sarrus.linear.linearize_at": "linearize_at",
-    "sarrus.linear.along": "linearize_along LinearModels",
-    "sarrus.linear.linear_system": "DiscreteSystem LinearSystem",
-    "sarrus.linear.vibration_mode": "VibrationMode",
-    "sarrus.identification": "identification",
-    "sarrus.sensitivity": "sensitivity",
+    "sarrus.analysis.linear.linearize": "linearize",
+    "sarrus.analysis.linear.linearize_at": "linearize_at",
+    "sarrus.analysis.linear.along": "linearize_along LinearModels",
+    "sarrus.analysis.linear.linear_system": "DiscreteSystem LinearSystem",
+    "sarrus.analysis.linear.vibration_mode": "VibrationMode",
+    "sarrus.design.identification": "identification",
+    "sarrus.analysis.sensitivity": "sensitivity",
     # Design
-    "sarrus.synthesis": "synthesis",
+    "sarrus.design.synthesis": "synthesis",
     # Pictures
-    "sarrus.plotting.plot": "plot",
-    "sarrus.viewer.server": "view Viewer",
-    "sarrus.viewer.render": "render",
+    "sarrus.pictures.plots.plot": "plot",
+    "sarrus.pictures.browser.server": "view Viewer",
+    "sarrus.pictures.browser.render": "render",
     # Control
     "sarrus.control": "control",
     "sarrus.control.references": "references",
-    "sarrus.gym": "gym",
+    "sarrus.runs.gym": "gym",
     # Export, programs, matrices
     "sarrus.export": "export",
-    "sarrus.optimize": "optimize",
+    "sarrus.dynamics.optimize": "optimize",
     "sarrus.formulations": "formulations",
     # Answers
     "sarrus.base.status": "Status",

@@ -2,6 +2,6 @@
 
 import sys
 
-from sarrus.cli.main import main
+from sarrus.runs.cli.main import main
 
 sys.exit(main())

@@ -17,10 +17,10 @@ from writers import MODEL, copy_chunks, motion, study, template
 
 import sarrus as sr
 from sarrus.base.errors import ArgumentError, SarrusError
-from sarrus.mechanism.document import from_json, to_json
-from sarrus.multibody.model import trace
-from sarrus.simulation.trajectory import Trajectory
-from sarrus.studies.study_file import read_study
+from sarrus.model.builders.document import from_json, to_json
+from sarrus.motion.records.trajectory import Trajectory
+from sarrus.runs.studies.study_file import read_study
+from sarrus.symbolic.multibody.model import trace
 
 LONGEST = 2.0  # seconds that an answer may take
 Mutator = Callable[[np.random.Generator, bytes], bytes]

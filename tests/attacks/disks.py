@@ -22,8 +22,8 @@ from tally import Tally
 from writers import Writer, writers
 
 from sarrus.base.errors import WriteError
-from sarrus.files.atomic import PART
-from sarrus.files.netcdf import opened
+from sarrus.base.files.atomic import PART
+from sarrus.base.files.netcdf import opened
 
 FILES = str(Path("sarrus") / "files")
 
@@ -112,8 +112,8 @@ def errors(folder: Path) -> Tally:
 
 @contextmanager
 def failing(at: int, code: int) -> Iterator[list[str]]:
-    """Have the call number ``at`` of those that `sarrus.files` makes fail; yield the list of calls as they are made."""
-    from sarrus.files import atomic, deferred_errors
+    """Have the call number ``at`` of those that `sarrus.base.files` makes fail; yield the list of calls as they are made."""
+    from sarrus.base.files import atomic, deferred_errors
 
     seen: list[str] = []
 
@@ -127,7 +127,7 @@ def failing(at: int, code: int) -> Iterator[list[str]]:
         return made
 
     class System:
-        """The module os, as `sarrus.files` sees it."""
+        """The module os, as `sarrus.base.files` sees it."""
 
         def __getattr__(self, name: str) -> Any:
             usual = getattr(os, name)
@@ -175,10 +175,10 @@ def failing(at: int, code: int) -> Iterator[list[str]]:
 
 
 def kills(folder: Path, count: int, seed: int = 0) -> Tally:
-    """Kill processes that write: half of them at a line of `sarrus.files` and stores, half at any time."""
+    """Kill processes that write: half of them at a line of `sarrus.base.files` and stores, half at any time."""
     tally = Tally("a process is killed while it writes", "the old file or the new one, whole")
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["writers", "h5netcdf", "xarray", "sarrus.studies.study"])
+    context.set_forkserver_preload(["writers", "h5netcdf", "xarray", "sarrus.runs.studies.study"])
     rng, all_writers = np.random.default_rng(seed), writers(folder)
     lines: dict[str, int] = {}
     for attempt in range(max(count, len(all_writers))):

@@ -27,14 +27,14 @@ from sarrus.base.errors import ArgumentError
 from sarrus.base.printable import printable
 from sarrus.base.status import Status
 from sarrus.export.c.identifiers import KEYWORDS, LIBM, comment, identifier, macros, note, prefix_of
-from sarrus.plotting import plot
-from sarrus.plotting.text import title
-from sarrus.viewer.page import _caption
-from sarrus.viewer.plots import QUANTITIES, cursor, svg
-from sarrus.viewer.readout import Readout, small_print, warning
-from sarrus.viewer.render import Renderer
-from sarrus.viewer.subjects import Subject
-from sarrus.viewer.time_panel import _legend
+from sarrus.pictures.browser.page import _caption
+from sarrus.pictures.browser.render import Renderer
+from sarrus.pictures.browser.time_panel import _legend
+from sarrus.pictures.plots import plot
+from sarrus.pictures.scene.plots import QUANTITIES, cursor, svg
+from sarrus.pictures.scene.readout import Readout, small_print, warning
+from sarrus.pictures.scene.subjects import Subject
+from sarrus.pictures.symbols.text import title
 
 MODEL = Path(__file__).resolve().parent.parent.parent / "models" / "five_bar.xml"
 SCRIPT = "window.__pwned=1"

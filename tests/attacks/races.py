@@ -74,7 +74,7 @@ def helper(place: Path, barrier: Any, answers: Any) -> None:
 def _start(place: Path, number: int) -> list[tuple[Any, Any, Any]]:
     """Start processes that do the study in a store; return each with the queue of its answer, and what it waits for."""
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["writers", "h5netcdf", "xarray", "sarrus.studies.study"])
+    context.set_forkserver_preload(["writers", "h5netcdf", "xarray", "sarrus.runs.studies.study"])
     barrier = context.Barrier(number)
     children = []
     for _ in range(number):

@@ -11,8 +11,8 @@ import pytest
 from writers import copy_chunks, motion, study, template
 
 from sarrus.base.errors import ArgumentError, StoreWarning
-from sarrus.files.seals import add_seal, check_seal
-from sarrus.simulation.trajectory import Trajectory
+from sarrus.base.files.seals import add_seal, check_seal
+from sarrus.motion.records.trajectory import Trajectory
 
 
 def test_flipped_bits(tmp_path: Path) -> None:
@@ -72,7 +72,7 @@ def test_a_damaged_result_is_made_again_from_its_chunks(
     right = study(tmp_path / "right")
     copy_chunks(template(tmp_path), tmp_path / "study")
     (tmp_path / "study" / "result.nc").write_bytes((tmp_path / "right" / "result.nc").read_bytes()[:5000])
-    monkeypatch.setattr("sarrus.studies.specification.Study.run", None)  # no run is needed
+    monkeypatch.setattr("sarrus.runs.studies.specification.Study.run", None)  # no run is needed
     with pytest.warns(StoreWarning, match=r"result\.nc is damaged .*kept as damaged-result\.nc"):
         found = study(tmp_path / "study")
     np.testing.assert_array_equal(found.q, right.q)  # type: ignore[attr-defined]

@@ -11,8 +11,8 @@ import pytest
 from writers import motion
 
 from sarrus.base.errors import WriteError
-from sarrus.files.atomic import replacing, write
-from sarrus.files.deferred_errors import DeferredErrorFile
+from sarrus.base.files.atomic import replacing, write
+from sarrus.base.files.deferred_errors import DeferredErrorFile
 
 
 def test_full_disks(tmp_path: Path) -> None:

@@ -11,9 +11,9 @@ from model_files import campaign
 from model_files_seeds import CASES, Case, write
 
 from sarrus.base.errors import ModelError, ModelFileError, UnsupportedElementError
-from sarrus.formats.load import load
-from sarrus.mechanism.mechanism import Mechanism
-from sarrus.mechanism.report import Outcome
+from sarrus.model.builders.mechanism import Mechanism
+from sarrus.model.formats.load import load
+from sarrus.model.mechanism.report import Outcome
 
 SOURCES = {case.main: case.content.decode() for case in CASES}
 URDF, SDF = SOURCES["all.urdf"], SOURCES["all.sdf"]

@@ -15,7 +15,7 @@ import sarrus as sr
 from c_code import STRICT, compiler
 from sarrus.base.errors import ArgumentError
 from sarrus.base.printable import printable
-from sarrus.viewer.markup import Html, element, html
+from sarrus.pictures.scene.markup import Html, element, html
 
 COUNTS = {"markup": 30, "scenes": 8, "in_c": 300}
 

@@ -17,8 +17,8 @@ import sarrus
 from sarrus.base.errors import CacheWarning
 from sarrus.codegen import cache, private
 from sarrus.codegen.machine import host
-from sarrus.kernels import c_function
-from sarrus.kernels.c_function import Kernel
+from sarrus.kernels.platform import c_function
+from sarrus.kernels.platform.c_function import Kernel
 
 PACKAGE = Path(sarrus.__file__).parent
 
@@ -117,7 +117,7 @@ def run(script: str, *arguments: object, **options) -> list[str]:
 NO_ANSWER = """
 import sys
 import numpy as np
-from sarrus.kernels.c_function import forward
+from sarrus.kernels.platform.c_function import forward
 
 print(forward(np.zeros(200, np.int64), np.zeros(1), 0), "numba" in sys.modules)
 """
@@ -146,7 +146,7 @@ def test_kernels_of_other_sources_are_not_used(tmp_path):
 
 PREFETCH = """
 import sys
-from sarrus.kernels.c_function import prepare
+from sarrus.kernels.platform.c_function import prepare
 
 prepare.prefetch()
 print(prepare._builder.wait(120))

@@ -21,7 +21,7 @@ def test_claims_of_killed_processes_are_taken_over(tmp_path: Path) -> None:
 
 
 def test_a_second_process_says_for_whom_it_waits(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    from sarrus.studies.claims import claim, owner
+    from sarrus.runs.studies.claims import claim, owner
 
     copy_chunks(template(tmp_path), tmp_path / "study")
     lock = tmp_path / "study" / "locks" / "whole"

@@ -22,11 +22,11 @@ from viewer import MODEL, Request, foreign, own_request, random_request, served
 import sarrus as sr
 from chromium import NEXT_FRAME, open_browser, open_page
 from sarrus.base.errors import ArgumentError
-from sarrus.mechanism.elements import Shape
-from sarrus.viewer.address import address_of
-from sarrus.viewer.server import Viewer
-from sarrus.viewer.timeouts import ViewerError, within
-from sarrus.viewer.worker_thread import WorkerThread
+from sarrus.model.mechanism.elements import Shape
+from sarrus.pictures.browser.address import address_of
+from sarrus.pictures.browser.server import Viewer
+from sarrus.pictures.browser.timeouts import ViewerError, within
+from sarrus.pictures.browser.worker_thread import WorkerThread
 
 NOISE = 200
 
@@ -142,7 +142,7 @@ def test_where_nothing_can_be_served_no_server_is_begun(
 
 
 def test_the_last_port_taken_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sarrus.viewer.address._PORTS", 1)
+    monkeypatch.setattr("sarrus.pictures.browser.address._PORTS", 1)
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         with pytest.raises(ArgumentError, match=f"no port from {port} to {port} is free"):

@@ -12,7 +12,7 @@ import numpy as np
 from tally import Tally
 
 import sarrus as sr
-from sarrus.viewer.server import Viewer
+from sarrus.pictures.browser.server import Viewer
 
 MODEL = Path(__file__).resolve().parent.parent.parent / "models" / "five_bar.xml"
 EVIL = "evil.example"

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 import sarrus as sr
-from sarrus.simulation.trajectory import Trajectory
+from sarrus.motion.records.trajectory import Trajectory
 
 MODEL = Path(__file__).resolve().parents[2] / "models" / "five_bar.xml"
 RUNS, CHUNK = 40, 8
@@ -73,7 +73,7 @@ def copy_chunks(template: Path, store: Path, missing: int = 0) -> None:
 @cache
 def template(folder: Path, seed: int = 1) -> Path:
     """Return a store with all chunks and no result, made in a folder."""
-    from sarrus.studies.store import Store
+    from sarrus.runs.studies.store import Store
 
     merge, Store.merge = Store.merge, _stop  # type: ignore[method-assign]
     try:

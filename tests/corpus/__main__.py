@@ -96,7 +96,7 @@ def main() -> int:
     given = parser.parse_args()
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(
-        ["examination", "mujoco", "sarrus.formats.load", "sarrus.formats.mjcf.read_mjcf"]
+        ["examination", "mujoco", "sarrus.model.formats.load", "sarrus.model.formats.mjcf.read_mjcf"]
     )
     verdicts = []
     for path, kind in model_files(given.folders):

@@ -12,8 +12,8 @@ import numpy as np
 from oracles import compiled, far, full_mass, smooth
 
 from rows import rows_differ
-from sarrus.multibody.model import body_placements, trace
-from sarrus.multibody.sensors import sensor_values
+from sarrus.symbolic.multibody.model import body_placements, trace
+from sarrus.symbolic.multibody.sensors import sensor_values
 
 # How far the controls of each state reach: within and beyond limits.
 CONTROLS = (1.0, 100.0, 0.0)

@@ -12,7 +12,7 @@ import mujoco
 import numpy as np
 from oracles import compiled
 
-from sarrus.formats.model_xml import parse_xml
+from sarrus.model.formats.model_xml import parse_xml
 
 sys.path.append(str(Path(__file__).resolve().parent.parent / "attacks"))
 from model_files_oracle import untold

@@ -27,9 +27,9 @@ import sarrus as sr
 from c_code import Compiled
 from sarrus import control
 from sarrus.base.status import Status
-from sarrus.contacts.activity import switch_on
-from sarrus.equations.equations import activity_parameter, anchor_parameter
+from sarrus.dynamics.impacts.activity import switch_on
 from sarrus.export import c_code
+from sarrus.symbolic.equations.equations import activity_parameter, anchor_parameter
 
 MODELS = Path(__file__).resolve().parents[2] / "models"
 SAME, AT, RAMP, GAIN, RATE = 1e-9, 1.0, 0.2, 25.0, 8.0

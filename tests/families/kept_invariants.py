@@ -22,7 +22,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import sarrus as sr
-from sarrus.dynamics.units import coordinate_units, velocity_units
+from sarrus.dynamics.model.units import coordinate_units, velocity_units
 
 Array = np.ndarray
 STATES = 5  # of each mechanism

@@ -23,7 +23,7 @@ from handed_over import AT, RAMP, SAME, Count, report
 import sarrus as sr
 from sarrus import control
 from sarrus.base.status import Status
-from sarrus.equations.equations import anchor_parameter
+from sarrus.symbolic.equations.equations import anchor_parameter
 
 FRICTION, HEIGHT = 0.3, 0.92
 # Controls that agree where a task is relaxed along a cone: 1e-12 of a cost is 1e-6 of a direction there.

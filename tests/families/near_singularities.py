@@ -18,7 +18,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import sarrus as sr
 from sarrus import control
-from sarrus.control.singularity import LEAST, LOG, MEASURES, SMOOTH
+from sarrus.control.quantities.singularity_measure import LEAST, LOG, MEASURES, SMOOTH
 
 Array = np.ndarray
 KINDS = ("plane", "space", "five-bar")

@@ -17,11 +17,11 @@ import casadi as ca
 import numpy as np
 
 import sarrus as sr
-from sarrus.mechanism.tendons import Wrap
-from sarrus.multibody.closures import coordinate_jets
-from sarrus.multibody.frames import Frames
-from sarrus.multibody.lengths import Lengths
-from sarrus.multibody.link import links
+from sarrus.model.mechanism.tendons import Wrap
+from sarrus.symbolic.forces.lengths import Lengths
+from sarrus.symbolic.kinematics.frames import Frames
+from sarrus.symbolic.kinematics.link import links
+from sarrus.symbolic.rows.closures import coordinate_jets
 
 SIDES = ("none", "outside", "surface", "inside", "own outside", "own inside")
 ANGLES = 7  # of the drum, in each case

@@ -27,8 +27,8 @@ from random_levels import Rows, carts, random_levels
 from sarrus import control
 from sarrus.base.arrays import Array
 from sarrus.base.errors import SolveError
-from sarrus.contacts import activity
-from sarrus.contacts.activity import contact_names
+from sarrus.dynamics.impacts import activity
+from sarrus.dynamics.impacts.activity import contact_names
 
 SHARE, ROOM = 0.9, 1e-8
 SHAPES = ((2,), (1, 2), (2, -2), (1, -1, 2))

@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import sarrus as sr
 from sarrus.base.errors import SarrusError
-from sarrus.coordinates import Momenta, Relation
+from sarrus.dynamics.coordinates import Momenta, Relation
 
 Array = np.ndarray
 STATES = 10  # of each loop

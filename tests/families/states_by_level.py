@@ -1,7 +1,7 @@
 """State × level: what a block on a plane and a joint with dry friction do, by every level, against closed forms.
 
 ``python tests/families/states_by_level.py --cases 1500``: gaps, slips and rates around each tolerance of
-`sarrus.kernels.contact_tolerances`, static and sliding coefficients, loads, tilted axes, metres and millimetres.
+`sarrus.kernels.contact.tolerances`, static and sliding coefficients, loads, tilted axes, metres and millimetres.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 import sarrus as sr
-from sarrus.kernels.contact_tolerances import ARRIVED, AT_BOUND, STILL
+from sarrus.kernels.contact.tolerances import ARRIVED, AT_BOUND, STILL
 
 G, DURATION = 9.81, 0.02
 MEASURED = {"forward_dynamics": {}, "events": {}, "rk4": {"method": "rk4", "dt": 1e-3}}

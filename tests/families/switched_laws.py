@@ -27,9 +27,9 @@ import sarrus as sr
 from c_code import Compiled
 from sarrus import control
 from sarrus.base.status import Status
-from sarrus.contacts.activity import active
-from sarrus.equations.equations import activity_parameter, anchor_parameter
+from sarrus.dynamics.impacts.activity import active
 from sarrus.export import c_code
+from sarrus.symbolic.equations.equations import activity_parameter, anchor_parameter
 
 MODELS = Path(__file__).resolve().parents[2] / "models"
 MET = 1e-9  # what is demanded happens to this, relative to what is summed in it

@@ -22,7 +22,7 @@ import numpy as np
 
 import sarrus as sr
 from sarrus.base.errors import SarrusError
-from sarrus.dynamics.units import coordinate_units, velocity_units
+from sarrus.dynamics.model.units import coordinate_units, velocity_units
 
 SCENES = ("ball", "smooth ball", "point", "box", "slide", "pendulum", "arm", "stacked slides")
 METHODS = ("events", "events", "rk4", "moreau-jean", "rollout")

@@ -46,7 +46,7 @@ EXPRESSIONS: dict[int, str] = {
     ca.OP_CONSTPOW: "pow({a}, {b})",
 }
 
-# As `sarrus.codegen.error_functions.erfinv`: Winitzki's closed form, then three Halley steps.
+# As `sarrus.codegen.exact.error_functions.erfinv`: Winitzki's closed form, then three Halley steps.
 INVERSE_ERF = """\
 static double inverse_erf(double x)
 {

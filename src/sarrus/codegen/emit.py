@@ -6,11 +6,11 @@ import math
 
 import casadi as ca
 
-from sarrus.codegen.elementary import definitions
+from sarrus.codegen.exact.elementary import definitions
+from sarrus.codegen.exact.straight_line import REAL, constant, kind, own_name
 from sarrus.codegen.machine import ENTRY
 from sarrus.codegen.operations import SINE_AND_COSINE, declarations, pair_of, templates
 from sarrus.codegen.program import Program
-from sarrus.codegen.straight_line import REAL, constant, kind, own_name
 
 _ADDRESS = "  %{name}.p = getelementptr inbounds {kind}, ptr %{base}, i64 {place}\n"
 _LOAD = _ADDRESS + "  %{name} = load {kind}, ptr %{name}.p, align 8\n"

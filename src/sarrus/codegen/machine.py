@@ -24,7 +24,7 @@ LOCK = RLock()
 # Largest cost of a call that is replaced by the code it calls. LLVM's own 225 doubles the code of the time loop and
 # triples the time to compile it, 100 makes all kernels 18 % longer to compile, for nothing that can be measured.
 INLINING = 50
-# What a kernel that Python calls directly needs, see `sarrus.kernels.python_call`.
+# What a kernel that Python calls directly needs, see `sarrus.kernels.platform.python_call`.
 _PYTHON = ("PyLong_AsVoidPtr", "PyLong_FromLongLong")
 _counter = count()
 

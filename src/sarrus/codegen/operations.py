@@ -9,7 +9,7 @@ The same formulas serve one number and W at once, with the state k in lane k of 
 depends on the others, and is what the code for one number would give, in every bit.
 
 Sums, differences and products are rounded one by one: no instruction carries a flag that would let the
-compiler fuse or reorder them, and elementary functions are our own (`sarrus.codegen.elementary`). So the same
+compiler fuse or reorder them, and elementary functions are our own (`sarrus.codegen.exact.elementary`). So the same
 program gives the same bits on every processor. See docs/decisions/0014.
 """
 
@@ -20,7 +20,7 @@ from functools import lru_cache
 
 import casadi as ca
 
-from sarrus.codegen.straight_line import REAL, Lines, Value, kind, own_name, structure
+from sarrus.codegen.exact.straight_line import REAL, Lines, Value, kind, own_name, structure
 
 OPERATION_NAMES = {getattr(ca, name): name for name in dir(ca) if name.startswith("OP_")}
 

@@ -18,45 +18,45 @@ Own laws        `Law` of `Demand`s and `ForceDemand`s, with `Settings`
 Limits          `LawOptions`; ``law.explain(q, v, t)``: an `Explanation` of `LevelShare`s and `LimitUse`s
 """
 
-from sarrus.control.body_quantities import gaze, orientation, point
-from sarrus.control.bounds import Bound
-from sarrus.control.capture_steps import Balance, CaptureSteps
-from sarrus.control.centre_of_pressure import CentreOfPressure
-from sarrus.control.centroidal_quantities import capture_point, centre_of_mass, momentum
-from sarrus.control.clearance import Capsule, Plane, Sphere, clearance
-from sarrus.control.computed_torque import ComputedTorque
-from sarrus.control.contact_force import ContactForce
-from sarrus.control.contact_law import ContactLaw, Distribution
-from sarrus.control.contact_options import ContactOptions
-from sarrus.control.contact_sense import ContactSense
-from sarrus.control.controllability import Controllability, controllability
-from sarrus.control.controllability_along import (
+from sarrus.control.laws.controllability import Controllability, controllability
+from sarrus.control.laws.controllability_along import (
     ControllabilityAlong,
     Phase,
     SwitchLoad,
     controllability_along,
 )
-from sarrus.control.demands import Command, Demand, ForceDemand, Level, Settings
-from sarrus.control.explanation import Explanation, LevelShare, LimitUse
-from sarrus.control.gait import Gait, SwingFeet, Travel
-from sarrus.control.ground import Height
-from sarrus.control.hand_over import HandOver, hand_overs
-from sarrus.control.hybrid_motion_force import HybridMotionForce
-from sarrus.control.joint_bounds import JointLimits
-from sarrus.control.law import Law
-from sarrus.control.law_options import LawOptions
-from sarrus.control.legged_controller import LeggedController
-from sarrus.control.loss_weights import loss_weights
-from sarrus.control.quantities import Part
-from sarrus.control.reference import streamed
-from sarrus.control.regulator import Regulation, Regulator
+from sarrus.control.laws.demands import Command, Demand, ForceDemand, Level, Settings
+from sarrus.control.laws.explanation import Explanation, LevelShare, LimitUse
+from sarrus.control.laws.hand_over import HandOver, hand_overs
+from sarrus.control.laws.law import Law
+from sarrus.control.laws.law_options import LawOptions
+from sarrus.control.laws.loss_weights import loss_weights
+from sarrus.control.laws.reference import streamed
+from sarrus.control.legged.capture_steps import Balance, CaptureSteps
+from sarrus.control.legged.centre_of_pressure import CentreOfPressure
+from sarrus.control.legged.contact_force import ContactForce
+from sarrus.control.legged.contact_law import ContactLaw, Distribution
+from sarrus.control.legged.contact_options import ContactOptions
+from sarrus.control.legged.contact_sense import ContactSense
+from sarrus.control.legged.gait import Gait, SwingFeet, Travel
+from sarrus.control.legged.legged_controller import LeggedController
+from sarrus.control.legged.terrain import Height
+from sarrus.control.motion.bounds import Bound
+from sarrus.control.motion.computed_torque import ComputedTorque
+from sarrus.control.motion.hybrid_motion_force import HybridMotionForce
+from sarrus.control.motion.joint_bounds import JointLimits
+from sarrus.control.motion.regulator import Regulation, Regulator
+from sarrus.control.motion.servo_constraint import ServoConstraint
+from sarrus.control.motion.task_hierarchy import TaskHierarchy
+from sarrus.control.motion.tasks import Task
+from sarrus.control.motion.tracking import OperationalSpaceTracking, ProjectedInverseDynamics
+from sarrus.control.quantities.body_quantities import gaze, orientation, point
+from sarrus.control.quantities.centroidal_quantities import capture_point, centre_of_mass, momentum
+from sarrus.control.quantities.clearance import Capsule, Plane, Sphere, clearance
+from sarrus.control.quantities.quantities import Part
+from sarrus.control.quantities.singularity_measure import singularity_measure
+from sarrus.control.quantities.task_space import TaskKinematics, TaskSpace
 from sarrus.control.sampling import Sampling
-from sarrus.control.servo_constraint import ServoConstraint
-from sarrus.control.singularity import singularity_measure
-from sarrus.control.task_hierarchy import TaskHierarchy
-from sarrus.control.task_space import TaskKinematics, TaskSpace
-from sarrus.control.tasks import Task
-from sarrus.control.tracking import OperationalSpaceTracking, ProjectedInverseDynamics
 
 __all__ = [
     "Balance",

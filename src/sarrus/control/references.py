@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError
 from sarrus.base.numbers import real_array
-from sarrus.mechanism.spline import Spline
+from sarrus.model.mechanism.spline import Spline
 
 __all__ = ["circle", "hold", "minimum_jerk", "sample", "via_points"]
 

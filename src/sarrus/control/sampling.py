@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError
 from sarrus.base.numbers import real_array
-from sarrus.dynamics.evaluations import Evaluations
+from sarrus.dynamics.model.evaluations import Evaluations
 
 
 @dataclass(frozen=True, eq=False)

@@ -27,15 +27,15 @@ from sarrus.base.arguments import described
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError, check_is
 from sarrus.base.numbers import real_array
-from sarrus.dynamics.contact_state import all_between, all_open, takes_part
-from sarrus.dynamics.derivatives import row_gradient
-from sarrus.dynamics.local_quadric import Quadric, follow
-from sarrus.dynamics.manifold import closed_start, difference, second_derivatives
-from sarrus.dynamics.ranks import generic_rank
+from sarrus.dynamics.closing.local_quadric import Quadric, follow
+from sarrus.dynamics.closing.manifold import closed_start, difference, second_derivatives
+from sarrus.dynamics.contacts.contact_state import all_between, all_open, takes_part
+from sarrus.dynamics.model.derivatives import row_gradient
+from sarrus.dynamics.solve.ranks import generic_rank
+from sarrus.dynamics.solve.workspace import Workspace
 from sarrus.dynamics.system import System
-from sarrus.dynamics.workspace import Workspace
-from sarrus.linalg import dense
-from sarrus.linalg.ranked import ROUNDING, at_rank, ranked
+from sarrus.kernels.linalg import dense
+from sarrus.kernels.linalg.ranked import ROUNDING, at_rank, ranked
 
 # Longest step of Newton's method and farthest critical point [rad, κ], its iterations, and its last step.
 _STEP, _REACH, _ITERATIONS, _SURE = 0.3, 1.5, 40, 1e-12

@@ -11,27 +11,27 @@ import casadi as ca
 from numpy.typing import ArrayLike
 
 from sarrus.base.errors import check_is
-from sarrus.base.later import later
-from sarrus.dynamics.assembly import assemble
-from sarrus.dynamics.body_motion import centroidal, jacobian
-from sarrus.dynamics.contact_state import touching_of
-from sarrus.dynamics.evaluations import Evaluations
-from sarrus.dynamics.forward_dynamics import forward_dynamics, on_contacts, solved
-from sarrus.dynamics.inverse_dynamics import inverse_dynamics
-from sarrus.dynamics.model import Model
-from sarrus.dynamics.options import Options
-from sarrus.dynamics.ranks import project_velocity
-from sarrus.dynamics.rolling_contacts import rolling
-from sarrus.dynamics.sensing import sensors
-from sarrus.dynamics.solves import ForwardDynamics
-from sarrus.dynamics.workspace import Workspace
-from sarrus.equations.completion import check_keywords
-from sarrus.equations.equations import Equations
-from sarrus.equations.lagrangian import derive
-from sarrus.equations.matrices import assemble_equations
-from sarrus.mechanism.mechanism import Mechanism
-from sarrus.multibody.parameters import Targets
-from sarrus.multibody.size import LARGEST
+from sarrus.base.lazy_import import later
+from sarrus.dynamics.closing.assembly import assemble
+from sarrus.dynamics.contacts.contact_state import touching_of
+from sarrus.dynamics.model.body_motion import centroidal, jacobian
+from sarrus.dynamics.model.evaluations import Evaluations
+from sarrus.dynamics.model.model import Model
+from sarrus.dynamics.model.options import Options
+from sarrus.dynamics.model.rolling_contacts import rolling
+from sarrus.dynamics.results import ForwardDynamics
+from sarrus.dynamics.solve.forward_dynamics import forward_dynamics, on_contacts, solved
+from sarrus.dynamics.solve.inverse_dynamics import inverse_dynamics
+from sarrus.dynamics.solve.ranks import project_velocity
+from sarrus.dynamics.solve.sensing import sensors
+from sarrus.dynamics.solve.workspace import Workspace
+from sarrus.model.builders.mechanism import Mechanism
+from sarrus.symbolic.equations.completion import check_keywords
+from sarrus.symbolic.equations.equations import Equations
+from sarrus.symbolic.equations.lagrangian import derive
+from sarrus.symbolic.equations.matrices import assemble_equations
+from sarrus.symbolic.multibody.parameters import Targets
+from sarrus.symbolic.multibody.size import LARGEST
 
 Given = ParamSpec("Given")
 Found = TypeVar("Found")
@@ -68,16 +68,16 @@ class System(Evaluations):
 
     ``parameters`` of a mechanism maps names to numbers of its description that they drive: {"m": "upper.mass",
     "l": ["fore.placement.x", ("upper.com.x", 0.5)]}. A driven number is its value + Σ factor × (p − p0), where p0 is
-    what gives the first target its value; `sarrus.mechanism.entries` lists the numbers. {"c": 0.5} is a parameter of
-    0.5 that drives nothing of the mechanism, for functions of (q, v, t, p): controls, forces, events.
-    ``system.parameters`` holds the values of the symbols p: assign to its items, or several with ``update``; nothing is
-    compiled again. A value that makes a mass, stiffness, damping, armature, length or moment of inertia negative is an
-    `ArgumentError` at the assignment; an inertia matrix that no body can have is not noticed there, and where M is not
-    positive definite a solve says ILL_POSED. Loops that a new length opens are closed by `assemble`.
+    what gives the first target its value; `sarrus.model.mechanism.entries` lists the numbers. {"c": 0.5} is a
+    parameter of 0.5 that drives nothing of the mechanism, for functions of (q, v, t, p): controls, forces, events.
+    ``system.parameters`` holds the values of the symbols p: assign to its items, or several with ``update``; nothing
+    is compiled again. A value that makes a mass, stiffness, damping, armature, length or moment of inertia negative
+    is an `ArgumentError` at the assignment; an inertia matrix that no body can have is not noticed there, and where M
+    is not positive definite a solve says ILL_POSED. Loops that a new length opens are closed by `assemble`.
 
     The equations become straight-line code, and compiling it takes time and memory. A mechanism of more than
     ``largest`` velocities is a `ModelError` before anything is traced; those of one long chain count three times, see
-    `sarrus.multibody.size`. None: any number.
+    `sarrus.symbolic.multibody.size`. None: any number.
     """
 
     def __init__(
@@ -88,7 +88,7 @@ class System(Evaluations):
 
     @classmethod
     def from_lagrangian(cls, nq: int, lagrangian: Callable[..., Any], **arguments: Any) -> System:
-        """Derive the equations from L(q, v, t), v = q̇; `sarrus.equations.lagrangian.derive` documents the arguments.
+        """Derive the equations from L(q, v, t), v = q̇; `sarrus.symbolic.equations.lagrangian.derive` documents the arguments.
 
         Keywords: holonomic f(q, t), velocity f(q, v, t), generalized_force f(q, v, t), inputs f(q, t), non_ideal
         f(q, v, t), parameters, name, coordinate_names, actuator_names, constraint_names.
@@ -100,7 +100,7 @@ class System(Evaluations):
     def from_equations(
         cls, nq: int, mass_matrix: Callable[..., Any], bias: Callable[..., Any], **arguments: Any
     ) -> System:
-        """Take M(q, t) and h(q, v, t) as given (`sarrus.equations.matrices.assemble_equations` has the arguments).
+        """Take M(q, t) and h(q, v, t) as given (`sarrus.symbolic.equations.matrices.assemble_equations` has the arguments).
 
         Keywords: those of `from_lagrangian`; nv, rate f(q, v), potential_energy f(q, t), quaternions,
         velocity_names. Functions that do not depend on t may leave it out.
@@ -188,7 +188,8 @@ class System(Evaluations):
         """Return acceleration, constraint force, multipliers, rank and status at a state.
 
         Full rank: the unique solution. Redundant and consistent: unique a and Aᵀλ; λ of
-        least norm in characteristic units (`sarrus.dynamics.characteristic`), the same in metres and in millimetres.
+        least norm in characteristic units (`sarrus.dynamics.model.characteristic`), the same in metres and in
+        millimetres.
         Inconsistent: least squares, status INCONSISTENT. Singular: status SINGULAR, the lost direction
         unconstrained. Rigid (velocities that A allows and no motion has): status RIGID, nothing accelerates there,
         and ``unbalanced`` is the force that no finite multipliers hold. Massless bodies: solved in the null space of
@@ -203,11 +204,12 @@ class System(Evaluations):
         Contacts with Coulomb friction, stops of joints and dry friction act with exact laws, as in runs, and as many at
         once as there are: what is closed and neither leaves nor approaches pushes or opens, sticks or slides, so that a
         is that of the motion from here on; ``result.contacts`` has the forces, what each does, the residual of the
-        laws, and what is not determined (`sarrus.dynamics.carried_load.ContactForces`). Closed are gaps up to 1e-6
-        lengths (rad) of what neither approaches nor leaves; what approaches is, from 1e-9. Velocities below 1e-8 are
-        none. Where something closes with a velocity there is an impact in place of an acceleration: INCONSISTENT. Where
-        no finite forces obey the laws (Painlevé): INFEASIBLE. Both are raised, the names in the message. With friction
-        the laws may allow other accelerations too; this is one. A joint beyond its limit is stopped where it is, as in
+        laws, and what is not determined (`sarrus.dynamics.contacts.support_reactions.ContactForces`). Closed are gaps
+        up to 1e-6 lengths (rad) of what neither approaches nor leaves; what approaches is, from 1e-9. Velocities
+        below 1e-8 are none. Where something closes with a velocity there is an impact in place of an acceleration:
+        INCONSISTENT. Where no finite forces obey the laws (Painlevé): INFEASIBLE. Both are raised, the names in the
+        message. With friction the laws may allow other accelerations too; this is one. A joint beyond its limit is
+        stopped where it is, as in
         runs: it may come back and does not go further out. A contact below its plane by more than 1e-6 lengths is an
         `ArgumentError`, and so are contacts between geometries without closed form, which runs alone know.
         ``contacts=False`` leaves all of them out; contacts and closures that are constraints hold as ``parameters``
@@ -227,7 +229,7 @@ class System(Evaluations):
 
     @cached_property
     def _is_untouched(self) -> bool:
-        """Whether there is nothing that `sarrus.dynamics.contact_state.takes_part` asks for."""
+        """Whether there is nothing that `sarrus.dynamics.contacts.contact_state.takes_part` asks for."""
         return not (self.touching_geometries or touching_of(self))
 
     inverse_dynamics = _of_workspace(inverse_dynamics)

@@ -5,6 +5,6 @@
 from sarrus.export.c.c_code import CExport, c_code
 from sarrus.export.casadi import casadi_function
 from sarrus.export.fmi.fmu import FMUExport, fmu
-from sarrus.export.mjcf.writer import mjcf_file
+from sarrus.model.formats.mjcf_writer.writer import mjcf_file
 
 __all__ = ["CExport", "FMUExport", "c_code", "casadi_function", "fmu", "mjcf_file"]

@@ -13,18 +13,18 @@ from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError, check_is, check_known
 from sarrus.base.numbers import real_array
 from sarrus.base.status import Status
-from sarrus.control.quantities import quantity as traced_quantity
-from sarrus.coordinates.choices import PARTITION, Coordinates, choose
-from sarrus.dynamics.assembly import survey
-from sarrus.dynamics.manifold import closed_start
+from sarrus.control.quantities.quantities import quantity as traced_quantity
+from sarrus.dynamics.closing.assembly import survey
+from sarrus.dynamics.closing.manifold import closed_start
+from sarrus.dynamics.coordinates.choices import PARTITION, Coordinates, choose
+from sarrus.dynamics.solve.workspace import Workspace
 from sarrus.dynamics.system import System
-from sarrus.dynamics.workspace import Workspace
-from sarrus.equations.elimination import direct_solution, live_rows, weighted
-from sarrus.equations.least_norm import Basis, LeastNorm
-from sarrus.equations.sparse import column_of, eliminate, matrix_of, rows_of
 from sarrus.export.topologies import switches_of, topologies
-from sarrus.linalg.ranked import independent_rows, rank_of
-from sarrus.multibody.model import body_placements
+from sarrus.kernels.linalg.ranked import independent_rows, rank_of
+from sarrus.symbolic.equations.elimination import direct_solution, live_rows, weighted
+from sarrus.symbolic.equations.least_norm import Basis, LeastNorm
+from sarrus.symbolic.equations.sparse import column_of, eliminate, matrix_of, rows_of
+from sarrus.symbolic.multibody.model import body_placements
 
 INDEPENDENT = "independent"
 # For more constraints that come and go a function of straight lines is one of those that hold now.

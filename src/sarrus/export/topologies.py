@@ -10,10 +10,10 @@ import numpy as np
 from sarrus.base.arrays import Array
 from sarrus.base.errors import SarrusError
 from sarrus.base.status import Status
-from sarrus.dynamics.assembly import assemble
+from sarrus.dynamics.closing.assembly import assemble
+from sarrus.dynamics.solve.workspace import Workspace
 from sarrus.dynamics.system import System
-from sarrus.dynamics.workspace import Workspace
-from sarrus.equations.equations import activity_parameter, anchor_parameter, stick_parameter
+from sarrus.symbolic.equations.equations import activity_parameter, anchor_parameter, stick_parameter
 
 # For more switches there is no table: 2^10 sets are looked at in some seconds.
 MOST_SWITCHES = 10

@@ -33,38 +33,38 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from sarrus.formulations.augmented_lagrangian import augmented_lagrangian
-from sarrus.formulations.condition_rule import LEAST_CONDITION, LeastConditionRule
-from sarrus.formulations.constraint_inertia import (
-    parameterized_projection,
-    projection,
-    symmetric_projection,
-)
-from sarrus.formulations.force_distribution import (
+from sarrus.formulations.classical.augmented_lagrangian import augmented_lagrangian
+from sarrus.formulations.classical.kkt import kkt
+from sarrus.formulations.classical.lagrange import lagrange
+from sarrus.formulations.classical.mass_weighted import mass_weighted
+from sarrus.formulations.classical.null_space import SpikeIndicator, null_space, spike_indicator
+from sarrus.formulations.classical.softened import damped_least_squares, tikhonov, truncated_svd
+from sarrus.formulations.classical.udwadia_kalaba import udwadia_kalaba
+from sarrus.formulations.classical.udwadia_phohomsiri import udwadia_phohomsiri
+from sarrus.formulations.friction.force_distribution import (
     ForceDistribution,
     optimal_distribution,
     relaxed_distribution,
 )
-from sarrus.formulations.friction_cones import (
+from sarrus.formulations.friction.friction_cones import (
     ConeInequality,
     ContactForces,
     cone_inequalities,
     contact_forces,
 )
-from sarrus.formulations.kkt import kkt
-from sarrus.formulations.lagrange import lagrange
-from sarrus.formulations.least_condition import LeastCondition, least_condition
-from sarrus.formulations.log_barrier import BarrierResult, Cone, log_barrier
-from sarrus.formulations.mass_weighted import mass_weighted
+from sarrus.formulations.friction.log_barrier import BarrierResult, Cone, log_barrier
 from sarrus.formulations.metric import WeightedProblem, actuator_metric, characteristic_metric
-from sarrus.formulations.null_space import SpikeIndicator, null_space, spike_indicator
-from sarrus.formulations.oblique import oblique_projection
-from sarrus.formulations.operational_space import OperationalSpace, operational_space
 from sarrus.formulations.problem import Formulation, Problem
-from sarrus.formulations.projected_inverse import ProjectedInverse, projected_inverse_dynamics
-from sarrus.formulations.residuals import Residuals
-from sarrus.formulations.softened import damped_least_squares, tikhonov, truncated_svd
-from sarrus.formulations.tangent_space import (
+from sarrus.formulations.projections.condition_rule import LEAST_CONDITION, LeastConditionRule
+from sarrus.formulations.projections.constraint_inertia import (
+    parameterized_projection,
+    projection,
+    symmetric_projection,
+)
+from sarrus.formulations.projections.least_condition import LeastCondition, least_condition
+from sarrus.formulations.projections.oblique import oblique_projection
+from sarrus.formulations.projections.projected_inverse import ProjectedInverse, projected_inverse_dynamics
+from sarrus.formulations.projections.tangent_space import (
     ProjectorRate,
     decompose_force,
     decouples,
@@ -72,14 +72,14 @@ from sarrus.formulations.tangent_space import (
     projector_from_pseudo_inverse,
     projector_rate,
 )
-from sarrus.formulations.task_orthogonalization import (
+from sarrus.formulations.residuals import Residuals
+from sarrus.formulations.tasks.operational_space import OperationalSpace, operational_space
+from sarrus.formulations.tasks.task_orthogonalization import (
     OrthogonalTask,
     TaskOrthogonalization,
     constrained_task_orthogonalization,
     task_orthogonalization,
 )
-from sarrus.formulations.udwadia_kalaba import udwadia_kalaba
-from sarrus.formulations.udwadia_phohomsiri import udwadia_phohomsiri
 
 METHODS: dict[str, Callable[..., Formulation]] = {
     "projection": projection,

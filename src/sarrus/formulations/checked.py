@@ -23,8 +23,8 @@ from sarrus.codegen.addresses import beginning
 from sarrus.formulations.balance import Array, Solve
 from sarrus.formulations.problem import Problem
 from sarrus.formulations.residuals import Residuals
-from sarrus.kernels.c_function import glance
-from sarrus.kernels.glance_layout import MET, N_RESULTS, SURE, UNMET
+from sarrus.kernels.memory.verification_layout import MET, N_RESULTS, SURE, UNMET
+from sarrus.kernels.platform.c_function import glance
 
 # Most corrections; they end earlier where the residual no longer halves.
 CORRECTIONS = 8
@@ -55,7 +55,7 @@ def refine(problem: Problem, solve: Solve, applied: Array) -> tuple[tuple[Array,
 
 
 def _glance(problem: Problem, solve: Solve, answer: tuple[Array, ...], applied: Array) -> Residuals | None:
-    """Return the residuals of an answer that is plainly good, None if it may not be: `sarrus.kernels.glance`.
+    """Return the residuals of an answer that is plainly good, None if it may not be: `sarrus.kernels.solve.verification`.
 
     Plainly good: every row at rounding, and one solve with residuals of that size, of alternating signs, moves no
     entry of a by more than `SURE`. In the units of the data, far from overflow and underflow. The kernel solves by

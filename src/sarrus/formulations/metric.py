@@ -48,9 +48,10 @@ def characteristic_metric(units: Sequence[str], length: float) -> Array:
 
     Parameters
     ----------
-    units : kinds of the entries, as `sarrus.dynamics.units.velocity_units` and `sarrus.dynamics.units.constraint_units`
-        name them: "m", "m/s" or the force "N" dual to them; "rad", "rad/s", the torque "N m" or "1" (no unit). The
-        words stand for the kind only: with data in millimetres write "m" all the same.
+    units : kinds of the entries, as `sarrus.dynamics.model.units.velocity_units` and
+        `sarrus.dynamics.model.units.constraint_units` name them: "m", "m/s" or the force "N" dual to them; "rad",
+        "rad/s", the torque "N m" or "1" (no unit). The words stand for the kind only: with data in millimetres write
+        "m" all the same.
     length : κ > 0 in the unit of length of the data, such as the length of a link.
 
     Returns

@@ -18,7 +18,7 @@ from sarrus.base.numbers import real_array
 from sarrus.base.status import Answer, Status
 from sarrus.formulations.balance import Balance
 from sarrus.formulations.residuals import NOTHING, Residuals
-from sarrus.linalg.ranked import at_rank
+from sarrus.kernels.linalg.ranked import at_rank
 
 Array = NDArray[np.float64]
 

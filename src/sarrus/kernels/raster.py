@@ -1,4 +1,4 @@
-"""Triangles into a picture with a depth buffer; see `sarrus.viewer.raster`."""
+"""Triangles into a picture with a depth buffer; see `sarrus.pictures.scene.raster`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from sarrus.kernels.record import Floats, Integers, Record
+from sarrus.kernels.memory.record import Floats, Integers, Record
 
 Singles = Annotated[Any, np.float32]
 

@@ -9,12 +9,12 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sarrus.analysis.default_configuration import default_configuration
+from sarrus.analysis.configurations.default_configuration import default_configuration
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError, check_known
-from sarrus.control.law import Law
-from sarrus.dynamics.ranks import generic_rank
-from sarrus.dynamics.sensing import needs_accelerations, sensors_of
+from sarrus.control.laws.law import Law
+from sarrus.dynamics.solve.ranks import generic_rank
+from sarrus.dynamics.solve.sensing import needs_accelerations, sensors_of
 from sarrus.dynamics.system import System
 from sarrus.export.c.contact_step_entry import contact_step
 from sarrus.export.c.contacts_entry import contacts
@@ -27,7 +27,7 @@ from sarrus.export.c.package import Contents
 from sarrus.export.c.sensors_entry import sensors
 from sarrus.export.c.values import Table
 from sarrus.export.c.writing import write_files
-from sarrus.simulation.drive_jumps import refuse_jumps
+from sarrus.motion.inputs.drive_jumps import refuse_jumps
 
 FUNCTIONS = (
     "forward_dynamics",

@@ -9,30 +9,30 @@ import casadi as ca
 import numpy as np
 
 from sarrus.base.errors import ArgumentError
-from sarrus.dynamics.contact_state import (
+from sarrus.dynamics.contacts.contact_state import (
     motion_outputs,
     step_gap_outputs,
     touch_names,
     touching_of,
     without_poisson,
 )
-from sarrus.dynamics.joint_limits import joint_limits
+from sarrus.dynamics.model.joint_limits import joint_limits
 from sarrus.dynamics.system import System
 from sarrus.export.c.contents import Member, Natives, SystemPlan, array, clean
 from sarrus.export.c.entry_points import Entry, example, function, loop, prototype
 from sarrus.export.c.functions import Kernels
 from sarrus.export.c.identifiers import enumeration
 from sarrus.export.c.values import DOUBLE, INT, Address, KernelCode, Known, Table, Term, Value, View
-from sarrus.kernels import contact_problem_layout as cp
-from sarrus.kernels import layout as la
-from sarrus.kernels import touching_layout as tl
-from sarrus.kernels.contact_problem import contact_problem
-from sarrus.kernels.moves import normalize
-from sarrus.kernels.run_state import Run
-from sarrus.kernels.stepping import finish
-from sarrus.kernels.time_stepping import time_step
-from sarrus.kernels.touching_rows import begin_where_beyond
-from sarrus.simulation.touching import Touches
+from sarrus.kernels.algebra.retraction import normalize
+from sarrus.kernels.contact.contact_problem import contact_problem
+from sarrus.kernels.contact.rows import begin_where_beyond
+from sarrus.kernels.integrate.stepping import finish
+from sarrus.kernels.integrate.time_stepping import time_step
+from sarrus.kernels.memory import contact_layout as tl
+from sarrus.kernels.memory import contact_problem_layout as cp
+from sarrus.kernels.memory import layout as la
+from sarrus.kernels.memory.run_state import Run
+from sarrus.motion.loop.contact_run import Touches
 
 _INTEGERS = ("sizes", "first_rows", "widths", "coordinates", "speeds")
 _FLOATS = (

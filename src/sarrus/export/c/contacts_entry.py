@@ -6,13 +6,13 @@ import casadi as ca
 
 from sarrus.base.errors import ArgumentError
 from sarrus.codegen.c_source import c_number
-from sarrus.dynamics.contact_state import gap_outputs, motion_outputs
+from sarrus.dynamics.contacts.contact_state import gap_outputs, motion_outputs
 from sarrus.export.c.contents import Member, Natives, SystemPlan
 from sarrus.export.c.entry_points import Entry, block, example, function, loop, prototype
 from sarrus.export.c.functions import Kernels
 from sarrus.export.c.identifiers import enumeration
 from sarrus.export.c.values import DOUBLE, View
-from sarrus.kernels.moves import normalize
+from sarrus.kernels.algebra.retraction import normalize
 
 
 def contacts(name: str, plan: SystemPlan, kernels: Kernels, natives: Natives) -> Entry:

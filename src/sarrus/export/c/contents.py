@@ -13,22 +13,22 @@ import numpy as np
 from sarrus.codegen.c_source import INVERSE_ERF, c_number, emit_c
 from sarrus.codegen.compiler import trace_program
 from sarrus.codegen.program import Program
-from sarrus.dynamics.closed_state import gap_expression, largest_opening
-from sarrus.dynamics.compiled import CompiledEquations
-from sarrus.dynamics.inertia import may_lose_inertia
-from sarrus.dynamics.ranks import look_around
+from sarrus.dynamics.closing.closed_state import gap_expression, largest_opening
+from sarrus.dynamics.model.compiled import CompiledEquations
+from sarrus.dynamics.model.inertia import may_lose_inertia
+from sarrus.dynamics.solve.ranks import look_around
+from sarrus.dynamics.solve.workspace import Workspace
 from sarrus.dynamics.system import System
-from sarrus.dynamics.workspace import Workspace
-from sarrus.equations.least_norm import Basis
 from sarrus.export.c.identifiers import wrapped
 from sarrus.export.c.values import DOUBLE, INT, Address, KernelCode, Native, Table, Term, Value, View
 from sarrus.export.topologies import Topologies, topologies
-from sarrus.kernels import layout as la
-from sarrus.kernels.acceleration import acceleration
-from sarrus.kernels.null_space import null_space_acceleration
-from sarrus.kernels.projection import projection
-from sarrus.kernels.record import Record
-from sarrus.kernels.tableau import tableau
+from sarrus.kernels.integrate.tableau import tableau
+from sarrus.kernels.memory import layout as la
+from sarrus.kernels.memory.record import Record
+from sarrus.kernels.solve.acceleration import acceleration
+from sarrus.kernels.solve.null_space import null_space_acceleration
+from sarrus.kernels.solve.projection import projection
+from sarrus.symbolic.equations.least_norm import Basis
 
 T = TypeVar("T", bound=Record)
 _SCALES = [place for name, place in la.Settings.places.items() if name.startswith("scale_of_")]

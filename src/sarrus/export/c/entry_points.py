@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import casadi as ca
 
 from sarrus.base.status import Status
-from sarrus.dynamics.closed_state import largest_opening
-from sarrus.dynamics.contact_state import touching_of
+from sarrus.dynamics.closing.closed_state import largest_opening
+from sarrus.dynamics.contacts.contact_state import touching_of
 from sarrus.dynamics.system import System
 from sarrus.export.c.contents import TOPOLOGY, Member, Natives, SystemPlan
 from sarrus.export.c.functions import Kernels
@@ -16,10 +16,10 @@ from sarrus.export.c.identifiers import note
 from sarrus.export.c.topology_lookup import lookup
 from sarrus.export.c.values import DOUBLE, Term, View
 from sarrus.export.topologies import Topologies
-from sarrus.kernels import layout as la
-from sarrus.kernels import single_step as one
-from sarrus.kernels.forward import answer_at, gap_of_answer
-from sarrus.kernels.moves import normalize
+from sarrus.kernels.algebra.retraction import normalize
+from sarrus.kernels.integrate import single_step as one
+from sarrus.kernels.memory import layout as la
+from sarrus.kernels.solve.forward import answer_at, gap_of_answer
 
 
 @dataclass

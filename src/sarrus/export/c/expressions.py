@@ -32,9 +32,9 @@ from sarrus.export.c.values import (
     as_term,
     join,
 )
-from sarrus.kernels.flat import POINTERS, exists, flat
-from sarrus.kernels.native_call import call_kernel, call_native
-from sarrus.kernels.record import laid, record_fields
+from sarrus.kernels.memory.record import laid, record_fields
+from sarrus.kernels.platform.native_call import call_kernel, call_native
+from sarrus.kernels.platform.pointers import POINTERS, exists, flat
 
 OPERATORS: dict[type, tuple[str, Callable[[Any, Any], Any]]] = {
     ast.Add: ("+", operator.add),

@@ -5,14 +5,14 @@ from __future__ import annotations
 import casadi as ca
 import numpy as np
 
-from sarrus.control.contact_law import ContactLaw
-from sarrus.control.demands import ACHIEVED, Demand, Settings
-from sarrus.control.law import Law
-from sarrus.control.law_limits import LawLimits
-from sarrus.control.row_units import units_of_rows
-from sarrus.dynamics.closed_state import largest_opening
+from sarrus.control.laws.demands import ACHIEVED, Demand, Settings
+from sarrus.control.laws.law import Law
+from sarrus.control.laws.law_limits import LawLimits
+from sarrus.control.laws.row_units import units_of_rows
+from sarrus.control.legged.contact_law import ContactLaw
+from sarrus.dynamics.closing.closed_state import largest_opening
+from sarrus.dynamics.solve.workspace import Workspace
 from sarrus.dynamics.system import System
-from sarrus.dynamics.workspace import Workspace
 from sarrus.export.c.contents import Member, Natives, array, clean
 from sarrus.export.c.entry_points import Entry, example, function, left_out, loop, prototype
 from sarrus.export.c.functions import Kernels
@@ -20,10 +20,10 @@ from sarrus.export.c.identifiers import listing, macros
 from sarrus.export.c.topology_lookup import lookup
 from sarrus.export.c.values import DOUBLE, INT, Address, Native, Table, Term, Value, View
 from sarrus.export.topologies import topologies
-from sarrus.kernels import contact_layout as cn
-from sarrus.kernels import law_layout as ll
-from sarrus.kernels.command import command
-from sarrus.kernels.distribution import distribution
+from sarrus.kernels.laws.hierarchy import command
+from sarrus.kernels.laws.hierarchy_in_cones import distribution
+from sarrus.kernels.memory import law_contact_layout as cn
+from sarrus.kernels.memory import law_layout as ll
 
 
 class LawPlan:

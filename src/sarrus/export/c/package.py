@@ -10,8 +10,8 @@ import numpy as np
 from sarrus.base.arrays import Array
 from sarrus.base.status import Status
 from sarrus.codegen.c_source import c_number
+from sarrus.dynamics.model.units import constraint_units, coordinate_units, velocity_units
 from sarrus.dynamics.system import System
-from sarrus.dynamics.units import constraint_units, coordinate_units, velocity_units
 from sarrus.export.c.contents import Member, Natives, constant_array
 from sarrus.export.c.entry_points import Entry, state_functions
 from sarrus.export.c.functions import HELPERS, Kernels

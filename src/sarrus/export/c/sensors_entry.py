@@ -5,13 +5,13 @@ from __future__ import annotations
 import casadi as ca
 
 from sarrus.base.errors import ArgumentError
-from sarrus.dynamics.sensing import needs_accelerations, sensor_expressions, sensors_of
+from sarrus.dynamics.solve.sensing import needs_accelerations, sensor_expressions, sensors_of
 from sarrus.export.c.contents import Member, Natives, SystemPlan
 from sarrus.export.c.entry_points import Entry, example, function, left_out, loop, prototype
 from sarrus.export.c.functions import Kernels
 from sarrus.export.c.identifiers import enumeration
 from sarrus.export.c.values import DOUBLE, View
-from sarrus.kernels.moves import normalize
+from sarrus.kernels.algebra.retraction import normalize
 
 
 def sensors(name: str, plan: SystemPlan, kernels: Kernels, natives: Natives) -> Entry:

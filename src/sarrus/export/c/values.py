@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from sarrus.codegen.c_source import c_number
-from sarrus.kernels.record import Record, pointee, record_fields
+from sarrus.kernels.memory.record import Record, pointee, record_fields
 
 # Types of C expressions besides those of structs. Python's bool is an int.
 INT, DOUBLE, VOID = "int", "double", "void"

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from sarrus.base.errors import ArgumentError
-from sarrus.files.atomic import write_text
+from sarrus.base.files.atomic import write_text
 
 MARK = "Written by sarrus"  # what the first line of every file begins with, in a comment
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import casadi as ca
 
-from sarrus.dynamics.derivatives import bias_rows, residual_force
-from sarrus.dynamics.sensing import sensor_expressions
+from sarrus.dynamics.model.derivatives import bias_rows, residual_force
+from sarrus.dynamics.solve.sensing import sensor_expressions
 from sarrus.dynamics.system import System
 from sarrus.export.c.contents import Member, Natives, SystemPlan
 from sarrus.export.c.entry_points import Entry, function, loop, prototype
 from sarrus.export.c.functions import Kernels
 from sarrus.export.c.values import DOUBLE, Known, View
-from sarrus.kernels import layout as la
-from sarrus.kernels.moves import normalize
-from sarrus.kernels.stepping import finish
+from sarrus.kernels.algebra.retraction import normalize
+from sarrus.kernels.integrate.stepping import finish
+from sarrus.kernels.memory import layout as la
 
 
 def rate(name: str, plan: SystemPlan, kernels: Kernels, natives: Natives) -> Entry:

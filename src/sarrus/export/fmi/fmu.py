@@ -15,10 +15,11 @@ from numpy.typing import ArrayLike
 
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError
-from sarrus.control.law import Law
-from sarrus.dynamics.closed_state import require_on_constraints
-from sarrus.dynamics.contact_state import touching_of
-from sarrus.dynamics.joint_limits import sides_beyond, warn_beyond
+from sarrus.base.files.atomic import checked_path, write
+from sarrus.control.laws.law import Law
+from sarrus.dynamics.closing.closed_state import require_on_constraints
+from sarrus.dynamics.contacts.contact_state import touching_of
+from sarrus.dynamics.model.joint_limits import sides_beyond, warn_beyond
 from sarrus.dynamics.system import System
 from sarrus.export.c.c_code import c_contents
 from sarrus.export.c.entry_points import Entry
@@ -28,8 +29,7 @@ from sarrus.export.fmi.compiling import compiler, library, place
 from sarrus.export.fmi.description import build_description, model_description
 from sarrus.export.fmi.unit import unit_header
 from sarrus.export.fmi.variables import LawVariables, Options, SystemVariables, Variables
-from sarrus.files.atomic import checked_path, write
-from sarrus.simulation.winding_steps import refuse_long_steps
+from sarrus.motion.inputs.winding_steps import refuse_long_steps
 
 _TIME = (1980, 1, 1, 0, 0, 0)  # of every file in the archive, so that the same unit is the same bytes
 

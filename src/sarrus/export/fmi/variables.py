@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from sarrus.base.arrays import Array
-from sarrus.control.law import Law
-from sarrus.dynamics.contact_state import touch_names
+from sarrus.control.laws.law import Law
+from sarrus.dynamics.contacts.contact_state import touch_names
+from sarrus.dynamics.model.units import constraint_units, coordinate_units, velocity_units
 from sarrus.dynamics.system import System
-from sarrus.dynamics.units import constraint_units, coordinate_units, velocity_units
 from sarrus.export.fmi.units import derived, of_force
 
 TIME = 0

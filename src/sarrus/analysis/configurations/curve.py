@@ -1,0 +1,186 @@
+"""Curve: drive one coordinate along the curve of closed configurations, round its turning points."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sarrus.analysis.configurations.curve_trace import Trace
+from sarrus.analysis.configurations.search_limits import SearchLimits
+from sarrus.analysis.configurations.targets import scalar_coordinates
+from sarrus.base.arguments import described
+from sarrus.base.arrays import Array, read_only
+from sarrus.base.errors import check_is, check_known
+from sarrus.base.numbers import real_array
+from sarrus.dynamics.closing.manifold import closed_start
+from sarrus.dynamics.model.units import coordinate_units
+from sarrus.dynamics.system import System
+
+# A coordinate that moves by less than this along a curve, in radians or κ, rests.
+_RESTS = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class TurningPoint:
+    """Where a driven coordinate turns round: its ``value`` there and the configuration ``q``.
+
+    ``limit`` is "upper" where larger values cannot be reached from here, "lower" where smaller ones cannot.
+    """
+
+    value: float
+    q: Array
+    limit: str
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Curve:
+    """A curve of configurations along which one coordinate is driven (arrays read-only); ``print`` shows the ranges.
+
+    Attributes
+    ----------
+    driven : its name. values : (T,) its values; they go back and forth where there are turning points.
+    q : (T, nq) configurations. tangents : (T, nv) velocities along the curve, of length one in radians and κ.
+    turning_points : of the driven coordinate, in the order of the curve: its dead centres.
+    closed : whether the curve comes back to its start, full turns and internal motions aside.
+    t : time of the constraints. system : whose curve it is.
+    """
+
+    driven: str
+    values: Array
+    q: Array
+    tangents: Array
+    turning_points: tuple[TurningPoint, ...]
+    closed: bool
+    t: float
+    system: System
+    trace: Trace = field(repr=False)
+
+    def turning_points_of(self, name: str) -> tuple[TurningPoint, ...]:
+        """Return where a scalar coordinate turns round, to rounding: the dead centres if it were the driver.
+
+        Those of the output of a mechanism are the dead centres of machine design, where crank and coupler are in
+        line. A coordinate that rests has none.
+        """
+        places = scalar_coordinates(self.system)
+        check_known("scalar coordinate", name, places, self.system.name)
+        k, j = places[name]
+        scale = self.system.characteristic.coordinates[k]
+        if np.ptp(self.q[:, k]) * scale < _RESTS:
+            return ()
+        found = self.trace.turning_points(self.q, self.tangents, j, self.closed)
+        return tuple(
+            TurningPoint(float(q[k]), read_only(q), "upper" if sign > 0.0 else "lower") for q, sign in found
+        )
+
+    def range_of(self, name: str) -> tuple[float, float]:
+        """Return the least and the greatest value of a scalar coordinate along the curve [m, rad].
+
+        Of a crank that goes round they are the first and the last value, a full turn apart.
+        """
+        values = [point.value for point in self.turning_points_of(name)]
+        k = scalar_coordinates(self.system)[name][0]
+        every = [*values, *map(float, self.q[:, k])]
+        return min(every), max(every)
+
+    def turns_of(self, name: str) -> int:
+        """Return how many full turns a coordinate makes until the curve is closed; zero of one that goes back."""
+        places = scalar_coordinates(self.system)
+        check_known("scalar coordinate", name, places, self.system.name)
+        k = places[name][0]
+        if not self.closed or k not in self.trace.turns:
+            return 0
+        return abs(int(np.rint((self.q[-1, k] - self.q[0, k]) / (2 * np.pi))))
+
+    def __str__(self) -> str:
+        return "\n".join(
+            [f"{self.system.name}: curve along {self.driven}, {self.shape}", *self.range_lines()]
+        )
+
+    def __repr__(self) -> str:
+        return f"Curve({self.system.name!r}: {self.driven}, {self.shape}, {len(self.q)} configurations)"
+
+    @property
+    def shape(self) -> str:
+        """Whether it is closed, in a word."""
+        return "closed" if self.closed else "open"
+
+    def range_lines(self) -> list[str]:
+        """Return a line for every scalar coordinate that moves: range, full turns, and where it turns round."""
+        units = coordinate_units(self.system)
+        places = scalar_coordinates(self.system)
+        width = max(map(len, places), default=0)
+        lines = []
+        for name, (k, _) in places.items():
+            lower, upper = self.range_of(name)
+            if (upper - lower) * self.system.characteristic.coordinates[k] < _RESTS:
+                continue
+            turns = self.turns_of(name)
+            points = self.turning_points_of(name)
+            where = ", ".join(f"{point.value:.6g}" for point in points)
+            how = f"goes round ({turns} ×)" if turns else f"from {lower:.6g} to {upper:.6g} {units[k]}"
+            lines.append(f"  {name:<{width}}  {how}" + (f", turns round at {where}" if points else ""))
+        return lines
+
+
+@described()
+def follow_curve(
+    system: System,
+    q: ArrayLike,
+    driven: str,
+    lower: float | None = None,
+    upper: float | None = None,
+    *,
+    locked: Sequence[str] = (),
+    t: float = 0.0,
+) -> Curve:
+    """Follow the closed configurations from q while a coordinate goes from ``lower`` to ``upper``.
+
+    Steps of 0.05 along the tangent, radians and characteristic lengths alike, corrected across it, so that turning
+    points are no obstacle: there the curve goes on while the driven coordinate goes back. They are located to
+    rounding. The curve is followed both ways until it leaves the range or is back where it started, 4000 steps at most.
+
+    Parameters
+    ----------
+    q : (nq,) start; loops open by up to 1e-5 are closed, by more are an `ArgumentError`.
+    driven : scalar coordinate. lower, upper : its range [m, rad]; by default the limits of its joint, or none; a start
+        outside of it is an `ArgumentError`.
+    locked : joints or coordinates that rest, so that one motion is left besides internal ones. More or none are an
+        `ArgumentError` that says how many.
+
+    Redundant rows are ordinary. Through singular configurations the curve goes straight on; its branches are
+    those of `mobility` there. Inconsistent rows are met as well as they can be. Limits of other joints are not
+    looked at.
+    """
+    check_is("follow_curve", system, System)
+    places = scalar_coordinates(system)
+    check_known("scalar coordinate", driven, places, "driven")
+    given = real_array(q)
+    start = closed_start(system, given, t)
+    within = SearchLimits.of_one(system, driven, lower, upper)
+    within.require(given)
+    trace = Trace(system, start, driven, locked, t)
+    bounds = (float(within.lower[trace.coordinate]), float(within.upper[trace.coordinate]))
+    ahead, ways, closed = trace.follow(trace.tangent, bounds)
+    behind: list[Array] = []
+    back: list[Array] = []
+    if not closed:
+        behind, back, _ = trace.follow(-trace.tangent, bounds)
+    path = np.array([*behind[::-1], trace.start, *ahead])
+    tangents = np.array([*(-way for way in back[::-1]), trace.tangent, *ways])
+    curve = Curve(
+        driven,
+        read_only(path[:, trace.coordinate].copy()),
+        read_only(path),
+        read_only(tangents),
+        (),
+        closed,
+        t,
+        system,
+        trace,
+    )
+    points = curve.turning_points_of(driven)
+    object.__setattr__(curve, "turning_points", tuple(p for p in points if bounds[0] <= p.value <= bounds[1]))
+    return curve

@@ -1,0 +1,313 @@
+"""The search for a place of rest: the balance of forces at rest, its stiffness, and ways to where nothing is left."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sarrus.analysis.configurations.static_contacts import Carried, Resting
+from sarrus.base.arrays import Array
+from sarrus.base.status import Status
+from sarrus.dynamics.closing.branches import goes_on, tangents
+from sarrus.dynamics.closing.manifold import (
+    close,
+    comparable,
+    difference,
+    holonomic_jacobian,
+    rank_cut,
+    stays_closed,
+)
+from sarrus.dynamics.model.derivatives import stiffness_times
+from sarrus.dynamics.system import System
+from sarrus.kernels.linalg.levenberg_marquardt import levenberg_marquardt
+from sarrus.kernels.linalg.ranked import CUT, Ranked, ranked
+
+# Force left along the motions, relative to the forces at work, at which a configuration is at rest.
+TOLERANCE = 1e-10
+# Iterations of Newton's method and of the descent, the longest step [rad, m], and relative stiffness that is zero.
+_NEWTON, _DESCENT, _LONGEST, _NEUTRAL = 60, 400, 0.3, 1e-8
+# Stiffness relative to the forces at work over a length that may be rounding.
+_ROUNDING = 1e-13
+
+
+def loads_at_rest(system: System, q: Array, u: Array, tau: Array, t: float) -> Array:
+    """Return passive and non-ideal forces, inputs, gravity and applied force by rows (5 × nv)."""
+    still = np.zeros(system.nv)
+    return np.array(
+        [
+            system.passive_force(q, still, t),
+            system.evaluate("non_ideal", q, t=t)["non_ideal"][:, 0],
+            system.input_force(q, still, u, t),
+            -system.bias_force(q, still, t),
+            tau,
+        ]
+    )
+
+
+@dataclass(frozen=True)
+class Stability:
+    """The stiffness along the motions at rest, its eigenvalues by real part, the verdict, and how many are zero."""
+
+    stiffness: Array
+    eigenvalues: np.ndarray
+    stable: bool | None
+    neutral: int
+
+
+@dataclass(frozen=True)
+class Balance:
+    """Forces at rest in one configuration: f, what is left along the motions, and the kernels of A.
+
+    ``motions`` of all rows, ``ways`` of the holonomic ones: velocities that A allows, and directions in which
+    closed configurations lie.
+    """
+
+    force: Array
+    left: Array
+    jacobian: Array
+    multipliers: Array
+    determined: np.ndarray
+    motions: Array
+    ways: Array
+    carried: Carried | None = None
+
+    @property
+    def residual(self) -> float:
+        """Norm of the force left."""
+        return float(np.linalg.norm(self.left))
+
+
+class Rest:
+    """The search for a place of rest of one system under given loads."""
+
+    def __init__(
+        self,
+        system: System,
+        u: ArrayLike | None,
+        tau: ArrayLike | None,
+        t: float,
+        q: Array,
+        touching: bool = False,
+    ) -> None:
+        self.system, self.t, self.limited = system, t, True
+        self.motions: Array | None = None
+        self.u = np.zeros(system.nu) if u is None else system.checked(u, system.nu, "u")
+        self.tau = np.zeros(system.nv) if tau is None else system.checked(tau, system.nv, "tau")
+        self.cut = rank_cut(system, q, t)
+        rng = np.random.default_rng(11)
+        beside = [system.move(q, 0.5 * rng.standard_normal(system.nv)) for _ in range(4)]
+        loads = np.nan_to_num(np.array([self.loads(p) for p in (q, *beside)]))
+        self.size = float(np.linalg.norm(loads, axis=2).sum(axis=1).max())
+        self.resting = Resting(system, t, lambda p: self.loads(p).sum(axis=0), q) if touching else None
+
+    @property
+    def is_isolated(self) -> bool:
+        """Whether no motion goes out of the start."""
+        return self.motions is not None and self.motions.shape[1] == 0
+
+    def rests(self, balance: Balance) -> bool:
+        """Tell whether the force left is rounding of the forces at work here or nearby."""
+        return balance.residual <= TOLERANCE * self.size
+
+    def loads(self, q: Array) -> Array:
+        """Return passive forces, inputs, gravity and applied force by rows (5 × nv)."""
+        found = loads_at_rest(self.system, q, self.u, self.tau, self.t)
+        if not self.limited:
+            found[2] = self.system.actuation_matrix(q, t=self.t) @ self.u
+        return found
+
+    def balance(self, q: Array) -> Balance:
+        """Return the balance of forces at q."""
+        system = self.system
+        force = self.loads(q).sum(axis=0)
+        jacobian = system.constraint_jacobian(q, t=self.t)
+        rows = ranked(comparable(system, jacobian), self.cut)
+        ways = rows.null
+        if self.resting is not None:
+            return self.carried(q, force, jacobian, rows)
+        if system.nc > system.nh:
+            ways = ranked(comparable(system, holonomic_jacobian(system, q, self.t)), self.cut).null
+        held = rows.right @ (rows.right.T @ -force)
+        multipliers = system.characteristic.least_multipliers(jacobian, rows.rank, held)
+        motions = rows.null
+        if self.motions is not None and not self.is_isolated:
+            ways = tangents(system, q, self.t, self.cut).space
+            motions = ways @ ranked(jacobian @ ways, self.cut).null
+        return Balance(force, motions.T @ force, jacobian, multipliers, rows.determined, motions, ways)
+
+    def carried(self, q: Array, force: Array, jacobian: Array, rows: Ranked) -> Balance:
+        """Return the balance on contacts: what they cannot carry is left along the motions that A allows."""
+        assert self.resting is not None
+        balanced = float(np.linalg.norm(rows.null.T @ force)) <= TOLERANCE * self.size
+        carried = self.resting.carried(q, jacobian, rows.rank, balanced)
+        force = force + carried.load.force
+        multipliers = self.system.characteristic.least_multipliers(jacobian, rows.rank, -force)
+        motions = rows.null @ ranked(carried.held @ rows.null, relative=CUT).null
+        left = rows.null.T @ force
+        return Balance(force, left, jacobian, multipliers, rows.determined, motions, motions, carried)
+
+    def stiffness(self, q: Array, balance: Balance) -> Array:
+        """Return Zᵀ K W (dof × number of ways): the force met along the motions when q moves along the ways."""
+        columns = [self.stiffness_times(q, balance, way) for way in balance.ways.T]
+        return balance.motions.T @ np.array(columns).reshape(len(columns), self.system.nv).T
+
+    def stiffness_times(self, q: Array, balance: Balance, way: Array) -> Array:
+        """Return the force met when q moves along a way, with all forces of constraints held."""
+        if self.resting is None or balance.carried is None:
+            return stiffness_times(self.system, q, self.u, balance.multipliers, way, self.t)
+        forces = balance.carried.load.forces
+        return self.resting.stiffness_times(q, self.u, balance.multipliers, forces, way)
+
+    def settle(self, q: Array, stable: bool) -> tuple[Array, int]:
+        """Return q if it rests on its contacts (``stable``: if it may stay), else where it settles."""
+        assert self.resting is not None
+        most = np.inf
+        if not self.resting.is_deep(q):
+            here = self.balance(q)
+            most = here.residual
+            if here.carried is not None and here.carried.load.status.ok:
+                if not stable or self.stability(q, here).stable is not False:
+                    return q, 0
+                k = self.stiffness(q, here)
+                weakest = here.motions @ np.linalg.eigh((k + k.T) / 2)[1][:, 0]
+                q = self.system.move(q, 0.1 * weakest)
+        found, count = self.resting.settle(q, self.u, self.cut)
+        found = self.resting.touch(found)
+        there = self.balance(found)
+        assert there.carried is not None
+        return (found if there.carried.load.status.ok or there.residual < most else q), count
+
+    def move(self, q: Array, step: Array) -> Array | None:
+        """Return q moved by at most the longest step and closed again; None where it does not close."""
+        length = float(np.linalg.norm(step))
+        p = close(self.system, self.system.move(q, step * min(1.0, _LONGEST / max(length, 1e-300))), self.t)
+        return p if stays_closed(self.system, p, q, self.t) else None
+
+    def find(self, q: Array, stable: bool) -> tuple[Array, int]:
+        """Return a place of rest, or the one with the least force left, and the iterations."""
+        done = 0
+        if not stable:
+            found, done = self.newton(q)
+            if self.rests(self.balance(found)):
+                return found, done
+        lower, more = self.descend(q)
+        polished, last = self.newton(lower)
+        if not stable and self.balance(found).residual < self.balance(polished).residual:
+            polished = found
+        return polished, done + more + last
+
+    def newton(self, q: Array) -> tuple[Array, int]:
+        """Levenberg–Marquardt on the force left, at the quadratic rate of Newton's method."""
+
+        def steps(at: tuple[Array, Balance]) -> Callable[[float], tuple[Array, Balance] | None] | None:
+            q, here = at
+            if here.residual <= 1e-14 * self.size or here.ways.shape[1] == 0:
+                return None
+            k = ranked(self.stiffness(q, here))
+
+            def step(damping: float) -> tuple[Array, Balance] | None:
+                shift = damping * k.values[0] * min(1.0, here.residual / max(self.size, 1e-300))
+                p = self.move(q, here.ways @ k.damped(here.left, shift**2))
+                there = None if p is None else self.balance(p)
+                return (p, there) if p is not None and there and there.residual < here.residual else None
+
+            return step
+
+        (found, _), count = levenberg_marquardt(
+            (q, self.balance(q)),
+            lambda at: at[1].residual,
+            steps,
+            damping=1e-3,
+            least=1e-9,
+            tries=12,
+            most=_NEWTON,
+        )
+        return found, count
+
+    def descend(self, q: Array) -> tuple[Array, int]:
+        """Go where the forces push until they are at rest and the stiffness is positive."""
+        here, reach = self.balance(q), _LONGEST
+        for iteration in range(_DESCENT):
+            if here.ways.shape[1] == 0:
+                return q, iteration
+            k = self.stiffness(q, here)
+            along = here.ways.T @ here.motions
+            push = along @ here.left
+            values, vectors = np.linalg.eigh((along @ k + (along @ k).T) / 2)
+            floor = 1e-6 * max(float(np.abs(values).max()), 1e-12)
+            if here.residual <= 1e-7 * self.size:
+                if values[0] > -floor:
+                    return q, iteration
+                step = 0.1 * vectors[:, 0] * (1.0 if push @ vectors[:, 0] >= 0.0 else -1.0)
+            else:
+                step = vectors @ ((vectors.T @ push) / np.maximum(np.abs(values), floor))
+            step = here.ways @ step
+            step *= min(1.0, reach / float(np.linalg.norm(step)))
+            p = self.move(q, step)
+            there = None if p is None else self.balance(p)
+            if p is not None and there is not None and self.work(q, p, here, there) > 0.0:
+                q, here, reach = p, there, min(2 * reach, _LONGEST)
+            else:
+                reach = min(reach, float(np.linalg.norm(step))) / 4
+                if reach < 1e-9:
+                    return q, iteration
+        return q, _DESCENT
+
+    def work(self, q: Array, p: Array, here: Balance, there: Balance) -> float:
+        """Return the work of all forces on the way from q to p, by the trapezoidal rule."""
+        return float((here.force + there.force) @ difference(self.system, q, p)) / 2
+
+    def stability(self, q: Array, here: Balance) -> Stability:
+        """Return the stiffness at a place of rest, and whether it is stable there."""
+        k = self.stiffness(q, here)
+        k = k @ (here.ways.T @ here.motions)
+        length = self.system.characteristic.length
+        rounding = _ROUNDING * self.size * max(length, 1.0 / length)  # of forces that cancel
+        largest, least = float(np.abs(k).max(initial=0.0)), rounding / _NEUTRAL
+        if (
+            here.carried is not None
+        ):  # contacts have made up for the forces at work: what is left may be rounding
+            least = self.size * min(length, 1.0 / length)
+        largest = max(largest, least)
+        symmetric = np.abs(k - k.T).max(initial=0.0) < 1e-9 * max(largest, 1e-300)
+        k = (k + k.T) / 2 if symmetric else k
+        values: np.ndarray = np.linalg.eigvalsh(k) if symmetric else np.linalg.eigvals(k)
+        values = values[np.argsort(values.real, kind="stable")]
+        zero = _NEUTRAL * max(float(np.abs(values).max(initial=0.0)), least)
+        stable = verdict(values, zero) if symmetric else self.flutter_verdict(q, here.motions, k, zero)
+        if here.carried is not None:
+            stable = here.carried.verdict(stable, here.motions, k, zero)
+        return Stability(k, values, stable, int(np.count_nonzero(np.abs(values) <= zero)))
+
+    def status(self, q: Array, here: Balance) -> Status:
+        """Return what the answer is."""
+        if here.carried is not None and not here.carried.load.status.ok:
+            return here.carried.load.status
+        if self.is_isolated:
+            return Status.RIGID
+        if not self.rests(here):
+            return Status.NOT_ACHIEVABLE
+        if self.motions is None:
+            smooth = goes_on(self.system, q, self.t, tangents(self.system, q, self.t, self.cut))
+            return Status.OK if smooth else Status.SINGULAR
+        left = float(np.linalg.norm(here.force + here.jacobian.T @ here.multipliers))
+        return Status.OK if left <= TOLERANCE * self.size else Status.RIGID
+
+    def flutter_verdict(self, q: Array, motions: Array, stiffness: Array, zero: float) -> bool | None:
+        """Return whether small undamped motions M ẍ + K x = 0 stay small, for an unsymmetric K."""
+        mass = motions.T @ self.system.mass_matrix(q, self.t) @ motions
+        largest = float(np.linalg.eigvalsh(mass)[-1])
+        if np.linalg.eigvalsh(mass)[0] <= 1e-12 * np.trace(mass):
+            return None
+        squares = np.linalg.eigvals(np.linalg.solve(mass, stiffness))
+        return verdict(squares, max(_NEUTRAL * float(np.abs(squares).max()), zero / largest))
+
+
+def verdict(values: np.ndarray, zero: float) -> bool | None:
+    """Return whether eigenvalues of K or M⁻¹K mean stability; None where some are zero and none is bad."""
+    if np.any(values.real < -zero) or np.any(np.abs(values.imag) > zero):
+        return False
+    return None if np.any(np.abs(values) <= zero) else True

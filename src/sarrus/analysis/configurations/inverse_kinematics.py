@@ -1,0 +1,304 @@
+"""Inverse kinematics: closed configurations that bring bodies and coordinates to given places."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.linalg import lstsq
+from scipy.optimize import lsq_linear
+
+from sarrus.analysis.configurations.targets import Targets, scalar_coordinates, target
+from sarrus.base.arguments import described
+from sarrus.base.arrays import Array, read_only
+from sarrus.base.errors import SolveError, check_is
+from sarrus.base.status import Answer, Status
+from sarrus.dynamics.closing.antiparallel import antiparallel
+from sarrus.dynamics.closing.assembly import DATA_TOLERANCE, free_velocities
+from sarrus.dynamics.closing.within_limits import outside_limits
+from sarrus.dynamics.model.measures import open_by
+from sarrus.dynamics.system import System
+from sarrus.kernels.linalg import dense
+from sarrus.kernels.linalg.levenberg_marquardt import levenberg_marquardt
+from sarrus.kernels.linalg.ranked import CUT, ranked
+
+# Targets and closures missed by less than these are met [rad, characteristic lengths].
+MET, CLOSED = 1e-9, 1e-9
+# Weight of the closures against the targets in one step, iterations, longest step, and fresh starts.
+_WEIGHT, _ITERATIONS, _LONGEST, _STARTS = 1e6, 200, 1.0, 8
+
+
+@dataclass(frozen=True, eq=False)
+class InverseKinematics(Answer):
+    """A closed configuration and how well it meets the targets.
+
+    Attributes
+    ----------
+    q : (nq,) configuration.
+    residuals : by target, the largest error of its components [m, rad]; ``residual`` is the largest of all.
+    closure_residual : largest entry of φ [m, rad].
+    at_limits : names of the coordinates that ended at a limit of their joint.
+    outside : coordinates beyond limits of their joints by more than digits explain, and their values: locked ones, and
+        any without ``within_limits``.
+    dof : number of motions that the targets leave (with the locked coordinates at rest).
+    iterations : steps taken, over all starts.
+    antiparallel : closures that hold with opposite instead of parallel axes only.
+    status : OK; NOT_ACHIEVABLE (closed, with the targets as near as they come); NOT_CLOSED (or antiparallel).
+    """
+
+    q: Array
+    residuals: dict[str, float]
+    closure_residual: float
+    at_limits: tuple[str, ...]
+    dof: int
+    iterations: int
+    antiparallel: tuple[str, ...]
+    status: Status
+    outside: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def residual(self) -> float:
+        """Largest error of all targets."""
+        return max(self.residuals.values(), default=0.0)
+
+    @property
+    def message(self) -> str:
+        """The outcome in words, with the worst target."""
+        if self.antiparallel:
+            return f"the loops close only with opposite axes of closure {', '.join(map(repr, self.antiparallel))}"
+        if self.status is Status.NOT_CLOSED:
+            return (
+                f"the loops stay open by {self.closure_residual:.3g} with these limits and locked coordinates"
+            )
+        if self.status is Status.OK:
+            names = ", ".join(f"{name!r} at {value:.6g}" for name, value in self.outside.items())
+            return f"all targets are met{f'; beyond limits: {names}' if names else ''}"
+        worst = max(self.residuals, key=lambda name: self.residuals[name])
+        held = f"; at their limits: {', '.join(self.at_limits)}" if self.at_limits else ""
+        return (
+            f"the targets cannot be met from here: {worst!r} is missed by {self.residuals[worst]:.3g}{held}"
+        )
+
+
+@described()
+def inverse_kinematics(
+    system: System,
+    targets: Targets,
+    q: ArrayLike | None = None,
+    *,
+    locked: Sequence[str] = (),
+    within_limits: bool = True,
+    t: float = 0.0,
+    throw: bool = True,
+) -> InverseKinematics:
+    """Find a closed configuration with bodies and coordinates at given places.
+
+    Damped Gauss–Newton steps (Levenberg–Marquardt) on the targets, in which the closures weigh 10⁶ times as
+    much and the joint limits are bounds of the linear least-squares problem; the loops are closed again after
+    every step. Where the descent ends without meeting the targets it starts again from seeded
+    configurations; the best answer counts. Errors and steps are measured in radians and characteristic lengths
+    (`sarrus.dynamics.model.characteristic`), so the answer does not depend on units; targets count as met to 10⁻⁹ of
+    these.
+
+    Parameters
+    ----------
+    targets : what is to be where. Keys and values:
+
+        - ``"coordinate": number``: a scalar coordinate [m, rad];
+        - ``"body": (x, y, z)``: the origin of the body in the world [m]; None for a component leaves it free;
+        - ``("body", (x, y, z)): (X, Y, Z)``: a point given in body axes, in the world;
+        - ``"body": Pose`` and ``("body", point): Pose``: position and orientation in the world;
+        - ``"body": 3×3 rotation matrix``: orientation alone.
+
+        A name that is a body and a coordinate means the coordinate where the value is a number.
+    q : (nq,) start, default the neutral configuration. Its loops may be open.
+    locked : joints or coordinates that keep their values of q.
+    within_limits : keep scalar coordinates within the limits of their joints; starts beyond are moved to the limit.
+    t : time [s] for constraints that depend on it.
+    throw : raise `SolveError` unless the status is OK; its ``result`` is the best answer.
+
+    Full rank: the place found is isolated if ``dof`` is 0, else it is one of many, near the start. Redundant
+    rows and targets are ordinary. Inconsistent or out of reach: NOT_ACHIEVABLE, the loops closed and the sum
+    of squares of the targets' errors at a local minimum. Singular: the damping keeps the steps short, and
+    convergence is slower where a target lies at the edge of what can be reached. NOT_CLOSED: the loops cannot
+    be closed with what is locked and limited.
+    """
+    check_is("inverse_kinematics", system, System)
+    problem = Problem(system, targets, locked, within_limits, t)
+    start = system.neutral() if q is None else system.normalized(q)
+    start = problem.within(start)
+    best, iterations = problem.solve(start)
+    rng = np.random.default_rng(12)
+    for _ in range(_STARTS):
+        if problem.merit(best) == 0.0:
+            break
+        kick = rng.uniform(-1.0, 1.0, system.nv) * problem.free
+        trial, more = problem.solve(problem.within(problem.moved(start, kick)))
+        iterations += more
+        if problem.merit(trial) < 0.999 * problem.merit(best):
+            best = trial
+    result = problem.describe(best, iterations)
+    if throw and result.status is not Status.OK:
+        raise SolveError(f"{system.name}: {result.message}", result=result)
+    return result
+
+
+class Problem:
+    """The targets as equations on q, with bounds; errors and motions are in radians and characteristic lengths."""
+
+    def __init__(
+        self, system: System, targets: Targets, locked: Sequence[str], within_limits: bool, t: float
+    ) -> None:
+        self.system, self.t, self.size = system, t, system.characteristic
+        self.free = free_velocities(system, locked)
+        self.targets = [target(system, key, value) for key, value in targets.items()]
+        self.lower, self.upper = coordinate_limits(system) if within_limits else _no_limits(system)
+        pairs = list(scalar_coordinates(system).values())
+        self.scalars = np.array(pairs, dtype=np.int64).reshape(-1, 2)
+
+    def residual(self, q: Array) -> Array:
+        """Return the errors of the targets, stacked."""
+        return np.concatenate([np.zeros(0), *(one.factors * one.error(q) for one in self.targets)])
+
+    def jacobian(self, q: Array) -> Array:
+        """Return the derivative of the errors along motions."""
+        parts = [one.factors[:, None] * one.jacobian(q) for one in self.targets]
+        return np.vstack([np.zeros((0, self.system.nv)), *parts]) / self.size.columns
+
+    def moved(self, q: Array, motion: Array) -> Array:
+        """Return q moved."""
+        return self.system.move(q, motion / self.size.columns)
+
+    def within(self, q: Array) -> Array:
+        """Return q with its scalar coordinates moved into their limits, locked ones left alone."""
+        out = q.copy()
+        i, j = self.scalars.T
+        inside = np.clip(q[i], self.lower[i], self.upper[i])
+        out[i] = np.where(self.free[j] > 0.0, inside, q[i])
+        return out
+
+    def merit(self, q: Array) -> float:
+        """Return a number to compare answers by: zero where all is met, open loops first."""
+        gap, error = open_by(self.system, q, self.t), float(np.linalg.norm(self.residual(q)))
+        turned = 1e6 * len(antiparallel(self.system, q, self.t))
+        return (error if error > MET else 0.0) + (1e6 * gap if gap > CLOSED else 0.0) + turned
+
+    def solve(self, q: Array) -> tuple[Array, int]:
+        """Descend from q to the nearest place where the targets are met best."""
+
+        def steps(at: tuple[Array, Array]) -> Callable[[float], tuple[Array, Array] | None] | None:
+            q, error = at
+            size = float(np.linalg.norm(error))
+            if size <= 1e-14 * (1.0 + float(np.abs(self.size.coordinates * q).max(initial=0.0))):
+                return None
+
+            def step(damping: float) -> tuple[Array, Array] | None:
+                motion = self.step(q, self.jacobian(q), error, damping * min(size, 1.0))
+                p = self.close(self.moved(q, motion))
+                there = self.residual(p)
+                gap = open_by(self.system, p, self.t)
+                if np.linalg.norm(there) < size and gap <= max(CLOSED, open_by(self.system, q, self.t)):
+                    return p, there
+                return at if np.abs(motion).max(initial=0.0) < 1e-14 else None
+
+            return step
+
+        q = self.close(q)
+        (found, _), count = levenberg_marquardt(
+            (q, self.residual(q)),
+            lambda at: float(np.linalg.norm(at[1])),
+            steps,
+            damping=1e-2,
+            least=1e-8,
+            tries=10,
+            most=_ITERATIONS,
+            stalled=1e-13,
+        )
+        return found, count
+
+    def close(self, q: Array) -> Array:
+        """Close the loops next to q within limits."""
+        size = open_by(self.system, q, self.t)
+        for _ in range(30):
+            if size <= 1e-14:
+                break
+            step = self.step(q, np.zeros((0, self.system.nv)), np.zeros(0), 1e-3 * min(size, 1.0))
+            for _ in range(6):
+                p = self.moved(q, step)
+                there = open_by(self.system, p, self.t)
+                if there < size:
+                    break
+                step = step / 4
+            else:
+                break
+            q, size = p, there
+        return self.within(q)
+
+    def step(self, q: Array, jacobian: Array, error: Array, damping: float) -> Array:
+        """Return the damped least-squares step within bounds, the closures weighing most."""
+        system = self.system
+        columns = np.flatnonzero(self.free)
+        if columns.size == 0:
+            return np.zeros(system.nv)
+        rows = self.size.even(system.constraint_jacobian(q, t=self.t))[: system.nh]
+        scale = _WEIGHT / max(float(np.abs(rows).max(initial=0.0)), 1.0)
+        matrix = np.vstack([scale * rows, jacobian, damping * np.eye(system.nv)])[:, columns]
+        phi = self.size.rows[: system.nh] * system.constraint_residual(q, self.t)
+        target = -np.concatenate([scale * phi, error, np.zeros(system.nv)])
+        lower, upper = np.full(system.nv, -_LONGEST), np.full(system.nv, _LONGEST)
+        i, j = self.scalars.T
+        down, up = (self.size.coordinates * (limit - q) for limit in (self.lower, self.upper))
+        lower[j] = np.maximum(lower[j], np.minimum(down[i], -1e-300))
+        upper[j] = np.minimum(upper[j], np.maximum(up[i], 1e-300))
+        lower, upper = lower[columns], upper[columns]
+        # Householder's method with pivots keeps what light rows say, heavy ones on top (Cox and Higham 1998); an SVD
+        # loses of it what the weights are apart.
+        found = lstsq(matrix, target, cond=1e-14, lapack_driver="gelsy")[0]
+        if np.any(found < lower) or np.any(found > upper):
+            found = lsq_linear(matrix, target, bounds=(lower, upper), method="bvls", tol=1e-14).x
+        step = np.zeros(system.nv)
+        step[columns] = found
+        return step
+
+    def describe(self, q: Array, iterations: int) -> InverseKinematics:
+        """Return the answer at q."""
+        system = self.system
+        residuals = {one.name: float(np.abs(one.error(q)).max(initial=0.0)) for one in self.targets}
+        gap = open_by(system, q, self.t)
+        i, j = self.scalars.T
+        down, up = (self.size.coordinates * np.abs(limit - q) for limit in (self.lower, self.upper))
+        tight = (self.free[j] > 0.0) & ((down[i] < 1e-9) | (up[i] < 1e-9))
+        closures = self.size.even(system.constraint_jacobian(q, t=self.t))[: system.nh]
+        rows = np.vstack([closures, self.jacobian(q)]) * self.free
+        cut = CUT * max(dense.largest(rows), 1.0)
+        turned = antiparallel(system, q, self.t)
+        met = float(np.abs(self.residual(q)).max(initial=0.0)) <= MET
+        status = Status.OK if met else Status.NOT_ACHIEVABLE
+        return InverseKinematics(
+            q=read_only(q),
+            residuals=residuals,
+            closure_residual=gap,
+            at_limits=tuple(system.coordinate_names[k] for k in i[tight]),
+            dof=int(self.free.sum()) - ranked(rows, cut).rank,
+            iterations=iterations,
+            antiparallel=turned,
+            status=Status.NOT_CLOSED if gap > DATA_TOLERANCE or turned else status,
+            outside=outside_limits(system, q),
+        )
+
+
+def coordinate_limits(system: System) -> tuple[Array, Array]:
+    """Return lower and upper limits of the coordinates (nq,), infinite where a joint has none."""
+    lower, upper = _no_limits(system)
+    index = {name: i for i, name in enumerate(system.coordinate_names)}
+    for joint in system.mechanism.joints() if system.mechanism else ():
+        for name, limit in zip(joint.velocity_names, joint.limits):
+            if limit is not None and name in index:
+                lower[index[name]], upper[index[name]] = limit
+    return lower, upper
+
+
+def _no_limits(system: System) -> tuple[Array, Array]:
+    return np.full(system.nq, -np.inf), np.full(system.nq, np.inf)

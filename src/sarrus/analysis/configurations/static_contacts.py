@@ -1,0 +1,249 @@
+"""Rest on contacts: where a mechanism settles on them, and what those that carry it leave free."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import casadi as ca
+import numpy as np
+
+from sarrus.base.arrays import Array
+from sarrus.base.status import Status
+from sarrus.dynamics.closing.manifold import close, comparable, stays_closed
+from sarrus.dynamics.contacts.contact_state import (
+    ContactState,
+    Mode,
+    contact_state,
+    facing_pairs,
+    touch_rows,
+    touching_of,
+)
+from sarrus.dynamics.contacts.support_reactions import CarriedLoad
+from sarrus.dynamics.model.control_metric import default_weights
+from sarrus.dynamics.model.derivatives import stiffness_times
+from sarrus.dynamics.model.joint_limits import bounds_at, joint_limits
+from sarrus.dynamics.optimize.contact_problem import solve_contact_problem
+from sarrus.dynamics.optimize.force_balance import NOTHING
+from sarrus.dynamics.solve.support import carry
+from sarrus.dynamics.system import System
+from sarrus.kernels.linalg.ranked import CUT, at_rank, ranked
+
+# Steps at most, the longest one and the shortest [rad, characteristic lengths], and the one at which all is at rest.
+_STEPS, _LONGEST, _SHORTEST, _SETTLED = 300, 0.3, 1e-9, 1e-13
+# Residual of a contact problem that does for a step.
+_NEAR = 1e-6
+# Stiffness that soft directions get, relative to the largest; friction this near to its limit may slip.
+_SOFT, _VERGE = 1e-6, 1e-6
+
+
+@dataclass(frozen=True)
+class Carried:
+    """Contacts that carry a mechanism at rest: their forces and what the contacts hold.
+
+    ``held`` (rows × nv): velocities that are zero as long as those that carry stay closed and stick. ``grazing``
+    (rows × nv): of closed contacts without force, which may open. ``verge``: whether one is at the limit of friction.
+    """
+
+    load: CarriedLoad
+    held: Array
+    grazing: Array
+    verge: bool
+
+    def verdict(self, stable: bool | None, motions: Array, stiffness: Array, zero: float) -> bool | None:
+        """Return what friction at its limit and closed contacts without force leave of a verdict on stability."""
+        if self.verge:
+            return None if stable else stable
+        if stable is not False or len(self.grazing) == 0:
+            return stable
+        values, vectors = np.linalg.eigh((stiffness + stiffness.T) / 2)
+        for fall in (motions @ vectors)[:, values < -zero].T:
+            opening = self.grazing @ fall
+            if (opening >= -_VERGE).all() or (opening <= _VERGE).all():
+                return False
+        return None
+
+
+class Resting:
+    """Contacts, stops and dry friction of a system at rest under loads that depend on q, at time t.
+
+    Stops are where they act at ``start``: coordinates that begin beyond them go no further. ``held`` are forces that
+    were found together with inputs, for the one q that these hold.
+    """
+
+    def __init__(self, system: System, t: float, loads: Callable[[Array], Array], start: Array) -> None:
+        self.system, self.t, self.loads = system, t, loads
+        self.still = np.zeros(system.nv)
+        self.held: CarriedLoad | None = None
+        self.touching = touching_of(system)
+        self.bounds = bounds_at(joint_limits(system), start)
+        self.units = np.array([one.unit for one in self.touching])
+
+    def free(self, jacobian: Array, rank: int) -> Array:
+        """Return the motions that A leaves, by rows: orthonormal in characteristic units."""
+        size = self.system.characteristic
+        return at_rank(size.even(jacobian), rank).null.T / size.columns
+
+    def state(self, q: Array) -> ContactState:
+        """Return what contacts do at rest."""
+        return contact_state(self.system, q, self.still, self.still, self.t)
+
+    def carried(self, q: Array, jacobian: Array, rank: int, balanced: bool = False) -> Carried:
+        """Return what carries the loads at q; ``balanced``: what is left of them along the motions is rounding."""
+        state, load = self.state(q), self.held
+        if load is None:
+            none = np.zeros((self.system.nv, 0))
+            loads = self.still if balanced else -self.loads(q)
+            _, load = carry(self.system, state, self.free(jacobian, rank), loads, none)
+        return self.holding(state, load)
+
+    def holding(self, state: ContactState, load: CarriedLoad) -> Carried:
+        """Return what contacts with these forces hold."""
+        least = NOTHING * float(np.abs(load.forces).max(initial=0.0))
+        rough = any(one.static > 0.0 and one.name in load.carrying for one in self.touching)
+        slips = rough and not load.holds_with(1.0 - _VERGE)
+        verge, held, grazing = slips, [], []
+        for one, mode in zip(self.touching, state.modes):
+            rows, force = state.rows[one.rows], load.forces[one.rows]
+            if mode is Mode.OPEN:
+                continue
+            if one.kind == "friction":
+                on_limit = mode is Mode.SLIDING or abs(force[0]) >= (1.0 - _VERGE) * one.limit
+                verge |= on_limit
+                held.append(rows[:0] if on_limit else rows)
+            elif force[0] <= least:
+                grazing.append(rows[:1])
+            else:
+                sticks = mode is Mode.STICKING and one.static > 0.0 and not slips
+                held.append(rows if sticks else rows[:1])
+        empty = np.zeros((0, self.system.nv))
+        return Carried(load, np.vstack([empty, *held]), np.vstack([empty, *grazing]), verge)
+
+    def inputs(self, q: Array, cut: float, limits: Array | None) -> Array:
+        """Return the least inputs with which contacts carry the loads at q, those that miss it least without any."""
+        jacobian = self.system.constraint_jacobian(q, t=self.t)
+        free = self.free(jacobian, ranked(comparable(self.system, jacobian), cut).rank)
+        reach = self.system.actuation_matrix(q, t=self.t)
+        u, self.held = carry(
+            self.system, self.state(q), free, -self.loads(q), reach,
+            weights=default_weights(self.system), limits=limits,
+        )  # fmt: skip
+        return u
+
+    def is_deep(self, q: Array) -> bool:
+        """Tell whether a contact is below its plane by more than 1e-6 lengths."""
+        gaps = touch_rows(self.system, q, self.still, self.t, self.bounds).gaps
+        return any(gap < -one.reach for one, gap in zip(self.touching, gaps) if one.kind == "contact")
+
+    def touch(self, q: Array) -> Array:
+        """Return q with contacts and stops that are open or deep by up to 1e-6 lengths brought to their planes."""
+        for _ in range(3):
+            found = touch_rows(self.system, q, self.still, self.t, self.bounds)
+            near = [
+                k
+                for k, one in enumerate(self.touching)
+                if one.kind != "friction" and abs(found.gaps[k]) <= one.reach
+            ]
+            between = {k for pair in facing_pairs(self.touching, near) for k in pair}
+            near = [k for k in near if k not in between]  # whichever flank pushes, there is next to no play
+            gaps = found.gaps[near] / self.units[near]
+            if np.abs(gaps).max(initial=0.0) <= 1e-14:
+                break
+            size = self.system.characteristic
+            rows = found.rows[[self.touching[k].rows.start for k in near]] / size.columns
+            loops = size.even(self.system.constraint_jacobian(q, t=self.t))
+            both = np.vstack([loops, rows / self.units[near][:, None]])
+            step = ranked(both, relative=CUT).solve(np.concatenate([np.zeros(len(loops)), -gaps]))
+            q = close(self.system, self.system.move(q, step / size.columns), self.t)
+        return q
+
+    # --- settling ------------------------------------------------------------------------------------
+
+    def settle(self, q: Array, u: Array, cut: float) -> tuple[Array, int]:
+        """Go where the loads push, contacts and friction permitting, until nothing moves; return q and the steps.
+
+        A step x is that of a body in honey, G x = f + Jᵀ r, with r within the laws of contacts for x in place of the
+        velocity, so that gaps at the end of it are ≥ 0. G is the stiffness without its signs, so that steps are those
+        of Newton's method near a stable place, and what keeps steps short before.
+        """
+        size, reach, forces, before = self.system.characteristic, _LONGEST, None, None
+        contacts = [
+            (one.rows.stop - one.rows.start, one.static) for one in self.touching if np.isinf(one.limit)
+        ]
+        dry = [(1, one.limit) for one in self.touching if not np.isinf(one.limit)]
+        heads = [one.rows.start for one in self.touching if np.isinf(one.limit)]
+        for count in range(_STEPS):
+            jacobian = self.system.constraint_jacobian(q, t=self.t)
+            basis = self.free(jacobian, ranked(comparable(self.system, jacobian), cut).rank).T
+            found = touch_rows(self.system, q, self.still, self.t, self.bounds)
+            load = self.loads(q)
+            forces = np.zeros(len(found.rows)) if forces is None else forces
+            push, rows = basis.T @ load, found.rows @ basis
+            left = float(np.linalg.norm(push + rows.T @ forces))
+            values, vectors = np.linalg.eigh(
+                self.stiffness(q, u, load, forces, jacobian, basis, cut, found.rows)
+            )
+            largest = max(float(np.abs(values).max(initial=0.0)), float(np.linalg.norm(push)), 1e-300)
+            root = 1.0 / np.sqrt(np.maximum(np.abs(values), _SOFT * largest) + left / reach)
+            H = rows @ vectors * root
+            given = H @ (root * (vectors.T @ push))
+            given[heads] += found.gaps[: len(heads)]
+            answer = solve_contact_problem(H, given, contacts, dry, start=forces, throw=False)
+            y = vectors @ (root * (root * (vectors.T @ push) + answer.change))
+            length = float(np.linalg.norm(y))
+            near = answer.status is Status.NOT_CONVERGED and answer.residual <= _NEAR
+            if not (answer.status.ok or near) or not np.isfinite(length):
+                reach /= 4
+                if reach < _SHORTEST:
+                    return q, count
+                continue
+            step = basis @ y * min(1.0, reach / max(length, 1e-300))
+            p = close(self.system, self.system.move(q, step), self.t)
+            if not stays_closed(self.system, p, q, self.t):
+                reach = min(reach, length) / 4
+                if reach < _SHORTEST:
+                    return q, count
+                continue
+            along = size.columns * step
+            turns = (
+                before is not None and along @ before < 0.0 and 2.0 * length > float(np.linalg.norm(before))
+            )
+            reach = reach / 4 if turns else min(2.0 * reach, _LONGEST)
+            last = np.inf if before is None else float(np.linalg.norm(before))
+            q, forces, before = p, answer.forces, along
+            if length <= _SETTLED or (length <= _SHORTEST and 2.0 * length > last) or reach < _SHORTEST:
+                return q, count + 1
+        return q, _STEPS
+
+    def stiffness(
+        self,
+        q: Array,
+        u: Array,
+        load: Array,
+        forces: Array,
+        jacobian: Array,
+        basis: Array,
+        cut: float,
+        rows: Array,
+    ) -> Array:
+        """Return the symmetric stiffness along a basis, with the forces of contacts and loops held."""
+        rank = ranked(comparable(self.system, jacobian), cut).rank
+        multipliers = self.system.characteristic.least_multipliers(jacobian, rank, -(load + rows.T @ forces))
+        columns = [self.stiffness_times(q, u, multipliers, forces, way) for way in basis.T]
+        K = basis.T @ np.array(columns).reshape(len(columns), self.system.nv).T
+        return np.asarray((K + K.T) / 2)
+
+    def stiffness_times(self, q: Array, u: Array, multipliers: Array, forces: Array, way: Array) -> Array:
+        """Return −d/ds (f + Aᵀλ + Jᵀ r) along a way with u, λ and r held."""
+        out = stiffness_times(self.system, q, u, multipliers, way, self.t)
+        if not self.system.equations.touches:
+            return out
+        e = self.system.equations
+        count = sum(len(touch.row_names) for touch in e.touches)
+
+        def outputs(forces: ca.SX) -> dict[str, ca.SX]:
+            rates = ca.vertcat(*(touch.rates for touch in e.touches))
+            return {"force": -ca.jtimes(ca.jtimes(rates, e.v, forces, True), e.q, e.rate)}
+
+        native = self.system.compiled.named("touch stiffness", outputs, {"forces": count})
+        return out + native(np.concatenate([self.system.pack(q, way, u, self.t), forces[:count]]))

@@ -1,0 +1,233 @@
+"""`linearize_along`: linear models at many states of a motion, in the same independent coordinates."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sarrus.analysis.linear.code import StraightLine
+from sarrus.analysis.linear.linear_system import LinearSystem
+from sarrus.analysis.linear.linearize_at import linearize_at, refuse_touching
+from sarrus.base.arguments import described, unchecked
+from sarrus.base.arrays import Array, read_only
+from sarrus.base.errors import ArgumentError, SolveError, check_is
+from sarrus.base.numbers import real_array
+from sarrus.dynamics.contacts.contact_state import all_open, between_stops, takes_part, without_dry_friction
+from sarrus.dynamics.coordinates.choices import PARTITION, WORST, Coordinates
+from sarrus.dynamics.coordinates.relation import Relation
+from sarrus.dynamics.model.derivatives import Derivatives, native_derivatives
+from sarrus.dynamics.system import System
+from sarrus.kernels.linalg.quaternions import normalize
+from sarrus.kernels.memory.models_layout import ModelsTable, models_sizes
+from sarrus.kernels.platform import c_function
+
+
+@dataclass(frozen=True, eq=False)
+class LinearModels:
+    """Linear models along a motion, time on the leading axis: A (N, n, n), B (N, n, nu), E and affine (N, n).
+
+    They mean what they mean in `LinearSystem`, about each state in turn. ``names`` are those of x.
+    """
+
+    A: Array
+    B: Array
+    E: Array
+    affine: Array
+    t: Array
+    names: tuple[str, ...]
+    input_names: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.t)
+
+
+@described(t=unchecked)
+def linearize_along(
+    system: System,
+    q: ArrayLike,
+    v: ArrayLike,
+    u: ArrayLike | None = None,
+    *,
+    t: ArrayLike | None = None,
+    coordinates: Coordinates = PARTITION,
+    contacts: bool = True,
+) -> LinearModels:
+    """Return the first-order models at the states q (N, nq), v (N, nv), u (N, nu), t (N,), in one compiled loop.
+
+    The coordinates y = R q are chosen at the first state and stay, so that the models fit together, as a regulator
+    along a motion or an implicit method needs them. Redundant rows and massless bodies are as in `linearize_at`.
+    Where rows are clearly independent a model costs a few evaluations of forward dynamics, by code that is compiled
+    once for these coordinates; other states take the general algebra, with the same result. With activations of
+    actuators, currents of windings among them, in coordinates of a `sarrus.dynamics.coordinates.Relation`, and with
+    nonholonomic rows, the models are those of `linearize_at` one by one, at its cost. ``contacts`` is as in
+    `linearize_at`, but that joints with dry friction are an `ArgumentError`.
+
+    Raises
+    ------
+    ArgumentError
+        The first state is not on the constraints, arrays do not fit, or joints have dry friction; with activations or
+        nonholonomic rows, coordinates that are mixtures ("tangent-space", "null-space").
+    SolveError
+        Something touches at a state; a state is singular, inconsistent or without acceleration, or the coordinates
+        fail there, or with nonholonomic rows others of q are independent; its index and time are given.
+    """
+    check_is("linearize_along", system, System)
+    given = real_array(q)
+    if given.ndim != 2 or len(given) == 0:
+        raise ArgumentError(
+            f"{system.name}: q must have shape (N, {system.nq}), got {given.shape}", element="q"
+        )
+    count = len(given)
+    places = _with_unit_quaternions(system, _states(system, given, "q", count, system.nq))
+    velocities = _states(system, v, "v", count, system.nv)
+    controls = _states(system, np.zeros((count, system.nu)) if u is None else u, "u", count, system.nu)
+    times = _states(system, np.zeros(count) if t is None else t, "t", count, None)
+    states = places, velocities, controls, times
+    if takes_part(system, contacts):
+        without_dry_friction(system, "linear models along a motion")
+        _refuse_touching(system, states)
+    first = linearize_at(
+        system,
+        places[0],
+        velocities[0],
+        controls[0],
+        t=float(times[0]),
+        coordinates=coordinates,
+        contacts=False,
+    )
+    if isinstance(coordinates, Relation):
+        return _one_by_one(system, first, coordinates, states)
+    if system.equations.activations or system.nc > system.nh:
+        return _one_by_one(system, first, _names_of(system, first), states)
+    n, nu = first.B.shape
+    out, clear = StraightLine(system, first)(*states)
+    left = np.flatnonzero(~clear)
+    if len(left):
+        out[left] = general_models(system, first, [np.ascontiguousarray(part[left]) for part in states], left)
+    return LinearModels(
+        A=read_only(out[:, :, :n].copy()),
+        B=read_only(out[:, :, n : n + nu].copy()),
+        E=read_only(out[:, :, n + nu].copy()),
+        affine=read_only(out[:, :, n + nu + 1].copy()),
+        t=read_only(times.copy()),
+        names=first.names,
+        input_names=first.input_names,
+    )
+
+
+def _names_of(system: System, first: LinearSystem) -> list[str]:
+    """Return the names that choose the coordinates of a model anew, with nonholonomic rows those of velocities."""
+    rolls = system.nc > system.nh
+    if not (first.velocity_indices if rolls else first.coordinate_indices):
+        raise ArgumentError(
+            f"{system.name}: models along a motion with activations or nonholonomic rows are in coordinates of the "
+            "mechanism; give their names, or 'partition'",
+            element="coordinates",
+        )
+    return list(first.velocities if rolls else first.coordinates)
+
+
+def _one_by_one(
+    system: System, first: LinearSystem, coordinates: Coordinates, states: tuple[Array, Array, Array, Array]
+) -> LinearModels:
+    """Return the models of `linearize_at` at every state, in the coordinates of the first."""
+    found = [first]
+    for k, (q, v, u, t) in enumerate(zip(*(part[1:] for part in states)), start=1):
+        try:
+            model = linearize_at(system, q, v, u, t=float(t), coordinates=coordinates, contacts=False)
+        except (SolveError, ArgumentError) as error:
+            raise SolveError(f"state {k} (t = {t:g}): {error}", element=error.element) from error
+        if model.names != first.names:
+            raise SolveError(
+                f"{system.name}: at state {k} (t = {t:g}) {', '.join(model.names)} are independent, and not "
+                f"{', '.join(first.names)} as at the first: take a shorter part of the motion"
+            )
+        found.append(model)
+    return LinearModels(
+        **{
+            name: read_only(np.array([getattr(one, name) for one in found]))
+            for name in ("A", "B", "E", "affine")
+        },
+        t=read_only(states[3].copy()),
+        names=first.names,
+        input_names=first.input_names,
+    )
+
+
+def _refuse_touching(system: System, states: tuple[Array, Array, Array, Array]) -> None:
+    """Raise `SolveError` with the first state at which something touches."""
+    stops = between_stops(system)
+    inside = np.zeros(states[0].shape, dtype=bool)
+    if stops is not None:
+        inside = (states[0] > stops[0]) & (states[0] < stops[1])
+    for k in np.flatnonzero(~inside.all(axis=1)):
+        q, v, u, t = states[0][k], states[1][k], states[2][k], float(states[3][k])
+        if not all_open(system, q, t):
+            found = system.forward_dynamics(q, v, u, t).contacts
+            if found is not None:
+                refuse_touching(system, found, f" at state {k} (t = {t:g})")
+
+
+def general_models(
+    system: System, first: LinearSystem, states: list[Array], indices: NDArray[np.int64]
+) -> Array:
+    """Return [A | B | E | affine] by the general algebra, which serves all states; ``indices`` are for messages."""
+    native = native_derivatives(system)
+    at = np.array(
+        [native.outputs[k.name][0].start if k.name in native.outputs else -1 for k in fields(Derivatives)],
+        dtype=np.int64,
+    )
+    n, nu = first.B.shape
+    out, pivots = np.empty((len(indices), n, n + nu + 2)), np.empty(len(indices))
+    rows = first.coordinate_rows.flatten()
+    order = np.zeros(system.nc + 1, dtype=np.int64)
+    q, v, u, t = states
+    work = system.workspace()
+    table = ModelsTable.zeros()
+    table.native, table.count, table.rank, table.n_out = native.address, len(q), first.rank, native.n_out
+    table.nq, table.nv, table.nu, table.dof = system.nq, system.nv, nu, n // 2
+    table.q, table.v, table.u, table.t, table.good, table.out = q, v, u, t, pivots, out
+    table.system, table.at, table.rows, table.order = work.table, at, rows, order
+    room = np.empty(sum(models_sizes(table, work.table)))
+    table.work = room
+    done = c_function.general_models(table, pivots, 0)
+    work.has_controls = True  # the loop left its controls in the system's own x
+    failed, poor = -1 - done, ~(pivots >= 1.0 / WORST)
+    if done >= 0 and poor.any():
+        failed = int(poor.argmax())
+    if failed < 0:
+        return out
+    solved = system.forward_dynamics(
+        q[failed], v[failed], u[failed], float(t[failed]), contacts=False, throw=False
+    )
+    reason = solved.status.diagnosis
+    if done >= 0:
+        reason = f"{', '.join(first.coordinates)} do not determine the others there"
+    raise SolveError(
+        f"{system.name}: no linear model at state {indices[failed]} (t = {t[failed]:g}): {reason}",
+        result=solved,
+    )
+
+
+def _with_unit_quaternions(system: System, q: Array) -> Array:
+    """Return configurations (N, nq) with unit quaternions."""
+    out = q.copy()
+    start = normalize(out, system.model.quaternions)
+    if start is not None:
+        shortest = np.abs(q[:, start : start + 4]).max(axis=1).argmin()
+        system.normalized(q[shortest])  # says which one has no length
+    return out
+
+
+def _states(system: System, value: ArrayLike, what: str, count: int, size: int | None) -> Array:
+    """Return an argument as a finite C-contiguous array with ``count`` rows."""
+    array = real_array(value)
+    shape = (count,) if size is None else (count, size)
+    if array.shape != shape or not np.isfinite(array).all():
+        raise ArgumentError(
+            f"{system.name}: {what} must be finite numbers of shape {shape}, got shape {array.shape}",
+            element=what,
+        )
+    return array

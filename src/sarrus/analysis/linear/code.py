@@ -1,0 +1,182 @@
+"""Which straight-line code serves a state: that of its own coordinates, or code for any coordinates, made once.
+
+`StraightLine` runs it over states in a compiled loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import casadi as ca
+import numpy as np
+from numpy.typing import NDArray
+
+from sarrus.analysis.linear.linear_system import LinearSystem
+from sarrus.analysis.linear.partition import CLEAR, OWN_CLEAR, Partition, partition
+from sarrus.analysis.linear.pieces import Pieces, pieces_of
+from sarrus.analysis.linear.traced import own_model, whole_model
+from sarrus.base.arrays import Array
+from sarrus.codegen import NativeFunction
+from sarrus.dynamics.system import System
+from sarrus.kernels.memory.models_layout import StraightLineTable, straight_line_room
+from sarrus.kernels.platform.c_function import bridge, own_models, whole_models
+from sarrus.kernels.platform.python_call import bound
+from sarrus.symbolic.equations.sparse import rows_of
+
+# Pivots below this fraction of what their rows are at ordinary configurations, columns divided by √M_jj, are not
+# believed. A row counts as at least a part of the largest one of its closure: rounding may keep it from being zero.
+VANISHING = 1e-3
+_PART = 1e-6
+# Instructions beyond which code is not made: half a minute of compiling.
+LONGEST = 400_000
+_OWN, _WHOLE = "linear model of", "linear models by"
+
+
+def native_model(system: System, x: Array, independent: tuple[int, ...]) -> NativeFunction | None:
+    """Return code whose pivots are clear at the state x, None where there is none.
+
+    Its output is that of `own_model` in the ``independent`` velocities (empty: none in particular) where these
+    determine the others clearly, else that of `whole_model`. Of redundant rows it takes the independent ones;
+    nonholonomic rows have no such code.
+    """
+    rows, compiled = served_rows(system), system.compiled
+    if rows is None or len(rows) == system.nv:  # nothing moves
+        return None
+    if _length(system, len(rows)) > LONGEST:
+        return None
+    by = " ".join(map(str, ("with rows", *rows)))
+    own = " ".join(map(str, (_OWN, *independent, by)))
+    made = [native for name, native in compiled.compiled.items() if name == own]
+    made += [f for name, f in compiled.compiled.items() if name.startswith(_WHOLE) and name.endswith(by)]
+    for native in made:
+        clear, size = _gauge(native, x)
+        if clear > 0.0 and size > VANISHING**2:
+            return native
+    pieces = pieces_of(system)
+    evaluate = _numbers(system, pieces)
+    jacobian, mass = evaluate(x)
+
+    def sized(chosen: Partition) -> Partition:
+        return replace(chosen, sizes=tuple(_sizes(system, evaluate)[list(chosen.rows)]))
+
+    if independent and own not in compiled.compiled:
+        dependent = [i for i in range(system.nv) if i not in independent]
+        chosen = replace(partition(jacobian, mass, rows, dependent), independent=independent)
+        if chosen.least > OWN_CLEAR:
+            return compiled.named(own, lambda: own_model(system, pieces, sized(chosen)))
+    best = partition(jacobian, mass, rows)
+    clear = CLEAR if best.least > CLEAR else OWN_CLEAR
+    name = " ".join(map(str, (_WHOLE, *best.independent, "clear by", clear, by)))
+    return compiled.named(name, lambda: whole_model(system, pieces, sized(best), clear))
+
+
+def served_rows(system: System) -> tuple[int, ...] | None:
+    """Return the rows that straight-line code eliminates, as many as the rank nearby; None where it does not serve.
+
+    They are all that are not zero by structure, or independent ones where others depend on them and no parameter
+    shapes A, so that others would be independent at other values.
+    """
+    near, live = system.workspace().near, system.compiled.live
+    if near is None or live is None or system.nc > system.nh:
+        return None
+    if near.rank == len(live):
+        return tuple(live)
+    if system.equations.shaping_parameters or len(near.independent) != near.rank:
+        return None
+    return near.independent
+
+
+def _length(system: System, rank: int) -> int:
+    """Return about how many instructions a model takes: those of the tree, and solves with a full reduced M."""
+    dof, entries = system.nv - rank, sum(map(len, rows_of(system.equations.mass_matrix)))
+    return 70 * entries + 2 * dof**2 * (2 * dof + system.nu)
+
+
+def _gauge(native: NativeFunction, x: Array) -> tuple[float, float]:
+    """Return the two numbers that say whether pivots are clear at a state."""
+    values, (_, (_, width)) = native(x), next(iter(native.outputs.values()))
+    clear, size = (values[0], values[width - 2]) if "model" in native.outputs else values[-2:]
+    return float(clear), float(size)
+
+
+def _numbers(system: System, pieces: Pieces) -> Callable[[Array], tuple[Array, Array]]:
+    """Return A and M as a function of x."""
+    inputs = system.compiled.inputs
+    evaluate = ca.Function("numbers", inputs, [pieces.jacobian, pieces.mass])
+    ends = np.cumsum([symbols.numel() for symbols in inputs])[:-1]
+
+    def numbers(x: Array) -> tuple[Array, Array]:
+        jacobian, mass = (np.array(matrix) for matrix in evaluate(*np.split(x, ends)))
+        return jacobian, mass
+
+    return numbers
+
+
+def _sizes(system: System, evaluate: Callable[[Array], tuple[Array, Array]]) -> Array:
+    """Return what rows are at ordinary configurations (nc,), columns divided by √M_jj, as powers of two.
+
+    These are some near the neutral one, so that a model has one code, wherever motions begin; the median, as loops are
+    open there, and a weld may be near its half turn.
+    """
+    rng, found = np.random.default_rng(5), []
+    for _ in range(7):
+        step = 0.3 * rng.standard_normal(system.nv) / system.characteristic.columns
+        place = system.move(system.neutral(), step)
+        jacobian, mass = evaluate(system.pack(place, None, None, 0.0))
+        rows = jacobian / np.sqrt(np.diag(mass))
+        found.append(np.sqrt(np.add.reduce(rows * rows, axis=1)))
+    largest = np.median(np.nan_to_num(found, posinf=0.0), axis=0)
+    closures = np.array(system.compiled.units.closures)
+    beside = np.array([largest[closures == one].max() for one in closures])
+    largest = np.where(largest > _PART * beside, largest, _PART * beside)
+    return np.asarray(2.0 ** np.round(np.log2(np.where(largest > 0.0, largest, 1.0))))
+
+
+class StraightLine:
+    """Models at many states in the coordinates of a `LinearSystem`, by straight-line code; see `sarrus.analysis.linear.code`.
+
+    ``native`` is that code, None where there is none.
+    """
+
+    def __init__(self, system: System, model: LinearSystem) -> None:
+        self._x = system.pack(model.q, model.v, model.u, model.t)
+        self.native: NativeFunction | None = native_model(system, self._x, _own_velocities(model))
+        self._size = model.B.shape
+        if self.native is not None:
+            self._models, self._needed = self._bound(system, model, self.native)
+
+    def _bound(
+        self, system: System, model: LinearSystem, native: NativeFunction
+    ) -> tuple[Callable[..., int], list[Any]]:
+        """Return the loop as a function of q, v, u, t and room for answers, and what must be kept for it."""
+        (n, nu), rows, table = self._size, model.coordinate_rows, StraightLineTable.zeros()
+        least, room = np.array([VANISHING**2]), np.empty(straight_line_room(system.nq, nu, n // 2))
+        starts = np.concatenate([[0], np.cumsum((rows != 0.0).sum(axis=1))]).astype(np.int64)
+        columns, weights = np.nonzero(rows)[1].astype(np.int64), rows[rows != 0.0]
+        table.native, table.x, table.least, table.work = native.address, self._x, least, room
+        table.nq, table.nv, table.nu, table.dof = system.nq, system.nv, nu, n // 2
+        table.starts, table.columns, table.weights = starts, columns, weights
+        kernel = own_models if "model" in native.outputs else whole_models
+        function, needed = bound(kernel.address, bridge.address, table)
+        return function, [needed, least, room, starts, columns, weights]
+
+    def __call__(self, q: Array, v: Array, u: Array, t: Array) -> tuple[Array, NDArray[np.bool_]]:
+        """Return [A | B | E | affine] (N, n, n + nu + 2) at the states, and where these models can be trusted.
+
+        q (N, nq), v (N, nv), u (N, nu), t (N,) are C-contiguous; nothing is checked.
+        """
+        n, nu = self._size
+        out, good = np.empty((len(q), n, n + nu + 2)), np.zeros(len(q))
+        if self.native is not None:
+            self._models(q, v, u, t, good, out)
+        return out, good > 0.0
+
+
+def _own_velocities(model: LinearSystem) -> tuple[int, ...]:
+    """Return the independent velocities where each is the rate of one coordinate, which is its y; else nothing."""
+    rows = model.coordinate_rows
+    if ((rows != 0.0).sum(axis=1) == 1).all() and np.abs(rows.sum(axis=1) - 1.0).max(initial=0.0) < 1e-12:
+        return model.coordinate_indices
+    return ()

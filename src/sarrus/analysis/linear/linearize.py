@@ -1,0 +1,110 @@
+"""`linearize`: the linear model at an equilibrium, and the refusal of what is none."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sarrus.analysis.configurations.equilibrium_search import loads_at_rest
+from sarrus.analysis.linear.linear_system import LinearSystem
+from sarrus.analysis.linear.linearize_at import extended, linearize_at, with_dry_friction
+from sarrus.base.arguments import described
+from sarrus.base.errors import ArgumentError, check_is
+from sarrus.base.numbers import real_array
+from sarrus.dynamics.closing.closed_state import require_rest
+from sarrus.dynamics.contacts.contact_state import takes_part
+from sarrus.dynamics.coordinates.choices import PARTITION, Coordinates
+from sarrus.dynamics.coordinates.relation import Relation
+from sarrus.dynamics.model.activations import activations_of
+from sarrus.dynamics.system import System
+
+# Force left along the motions, relative to the forces at work, below which a configuration is at rest.
+_REST = 1e-7
+
+
+@described()
+def linearize(
+    system: System,
+    q: ArrayLike,
+    u: ArrayLike | None = None,
+    *more: ArrayLike,
+    t: float = 0.0,
+    tau: ArrayLike | None = None,
+    coordinates: Coordinates | Relation = PARTITION,
+    outputs: Sequence[str] | None = None,
+    contacts: bool = True,
+) -> LinearSystem:
+    """Return the linear model d/dt δx = A δx + B δu about an equilibrium, in independent coordinates.
+
+    Arguments and answer are those of `linearize_at` at v = 0; ``affine`` is zero to rounding. Eigenvalues,
+    frequencies and damping belong to the mechanism and do not depend on the choice of coordinates (Spencer 2004,
+    theorem 4.1.1). Redundant rows change nothing. The mechanism rests where the force along the motions is below 1e-7
+    of the forces at work here or nearby.
+
+    Raises
+    ------
+    ArgumentError
+        A velocity stands in the place of u; q is no equilibrium under u, τ and its own forces: the largest acceleration
+        and the name of its velocity are given; or q is not on the constraints.
+    SolveError
+        The constraints move at rest, or as in `linearize_at`.
+    """
+    check_is("linearize", system, System)
+    _check_controls(system, u, more)
+    if takes_part(system, contacts):
+        require_rest(system, real_array(q), t, "; use linearize_at")
+        tau = with_dry_friction(system, q, None, u, t, tau)
+    if isinstance(coordinates, Relation) and not coordinates.has_velocities:
+        system, q, _, tau, coordinates = extended(system, q, None, tau, coordinates, t)
+    still = np.zeros(system.nv)
+    require_rest(system, real_array(q), t, "; use linearize_at")
+    model = linearize_at(
+        system, q, still, u, t=t, tau=tau, coordinates=coordinates, outputs=outputs, contacts=False
+    )
+    a = np.asarray(system.forward_dynamics(model.q, still, model.u, t, tau, contacts=False).a)
+    x = system.pack(model.q, None, model.u, t)
+    name = activations_of(system, x).moving(model.q[system.equations.activation_places], 1e-9)
+    if name is not None:
+        raise ArgumentError(
+            f"{system.name}: {name!r} moves under these inputs: q is no equilibrium. Find one with "
+            "sr.equilibrium(system, q, u), or use sr.linearize_at",
+            element=name,
+        )
+    left, size = _force_left(system, model, tau)
+    if left > _REST * size:
+        worst = int(np.abs(a).argmax())
+        raise ArgumentError(
+            f"{system.name}: q is no equilibrium: {system.velocity_names[worst]!r} accelerates by {a[worst]:.3g}, "
+            f"and a force of {left:.3g} is left along the motions (forces of {size:.3g} are at work). Find one with "
+            "sr.equilibrium(system, q), or use sr.linearize_at",
+            element="q",
+        )
+    return model
+
+
+def _check_controls(system: System, u: ArrayLike | None, more: tuple[ArrayLike, ...]) -> None:
+    """Raise `ArgumentError` where a velocity was given: a mechanism in equilibrium has none."""
+    if more or (u is not None and np.shape(u) == (system.nv,) != (system.nu,)):
+        raise ArgumentError(
+            f"{system.name}: linearize takes (system, q, u), at rest; what stands in the place of u (nu = {system.nu}) "
+            f"looks like a velocity (nv = {system.nv}). With v use linearize_at(system, q, v, u)",
+            element="u",
+            valid=system.actuator_names,
+        )
+
+
+def _force_left(system: System, model: LinearSystem, tau: ArrayLike | None) -> tuple[float, float]:
+    """Return the force along the motions, and the size of the forces at work here or nearby, both along K.
+
+    One's own equations may have balanced forces in one term, which tells their size nearby alone.
+    """
+    basis = model.tangent[system.nv :, 0 if model.own is not None else len(model.coordinates) :]
+    if not basis.size:
+        return 0.0, 0.0
+    force = np.zeros(system.nv) if tau is None else real_array(tau)
+    beside = system.move(model.q, 0.5 * np.random.default_rng(11).standard_normal(system.nv))
+    here, there = (loads_at_rest(system, place, model.u, force, model.t) for place in (model.q, beside))
+    size = max(float(np.linalg.norm(loads, axis=1).sum()) for loads in (here, np.nan_to_num(there)))
+    return float(np.linalg.norm(basis.T @ here.sum(axis=0))), size * float(np.linalg.norm(basis, 2))

@@ -1,0 +1,278 @@
+"""`linearize_at`: the exact linear model at any state on the constraints."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NoReturn
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sarrus.analysis.linear.in_relation import in_relation
+from sarrus.analysis.linear.linear_system import LinearSystem
+from sarrus.analysis.linear.outputs import output_matrix, rate_name
+from sarrus.analysis.linear.reduction import Chart, Reduced, reduce
+from sarrus.analysis.mobility.mobility import mobility
+from sarrus.base.arguments import described
+from sarrus.base.arrays import Array, read_only
+from sarrus.base.errors import SolveError, check_is
+from sarrus.base.status import Status
+from sarrus.dynamics.closing.closed_state import require_on_constraints
+from sarrus.dynamics.closing.levenberg_marquardt import data_of
+from sarrus.dynamics.contacts.contact_state import takes_part
+from sarrus.dynamics.contacts.support_reactions import ContactForces
+from sarrus.dynamics.coordinates.choices import (
+    AUTOMATIC,
+    PARTITION,
+    WORST,
+    Coordinates,
+    IndependentVelocities,
+    choose,
+    rows_of_rates,
+)
+from sarrus.dynamics.coordinates.relation import Relation, extend, trace_relation
+from sarrus.dynamics.model.activations import activations_of
+from sarrus.dynamics.model.derivatives import Derivatives, derivatives
+from sarrus.dynamics.results import ForwardDynamics
+from sarrus.dynamics.solve.ranks import generic_rank
+from sarrus.dynamics.system import System
+from sarrus.kernels.linalg import dense
+
+# Redundant rows become independent along the motions by more than this, relatively: these do not form a surface.
+_CONTRADICTION = 1e-4
+# What a change that cancels may be, relative to one that does not and to the rows: rounding, printed digits.
+_CANCELLED = 1e-3
+
+
+@described()
+def linearize_at(
+    system: System,
+    q: ArrayLike,
+    v: ArrayLike | None = None,
+    u: ArrayLike | None = None,
+    *,
+    t: float = 0.0,
+    tau: ArrayLike | None = None,
+    coordinates: Coordinates | Relation = PARTITION,
+    outputs: Sequence[str] | None = None,
+    contacts: bool = True,
+) -> LinearSystem:
+    """Return the exact first-order model of the motion at a state on the constraints, in independent coordinates.
+
+    d/dt x = affine + A δx + B δu + E δt with x = (y, ẏ), followed by the activations of actuators where there are any,
+    currents of windings among them: y = W N(q0)⁺(q − q0) as in `sr.parametrize`, so that entries of y that are
+    coordinates of the mechanism keep their meaning. Those of a spherical joint, named after its velocities, are
+    2 vec(q0⁻¹ q), the rotation vector to first order, in axes of what it carries;
+    `sarrus.dynamics.coordinates.RotationVector` gives the model in rotation vectors. Derivatives are exact (automatic
+    differentiation of the equations at given a and λ, then one elimination), no differences are taken. Spencer 2004,
+    chapter 4 and appendix B; (B.5) there lacks a factor Kᵀ.
+
+    Parameters
+    ----------
+    q, v, u : (nq,), (nv,), (nu,) the state; v and u default to zero.
+    t : time [s]. tau : (nv,) applied generalized force, held constant.
+    coordinates : "partition", "tangent-space", "null-space" or names, as in
+        `sarrus.dynamics.coordinates.choices.choose`. A `sarrus.dynamics.coordinates.Relation` R(q, y) = 0 appends the
+        coordinates y to the system, as in `sr.simulate`: the model is in y, and its q, v and ``system`` are those of
+        the extended system. One with velocities, such as `sarrus.dynamics.coordinates.Momenta`, leaves the system as
+        it is: x = (y, z) has the names of y and z.
+    outputs : names of coordinates and velocities of the mechanism, dependent ones too: "boom" is the coordinate,
+        "boom.rate" its velocity. By default the outputs are the state.
+    contacts : False leaves contacts with Coulomb friction, stops of joints and dry friction out. Else the model is
+        that of the motion where nothing is closed, with the dry friction of joints that slide, which is constant. What
+        touches or is held by dry friction has no model here, a `SolveError` with the names; a contact that sticks is a
+        constraint with ``friction="stick"``. Contacts between geometries without closed form are an `ArgumentError`.
+
+    Redundant rows change nothing: λ is not unique there, the model is. Rows that contradict each other below 1e-6 (as
+    printed digits do) count as redundant. Massless bodies are ordinary where M is positive definite on the motions
+    that the constraints leave. With nonholonomic rows x = (y, η): there are more y than η, and names choose the η;
+    the y are then those of "partition". Eigenvalues are invariant under the choice of coordinates at
+    equilibria only.
+
+    Raises
+    ------
+    ArgumentError
+        q or v violate the constraints by more than 1e-5; names do not fit or do not determine the others.
+    SolveError
+        Something touches, see ``contacts``; the configuration is singular (its rank and that nearby, and the closures
+        that become dependent, are given), the constraints contradict each other, or there is no acceleration.
+    """
+    check_is("linearize_at", system, System)
+    tau = with_dry_friction(system, q, v, u, t, tau) if takes_part(system, contacts) else tau
+    if isinstance(coordinates, Relation):
+        if coordinates.has_velocities:
+            system.without_activations("relations")
+            model, reduced, a, rate = _linearize(system, q, v, u, t, tau, PARTITION, None)
+            place = np.array(model.q), model.t, np.array(model.v)
+            return in_relation(model, reduced, a, *trace_relation(system, coordinates, *place), outputs, rate)
+        system, q, v, tau, coordinates = extended(system, q, v, tau, coordinates, t)
+    return _linearize(system, q, v, u, t, tau, coordinates, outputs)[0]
+
+
+def _linearize(
+    system: System, q: ArrayLike, v: ArrayLike | None, u: ArrayLike | None, t: float, tau: ArrayLike | None,
+    coordinates: Coordinates, outputs: Sequence[str] | None,
+) -> tuple[LinearSystem, Reduced, Array, Array | None]:  # fmt: skip
+    """Return the model in linear coordinates, what it was made of, the acceleration and N (None: the identity)."""
+    x = on_constraints(system, q, v, u, t)
+    if tau is not None:
+        x[system.parts.tau] = system.checked(tau, system.nv, "tau")
+    q, v = x[system.parts.q], x[system.parts.v]
+    solved = system.forward_dynamics(q, v, x[system.parts.u], t, tau, contacts=False)
+    if solved.status is not Status.OK:
+        _refuse(system, solved, q, t)
+    d = derivatives(system, x, solved.a, solved.multipliers)
+    chart, chosen, velocities = _chart(system, coordinates, d.jacobian, d.rate_v, solved.rank)
+    if max(chosen.condition, velocities.condition) > WORST:
+        _refuse(system, solved, q, t)
+    reduced = reduce(d if data_of(system).exact else d.times_rows(system.characteristic.rows), chart, v)
+    # what dependent rows gain along motions by digits alone tells nothing: the rank is that of forward dynamics
+    if data_of(system).exact and _contradiction(system, x, solved, d, reduced) > _CONTRADICTION:
+        _refuse(system, solved, q, t)
+    n, nu, w = reduced.tangent.shape[1], system.nu, activations_of(system, x)
+    rates = dense.product(chart.rows, v), dense.product(velocities.rows, solved.a)
+    if chart.own is None and d.rate2 is not None:
+        rates = rates[0], dense.product(chart.coordinate_rows, d.rate2[:, 0])
+    names = (*chosen.names, *(rate_name(name) for name in velocities.names))
+    if outputs is None:
+        output_names, c = (*names, *w.names), np.eye(n + len(w.names))
+    else:
+        output_names, c = output_matrix(system, outputs, reduced.tangent, d.rate_v)
+        c = w.outputs(names, output_names, c)
+    matrix = reduced.matrix
+    by_state, by_control, by_activation = np.split(matrix[:, : n + nu + len(w.names)], [n, n + nu], axis=1)
+    model = LinearSystem(
+        A=read_only(w.states(np.hstack([by_state, by_activation]), reduced.tangent)),
+        B=read_only(w.inputs(by_control)),
+        C=read_only(c),
+        D=read_only(np.zeros((len(c), nu))),
+        E=read_only(w.times(matrix[:, -1], reduced.in_time)),
+        affine=read_only(np.concatenate([*rates, w.rate])),
+        names=(*names, *w.names),
+        input_names=tuple(system.actuator_names),
+        output_names=output_names,
+        coordinates=chosen.names,
+        velocities=velocities.names,
+        coordinate_indices=chosen.indices,
+        velocity_indices=velocities.indices,
+        condition=max(chosen.condition, velocities.condition),
+        multipliers=read_only(np.array(solved.multipliers)),
+        rank=solved.rank,
+        saturated=system.saturated(q, v, x[system.parts.u], t),
+        tangent=read_only(w.beside(reduced.tangent)),
+        q=read_only(np.array(q)),
+        v=read_only(np.array(v)),
+        u=read_only(x[system.parts.u].copy()),
+        t=float(t),
+        system=system,
+        coordinate_rows=read_only(chart.coordinate_rows),
+        velocity_rows=chart.own,
+        tangent_rates=read_only(np.hstack([reduced.rates[:, :n], reduced.rates[:, n + nu : -1]])),
+    )
+    return model, reduced, np.array(solved.a), d.rate_v
+
+
+def with_dry_friction(
+    system: System, q: ArrayLike, v: ArrayLike | None, u: ArrayLike | None, t: float, tau: ArrayLike | None
+) -> ArrayLike | None:
+    """Return τ with the friction of joints that slide; `SolveError` where something touches."""
+    x = on_constraints(system, q, v, u, t)
+    found = system.forward_dynamics(x[system.parts.q], x[system.parts.v], x[system.parts.u], t, tau).contacts
+    if found is None:
+        return tau
+    refuse_touching(system, found)
+    return found.force if tau is None else system.checked(tau, system.nv, "tau") + found.force
+
+
+def refuse_touching(system: System, found: ContactForces, where: str = "") -> None:
+    """Raise `SolveError` where something touches, or is held by dry friction, so that another motion begins there."""
+    if found.touching:
+        names = ", ".join(map(repr, found.touching))
+        raise SolveError(
+            f"{system.name}: no linear model{where}, where {names} may hold, slide or let go; contacts=False leaves "
+            "contacts, stops and dry friction out, and a contact with friction='stick' that is active is a constraint",
+            result=found,
+            element=found.touching[0],
+        )
+
+
+def extended(
+    system: System, q: ArrayLike, v: ArrayLike | None, tau: ArrayLike | None, coordinates: Relation, t: float
+) -> tuple[System, Array, Array, Array | None, tuple[str, ...]]:
+    """Return the system with the coordinates of a relation, its state and force, and the names of the coordinates."""
+    force = None if tau is None else system.checked(tau, system.nv, "tau")
+    larger, q0, v0 = extend(system, q, v, t, relation=coordinates)
+    if force is not None:
+        force = np.concatenate([force, np.zeros(larger.nv - system.nv)])
+    return larger, q0, v0, force, coordinates.names
+
+
+def on_constraints(system: System, q: ArrayLike, v: ArrayLike | None, u: ArrayLike | None, t: float) -> Array:
+    """Return x = [q | v | u | t | p | τ] of a state, verified to lie on the constraints."""
+    x = system.pack(q, v, u, t)
+    require_on_constraints(system, x[system.parts.q], x[system.parts.v], t)
+    return x
+
+
+def _chart(
+    system: System, coordinates: Coordinates, jacobian: Array, rate: Array | None, rank: int
+) -> tuple[Chart, IndependentVelocities, IndependentVelocities]:
+    """Choose y and η at a state where A is ``jacobian`` and N is ``rate`` (None: the identity)."""
+    velocities = chosen = choose(system, coordinates, jacobian, rank)
+    nh, holonomic_rank, own = system.nh, rank, None
+    if system.nc > nh:
+        own, holonomic_rank = velocities.rows, min(int(system.workspace().table.holonomic_rank), rank)
+        automatic = coordinates if isinstance(coordinates, str) and coordinates in AUTOMATIC else PARTITION
+        chosen = choose(system, automatic, jacobian[:nh], holonomic_rank)
+    in_q = chosen.rows
+    if rate is not None:
+        in_q = rows_of_rates(system, chosen.rows, rate)
+        in_q[np.abs(in_q) < 1e-15] = 0.0
+    return Chart(chosen.rows, in_q, own, holonomic_rank, rank, nh), chosen, velocities
+
+
+def _contradiction(
+    system: System, x: Array, solved: ForwardDynamics, d: Derivatives, reduced: Reduced
+) -> float:
+    """Return how much uᵀA changes along the motions, relatively, for a combination of rows with uᵀA = 0.
+
+    Kᵀ ∂(Aᵀu)/∂q K = 0 where the rows are dependent nearby too. It is also why the choice of λ does not matter.
+    """
+    if reduced.left_null.shape[1] == 0:
+        return 0.0
+    weights = np.array(np.random.default_rng(7).uniform(0.5, 1.5, reduced.left_null.shape[1]))
+    combination = dense.product(reduced.left_null, weights)
+    change, typical = (
+        (derivatives(system, x, solved.a, solved.multipliers + other).force_q - d.force_q)[:, : system.nv]
+        for other in (combination, np.abs(combination))
+    )
+    count = reduced.tangent.shape[1] - (system.nv - solved.rank)
+    ways, motions = reduced.tangent[: system.nv, :count], reduced.tangent[system.nv :, count:]
+    rows = np.linalg.norm(d.jacobian) * np.linalg.norm(combination)
+    largest = max(np.linalg.norm(change), _CANCELLED * (np.linalg.norm(typical) + rows))
+    size = float(largest * np.linalg.norm(ways) * np.linalg.norm(motions))
+    return float(np.linalg.norm(motions.T @ change @ ways)) / size if size > 0.0 else 0.0
+
+
+def _refuse(system: System, solved: ForwardDynamics, q: Array, t: float) -> NoReturn:
+    """Raise the error that says why there is no linear model here."""
+    if solved.status is Status.INCONSISTENT:
+        raise solved.status.error(system.name, result=solved)
+    here = mobility(system, q, t, contacts=False)
+    closures = ", ".join(map(repr, here.singular_closures))
+    dependent = f"; the rows of {closures} become dependent" if closures else ""
+    branches = "; ".join(f"({k}) {text}" for k, text in enumerate(here.branch_descriptions, start=1))
+    meeting = f"Branches that meet here, in velocities: {branches}. " if branches else ""
+    kind = "a singular configuration"
+    advice = "Motions do not form a smooth surface here; linearize beside it, on the branch you mean"
+    if Status.RIGID in (here.status, solved.status):
+        kind, advice = f"a rigid configuration ({Status.RIGID.diagnosis})", Status.RIGID.remedy
+    if here.status is Status.RIGID:
+        meeting = "No motion goes on from here, the velocities are infinitesimal. "
+    nearby = max(here.generic_rank, solved.rank, generic_rank(system.workspace(), q, t))
+    raise SolveError(
+        f"{system.name}: no linear model at {kind}: the constraints have rank {here.rank} here and "
+        f"{nearby} nearby{dependent}. {meeting}{advice}",
+        result=here,
+        element=here.singular_closures[0] if here.singular_closures else None,
+    )

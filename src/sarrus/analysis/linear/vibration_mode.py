@@ -1,0 +1,67 @@
+"""A mode of a linear model as a motion of the whole mechanism, with its loops closed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sarrus.base.arrays import Array, read_only
+from sarrus.base.errors import ArgumentError, SolveError
+from sarrus.dynamics.closing.closed_state import OPEN
+from sarrus.dynamics.closing.levenberg_marquardt import data_of
+from sarrus.dynamics.closing.manifold import close, difference
+from sarrus.dynamics.model.measures import open_by
+from sarrus.dynamics.system import System
+
+
+@dataclass(frozen=True, eq=False)
+class VibrationMode:
+    """One period of a mode: phases (N,) from 0 to below 2π, and closed configurations q (N, nq) at them."""
+
+    phase: Array
+    q: Array
+    eigenvalue: complex
+    amplitude: float
+
+    def __str__(self) -> str:
+        """Say what kind of mode it is."""
+        s = self.eigenvalue
+        if abs(s) == 0.0:
+            return "s = 0: drifts"
+        if abs(s.imag) <= 1e-9 * abs(s):
+            return f"s = {s.real:.3g}/s: " + ("grows" if s.real > 0.0 else "decays") + ", drawn as a swing"
+        frequency, damping = abs(s) / (2 * np.pi), -s.real / abs(s)
+        return f"{frequency:.3g} Hz" + (f", damping ratio {damping:.2g}" if abs(damping) > 1e-9 else "")
+
+
+def swing(
+    system: System,
+    q: Array,
+    t: float,
+    mode: int,
+    shape: np.ndarray,
+    eigenvalue: complex,
+    amplitude: float,
+    frames: int,
+) -> VibrationMode:
+    """Return a period of a mode with a shape (nv,) about q; see `sarrus.LinearSystem.vibration_mode`."""
+    if not (np.isfinite(amplitude) and amplitude > 0.0):
+        raise ArgumentError(f"amplitude must be positive, got {amplitude}", element="amplitude")
+    if not isinstance(frames, (int, np.integer)) or frames < 2:
+        raise ArgumentError(f"frames must be at least 2, got {frames!r}", element="frames")
+    phase = 2 * np.pi * np.arange(frames) / frames
+    configurations = []
+    for angle in phase:
+        linear = system.move(q, amplitude * (shape * np.exp(1j * angle)).real)
+        there = close(system, linear, t)
+        aside = float(np.abs(difference(system, linear, there)).max())
+        if open_by(system, there, t) > data_of(system).closed(OPEN) or aside > amplitude / 2:
+            raise SolveError(
+                f"{system.name}: at an amplitude of {amplitude:g} mode {mode} is no motion near the linear one: the "
+                f"loops close {aside:.2g} beside it, or not at all. Choose a smaller one"
+            )
+        configurations.append(there)
+    return VibrationMode(
+        read_only(phase), read_only(np.array(configurations)), complex(eigenvalue), amplitude
+    )

@@ -1,0 +1,137 @@
+"""`NodeNewton`: from many configurations at once to those where some quantities have given values, loops closed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+import numpy as np
+
+from sarrus.analysis.configurations.many_configurations import ManyConfigurations
+from sarrus.base.arrays import Array
+from sarrus.dynamics.model.measures import open_by
+from sarrus.kernels.linalg.ranked import CUT
+
+# Iterations, the miss that counts as met [rad, κ], as a multiple of what the digits of a model leave open at the start,
+# and by how much it has to fall each time.
+_ITERATIONS, _MET, _AS_OPEN, _FALLS = 8, 1e-10, 10.0, 0.7
+# No step is as long as this [rad, κ], but for those that lead there at once, along a straight motion.
+FARTHEST = 1.0
+# Into how many parts a step is divided that fails, one of κ at most.
+_PARTS = 4
+# Part of the trace of TᵀT that is added to its diagonal: then it has an inverse.
+_RIDGE = 1e-15
+
+
+def parts_of(size: float) -> int:
+    """Return into how many parts a step of this size [rad, κ] is divided that fails."""
+    return int(np.ceil(_PARTS * max(1.0, size)))
+
+
+class Aims(Protocol):
+    """Quantities of a configuration: two coordinates, or where a point is.
+
+    ``factors`` (d,) make them characteristic; ``evaluate`` gives their values (n, d) and rows (n, d, nv), ``short``
+    differences of values without full turns.
+    """
+
+    factors: Array
+
+    def evaluate(self, q: Array) -> tuple[Array, Array]: ...
+
+    def short(self, gaps: Array) -> Array: ...
+
+
+class NodeNewton:
+    """Newton's method for φ(q) = 0 and given values of some quantities, in characteristic units.
+
+    T has the rows of the closures, then those of the quantities, and the columns of what is not locked. ``steps`` gives
+    T⁺ b: `direct_steps` where T has full column rank, `least_steps` in general.
+    """
+
+    def __init__(
+        self,
+        many: ManyConfigurations,
+        aims: Aims,
+        free: np.ndarray,
+        start: Array,
+        steps: Callable[[Array, Array], Array],
+    ) -> None:
+        self.many, self.aims, self.free, self.steps = many, aims, free, steps
+        sizes = many.system.characteristic
+        self.met = max(_MET, _AS_OPEN * open_by(many.system, start, many.t))
+        self.scale, self.row_scale = sizes.columns, sizes.rows[: many.system.nh]
+
+    def rows(self, q: Array, goals: Array) -> tuple[Array, Array]:
+        """Return what is missing (n, m) at goals (n, d), and T (n, m, k)."""
+        residual, jacobian = self.many.closures(q)
+        values, rows = self.aims.evaluate(q)
+        factors = self.aims.factors
+        missing = np.hstack([self.row_scale * residual, factors * self.aims.short(values - goals)])
+        matrix = np.concatenate([self.row_scale[:, None] * jacobian, factors[:, None] * rows], axis=1)
+        return missing, (matrix / self.scale)[:, :, self.free]
+
+    def moved(self, q: Array, steps: Array) -> Array:
+        """Return q ⊕ steps (n, k) in characteristic units."""
+        x = np.zeros((len(q), len(self.scale)))
+        x[:, self.free] = steps
+        return self.many.move(q, x / self.scale)
+
+    def ahead(self, q: Array, goals: Array) -> Array:
+        """Return the steps (n, k) that lead to goals to first order, the first ones of the method."""
+        missing, matrix = self.rows(q, goals)
+        return -self.steps(matrix, missing)
+
+    def meets(self, q: Array, goals: Array) -> np.ndarray:
+        """Tell which configurations are at goals, loops closed."""
+        return np.asarray(np.abs(self.rows(q, goals)[0]).max(axis=1) < self.met)
+
+    def solve(self, q: Array, goals: Array) -> tuple[Array, Array, np.ndarray]:
+        """Return configurations next to q at goals, T there, and which of them were found."""
+        q, found, alive = q.copy(), np.zeros(len(q), dtype=bool), np.ones(len(q), dtype=bool)
+        before = np.full(len(q), np.inf)
+        matrices = np.zeros((len(q), len(self.row_scale) + len(self.aims.factors), len(self.free)))
+        for k in range(_ITERATIONS):
+            which = np.flatnonzero(alive)
+            if not len(which):
+                break
+            missing, matrix = self.rows(q[which], goals[which])
+            size = np.abs(missing).max(axis=1)
+            met = size < self.met
+            found[which[met]], matrices[which[met]] = True, matrix[met]
+            going = ~met & np.isfinite(size) & ((k < 2) | (size < _FALLS * before[which]))
+            before[which] = size
+            alive[which[~going]] = False
+            steps = -self.steps(matrix[going], missing[going])
+            long = np.linalg.norm(steps, axis=1) > FARTHEST
+            alive[which[going][long]] = False
+            q[which[going]] = self.moved(q[which[going]], np.where(long[:, None], 0.0, steps))
+        return q, matrices, found
+
+
+def decomposed(matrices: Array) -> tuple[Array, Array, Array]:
+    """Return the singular value decompositions (left, sizes, right) of matrices (n, m, k)."""
+    left, sizes, right = np.linalg.svd(matrices, full_matrices=False)
+    return left, sizes, right
+
+
+def solved(parts: tuple[Array, Array, Array], right_sides: Array) -> Array:
+    """Return T⁺ b (n, k), singular values below `CUT` of the largest one being zero."""
+    left, sizes, right = parts
+    counted = sizes > CUT * sizes[:, :1]
+    along = np.einsum("nij,ni->nj", left, right_sides) * counted / np.where(counted, sizes, 1.0)
+    return np.einsum("nij,ni->nj", right, along)
+
+
+def least_steps(matrices: Array, right_sides: Array) -> Array:
+    """Return T⁺ b (n, k), of any rank: the least step where many lead there."""
+    return solved(decomposed(matrices), right_sides)
+
+
+def direct_steps(matrices: Array, right_sides: Array) -> Array:
+    """Return T⁺ b (n, k) by the normal equations, which do for Newton's method where the columns are independent."""
+    across = np.swapaxes(matrices, 1, 2)
+    gram = across @ matrices
+    diagonal = np.einsum("nii->ni", gram)
+    diagonal += _RIDGE * diagonal.sum(axis=1, keepdims=True) + np.finfo(float).tiny
+    return np.asarray(np.linalg.solve(gram, across @ right_sides[:, :, None])[:, :, 0])

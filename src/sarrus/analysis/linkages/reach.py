@@ -1,0 +1,260 @@
+"""`Reach`: configurations that bring a point of a body to the nodes of a grid, a whole front of nodes at a time."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+
+from sarrus.analysis.configurations.many_configurations import ManyConfigurations, chords
+from sarrus.analysis.configurations.search_limits import SearchLimits
+from sarrus.analysis.linkages.node_newton import FARTHEST, NodeNewton, least_steps, parts_of
+from sarrus.base.arrays import Array
+from sarrus.base.errors import ArgumentError
+from sarrus.dynamics.closing.manifold import turning
+from sarrus.dynamics.system import System
+from sarrus.kernels.linalg.ranked import CUT, ranked
+from sarrus.model.mechanism.pose import perpendicular_to
+
+Cell = tuple[int, ...]
+
+# Configurations at one node closer than this are the same [rad, κ], seeds of one mode closer than that. A node that a
+# step would lead to is known where a configuration is there closer to it than this part of the step.
+_SAME, _LIKE, _KNOWN = 1e-5, 0.5, 0.25
+# Modes at a node at most.
+_MODES = 16
+# Share of the configurations of walks next to which nodes are reached, unless the grid is too coarse.
+_COVERED = 0.9
+# Points within this share of their extent of a plane or a line lie on it.
+_FLAT = 1e-7
+
+
+class PointPlaces:
+    """Where a point of a body is along ``axes`` (d, 3) of the world."""
+
+    def __init__(self, many: ManyConfigurations, body: str, point: Array, axes: Array) -> None:
+        self.many, self.body, self.point, self.axes = many, body, point, axes
+        self.factors = np.full(len(axes), 1.0 / many.system.characteristic.length)
+
+    def evaluate(self, q: Array) -> tuple[Array, Array]:
+        """Return the places (n, d) at configurations, and their rows (n, d, nv)."""
+        places, linear = self.many.points(self.body, self.point, q)
+        return places @ self.axes.T, self.axes @ linear
+
+    def short(self, gaps: Array) -> Array:
+        """Return differences as they are."""
+        return gaps
+
+
+class Reach:
+    """The nodes of a grid that a point reaches: at ``size`` times integers from ``origin`` (d,)."""
+
+    def __init__(
+        self,
+        places: PointPlaces,
+        free: np.ndarray,
+        limits: SearchLimits,
+        start: Array,
+        size: float,
+    ) -> None:
+        self.system, self.places, self.limits, self.size = places.many.system, places, limits, size
+        self.newton = NodeNewton(places.many, places, free, start, least_steps)
+        self.parts = parts_of(size / self.system.characteristic.length)
+        self.origin = places.evaluate(start[None])[0][0]
+        self.turns = turning(self.system)
+        #: configurations by node
+        self.found: dict[Cell, list[Array]] = {}
+
+    def goals(self, cells: np.ndarray) -> Array:
+        """Return where nodes (n, d) are along the axes."""
+        return np.asarray(self.origin + self.size * cells)
+
+    def _ahead(self, q: Array, goals: Array) -> tuple[Array, np.ndarray, Array]:
+        """Return where steps to goals lead to first order, which may be far, and the lengths of the steps.
+
+        Far may be those that are there at once, along a straight motion; others that would be far stay at q.
+        """
+        steps = self.newton.ahead(q, goals)
+        length = np.linalg.norm(steps, axis=1)
+        begin, far = self.newton.moved(q, steps), length >= FARTHEST
+        if far.any():
+            far[far] = self.newton.meets(begin[far], goals[far])
+        return np.where(((length < FARTHEST) | far)[:, None], begin, q), far, length
+
+    def solve(
+        self, q: Array, goals: Array, begin: Array, far: np.ndarray | bool = False
+    ) -> tuple[Array, np.ndarray]:
+        """Return configurations next to q (n, nq) with the point at goals, and which are there within the limits.
+
+        Newton's method begins at ``begin``; ``far`` tells which may be far from q.
+        """
+        at, _, good = self.newton.solve(begin, goals)
+        good &= (self._apart(q, at, ()) < FARTHEST) | far
+        good[good] = self.limits.contain_each(at[good])
+        return at, good
+
+    def _apart(self, start: Array, end: Array, turns: np.ndarray | tuple[int, ...]) -> Array:
+        """Return how far configurations (n, nq) are from each other [rad, κ]."""
+        gaps = chords(start, end, self.system, turns)
+        return np.asarray(np.linalg.norm(gaps * self.system.characteristic.coordinates, axis=1))
+
+    def _knows(self, cells: list[Cell], q: Array, within: Array) -> np.ndarray:
+        """Tell at which nodes a configuration is known as near to q (n, nq) as this (n,), full turns aside."""
+        pairs = [(k, other) for k, cell in enumerate(cells) for other in self.found.get(cell, ())]
+        known = np.zeros(len(cells), dtype=bool)
+        if pairs:
+            which = np.array([k for k, _ in pairs])
+            near = self._apart(q[which], np.array([other for _, other in pairs]), self.turns) < within[which]
+            known[which[near]] = True
+        return known
+
+    def _add(self, cells: list[Cell], q: Array) -> list[tuple[Cell, Array]]:
+        """Write down configurations (n, nq) at nodes and return those that are new."""
+        new = []
+        for cell, one in zip(cells, q):
+            here = self.found.setdefault(cell, [])
+            if len(here) < _MODES and not self._knows([cell], one[None], np.array([_SAME]))[0]:
+                here.append(one)
+                new.append((cell, one))
+        return new
+
+    def flood(self, seeds: Array, most: int) -> bool:
+        """Find configurations at every node that is reached from seeds (n, nq), modes apart.
+
+        Returns False, with what was found so far, where they are farther apart than ``most`` nodes along an axis.
+        """
+        places, _ = self.places.evaluate(seeds)
+        cells = np.rint((places - self.origin) / self.size).astype(int)
+        at, good = self.reach(seeds, places, self.goals(cells))
+        for k in np.flatnonzero(good):
+            key = tuple(map(int, cells[k]))
+            known = self._knows([key], seeds[k, None], np.array([_LIKE]))[0]
+            front = [] if known else self._add([key], at[k, None])
+            while front:
+                if self.span() > most:
+                    return False
+                front = self._wave(front)
+        return True
+
+    def span(self) -> int:
+        """Return how many nodes along an axis there are from the first to the last that is reached, at most."""
+        return int(np.ptp(np.array(list(self.found)), axis=0).max()) + 1
+
+    def farthest_coordinate(self) -> str:
+        """Return the name of the coordinate that goes farthest, of those without limits where there are some."""
+        q = np.array([one for here in self.found.values() for one in here])
+        far = np.ptp(q, axis=0) * self.system.characteristic.coordinates
+        free = ~np.isfinite(self.limits.upper - self.limits.lower)
+        return self.system.coordinate_names[int(np.argmax(np.where(free | ~free.any(), far, 0.0)))]
+
+    def shows(self, seeds: Array, pieces: int) -> bool:
+        """Tell whether cells are small enough: seeds (n, nq) have nodes beside them, in so many pieces at most."""
+        low = np.floor((self.places.evaluate(seeds)[0] - self.origin) / self.size).astype(int)
+        corners = np.array(list(product((0, 1), repeat=low.shape[1])))
+        beside = [any(tuple(map(int, corner)) in self.found for corner in cell + corners) for cell in low]
+        return bool(np.mean(beside) > _COVERED) and self._pieces() <= pieces
+
+    def _pieces(self) -> int:
+        """Return how many pieces the nodes that are reached form, by their neighbours along the axes."""
+        left, count = set(self.found), 0
+        while left:
+            count, front = count + 1, [left.pop()]
+            while front:
+                cell = front.pop()
+                ways = product(range(len(cell)), (1, -1))
+                beside = {(*cell[:axis], cell[axis] + way, *cell[axis + 1 :]) for axis, way in ways} & left
+                left -= beside
+                front += beside
+        return count
+
+    def _wave(self, front: list[tuple[Cell, Array]]) -> list[tuple[Cell, Array]]:
+        """Return what is new at the nodes beside those of a front."""
+        here, q = np.array([cell for cell, _ in front]), np.array([one for _, one in front])
+        new = []
+        for axis, way in product(range(here.shape[1]), (1, -1)):
+            there = here.copy()
+            there[:, axis] += way
+            cells, goals = [tuple(map(int, cell)) for cell in there], self.goals(there)
+            begin, far, length = self._ahead(q, goals)
+            near = _KNOWN * np.minimum(length, FARTHEST)
+            known = ((length < FARTHEST) | far) & self._knows(cells, begin, near)
+            left = np.flatnonzero(~known)
+            at, good = self.reach(q[left], self.goals(here[left]), goals[left], (begin[left], far[left]))
+            new += self._add([cells[k] for k in left[good]], at[good])
+        return new
+
+    def reach(
+        self,
+        q: Array,
+        start: Array,
+        goals: Array,
+        ahead: tuple[Array, np.ndarray] | None = None,
+        parts: int | None = None,
+    ) -> tuple[Array, np.ndarray]:
+        """Return configurations at goals, gone to from q at a start in one step or in parts, and which are reached."""
+        begin, far = ahead or self._ahead(q, goals)[:2]
+        at, good = self.solve(q, goals, begin, far)
+        missed = np.flatnonzero(~(good | far))
+        part, count = q[missed], parts or self.parts
+        for k in range(1, count + 1):
+            if not len(missed):
+                break
+            going = start[missed] + k / count * (goals - start)[missed]
+            part, there = self.solve(part, going, part)
+            missed, part = missed[there], part[there]
+        at[missed], good[missed] = part, True
+        return at, good
+
+    def farthest(self, q: Array, start: Array, goals: Array, halvings: int) -> Array:
+        """Return how far of the way from starts (n, d) to goals the point gets from each q (n, nq), as shares (n,)."""
+        low, high = np.zeros(len(q)), np.ones(len(q))
+        way = goals - start
+        for k in range(halvings):
+            middle = 0.5 * (low + high)
+            here, there = (start + share[:, None] * way for share in (low, middle))
+            at, good = self.reach(q, here, there, parts=max(1, self.parts >> k + 1))
+            low, high = np.where(good, middle, low), np.where(good, high, middle)
+            q = np.where(good[:, None], at, q)
+        return 0.5 * (low + high)
+
+
+def require_region(system: System, body: str, motions: list[Array], linear: Array, axes: Array) -> None:
+    """Raise `ArgumentError` where a point moves along fewer directions than ``axes`` (d, 3) has.
+
+    ``motions``: those (nv, k) at each configuration, ``linear`` (n, 3, nv) the Jacobians of the point there.
+    """
+    length = system.characteristic.length
+    ranks = [ranked(rows @ x / length, CUT).rank if x.size else 0 for rows, x in zip(linear, motions)]
+    most = int(np.argmax(np.bincount(ranks)))  # singular configurations have others
+    if most < 2:
+        raise _no_region(system, body)
+    if most < len(axes):
+        raise ArgumentError(
+            f"{system.name}: the point of {body!r} moves on a curved surface, neither in a plane nor through space; "
+            "with a coordinate locked `coupler_curve` follows it",
+            element="body",
+        )
+
+
+def _no_region(system: System, body: str) -> ArgumentError:
+    return ArgumentError(
+        f"{system.name}: the point of {body!r} rests or moves on a line, straight or curved; a grid needs more motions",
+        element="body",
+    )
+
+
+def grid_axes(system: System, body: str, places: Array) -> Array:
+    """Return the directions of the grid: two world axes or two others in the plane of the places, or all three."""
+    _, extents, axes = np.linalg.svd(places - places.mean(axis=0), full_matrices=False)
+    if len(extents) < 2 or extents[1] <= _FLAT * max(extents[0], system.characteristic.length * _FLAT):
+        raise _no_region(system, body)
+    if extents[2] > _FLAT * extents[0]:
+        return np.eye(3)
+    normal = axes[2]
+    level = np.flatnonzero(np.abs(normal) > 1.0 - 1e-9)
+    if len(level):
+        return np.delete(np.eye(3), level[0], axis=0)
+    first = np.flatnonzero(np.abs(normal) > _FLAT)[0]  # the sign of a singular vector is anybody's
+    normal = normal * np.sign(normal[first])
+    right = perpendicular_to(normal)
+    return np.stack([right, np.cross(normal, right)])

@@ -1,0 +1,292 @@
+"""`transmission_angle`: how well a linkage passes force on to its output, along a curve or a motion."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.optimize import minimize_scalar
+
+from sarrus.analysis.configurations.curve import Curve
+from sarrus.analysis.configurations.targets import scalar_coordinates
+from sarrus.analysis.loads.reaction_loads import changed, connections_of, evaluated
+from sarrus.base.arguments import described
+from sarrus.base.arrays import Array, read_only
+from sarrus.base.errors import ArgumentError, SolveError, check_is, check_known
+from sarrus.base.lazy_import import later
+from sarrus.base.numbers import real_array
+from sarrus.dynamics.closing.assembly import free_velocities
+from sarrus.dynamics.contacts.open_forces import push_count
+from sarrus.dynamics.system import System
+from sarrus.kernels.linalg.ranked import CUT, ranked
+from sarrus.motion.records.trajectory import Trajectory
+from sarrus.symbolic.multibody.connections import Connection
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+# Joints and closures that pass on no couple about an axis of their motion: a force through one point.
+_POINTS = ("revolute", "spherical", "universal", "point", "distance", "point_on_line", "point_on_plane")
+# Forces and rates below this share of what they are made of are none.
+_NONE = 1e-9
+# A couple whose power is below this share of the largest one that the force could have does no work.
+_WORKS = 1e-6
+# Angles closer than this are equal [rad].
+_TIE = 1e-12
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TransmissionAngle:
+    """The transmission angle along a path (arrays read-only); ``print`` sums it up.
+
+    Attributes
+    ----------
+    driven, output : names of the coordinates. through : joint or closure whose force is looked at.
+    parameter : (T,) the values of the driven coordinate [rad, m]; q : (T, nq) the path.
+    angle : (T,) μ [rad], from 0 (the force does nothing for the output) to π/2 (all of it).
+    least, least_at, least_q : the least angle [rad], the value of the driven coordinate there, and the configuration
+        (nq,). Along a curve it is looked for between its configurations, too; of equal ones it is the first.
+    """
+
+    driven: str
+    output: str
+    through: str
+    parameter: Array
+    q: Array
+    angle: Array
+    least: float
+    least_at: float
+    least_q: Array
+    system: System = field(repr=False)
+
+    @property
+    def pressure_angle(self) -> Array:
+        """α = π/2 − μ (T,) [rad]: between the force and the way of the point on which it acts."""
+        return np.asarray(np.pi / 2 - self.angle)
+
+    def plot(self, path: str | Path | None = None, **options: Any) -> Figure:
+        """Plot the angle over the driven coordinate; options are those of `sarrus.plot.transmission_angle`."""
+        return later("pictures.plots.plot", "transmission_angle")(self, path, **options)
+
+    def __str__(self) -> str:
+        return (
+            f"{self.system.name}: transmission angle from {self.driven} to {self.output} through {self.through}\n"
+            f"  least {np.degrees(self.least):.4g} deg at {self.driven} = {self.least_at:.6g}, "
+            f"greatest {np.degrees(self.angle.max()):.4g} deg"
+        )
+
+    def __repr__(self) -> str:
+        return f"TransmissionAngle({self.system.name!r}: least {np.degrees(self.least):.4g} deg)"
+
+
+@described()
+def transmission_angle(
+    system: System,
+    path: Curve | Trajectory | ArrayLike,
+    driven: str,
+    output: str,
+    through: str | None = None,
+    *,
+    locked: Sequence[str] = (),
+    t: float = 0.0,
+) -> TransmissionAngle:
+    """Return the transmission angle μ along a curve, a trajectory or configurations (T, nq).
+
+    The driven coordinate holds the mechanism, a load acts on the output, and there is nothing else: no weight, no
+    inertia, no friction, no springs. The force F in the joint ``through``, which hands it to the output's body, and the
+    velocity w of its point when the output alone moves have the angle α, the pressure angle; μ = π/2 − α, so
+    sin μ = |F · w| / |F||w|. In a four-bar μ is the angle between coupler and follower, taken between 0 and π/2; in a
+    slider-crank that between rod and normal of the slide. It is the share of the largest virtual coefficient that is
+    left, which defines it in space, too, and does not depend on units.
+
+    F is the direction that the static balance leaves with driven and output loaded. It goes on through dead centres
+    of both. At configurations where even these do not determine it, where A itself loses rank as at change points of a
+    parallelogram, the `SolveError` names the first one. Redundant rows change nothing: of the forces they leave open
+    the least is taken, which has no part across a planar linkage.
+
+    Parameters
+    ----------
+    driven, output : scalar coordinates of joints; the output's body is the child of its joint.
+    through : joint or closure of a point (revolute, spherical, universal, point, distance, point_on_line,
+        point_on_plane); by default the one other connection of the output's body.
+    locked : joints or coordinates that are held besides the driver; along a curve those that it held.
+
+    Raises
+    ------
+    ArgumentError
+        Unknown names, a connection that also passes on couples, output and driver the same.
+    SolveError
+        The force is not determined, as above; or the joint hands on a couple that moves the output, as hinges of
+        spatial loops do.
+
+    Source: G. Sutherland, B. Roth, A Transmission Index for Spatial Mechanisms, Journal of Engineering for Industry
+    95(2), 1973; for planar linkages H. Alt, Der Übertragungswinkel und seine Bedeutung für das Konstruieren
+    periodischer Getriebe, Werkstattstechnik 26, 1932.
+    """
+    check_is("transmission_angle", system, System)
+    if isinstance(path, Curve):
+        q, times = path.q, np.full(len(path.q), path.t)
+    elif isinstance(path, Trajectory):
+        q, times = path.q, path.t
+    else:
+        q = np.atleast_2d(real_array(path))
+        times = np.full(len(q), t)
+    if q.ndim != 2 or q.shape[1] != system.nq or len(q) == 0:
+        raise ArgumentError(
+            f"{system.name}: path must be a curve, a trajectory or configurations of shape (T, {system.nq})",
+            element="path",
+        )
+    places = scalar_coordinates(system)
+    for name, argument in ((driven, "driven"), (output, "output")):
+        check_known("scalar coordinate", name, places, argument)
+    if driven == output:
+        raise ArgumentError(f"{system.name}: {output!r} is driver and output", element="output")
+    held = free_velocities(system, locked) == 0.0
+    if isinstance(path, Curve):
+        held |= path.trace.hold.any(axis=1)
+    statics = _Statics(system, driven, output, through, held)
+    angle = np.array([statics.angle(place, float(time)) for place, time in zip(q, times)])
+    value, at = float(angle.min()), q[_first(angle)]
+    if isinstance(path, Curve):
+        value, at = _least(statics, path, angle)
+    k = places[driven][0]
+    return TransmissionAngle(
+        driven,
+        output,
+        statics.through.label,
+        read_only(q[:, k].copy()),
+        read_only(q.copy()),
+        read_only(angle),
+        value,
+        float(at[k]),
+        read_only(at.copy()),
+        system,
+    )
+
+
+def _first(values: Array) -> int:
+    """Return the index of the least value, of those that are equal but for rounding the first."""
+    return int(np.flatnonzero(values <= values.min() + _TIE)[0])
+
+
+def _least(statics: _Statics, curve: Curve, angle: Array) -> tuple[float, Array]:
+    """Return the least angle along a curve and its configuration: that of every valley is looked for."""
+    trace, n = curve.trace, len(angle)
+    places, values = [curve.q[_first(angle)]], [float(angle.min())]
+    for k in range(n):
+        before, after = max(k - 1, 0), min(k + 1, n - 1)
+        if angle[k] > min(angle[before], angle[after]) or n < 2:
+            continue
+        way = curve.tangents[k]
+        low, high = (trace.along(way, trace.chord(curve.q[k], curve.q[j])) for j in (before, after))
+        if curve.closed and k == 0:
+            low = -high
+        if curve.closed and k == n - 1:
+            high = -low
+        found = minimize_scalar(
+            lambda x, k=k, way=way: statics.angle(trace.place(curve.q[k], way, x), curve.t),
+            bounds=(low, high),
+            method="bounded",
+            options={"xatol": 1e-10 * (high - low)},
+        )
+        if found.fun < angle[k] - _TIE:
+            places.append(trace.place(curve.q[k], way, float(found.x)))
+            values.append(float(found.fun))
+    best = _first(np.array(values))
+    return values[best], places[best]
+
+
+class _Statics:
+    """The force that a load on the output asks of a joint while the driver holds."""
+
+    def __init__(
+        self, system: System, driven: str, output: str, through: str | None, held: np.ndarray
+    ) -> None:
+        self.system = system
+        self.found = connections_of(system)
+        places = scalar_coordinates(system)
+        self.output = places[output][1]
+        self.loaded = sorted({*map(int, np.flatnonzero(held)), places[driven][1], self.output})
+        assert system.mechanism is not None
+        joint = next(j for j in system.mechanism.joints() if output in j.coordinate_names)
+        body = next(one for one in self.found if one.what == "joint" and one.name == joint.name)
+        self.body = body.body
+        self.through = self._chosen(body, through)
+        self.index = self.found.index(self.through)
+        self.end: Array | None = None  # of a rod that begins on the output's body
+        if self.through.kind == "distance" and self.through.on == self.body:
+            self.end = system.mechanism.closures[self.through.name].pose1.position
+
+    def _chosen(self, own: Connection, through: str | None) -> Connection:
+        others = {one.label: one for one in self.found if one is not own and self.body in (one.body, one.on)}
+        if through is None:
+            points = [label for label, one in others.items() if one.kind in _POINTS]
+            if len(points) != 1:
+                raise ArgumentError(
+                    f"{self.system.name}: {self.body!r} has {len(points)} joints or closures of a point besides "
+                    f"{own.label!r}; name one as through" + (f": {', '.join(points)}" if points else ""),
+                    element="through",
+                )
+            through = points[0]
+        check_known("joint or closure", through, others, "through")
+        chosen = others[through]
+        if chosen.kind not in _POINTS:
+            raise ArgumentError(
+                f"{self.system.name}: {through!r} is {chosen.kind} and passes on couples, too; a transmission angle "
+                f"needs a force through a point, of one of the kinds {', '.join(_POINTS)}",
+                element="through",
+            )
+        return chosen
+
+    def angle(self, q: Array, t: float) -> float:
+        """Return μ at a configuration."""
+        system, sizes = self.system, self.system.characteristic
+        even = sizes.even(system.constraint_jacobian(q, t=t))
+        others = np.delete(even, self.loaded, axis=1)
+        largest = float(np.linalg.norm(even, 2))
+        free = ranked(others.T, CUT * largest).null
+        pull = even[:, self.loaded].T @ free
+        _, size, ways = np.linalg.svd(pull)
+        if free.shape[1] == 0 or size[0] <= CUT * largest or (len(size) > 1 and size[1] > CUT * largest):
+            raise SolveError(
+                f"{system.name}: at q = {q} the force from driver to output is not determined: "
+                + (
+                    "there are several ways"
+                    if free.shape[1] and size[0] > CUT * largest
+                    else "none is passed on, or the configuration is singular"
+                ),
+                element=self.through.label,
+            )
+        multipliers = sizes.rows * (free @ ways[0])
+        x = system.pack(q, t=t)
+        zeros = np.zeros(system.nv + system.nc + push_count(system))
+        loads = evaluated(system, np.concatenate([x, zeros])[None])
+        ways_of = np.concatenate([multipliers, np.zeros(push_count(system))])[:, None]
+        wrench = changed(system, x, ways_of, loads.axes[0])[0]
+        force = loads.axes[0, self.index].T @ wrench[self.index, :3]
+        seen = system.jacobian(q, t=t, body=self.body)
+        point = loads.point[0, self.index]
+        if self.end is not None:
+            point = seen.position + seen.rotation @ self.end
+        lever = point - seen.position
+        rate = seen.linear[:, self.output] + np.cross(seen.angular[:, self.output], lever)
+        sizes_of = float(np.linalg.norm(force) * np.linalg.norm(rate))
+        if sizes_of <= _NONE * np.linalg.norm(wrench[:, :3]) * sizes.length * np.linalg.norm(
+            seen.angular[:, self.output]
+        ):
+            raise SolveError(
+                f"{system.name}: at q = {q} no force goes through {self.through.label!r}, or its point rests",
+                element=self.through.label,
+            )
+        couple = loads.axes[0, self.index].T @ wrench[self.index, 3:]
+        if abs(float(couple @ seen.angular[:, self.output])) > _WORKS * sizes_of:
+            raise SolveError(
+                f"{system.name}: at q = {q} {self.through.label!r} hands the output a couple that moves it, too; the "
+                "angle of a force does not say how well this linkage transmits",
+                element=self.through.label,
+            )
+        return float(np.arcsin(min(1.0, abs(float(force @ rate)) / sizes_of)))

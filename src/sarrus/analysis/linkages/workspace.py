@@ -1,0 +1,245 @@
+"""`workspace`: where a point of a body can be, with its outline, area and holes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sarrus.analysis.configurations.many_configurations import ManyConfigurations
+from sarrus.analysis.configurations.search_limits import SearchLimits
+from sarrus.analysis.linkages.motion_walks import motions, walks
+from sarrus.analysis.linkages.outline import outlines, signed_area
+from sarrus.analysis.linkages.reach import PointPlaces, Reach, grid_axes, require_region
+from sarrus.base.arguments import described
+from sarrus.base.arrays import Array, read_only
+from sarrus.base.errors import ArgumentError, check_is, check_known
+from sarrus.base.lazy_import import later
+from sarrus.base.numbers import finite_array
+from sarrus.dynamics.closing.assembly import held_velocities
+from sarrus.dynamics.closing.manifold import closed_starts, rank_cut
+from sarrus.dynamics.system import System
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+# Nodes along the longest side of a grid that looks how large a workspace is; what is larger than this has no end [κ].
+_COARSE, _ENDLESS = 8, 1e5
+# At how many configurations of walks it is looked along how many directions a point moves.
+_LOOKED_AT = 32
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Workspace:
+    """Where a point of a body can be (arrays read-only); ``print`` sums it up.
+
+    Attributes
+    ----------
+    body, point : whose places: a point (3,) in axes of the body [m].
+    points : (n, 3) nodes of the grid that are reached, in the world [m]. q : (n, nq) a configuration at each.
+    modes : (n,) how many different configurations reach each, those that were found (16 at most).
+    cell : distance of the nodes [m].
+    axes : (d, 3) directions of the grid: two in the plane of a planar mechanism, else x, y, z.
+    outline : closed polygons (k, 3) round what is reached, [m]; empty in space.
+    holes : those round what is not reached inside of it.
+    start : (nq,) the first start.
+    area : within the outlines without the holes [m²]; in space the volume of the cells of all nodes [m³].
+    """
+
+    body: str
+    point: Array
+    points: Array
+    q: Array
+    modes: np.ndarray
+    cell: float
+    axes: Array
+    outline: tuple[Array, ...]
+    holes: tuple[Array, ...]
+    area: float
+    start: Array
+    system: System = field(repr=False)
+
+    @property
+    def planar(self) -> bool:
+        """Whether the point moves in a plane."""
+        return len(self.axes) == 2
+
+    def plot(self, path: str | Path | None = None, **options: Any) -> Figure:
+        """Draw what is reached and the outline; options are those of `sarrus.plot.workspace`."""
+        return later("pictures.plots.plot", "workspace")(self, path, **options)
+
+    def __str__(self) -> str:
+        low, high = self.points.min(axis=0), self.points.max(axis=0)
+        box = ", ".join(
+            f"{a} {x:.4g} to {y:.4g}" for a, x, y in zip("xyz", low, high) if y - x > self.cell / 2
+        )
+        what = f"area {self.area:.5g} m²" if self.planar else f"volume {self.area:.5g} m³"
+        return (
+            f"{self.system.name}: workspace of {self.body} {tuple(map(float, self.point))}\n"
+            f"  {what}, {len(self.outline)} outlines, {len(self.holes)} holes; nodes {box} m\n"
+            f"  {len(self.points)} nodes every {self.cell:.4g} m, up to {self.modes.max(initial=0)} modes at one"
+        )
+
+    def __repr__(self) -> str:
+        return f"Workspace({self.system.name!r}: {self.body}, {len(self.points)} nodes)"
+
+
+@described()
+def workspace(
+    system: System,
+    q: ArrayLike,
+    body: str,
+    point: ArrayLike = (0.0, 0.0, 0.0),
+    *,
+    resolution: int = 40,
+    locked: Sequence[str] = (),
+    limits: Mapping[str, tuple[float, float]] | None = None,
+    rays: int = 16,
+    halvings: int = 10,
+    t: float = 0.0,
+) -> Workspace:
+    """Return where a point of a body can be, within the limits of the joints, in the modes of assembly joined with q.
+
+    Walks over the motions from q, ``rays`` of seeded directions, find its modes, and with a coarse grid how large the
+    workspace is; from the nodes of a grid that they pass Newton's method goes on to neighbours, each with the loops
+    closed and all coordinates within limits. Between a node that is reached and one that is not the boundary is found
+    by bisection.
+
+    **What is guaranteed.** At every node reached there is a configuration in ``q`` whose loops are closed, whose point
+    is there to 1e-10 κ and that is within the limits. What is not: that a node that is not reached cannot be. Holes
+    smaller than ``cell`` are missed, and so are modes that no walk comes to; chords of the outline cut corners, so that
+    the area is exact to about cell² times the length of edges over their radius. `singularity_locus` of the ``output``
+    gives the bounding curves themselves.
+
+    Parameters
+    ----------
+    q : (nq,) start, or several (k, nq), as the modes of `assembly_modes`; closed to 1e-5 and within limits.
+    body, point : whose places; the point (3,) in axes of the body [m].
+    resolution : nodes along the longest side, from half to twice as many; more where what is reached is narrower than
+        a cell. locked : joints or coordinates that rest, so that of a platform one
+        orientation can be looked at.
+    limits : {"crank": (lower, upper)}, besides and in place of those of joints [m, rad].
+    halvings : how often the way between two nodes is halved: the outline is exact to cell / 2**halvings.
+
+    Raises
+    ------
+    ArgumentError
+        No such body or coordinate; a start outside of the limits; a point that rests or moves on a line or a curve
+        (`coupler_curve` is for these), or on a curved surface; a coordinate without limits that goes on without end;
+        open loops.
+
+    Redundant rows change nothing. Where there are more motions than the point has, Newton's method moves as little as
+    it can and does not look for another way round the limits: then what is reached may be too small.
+
+    Source of the method: E. J. Haug, C.-M. Luh, F. A. Adkins, J.-Y. Wang, Numerical Algorithms for Mapping Boundaries
+    of Manipulator Workspaces, Journal of Mechanical Design 118(2), 1996 (what bounds it); nodes and bisection are ours.
+    """
+    check_is("workspace", system, System)
+    starts = closed_starts(system, q, t)
+    place = finite_array(point)
+    bodies = tuple(system.mechanism.bodies) if system.mechanism else ()
+    check_known("body", body, bodies, system.name)
+    if place is None or place.shape != (3,):
+        raise ArgumentError(
+            f"{system.name}: point must be three finite numbers, got {point!r}", element="point"
+        )
+    within = SearchLimits.of(system, limits)
+    hold = held_velocities(system, locked)
+    for start in starts:
+        within.require(start)
+    seeds = np.array(
+        [p for start in starts for p in walks(system, start, rays, hold=hold, limits=within, t=t)]
+    )
+    many = ManyConfigurations(system, t)
+    seen, linear = many.points(body, place, seeds)
+    axes = grid_axes(system, body, seen)
+    some = np.unique(np.linspace(0, len(seeds) - 1, _LOOKED_AT).astype(int))
+    cut = rank_cut(system, starts[0], t, 1.0, even=True)
+    require_region(
+        system, body, [motions(system, seeds[k], hold=hold, t=t, cut=cut) for k in some], linear[some], axes
+    )
+    free = np.flatnonzero(hold.sum(axis=1) == 0.0)
+    places = PointPlaces(many, body, place, axes)
+
+    def laid(size: float) -> Reach:
+        return Reach(places, free, within, starts[0], size)
+
+    reach = _filled(laid, seeds, len(starts), float(np.ptp(seen @ axes.T, axis=0).max()), resolution)
+    size = reach.size
+    cells = sorted(reach.found)
+    offset = seen[0] - axes.T @ (axes @ seen[0])
+    outer, inner, area = _outline(reach, offset, halvings)
+    return Workspace(
+        body=body,
+        point=read_only(place.copy()),
+        points=read_only(reach.goals(np.array(cells)) @ axes + offset),
+        q=read_only(np.array([reach.found[c][0] for c in cells])),
+        modes=np.array([len(reach.found[c]) for c in cells]),
+        cell=size,
+        axes=read_only(axes),
+        outline=outer,
+        holes=inner,
+        area=area if len(axes) == 2 else len(cells) * size**3,
+        start=read_only(starts[0].copy()),
+        system=system,
+    )
+
+
+def _filled(
+    laid: Callable[[float], Reach], seeds: Array, starts: int, extent: float, resolution: int
+) -> Reach:
+    """Return a grid of so many nodes along the longest side, filled from seeds of this extent, walked to from starts.
+
+    A coarse one tells where what is reached is larger. It is finer where what is reached is narrower than its cells.
+    """
+    reach, wide = _grown(laid, seeds, extent, min(_COARSE, resolution))
+    reach, extent = _grown(laid, seeds, extent if wide == extent else reach.span() * reach.size, resolution)
+    most = resolution ** len(reach.origin) / 4
+    while len(reach.found) < most and not reach.shows(seeds, starts):
+        resolution *= 2
+        reach, extent = _grown(laid, seeds, extent, resolution)
+    return reach
+
+
+def _grown(laid: Callable[[float], Reach], seeds: Array, extent: float, count: int) -> tuple[Reach, float]:
+    """Return a grid that is filled from seeds, and its extent, twice as large until all that is reached is on it."""
+    while not (reach := laid(extent / count)).flood(seeds, 2 * count):
+        extent *= 2.0
+        system = reach.system
+        if extent > _ENDLESS * system.characteristic.length:
+            name = reach.farthest_coordinate()
+            raise ArgumentError(
+                f"{system.name}: the workspace has no end: {name!r} needs limits=, or to be locked=",
+                element=name,
+            )
+    return reach, extent
+
+
+def _outline(
+    reach: Reach, offset: Array, halvings: int
+) -> tuple[tuple[Array, ...], tuple[Array, ...], float]:
+    """Return outlines, holes and area of a planar workspace."""
+    axes = reach.places.axes
+    if len(axes) != 2:
+        return (), (), 0.0
+    rings = outlines(set(reach.found))
+    edges = [edge for ring in rings for edge in ring]
+    start, goals = (reach.goals(np.array([edge[k] for edge in edges])) for k in (0, 1))
+    tries = [(k, q) for k, (inside, _) in enumerate(edges) for q in reach.found[inside]]
+    which = np.array([k for k, _ in tries])
+    shares = np.zeros(len(edges))
+    np.maximum.at(
+        shares, which, reach.farthest(np.array([q for _, q in tries]), start[which], goals[which], halvings)
+    )
+    corners = start + shares[:, None] * (goals - start)
+    polygons = np.split(corners, np.cumsum([len(ring) for ring in rings])[:-1])
+    areas = [signed_area(polygon) for polygon in polygons]
+    placed = [read_only(polygon @ axes + offset) for polygon in polygons]
+    outer = tuple(ring for ring, area in zip(placed, areas) if area > 0.0)
+    inner = tuple(ring for ring, area in zip(placed, areas) if area <= 0.0)
+    return outer, inner, float(sum(areas))

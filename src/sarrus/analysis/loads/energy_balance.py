@@ -1,0 +1,317 @@
+"""`EnergyBalance`: where the energy of a motion comes from and where it goes, by element."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import casadi as ca
+import numpy as np
+
+from sarrus.analysis.loads.held_controls import coarseness, held_samples
+from sarrus.analysis.loads.work_integral import integral, sides
+from sarrus.base.arrays import Array, read_only
+from sarrus.base.errors import ArgumentError, check_is
+from sarrus.base.lazy_import import later
+from sarrus.codegen import NativeFunction
+from sarrus.dynamics.contacts.contact_state import touch_names, touch_rows, touching_of
+from sarrus.dynamics.system import System
+from sarrus.motion.records.trajectory import Trajectory
+from sarrus.symbolic.multibody.powers import actuator_drives, element_powers, magnetic_fields
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+# What is left of the power of a run is an applied force where it is more than this part of all that goes on.
+_APPLIED = 1e-7
+# Kinds of which the run knows the sum.
+_KNOWN_IN_ALL = ("contact", "stop", "dry friction")
+# What contacts do by name agrees with what the run noted to this part, where it is known by name.
+_AGREE = 1e-3
+# Kinds whose power follows from state and control alone: of held controls it is known between samples.
+_OF_STATE = ("actuator", "actuator limits", "joint damping", "damper", "force", "inputs", "passive force")
+# Part of the energy by which it changes at an instant with no impact.
+_NO_JUMP = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class EnergyBalance:
+    """Energy of a motion against the work of all that acts on it; ``print`` shows it as a table.
+
+    T(t) + V(t) − T(0) − V(0) = Σ work + residual. Springs, gravity and the field of windings are in V.
+
+    Attributes
+    ----------
+    name : name of the system. t : times (T,) [s] of the samples, twice where the motion jumps.
+    energy : change of kinetic and potential energy (T,) [J], as the run recorded it.
+    kinds, names : (n,) what acts: "actuator", "actuator limits", "joint damping", "damper", "force" by their names;
+        "source" (what drives give to motors with inductance) and "winding" (heat of these);
+        "inputs" and "passive force" of own equations; "constraint" (closures that move, nonholonomic rows that do);
+        "contact", "stop", "dry friction"; "impact", all of them, of what hits and what closes, and "constraint in
+        impacts" of what moves and is hit; "driven bodies";
+        "applied", the ``force`` that was given to the run, and what a formulation adds.
+    power : (T, n) power that each one puts into the mechanism [W], negative where it takes it; NaN of contacts in steps
+        in time, whose forces are means, and zero of impacts.
+    work : (T, n) its integral from the start [J]. error : (n,) estimate of the error of the last row, summed over all
+        intervals between samples: large where a peak or a jump is between them.
+    residual : (T,) energy less all work [J]: what quadrature and integration leave open.
+    speeds, torques : (T, nu) of the actuators: rates of their lengths and scalar forces, see `Trajectory` for units.
+    """
+
+    name: str
+    t: Array
+    energy: Array
+    kinds: tuple[str, ...]
+    names: tuple[str, ...]
+    power: Array
+    work: Array
+    error: Array
+    residual: Array
+    actuator_names: tuple[str, ...]
+    speeds: Array
+    torques: Array
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Kind and name of each."""
+        return tuple(f"{kind} {name}".strip() for kind, name in zip(self.kinds, self.names))
+
+    @property
+    def total(self) -> dict[str, float]:
+        """Work of each at the end [J], by label."""
+        return dict(zip(self.labels, self.work[-1].tolist()))
+
+    def of(self, kind: str) -> Array:
+        """Return the work of all of a kind over time (T,) [J]; an unknown one is an error that lists all."""
+        if kind not in self.kinds:
+            known = ", ".join(dict.fromkeys(self.kinds)) or "none"
+            raise ArgumentError(f"{self.name}: no {kind!r} does work; those that do: {known}", element=kind)
+        return np.asarray(self.work[:, [k == kind for k in self.kinds]].sum(axis=1))
+
+    def plot(self, path: str | Path | None = None) -> Figure:
+        """Plot work over time and the residual; see `sarrus.plot.energy_shares`."""
+        return later("pictures.plots.plot", "energy_shares")(self, path)
+
+    def __str__(self) -> str:
+        rows = [(label, f"{w:.6g} J") for label, w in self.total.items()]
+        rows.insert(0, ("energy change", f"{self.energy[-1]:.6g} J"))
+        off = sum(e for e, kind in zip(self.error, self.kinds) if kind not in _KNOWN_IN_ALL)
+        rows.append(("residual", f"{self.residual[-1]:.2g} J, quadrature about {off:.1g} J"))
+        width = max(len(label) for label, _ in rows) + 2
+        return "\n".join([self.name, *(f"{label:<{width}}{text}" for label, text in rows)])
+
+
+def energy_balance(trajectory: Trajectory) -> EnergyBalance:
+    """Return the work of everything that acted along a trajectory, and what is left of the balance.
+
+    Powers follow from the recorded states, accelerations, controls and forces; between samples they are splines of
+    degree five where the power is smooth, and polynomials through the nearest samples where it is not, down to straight
+    lines; how far these are apart is the error. Where the motion jumps, at impacts and switches, they end. So the work
+    is as exact as the samples are dense: ``dt=`` has more of them. Controls that were held between samples jump there,
+    as the run knows; those that jump otherwise count as continuous. What contacts, stops and dry friction take in all
+    is known from the run, to its own order; between samples it is shared out by their powers.
+
+    Redundant constraints do no work, whichever multipliers hold; singular passages only what quadrature misses of
+    forces that spike, and constraint forces do none. Inconsistent rows: their compromise may do work, which is in
+    ``residual``. A trajectory from equations of one's own has inputs and one passive force.
+
+    Raises `ArgumentError` for a trajectory without a system, an empty one, and one in which geometries without closed
+    form touched: what they do is known of whole steps only.
+    """
+    check_is("energy_balance", trajectory, Trajectory)
+    system = trajectory.moved_system()
+    if system is None or not len(trajectory.t):
+        raise ArgumentError(
+            f"trajectory {trajectory.name!r}: {'it is empty' if system else 'no system is known'}, so that nothing is "
+            "known of what acts",
+            element="trajectory",
+        )
+    s = system.with_parameters()
+    s.parameters.update(trajectory.parameters)
+    e, t = s.equations, trajectory.t
+    keys = list(_elements(s, ca.SX.sym("multipliers", s.nc)))
+    values = _evaluated(s, trajectory)
+    fields = [] if s.mechanism is None else list(magnetic_fields(s.model.symbolic_mechanism(), e))
+    cuts = np.cumsum([len(keys), s.nu, s.nu, 1, 1, 1, len(fields)])
+    own, speeds, torques, rest, rate, size, stored, filling = np.split(values, cuts, axis=1)
+    rest, moved = rest[:, 0], rate[:, 0] - own.sum(axis=1) - rest[:, 0]
+    columns = [(kind, name, power, *integral(t, power)) for (kind, name), power in zip(keys, own.T)]
+    columns = _with_held_controls(s, trajectory, columns)
+    # The power that fills a field jumps where a limit of the current begins; its energy does not.
+    for name, energy, power in zip(fields, stored.T, filling.T):
+        k = keys.index(("source", name))
+        done, off = integral(t, own[:, k] - power)
+        columns[k] = ("source", name, own[:, k], done + (energy - energy[0]), off)
+
+    hits = _hits(trajectory)
+    contacts, rest, explained = _contacts(s, trajectory, rest, hits)
+    columns += contacts
+    if ca.depends_on(ca.vertcat(ca.vec(e.mass_matrix), e.kinetic_energy, e.potential_energy), e.t):
+        columns.append(("driven bodies", "", moved, *integral(t, moved)))
+    if explained and np.abs(rest).max() > _APPLIED * size.max():
+        columns.append(("applied", "", rest, *integral(t, rest)))
+    energy = trajectory.energy - trajectory.energy[0]
+    struck = _struck(t, energy - hits)
+    jumps = bool(
+        np.abs(struck).max(initial=0.0) > _NO_JUMP * np.abs(trajectory.energy).max()
+    )  # of the speed of a drive
+    if (hits.any() or jumps) and {"constraint", "driven bodies"} & {column[0] for column in columns}:
+        columns.append(("constraint", "in impacts", np.zeros(len(t)), struck, 0.0))
+    work = np.array([column[3] for column in columns]).reshape(len(columns), len(t)).T
+    return EnergyBalance(
+        name=trajectory.name,
+        t=t,
+        energy=read_only(energy),
+        kinds=tuple(column[0] for column in columns),
+        names=tuple(column[1] for column in columns),
+        power=read_only(np.array([column[2] for column in columns]).reshape(len(columns), len(t)).T),
+        work=read_only(work),
+        error=read_only(np.array([column[4] for column in columns])),
+        residual=read_only(energy - work.sum(axis=1)),
+        actuator_names=trajectory.actuator_names,
+        speeds=read_only(speeds),
+        torques=read_only(torques),
+    )
+
+
+Column = tuple[str, str, Array, Array, float]
+
+
+def _with_held_controls(system: System, trajectory: Trajectory, columns: list[Column]) -> list[Column]:
+    """Return work and errors of what follows from state and control, where controls were held: they jump at samples."""
+    if not trajectory.held_controls:
+        return columns
+    samples = held_samples(trajectory, system)
+    unused = np.zeros((len(samples.t), system.nv + system.nc))  # accelerations and multipliers
+    native, count = _native(system), len(columns)
+    between, lower = (
+        native.each(np.ascontiguousarray(np.hstack((x, unused))))[:, :count]
+        for x in (samples.x, samples.lower)
+    )
+    coarse = coarseness(samples, between, lower)
+    jumps = np.abs(np.diff([column[2] for column in columns], axis=1)) @ samples.unknown
+    found = []
+    for k, (kind, name, power, done, off) in enumerate(columns):
+        if kind in _OF_STATE:
+            whole, off = integral(samples.t, between[:, k])
+            done, off = whole[samples.place], off + float(jumps[k] + coarse[k])
+        found.append((kind, name, power, done, off))
+    return found
+
+
+def _hits(trajectory: Trajectory) -> Array:
+    """Return the work of impacts from the start (T,)."""
+    t, hits = trajectory.t, np.zeros(len(trajectory.t))
+    for switch in trajectory.switches:
+        hits[max(int(np.searchsorted(t, switch.time, side="right")) - 1, 0) :] -= switch.energy_loss
+    return hits
+
+
+def _struck(t: Array, energy: Array) -> Array:
+    """Return how much the energy jumped from the start (T,), where times are there twice."""
+    return np.append(0.0, np.cumsum(np.where(sides(t), np.diff(energy), 0.0)))
+
+
+def _contacts(
+    system: System, trajectory: Trajectory, rest: Array, hits: Array
+) -> tuple[list[Column], Array, bool]:
+    """Return what contacts, stops, dry friction and impacts do, the power that is left, and if that means anything."""
+    count, t, lost = len(trajectory.t), trajectory.t, -trajectory.contact_loss
+    impacts: list[Column] = [("impact", "", np.zeros(count), hits, 0.0)] if hits.any() else []
+    if not trajectory.contact_row_names and not len(trajectory.meetings.table):
+        return impacts, rest, True
+    blocks: dict[tuple[str, str], Array] = {}
+    if trajectory.contact_row_names == touch_names(system):
+        blocks = _touched(system, trajectory)
+    powers = np.array(list(blocks.values())).reshape(len(blocks), count)
+    splines = [integral(t, power) for power in powers]
+    agrees = np.abs(sum((done for done, _ in splines), hits) - lost).max() <= _AGREE * np.abs(lost).max()
+    if not blocks or not (trajectory.switches or agrees):  # of steps in time
+        return [("contact", "", np.full(count, np.nan), lost, 0.0)], rest, False
+    columns: list[Column] = [
+        (*key, power, done, float(abs(spline[-1] - done[-1])) + off)
+        for key, power, done, (spline, off) in zip(blocks, powers, _shares(lost - hits, powers), splines)
+    ]
+    return [*columns, *impacts], rest - powers.sum(axis=0), True
+
+
+def _shares(lost: Array, powers: Array) -> Array:
+    """Return the work (n, T) of contacts with these powers (n, T), whose sum the run knows to its own order.
+
+    Of what goes between two samples each has the part that its power has at their ends; all the same part where there
+    is none.
+    """
+    sizes = np.abs(powers[:, 1:]) + np.abs(powers[:, :-1])
+    whole = sizes.sum(axis=0)
+    parts = np.where(whole > 0.0, sizes / np.where(whole > 0.0, whole, 1.0), 1.0 / len(powers))
+    return np.hstack([np.zeros((len(powers), 1)), np.cumsum(parts * np.diff(lost), axis=1)])
+
+
+def _touched(system: System, trajectory: Trajectory) -> dict[tuple[str, str], Array]:
+    """Return the power of every contact, stop and joint with dry friction (T,)."""
+    touching = touching_of(system)
+    rates = np.array(
+        [touch_rows(system, q, v, x).rates for q, v, x in zip(trajectory.q, trajectory.v, trajectory.t)]
+    )
+    powers = trajectory.contact_forces * rates
+    kinds = {"contact": "contact", "stop": "stop", "friction": "dry friction"}
+    return {(kinds[one.kind], one.name): powers[:, one.rows].sum(axis=1) for one in touching}
+
+
+def _elements(system: System, multipliers: ca.SX) -> dict[tuple[str, str], ca.SX]:
+    """Return the powers of what the equations know, by kind and name."""
+    e = system.equations
+    if system.mechanism is not None:
+        found = element_powers(system.model.symbolic_mechanism(), e)
+    else:
+        found = {
+            ("inputs", ""): ca.dot(e.input_force, e.v),
+            ("passive force", ""): ca.dot(e.passive_force, e.v),
+        }
+    through = e.jacobian @ e.v
+    for name, rows in system.closure_rows.items():
+        if rows.stop > e.nh or ca.depends_on(e.position_residual[rows], e.t):
+            found["constraint", name] = ca.dot(multipliers[rows], through[rows])
+    if not e.non_ideal.is_zero():
+        found["constraint", "beside ideal ones"] = ca.dot(e.non_ideal, e.v)
+    return {key: power for key, power in found.items() if not power.is_zero()}
+
+
+def _evaluated(system: System, trajectory: Trajectory) -> Array:
+    """Return powers, speeds and torques of actuators, what is left of M a + h, dE/dt and a size, by columns.
+
+    Behind these come energies of windings and the powers that go into them.
+    """
+    native = _native(system)
+    count = len(trajectory.t)
+    p = np.array(list({**system.parameters, **trajectory.parameters}.values()))
+    parts = (
+        trajectory.q, trajectory.v, trajectory.u, trajectory.t[:, None], np.tile(p, (count, 1)),
+        np.zeros_like(trajectory.v), trajectory.a, trajectory.multipliers,
+    )  # fmt: skip
+    rows = np.ascontiguousarray(np.hstack(parts))
+    return np.array([native(row) for row in rows]).reshape(count, -1)
+
+
+def _native(system: System) -> NativeFunction:
+    """Return the compiled powers, speeds and torques of `_evaluated` at [x | a | λ]."""
+    e = system.equations
+
+    def expressions(a: ca.SX, multipliers: ca.SX) -> dict[str, ca.SX]:
+        forces = e.bias_force, -e.passive_force, -e.input_force, -e.jacobian.T @ multipliers, -e.non_ideal
+        left, size = e.mass_matrix @ a, ca.fabs(e.mass_matrix @ a)
+        for force in forces:
+            left, size = left + force, size + ca.fabs(force)
+        rest = ca.dot(left, e.v)
+        energy, along = e.kinetic_energy + e.potential_energy, ca.vertcat(e.q, e.v, e.t)
+        rate = ca.jtimes(energy, along, ca.vertcat(e.whole_rate, a, 1))
+        own = system.mechanism is None
+        drives = (e.actuation.T @ e.v, e.u) if own else actuator_drives(system.model.symbolic_mechanism(), e)
+        powers = ca.vertcat(ca.SX(0, 1), *_elements(system, multipliers).values())
+        fields = {} if own else magnetic_fields(system.model.symbolic_mechanism(), e)
+        stored, filling = ([pair[k] for pair in fields.values()] for k in (0, 1))
+        sums = rest, rate, ca.dot(size, ca.fabs(e.v))
+        return {"powers": ca.vertcat(powers, *drives, *sums, *stored, *filling)}
+
+    return system.compiled.named("powers", expressions, {"a": system.nv, "multipliers": system.nc})

@@ -1,0 +1,58 @@
+"""Tables of reactions as text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from sarrus.base.arrays import Array
+from sarrus.symbolic.multibody.connections import Connection
+
+# Part of the largest load that is next to nothing.
+_SMALL = 1e-9
+OPEN, SETTLED = "~", "*"
+
+
+def table_of(
+    head: str,
+    frame: str,
+    connections: Sequence[Connection],
+    loads: Array,
+    floor: Array,
+    certain: tuple[np.ndarray, np.ndarray],
+) -> list[str]:
+    """Return lines with a row for each joint, closure and contact; what is not determined has a mark.
+
+    ``loads`` (n, 6), ``floor`` (6,) what of them is next to nothing, ``certain`` (n, 6) what is determined and settled.
+    """
+    rows: list[Sequence[str]] = [("", "on", "", "force [N]", "", "", "couple [N m]", "", "")]
+    for one, values, sure, settled in zip(connections, loads, *certain):
+        marks = ["" if yes else SETTLED if stiff else OPEN for yes, stiff in zip(sure, settled)]
+        numbers = [mark + number(x, least) for mark, x, least in zip(marks, values, floor)]
+        rows.append((one.label, one.body, one.kind, *numbers))
+    seen = {"world": "axes of the world", "joint": "own axes"}.get(frame, f"axes of {frame}")
+    return [f"{head}: what joints exert on the child, closures on body 2; {seen}", *aligned(rows)]
+
+
+def floors(force: Array, couple: Array, length: float) -> Array:
+    """Return what of forces and couples (6,) is next to nothing, a couple as the force at a length."""
+    largest = [float(np.nan_to_num(np.abs(part)).max(initial=0.0)) for part in (force, couple / length)]
+    return np.repeat([_SMALL * max(largest), _SMALL * length * max(largest)], 3)
+
+
+def number(value: float, least: float) -> str:
+    """Return a number in five digits, zero below the ``least``."""
+    return "0" if abs(value) <= least else f"{value:.5g}"
+
+
+def aligned(rows: Sequence[Sequence[str]], left: int = 3) -> list[str]:
+    """Return rows of text in columns, the first ones to the left."""
+    widths = [max(map(len, column)) for column in zip(*rows)]
+    return [
+        "  ".join(
+            cell.ljust(width) if k < left else cell.rjust(width)
+            for k, (cell, width) in enumerate(zip(row, widths))
+        ).rstrip()
+        for row in rows
+    ]

@@ -1,0 +1,281 @@
+"""`reactions`: what goes through every joint, closure and contact of a mechanism at a state."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sarrus.analysis.loads.reaction_loads import bearing, connections_of, evaluated, viewpoint
+from sarrus.analysis.loads.reaction_shares import Stiffness, sharing
+from sarrus.analysis.loads.reaction_table import OPEN, SETTLED, floors, table_of
+from sarrus.analysis.loads.shared_load import shared_load
+from sarrus.base.arguments import described
+from sarrus.base.arrays import Array, read_only
+from sarrus.base.errors import check_is, check_known
+from sarrus.base.lazy_import import later
+from sarrus.base.status import Answer, Status
+from sarrus.dynamics.contacts.open_forces import push_count
+from sarrus.dynamics.system import System
+from sarrus.symbolic.multibody.connections import Connection
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True, eq=False)
+class Reaction:
+    """What one joint, closure or contact exerts on ``body``; ``on``, the other body, gets the opposite.
+
+    Attributes
+    ----------
+    name, what, kind : its name, joint, fixed, driven, closure, contact or touch, and the kind of joint or closure.
+    body, on : the child, or body 2 of a closure, on which it acts, and the parent, or body 1.
+    force, couple : (3,) the full load about the point [N, N m], along the axes asked for.
+    bearing_force, bearing_couple : (3,) what of it the bearing carries.
+    drive_force, drive_couple : (3,) the rest: what motors, springs, dampers, dry friction and stops of the joint exert.
+    determined : (6,) which components of force and couple follow from the equations of motion of rigid bodies.
+    settled : (6,) which follow from them and the given stiffness.
+    point : (3,) where it acts, in the world [m]. axes : (3, 3) rows, in the world.
+    """
+
+    name: str
+    what: str
+    kind: str
+    body: str
+    on: str
+    force: Array
+    couple: Array
+    bearing_force: Array
+    bearing_couple: Array
+    determined: np.ndarray
+    settled: np.ndarray
+    point: Array
+    axes: Array
+
+    @classmethod
+    def of(cls, one: Connection, name: str, every: Any, place: Any) -> Self:
+        """Return that of a place in the arrays of `Reactions`, or of those along a run."""
+        return cls(
+            name=name,
+            what=one.what,
+            kind=one.kind,
+            body=one.body,
+            on=one.on,
+            force=every.force[place],
+            couple=every.couple[place],
+            bearing_force=every.bearing_force[place],
+            bearing_couple=every.bearing_couple[place],
+            determined=every.determined[place],
+            settled=every.settled[place],
+            point=every.points[place],
+            axes=every.axes[place],
+        )
+
+    @property
+    def drive_force(self) -> Array:
+        """What drives of the joint exert (3,) [N]."""
+        return self.force - self.bearing_force
+
+    @property
+    def drive_couple(self) -> Array:
+        """What drives of the joint exert about the point (3,) [N m]."""
+        return self.couple - self.bearing_couple
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Reactions(Answer):
+    """What goes through all joints, closures and contacts at a state; ``print`` shows it as a table.
+
+    ``reactions["hinge"]`` is the `Reaction` of one of them. Arrays have a row for each, in the order of ``names``.
+
+    Attributes
+    ----------
+    name, names : of the system, and of joints (depth first, fixed and driven bodies by their own names), closures and
+        contacts. A name that several have stands as "joint:NAME", "closure:NAME", and so on.
+    force, couple : (n, 3) full loads on the child, or on body 2 [N, N m].
+    bearing_force, bearing_couple : (n, 3) the parts of them that bearings carry.
+    determined, settled : (n, 6) as in `Reaction`.
+    points, axes : (n, 3), (n, 3, 3) as in `Reaction`. frame : what was asked for.
+    multipliers : (nc,) λ of the share; those of `ForwardDynamics` are another where it is open.
+    coupling_forces, couplings_determined : multipliers of couplings by name, and whether they are determined.
+    a : (nv,) the acceleration. rank : that of A. open : in how many ways bearings can balance each other.
+    status : that of the accelerations, see `reactions`. length : κ [m].
+    """
+
+    name: str
+    names: tuple[str, ...]
+    force: Array
+    couple: Array
+    bearing_force: Array
+    bearing_couple: Array
+    determined: np.ndarray
+    settled: np.ndarray
+    points: Array
+    axes: Array
+    frame: str
+    multipliers: Array
+    coupling_forces: Mapping[str, float]
+    couplings_determined: Mapping[str, bool]
+    a: Array
+    rank: int
+    open: int
+    status: Status
+    length: float
+    q: Array = field(repr=False)
+    t: float = field(repr=False)
+    connections: tuple[Connection, ...] = field(repr=False)
+    system: System = field(repr=False)
+
+    @property
+    def undetermined(self) -> tuple[str, ...]:
+        """Names of those with a component that the equations of motion do not determine."""
+        return tuple(name for name, sure in zip(self.names, self.determined) if not sure.all())
+
+    def __getitem__(self, name: str) -> Reaction:
+        check_known("joint", name, self.names, self.name)
+        k, one = self.names.index(name), self.connections[self.names.index(name)]
+        return Reaction.of(one, name, self, k)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.names)
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.names
+
+    def draw(self, path: str | Path | None = None, **options: Any) -> Figure:
+        """Draw the bodies with arrows for the forces on the children; options are those of `sarrus.plot.reactions`."""
+        return later("pictures.plots.plot", "reactions")(self, path, **options)
+
+    def __str__(self) -> str:
+        loads = np.concatenate([self.force, self.couple], axis=1)
+        floor = floors(self.force, self.couple, self.length)
+        certain = self.determined, self.settled
+        lines = table_of(self.name, self.frame, self.connections, loads, floor, certain)
+        for name, force in self.coupling_forces.items():
+            lines.append(f"coupling {name}  {'' if self.couplings_determined[name] else OPEN}{force:.5g}")
+        if (self.settled & ~self.determined).any():
+            lines.append(f"{SETTLED} by the given stiffness, not by the equations of motion")
+        if not (self.settled.all() and all(self.couplings_determined.values())):
+            lines.append(f"{OPEN} not determined: one share of many ({self.open} ways open)")
+        if self.status is not Status.OK:
+            lines.append(f"{self.status}: {self.message}")
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        loose = f", {self.open} ways open" if self.open else ""
+        return f"Reactions({self.name!r}: {len(self)} of {self.status}{loose})"
+
+
+@described()
+def reactions(
+    system: System,
+    q: ArrayLike,
+    v: ArrayLike | None = None,
+    u: ArrayLike | None = None,
+    t: float = 0.0,
+    *,
+    tau: ArrayLike | None = None,
+    frame: str = "world",
+    points: Mapping[str, ArrayLike] | None = None,
+    stiffness: Stiffness | None = None,
+    contacts: bool = True,
+    throw: bool = True,
+) -> Reactions:
+    """Return force and couple in every joint, closure and contact at a state, as they move there.
+
+    The load is what the joint exerts on the child, and a closure on its body 2, about the anchor of the joint, the
+    frame 2 of the closure or the point of the contact; the other body gets the opposite. It is the full load, as a
+    force-torque cell in place of the joint feels it and as MuJoCo's sensors read it: what the bearing carries, and what
+    motors, springs, dampers, dry friction and stops of the joint exert, and so ``tau``, generalized user forces and
+    couplings of coordinates. ``bearing_force`` and ``bearing_couple`` are the bearing's alone: they do no work in the
+    motions that the joint allows. Springs and tendons between points, actuators at sites, and forces on bodies act past
+    the joints. Several joints of one body are in series: the same load goes through each. A free joint holds nothing.
+    The rotor of a joint (armature) keeps what accelerates it: the drive's part is τ − armature · a, and neither its
+    weight nor its gyroscopic couple is in the model; so it is with the rotor of a tendon.
+
+    **What is determined.** Rigid bodies leave open how redundant loops share a load, in their closures and just as well
+    in joints of the tree: of a door on two hinges, one a joint and the other a closure, both together carry the weight.
+    ``determined`` says it of every component, as if all joints were cut: forces of bearings that balance each other on
+    all bodies, the null space of their wrench balance, change what is not. It has as many dimensions as rows of A
+    depend on others. The share is the one of least norm over the bearings of all joints, closures and contacts that are
+    constraints, at their anchors: Σ |force|² + |couple|²/κ², κ the largest distance between joints, closures, contacts
+    and the centre of mass on one body, so that metres and millimetres agree and it does not matter which joint is the
+    closure. With ``stiffness`` it is that of least complementary energy Σ r²/k, of bearings that have no stress where
+    there is no load; ``settled`` says what it settles. Signs are not restricted: a leg that should only push may pull.
+    Contacts with Coulomb friction keep the forces that their laws give.
+
+    Full rank: unique. Redundant: as above. INCONSISTENT: what goes with the accelerations of least squares; it balances
+    them. SINGULAR: what the row that is lost could carry is as open as what redundant rows carry. RIGID: drives
+    include a force that no finite multipliers balance. ILL_POSED and other failures of `System.forward_dynamics` are
+    raised, or with ``throw=False`` reported with the numbers that it left.
+
+    Parameters
+    ----------
+    q, v, u, t, tau : the state, zero velocity and controls by default; accelerations are those of forward dynamics.
+    frame : "world", "joint" (own axes: z the axis, x the second one or a normal, of bodies where there is no axis;
+        n, t1, t2 of a contact), or a body whose axes they are.
+    points : other points by name, {"hinge": (x, y, z)} in axes of the body that the load acts on [m].
+    stiffness : {"hinge": (kx, ky, kz, krx, kry, krz)} along own axes [N/m, N m/rad], or one number k for forces and
+        k κ² for couples; one number for a coupling. Those left out are rigid, as infinity is; zero where a bearing
+        gives way and carries nothing.
+    contacts : as in `System.forward_dynamics`.
+
+    Raises
+    ------
+    ArgumentError
+        Unknown names, points or stiffness that are no numbers, a bearing without stiffness that alone could carry a
+        load; equations without a mechanism; contacts between geometries without closed form, which are named.
+    SolveError
+        There is no acceleration.
+
+    Source: Featherstone 2008, ch. 5 (recursion); M. Wojtyra, Joint Reaction Forces in Multibody Systems with Redundant
+    Constraints, Multibody System Dynamics 14, 2005 (what is determined); the theorem of Menabrea and Castigliano on
+    least complementary energy.
+    """
+    check_is("reactions", system, System)
+    found = connections_of(system)
+    shared = sharing(system, found, stiffness)
+    x = system.pack(q, v, u, t)
+    at, speed, t = x[system.parts.q], x[system.parts.v], float(x[system.parts.t])
+    solved = system.forward_dynamics(at, speed, x[system.parts.u], t, tau, contacts=contacts, throw=throw)
+    ways, pushes = None, np.zeros(push_count(system))
+    if solved.contacts is not None:
+        pushes, ways = solved.contacts.forces[: len(pushes)], solved.contacts.ways
+    loads = evaluated(system, np.concatenate([x, solved.a, solved.multipliers, pushes])[None])
+    seen = viewpoint(system, found, loads, frame, points)
+    share = shared_load(system, shared, loads, seen, x, solved.multipliers, solved.rank, ways)
+    full, carried = seen.of(share.wrench[None])[0], seen.of(bearing(found, share.wrench)[None])[0]
+    rows = [system.closure_rows[name].start for name in shared.couplings]
+    return Reactions(
+        name=system.name,
+        names=tuple(one.label for one in found),
+        force=read_only(full[:, :3].copy()),
+        couple=read_only(full[:, 3:].copy()),
+        bearing_force=read_only(carried[:, :3].copy()),
+        bearing_couple=read_only(carried[:, 3:].copy()),
+        determined=share.determined,
+        settled=share.settled,
+        points=read_only(seen.point[0].copy()),
+        axes=read_only(seen.axes[0].copy()),
+        frame=frame,
+        multipliers=read_only(share.multipliers),
+        coupling_forces={name: float(share.multipliers[row]) for name, row in zip(shared.couplings, rows)},
+        couplings_determined=dict(zip(shared.couplings, map(bool, share.couplings))),
+        a=solved.a,
+        rank=solved.rank,
+        open=share.open,
+        status=solved.status,
+        length=shared.length,
+        q=read_only(at.copy()),
+        t=t,
+        connections=found,
+        system=system,
+    )

@@ -1,0 +1,222 @@
+"""Which closures of other kinds make a mechanism statically determinate, with the same motion.
+
+Of a closure c the others O leave the velocities N, O N = 0, and all rows the motions. So c has to take away
+r = rank A − rank O dimensions of the relative velocities J N of its two frames, and a kind serves that has r rows
+which do that. Taken one after another the numbers r add up to the rank of A. Where lines, planes and axes have to
+point follows from J N: the Gram matrices of its translations and turns (3 × 3) have the directions that nobody moves
+in as null vectors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from sarrus.analysis.mobility.internal_motions import body_twists
+from sarrus.analysis.mobility.relaxed_closures import Relaxation, relaxations
+from sarrus.analysis.mobility.removable_rows import Place
+from sarrus.base.arrays import Array
+from sarrus.dynamics.system import System
+from sarrus.kernels.linalg import dense
+from sarrus.kernels.linalg.ranked import Ranked, ranked
+from sarrus.model.mechanism.elements import WORLD, Closure
+from sarrus.model.mechanism.pose import clean
+
+# Relative velocities have no part in a direction where that is below this part of their largest.
+_IDLE = 1e-6
+# How well a kind must measure the velocities that are to go, relative to the rows of before: at first, and at least.
+_SHARES = (0.1, 0.002)
+# Nodes of the search at most.
+_MOST = 400
+
+
+@dataclass(frozen=True, eq=False)
+class Moves:
+    """The relative velocities of a closure's frames at a place: ``twist`` (6 × nv), ω and v / κ in axes of body 1.
+
+    ``turn`` (3 × 3): body 2 in axes of body 1.
+    """
+
+    twist: Array
+    turn: Array
+
+
+@dataclass(eq=False)
+class Search:
+    """Places, the rows of every constraint there, and the relative velocities at closures that may be exchanged."""
+
+    system: System
+    found: Sequence[Place]
+    t: float
+    ranks: tuple[int, ...] = ()
+    closures: Sequence[Closure] = ()
+    moves: Mapping[str, Sequence[Moves]] = field(default_factory=dict)
+    nodes: int = 0
+
+    def __post_init__(self) -> None:
+        self.ranks = tuple(ranked(place.rows, place.cut).rank for place in self.found)
+        lasting = [c for c in self.system.current_mechanism().closures.values() if c.active is None]
+        self.closures = lasting
+        each = [_moves(self.system, place.q, self.t, lasting) for place in self.found]
+        self.moves = {c.name: [at[c.name] for at in each] for c in lasting}
+
+    def rows(self, k: int, chosen: Mapping[str, Relaxation], without: str = "") -> Array:
+        """Return the rows at place k with the chosen closures in place of their namesakes."""
+        out = []
+        for name, block in self.system.closure_rows.items():
+            if name in chosen:
+                move = self.moves[name][k]
+                out.append(dense.product(chosen[name].rows(move.turn), move.twist))
+            elif name != without:
+                out.append(self.found[k].rows[block])
+        return np.vstack([np.zeros((0, self.system.nv)), *out])
+
+    def candidates(self, closure: Closure, chosen: Mapping[str, Relaxation]) -> Iterator[Relaxation]:
+        """Yield what may take the place of a closure, with as many rows as are needed, what takes most first."""
+        name = closure.name
+        others = [self.rows(k, chosen, name) for k in range(len(self.found))]
+        left = [ranked(rows, place.cut) for rows, place in zip(others, self.found)]
+        needed = max(rank - parts.rank for rank, parts in zip(self.ranks, left))
+        if needed == self.system.closure_rows[name].stop - self.system.closure_rows[name].start:
+            return
+        # relative velocities that are to go: those of N beyond the motions
+        images = [dense.product(move.twist, parts.null) for move, parts in zip(self.moves[name], left)]
+        own = [self.found[k].rows[self.system.closure_rows[name]] for k in range(len(left))]
+        wanted = [
+            ranked(dense.product(rows, parts.null), place.cut)
+            for rows, parts, place in zip(own, left, self.found)
+        ]
+        turns = [move.turn for move in self.moves[name]]
+        first, second = directions(closure, images, turns)
+        options = [r for r in relaxations(closure, first, second) if r.size == needed]
+        for most, least in zip((np.inf, *_SHARES), _SHARES):
+            for option in options:
+                taken = min(
+                    (
+                        _share(dense.product(option.rows(turn), image), parts)
+                        for image, turn, parts in zip(images, turns, wanted)
+                        if parts.rank == needed
+                    ),
+                    default=1.0,
+                )
+                if least <= taken < most:
+                    yield option
+
+    def choices(self) -> Iterator[dict[str, Relaxation]]:
+        """Yield closures whose exchange leaves independent rows: of a single one first, then of several."""
+        for closure in self.closures[::-1]:
+            for option in self.candidates(closure, {}):
+                if self._is_determinate({closure.name: option}):
+                    yield {closure.name: option}
+        for order in (self.closures[::-1], self.closures):
+            self.nodes = 0
+            if (chosen := self._completed(order, {})) is not None:
+                yield chosen
+
+    def _completed(
+        self, order: Sequence[Closure], chosen: dict[str, Relaxation]
+    ) -> dict[str, Relaxation] | None:
+        """Return the choice with the closures that are left in this order; None where that leads nowhere."""
+        self.nodes += 1
+        if self._is_determinate(chosen):
+            return chosen
+        if not order or self.nodes > _MOST:
+            return None
+        whole = self._completed(order[1:], chosen) if not self._is_spare(order[0], chosen) else None
+        if whole is not None:
+            return whole
+        for option in self.candidates(order[0], chosen):
+            found = self._completed(order[1:], chosen | {order[0].name: option})
+            if found is not None:
+                return found
+        return None
+
+    def _is_spare(self, closure: Closure, chosen: Mapping[str, Relaxation]) -> bool:
+        """Tell whether some rows of a closure say what others say."""
+        size = len(closure.row_names)
+        return any(
+            rank - ranked(self.rows(k, chosen, closure.name), place.cut).rank < size
+            for k, (rank, place) in enumerate(zip(self.ranks, self.found))
+        )
+
+    def _is_determinate(self, chosen: Mapping[str, Relaxation]) -> bool:
+        """Tell whether the rows are independent wherever A has its largest rank, and rank what it is everywhere."""
+        for k, (rank, place) in enumerate(zip(self.ranks, self.found)):
+            rows = self.rows(k, chosen)
+            if len(rows) != max(self.ranks) or ranked(rows, place.cut).rank != rank:
+                return False
+        return True
+
+
+def _share(rows: Array, wanted: Ranked) -> float:
+    """Return how well rows (r × k) measure what the closure's own take away, relative to these."""
+    if wanted.rank == 0:
+        return 1.0
+    return float(ranked(dense.product(rows, wanted.right)).values[wanted.rank - 1] / wanted.kept[-1])
+
+
+def directions(
+    closure: Closure, images: Sequence[Array], turns: Sequence[Array]
+) -> tuple[list[Array], list[Array]]:
+    """Return directions fixed to body 1, and to body 2, along which an axis, a line or a normal may lie.
+
+    Those of the frames, then those in which the relative velocities (6 × k) at all places have no part, or their only
+    part, of translations and of turns.
+    """
+    found: tuple[list[Array], list[Array]] = ([], [])
+    for own, out, frame in ((False, found[0], closure.pose1), (True, found[1], closure.pose2)):
+        gram = np.zeros((2, 3, 3))
+        for image, turn in zip(images, turns):
+            for k, part in enumerate((image[3:], image[:3])):
+                seen = dense.product(np.ascontiguousarray(turn.T), part) if own else part
+                gram[k] += dense.product(seen, np.ascontiguousarray(seen.T))
+        extra = []
+        for one in gram:
+            parts = ranked(one, relative=_IDLE**2)
+            if parts.rank == 2:
+                extra.append(parts.null[:, 0])
+            elif parts.rank == 1:
+                extra.append(parts.right[:, 0])
+        across = list(frame.rotation.T)
+        axis = closure.axis2 if own else closure.axis1
+        out += [_snapped(d, [axis, *across]) for d in extra]
+        out += [*across, *np.eye(3)]
+    return found
+
+
+def _snapped(direction: Array, known: Sequence[Array]) -> Array:
+    """Return a direction as a known one where it is that to rounding, else with its first large entry positive."""
+    for d in known:
+        if abs(float(d @ direction)) > 1.0 - 1e-9:
+            return d
+    first = int(np.argmax(np.abs(direction) > 0.5))
+    return clean(direction * np.sign(direction[first]) / dense.norm(direction))
+
+
+def _moves(system: System, q: Array, t: float, closures: Sequence[Closure]) -> dict[str, Moves]:
+    """Return the relative velocities of the frames of closures at unit velocities in characteristic units."""
+    size = system.characteristic
+    twists = body_twists(system, q, np.diag(1.0 / size.columns), t)
+    positions, rotations = system.body_placements(q, t)
+    assert system.mechanism is not None
+    at = {name: (positions[k], rotations[k]) for k, name in enumerate(system.mechanism.bodies)}
+    at[WORLD] = (np.zeros(3), np.eye(3))
+    twists[WORLD] = np.zeros((6, system.nv))
+    out = {}
+    for c in closures:
+        (place1, turn1), (place2, turn2) = at[c.body1], at[c.body2]
+        arm = dense.product(turn2, c.pose2.position)
+        one, two = twists[c.body1], twists[c.body2]
+        back = np.ascontiguousarray(turn1.T)
+        spin = two[:3] - one[:3]
+        rate = (
+            two[3:]
+            - np.cross(arm, two[:3], axis=0)
+            - one[3:]
+            + np.cross(place2 + arm - place1, one[:3], axis=0)
+        )
+        twist = np.vstack([dense.product(back, spin), dense.product(back, rate) / size.length])
+        out[c.name] = Moves(twist, dense.product(back, turn2))
+    return out

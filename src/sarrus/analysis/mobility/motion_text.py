@@ -1,0 +1,70 @@
+"""Motions in words: which velocities go together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from sarrus.base.arrays import Array
+from sarrus.dynamics.closing.branches import Branch
+from sarrus.kernels.linalg.ranked import independent_rows
+
+# Entries of a motion that are written out, and relative size below which they are left out.
+_WRITTEN, _SMALL = 8, 1e-5
+# Independent velocities serve for a branch where their rows of its tangents have a smaller condition number.
+_CLEAR = 100.0
+
+
+def describe(names: Iterable[str], motion: Array) -> str:
+    """Return a motion as names and rates, without those that are next to nothing."""
+    entries = [(n, x) for n, x in zip(names, motion) if abs(x) > _SMALL * float(np.abs(motion).max())]
+    more = f" and {len(entries) - _WRITTEN} more" if len(entries) > _WRITTEN else ""
+    return ", ".join(f"{n} {x:.3g}" for n, x in entries[:_WRITTEN]) + more
+
+
+def relations(names: Sequence[str], motions: Array, independent: Sequence[int]) -> str:
+    """Return how velocities of motions (nv × dof) follow from independent ones, such as "b = 2 a − c"."""
+    ratios = motions @ np.linalg.inv(motions[list(independent)])
+    dependent = [i for i in range(len(names)) if i not in independent]
+    texts = []
+    for i in dependent[:_WRITTEN]:
+        total = ""
+        for k, x in zip(independent, ratios[i]):
+            if abs(x) > _SMALL:
+                sign = (" − " if total else "−") if x < 0.0 else (" + " if total else "")
+                total += sign + ("" if abs(abs(x) - 1.0) < _SMALL else f"{abs(x):.3g} ") + names[k]
+        texts.append(f"{names[i]} = {total or 0}")
+    more = len(dependent) - _WRITTEN
+    return ", ".join(texts) + (f" and {more} more" if more > 0 else "")
+
+
+def shared_independent(branches: Sequence[Branch]) -> list[int]:
+    """Return velocities that determine the others on every branch that is a surface; [] where there are none.
+
+    The first ones that do so in the order of coordinates, whatever the order in which branches were found.
+    """
+    surfaces = [branch for branch in branches if not branch.cone]
+    for candidate in sorted(independent_rows(branch.tangents, branch.dof) for branch in surfaces):
+        parts = [branch.tangents[candidate] for branch in surfaces]
+        if all(part.shape[0] == part.shape[1] and np.linalg.cond(part) < _CLEAR for part in parts):
+            return candidate
+    return []
+
+
+def describe_branch(names: Sequence[str], branch: Branch, shared: Sequence[int]) -> str:
+    """Return kind, freedom and rank of a branch, and how velocities go together at its start."""
+    kind = "cone" if branch.cone else "curve" if branch.dof == 1 else "surface"
+    end = " that ends here" if branch.sides == 1 else ""
+    text = f"{kind}{end}, {branch.dof} of freedom, rank {branch.rank}"
+    if branch.dof == 1:
+        tangent = branch.tangents[:, 0]
+        size = np.abs(tangent)
+        first = int(
+            np.argmax(size > 0.99 * size.max())
+        )  # of equal ones the first, not the one rounding prefers
+        text += ": " + describe(names, tangent / tangent[first])
+    elif not branch.cone:
+        independent = shared or independent_rows(branch.tangents, branch.dof)
+        text += ": " + relations(names, branch.tangents, independent)
+    return text

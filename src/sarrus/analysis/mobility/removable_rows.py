@@ -1,0 +1,233 @@
+"""Rows of A that can go, all at once, while rank and motion stay what they are.
+
+Rows R can go where the others still span all rows: then no combination of rows that vanishes, Uᵀ A = 0, lies in R
+alone, so that U restricted to R has independent rows. Sets of rows with this property form a matroid (the dual of that
+of independent rows; Oxley, Matroid Theory, 2nd ed. 2011, section 2.1): wherever one begins to collect them, the
+collection ends with nc − rank rows, and a preference decides which. At a singular configuration it is the second order
+that tells rows apart (Müller, Journal of Mechanisms and Robotics 8(4), 2016): beside A stand the curvatures of φ on the
+kernel of A, and combinations must vanish with these.
+
+A must hold at several configurations of the same motion: q, the branches through it, and closed ones nearby.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product as pairs
+
+import numpy as np
+
+from sarrus.base.arrays import Array
+from sarrus.dynamics.closing.branches import Branch
+from sarrus.dynamics.closing.levenberg_marquardt import Rows, data_of, descend
+from sarrus.dynamics.closing.manifold import close, finite_jacobian, second_derivatives, stays_closed
+from sarrus.dynamics.impacts.activity import active
+from sarrus.dynamics.system import System
+from sarrus.kernels.linalg import dense
+from sarrus.kernels.linalg.ranked import CUT, ranked
+from sarrus.model.mechanism.elements import CLOSURE_ROWS
+
+# Combinations of curvatures below this multiple of the largest one vanish.
+_FLAT = 1e-6
+# Length of steps to other configurations of the motion [rad, characteristic lengths], and how many there are.
+_STEP, _PLACES = 0.1, 3
+# A row can go where at least so much of it is left in the combinations that are free: first rows that go easily, at
+# last all that are not rounding. No number that the proportions of a mechanism have by themselves.
+_SHARES = (0.23, 0.017, 3.2e-5)
+# Below this share rows go one by one.
+_LEAST = 1e-3
+# Steps that try whether motion stays the same without the rows, and what of the largest violation brings one back.
+_TRIALS, _VIOLATED = 6, 0.3
+# Rows are closed after such a step.
+_CLOSED = 1e-10
+# Rows that can go together, because a kind of closure is left.
+_TOGETHER: dict[str, tuple[tuple[str, ...], ...]] = {
+    "weld": (("rx", "ry", "rz"),),
+    "revolute": (("n1", "n2"),),
+    "prismatic": (("rx", "ry", "rz"),),
+    "cylindrical": (("n1", "n2"),),
+    "screw": (("n1", "n2", "lead"), ("lead",)),
+    "universal": (("perpendicular",),),
+    "planar": (("n1", "n2"),),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Place:
+    """A closed configuration where rows are compared: A in characteristic units (nc × nv) and what vanishes there.
+
+    ``kernel`` (nv × k): orthonormal basis of the velocities that holonomic rows allow, in these units; ``curvature``
+    (nc × n): second derivatives of φ along it, n = 0 where they are not asked for. Singular values of A up to ``cut``
+    and combinations of curvatures up to ``flat`` are zero.
+    """
+
+    q: Array
+    rows: Array
+    kernel: Array
+    curvature: Array
+    cut: float
+    flat: float
+
+    def free(self, kept: np.ndarray) -> Array:
+        """Return the combinations of the kept rows (bool (nc,)) that vanish; zero in the others."""
+        out = ranked(self.rows[kept], self.cut).left_null
+        bent = dense.product(np.ascontiguousarray(out.T), self.curvature[kept])
+        if bent.size and float(np.abs(bent).max()) > self.flat:
+            out = dense.product(out, ranked(bent, self.flat).left_null)
+        whole = np.zeros((len(kept), out.shape[1]))
+        whole[kept] = out
+        return whole
+
+
+def places(system: System, q: Array, t: float, branches: Sequence[Branch], bent: bool) -> tuple[Place, ...]:
+    """Return q, configurations on the branches through it, and where there are none closed ones in seeded directions.
+
+    Directions and lengths are in characteristic units, so that they are the same ones in metres and in millimetres.
+    ``bent`` asks for curvatures.
+    """
+    first = place_at(system, q, t, bent)
+    others = [branch.q for branch in branches]
+    rng = np.random.default_rng(11)
+    for _ in range(0 if branches or first.kernel.shape[1] == 0 else _PLACES):
+        x = dense.product(first.kernel, rng.standard_normal(len(first.kernel.T)))
+        for step in (_STEP, _STEP / 5):
+            p = close(system, system.move(q, step / dense.norm(x) * x / system.characteristic.columns), t)
+            if stays_closed(system, p, q, t):
+                others.append(p)
+                break
+    return (first, *(place_at(system, p, t, bent) for p in others))
+
+
+def beside(system: System, here: Place, t: float) -> list[Place]:
+    """Return configurations next to a place in seeded directions, with their loops open."""
+    rng = np.random.default_rng(17)
+    steps = [rng.standard_normal(len(here.rows.T)) / system.characteristic.columns for _ in range(_PLACES)]
+    return [place_at(system, system.move(here.q, _STEP * step), t, bent=False) for step in steps]
+
+
+def place_at(system: System, q: Array, t: float, bent: bool) -> Place:
+    """Return a closed configuration with its rows, and with their curvature if that is asked for."""
+    size, nh, data = system.characteristic, system.nh, data_of(system)
+    rows = size.even(finite_jacobian(system, q, t))
+    largest = dense.largest(rows)
+    kernel = ranked(rows[:nh], data.rank_cut(CUT) * largest).null
+    k = kernel.shape[1] if bent else 0
+    curvature = np.zeros((system.nc, k * (k + 1) // 2))
+    if k:
+        bending = second_derivatives(system, q, t, kernel / size.columns[:, None])
+        curvature[:nh] = size.rows[:nh, None] * bending[:, *np.tril_indices(k)]
+    flat = max(_FLAT, 10.0 * data.cut) * max(largest, float(np.abs(curvature).max(initial=0.0)))
+    return Place(q, rows, kernel, curvature, data.rank_cut(CUT) * largest, flat)
+
+
+def removable_rows(system: System, t: float, found: Sequence[Place], same_motion: bool) -> np.ndarray:
+    """Return which rows (bool (nc,)) can go together. No further row can then.
+
+    Rows of constraints that always hold can go by what other such rows say alone, those of constraints that come and
+    go by all that hold now; what is off stays. Among equal ones the preference is: a whole constraint, the last first;
+    rows whose closure is then of another kind; rows, the last first. ``same_motion``: A and its rank say it all, no
+    finite step needs to be tried.
+    """
+    switched = active(system)
+    acting = np.ones(system.nc, dtype=bool)
+    lasting = acting.copy()
+    for name, rows in system.closure_rows.items():
+        if name in switched:
+            lasting[rows] = False
+            acting[rows] = [
+                any(np.any(place.rows[i]) for place in found) for i in range(rows.start, rows.stop)
+            ]
+    taken = _collect(system, found, lasting, lasting)
+    taken |= _collect(system, found, acting & ~taken, ~lasting)
+    return taken if same_motion or not taken.any() else _brought_back(system, t, found[0], taken)
+
+
+def _collect(system: System, found: Sequence[Place], kept: np.ndarray, candidates: np.ndarray) -> np.ndarray:
+    """Return which of the candidates can go where ``kept`` are the rows that there are."""
+    taken = np.zeros(system.nc, dtype=bool)
+    if not (kept & candidates).any():
+        return taken
+    left = [place.free(kept) for place in found]
+    if any(free.shape[1] == 0 for free in left):
+        return taken
+    for groups, share in pairs(_groups(system), _SHARES):
+        for group in groups:
+            rows = [i for i in group if not taken[i]]
+            if not rows or not (kept & candidates)[rows].all() or (share < _LEAST and len(rows) > 1):
+                continue
+            trial = _without(left, rows, share)
+            if trial is not None:
+                left = trial
+                taken[rows] = True
+    return taken
+
+
+def _without(left: Sequence[Array], rows: Sequence[int], share: float) -> list[Array] | None:
+    """Return the free combinations without what the rows take of them; None where one of them is too small."""
+    out = []
+    for free in left:
+        for i in rows:
+            size = dense.norm(free[i])
+            if size < share:
+                return None
+            along = free[i] / size
+            free = free - np.multiply.outer(dense.product(free, along), along)
+        out.append(free)
+    return out
+
+
+def _groups(system: System) -> list[list[Sequence[int]]]:
+    """Return rows that are taken together, by preference: whole constraints, what leaves a kind of closure, rows."""
+    blocks = [(name, range(rows.start, rows.stop)) for name, rows in system.closure_rows.items()][::-1]
+    kinds: list[Sequence[int]] = []
+    for name, block in blocks:
+        closure = system.mechanism.closures.get(name) if system.mechanism else None
+        if closure is not None:
+            labels = CLOSURE_ROWS[closure.kind]
+            together = _TOGETHER.get(closure.kind, ())
+            kinds += [[block[labels.index(label)] for label in group] for group in together]
+    return [[block for _, block in blocks], kinds, [[i] for _, block in blocks for i in reversed(block)]]
+
+
+def _brought_back(system: System, t: float, here: Place, taken: np.ndarray) -> np.ndarray:
+    """Return the rows less those without which a finite step leaves the closed configurations."""
+    taken = taken.copy()
+    for _ in range(int(taken.sum())):
+        kept = ~taken[: system.nh]
+        rows = _kept_rows(system, t, kept)
+        worst = np.where(kept, 0.0, opened(system, rows, t, here))
+        if not worst.any():
+            return taken
+        taken[int(np.argmax(worst > _VIOLATED * worst.max()))] = False
+    return taken
+
+
+def _kept_rows(system: System, t: float, kept: np.ndarray) -> Rows:
+    """Return the rows of φ that are kept, the others zero."""
+    return Rows(
+        system,
+        system.nh,
+        lambda q: kept * system.constraint_residual(q, t),
+        lambda q: kept[:, None] * system.constraint_jacobian(q, t=t)[: system.nh],
+    )
+
+
+def opened(system: System, rows: Rows | System, t: float, here: Place) -> Array:
+    """Return how far the rows of φ (nh,) are open in characteristic units after steps that other rows allow.
+
+    Zero where none of them is more open than at the start.
+    """
+    size, q, nh = system.characteristic, here.q, system.nh
+    jacobian = rows.constraint_jacobian(q, t=t)[: rows.nh] / size.columns
+    kernel = ranked(jacobian, here.cut).null
+    rng = np.random.default_rng(13)
+    worst = np.zeros(nh)
+    for _ in range(_TRIALS if kernel.shape[1] else 0):
+        x = dense.product(kernel, rng.standard_normal(len(kernel.T)))
+        p = system.move(q, _STEP / 2 / dense.norm(x) * x / size.columns)
+        p = descend(rows, p, t, np.ones(system.nv))[0]
+        left = np.abs(rows.constraint_residual(p, t)[: rows.nh]).max(initial=0.0)
+        if left < data_of(system).accepted(_CLOSED) and not stays_closed(system, p, q, t):
+            worst = np.maximum(worst, np.abs(size.rows[:nh] * system.constraint_residual(p, t)))
+    return worst

@@ -1,0 +1,345 @@
+"""How a place of rest, and the eigenvalues of the linear model about it, follow the parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import casadi as ca
+import numpy as np
+import scipy.linalg
+from numpy.typing import ArrayLike
+
+from sarrus.analysis.linear.linearize import linearize
+from sarrus.analysis.sensitivity.parameters import Columns, chosen_parameters
+from sarrus.base.arrays import Array, read_only
+from sarrus.base.errors import SolveError, check_is
+from sarrus.dynamics.model.derivatives import RowTerms, Terms, residual_force, row_terms, terms, variables
+from sarrus.dynamics.system import System
+from sarrus.kernels.linalg.ranked import ROUNDING, at_rank, ranked
+
+# Rows that cannot follow a parameter, relatively.
+_FOLLOW = 1e-7
+# Eigenvalues closer than this, relative to the largest one, or with a condition number above this are not simple.
+_APART, _DEFECTIVE = 1e-6, 1e8
+
+
+@dataclass(frozen=True, eq=False)
+class EquilibriumSensitivity:
+    """How a place of rest follows parameters and inputs, the constraints staying closed.
+
+    Attributes
+    ----------
+    dq, dq_du : (nq × np), (nq × nu) change of the coordinates; quaternions stay at unit length.
+    along, along_du : (nv × np), (nv × nu) the same along velocities, q ⊕ along δp.
+    constraint_force : (nv × np) change of Aᵀλ, which is unique even where λ is not.
+    q, u : the place of rest. names, parameter_names, input_names : of rows and columns.
+    """
+
+    dq: Array
+    dq_du: Array
+    along: Array
+    along_du: Array
+    constraint_force: Array
+    q: Array
+    u: Array
+    coordinate_names: tuple[str, ...]
+    velocity_names: tuple[str, ...]
+    parameter_names: tuple[str, ...]
+    input_names: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class EigenvalueSensitivity:
+    """Eigenvalues s of the linear model at rest and their total derivatives: the place of rest moves along.
+
+    Attributes
+    ----------
+    eigenvalues : (n,) complex [1/s], slowest first.
+    ds : (n × np) complex, ds/dp; NaN for eigenvalues that are not simple.
+    simple : (n,) False for repeated eigenvalues and for those that nearly are: these split with the square root of
+        the parameter, or in a way that depends on the direction, and have no derivative.
+    condition : (n,) condition number of each eigenvalue, infinite for defective ones.
+    mode_shapes : (nv × n) complex, how the mechanism moves in each mode.
+    equilibrium : how the place of rest follows.
+    """
+
+    eigenvalues: np.ndarray
+    ds: np.ndarray
+    simple: np.ndarray
+    condition: Array
+    mode_shapes: np.ndarray
+    equilibrium: EquilibriumSensitivity
+    parameter_names: tuple[str, ...]
+
+    @property
+    def natural_frequencies(self) -> Array:
+        """|s| of each eigenvalue [rad/s]."""
+        return np.abs(self.eigenvalues)
+
+    @property
+    def natural_frequency_derivatives(self) -> Array:
+        """d|s|/dp (n × np)."""
+        return np.asarray(
+            (self.eigenvalues.conj()[:, None] * self.ds).real / self.natural_frequencies[:, None]
+        )
+
+
+def equilibrium_derivatives(
+    system: System,
+    q: ArrayLike,
+    u: ArrayLike | None = None,
+    *,
+    t: float = 0.0,
+    tau: ArrayLike | None = None,
+    parameters: Sequence[str] | None = None,
+) -> EquilibriumSensitivity:
+    """Return how the place of rest q under the inputs u follows the parameters, by the implicit function theorem.
+
+    At rest Zᵀf(q, p) = 0 with f = k + S u − h + τ, and φ(q, p) = 0, and both are differentiated exactly. λ is that of
+    rest; where rows are redundant it is not unique, the answer is. With nonholonomic rows the places of rest
+    form a surface; the answer is then the shortest way from one to the next. Activations of actuators follow their
+    controls, and currents of windings u / R; at a limit they stay.
+
+    Parameters
+    ----------
+    q, u : as `sr.equilibrium` returns them. t, tau : as there.
+    parameters : names from ``system.parameters``; all that are no switches by default.
+
+    Raises
+    ------
+    ArgumentError
+        q is no place of rest, or a name is unknown.
+    SolveError
+        The configuration is singular; the stiffness is, so that the place of rest is not isolated; or redundant rows
+        cannot follow a parameter, which is named; an activation that integrates its control has no place of rest.
+    """
+    check_is("equilibrium_derivatives", system, System)
+    return _Rest(system, q, u, t, tau, parameters).sensitivity()
+
+
+def eigenvalue_derivatives(
+    system: System,
+    q: ArrayLike,
+    u: ArrayLike | None = None,
+    *,
+    t: float = 0.0,
+    tau: ArrayLike | None = None,
+    parameters: Sequence[str] | None = None,
+) -> EigenvalueSensitivity:
+    """Return the eigenvalues of `sr.linearize` at a place of rest and their total derivatives by the parameters.
+
+    Arguments and errors are those of `equilibrium_derivatives`. With Q(s) = Zᵀ(M s² + D s + K)Z and its left and right
+    null vectors w and x, ds/dp = −wᵀ dQ x / wᵀQ′x (Lancaster 1964), where dQ contains the motion of the place of
+    rest and of λ, and the turning of Z, by one more pass of automatic differentiation over the equations; no
+    differences are taken. Redundant rows change nothing. With nonholonomic rows, zeros that belong to the surface
+    of places of rest are left out.
+    """
+    check_is("eigenvalue_derivatives", system, System)
+    system.without_activations("derivatives of eigenvalues")
+    rest = _Rest(system, q, u, t, tau, parameters)
+    follows = rest.sensitivity()
+    columns, z = rest.columns, rest.rows.null
+    mass = z.T @ rest.terms.mass @ z
+    damping = z.T @ rest.terms.force[:, columns.v] @ z
+    stiffness = z.T @ rest.stiffness @ z
+    dof = z.shape[1]
+    companion = np.block(
+        [[np.zeros((dof, dof)), np.eye(dof)], [-np.linalg.solve(mass, np.hstack([stiffness, damping]))]]
+    )
+    s, left, right = scipy.linalg.eig(companion, left=True, right=True)
+    order = np.lexsort((s.imag, s.real, np.round(np.abs(s), 12)))
+    s, left, right = s[order], left[:, order].conj(), right[:, order]
+    overlap = np.abs((left * right).sum(axis=0))
+    condition = 1.0 / np.maximum(overlap, 1e-300)
+    size = float(np.abs(s).max(initial=0.0))
+    apart = np.array([np.abs(np.delete(s, k) - s[k]).min(initial=np.inf) for k in range(len(s))])
+    simple = (apart > _APART * size) & (condition < _DEFECTIVE)
+    ds = np.full((len(s), len(follows.parameter_names)), complex(np.nan, np.nan))
+    for k in np.flatnonzero(simple):
+        w = np.linalg.solve(mass.T.astype(complex), left[dof:, k])
+        x = right[:dof, k]
+        slope = w @ (2.0 * s[k] * mass + damping) @ x
+        ds[k] = -rest.change_of_pencil(s[k], z @ w, z @ x) / slope
+    shapes = z @ right[:dof]
+    largest = shapes[np.abs(shapes).argmax(axis=0), np.arange(len(s))]
+    return EigenvalueSensitivity(
+        eigenvalues=s,
+        ds=ds,
+        simple=simple,
+        condition=condition,
+        mode_shapes=shapes / np.where(largest != 0.0, largest, 1.0),
+        equilibrium=follows,
+        parameter_names=follows.parameter_names,
+    )
+
+
+class _Rest:
+    """A place of rest with its derivatives: by q along velocities, by u and by the parameters."""
+
+    def __init__(
+        self,
+        system: System,
+        q: ArrayLike,
+        u: ArrayLike | None,
+        t: float,
+        tau: ArrayLike | None,
+        parameters: Sequence[str] | None,
+    ) -> None:
+        self.system, self.columns = system, Columns.of(system)
+        self.names, self.places = chosen_parameters(system, parameters)
+        model = linearize(system, q, u, t=t, tau=tau)
+        self.x = system.pack(model.q, None, model.u, t)
+        if tau is not None:
+            self.x[system.parts.tau] = system.checked(tau, system.nv, "tau")
+        self.multipliers = np.asarray(model.multipliers)
+        self.terms = self._terms(self.multipliers)
+        self.row_terms: RowTerms = row_terms(system, self.x, np.zeros(system.nv), np.zeros(system.nc))
+        self.rows = at_rank(self.terms.jacobian, model.rank)
+        ways = len(model.coordinates)
+        self.closing = at_rank(self.terms.jacobian[: system.nh], system.nv - ways)
+        self.stiffness = self.terms.force[:, self.columns.q] @ self.row_terms.basis
+
+    def _terms(self, multipliers: Array) -> Terms:
+        """Return the derivatives at rest, in which activations follow u and the parameters."""
+        system, d = self.system, terms(self.system, self.x, np.zeros(self.system.nv), multipliers)
+        self.settled = _settled(system, d, self.columns)
+        activations = slice(system.nq - len(self.settled), system.nq)
+        if not len(self.settled):
+            return d
+        return replace(d, force=d.force + d.force[:, activations] @ self.settled)
+
+    @property
+    def chosen(self) -> Array:
+        """The columns of z that u and the chosen parameters are: first those of the parameters, then u."""
+        c = self.columns
+        return np.array([*(c.p.start + k for k in self.places), *range(c.u.start, c.u.stop)], dtype=np.int64)
+
+    @cached_property
+    def along(self) -> Array:
+        """How q moves along velocities with the parameters and with u (nv × (np + nu))."""
+        found = self._followed(self.terms)
+        if self.rows.left_null.shape[1]:
+            self._verify(found)
+        return found
+
+    def sensitivity(self) -> EquilibriumSensitivity:
+        """Return how the place of rest follows."""
+        system, n, basis = self.system, len(self.names), self.row_terms.basis
+        along = self.along
+        free = self._terms(np.zeros(system.nc))  # forces without those of the constraints
+        force = free.force[:, self.columns.q] @ basis @ along + free.force[:, self.chosen]
+        moved = basis @ along
+        moved[system.nq - len(self.settled) :] = self.settled[:, self.chosen]
+        return EquilibriumSensitivity(
+            dq=read_only(moved[:, :n].copy()),
+            dq_du=read_only(moved[:, n:].copy()),
+            along=read_only(along[:, :n].copy()),
+            along_du=read_only(along[:, n:].copy()),
+            constraint_force=read_only(force[:, :n].copy()),
+            q=read_only(self.x[system.parts.q].copy()),
+            u=read_only(self.x[system.parts.u].copy()),
+            coordinate_names=tuple(system.coordinate_names),
+            velocity_names=tuple(system.velocity_names),
+            parameter_names=self.names,
+            input_names=tuple(system.actuator_names),
+        )
+
+    def _followed(self, d: Terms) -> Array:
+        system, z = self.system, self.rows.null
+        opened = self.row_terms.position[:, self.chosen]
+        closing = -self.closing.inverse @ opened
+        left = np.linalg.norm(self.terms.jacobian[: system.nh] @ closing + opened, axis=0)
+        if np.any(left > _FOLLOW * (1.0 + np.linalg.norm(opened, axis=0))):
+            worst = int(left.argmax())
+            name = self.names[worst]
+            raise SolveError(
+                f"{system.name}: the redundant constraints cannot follow {name!r}: they would open. Let it drive all "
+                "numbers that belong together",
+                element=name,
+            )
+        by_way = d.force[:, self.columns.q] @ self.row_terms.basis
+        stiffness = z.T @ by_way @ self.closing.null
+        push = z.T @ (by_way @ closing + d.force[:, self.chosen])
+        rows = ranked(stiffness, relative=ROUNDING)
+        if rows.rank < len(rows.values):
+            raise SolveError(
+                f"{system.name}: the place of rest is not isolated: a motion meets no stiffness, so that it has no "
+                "derivative"
+            )
+        return np.asarray(closing - self.closing.null @ rows.solve(push))
+
+    def _verify(self, found: Array) -> None:
+        """Raise where another λ of the same force would give another answer: rows that are redundant only here."""
+        rng = np.random.default_rng(7)
+        unseen = self.rows.left_null @ rng.uniform(0.5, 1.5, self.rows.left_null.shape[1])
+        size = max(1.0, float(np.linalg.norm(self.multipliers)))
+        other = self._followed(self._terms(self.multipliers + size * unseen))
+        gap = np.abs(other - found).max(axis=0, initial=0.0)
+        if np.any(gap > 1e-5 * (1.0 + np.abs(found).max(axis=0, initial=0.0))):
+            worst = [*self.names, *self.system.actuator_names][int(gap.argmax())]
+            raise SolveError(
+                f"{self.system.name}: rows that are redundant here are independent beside it along {worst!r}, so that "
+                "the place of rest has no derivative",
+                element=worst,
+            )
+
+    def change_of_pencil(self, s: complex, w: np.ndarray, x: np.ndarray) -> np.ndarray:
+        """Return wᵀ dQ x (np,) for the parameters, with the motion of rest, of λ and of the constraints in it."""
+        system, n = self.system, len(self.names)
+        along, d = self.along[:, :n], self.terms
+        columns, basis = self.columns, self.row_terms.basis
+        chosen = self.chosen[:n]
+        multipliers = self.rows.inverse.T @ (self.stiffness @ along + d.force[:, chosen])
+        at_s = s**2 * d.mass + s * d.force[:, columns.v] + self.stiffness
+        mu, nu = self.rows.inverse.T @ (at_s @ x), -self.rows.inverse.T @ (at_s.T @ w)
+        native = system.compiled.named(
+            "pencil",
+            self._pencil,
+            {"multipliers": system.nc, "w": system.nv, "nu": system.nc, "x0": system.nv, "x1": system.nv,
+             "x2": system.nv, "mu": system.nc},
+        )  # fmt: skip
+        total = np.zeros(native.n_out, dtype=complex)
+        for unit_left, part in ((1.0, np.real), (1j, np.imag)):
+            for unit_right, other in ((1.0, np.real), (1j, np.imag)):
+                given = [part(w), part(nu), *(other(y) for y in (x, s * x, s**2 * x, mu))]
+                total += unit_left * unit_right * native(np.concatenate([self.x, self.multipliers, *given]))
+        flat = native.parts(total)
+        by_z = flat["by_z"][:, 0]
+        return np.asarray(
+            by_z[columns.q] @ basis @ along + by_z[chosen] + flat["by_multipliers"][:, 0] @ multipliers
+        )
+
+    def _pencil(
+        self, multipliers: ca.SX, w: ca.SX, nu: ca.SX, x0: ca.SX, x1: ca.SX, x2: ca.SX, mu: ca.SX
+    ) -> dict[str, ca.SX]:
+        """Return the derivatives of wᵀ(M x2 + D x1 + K x0 − Aᵀμ) + νᵀA x0 by z and by λ."""
+        e = self.system.equations
+        force = residual_force(self.system, ca.SX.zeros(e.nv), multipliers)
+        basis = ca.jacobian(e.rate, e.v)
+        moved = e.mass_matrix @ x2 + ca.jtimes(force, e.v, x1) + ca.jtimes(force, e.q, basis @ x0)
+        scalar = ca.dot(w, moved)
+        if e.nc:
+            scalar += ca.dot(nu, e.jacobian @ x0) - ca.dot(e.jacobian @ w, mu)
+        return {
+            "by_z": ca.gradient(scalar, variables(self.system)),
+            "by_multipliers": ca.gradient(scalar, multipliers) if e.nc else ca.SX(0, 1),
+        }
+
+
+def _settled(system: System, d: Terms, columns: Columns) -> Array:
+    """Return how activations at rest follow u and the parameters: (nw × nz), zero for q and v; at limits they stay."""
+    count = system.equations.activations
+    out = np.zeros((count, columns.p.stop))
+    for k, place in enumerate(range(system.nq - count, system.nq)):
+        own, given = d.rate[place, place], d.rate[place, columns.u.start :]
+        if own == 0.0 and given.any():
+            name = system.coordinate_names[place]
+            raise SolveError(
+                f"{system.name}: {name!r} integrates its control, so that its place of rest has no derivative",
+                element=name,
+            )
+        if own != 0.0:
+            out[k, columns.u.start :] = -given / own
+    return out

@@ -1,0 +1,163 @@
+"""`step_derivatives`: how the state after one step of `simulate` depends on state, inputs and parameters, exactly."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sarrus.analysis.linear.linearize_at import on_constraints
+from sarrus.analysis.linear.outputs import rate_name
+from sarrus.analysis.sensitivity.crossings import across
+from sarrus.analysis.sensitivity.flow import Flow
+from sarrus.analysis.sensitivity.parameters import chosen_parameters
+from sarrus.base.arrays import Array, read_only
+from sarrus.base.errors import ArgumentError, SolveError, check_is
+from sarrus.dynamics.contacts.contact_state import without_dry_friction
+from sarrus.dynamics.model.joint_limits import joint_limits
+from sarrus.dynamics.system import System
+from sarrus.kernels.contact.tolerances import AT_BOUND
+from sarrus.motion.inputs.drive_jumps import refuse_jumps
+
+
+def change_names(system: System) -> tuple[str, ...]:
+    """Return the names of the entries of a change of state (ϑ, δv, δw): velocities, these with ".rate", activations."""
+    activations = system.coordinate_names[system.equations.activation_places]
+    return (*system.velocity_names, *map(rate_name, system.velocity_names), *activations)
+
+
+@dataclass(frozen=True, eq=False)
+class StepDerivatives:
+    """One step and its derivatives: δ⁺ = F δ + G δu + P δp.
+
+    Changes of state are δ = (ϑ, δv) (2 nv,) with q ⊕ ϑ = `System.move` (q, ϑ), as in MuJoCo's mjd_transitionFD, and
+    ``names`` are those of their entries: velocities, then these with ".rate", then activations of actuators, currents
+    of windings among them, where there are any.
+
+    Attributes
+    ----------
+    F, G, P : (n × n), (n × nu), (n × np), n = 2 nv plus the number of activations.
+    q, v : (nq,), (nv,) the state at the end of the step.
+    t, dt : where the step began, and its length [s].
+    rank : rank of A.
+    """
+
+    F: Array
+    G: Array
+    P: Array
+    q: Array
+    v: Array
+    t: float
+    dt: float
+    rank: int
+    names: tuple[str, ...]
+    input_names: tuple[str, ...]
+    parameter_names: tuple[str, ...]
+
+
+def step_derivatives(
+    system: System,
+    q: ArrayLike,
+    v: ArrayLike | None = None,
+    u: ArrayLike | None = None,
+    t: float = 0.0,
+    *,
+    dt: float = 1e-3,
+    tau: ArrayLike | None = None,
+    parameters: Sequence[str] | None = None,
+) -> StepDerivatives:
+    """Return the derivatives of one step of `sr.simulate` with method "rk4" and stabilization "projection".
+
+    The step is a map: the start is projected on the constraints, four stages, projection of position and velocity. Its
+    derivatives are chained from exact ones (automatic differentiation of the equations, implicit differentiation of
+    the solves and of the projections); no differences are taken. So F maps every change to one that the constraints
+    allow at the end, and changes that they do not allow at the start act as their projections. P is the derivative
+    where q and v are given and the start is projected on constraints that move with p.
+
+    Parameters
+    ----------
+    q, v, u : (nq,), (nv,), (nu,) state and inputs, which are held during the step and not clipped; v and u are zero by
+        default. t : time [s]; dt : length of the step [s].
+    tau : (nv,) applied generalized force, held constant.
+    parameters : names from ``system.parameters``; all that are no switches by default.
+
+    Redundant rows are cut to the generic rank, as the simulator cuts them. Where they are dependent on the constraints
+    alone they separate at the stages, and the derivatives then differ from those of the discrete step by the order of
+    its own error, dt⁵; elsewhere they are exact. Near singular configurations (``Options.near_singular``) stages
+    are projected as `simulate` projects them. A step through one is led across by a step of order 8, with motions to
+    either side as witnesses that they have that branch, too, as in `motion_derivatives`. Massless bodies are ordinary.
+    Contacts and closures that are constraints are held as they are.
+
+    Raises
+    ------
+    ArgumentError
+        q or v violate the constraints by more than 1e-5, a name is unknown, contacts have Coulomb friction or are
+        between geometries, joints have dry friction, or the speed of a drive jumps in the step.
+    SolveError
+        A joint or an activation is at its limit or meets it in the step; a stage has no acceleration, the rank drops
+        there, or the constraints contradict each other; beside a singular configuration in the step motions turn or
+        take another branch, by the start or by a parameter that is named.
+    """
+    check_is("step_derivatives", system, System)
+    if not (isinstance(dt, (int, float, np.number)) and 0.0 < float(dt) < np.inf):
+        raise ArgumentError(f"{system.name}: dt must be a positive number [s], got {dt!r}", element="dt")
+    system.without_touches("derivatives of a step")
+    without_dry_friction(system, "derivatives of a step")
+    names, places = chosen_parameters(system, parameters)
+    refuse_jumps(system.workspace(), system.normalized(q), t, float(dt), "derivatives of a step")
+    x = on_constraints(system, q, v, u, t)
+    if tau is not None:
+        x[system.parts.tau] = system.checked(tau, system.nv, "tau")
+    flow = Flow(system.workspace().copy(), x, places, inputs=range(system.nu))
+    begun = flow.start(x)
+    h = float(dt)
+    end = across(system, flow, begun, h, names) if flow.may_cross(begun, h) else flow.step(begun, h)
+    states = [point.x[system.parts.q] for point in (begun, end)]
+    _refuse_stops(system, *states)
+    refuse_limited(system, np.array(states), np.array([t, t + dt]))
+    f, g, p = np.split(flow.in_tangent(end), [flow.size, flow.size + system.nu], axis=1)
+    return StepDerivatives(
+        F=read_only(f.copy()),
+        G=read_only(g.copy()),
+        P=read_only(p.copy()),
+        q=read_only(end.x[system.parts.q].copy()),
+        v=read_only(end.x[system.parts.v].copy()),
+        t=float(t),
+        dt=float(dt),
+        rank=flow.rank,
+        names=change_names(system),
+        input_names=tuple(system.actuator_names),
+        parameter_names=names,
+    )
+
+
+def _refuse_stops(system: System, before: Array, after: Array) -> None:
+    """Raise `SolveError` where a joint is at its limit or beyond it, or meets it between two configurations."""
+    limits = joint_limits(system)
+    gaps = [-limits.signs * (q[limits.places] - limits.bounds) for q in (before, after)]
+    near = AT_BOUND / system.characteristic.coordinates[limits.places]
+    met = (gaps[0] <= near) | (gaps[1] <= near)
+    if met.any():
+        name = limits.names[int(met.argmax())]
+        raise SolveError(
+            f"{system.name}: no derivatives of a step in which {name!r} is at or beyond its limit",
+            element=name,
+        )
+
+
+def refuse_limited(system: System, q: Array, t: Array) -> None:
+    """Raise `SolveError` where an activation is at its limit in one of the states q (T, nq) at times t (T,)."""
+    for actuator in system.mechanism.actuators.values() if system.mechanism else ():
+        if actuator.activation is None or actuator.activation.limits is None:
+            continue
+        w = q[:, system.coordinate_names.index(actuator.activation_name)]
+        lower, upper = actuator.activation.limits
+        met = (w <= lower) | (w >= upper)
+        if met.any():
+            raise SolveError(
+                f"{system.name}: no derivatives where {actuator.activation_name!r} is at its limit, at "
+                f"t = {t[int(met.argmax())]:g} s",
+                element=actuator.name,
+            )

@@ -1,0 +1,157 @@
+"""How close a path comes to singular configurations, and paths between configurations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sarrus.analysis.singularities.singular_measure import Measure
+from sarrus.base.arguments import described
+from sarrus.base.arrays import Array, read_only
+from sarrus.base.errors import ArgumentError, SolveError, check_is
+from sarrus.base.lazy_import import later
+from sarrus.base.numbers import real_array
+from sarrus.dynamics.closing.levenberg_marquardt import DATA_TOLERANCE
+from sarrus.dynamics.closing.manifold import (
+    STEP,
+    close,
+    closed_start,
+    difference,
+    holonomic_jacobian,
+    rank_cut,
+)
+from sarrus.dynamics.model.measures import open_by
+from sarrus.dynamics.system import System
+from sarrus.kernels.linalg.ranked import ranked
+from sarrus.motion.records.trajectory import Trajectory
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True, eq=False)
+class SingularityProfile:
+    """How close a path comes to singular configurations (arrays along the path, read-only).
+
+    Attributes
+    ----------
+    q : (T, nq) the path.
+    values : (T,) the smallest singular value of the free columns of A, in characteristic units, that is not zero
+        generically, signed by continuity: it changes its sign where a singular configuration is crossed.
+    distance : (T,) first-order distance to the singular set, value / |gradient along the motions|, in radians and
+        characteristic lengths κ, ``system.characteristic.length``: the same in metres and in millimetres.
+    generic_rank : the rank that the values are about.
+    crossings : indices k so that the path crosses a singular configuration between k and k + 1.
+    t : (T,) times of a trajectory, None of configurations.
+    """
+
+    q: Array
+    values: Array
+    distance: Array
+    generic_rank: int
+    crossings: tuple[int, ...]
+    t: Array | None = None
+
+    @property
+    def closest(self) -> int:
+        """Index of the smallest singular value."""
+        return int(np.argmin(np.abs(self.values)))
+
+    @property
+    def clearance(self) -> float:
+        """Least first-order distance to the singular set along the path, zero where it crosses it [rad, κ]."""
+        return 0.0 if self.crossings else float(np.abs(self.distance).min())
+
+    def plot(self, path: str | Path | None = None, **options: Any) -> Figure:
+        """Plot values and distance along the path; options are those of `sarrus.plot.clearance`."""
+        return later("pictures.plots.plot", "clearance")(self, path, **options)
+
+    def __str__(self) -> str:
+        k = self.closest
+        where = f"configuration {k}" if self.t is None else f"t = {self.t[k]:.6g} s"
+        crossed = (
+            f"crosses {len(self.crossings)} times" if self.crossings else f"clearance {self.clearance:.4g}"
+        )
+        least = f"smallest singular value {abs(self.values[k]):.4g} at {where}"
+        return f"singular configurations of rank {self.generic_rank}: {crossed}; {least}"
+
+
+@described()
+def distance_to_singularity(
+    system: System, path: Trajectory | ArrayLike, *, driven: Sequence[str] = (), t: float = 0.0
+) -> SingularityProfile:
+    """Return how close a path comes to singular configurations: a trajectory or configurations (T, nq).
+
+    For every configuration the smallest singular value that is not zero generically, and the distance at which
+    it would vanish if it went on as it does there. The generic rank is that of the path: permanently redundant
+    rows do not count. ``driven`` and singular as in `find_singularity`. The configurations must be closed to
+    1e-5, else `ArgumentError`. ``path_between`` makes a path from two configurations.
+    """
+    check_is("distance_to_singularity", system, System)
+    times = path.t if isinstance(path, Trajectory) else None
+    q = np.atleast_2d(real_array(path.q if isinstance(path, Trajectory) else path))
+    if q.ndim != 2 or len(q) == 0:
+        raise ArgumentError(
+            f"{system.name}: path must be a trajectory or configurations of shape (T, {system.nq})",
+            element="path",
+        )
+    first = float(times[0]) if times is not None else t
+    measure = Measure(system, closed_start(system, q[0], first), driven, first)
+    values, distance = np.empty(len(q)), np.empty(len(q))
+    sign, before = 1.0, None
+    crossings = []
+    for k, place in enumerate(q):
+        measure.t = float(times[k]) if times is not None else t
+        value, left, right = measure.value(system.normalized(place))
+        if before is not None:
+            turned = float((before[0] @ left) * (before[1] @ right)) < 0.0
+            if turned:
+                crossings.append(k - 1)
+                sign = -sign
+        slope = float(np.linalg.norm(measure.gradient(place, left, right)))
+        values[k], distance[k] = sign * value, value / slope if slope > 0.0 else np.inf
+        before = (left, right)
+    return SingularityProfile(
+        read_only(q.copy()),
+        read_only(values),
+        read_only(distance),
+        measure.rank,
+        tuple(crossings),
+        None if times is None else read_only(np.array(times)),
+    )
+
+
+def path_between(
+    system: System, start: ArrayLike, end: ArrayLike, *, step: float = STEP, t: float = 0.0
+) -> Array:
+    """Return closed configurations (T, nq) from start to end, each a step of ``step`` nearer to the end.
+
+    Steps are measured in radians and characteristic lengths κ. Every step goes along the motion that comes nearest to
+    the straight line. Where no motion brings it nearer, as between two modes of assembly, the `SolveError` says how
+    much is missing; its ``result`` is the path.
+    """
+    q, goal = (closed_start(system, real_array(x), t) for x in (start, end))
+    sizes = system.characteristic
+    scale, rows, cut = sizes.columns, sizes.rows[: system.nh, None], rank_cut(system, q, t, even=True)
+    path = [q]
+    left = float(np.linalg.norm(scale * difference(system, q, goal)))
+    while left > step:
+        kernel = ranked(rows * holonomic_jacobian(system, q, t) / scale, cut).null
+        x = kernel @ (kernel.T @ (scale * difference(system, q, goal)))
+        size = float(np.linalg.norm(x))
+        p = close(system, system.move(q, x * min(1.0, step / size) / scale), t) if size > 0.0 else q
+        missing = float(np.linalg.norm(scale * difference(system, p, goal)))
+        if missing > left - 1e-3 * step or open_by(system, p, t) > DATA_TOLERANCE:
+            raise SolveError(
+                f"{system.name}: no motion leads nearer to the end than {left:.3g}; the two configurations may be "
+                "different modes of assembly",
+                result=np.array(path),
+            )
+        q, left = p, missing
+        path.append(q)
+    return np.array([*path, goal])

@@ -1,0 +1,94 @@
+"""Which motions the actuators can produce: the test for passive joints (Aghili 2005, section 7.4.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sarrus.base.arguments import described
+from sarrus.base.arrays import Array, read_only
+from sarrus.base.errors import check_is
+from sarrus.dynamics.model.activations import driving_matrix
+from sarrus.dynamics.solve.inverse_dynamics import constraint_rank
+from sarrus.dynamics.solve.workspace import Workspace
+from sarrus.dynamics.system import System
+from sarrus.kernels.linalg import dense
+from sarrus.kernels.linalg.ranked import ROUNDING, at_rank, ranked
+
+# Entries of a direction below this part of its largest are left out of its name.
+_SMALL = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class Controllability:
+    """What the actuators reach at a configuration.
+
+    Attributes
+    ----------
+    controllable : whether they produce every motion the constraints allow, N ∩ B⊥ = 0 on the motions.
+    dof, rank : degrees of freedom, and how many of them the actuators reach.
+    redundancy : how many combinations of the controls make no difference to the motion (internal forces).
+    uncontrollable : (nv × (dof − rank)) motions that no control drives, orthonormal columns: Aᵀ- and S-free velocities.
+    names : each of these in words, such as "rocker + 0.5 coupler".
+    singular_values : of Zᵀ S, Z an orthonormal basis of the motions.
+    """
+
+    controllable: bool
+    dof: int
+    rank: int
+    redundancy: int
+    uncontrollable: Array
+    names: tuple[str, ...]
+    singular_values: Array
+
+
+@described()
+def controllability(
+    system: System, q: ArrayLike, v: ArrayLike | None = None, t: float = 0.0
+) -> Controllability:
+    """Tell which motions at a configuration the actuators can drive.
+
+    With Z a basis of the motions A v = 0, the generalized forces that move the mechanism are Zᵀ S u: it is controllable
+    where that has full row rank, N ∩ B⊥ ⊆ N⊥ ∩ B⊥ (Aghili 2005, eq. (64)), B the range of S. Redundant closures do not
+    matter; in a singular configuration there are more motions, and the answer is for these. Contacts with Coulomb
+    friction and between geometries, limits of joints and dry friction of joints are left out.
+    """
+    check_is("controllability", system, System)
+    velocity = np.zeros(system.nv) if v is None else system.checked(v, system.nv, "v")
+    return controllability_at(system.workspace(), system.normalized(q), velocity, t)
+
+
+def controllability_at(system: Workspace, q: Array, velocity: Array, t: float) -> Controllability:
+    """Return the same with the parameters of a workspace, at arguments that are checked."""
+    jacobian = system.constraint_jacobian(q, velocity, t)
+    rank = constraint_rank(system, q, velocity, t, jacobian)
+    basis = at_rank(jacobian, rank).null
+    actuation = driving_matrix(system, q, velocity, t)
+    reach = ranked(basis.T @ actuation, ROUNDING * dense.norm(actuation))
+    lost, found, dof = basis @ reach.left_null, reach.rank, basis.shape[1]
+    return Controllability(
+        controllable=found == dof,
+        dof=dof,
+        rank=found,
+        redundancy=actuation.shape[1] - found,
+        uncontrollable=read_only(lost),
+        names=tuple(in_words(system.velocity_names, column) for column in lost.T),
+        singular_values=read_only(reach.values),
+    )
+
+
+def in_words(names: Sequence[str], direction: Array) -> str:
+    """Return a direction as a combination of what has these names, the first of its largest entries scaled to one."""
+    lengths = np.abs(direction)
+    scaled = direction / direction[np.argmax(lengths > 0.99 * lengths.max())]  # of equal ones the first
+    terms = []
+    for name, weight in zip(names, scaled):
+        if abs(weight) < _SMALL:
+            continue
+        sign = "− " if weight < 0.0 else "+ "
+        size = "" if abs(abs(weight) - 1.0) < _SMALL else f"{abs(weight):.3g} "
+        terms.append(f"{sign}{size}{name}")
+    return " ".join(terms).removeprefix("+ ")

@@ -1,0 +1,69 @@
+"""Which limits of a law contradict each other: a set of them without an answer, of which every part has one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from sarrus.base.arrays import Array
+from sarrus.base.status import Status
+from sarrus.dynamics.optimize.cone_program import solve_cone_program
+from sarrus.kernels.linalg.ranked import ranked
+
+# Relative size of singular values of the rows that hold exactly, below which they lose rank, as of levels of a law; and
+# by how much limits may be missed where these rows leave nothing free.
+_RANK, _MISSED = 1e-8, 1e-9
+
+
+def smallest_infeasible(
+    equal: Array,
+    right: Array,
+    limits: Array,
+    most: Array,
+    lines: int,
+    cones: Sequence[int],
+    owners: Array,
+    order: Sequence[int],
+) -> tuple[int, ...]:
+    """Return owners of limits that allow no x together, with T x nearest to d, while all but any one of them do.
+
+    Found by leaving owners out, one after the other, as long as the rest is proven to be infeasible: at most as many
+    cone programs as there are owners. () where not even all limits together are.
+
+    Parameters
+    ----------
+    equal, right : T (e, n), d (e,).
+    limits, most : G (m, n), h (m,): ``lines`` half-lines G x ≤ h, then second-order cones of the sizes ``cones``.
+    owners : (m,) whose each row is; rows of a cone have one owner; −1 for rows that are left aside.
+    order : owners, those first that are to be left out first.
+    """
+    parts = ranked(equal, relative=_RANK)
+    start, free = parts.solve(right), parts.null
+    rows, left = limits @ free, most - limits @ start
+    ends = lines + np.cumsum([0, *cones])
+    largest = 1.0 + float(np.abs(start).max(initial=0.0))
+
+    def contradict(chosen: set[int]) -> bool:
+        flat = np.isin(owners[:lines], list(chosen))
+        whole = [k for k in range(len(cones)) if owners[ends[k]] in chosen]
+        places = np.concatenate(
+            [np.flatnonzero(flat), *[np.arange(ends[k], ends[k + 1]) for k in whole]]
+        ).astype(int)
+        if free.shape[1] == 0:
+            missed = [-left[i] for i in np.flatnonzero(flat)]
+            missed += [float(np.linalg.norm(left[ends[k] + 1 : ends[k + 1]])) - left[ends[k]] for k in whole]
+            return max(missed, default=0.0) > _MISSED * largest
+        found = solve_cone_program(
+            np.eye(free.shape[1]), np.zeros(free.shape[1]), rows[places], left[places],
+            cones=[cones[k] for k in whole], throw=False,
+        )  # fmt: skip
+        return found.status is Status.INFEASIBLE
+
+    chosen = set(order)
+    if not contradict(chosen):
+        return ()
+    for owner in order:
+        if len(chosen) > 1 and contradict(chosen - {owner}):
+            chosen.remove(owner)
+    return tuple(owner for owner in reversed(order) if owner in chosen)

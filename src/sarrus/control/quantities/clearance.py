@@ -1,0 +1,164 @@
+"""`clearance` of two shapes: how far apart `Sphere`s, `Capsule`s, a `Plane` and geoms of the mechanism are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import casadi as ca
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sarrus.base.errors import ArgumentError, check_known
+from sarrus.base.numbers import number_between
+from sarrus.control.quantities.quantities import (
+    Part,
+    Quantity,
+    direction,
+    frames_of,
+    mechanism_of,
+    of_jet,
+    three_numbers,
+)
+from sarrus.dynamics.system import System
+from sarrus.model.builders.mechanism import Mechanism
+from sarrus.model.mechanism.elements import WORLD, Geom, GeometryContact
+from sarrus.model.mechanism.pose import Pose, perpendicular_to
+from sarrus.model.mechanism.surface_contacts import SurfaceContact, places
+from sarrus.symbolic.kinematics.frames import Frames
+from sarrus.symbolic.kinematics.jet import Jet, dot, through, vertcat
+from sarrus.symbolic.rows.surface_pairs import nearest
+
+
+@dataclass(frozen=True, eq=False)
+class Sphere:
+    """A ball on a body: ``centre`` [m] in its axes, ``radius`` [m], zero for a point. The body may be "world"."""
+
+    body: str
+    centre: ArrayLike = (0.0, 0.0, 0.0)
+    radius: float = 0.0
+
+    def geom(self, name: str) -> Geom:
+        """Return it as a geom."""
+        size = np.array([number_between(self.radius, 0.0, np.inf, "radius"), 0.0, 0.0])
+        return Geom(name, self.body, "sphere", size, Pose(three_numbers(self.centre, "centre")))
+
+
+@dataclass(frozen=True, eq=False)
+class Capsule:
+    """All within ``radius`` [m] of the line from ``start`` to ``end`` [m], in axes of a body, which may be "world"."""
+
+    body: str
+    start: ArrayLike
+    end: ArrayLike
+    radius: float = 0.0
+
+    def geom(self, name: str) -> Geom:
+        """Return it as a geom."""
+        start, end = three_numbers(self.start, "start"), three_numbers(self.end, "end")
+        half = 0.5 * float(np.linalg.norm(end - start))
+        if half == 0.0:
+            raise ArgumentError(
+                "a capsule needs a start and an end that differ; without, it is a Sphere", element="end"
+            )
+        size = np.array([number_between(self.radius, 0.0, np.inf, "radius"), half, 0.0])
+        return Geom(name, self.body, "capsule", size, Pose(0.5 * (start + end), _towards(end - start)))
+
+
+@dataclass(frozen=True, eq=False)
+class Plane:
+    """The half-space below a plane of the world, or of a ``body``, through ``point`` [m], with ``normal`` out of it."""
+
+    point: ArrayLike = (0.0, 0.0, 0.0)
+    normal: ArrayLike = (0.0, 0.0, 1.0)
+    body: str = WORLD
+
+    def geom(self, name: str) -> Geom:
+        """Return it as a geom."""
+        pose = Pose(three_numbers(self.point, "point"), _towards(direction(self.normal, "normal")))
+        return Geom(name, self.body, "plane", np.zeros(3), pose)
+
+
+Shape = Sphere | Capsule | Plane | str
+
+
+def clearance(a: Shape, b: Shape) -> Part:
+    """Return how far apart two shapes are [m], negative in each other; a `Bound` of it keeps them apart.
+
+    ``a`` and ``b``: `Sphere`, `Capsule`, `Plane`, or the name of a geom of the mechanism, which may be a box or
+    cylinder beside a sphere, and a box, mesh or ellipsoid beside a plane (the closed forms of "Contacts between
+    geometries" in the docs). Margins of geoms count for nothing.
+
+    It has a row for each place where they can touch: one for spheres, and for whatever is beside one; on a plane one
+    for each end of a capsule and each corner of a box; and for two capsules five, the distance first and then the four
+    of an end from the other capsule, so that no row jumps to another place without one that is there already, when they
+    turn past being parallel. All rows have values no smaller than the distance of the shapes, and one is the distance.
+    The direction of a distance between lines or points is undefined where these meet: that is when shapes are in each
+    other as far as they can be.
+
+    Raises `ArgumentError` for an unknown body or geom, shapes on one body, and a pair without a closed form.
+    """
+
+    def trace(system: System) -> Quantity:
+        mechanism = mechanism_of(system)
+        geoms = {name: _geom(shape, name, mechanism) for name, shape in (("a", a), ("b", b))}
+        one, other = geoms["a"], geoms["b"]
+        frames = frames_of(system, one.body, other.body)
+        label = f"{_label(a, one)} to {_label(b, other)}"
+        if one.body == other.body:
+            raise ArgumentError(
+                f"{system.name}: clearance of {label}: both are on {one.body!r}", element="clearance"
+            )
+        found = places(GeometryContact(label, "a", "b", 0.0), geoms)
+        if not found:
+            raise ArgumentError(
+                f"{system.name}: clearance of {label}: the distance of a {one.kind} and a {other.kind} is no closed "
+                "form; cover one with spheres or capsules",
+                element="clearance",
+            )
+        rows = [place.name for place in found] if len(found) > 1 else [label]
+        return of_jet(system, vertcat([_gap(place, frames) for place in found]), tuple(rows), "m")
+
+    return Part(trace)
+
+
+def _gap(place: SurfaceContact, frames: Frames) -> Jet:
+    """Return the jet of the gap at a place."""
+    geom, base = place.geom, place.base
+    axes = [frames.direction(base.body, axis) for axis in base.pose.rotation.T]
+    here = frames.point(geom.body, geom.pose.position if place.centre is None else place.centre)
+    way = here - frames.point(base.body, base.pose.position)
+    centre = vertcat([dot(axis, way) for axis in axes])
+    if place.centre is not None:
+        return through(lambda c: nearest(place, c, ca.SX.eye(3)).gap, centre)
+    own = [frames.direction(geom.body, axis) for axis in geom.pose.rotation.T]
+    turned = vertcat([dot(axis, column) for column in own for axis in axes])
+    return through(lambda c, r: nearest(place, c, ca.horzcat(r[:3], r[3:6], r[6:])).gap, centre, turned)
+
+
+def _geom(shape: Shape, name: str, mechanism: Mechanism) -> Geom:
+    if isinstance(shape, Sphere | Capsule | Plane):
+        return shape.geom(name)
+    if not isinstance(shape, str):
+        raise ArgumentError(
+            f"clearance is between a Sphere, Capsule, Plane, or the name of a geom, got {shape!r}",
+            element="clearance",
+        )
+    if shape in mechanism.idle_geoms:
+        raise ArgumentError(
+            f"{mechanism.name}: clearance: geom {shape!r} is in the file, but {mechanism.idle_geoms[shape]}; give a "
+            "Sphere, Capsule or Plane in its place",
+            element=shape,
+        )
+    check_known("geom", shape, mechanism.geoms, mechanism.name)
+    return replace(mechanism.geoms[shape], name=name)
+
+
+def _label(shape: Shape, geom: Geom) -> str:
+    return shape if isinstance(shape, str) else f"{geom.kind} of {geom.body}"
+
+
+def _towards(way: np.ndarray) -> np.ndarray:
+    """Return a rotation whose third axis is along a vector."""
+    z = way / np.linalg.norm(way)
+    x = perpendicular_to(z)
+    return np.column_stack([x, np.cross(z, x), z])

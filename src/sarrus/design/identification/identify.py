@@ -1,0 +1,198 @@
+"""Identification: base parameters of a mechanism from a log, and numbers that bodies can have."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sarrus.base.arrays import Array, read_only
+from sarrus.base.errors import ArgumentError
+from sarrus.design.identification.adjustment import Adjuster
+from sarrus.design.identification.base import BaseParameters, base_parameters
+from sarrus.design.identification.consistent import METRICS, program, solve
+from sarrus.design.identification.measurements import Measurements, read
+from sarrus.design.identification.noise import SLOW, noise_levels
+from sarrus.design.identification.numbers import rubbing
+from sarrus.design.identification.regressor import Regressor
+from sarrus.design.identification.result import Identification
+from sarrus.dynamics.system import System
+
+# Columns of the weighted data with less than this part of their own tell nothing.
+_UNEXCITED = 1e-6
+# Right sides below this part of what the terms of the equations are count as zero.
+_NOTHING = 1e-9
+# The least variance for each degree of freedom, of logs without noise; and the least standard deviation that the
+# physically consistent numbers follow, in characteristic sizes.
+_EXACT, _FINEST = 1e-12, 1e-6
+
+
+def identify(
+    model: Regressor | System,
+    log: Any = None,
+    *,
+    t: ArrayLike | None = None,
+    q: ArrayLike | None = None,
+    v: ArrayLike | None = None,
+    a: ArrayLike | None = None,
+    u: ArrayLike | None = None,
+    tau: ArrayLike | None = None,
+    noise: Mapping[str, ArrayLike | float] | None = None,
+    cutoff: float | None = None,
+    period: float | None = None,
+    prior_weight: float = 1.0,
+    metric: str = "entropic",
+    base: BaseParameters | None = None,
+) -> Identification:
+    """Return base parameters with their covariance, physically consistent numbers, and a mechanism that has them.
+
+    The base parameters are those of least squares, without a prior. Each sample is corrected in q, v, a and u, in
+    proportion to their noise, until loops close and forces balance (`sarrus.design.identification.adjustment`), so
+    that noise in what the regressor is made of does not bias them. The numbers of bodies, friction and so on are then
+    those nearest to the mechanism's own, of all that bodies can have, which explain the base parameters as well as
+    their covariance asks (`sarrus.design.identification.consistent`); what the log does not tell stays near the
+    mechanism.
+
+    Multipliers are eliminated: passive joints, redundant closures and singular configurations are ordinary. The
+    rank is decided on the loops, sample by sample.
+
+    Parameters
+    ----------
+    model : a `Regressor`, which says what is to be identified, or a system for the usual numbers.
+    log : a `Trajectory`, or a dataset as its ``to_xarray`` gives, whose labels count; or arrays:
+    t : (T,) times [s], increasing. q (T, nq), v (T, nv), a (T, nv), u (T, nu): laid out as everywhere. v and a are
+        found by smoothing splines (generalized cross-validation) where they are not given; then a twenty-fifth of the
+        samples is left out at either end, where splines are poor.
+    tau : (T, nv) generalized force that was applied from outside, known exactly.
+    noise : standard deviations of "q" (along velocities), "v", "a" and "u", numbers or one for each column. By default
+        one percent of the root mean square of each column (of q about its mean), of which ratios alone count then: the
+        covariance is scaled by the misfit of the equations of motion.
+    cutoff : of a low-pass filter without phase [Hz], which all channels pass; two samples for each of its periods are
+        kept.
+    period : of a motion that repeats [s], such as an exciting trajectory; a whole number of samples. The mean of all
+        whole periods is what counts, two at least. ``noise`` is that of one sample before; where it is not given, and
+        all of q, v, a and u are, the scatter of the periods tells it. Periods that do not repeat are an error.
+    prior_weight : how much the mechanism's own numbers count, in units of one standard deviation of about their size.
+    metric : "entropic" or "pullback" (which needs Clarabel), the distance to the mechanism's numbers.
+    base : base parameters of the regressor, where they are known already.
+
+    Samples in which a joint with dry friction is slower than three standard deviations of its noise are left out.
+
+    Raises `ArgumentError` for logs of other shapes, that are not finite, whose times do not increase, whose loops are
+    open or whose velocities would open them, each naming the sample and the column; where gains and all inertias are
+    asked for at once, so that nothing has a scale; where the samples are fewer than the parameters. `SolveError` where
+    the log does not fit the mechanism at all.
+    """
+    regressor = model if isinstance(model, Regressor) else Regressor(model)
+    system = regressor.system
+    if metric not in METRICS:
+        raise ArgumentError(
+            f"metric must be one of {', '.join(METRICS)}, got {metric!r}", element="metric", valid=METRICS
+        )
+    if not (np.isfinite(prior_weight) and prior_weight > 0.0):
+        raise ArgumentError(f"prior_weight must be positive, got {prior_weight}", element="prior_weight")
+    base = base_parameters(regressor) if base is None else base
+    given = {"t": t, "q": q, "v": v, "a": a, "u": u, "tau": tau}
+    whole = read(system, log, given, cutoff, period)
+    sigma = noise_levels(system, whole, noise)
+    measured = _fast_enough(regressor, whole, sigma)
+    adjuster = Adjuster(regressor, measured, sigma)
+    kept, shares, start = _start(regressor, adjuster, base)
+    found = adjuster.run(start, [base.kept[k] for k in kept])
+    k_data = shares @ base.matrix
+    scale = 1.0
+    if noise is None and np.isnan(whole.scatter).any() and found.freedom > 0:
+        scale = max(found.misfit / found.freedom, _EXACT)
+    values = k_data @ found.values
+    places = [base.kept[k] for k in kept]
+    size = regressor.size[places]
+    r = np.asarray(np.linalg.qr(found.rows[:, places] * size, mode="r"))
+    inverse = np.linalg.inv(r)
+    covariance = scale * (inverse @ inverse.T) * np.outer(size, size)
+    floor = np.diag((_FINEST * size) ** 2)
+    p = program(regressor, k_data, values, _whitening(covariance + floor), prior_weight)
+    consistent = regressor.size * solve(p, metric)
+    consistent = _untouched(regressor, k_data, consistent)
+    singular = np.linalg.svd(r, compute_uv=False)
+    return Identification(
+        name=system.name,
+        base=base,
+        kept=tuple(kept),
+        matrix=read_only(k_data),
+        values=read_only(values),
+        prior=read_only(k_data @ regressor.values),
+        covariance=read_only(covariance),
+        size=read_only(regressor.sizes(k_data, values)),
+        condition=float(singular[0] / singular[-1]),
+        misfit=found.misfit / found.freedom if found.freedom > 0 else np.nan,
+        loop_misfit=found.loop_misfit / found.loop_freedom if found.loop_freedom else np.nan,
+        samples=len(measured),
+        left_out=len(whole) - len(measured),
+        periods=whole.periods,
+        iterations=found.iterations,
+        names=regressor.names,
+        numbers=read_only(consistent),
+        prior_numbers=regressor.values,
+        mechanism=regressor.numbers.put(consistent),
+    )
+
+
+def _whitening(covariance: Array) -> Array:
+    """Return R with RᵀR = C⁻¹."""
+    spread = np.sqrt(np.diag(covariance))
+    root = np.linalg.cholesky(covariance / np.outer(spread, spread))
+    return np.asarray(np.linalg.inv(root) / spread)
+
+
+def _fast_enough(regressor: Regressor, log: Measurements, sigma: Array) -> Measurements:
+    """Return the samples in which all velocities with dry friction have a sign."""
+    nv = regressor.system.nv
+    columns = rubbing(regressor.numbers)
+    keep = np.asarray((np.abs(log.v[:, columns]) > SLOW * sigma[nv:][columns]).all(axis=1))
+    if columns and not keep.any():
+        names = ", ".join(regressor.system.velocity_names[k] for k in columns)
+        raise ArgumentError(
+            f"{regressor.system.name}: dry friction cannot be told: in no sample do all of {names} move faster than "
+            "three standard deviations of their noise",
+            element=regressor.system.velocity_names[columns[0]],
+        )
+    return log.at(keep)
+
+
+def _start(regressor: Regressor, adjuster: Adjuster, base: BaseParameters) -> tuple[list[int], Array, Array]:
+    """Return which base parameters the log tells apart, what it makes of all, and numbers to begin with."""
+    rows, right = adjuster.plain_rows(regressor.values)
+    columns = rows[:, list(base.kept)]
+    size = regressor.size[list(base.kept)]
+    kept, shares = base.restricted(columns * size, _UNEXCITED)
+    if len(rows) <= len(kept) or not kept:
+        raise ArgumentError(
+            f"{regressor.system.name}: {len(rows)} equations in {len(adjuster.samples)} samples are not enough for "
+            f"{len(kept)} base parameters",
+            element="t",
+        )
+    shares = shares * size[kept][:, None] / size
+    if np.abs(right).max() <= _NOTHING * np.abs(rows * regressor.values).max():
+        raise ArgumentError(
+            f"{regressor.system.name}: nothing in the equations is known, so that all numbers may be scaled alike; "
+            "hold one with known=, such as a gain or the mass of a body",
+            element=regressor.names[0],
+        )
+    start = regressor.values.copy()
+    places = [base.kept[k] for k in kept]
+    inner = columns[:, kept] * size[kept]
+    step, *_ = np.linalg.lstsq(inner, right - rows @ start, rcond=None)
+    start[places] += step * size[kept]
+    return kept, shares, start
+
+
+def _untouched(regressor: Regressor, k: Array, values: Array) -> Array:
+    """Return the numbers with those of the mechanism for bodies that nothing depends on."""
+    out = values.copy()
+    for places in regressor.numbers.inertial.values():
+        at = list(places.values())
+        if not k[:, at].any():
+            out[at] = regressor.values[at]
+    return out

@@ -1,0 +1,69 @@
+"""Random states of all motions that a mechanism can have: closed configurations, velocities and accelerations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from sarrus.base.arrays import Array
+from sarrus.base.errors import SolveError
+from sarrus.design.identification.regressor import Regressor
+from sarrus.dynamics.model.compiled import random_coordinates
+from sarrus.dynamics.system import System
+from sarrus.kernels.linalg.ranked import at_rank
+
+# Steps from one configuration to the next [rad, lengths], and how many are tried in all.
+_STEP, _TRIES = 0.7, 2000
+
+
+class State(NamedTuple):
+    """Coordinates, velocities, accelerations and controls."""
+
+    q: Array
+    v: Array
+    a: Array
+    u: Array
+
+
+def random_configurations(system: System, rng: np.random.Generator) -> Iterator[Array]:
+    """Iterate over closed configurations (nq,), each a random step from one of those before; open trees have any.
+
+    The first is the neutral one, assembled. Raises `SolveError` where that cannot be closed.
+    """
+    if system.nc == 0:
+        while True:
+            yield random_coordinates(system.equations, rng)
+    found = [system.assemble(system.neutral()).q]
+    yield found[0]
+    columns = system.model.characteristic.columns
+    for _ in range(_TRIES):
+        start = found[int(rng.integers(len(found)))]
+        step = _STEP * rng.standard_normal(system.nv) / columns
+        try:
+            found.append(system.assemble(system.move(start, step)).q)
+        except SolveError:
+            continue
+        yield found[-1]
+
+
+def random_states(regressor: Regressor, seed: int = 0) -> Iterator[State]:
+    """Iterate over states on the loops: speeds and accelerations of about two rad and lengths per s and s²."""
+    rng, system = np.random.default_rng(seed), regressor.system
+    c = system.model.characteristic
+    for q in random_configurations(system, rng):
+        drawn = rng.standard_normal((2, system.nv)) * 2.0 / c.columns
+        v, a, u = drawn[0], drawn[1], rng.standard_normal(system.nu)
+        if system.nc:
+            v = _onto(regressor, system.constraint_jacobian(q), v, system.velocity_residual(q, v))
+            jacobian = system.constraint_jacobian(q, v)
+            a = _onto(regressor, jacobian, a, jacobian @ a + system.constraint_bias(q, v))
+        yield State(q, v, a, u)
+
+
+def _onto(regressor: Regressor, jacobian: Array, x: Array, residual: Array) -> Array:
+    """Return the nearest x with a residual of zero, in characteristic units."""
+    c = regressor.system.model.characteristic
+    even = at_rank(c.even(jacobian), regressor.rank(jacobian))
+    return np.asarray(x - even.solve(c.rows * residual) / c.columns)

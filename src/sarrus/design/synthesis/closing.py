@@ -1,0 +1,192 @@
+"""How the conditions of a problem are closed first, and restored where a start does not close."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from sarrus.base.arrays import Array
+from sarrus.base.numbers import real_array
+from sarrus.design.synthesis.evaluation import Evaluation
+from sarrus.design.synthesis.held import Held
+from sarrus.design.synthesis.least_squares import descend
+from sarrus.design.synthesis.resting import Resting
+from sarrus.design.synthesis.state import POSITION, Lost
+from sarrus.dynamics.system import System
+
+# Iterations of a restoration, what counts as closed in characteristic units, and the share of squares that a slow
+# step leaves.
+_ITERATIONS, _CLOSED, _SLOW = 100, 1e-10, 0.999
+# Weights of goals against open loops, one after the other.
+_PULLS = (1.0, 0.1, 0.01)
+# Parts of the way of a restoration that are tried beyond its end.
+_BEYOND = (0.1, 0.3, 1.0)
+
+
+def first_places(evaluation: Evaluation, x: Array) -> tuple[list[Array], list[Lost]]:
+    """Return a q for each condition at x, closed from its guess, and those that do not close there."""
+    system = evaluation.system
+    lost: list[Lost] = []
+    places: list[Array] = []
+    before = system.neutral()
+    at = system.with_parameters(evaluation.variables.values(x))
+    for k, (held, condition) in enumerate(zip(evaluation.held, evaluation.conditions)):
+        q = (
+            before
+            if condition.guess is None
+            else system.checked(real_array(condition.guess), system.nq, "guess")
+        )
+        q = system.normalized(q)
+        try:
+            begins = condition.guess is not None or k == 0
+            q = _first(held, at, x, q, search=begins and not lost)
+        except Lost as missed:
+            if condition.guess is None and k == 0:
+                missed.reason += " from the reference pose: give a guess"
+            lost.append(missed)
+            if isinstance(held, Held):
+                q[held.places] = held.angles(x)
+        places.append(q)
+        before = q
+    return places, lost
+
+
+def _first(held: Held | Resting, at: System, x: Array, q: Array, search: bool) -> Array:
+    """Return the closed q from a guess: as drivers move from there, else, with ``search``, as `assemble` finds it."""
+    try:
+        return held.close(x, q)
+    except Lost:
+        if not search or not isinstance(held, Held):
+            raise
+    q = q.copy()
+    q[held.places] = held.angles(x)
+    return held.close(x, np.array(at.assemble(q, held.t, locked=held.drivers, throw=False).q))
+
+
+def away_from_the_edge(
+    evaluation: Evaluation, x: Array, found: tuple[Array, list[Array]]
+) -> tuple[Array, list[Array]]:
+    """Return a design beyond one that was restored from x, by part of the way again, with the most clearance.
+
+    The nearest design that closes is one that just touches, where no search begins.
+    """
+    v = evaluation.variables
+    best, most = found, _clearance(evaluation, found)
+    for part in _BEYOND:
+        further = np.clip(found[0] + part * (found[0] - x), v.lower, v.upper)
+        trial = restored(evaluation, further, found[1])
+        if trial is not None and (room := _clearance(evaluation, trial)) > most:
+            best, most = trial, room
+    return best
+
+
+def _clearance(evaluation: Evaluation, found: tuple[Array, list[Array]]) -> float:
+    """Return the smallest singular value of loops and drivers of all configurations, zero where they are singular."""
+    x, places = found
+    out = np.inf
+    for held, q in zip(evaluation.held, places):
+        assert isinstance(held, Held)
+        try:
+            out = min(out, held.margin(held.state(x, q, POSITION)))
+        except Lost:
+            return 0.0
+    return out
+
+
+def restored(evaluation: Evaluation, x: Array, places: Sequence[Array]) -> tuple[Array, list[Array]] | None:
+    """Return a design near x whose configurations all close, and these, or None where none is found.
+
+    Levenberg–Marquardt on φ and the drivers of all configurations at once, with x and all q as variables, x within its
+    bounds: loops may be open on the way.
+    """
+    if not all(isinstance(held, Held) for held in evaluation.held):
+        return None
+    v = evaluation.variables
+    x, q, size = Opened(evaluation).descend(np.clip(x, v.lower, v.upper), places)
+    return (x, q) if size <= _CLOSED else None
+
+
+def pulled(evaluation: Evaluation, x: Array, places: Sequence[Array]) -> tuple[Array, list[Array]] | None:
+    """Return a design that closes, found with loops open on the way while its goals pull, or None.
+
+    As `restored`, with the residuals of the goals, whose weight falls step by step. It comes from one side of what does
+    not close to another. For goals that are squares of positions alone; else None.
+    """
+    known = all(isinstance(held, Held) for held in evaluation.held)
+    if not known or any(g.goal.kind != "squares" or g.level > POSITION for g in evaluation.goals):
+        return None
+    v = evaluation.variables
+    x, q = np.clip(x, v.lower, v.upper), list(places)
+    for pull in _PULLS:
+        x, q, _ = Opened(evaluation, pull).descend(x, q)
+    return restored(evaluation, x, q)
+
+
+class Opened:
+    """Loops, drivers and goals as residuals of x in its scales and of steps of all q in characteristic units."""
+
+    def __init__(self, evaluation: Evaluation, pull: float = 0.0) -> None:
+        self.evaluation, self.pull = evaluation, pull
+        self.helds = [held for held in evaluation.held if isinstance(held, Held)]
+        self.nv = evaluation.system.nv
+
+    def descend(self, x: Array, places: Sequence[Array]) -> tuple[Array, list[Array], float]:
+        """Return x, all q and the largest residual of loops and drivers where Levenberg–Marquardt steps end."""
+        (x, q), _ = descend(self, (x, [np.array(place) for place in places]), _ITERATIONS, slow=_SLOW)
+        return x, q, self._open(x, q)
+
+    def residual(self, place: tuple[Array, list[Array]]) -> Array | None:
+        """Return all residuals; None where a goal is no number."""
+        x, q = place
+        loops = np.concatenate([h.rows * h.residual(x, at)[0] for h, at in zip(self.helds, q)])
+        out = np.concatenate([self._goals(x, q)[0], loops]) if self.pull else loops
+        return out if np.isfinite(out).all() else None
+
+    def moved(self, place: tuple[Array, list[Array]], step: Array) -> tuple[Array, list[Array]]:
+        """Return where a step leads, x clipped to its bounds."""
+        (x, q), v = place, self.evaluation.variables
+        steps = step[len(x) :].reshape(len(q), self.nv) / self.evaluation.system.characteristic.columns
+        moved = [self.evaluation.system.move(at, part) for at, part in zip(q, steps)]
+        return np.clip(x + v.scale * step[: len(x)], v.lower, v.upper), moved
+
+    def stops(self, place: tuple[Array, list[Array]], step: Array) -> np.ndarray:
+        """Return which variables are at a bound beyond which the step leads."""
+        out = np.zeros(len(step), dtype=bool)
+        out[: len(place[0])] = self.evaluation.variables.stops(place[0], step[: len(place[0])])
+        return out
+
+    def jacobian(self, place: tuple[Array, list[Array]]) -> Array:
+        """Return their derivative."""
+        x, q = place
+        v, rows = self.evaluation.variables, []
+        for k, (held, at) in enumerate(zip(self.helds, q)):
+            opened, b = held.openings(x, at)
+            rows.append(held.rows[:, None] * self._wide(k, opened * v.scale, b / held.columns))
+        return np.vstack([*self._goals(x, q)[1], *rows] if self.pull else rows)
+
+    def _open(self, x: Array, q: Sequence[Array]) -> float:
+        loops = [np.abs(h.rows * h.residual(x, place)[0]).max(initial=0.0) for h, place in zip(self.helds, q)]
+        return float(max(loops))
+
+    def _wide(self, k: int, by_x: Array, by_q: Array) -> Array:
+        """Return the derivatives of rows that depend on x and the q of condition k."""
+        out = np.zeros((len(by_x), by_x.shape[1] + self.nv * len(self.helds)))
+        out[:, : by_x.shape[1]] = by_x
+        start = by_x.shape[1] + self.nv * k
+        out[:, start : start + self.nv] = by_q
+        return out
+
+    def _goals(self, x: Array, q: Sequence[Array]) -> tuple[Array, list[Array]]:
+        """Return pull × √weight × the values of all goals and their derivatives; positions over κ."""
+        e, v = self.evaluation, self.evaluation.variables
+        values, rows = [], []
+        for g in e.goals:
+            factor = self.pull * np.sqrt(g.goal.weight) / e.system.characteristic.length
+            for n, k in enumerate(g.conditions):
+                value, by_q, by_p = e.at_position(g, n, self.helds[k].packed(x, q[k]))
+                by_x = np.zeros((len(value), len(x)))
+                by_x[:, : v.parameters] = by_p
+                values.append(factor * value)
+                rows.append(factor * self._wide(k, by_x * v.scale, by_q / self.helds[k].columns))
+        return np.concatenate(values), rows

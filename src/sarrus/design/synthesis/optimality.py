@@ -1,0 +1,112 @@
+"""Whether a design is a local minimum: the gradient that bounds, constraints and peaks leave."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import nnls
+
+from sarrus.base.arrays import Array
+from sarrus.design.synthesis.evaluation import Found
+from sarrus.design.synthesis.program import Program
+from sarrus.kernels.linalg.dense import norm
+
+# What is at a bound, relative to the scale of a variable or of a constraint, and what is as high as a peak.
+_AT, _HIGH, _FLAT = 1e-6, 1e-6, 1e-9
+# Step, against the scales, whose residuals count where all residuals vanish.
+_STEP = 1e-2
+# Weight of the condition that the shares of a peak add up to one.
+_SHARES = 1e3
+
+
+@dataclass(frozen=True, eq=False)
+class First:
+    """What a search began with: the size of cost and gradient, that of costs and peaks alone, and the peaks."""
+
+    size: float
+    slopes: float
+    heights: Array
+
+    @classmethod
+    def at(cls, program: Program, found: Found) -> First:
+        """Return it for a design; never zero."""
+        e, s = program.evaluation, program.scale
+        slopes = [
+            e.goals[i].goal.weight * norm(e.jacobian(found, i).sum(axis=0) * s) for i in program.costs
+        ] + [
+            e.goals[i].goal.weight * float(np.abs(e.jacobian(found, i) * s).max(initial=0.0))
+            for i in program.peaks
+        ]
+        size = _of_squares(program, found) + sum(slopes) + abs(program.cost(found))
+        return cls(max(size, 1e-300), sum(slopes), program.heights(found))
+
+
+def gradient_size(program: Program, found: Found, first: First) -> float:
+    """Return what the gradient at a design is small against, never zero.
+
+    Of squares it is what their terms add up to at the design itself, 2 ‖J‖ ‖r‖, and at least what a small step makes;
+    a cost may vanish together with its gradient, so that it is measured by that at the start.
+    """
+    return max(_of_squares(program, found) + first.slopes, 1e-300)
+
+
+def _of_squares(program: Program, found: Found) -> float:
+    e, total = program.evaluation, 0.0
+    for i in program.squares:
+        stiff = norm((e.jacobian(found, i) * program.scale).ravel())
+        total += 2.0 * e.goals[i].goal.weight * stiff * (norm(found.goals[i]) + _STEP * stiff)
+    return total
+
+
+def gradient_left(program: Program, found: Found, first: First) -> float:
+    """Return the norm of what is left of the gradient in the scales of the variables, zero at a local minimum.
+
+    Multipliers of active bounds and constraints are of least squares and have the sign that they must have (Karush,
+    Kuhn and Tucker); a peak has the gradient of a mean, whichever is best, of the values that are as high.
+    """
+    s = program.scale
+    gradient = program.gradient(found) * s
+    columns = _active(program, found)
+    peaks = [_highest(program, found, i, h) for i, h in zip(program.peaks, first.heights)]
+    if not columns and not peaks:
+        return norm(gradient)
+    size = max([norm(gradient), *(float(np.abs(p).max(initial=0.0)) for p in peaks), 1e-300])
+    blocks = [np.vstack([-p.T / size, np.zeros((len(peaks), len(p)))]) for p in peaks]
+    for k, block in enumerate(blocks):
+        block[len(s) + k] = _SHARES
+    for column in columns:
+        unit = max(float(np.abs(column).max(initial=0.0)), 1e-300)
+        blocks.append(np.concatenate([column / unit, np.zeros(len(peaks))])[:, None])
+    target = np.concatenate([gradient / size, np.full(len(peaks), _SHARES)])
+    return float(nnls(np.hstack(blocks), target)[1]) * size
+
+
+def _active(program: Program, found: Found) -> list[Array]:
+    """Return the gradients of what holds a design: of c ≥ 0 at zero, and both signs of equations."""
+    v, s = program.evaluation.variables, program.scale
+    columns: list[Array] = []
+    for unit, x, low, high, scale in zip(np.eye(len(s)), found.x, v.lower, v.upper, s):
+        if x - low <= _AT * scale:
+            columns.append(unit)
+        if high - x <= _AT * scale:
+            columns.append(-unit)
+    values, rows, sizes = program.inequalities(found)
+    columns += [row * s / size for c, row, size in zip(values, rows, sizes) if c <= _AT * size]
+    return columns + [sign * row * s for row in program.equalities(found)[1] for sign in (1.0, -1.0)]
+
+
+def _highest(program: Program, found: Found, i: int, height: float) -> Array:
+    """Return the gradients of the absolute values that are as high as the peak, both signs where that is zero."""
+    goal = program.evaluation.goals[i].goal
+    values, rows = found.goals[i], program.evaluation.jacobian(found, i)
+    sizes = np.abs(values)
+    top, flat = float(sizes.max()), _FLAT * height
+    return np.array(
+        [
+            goal.weight * sign * row * program.scale
+            for value, row, a in zip(values, rows, sizes)
+            if a >= top * (1.0 - _HIGH) - flat
+            for sign in ((1.0, -1.0) if a <= flat else (np.sign(value),))
+        ]
+    )

@@ -1,0 +1,38 @@
+"""Sequential quadratic programming (Kraft 1988), by SciPy."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.optimize import Bounds, minimize
+
+from sarrus.base.arrays import Array
+from sarrus.design.synthesis.evaluation import Found
+from sarrus.design.synthesis.nonlinear import Nonlinear
+from sarrus.design.synthesis.program import Ended, Program
+
+_TOLERANCE, _TOO_MANY = 1e-15, 9
+
+
+def slsqp(program: Program, found: Found, iterations: int) -> Ended:
+    """Search from a design that closes; steps to what does not close are infinitely bad, and shortened."""
+    p = Nonlinear(program, found)
+
+    def objective(y: Array) -> float:
+        value = p.objective(y)
+        return np.inf if value is None else value
+
+    constraints = [
+        {"type": kind, "fun": values, "jac": rows}
+        for kind, values, rows in (("ineq", p.above, p.above_slope), ("eq", p.equal, p.equal_slope))
+        if len(values(p.start))
+    ]
+    answer = minimize(
+        objective,
+        p.start,
+        jac=p.slope,
+        bounds=Bounds(p.lower, p.upper),
+        constraints=constraints,
+        method="SLSQP",
+        options={"maxiter": iterations, "ftol": _TOLERANCE},
+    )
+    return p.ended(answer.x, answer.status != _TOO_MANY, str(answer.message))

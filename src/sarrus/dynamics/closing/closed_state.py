@@ -1,0 +1,173 @@
+"""Whether a given state lies on the constraints: one check and one error for all who need such a state."""
+
+from __future__ import annotations
+
+import casadi as ca
+import numpy as np
+
+from sarrus.base.arrays import Array
+from sarrus.base.errors import ArgumentError, SolveError
+from sarrus.dynamics.closing.levenberg_marquardt import data_of, judge_at
+from sarrus.dynamics.model.evaluations import Evaluations
+from sarrus.dynamics.model.measures import open_by
+from sarrus.dynamics.model.rolling_contacts import why_not_finite
+from sarrus.kernels.linalg import dense
+from sarrus.kernels.linalg.ranked import CUT, ranked
+from sarrus.symbolic.equations.equations import anchor_parameter
+from sarrus.symbolic.equations.sparse import largest
+
+# A state farther from the constraints than this [rad, characteristic lengths] is an error, where the digits of the
+# model close its loops better than that.
+OPEN = 1e-5
+# Velocity of the constraints [rad/s, m/s] at v = 0 from which nothing is at rest.
+_MOVES = 1e-9
+
+
+# Places around q at which rows must be unmoved, too; and the part of the largest gap that they must be.
+_AROUND, _NEARLY_ALL = 3, 0.9
+_REMEDY = "close them with system.assemble(q)"
+
+
+def largest_opening(system: Evaluations) -> float:
+    """Return by how much loops may be open [rad, characteristic lengths] and still count as closed.
+
+    A run may leave as much where the digits of the model leave that.
+    """
+    return data_of(system).accepted(OPEN)
+
+
+def gap_expression(system: Evaluations) -> ca.SX:
+    """Return the largest entry of φ in absolute value, in radians and characteristic lengths, over q, p and t.
+
+    Rows that hold what was there when they were closed, as those of a brake do, are left out: whoever closes them says
+    where, and a law does not know.
+    """
+    factors, phi = system.characteristic.rows, ca.vertsplit(ca.densify(system.equations.position_residual))
+    names = enumerate(system.constraint_names[: system.nh])
+    rows = [k for k, name in names if anchor_parameter(name) not in system.equations.parameter_values]
+    return largest([ca.fabs(float(factors[k]) * phi[k]) for k in rows])
+
+
+def what_is_open(system: Evaluations, q: Array, t: float, what: str = "q", remedy: str = _REMEDY) -> str:
+    """Return a sentence that names the row by which the loops are open most at q, empty where they are closed."""
+    gap = open_by(system, q, t)
+    if gap <= largest_opening(system):
+        return ""
+    judge_at(system, q, t)
+    if gap <= largest_opening(system):
+        return ""
+    rows = np.abs(system.constraint_residual(q, t))
+    worst = int(rows.argmax())
+    return f"{what} leaves the loops open by {rows[worst]:.3g} (row {system.constraint_names[worst]!r}); {remedy}"
+
+
+def unmoved_rows(system: Evaluations, q: Array, t: float) -> tuple[str, ...]:
+    """Return the names of the rows that stay open at q because no joint moves the bodies along them, if that is all.
+
+    Such directions are the left null space of A at q and at places around it, which a singular q alone has not.
+    """
+    size, nh, rng = system.characteristic, system.nh, np.random.default_rng(3)
+    phi = size.rows[:nh] * system.constraint_residual(q, t)
+    places = [
+        q,
+        *(system.move(q, 0.1 * rng.standard_normal(system.nv) / size.columns) for _ in range(_AROUND)),
+    ]
+    rows = np.hstack([size.even(system.constraint_jacobian(place, t=t))[:nh] for place in places])
+    if not (np.isfinite(rows).all() and np.isfinite(phi).all()):
+        return ()
+    null = ranked(rows, relative=CUT).left_null
+    against = np.abs(dense.product(null, dense.product(null.T, phi)))
+    if not against.max(initial=0.0) > _NEARLY_ALL * np.abs(phi).max(initial=0.0):
+        return ()
+    return tuple(system.constraint_names[k] for k in np.flatnonzero(against > 0.1 * against.max()))
+
+
+def require_closed(
+    system: Evaluations,
+    q: Array,
+    t: float,
+    what: str = "q",
+    remedy: str = _REMEDY,
+) -> None:
+    """Raise `ArgumentError`, which names the worst row, where the loops are open at q."""
+    if reason := what_is_open(system, q, t, what, remedy):
+        raise ArgumentError(f"{system.name}: {reason}", element="q")
+
+
+def require_on_constraints(
+    system: Evaluations, q: Array, v: Array, t: float, which: str = "", also: str = ""
+) -> None:
+    """Raise `ArgumentError`, which names the worst row, where the loops are open at q or v violates the constraints.
+
+    ``which`` says of q and v which they are, ``also`` what else helps.
+    """
+    require_at(system, system.pack(q, v, t=t), which, also)
+
+
+def require_at(system: Evaluations, x: Array, which: str = "", also: str = "") -> None:
+    """Do the same with the state in x = [q | v | u | t | p | τ]."""
+    size, nh, residuals = system.characteristic, system.nh, system.compiled.function("residuals")(x)
+    factors = system.model.lasting("residuals", lambda: np.concatenate([size.rows[:nh], size.rows]))
+    if (np.abs(factors * residuals) <= OPEN).all():
+        return
+    v, t, phi, psi = x[system.parts.v], float(x[system.parts.t]), residuals[:nh], residuals[nh:]
+    if not np.isfinite(psi).all():
+        row = int(np.argmin(np.isfinite(psi)))
+        name = system.constraint_names[row]
+        raise SolveError(
+            f"{system.name}: constraint {name!r} has a velocity that is not finite at {which}q"
+            f"{why_not_finite(system, row, x[system.parts.q], t)}",
+            element=name,
+        )
+    if not np.abs(size.rows[:nh] * phi).max(initial=0.0) <= largest_opening(system):
+        require_closed(system, x[system.parts.q], t, f"{which}q", f"close them with system.assemble(q){also}")
+    rows = np.abs(psi)
+    allowed = largest_opening(system) * (1.0 + np.abs(size.columns * v).max(initial=0.0))
+    if not (size.rows * rows).max(initial=0.0) <= allowed:
+        worst = int(rows.argmax())
+        require_velocities_that_agree(system, x, psi)
+        raise ArgumentError(
+            f"{system.name}: {which}v violates the constraints by {rows[worst]:.3g} (row "
+            f"{system.constraint_names[worst]!r}); make it admissible with system.project_velocity(q, v){also}",
+            element="v",
+        )
+
+
+def contradicting_rows(
+    system: Evaluations, q: Array, v: Array, t: float, values: Array
+) -> tuple[tuple[str, ...], float]:
+    """Return the names of redundant rows whose ``values`` (nc,), ψ or γ, no velocity or acceleration can meet together.
+
+    Second, how far the worst of them stays from zero, in characteristic units. The names are of those with a tenth of
+    that or more; () where A has full rank or nothing contradicts.
+    """
+    size = system.characteristic
+    even = size.even(system.constraint_jacobian(q, v, t))
+    null = ranked(even, relative=data_of(system).rank_cut(CUT)).left_null
+    against = np.abs(dense.product(null, dense.product(null.T, size.rows * values)))
+    most = float(against.max(initial=0.0))
+    names = system.constraint_names
+    return tuple(names[k] for k in np.flatnonzero(against > 0.1 * most)) if most > 0.0 else (), most
+
+
+def require_velocities_that_agree(system: Evaluations, x: Array, psi: Array) -> None:
+    """Raise `ArgumentError` where no velocity meets all constraints at x = [q | v | …]; ``psi`` (nc,) is ψ there."""
+    q, v, t = x[system.parts.q], x[system.parts.v], float(x[system.parts.t])
+    allowed = largest_opening(system) * (1.0 + np.abs(system.characteristic.columns * v).max(initial=0.0))
+    names, most = contradicting_rows(system, q, v, t, psi)
+    if most > allowed:
+        raise ArgumentError(
+            f"{system.name}: no velocity meets all constraints at t = {t:g}: {', '.join(map(repr, names))} ask for "
+            "different ones, and are redundant; leave some of them out, or give them motions that agree",
+            element=names[0],
+        )
+
+
+def require_rest(system: Evaluations, q: Array, t: float, remedy: str = "") -> None:
+    """Raise `SolveError` where the constraints move at rest: then nothing is at rest."""
+    drift = np.abs(system.velocity_residual(q, np.zeros(system.nv), t))
+    if drift.max(initial=0.0) > _MOVES:
+        raise SolveError(
+            f"{system.name}: the constraint {system.constraint_names[int(drift.argmax())]!r} moves at t = {t:g} (by "
+            f"{drift.max():.3g} at v = 0), so nothing is at rest{remedy}"
+        )

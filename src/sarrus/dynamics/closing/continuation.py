@@ -1,0 +1,240 @@
+"""The closed mechanism comes along while locked coordinates move to new values: continuation from where it was closed.
+
+A configuration in which only locked coordinates differ from a closed one says which one that was: moving the locked
+coordinates back closes the loops. From there they go straight to their values in steps with a tangent predictor and
+Newton's method (Allgower and Georg, Introduction to numerical continuation methods, 2003, chapter 2); what else may
+move does so as little as possible in the kinetic metric. Steps are so short that the tangent hardly turns, and where
+the free coordinates follow uniquely the orientation of their columns of A must not change, det(N₀ᵀN₁) > 0: it does in
+a jump across to another branch, however straight that looks. It does too where branches cross, so it is believed
+once a step is too short to be a jump.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sarrus.base.arrays import Array
+from sarrus.dynamics.closing.antiparallel import antiparallel
+from sarrus.dynamics.closing.levenberg_marquardt import data_of, descend, directions, is_closed
+from sarrus.dynamics.closing.manifold import difference, turning
+from sarrus.dynamics.model.compiled import random_coordinates
+from sarrus.dynamics.model.evaluations import Evaluations
+from sarrus.dynamics.model.measures import longest, metric_root, open_by
+from sarrus.kernels.linalg import dense
+from sarrus.kernels.linalg.newton import contract
+from sarrus.kernels.linalg.ranked import are_independent, in_metric, ranked
+
+# Longest step; share of it that Newton's method may move aside; share of the tangent that may change. A length is the
+# largest change of a coordinate in radians or characteristic lengths.
+_LONGEST, _ASIDE, _TURN = 0.2, 0.1, 0.3
+# Steps shorter than this are given up. Shorter than this they cannot jump to another branch. Most steps.
+_SHORTEST, _CROSSING, _MOST = 1e-9, 1e-6, 5000
+# Newton's method: most iterations, least contraction, and the correction after which what is left is rounding.
+_NEWTON, _CONTRACTION, _DONE = 8, 0.5, 1e-9
+# Singular values below this share of the largest one move nothing.
+_NONE = 1e-11
+# A guess belongs to a closed configuration if moving its locked coordinates alone closes it up to this share of its
+# gap, and to this.
+_SHARE, _ROUGH = 0.1, 0.02
+# Starts of the search for these, and the distance below which two configurations are one.
+_STARTS, _SAME = 8, 1e-6
+# Next to one that is nearer than the first of these, others so many times farther away are not meant.
+_BESIDE, _FARTHER = 0.02, 20.0
+
+
+@dataclass(frozen=True, eq=False)
+class Followed:
+    """Where locked coordinates were taken, and whether they arrived."""
+
+    q: Array
+    arrived: bool
+
+
+def closed_origins(system: Evaluations, q: Array, t: float, free: Array) -> list[Array]:
+    """Return the closed configurations that differ from q in the locked coordinates, the nearest first.
+
+    ``free`` (nv,) is zero for velocities that are locked. Other coordinates may be a little rough. Found from q and,
+    where several coordinates are locked, which may close the loops in several ways, from seeded starts; angles are
+    within half a turn of those in q.
+    """
+    locked, turns = 1.0 - free, turning(system)
+    columns, rng = system.characteristic.columns, np.random.default_rng(5)
+    most = min(_ROUGH, _SHARE * open_by(system, q, t))
+    origins: list[Array] = []
+    for k in range(_STARTS if np.count_nonzero(locked) > 1 else 1):
+        start = system.move(q, rng.uniform(-np.pi, np.pi, system.nv) * locked / columns) if k else q
+        back, _ = descend(system, start, t, locked)
+        if open_by(system, back, t) > most:
+            continue
+        origin, _ = descend(system, back, t, np.ones(system.nv))
+        if not is_closed(system, origin, t) or antiparallel(system, origin, t):
+            continue
+        origin = origin.copy()
+        origin[turns] += 2.0 * np.pi * np.rint((q - origin)[turns] / (2.0 * np.pi))
+        if all(longest(system, difference(system, other, origin)) > _SAME for other in origins):
+            origins.append(origin)
+    far = {id(origin): longest(system, difference(system, q, origin)) for origin in origins}
+    origins.sort(key=lambda origin: far[id(origin)])
+    if origins and far[id(origins[0])] < _BESIDE:
+        return [origin for origin in origins if far[id(origin)] < _FARTHER * far[id(origins[0])]]
+    return origins
+
+
+def same_place(system: Evaluations, p: Array, q: Array) -> bool:
+    """Tell whether two configurations are the same, full turns aside."""
+    return longest(system, difference(system, p, q, turning(system))) <= _SAME
+
+
+def follow(system: Evaluations, origin: Array, q: Array, t: float, free: Array) -> Followed:
+    """Take the locked coordinates from the closed ``origin`` to their values in q, all others along.
+
+    Where the way is blocked and one angle alone is taken, it is tried the other way round.
+    """
+    way = _Way(system, origin, q, t, free)
+    found = way.walk()
+    if not found.arrived and way.turning is not None:
+        index = way.turning
+        goal = q.copy()
+        goal[index] -= 2.0 * np.pi * np.sign(q[index] - origin[index])
+        again = _Way(system, origin, goal, t, free).walk()
+        if again.arrived:
+            again.q[index] = q[index]
+            return again
+    return found
+
+
+class _Way:
+    """The way of the locked coordinates from their values in a closed configuration to others, s from 0 to 1."""
+
+    def __init__(self, system: Evaluations, origin: Array, goal: Array, t: float, free: Array) -> None:
+        self.system, self.t, self.origin = system, t, origin
+        self.size = system.characteristic
+        self.basis, self.locked = directions(free), free == 0.0
+        self.indices = held_coordinates(system, free)
+        self.goal = origin.copy()
+        self.goal[self.indices] = goal[self.indices]
+        for first in system.equations.quaternions:
+            part = slice(first, first + 4)
+            if self.goal[part] @ origin[part] < 0.0:
+                self.goal[part] *= -1.0
+        moved = np.flatnonzero(self.goal != origin)
+        turns = len(moved) == 1 and moved[0] in turning(system)
+        self.turning: int | None = int(moved[0]) if turns else None
+
+    def placed(self, q: Array, s: float) -> Array:
+        """Return q with its locked coordinates at s."""
+        out = q.copy()
+        out[self.indices] = ((1.0 - s) * self.origin + s * self.goal)[self.indices]
+        return self.system.normalized(out)
+
+    def rows(self, q: Array) -> tuple[Array, Array]:
+        """Return φ and A (of the holonomic rows), both measured by the characteristic sizes."""
+        system, factors = self.system, self.size.rows[: self.system.nh]
+        phi = factors * system.constraint_residual(q, self.t)
+        jacobian = system.constraint_jacobian(q, t=self.t)[: system.nh]
+        return phi, factors[:, None] * jacobian / self.size.columns
+
+    def solve(self, q: Array, rows: Array, residual: Array) -> Array:
+        """Return the least motion of the free coordinates, measured, with rows @ motion = −residual."""
+        free = rows[:, ~self.locked]
+        root = np.eye(free.shape[1])
+        if not self.unique:
+            root = metric_root(self.system, q, self.t, self.basis / self.size.columns[:, None])
+        weighted = ranked(in_metric(free, root), relative=data_of(self.system).rank_cut(_NONE))
+        out = np.zeros(self.system.nv)
+        out[~self.locked] = dense.solve(root.T, -dense.product(weighted.inverse, residual))
+        return out
+
+    def tangent(self, q: Array, s: float, rows: Array) -> Array:
+        """Return the derivative of the motion by s, measured."""
+        ahead = self.size.columns * difference(self.system, q, self.placed(q, s + 1e-3)) / 1e-3
+        ahead[~self.locked] = 0.0
+        return ahead + self.solve(q, rows, dense.product(rows, ahead))
+
+    def walk(self) -> Followed:
+        """Go as far as it is possible."""
+        q, s = self.origin, 0.0
+        _, rows = self.rows(q)
+        regular = self.unique = are_independent(rows[:, ~self.locked])
+        tangent, h = self.tangent(q, s, rows), 1.0
+        for _ in range(_MOST):
+            speed = float(np.abs(tangent).max(initial=0.0))
+            h = min(h, 1.0 - s, _LONGEST / max(speed, 1e-300))
+            last = h >= 1.0 - s
+            p, aside = self.step(q, s, h, tangent)
+            good, turn = p is not None, 0.0
+            if p is not None:
+                _, there = self.rows(p)
+                self.unique = are_independent(there[:, ~self.locked])
+                # on a singular configuration the motion goes on as it came
+                ahead = self.tangent(p, s + h, there) if self.unique or not regular else tangent
+                turn = float(np.abs(ahead - tangent).max()) / max(float(np.abs(ahead).max()), speed, 1e-300)
+                good = turn <= _TURN
+                if good and _reversed(rows[:, ~self.locked], there[:, ~self.locked]):
+                    good = h * speed <= _CROSSING
+            if not good:
+                h /= 2.0
+                if h * max(speed, 1.0) < _SHORTEST:
+                    return Followed(q, False)
+                continue
+            assert p is not None
+            if last:
+                return Followed(p, True)
+            q, s, tangent = p, s + h, ahead
+            rows = there if self.unique or not regular else rows
+            regular = regular or self.unique
+            if aside < 0.25 * _ASIDE and turn < 0.25 * _TURN:
+                h *= 2.0
+        return Followed(q, False)
+
+    def step(self, q: Array, s: float, h: float, tangent: Array) -> tuple[Array | None, float]:
+        """Return the closed configuration at s + h next to where the tangent leads, None where that is not near it.
+
+        Also the share of the step that Newton's method moved aside.
+        """
+        system = self.system
+        length = h * float(np.abs(tangent).max(initial=0.0))
+        aim = self.placed(system.move(q, h * tangent / self.size.columns), s + h)
+        sizes: list[float] = []
+
+        def correction(p: Array) -> tuple[Array, float]:
+            phi, rows = self.rows(p)
+            motion = self.solve(p, rows, phi)
+            sizes.append(float(np.abs(motion).max(initial=0.0)))
+            return motion / self.size.columns, sizes[-1]
+
+        p = contract(
+            aim,
+            correction,
+            lambda p, step: self.placed(system.move(p, step), s + h),
+            rate=_CONTRACTION,
+            done=_DONE,
+            first=_ASIDE * length,
+            most=_NEWTON,
+        )
+        aside = sizes[0] / max(length, 1e-300)
+        if p is not None:
+            return (p if is_closed(system, p, self.t) else None), aside
+        if s + h >= 1.0:  # the end may be a singular configuration, where Newton's method is slow
+            p, _ = descend(system, aim, self.t, self.basis)
+            moved = longest(system, difference(system, aim, p))
+            if is_closed(system, p, self.t) and moved <= _ASIDE * length:
+                return p, moved / max(length, 1e-300)
+        return None, aside
+
+
+def held_coordinates(system: Evaluations, free: Array) -> np.ndarray:
+    """Return the coordinates (indices) that velocities with ``free`` zero hold: whole quaternions, or none of them."""
+    q = system.normalized(random_coordinates(system.equations, np.random.default_rng(6)))
+    rates = np.array([system.coordinate_rate(q, v) for v in np.eye(system.nv)]).T
+    return np.flatnonzero(rates.any(axis=1) & ~rates[:, free != 0.0].any(axis=1))
+
+
+def _reversed(before: Array, after: Array) -> bool:
+    """Tell whether independent columns changed their orientation."""
+    if not (are_independent(before) and are_independent(after)):
+        return False
+    sign, _ = np.linalg.slogdet(dense.product(before.T, after))
+    return bool(sign < 0.0)

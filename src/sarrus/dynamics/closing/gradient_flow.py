@@ -1,0 +1,120 @@
+"""Closing the loops of a rough guess: a continuous descent, and which closures turned over on the way.
+
+The continuous form of Newton's method, dq/dτ = −L⁻¹Âᵀ(Â Âᵀ + |φ|²)⁻¹ φ in the kinetic metric (Branin, IBM J. Res.
+Dev. 16, 1972; the damping is that of `sarrus.dynamics.closing.levenberg_marquardt`), takes φ to zero without leaving
+the branch of the
+guess: where A is regular it does not reach configurations where A loses rank. Long steps do, and land anywhere.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sarrus.base.arrays import Array
+from sarrus.dynamics.closing.levenberg_marquardt import directions
+from sarrus.dynamics.model.measures import longest, metric_root
+from sarrus.kernels.linalg import dense
+from sarrus.kernels.linalg.ranked import are_independent, in_metric
+
+if TYPE_CHECKING:
+    from sarrus.dynamics.model.evaluations import Evaluations
+
+# Loops open by less than this (characteristic lengths, radians) are closed by Newton's method.
+NEWTON = 1e-3
+# Error and length of a step, and how many there are at most. A speed below this does not close anything.
+_ERROR, _LONGEST, _MOST, _STILL = 1e-4, 0.2, 400, 1e-4
+# Entries below this share of the largest are zero.
+_ZERO = 1e-9
+
+
+def flow(system: Evaluations, q: Array, t: float, free: Array) -> tuple[Array, int]:
+    """Return where the continuous descent leads from q until the loops are nearly closed, and the number of steps.
+
+    By the method of Bogacki and Shampine, order 3(2). ``free`` (nv,) is zero for velocities that are locked.
+    """
+    basis, factors = directions(free), system.characteristic.rows[: system.nh]
+
+    def velocity(place: Array) -> tuple[Array, float]:
+        phi = factors * system.constraint_residual(place, t)
+        size = dense.norm(phi)
+        root = metric_root(system, place, t, basis)
+        rows = factors[:, None] * dense.product(system.constraint_jacobian(place, t=t)[: system.nh], basis)
+        weighted = in_metric(rows, root)
+        inner = dense.product(weighted, weighted.T) + size**2 * np.eye(len(phi))
+        step = dense.solve(root.T, dense.product(weighted.T, dense.solve(inner, phi)))
+        return -dense.product(basis, step), size
+
+    if basis.shape[1] == 0:
+        return q, 0
+    first, size = velocity(q)
+    h = 0.1
+    for count in range(_MOST):
+        speed = longest(system, first)
+        if size <= NEWTON or speed <= _STILL * size or not np.isfinite(speed):
+            return q, count
+        h = min(h, _LONGEST / speed)
+        second, _ = velocity(system.move(q, 0.5 * h * first))
+        third, _ = velocity(system.move(q, 0.75 * h * second))
+        p = system.move(q, h * (2.0 * first + 3.0 * second + 4.0 * third) / 9.0)
+        fourth, left = velocity(p)
+        error = h * longest(system, -5.0 * first / 72.0 + second / 12.0 + third / 9.0 - fourth / 8.0)
+        if error <= _ERROR:
+            q, first, size = p, fourth, left
+        elif not np.isfinite(error) or h * speed < 1e-9:
+            return q, count
+        h *= min(3.0, max(0.2, 0.9 * (_ERROR / max(error, 1e-300)) ** (1.0 / 3.0)))
+    return q, _MOST
+
+
+def turned_over(system: Evaluations, before: Array, after: Array, t: float, free: Array) -> tuple[str, ...]:
+    """Return the closures whose columns of A changed their orientation between two configurations.
+
+    Where the free coordinates follow from the closures, A has as many independent columns as there are free ones. They
+    fall into blocks that share no row; each with the sign of its determinant on rows that are independent at ``after``.
+    Nothing is named where motions are left, where the sign has no meaning, and where a block is singular.
+    """
+    blocks = [system.constraint_jacobian(q, t=t)[: system.nh, free != 0.0] for q in (before, after)]
+    size = system.characteristic
+    then, now = (size.rows[: system.nh, None] * block / size.columns[free != 0.0] for block in blocks)
+    found: set[str] = set()
+    for rows, columns in _parts(np.maximum(np.abs(then), np.abs(now))):
+        old, new = then[np.ix_(rows, columns)], now[np.ix_(rows, columns)]
+        if not (are_independent(old) and are_independent(new)):
+            continue
+        chosen = _independent(new)
+        signs = [np.linalg.slogdet(block[chosen])[0] for block in (old, new)]
+        if are_independent(old[chosen]) and signs[0] * signs[1] < 0.0:
+            found |= {
+                n for n, part in system.closure_rows.items() if set(rows) & set(range(part.start, part.stop))
+            }
+    return tuple(name for name in system.closure_rows if name in found)
+
+
+def _parts(sizes: Array) -> list[tuple[list[int], list[int]]]:
+    """Return the blocks (rows, columns) of a matrix that share no row and no column, from the sizes of its entries."""
+    linked = sizes > _ZERO * sizes.max(initial=0.0)
+    left, parts = set(range(sizes.shape[1])), []
+    while left:
+        columns, rows = {min(left)}, set()
+        while True:
+            rows = {i for i in range(len(linked)) if linked[i, sorted(columns)].any()}
+            more = {j for j in range(sizes.shape[1]) if rows and linked[sorted(rows), j].any()} | columns
+            if more == columns:
+                break
+            columns = more
+        left -= columns
+        parts.append((sorted(rows), sorted(columns)))
+    return parts
+
+
+def _independent(columns: Array) -> list[int]:
+    """Return as many independent rows of independent columns, the largest that are left first."""
+    left, chosen = columns.copy(), []
+    for _ in range(columns.shape[1]):
+        k = int(np.argmax((left**2).sum(axis=1)))
+        along = left[k] / dense.norm(left[k])
+        left -= np.outer(dense.product(left, along), along)
+        chosen.append(k)
+    return sorted(chosen)

@@ -1,0 +1,215 @@
+"""Descent on the closures: Levenberg–Marquardt steps in the kinetic metric, from a guess to closed loops.
+
+Rows and steps are measured in radians and characteristic lengths (`sarrus.dynamics.model.characteristic`) and a step
+δ has the length δᵀM δ / (mass × length²), so that a descent takes the same steps in metres and in millimetres.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import count
+from typing import cast
+
+import numpy as np
+
+from sarrus.base.arrays import Array
+from sarrus.dynamics.model.closure_precision import NEARLY, ROUGH, data_tolerance
+from sarrus.dynamics.model.evaluations import Evaluations
+from sarrus.dynamics.model.measures import longest, metric_root, open_by
+from sarrus.dynamics.model.model_precision import EXACT, DataTolerance
+from sarrus.dynamics.model.units import constraint_units
+from sarrus.kernels.linalg import dense
+from sarrus.kernels.linalg.ranked import in_metric, ranked
+
+# Contradictions of redundant rows below this are rounding of the data, as robot files have it.
+DATA_TOLERANCE = 1e-6
+MAX_ITERATIONS = 300
+# Dampings tried in one step, each ten times the one before: the last is next to nothing even against the square of a
+# residual of 1e-12, which is what it takes beside an isolated configuration.
+_DAMPINGS = 40
+# Of a residual below the tolerance of data a step that leaves more than this part gains little. So many in a row end
+# the descent, beside a zero of high order; and none is taken that is longer than this multiple of the residual: rows
+# that contradict each other by printed digits are nearly met, or not, anywhere along the motions.
+_LITTLE, _CRAWL, _FAR = 0.9, 10, 1e3
+# Singular values below this share of the largest count as zero: always, and where loops are nearly closed, unless
+# only these are left to close. Beside the constraints redundant rows separate, and what they say there is rounding.
+_LEAST, _REDUNDANT = 1e-9, 1e-6
+# A loop that is open by a longer gap [characteristic lengths] where nobody has drawn it closed has other dimensions:
+# three digits do not explain more, 1.57 instead of π/2 turns the end of a link so far aside.
+_OFFSET = 8e-4
+# Where a model is judged: lengths of seeded steps [rad, characteristic lengths], from so many places, and iterations.
+_KICKS, _STARTS, _ROUGH_ITERATIONS = (0.3, 0.6, 1.0, 1.5, 2.0, 3.0), 2, 100
+
+
+def directions(free: Array) -> Array:
+    """Return the columns of the identity (nv × k) where ``free`` (nv,) is not zero."""
+    return np.eye(len(free))[:, free != 0.0]
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Equations on q with their Jacobian, which the descent solves as it solves the closures."""
+
+    system: Evaluations
+    nh: int
+    residual: Callable[[Array], Array]
+    jacobian: Callable[[Array], Array]
+
+    def constraint_residual(self, q: Array, t: float) -> Array:
+        """Return the residual."""
+        return self.residual(q)
+
+    def constraint_jacobian(self, q: Array, v: Array | None = None, t: float = 0.0) -> Array:
+        """Return its derivative along velocities."""
+        return self.jacobian(q)
+
+    def move(self, q: Array, step: Array) -> Array:
+        """Return q ⊕ step."""
+        return self.system.move(q, step)
+
+
+def _along(basis: Array | None, matrix: Array) -> Array:
+    """Return a matrix in the directions of a ``basis`` by columns; as it is in all directions, None."""
+    return matrix if basis is None else dense.product(matrix, basis)
+
+
+def descend(
+    system: Evaluations | Rows,
+    q: Array,
+    t: float,
+    free: Array,
+    enough: Callable[[Array, float], bool] | None = None,
+    *,
+    data: DataTolerance | None = None,
+) -> tuple[Array, int]:
+    """Run Levenberg–Marquardt steps of at most one radian or characteristic length until nothing improves.
+
+    The damping is ‖φ‖², with which it converges fast even where A loses rank (Fan and Yuan, Computing 74, 2005).
+    ``free`` is one for velocities that may move and zero for others (nv,), or a basis of the directions in which q
+    may move (nv × k). ``enough`` of q and the norm of the residual ends the descent. Rows that are independent by the
+    digits of the ``data`` alone, by default those of the model, move nothing. Returns q and the number of iterations.
+    """
+    plant = cast(Evaluations, getattr(system, "system", system))
+    data = data_of(plant) if data is None else data
+    basis = (None if free.all() else directions(free)) if free.ndim == 1 else free
+    factors = np.ones(system.nh)
+    factors[: plant.nh] = plant.characteristic.rows[: plant.nh]
+    reach = max(1.0, float(np.abs(plant.characteristic.coordinates * q).max(initial=0.0)))
+    phi = factors * system.constraint_residual(q, t)
+    size = dense.norm(phi)
+    fine, least = data.closed(DATA_TOLERANCE), _LEAST if data.exact else data.rank_cut(_REDUNDANT)
+    scale, crawling, cut = 1.0, 0, data.rank_cut(_REDUNDANT)
+    if basis is not None and basis.shape[1] == 0:
+        return q, 0
+    for iteration in range(MAX_ITERATIONS):
+        if size <= 1e-15 * reach or (enough is not None and enough(q, size)):
+            return q, iteration
+        root = metric_root(plant, q, t, basis)
+        rows = factors[:, None] * _along(basis, system.constraint_jacobian(q, t=t)[: system.nh])
+        if not np.isfinite(rows).all():  # no direction to go
+            return q, iteration
+        weighted = ranked(in_metric(rows, root), relative=cut if size < fine else least)
+        improved = False
+        for _ in range(_DAMPINGS):
+            step = -dense.solve(root.T, weighted.damped(phi, scale * size**2))
+            step = step if basis is None else dense.product(basis, step)
+            step /= max(1.0, longest(plant, step))
+            trial = system.move(q, step)
+            value = factors * system.constraint_residual(trial, t)
+            length, left_over = longest(plant, step), dense.norm(value)
+            little = size < fine and left_over > _LITTLE * size
+            if left_over < size and not (little and length > _FAR * size):
+                improved = True
+                break
+            scale = 10.0 * scale
+            if length < 1e-16:
+                break
+        if not improved and cut > least and 1e-13 * reach < size < fine:
+            cut, scale = least, 1.0
+            continue
+        if not improved:
+            return q, iteration
+        stalled = left_over > size * (1 - 1e-9) and size > fine
+        crawling = crawling + 1 if little else 0
+        q, phi, size = trial, value, left_over
+        scale = max(0.1 * scale, 1e-4)
+        if crawling > _CRAWL and cut > least:
+            cut, scale, crawling = least, 1.0, 0
+        elif stalled or crawling > _CRAWL:
+            return q, iteration
+    return q, MAX_ITERATIONS
+
+
+def data_of(system: Evaluations) -> DataTolerance:
+    """Return what the digits of a model leave open of its loops, found once at the first configuration that tells.
+
+    The first of the neutral configuration, the keyframes and seeded steps from these that closes to `ROUGH`, steps with
+    lengths to `_OFFSET`, and is not singular; where none does, see `judge_at`. A model of which none tells is exact.
+    """
+    return EXACT if system.nh < 2 else _judgement(system) or EXACT
+
+
+def judge_at(system: Evaluations, q: Array, t: float) -> None:
+    """Judge the digits of a model at q, if its loops are nearly closed there and no other configuration told."""
+    if system.nh < 2 or _judgement(system) is not None or not _is_rough(system, q, t):
+        return
+    with np.errstate(all="ignore"):
+        found = data_tolerance(system, q, t)
+    if found is not None:
+        system.model.revise(_key(system), found)
+
+
+def _judgement(system: Evaluations) -> DataTolerance | None:
+    return system.model.remember(_key(system), lambda: _judged_data(system))
+
+
+def _key(system: Evaluations) -> tuple[str, tuple[float, ...]]:
+    return "data", tuple(system.parameters.values())
+
+
+def is_closed(system: Evaluations, q: Array, t: float = 0.0) -> bool:
+    """Tell whether the loops are closed but for the digits of the model."""
+    return open_by(system, q, t) <= data_of(system).closed(DATA_TOLERANCE)
+
+
+def _judged_data(system: Evaluations) -> DataTolerance | None:
+    """Return the tolerance of the data of a model at the first configuration that tells, None where none does."""
+    places = []
+    with np.errstate(all="ignore"):
+        for q in _rough_configurations(system):
+            places.append(q)
+            if (found := data_tolerance(system, q)) is not None:
+                return found
+        return next(
+            (found for q in places if (found := data_tolerance(system, q, least=0.0)) is not None), None
+        )
+
+
+def _rough_configurations(system: Evaluations) -> Iterator[Array]:
+    """Iterate over configurations that are closed to `ROUGH`: at and near the neutral one and the keyframes."""
+    rng, everything = np.random.default_rng(11), np.ones(system.nv)
+    keys = () if system.mechanism is None else system.mechanism.keyframes.values()
+    starts = [system.neutral(), *(system.normalized(key.q) for key in keys if len(key.q) == system.nq)]
+    yield from (q for q in starts if open_by(system, q) <= ROUGH)
+    for size in (0.0, *_KICKS):
+        for start in starts[:_STARTS]:
+            kick = rng.standard_normal(system.nv) / np.sqrt(system.nv) / system.characteristic.columns
+            iterations = count()
+            q, _ = descend(
+                system,
+                system.move(start, size * kick),
+                0.0,
+                everything,
+                lambda *_, iterations=iterations: next(iterations) > _ROUGH_ITERATIONS,
+                data=NEARLY,
+            )
+            if _is_rough(system, q, 0.0):
+                yield q
+
+
+def _is_rough(system: Evaluations, q: Array, t: float) -> bool:
+    """Tell whether loops are open by less than `ROUGH`, and by no longer gap than `_OFFSET`, where nobody drew them."""
+    lengths = np.array([unit == "N" for unit in constraint_units(system)[: system.nh]])
+    gaps = np.abs(system.constraint_residual(q, t)[lengths]) / system.characteristic.length
+    return open_by(system, q, t) <= ROUGH and bool((gaps <= _OFFSET).all())

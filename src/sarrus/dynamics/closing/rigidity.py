@@ -1,0 +1,146 @@
+"""Rigid configurations: velocities that the constraints allow and that no motion has.
+
+Where rows are dependent, the kernel of A may hold more than the tangents of motions. A curve q(s) of closed
+configurations has ∂²φ(q′, q′) + A q″ = 0, so uᵀ∂²φ(q′, q′) = 0 for every u with uᵀA = 0 (Connelly and Whiteley,
+Second-order rigidity and prestress stability for tensegrity frameworks, SIAM Journal on Discrete Mathematics 9(3),
+1996); `sarrus.dynamics.closing.branches` finds what satisfies that and tries it. M a = f + Aᵀλ, A a + γ = 0 knows
+nothing of it, and moves such a mechanism into a direction that is closed. In the limit of stiff links it stays where
+it is, with multipliers that grow without bound.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sarrus.base.arrays import Array
+from sarrus.dynamics.closing.branches import find_branches, goes_on, tangents
+from sarrus.dynamics.closing.closed_state import OPEN
+from sarrus.dynamics.closing.manifold import close, holonomic_jacobian, rank_cut
+from sarrus.dynamics.model.evaluations import Evaluations
+from sarrus.dynamics.model.measures import open_by
+from sarrus.kernels.linalg.ranked import NORMAL, Ranked, ranked
+
+# Step of the central difference that finds how tangents turn along a motion [rad, m].
+_STEP = 1e-3
+# Directions that are probed for curvature, and what counts as none, relatively.
+_PROBES, _FLAT = 3, 1e-7
+# What an acceleration may have in a direction that is closed: error of that difference, relatively; and a velocity.
+_BESIDE, _SLOW = 1e-4, 1e-6
+
+
+@dataclass(frozen=True)
+class Ways:
+    """What a look at the second order has found.
+
+    ``motions`` (nv × d): orthonormal basis of the motions out of q, where these are fewer than A allows; d = 0: q is
+    isolated. None where they are not fewer, or branches meet. ``places``: configurations on the branches, if any.
+    """
+
+    motions: Array | None = None
+    places: tuple[Array, ...] = ()
+
+
+def look(system: Evaluations, q: Array, t: float, *, alone: bool = True) -> Ways:
+    """Return the ways out of a closed configuration q where the rank of A is known not to be higher nearby.
+
+    ``alone``: no closed configuration beside q is known. Little is done where the second order lets all velocities of
+    A pass at seeded directions. Constraints that depend on time may open what is closed at t: nothing is said of them.
+    """
+    if not system.nh or system.model.is_rheonomic:
+        return Ways()
+    cut = rank_cut(system, q, t)
+    parts = ranked(holonomic_jacobian(system, q, t), cut)
+    if parts.rank in (system.nh, system.nv) or (not alone and _bends_nowhere(system, q, t, parts)):
+        return Ways()
+    here = tangents(system, q, t, cut)
+    if here.flat and (not alone or goes_on(system, q, t, here)):
+        return Ways()
+    branches, complete = find_branches(system, q, t, here)
+    if not branches and complete:
+        return Ways(np.zeros((system.nv, 0)))
+    if len(branches) == 1 and branches[0].rank == parts.rank and branches[0].dof == here.space.shape[1]:
+        return Ways(here.space if here.space.shape[1] < parts.null.shape[1] else None)
+    return Ways(places=tuple(branch.q for branch in branches))
+
+
+def _bends_nowhere(system: Evaluations, q: Array, t: float, parts: Ranked) -> bool:
+    """Tell whether all forms uᵀ∂²φ(x, x) vanish on the kernel of A, by their values at a few seeded x."""
+    rng = np.random.default_rng(12)
+    still = system.constraint_bias(q, np.zeros(system.nv), t)[: system.nh]
+    for _ in range(_PROBES):
+        x = parts.null @ rng.standard_normal(parts.null.shape[1])
+        bending = system.constraint_bias(q, x / np.linalg.norm(x), t)[: system.nh] - still
+        scale = max(float(np.abs(bending).max()), float(parts.values[0]))
+        if float(np.abs(parts.left_null.T @ bending).max()) > _FLAT * scale:
+            return False
+    return True
+
+
+def leaves(motions: Array, v: Array) -> bool:
+    """Tell whether a velocity that A allows is none of the motions."""
+    return float(np.linalg.norm(v - motions @ (motions.T @ v))) > _SLOW * float(np.linalg.norm(v))
+
+
+def is_blocked(system: Evaluations, q: Array, v: Array, t: float, a: Array, motions: Array) -> bool:
+    """Tell whether v or a point where no motion goes on, of those that there are; always at an isolated q.
+
+    Never where the loops are open: there the rows are those of another mechanism.
+    """
+    if open_by(system, q, t) > OPEN:
+        return False
+    if motions.shape[1] == 0:
+        return True
+    across, speed = _across(system, q, t, motions), float(np.linalg.norm(v))
+    bent = _bending(system, q, t, motions.T @ v, motions)
+    push = float(np.linalg.norm(across.T @ (a - bent)))
+    slip = float(np.linalg.norm(across.T @ v))
+    return slip > _SLOW * speed or push > _BESIDE * (float(np.linalg.norm(a)) + speed**2)
+
+
+def _across(system: Evaluations, q: Array, t: float, motions: Array) -> Array:
+    """Return a basis of the velocities that A allows, normal to the motions."""
+    kernel = ranked(system.constraint_jacobian(q, t=t), rank_cut(system, q, t)).null
+    return kernel @ ranked(motions.T @ kernel, NORMAL).null
+
+
+def _bending(system: Evaluations, q: Array, t: float, rates: Array, motions: Array) -> Array:
+    """Return the acceleration across the motions of a curve with velocity motions · rates: Ṗ v, P on the tangents."""
+    speed = float(np.linalg.norm(rates))
+    if speed == 0.0 or motions.shape[1] == 0:
+        return np.zeros(system.nv)
+    x = motions @ rates / speed
+    cut = rank_cut(system, q, t)
+    turned = []
+    for step in (_STEP, -_STEP):
+        p = close(system, system.move(q, step * x), t, across=x[:, None])
+        space = tangents(system, p, t, cut).space
+        turned.append(space @ (space.T @ x))
+    return np.asarray((turned[0] - turned[1]) / (2 * _STEP) * speed**2)
+
+
+def held(system: Evaluations, x: Array, motions: Array) -> tuple[Array, Array, Array, float]:
+    """Return what a mechanism does at x = [q | v | u | t | p | τ] that can move along its motions alone.
+
+    That is a (nv,), the multipliers (nc,) of least norm, as in `ForwardDynamics`, the force (nv,) that is unbalanced,
+    with M a + h = k + S u + τ + Aᵀλ + unbalanced, and the norm of A a + γ.
+
+    Gauss's principle on what the motions leave: Tᵀ(M a − f) = 0 with A a + γ = 0. M a − f is then split into what
+    multipliers give, Aᵀλ, and the rest, for which no finite ones are enough.
+    """
+    s = system
+    q, v, u, t = x[s.parts.q], x[s.parts.v], x[s.parts.u], float(x[s.parts.t])
+    mass, jacobian, bias = s.mass_matrix(q, t), s.constraint_jacobian(q, v, t), s.constraint_bias(q, v, t)
+    force = s.passive_force(q, v, t) + s.input_force(q, v, u, t) - s.bias_force(q, v, t) + x[s.parts.tau]
+    force = force + s.evaluate("non_ideal", q, v, t=t)["non_ideal"][:, 0]
+    parts = ranked(jacobian, rank_cut(s, q, t))
+    across = _across(s, q, t, motions)
+    bent = _bending(s, q, t, motions.T @ v, motions)
+    given = across @ (across.T @ bent) - parts.solve(bias)
+    along = ranked(motions.T @ mass @ motions).solve(motions.T @ (force - mass @ given))
+    a = given + motions @ along
+    wanted = mass @ a - force
+    held_by_rows = parts.right @ (parts.right.T @ wanted)
+    multipliers = s.characteristic.least_multipliers(jacobian, parts.rank, held_by_rows)
+    return a, multipliers, wanted - jacobian.T @ multipliers, float(np.linalg.norm(jacobian @ a + bias))

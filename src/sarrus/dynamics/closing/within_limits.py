@@ -1,0 +1,77 @@
+"""Configurations within the limits of joints and above the planes of contacts, and what is outside of these."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sarrus.base.arrays import Array
+from sarrus.dynamics.closing.levenberg_marquardt import Rows, data_of, descend
+from sarrus.dynamics.contacts.contact_state import touch_rows, touching_of
+from sarrus.dynamics.model.evaluations import Evaluations
+from sarrus.dynamics.model.joint_limits import beyond_limits, joint_limits
+from sarrus.dynamics.model.measures import open_by
+
+# How far outside a limit or a plane is inside [characteristic lengths, rad].
+INSIDE = 1e-10
+# Seeded starts beside the configuration where the way from there does not lead inside, and how far beside
+# [characteristic lengths, rad] the first one is.
+_STARTS, _BESIDE = 8, 0.1
+
+
+def outside_limits(system: Evaluations, q: Array) -> dict[str, float]:
+    """Return the names of the coordinates that are beyond a limit by more than digits explain, with their values."""
+    limits = joint_limits(system)
+    return {limits.names[k]: float(q[limits.places[k]]) for k in np.flatnonzero(beyond_limits(system, q))}
+
+
+def bring_inside(system: Evaluations, q: Array, t: float, free: Array) -> tuple[Array, tuple[str, ...], int]:
+    """Return q moved inside all limits and out of all planes with its loops closed, what is left, and the iterations.
+
+    What is left are names of stops and contacts that stay outside. The equations φ = 0 and g_k = 0 of the gaps that are
+    negative are solved by steps that are as short as they can be in the kinetic metric; velocities that are not
+    ``free`` (nv,) stay zero.
+    """
+    gaps = _Gaps(system, t)
+    rows = Rows(system, system.nh + len(gaps.heads), gaps.residual, gaps.jacobian)
+    rng, best, left, iterations = np.random.default_rng(9), q, gaps.names_outside(q), 0
+    for attempt in range(_STARTS + 1):
+        if not left and attempt:
+            break
+        beside = _BESIDE * attempt * rng.standard_normal(system.nv) * free / system.characteristic.columns
+        found, more = descend(rows, system.move(q, beside) if attempt else q, t, free)
+        iterations += more
+        closed = open_by(system, found, t) <= max(INSIDE, data_of(system).closed())
+        if closed and len(names := gaps.names_outside(found)) < len(left):
+            best, left = found, names
+    return best, left, iterations
+
+
+class _Gaps:
+    """The gaps of stops and contacts of a system at a time, as equations for those that are negative."""
+
+    def __init__(self, system: Evaluations, t: float) -> None:
+        self.system, self.t = system, t
+        self.own = [one for one in touching_of(system) if one.kind != "friction"]
+        self.heads = [one.rows.start for one in self.own]
+        self.units = np.array([one.unit for one in self.own])
+        self.bounds, self.still = joint_limits(system).bounds, np.zeros(system.nv)
+
+    def _at(self, q: Array) -> tuple[Array, Array]:
+        """Return the gaps and their derivatives along velocities, in characteristic lengths and radians."""
+        found = touch_rows(self.system, q, self.still, self.t, self.bounds)
+        return found.gaps[: len(self.own)] / self.units, found.rows[self.heads] / self.units[:, None]
+
+    def residual(self, q: Array) -> Array:
+        """Return φ and the gaps that are negative, zero for the others."""
+        phi = self.system.constraint_residual(q, self.t)
+        return np.concatenate([phi, np.minimum(self._at(q)[0], 0.0)])
+
+    def jacobian(self, q: Array) -> Array:
+        """Return the derivative of the residual along velocities."""
+        gaps, rows = self._at(q)
+        loops = self.system.constraint_jacobian(q, t=self.t)[: self.system.nh]
+        return np.vstack([loops, np.where(gaps[:, None] < 0.0, rows, 0.0)])
+
+    def names_outside(self, q: Array) -> tuple[str, ...]:
+        """Return what is outside at q."""
+        return tuple(one.name for one, gap in zip(self.own, self._at(q)[0]) if not gap >= -INSIDE)

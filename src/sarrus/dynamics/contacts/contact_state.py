@@ -1,0 +1,473 @@
+"""`ContactState`: contacts with Coulomb friction, stops and dry friction of joints at a state, and what each one does.
+
+Their forces r act by Jᵀ r, J their rows: of a contact its normal and tangential velocities and the torsion, of a stop
+the velocity away from it, of dry friction the velocity of the joint. What each does follows from (q, v, a): it is open,
+or opens; it slides, with its friction against the slip; or it sticks. One that neither moves nor begins to carries
+whatever its law allows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from enum import IntEnum
+from functools import partial
+from itertools import product
+
+import casadi as ca
+import numpy as np
+
+from sarrus.base.arrays import Array
+from sarrus.base.errors import ArgumentError
+from sarrus.codegen import NativeFunction
+from sarrus.dynamics.model.derivatives import along
+from sarrus.dynamics.model.evaluations import Evaluations
+from sarrus.dynamics.model.joint_limits import bounds_at, dry_friction, joint_limits
+from sarrus.kernels.contact.tolerances import ARRIVED, AT_BOUND, STEADY, still_speed
+from sarrus.model.mechanism.gearing import LEAST_PLAY
+
+# Gaps below this [m] are closed where contacts face each other.
+CLOSED_OF_FLANKS = 0.1 * LEAST_PLAY
+# In steps in time: from which speed on a flank is left behind [m/s], which gaps of flanks have been closed, and the gap
+# that is out of reach [m].
+_LEAVING, _EXACTLY, _OUT_OF_REACH = 1e-4, 1e-3 * CLOSED_OF_FLANKS, 1e100
+# The remedy for what begins deep in something.
+LIFTS = ", or take system.assemble(q, within_limits=True).q"
+
+
+class Mode(IntEnum):
+    """What a contact does: it is open, it sticks, it slides."""
+
+    OPEN = 0
+    STICKING = 1
+    SLIDING = 2
+
+
+@dataclass(frozen=True, eq=False)
+class Touching:
+    """A contact, a stop or dry friction: its rows among all, and the law of its forces.
+
+    ``kind`` is "contact", "stop" or "friction"; ``limit`` [N, N m] is that of dry friction. ``unit`` is what its gap
+    and its velocities are measured by: the characteristic length, or 1 rad. ``facing`` is the number of the contact on
+    the other side of the play, of which at most one pushes; −1: there is none.
+    """
+
+    name: str
+    kind: str
+    rows: slice
+    unit: float
+    friction: float = 0.0
+    static: float = 0.0
+    limit: float = np.inf
+    facing: int = -1
+
+    @property
+    def reach(self) -> float:
+        """Gaps up to this are closed [m, rad]: 1e-6 lengths, of flanks that face each other at least their play."""
+        return max(AT_BOUND * self.unit, LEAST_PLAY if self.facing >= 0 else 0.0)
+
+    @property
+    def tails(self) -> slice:
+        """Its tangential rows."""
+        return slice(self.rows.start + (self.kind != "friction"), self.rows.stop)
+
+
+@dataclass(frozen=True, eq=False)
+class ForceLaws:
+    """The forces r = base + ways · y that laws allow, y by blocks, see `sarrus.dynamics.optimize.solve_contact_problem`.
+
+    ``contacts`` are (number of entries of y, μ), ``dry`` (number, limit), which come last; ``owners`` the touching of
+    each block.
+    """
+
+    base: Array
+    ways: Array
+    contacts: tuple[tuple[int, float], ...]
+    dry: tuple[tuple[int, float], ...]
+    owners: tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class ContactState:
+    """Contacts, stops and dry friction at a state.
+
+    Attributes
+    ----------
+    touching : what there is, in the order of the rows. names : of the rows (m,).
+    rows : (m × nv) J. gaps : of each [m, rad], zero for dry friction.
+    modes : of each.
+    directions : (m,) of the slip of those that slide, tails of length one.
+    impossible : why no finite forces give this motion, in words; "" where nothing is against it.
+    """
+
+    touching: tuple[Touching, ...]
+    names: tuple[str, ...]
+    rows: Array
+    gaps: Array
+    modes: tuple[Mode, ...]
+    directions: Array
+    impossible: str
+
+    @property
+    def facing(self) -> list[tuple[int, int]]:
+        """Pairs that face each other and are both closed, of which at most one pushes."""
+        return facing_pairs(self.touching, {k for k, mode in enumerate(self.modes) if mode is not Mode.OPEN})
+
+    def without(self, numbers: Container[int]) -> ContactState:
+        """Return the same with some open."""
+        modes = (Mode.OPEN if k in numbers else mode for k, mode in enumerate(self.modes))
+        return replace(self, modes=tuple(modes))
+
+    @property
+    def laws(self) -> ForceLaws:
+        """The forces that its laws allow."""
+        m = len(self.names)
+        base = np.zeros(m)
+        columns: tuple[list[Array], list[Array]] = [], []
+        sizes: tuple[list[tuple[int, float]], list[tuple[int, float]]] = [], []
+        owners: tuple[list[int], list[int]] = [], []
+        for k, (one, mode) in enumerate(zip(self.touching, self.modes)):
+            dry, ways, number = one.kind == "friction", np.eye(m)[one.rows], one.limit
+            if mode is Mode.OPEN:
+                continue
+            if dry and mode is Mode.SLIDING:
+                base[one.rows] = -one.limit * self.directions[one.rows]
+                continue
+            if not dry:
+                number = one.static if mode is Mode.STICKING else 0.0
+                if mode is Mode.SLIDING:
+                    ways = ways[:1] - one.friction * self.directions * _inside(one.tails, m)
+                elif number == 0.0:
+                    ways = ways[:1]
+            columns[dry].append(ways)
+            sizes[dry].append((len(ways), number))
+            owners[dry].append(k)
+        ways = np.vstack([np.zeros((0, m)), *columns[0], *columns[1]]).T
+        return ForceLaws(base, ways, tuple(sizes[0]), tuple(sizes[1]), (*owners[0], *owners[1]))
+
+
+def _inside(rows: slice, count: int) -> np.ndarray:
+    places = np.arange(count)
+    return (rows.start <= places) & (places < rows.stop)
+
+
+def touch_names(system: Evaluations) -> tuple[str, ...]:
+    """Return the names of the forces of contacts with Coulomb friction, of stops and of dry friction, in this order.
+
+    Those of contacts are the names of their rows.
+    """
+    return system.model.lasting("touch names", lambda: _names(system))
+
+
+def _names(system: Evaluations) -> tuple[str, ...]:
+    rows = [row for touch in system.equations.touches for row in touch.row_names]
+    return (*rows, *(one.name for one in touching_of(system) if one.kind != "contact"))
+
+
+def touching_of(system: Evaluations) -> tuple[Touching, ...]:
+    """Return all contacts with Coulomb friction, stops and dry friction of a system, in the order of their rows."""
+    return system.model.lasting("touching", lambda: _touching(system))
+
+
+def _touching(system: Evaluations) -> tuple[Touching, ...]:
+    limits, dry, size = joint_limits(system), dry_friction(system), system.characteristic
+    found, start = [], 0
+    numbers = {touch.name: k for k, touch in enumerate(system.equations.touches)}
+    for touch in system.equations.touches:
+        rows = slice(start, start := start + len(touch.row_names))
+        coefficients = touch.friction_coefficient, touch.static_coefficient
+        facing = numbers.get(touch.facing, -1)
+        found.append(Touching(touch.name, "contact", rows, size.length, *coefficients, facing=facing))
+    sides = {-1.0: "lower", 1.0: "upper"}
+    for name, rate, sign in zip(limits.names, limits.rates, limits.signs):
+        rows = slice(start, start := start + 1)
+        found.append(Touching(f"{name}.{sides[sign]} stop", "stop", rows, 1.0 / size.columns[rate]))
+    for name, rate, limit in zip(*dry):
+        rows = slice(start, start := start + 1)
+        found.append(
+            Touching(f"{name}.friction", "friction", rows, 1.0 / size.columns[rate], limit=float(limit))
+        )
+    return tuple(found)
+
+
+def facing_pairs(touching: Sequence[Touching], closed: Container[int]) -> list[tuple[int, int]]:
+    """Return the pairs of contacts with next to no play between them that are both among the closed ones."""
+    return [
+        (k, one.facing)
+        for k, one in enumerate(touching)
+        if k < one.facing and k in closed and one.facing in closed
+    ]
+
+
+def choices_of_flanks(pairs: Sequence[tuple[int, int]], first: Sequence[bool]) -> Iterator[frozenset[int]]:
+    """Yield sets of contacts to leave out, one of each pair; ``first`` tells of which the second one is left out first.
+
+    Of more than six pairs those that are as at first but for one pair.
+    """
+    count = len(pairs)
+    flips: Iterable[Sequence[bool]] = product((False, True), repeat=count)
+    if count > 6:
+        flips = [[i == k for i in range(count)] for k in range(-1, count)]
+    for flip in flips:
+        yield frozenset(pair[int(keep != turn)] for pair, keep, turn in zip(pairs, first, flip))
+
+
+def takes_part(system: Evaluations, contacts: bool) -> bool:
+    """Tell whether contacts with Coulomb friction, stops and dry friction act: wherever there are any.
+
+    So it is in runs, in statics, in forward dynamics and in linear models, unless ``contacts`` is False. Raises
+    `ArgumentError` where there are contacts between geometries without closed form, which runs alone know.
+    """
+    if not contacts:
+        return False
+    if system.touching_geometries:
+        name = system.touching_geometries[0]
+        raise ArgumentError(
+            f"{system.name}: contacts between geometries without closed form, such as {name!r}, act in runs alone; "
+            "contacts=False leaves all contacts out",
+            element=name,
+        )
+    return bool(touching_of(system))
+
+
+def without_dry_friction(system: Evaluations, what: str) -> None:
+    """Raise `ArgumentError` where joints have dry friction, which ``what`` does not know."""
+    rubbing = dry_friction(system).names
+    if rubbing:
+        raise ArgumentError(
+            f"{system.name}: {what} know no dry friction of joints yet ({', '.join(map(repr, rubbing))}); give these "
+            "joints friction=0, or damping",
+            element=rubbing[0],
+        )
+
+
+def without_poisson(system: Evaluations, what: str) -> None:
+    """Raise `ArgumentError` where a contact has Poisson's law of restitution, which ``what`` do not know."""
+    for touch in system.equations.touches:
+        if touch.impact_law == "poisson":
+            raise ArgumentError(
+                f"{system.name}: contact {touch.name!r} has impact_law='poisson', which {what} do not know; single "
+                "runs by events do (sarrus.simulate without dt, or with method='rk4'); or give it impact_law='newton'",
+                element=touch.name,
+            )
+
+
+def all_open(system: Evaluations, q: Array, t: float = 0.0) -> bool:
+    """Tell whether nothing acts at a configuration, whatever the velocity: all is open, and there is no dry friction.
+
+    Gaps within `Touching.reach` are none. A joint that is beyond its limit is stopped where it is.
+    """
+    limits, size = joint_limits(system), system.characteristic
+    if dry_friction(system).names:
+        return False
+    gaps = limits.signs * (limits.bounds - q[limits.places]) * size.coordinates[limits.places]
+    if gaps.min(initial=np.inf) <= AT_BOUND:
+        return False
+    if not system.equations.touches:
+        return True
+    reach = max(one.reach for one in touching_of(system) if one.kind == "contact")
+    return bool(touch_gaps(system)(system.pack(q, t=t)).min() > reach)
+
+
+def between_stops(system: Evaluations) -> tuple[Array, Array] | None:
+    """Return bounds of q (nq,) strictly between which nothing acts whatever the velocity; None where there are none.
+
+    They are for those who ask `all_open` at every call.
+    """
+    return system.model.lasting("between stops", lambda: _between_stops(system))
+
+
+def all_between(system: Evaluations, q: Array) -> bool:
+    """Tell whether q is strictly between stops, and nothing else could act."""
+    stops = between_stops(system)
+    return stops is not None and bool(np.logical_and(q > stops[0], q < stops[1]).all())
+
+
+def _between_stops(system: Evaluations) -> tuple[Array, Array] | None:
+    if system.touching_geometries or system.equations.touches or dry_friction(system).names:
+        return None
+    limits, bounds = joint_limits(system), np.tile([[-np.inf], [np.inf]], system.nq)
+    inwards = (
+        limits.bounds - limits.signs * 1.01 * AT_BOUND / system.characteristic.coordinates[limits.places]
+    )
+    bounds[(limits.signs > 0.0).astype(int), limits.places] = inwards
+    return bounds[0], bounds[1]
+
+
+def gap_outputs(system: Evaluations) -> dict[str, ca.SX]:
+    """Return the gaps of contacts over the symbols of the equations."""
+    return {"gap": ca.vertcat(*(touch.gap for touch in system.equations.touches))}
+
+
+def step_gap_outputs(system: Evaluations) -> dict[str, ca.SX]:
+    """Return the gaps as steps in time see them: of two flanks that face each other one is out of reach.
+
+    It is the one that is left behind, or at rest the one that faces a closed one. A step that passed both flanks of a
+    little play would have them squeeze each other by forces that nothing decides, or rebound into each other.
+    """
+    touches = system.equations.touches
+    gaps = {touch.name: touch.gap for touch in touches}
+    seen = []
+    for touch, gap in zip(touches, gaps.values()):
+        if touch.facing:
+            leaves, standing = touch.rates[0] > _LEAVING, ca.fabs(touch.rates[0]) <= _LEAVING
+            held = ca.logic_and(standing, ca.fabs(gaps[touch.facing]) <= _EXACTLY)
+            gap += ca.if_else(ca.logic_or(leaves, held), _OUT_OF_REACH, 0.0)
+        seen.append(gap)
+    return {"gap": ca.vertcat(*seen)}
+
+
+def motion_outputs(system: Evaluations) -> dict[str, ca.SX]:
+    """Return the velocities of the rows of contacts, their biases, and the rows."""
+    touches = system.equations.touches
+    rates = ca.vertcat(*(touch.rates for touch in touches))
+    bias = ca.vertcat(*(touch.bias for touch in touches))
+    return {"rates": rates, "bias": bias, "rows": ca.jacobian(rates, system.equations.v)}
+
+
+def touch_gaps(system: Evaluations) -> NativeFunction:
+    """Return the function of x = [q | v | u | t | p | τ] that gives the gaps of contacts."""
+    return system.compiled.named("touch gaps", partial(gap_outputs, system))
+
+
+def step_gaps(system: Evaluations) -> NativeFunction:
+    """Return the function that gives what `step_gap_outputs` has."""
+    if not any(touch.facing for touch in system.equations.touches):
+        return touch_gaps(system)
+    return system.compiled.named("step gaps", partial(step_gap_outputs, system))
+
+
+def touch_motion(system: Evaluations) -> NativeFunction:
+    """Return the function that gives what `motion_outputs` has."""
+    return system.compiled.named("touch motion", partial(motion_outputs, system))
+
+
+def touch_tangent(system: Evaluations) -> NativeFunction:
+    """Return the function of [x | a | f] that gives what `tangent_outputs` has, a (nv,), f the forces on the rows."""
+    rows = sum(len(touch.row_names) for touch in system.equations.touches)
+    return system.compiled.named(
+        "touch tangent", partial(tangent_outputs, system), {"a": system.nv, "forces": rows}
+    )
+
+
+def tangent_outputs(system: Evaluations, a: ca.SX, forces: ca.SX) -> dict[str, ca.SX]:
+    """Return the derivatives of Hᵀ f, H a + Ḣ v and H v of contacts, see `sarrus.kernels.memory.contact_layout.PhaseTangent`.
+
+    H are their rows, f the forces on them.
+    """
+    motion, v = motion_outputs(system), system.equations.v
+    force, bias = motion["rows"].T @ forces, motion["rows"] @ a + motion["bias"]
+    ends = np.cumsum([0, system.nv, bias.numel(), bias.numel()]).tolist()
+    by_place = ca.vertsplit(along(system, ca.vertcat(force, bias, motion["rates"])), ends)
+    return {
+        "force_q": by_place[0],
+        "bias_q": by_place[1],
+        "bias_v": ca.jacobian(bias, v),
+        "slip_q": by_place[2],
+    }
+
+
+@dataclass(frozen=True, eq=False)
+class TouchRows:
+    """Gaps (of each), rows J (m × nv), their velocities and biases (m,) at (q, v, t): J a + bias their derivatives."""
+
+    gaps: Array
+    rows: Array
+    rates: Array
+    bias: Array
+
+
+def touch_rows(system: Evaluations, q: Array, v: Array, t: float, bounds: Array | None = None) -> TouchRows:
+    """Return what moves at all contacts, stops and joints with dry friction.
+
+    ``bounds`` are those of the stops, by default the ones that act at q, see `sarrus.dynamics.model.joint_limits`.
+    """
+    limits, dry = joint_limits(system), dry_friction(system)
+    signs, acting = -limits.signs, bounds_at(limits, q) if bounds is None else bounds
+    gaps = [signs * (q[limits.places] - acting), np.zeros(len(dry.names))]
+    rows = [signs[:, None] * np.eye(system.nv)[limits.rates], np.eye(system.nv)[dry.rates]]
+    rates = [row @ v for row in rows]
+    bias = [np.zeros(len(row)) for row in rows]
+    if system.equations.touches:
+        x = system.pack(q, v, None, t)
+        found = touch_motion(system).evaluate(x)
+        gaps.insert(0, touch_gaps(system)(x))
+        rows.insert(0, found["rows"])
+        rates.insert(0, found["rates"][:, 0])
+        bias.insert(0, found["bias"][:, 0])
+    return TouchRows(np.concatenate(gaps), np.vstack(rows), np.concatenate(rates), np.concatenate(bias))
+
+
+def contact_state(system: Evaluations, q: Array, v: Array, a: Array, t: float = 0.0) -> ContactState:
+    """Return what contacts, stops and dry friction do at (q, v, t) with the acceleration a.
+
+    Gaps within `Touching.reach` are closed, of what approaches up to 1e-9 lengths. A joint that is beyond its limit is
+    stopped where it is, as in runs; a contact that is below its plane by more is an `ArgumentError`.
+    """
+    found, touching, size = touch_rows(system, q, v, t), touching_of(system), system.characteristic
+    speed = float(np.abs(size.columns * v).max(initial=0.0))
+    slow = still_speed(speed)
+    steady = STEADY * (1.0 + speed**2 + float(np.abs(size.columns * a).max(initial=0.0)))
+    change = found.rows @ a + found.bias
+    directions, modes, impossible = np.zeros(len(change)), [], ""
+    for one, gap in zip(touching, found.gaps):
+        if one.kind == "contact" and gap < -one.reach:
+            raise below_its_plane(system, one, float(gap))
+        rates, changes = found.rates[one.rows] / one.unit, change[one.rows] / one.unit
+        if one.kind != "friction":
+            coming = rates[0] < -slow and gap > ARRIVED * one.unit
+            if gap > one.reach or rates[0] > slow or coming:
+                modes.append(Mode.OPEN)
+                continue
+            if rates[0] < -slow:
+                impossible = impossible or it_hits(one, -float(rates[0]) * one.unit)
+            elif changes[0] > steady:
+                modes.append(Mode.OPEN)
+                continue
+            elif changes[0] < -steady:
+                impossible = impossible or (
+                    f"{one.kind} {one.name!r} is closed, and this acceleration goes beyond it by "
+                    f"{-changes[0] * one.unit:.3g}"
+                )
+        modes.append(_mode_of_tails(one, rates, changes, slow, steady, directions))
+    names = touch_names(system)
+    return ContactState(touching, names, found.rows, found.gaps, tuple(modes), directions, impossible)
+
+
+def it_hits(one: Touching, speed: float) -> str:
+    """Return the words for what closes with a velocity."""
+    return f"{one.kind} {one.name!r} closes with a velocity of {speed:.3g}, which takes an impact"
+
+
+def below_its_plane(system: Evaluations, one: Touching, gap: float) -> ArgumentError:
+    """Return the error that a contact is deep below its plane, or geometries deep in each other."""
+    between = system.mechanism is not None and one.name not in system.mechanism.contacts
+    text = (
+        flanks_are_deep(one.name, -gap)
+        if one.facing >= 0
+        else f"geometries {one.name!r} are {-gap:.3g} m in each other; move them apart{LIFTS}"
+        if between
+        else f"contact {one.name!r} is {-gap:.3g} m below its plane; raise the body{LIFTS}"
+    )
+    return ArgumentError(f"{system.name}: {text}", element=one.name)
+
+
+def flanks_are_deep(flank: str, depth: float) -> str:
+    """Return the words for coordinates of a gearing that are beyond its play by a depth [m]."""
+    return (
+        f"flank {flank!r} is {depth:.3g} m in the other one: the coordinates of this gearing do not fit each other; "
+        f"change one of them, or its references{LIFTS}"
+    )
+
+
+def _mode_of_tails(
+    one: Touching, rates: Array, changes: Array, slow: float, steady: float, directions: Array
+) -> Mode:
+    """Return whether what is closed slides, or begins to, and write down in which direction."""
+    first = one.tails.start - one.rows.start
+    for motion, least in ((rates[first:], slow), (changes[first:], steady)):
+        length = float(np.linalg.norm(motion))
+        if length > least:
+            directions[one.tails] = motion / length
+            return Mode.SLIDING
+    return Mode.STICKING

@@ -1,0 +1,171 @@
+"""Constraints that come and go: which ones hold now, how far contacts are open, and switching them.
+
+A closure or coupling added with ``active=`` and every contact has the parameter "active.NAME" in
+``system.parameters``: 1 where it holds, 0 where it does not. Sizes never change; the rows of a constraint that is off
+are zero rows, with zero multipliers. What is redundant changes with them, and every solve finds it anew.
+
+Contacts that stick, couplings, and closures with a ``capture`` hold what was there when they were closed: the
+parameters "anchor.ROW", which `switch_on` sets. Other closures must be closed when they are switched on.
+"stick.NAME" = 0 lets a closed contact slide without friction.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+import casadi as ca
+from numpy.typing import ArrayLike
+
+from sarrus.base.arrays import Array
+from sarrus.base.errors import ArgumentError, check_known, check_sequence
+from sarrus.dynamics.closing.closed_state import OPEN
+from sarrus.dynamics.model.evaluations import Evaluations
+from sarrus.symbolic.equations.equations import activity_parameter, anchor_parameter, stick_parameter
+
+# Farther apart than this [characteristic lengths, rad], a closure cannot be switched on: loops are closed to that.
+TOUCHING = OPEN
+
+
+def active(system: Evaluations) -> dict[str, bool]:
+    """Return which of the constraints that come and go hold now, by name, in the order of their rows."""
+    parameters = {name: activity_parameter(name) for name in system.closure_rows}
+    return {n: system.parameters[p] != 0.0 for n, p in parameters.items() if p in system.parameters}
+
+
+def switch_on(system: Evaluations, names: Iterable[str], q: ArrayLike, t: float = 0.0) -> None:
+    """Let the named constraints hold from now on, at the configuration q; contacts stick if they can.
+
+    Contacts that stick, couplings, and closures with a ``capture`` are anchored at q if they were off or sliding; what
+    holds already stays as it is.
+    The velocity is left alone: `sarrus.dynamics.impacts.impacts.impact` says what it becomes.
+
+    Raises `ArgumentError` for names of constraints that always hold or do not exist, and where one is open at q by
+    more than 1e-5 rad or characteristic lengths, or by more than its ``capture``, with its name and the gap; then
+    nothing is switched.
+    """
+    new = [name for name in _checked(system, names) if not active(system)[name] or sliding(system, name)]
+    trial = system.varied()
+    _hold(trial, new)
+    residual = trial.constraint_residual(q, t)
+    rows = system.closure_rows
+    anchors = {}
+    for name in new:
+        for j in range(rows[name].start, rows[name].stop):
+            anchor = anchor_parameter(system.constraint_names[j])
+            if anchor in system.parameters:
+                anchors[anchor] = system.parameters[anchor] + residual[j]
+                if abs(anchors[anchor]) > _capture(system, name):
+                    raise ArgumentError(
+                        f"{system.name}: {name!r} cannot be switched on, it is open by {abs(anchors[anchor]):.3g} in "
+                        f"row {system.constraint_names[j]!r} and captures no more than {_capture(system, name):.3g}",
+                        element=name,
+                    )
+            elif abs(residual[j]) * system.characteristic.rows[j] > TOUCHING:
+                raise ArgumentError(
+                    f"{system.name}: {name!r} cannot be switched on, it is open by {abs(residual[j]):.3g} in row "
+                    f"{system.constraint_names[j]!r}",
+                    element=name,
+                )
+    for parameter, value in anchors.items():
+        system.parameters[parameter] = value
+    _hold(system, new)
+
+
+def switch_off(system: Evaluations, names: Iterable[str]) -> None:
+    """Let the named constraints hold no longer; `ArgumentError` names one that always holds or does not exist."""
+    for name in _checked(system, names):
+        system.parameters[activity_parameter(name)] = 0.0
+
+
+def sliding(system: Evaluations, name: str) -> bool:
+    """Tell whether a contact that could stick slides without friction while it is closed."""
+    return system.parameters.get(stick_parameter(name)) == 0.0
+
+
+def gaps(system: Evaluations, q: ArrayLike, t: float = 0.0) -> dict[str, float]:
+    """Return how far each contact is open [m], negative where its point is below the plane; on or off."""
+    return _measured(system, "gap", q, None, t)
+
+
+def gap_rates(system: Evaluations, q: ArrayLike, v: ArrayLike, t: float = 0.0) -> dict[str, float]:
+    """Return how fast each gap opens [m/s], negative where the point approaches its plane; on or off."""
+    return _measured(system, "rate", q, v, t)
+
+
+def contact_names(system: Evaluations) -> tuple[str, ...]:
+    """Return the names of the contacts in the order of their rows."""
+    return tuple(contact.name for contact in system.equations.contacts)
+
+
+def gap_expressions(system: Evaluations) -> tuple[ca.SX, ca.SX]:
+    """Return the gaps and their rates as columns over the symbols of the equations, whatever is on or off."""
+    e = system.equations
+    switches = [k for k, name in enumerate(e.parameter_values) if name.startswith(activity_parameter(""))]
+    rows = [contact.normal for contact in e.contacts]
+    both = ca.horzcat(e.position_residual[rows], e.velocity_residual[rows])
+    gap, rate = ca.horzsplit(ca.substitute(both, e.p[switches], ca.SX.ones(len(switches))))
+    return gap, rate
+
+
+def _capture(system: Evaluations, name: str) -> float:
+    """Return how far from closed a constraint that holds what is there may be: of closures their ``capture``."""
+    closures = {} if system.mechanism is None else system.mechanism.closures
+    return closures[name].capture if name in closures else math.inf
+
+
+def _hold(system: Evaluations, names: Iterable[str]) -> None:
+    for name in names:
+        for parameter in (activity_parameter(name), stick_parameter(name)):
+            if parameter in system.parameters:
+                system.parameters[parameter] = 1.0
+
+
+def _measured(
+    system: Evaluations, what: str, q: ArrayLike, v: ArrayLike | None, t: float
+) -> dict[str, float]:
+    touches = system.equations.touches
+    names = (*contact_names(system), *(touch.name for touch in touches))
+    if not names:
+        return {}
+
+    native = system.compiled.named("gaps", lambda: _motion(system))
+    flat = native(system.pack(q, v, None, t))
+    return dict(zip(names, flat[native.outputs[what][0]].tolist()))
+
+
+def _motion(system: Evaluations) -> dict[str, ca.SX]:
+    """Return gaps and rates of contacts that are constraints, then of the others, and the rows of the first ones."""
+    gap, rate = gap_expressions(system)
+    touches = system.equations.touches
+    return {
+        "gap": ca.vertcat(gap, *(touch.gap for touch in touches)),
+        "rate": ca.vertcat(rate, *(touch.rates[0] for touch in touches)),
+        "rows": ca.densify(ca.jacobian(rate, system.equations.v)),
+    }
+
+
+def contact_motion(system: Evaluations, x: Array) -> tuple[Array, Array, Array]:
+    """Return gaps (k,), their rates (k,) and rows (k × nv) of contacts that are constraints, on or off.
+
+    x = [q | v | u | t | p | τ].
+    """
+    native, count = system.compiled.named("gaps", lambda: _motion(system)), len(system.equations.contacts)
+    flat = native(x)
+    gap, rate, rows = (flat[native.outputs[name][0]] for name in ("gap", "rate", "rows"))
+    return gap[:count], rate[:count], rows.reshape(count, system.nv)
+
+
+def _checked(system: Evaluations, names: Iterable[str]) -> list[str]:
+    check_sequence("names", names, system.name)
+    valid, checked = tuple(active(system)), list(dict.fromkeys(names))
+    for name in checked:
+        if name in system.closure_rows and name not in valid:
+            raise ArgumentError(
+                f"{system.name}: {name!r} always holds; add it with active=True or False to switch it. "
+                f"Those that come and go: {', '.join(map(repr, valid)) or 'none'}",
+                element=name,
+                valid=valid,
+            )
+        check_known("constraint that comes and goes", name, valid, system.name)
+    return checked

@@ -1,0 +1,123 @@
+"""How well the data of a model close its loops.
+
+Dimensions and axes come with printed digits. Where rows are redundant they then contradict each other a little, at
+every configuration: the residual cannot be taken to zero, and what is dependent on paper has singular values of that
+size. Both are of the data and not of the mechanism, and no motion may depend on them. A rank r is believed to be the
+one that was meant, with the singular values beyond it from the data, where closing the loops by r combinations of rows
+alone leaves them about as far open everywhere: here, and after a walk along the motions that these r leave. At a
+singular configuration of an exact model the walk opens them by its square, and singular values grow with it.
+
+A singular configuration does not tell what is of the data: there `data_tolerance` returns None, and another one is
+asked.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sarrus.base.arrays import Array
+from sarrus.dynamics.model.evaluations import Evaluations
+from sarrus.dynamics.model.measures import longest, metric_root, open_by
+from sarrus.dynamics.model.model_precision import EXACT, DataTolerance
+from sarrus.kernels.linalg import dense
+from sarrus.kernels.linalg.newton import contract
+from sarrus.kernels.linalg.ranked import at_rank, in_metric
+
+# Loops open by less are closed exactly, and singular values below this part of the largest one are rounding.
+EXACT_GAP, _ROUNDING = 1e-12, 1e-12
+# Loops that are open by more than this (characteristic lengths, radians) are no matter of digits; neither is a singular
+# value above this part of the largest one, nor one that is not this many times smaller than the one before.
+ROUGH, _LARGE, _DROP = 3e-3, 3e-3, 15.0
+# The walk: its length, directions drawn besides those of the singular values in question; and by how much more than the
+# data it may open the loops.
+_WALK, _DRAWS, _SPREAD = 0.2, 2, 5.0
+# Newton steps with a given rank, and the length of the last one.
+_NEWTON, _DONE = 20, 1e-13
+
+
+# Loops count as closed, and rows as dependent, by so much on the way to a configuration that is rough and no more.
+NEARLY = DataTolerance(0.1 * ROUGH, _LARGE)
+
+
+def data_tolerance(
+    system: Evaluations, q: Array, t: float = 0.0, least: float = _LARGE
+) -> DataTolerance | None:
+    """Return what the data of a model leave open, judged at a configuration whose loops are nearly closed.
+
+    None where the loops are too far open to tell, or small singular values are neither rounding nor of the data, or
+    one that counts is below ``least`` times the largest: at a singular configuration they are of any size.
+    """
+    error = open_by(system, q, t)
+    if system.nh < 2:
+        return EXACT
+    if not error <= ROUGH:
+        return None
+    values = _values(system, q, t)
+    steps, unexplained = min(len(values), system.nv), False
+    for rank in range(1, len(values)):
+        kept, beyond = values[rank - 1], values[rank]
+        if beyond > _LARGE * values[0] or beyond * _DROP > kept:
+            continue
+        if error <= EXACT_GAP and beyond <= _ROUNDING * values[0]:
+            return None if unexplained else EXACT
+        if rank < steps:
+            if kept > least * values[0] and (found := _judged(system, q, t, rank)) is not None:
+                return found
+            unexplained = True
+    return EXACT if not unexplained and (error <= EXACT_GAP or values[-1] > _LARGE * values[0]) else None
+
+
+def close_at_rank(system: Evaluations, q: Array, t: float, rank: int) -> Array | None:
+    """Return the nearest configuration where the leading ``rank`` combinations of rows are closed, None if none is.
+
+    Gauss–Newton steps in the kinetic metric, with so many singular values.
+    """
+    factors = system.characteristic.rows[: system.nh]
+
+    def correction(q: Array) -> tuple[Array, float]:
+        phi = factors * system.constraint_residual(q, t)
+        root = metric_root(system, q, t)
+        rows = factors[:, None] * system.constraint_jacobian(q, t=t)[: system.nh]
+        step = -dense.solve(root.T, at_rank(in_metric(rows, root), rank).solve(phi))
+        return step, longest(system, step)
+
+    return contract(q, correction, system.move, rate=0.9, done=_DONE, first=1.0, most=_NEWTON, enough=1e-9)
+
+
+def _values(system: Evaluations, q: Array, t: float) -> Array:
+    return dense.singular_values(system.characteristic.even(system.constraint_jacobian(q, t=t))[: system.nh])
+
+
+def _judged(system: Evaluations, q: Array, t: float, rank: int) -> DataTolerance | None:
+    """Return the tolerance if singular values beyond the rank are of the data, or rounding, else None."""
+    place = close_at_rank(system, q, t, rank)
+    if place is None:
+        return None
+    size = system.characteristic
+    rows = size.even(system.constraint_jacobian(place, t=t))[: system.nh]
+    values = dense.singular_values(rows)
+    beyond = float(values[rank])
+    left = open_by(system, place, t)
+    allowed = _SPREAD * (max(left, EXACT_GAP) + beyond * _WALK)
+    rng = np.random.default_rng(7)
+    free = dense.svd(rows).right[rank:]
+    ways = [
+        free[k] for k in range(min(len(values), system.nv) - rank) if values[rank + k] > _ROUNDING * values[0]
+    ]
+    ways += [dense.product(free.T, rng.standard_normal(len(free))) for _ in range(_DRAWS)]
+    for way in ways:
+        for sign in (1.0, -1.0):
+            away = system.move(place, sign * _WALK * way / dense.norm(way) / size.columns)
+            there = close_at_rank(system, away, t, rank)
+            if there is None or open_by(system, there, t) > allowed:
+                return None
+            left = max(left, open_by(system, there, t))
+            more = _values(system, there, t)
+            if more[rank] * _DROP > more[rank - 1] or more[rank] > _LARGE * more[0]:
+                return None
+            beyond = max(beyond, float(more[rank]))
+    if max(left, beyond) <= EXACT_GAP:
+        return EXACT
+    found = max(left, beyond, EXACT_GAP)
+    cut = max(30.0 * beyond / values[0], found)
+    return DataTolerance(found, float(min(cut, np.sqrt(values[rank - 1] * beyond) / values[0])))

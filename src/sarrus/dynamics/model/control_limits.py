@@ -1,0 +1,92 @@
+"""What limits controls: as bounds of u where they can be said so, and by name where the state decides."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sarrus.base.arrays import Array, read_only
+from sarrus.model.builders.mechanism import Mechanism
+from sarrus.model.mechanism.elements import Actuator
+from sarrus.model.mechanism.transmissions import TendonTransmission
+
+if TYPE_CHECKING:
+    from sarrus.dynamics.model.evaluations import Evaluations
+
+
+def control_bounds(system: Evaluations) -> Array:
+    """Return (lower, upper) rows of u: its own limits, and where a motor without bias reaches a limit of force.
+
+    Limits of the force of a servo depend on its place and speed, those behind an activation on its state; they act in
+    the equations, as all of these do.
+    """
+    key = "bounds", *system.parameters.values()
+    return system.model.remember(key, lambda: _control_bounds(system))
+
+
+def _control_bounds(system: Evaluations) -> Array:
+    bounds = np.array([np.full(system.nu, -np.inf), np.full(system.nu, np.inf)])
+    if not system.mechanism:
+        return read_only(bounds)
+    mechanism = system.current_mechanism()
+    joints = {joint.name: joint.actuator_force_limits for joint in mechanism.joints()}
+    alone = _driven_alone(mechanism)
+    for k, actuator in enumerate(mechanism.actuators.values()):
+        found = [actuator.limits] if actuator.limits else []
+        if actuator.gain and not _varies(actuator) and actuator.activation is None:
+            found += _scaled(actuator.force_limits, actuator.gain)
+            if actuator.name in alone:
+                name, gear = alone[actuator.name]
+                found += _scaled(joints.get(name), actuator.gain * gear)
+        for lower, upper in found:
+            bounds[:, k] = np.clip((lower, upper), *bounds[:, k])
+    return read_only(bounds)
+
+
+def limited_by_state(system: Evaluations) -> tuple[str, ...]:
+    """Return the actuators whose limits `control_bounds` cannot say: servos, and those that share a joint."""
+    if not system.mechanism:
+        return ()
+    mechanism = system.current_mechanism()
+    joints = {joint.name for joint in mechanism.joints() if joint.actuator_force_limits}
+    alone = _driven_alone(mechanism)
+    return tuple(
+        actuator.name
+        for actuator in mechanism.actuators.values()
+        if (_varies(actuator) and actuator.force_limits)
+        or (
+            isinstance(actuator.transmission, TendonTransmission)
+            and mechanism.tendons[actuator.transmission.tendon].force_limits
+        )
+        or (_reaches(actuator, joints) and (_varies(actuator) or actuator.name not in alone))
+    )
+
+
+def _varies(actuator: Actuator) -> bool:
+    """Tell whether the force at a control depends on place or speed."""
+    return any(actuator.bias) or any(actuator.gain_slopes)
+
+
+def _reaches(actuator: Actuator, joints: set[str]) -> bool:
+    """Tell whether an actuator may act on one of some joints."""
+    gears = actuator.transmission
+    return any(name in joints for name, _ in gears) if isinstance(gears, tuple) else bool(joints)
+
+
+def _driven_alone(mechanism: Mechanism) -> dict[str, tuple[str, float]]:
+    """Return velocity and gear of the actuators that have one, and it for themselves; none where some act elsewhere."""
+    gears = {a.name: a.transmission for a in mechanism.actuators.values()}
+    on_joints = {name: g for name, g in gears.items() if isinstance(g, tuple)}
+    driven = [velocity for g in on_joints.values() for velocity, _ in g]
+    if len(on_joints) < len(gears):
+        return {}
+    return {name: g[0] for name, g in on_joints.items() if len(g) == 1 and driven.count(g[0][0]) == 1}
+
+
+def _scaled(limits: tuple[float, float] | None, factor: float) -> list[tuple[float, float]]:
+    """Return the limits of u from those of factor × u."""
+    if limits is None or factor == 0.0:
+        return []
+    lower, upper = sorted(x / factor for x in limits)
+    return [(lower, upper)]

@@ -1,0 +1,202 @@
+"""The norm of the controls: which u is the least of those that do the same, whatever the units of u.
+
+A force in newtons and a torque in newton metres cannot be added (Aghili 2005, section 7.2). A metric of the velocities
+W makes them comparable: the norm of the generalized force f = S u is fᵀW⁻¹f (eq. (49) there), so that of the controls
+is uᵀ(SᵀW⁻¹S)u. Without a given one the controls are measured by what their motors can do, or else by what they exert in
+characteristic units (eq. (50) there): `default_weights`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sarrus.base.arrays import Array, read_only
+from sarrus.base.errors import ArgumentError
+from sarrus.base.numbers import finite_array
+from sarrus.dynamics.model.control_limits import control_bounds
+from sarrus.dynamics.model.evaluations import Evaluations
+from sarrus.kernels.linalg import dense
+from sarrus.model.mechanism.elements import Actuator
+from sarrus.model.mechanism.transmissions import ParentTransmission, SiteTransmission
+
+# Entries of SᵀW⁻¹S relative to its diagonal, up to which it is diagonal; a metric beyond the latter is not definite.
+_DIAGONAL, _DEFINITE = 1e-14, 1e-13
+# A force that is a small one, of the weight of all bodies: solvers go to their tolerances times this at the least.
+_SMALL = 1.0 / 64.0
+
+
+@dataclass(frozen=True, eq=False)
+class ControlNorm:
+    """The norm uᵀ diag(``weights``) u of the controls, or |R S u|² with R = W^(−1/2), before it.
+
+    Attributes
+    ----------
+    weights : (nu,) positive. They decide where ``root`` does not.
+    root : R (k, nv) of a given metric of the velocities, or (k, nu) of the controls; None where the weights say it all.
+    of_velocities : whether ``root`` is of the velocities.
+    """
+
+    weights: Array
+    root: Array | None = None
+    of_velocities: bool = True
+
+    def rows(self, actuation: Array) -> Array | None:
+        """Return the matrix (k, nu) whose product with u has the norm, with S (nv, nu); None for the weights alone."""
+        if self.root is None:
+            return None
+        return self.root @ actuation if self.of_velocities else self.root
+
+    def at(self, actuation: Array) -> ControlNorm:
+        """Return the same norm for a constant S (nv, nu): weights alone where SᵀW⁻¹S is diagonal."""
+        rows = self.rows(actuation)
+        if rows is None:
+            return self
+        gram = rows.T @ rows
+        sizes = np.diag(gram)
+        away = np.abs(gram - np.diag(sizes))
+        alone = away <= _DIAGONAL * np.sqrt(np.outer(sizes, sizes))
+        if not (sizes > 0.0).all() or not alone.all():
+            return self
+        return ControlNorm(read_only(sizes.copy()))
+
+
+def control_norm(
+    system: Evaluations, weights: ArrayLike | None = None, metric: ArrayLike | None = None
+) -> ControlNorm:
+    """Return the norm in which controls are least.
+
+    Parameters
+    ----------
+    weights : (nu,) positive: uᵀ diag(weights) u.
+    metric : W, symmetric and positive definite, or its diagonal, as `sarrus.formulations.actuator_metric` and
+        `sarrus.formulations.characteristic_metric` make it: (nv, nv) of the velocities, with the norm fᵀW⁻¹f of f = S
+        u; or (nu, nu) of the controls, uᵀW⁻¹u. Where nu = nv it is of the velocities. What it leaves open, as between
+        two motors of one joint, is decided by `default_weights`.
+
+    Raises
+    ------
+    ArgumentError
+        For both at once, another size, or what is not positive.
+    """
+    if metric is None:
+        return ControlNorm(default_weights(system) if weights is None else _positive(system, weights))
+    if weights is not None:
+        raise ArgumentError(
+            f"{system.name}: weights= and metric= both say how controls are measured; give one",
+            element="metric",
+        )
+    given = finite_array(metric)
+    nv, nu = system.nv, system.nu
+    if given is None or given.shape not in ((nv,), (nv, nv), (nu,), (nu, nu)):
+        got = repr(metric) if given is None else f"shape {given.shape}"
+        raise ArgumentError(
+            f"{system.name}: metric must be {nv} × {nv}, of the velocities, or {nu} × {nu}, of the controls, or the "
+            f"diagonal of such a matrix, got {got}",
+            element="metric",
+        )
+    of_velocities, diagonal = (
+        given.shape[0] == nv,
+        given.ndim == 1 or not (given - np.diag(np.diag(given))).any(),
+    )
+    sizes = given if given.ndim == 1 else np.diag(given)
+    root = None
+    if (sizes > 0.0).all():
+        root = np.diag(sizes**-0.5) if diagonal else _inverse_root(given)
+    if root is None:
+        raise ArgumentError(
+            f"{system.name}: metric must be symmetric and positive definite", element="metric"
+        )
+    if not of_velocities and diagonal:
+        return ControlNorm(read_only(1.0 / sizes))
+    return ControlNorm(default_weights(system), root, of_velocities)
+
+
+def default_weights(system: Evaluations) -> Array:
+    """Return the weights (nu,) of the controls where none are given: (s₀ / s)², s the scale of each, s₀ of the first.
+
+    The scale of a motor with limits is the larger of these, so that u is compared as a part of what the motor can do:
+    limits of the control, or of the force divided by the gain
+    (`sarrus.dynamics.model.control_limits.control_bounds`). Where no motor has limits it is 1/e, with what one unit
+    of the control exerts in characteristic units, e: gain and gear, a force counting as the torque that it makes at
+    the characteristic length. Where some have limits, the others count as strong as the strongest of these, s = max(s
+    e) / e. In one's own equations, whose units are unknown: ones.
+    """
+    key = "control weights", *system.parameters.values()
+    return system.model.remember(key, lambda: _default_weights(system))
+
+
+def force_weight(system: Evaluations, weights: Array) -> float:
+    """Return the weight of the square of a force [N] that counts as a control of mean weight does which exerts as much
+    as it at the characteristic length."""
+    return float(np.mean(weights / effects(system) ** 2)) * system.characteristic.length**2
+
+
+def unit_of_controls(system: Evaluations, weights: Array) -> float:
+    """Return √(uᵀ diag(weights) u) of controls that exert about 1/64 of the weight of all bodies at the characteristic
+    length.
+
+    Solvers that look for u measure it by this number, a power of two, so that nothing is rounded by it.
+    """
+    size = system.characteristic
+    gravity = float(dense.norm(np.array(system.mechanism.gravity))) if system.mechanism else 1.0
+    force = size.mass * max(gravity, size.length)
+    return float(2.0 ** np.round(np.log2(_SMALL * force * np.sqrt(force_weight(system, weights)))))
+
+
+def effects(system: Evaluations) -> Array:
+    """Return e (nu,), what a unit of each control exerts in characteristic units [N m]; ones where that is unknown."""
+    found = np.ones(system.nu)
+    if system.mechanism:
+        size = system.characteristic
+        columns = dict(zip(system.velocity_names, size.columns.tolist()))
+        for k, actuator in enumerate(system.current_mechanism().actuators.values()):
+            found[k] = _effect(actuator, columns, size.length)
+    return found
+
+
+def _default_weights(system: Evaluations) -> Array:
+    exerted, limits = effects(system), np.abs(control_bounds(system)).max(axis=0)
+    limited = np.isfinite(limits) & (limits > 0.0)
+    scale = np.max(limits[limited] * exerted[limited], initial=0.0) if limited.any() else 1.0
+    scales = np.where(limited, limits, scale / exerted)
+    return read_only((scales[:1] / scales) ** 2)
+
+
+def _effect(actuator: Actuator, columns: dict[str, float], length: float) -> float:
+    """Return what one unit of a control exerts: its gain times its largest gear; never zero."""
+    way, gain = actuator.transmission, abs(actuator.gain) or 1.0
+    if isinstance(way, tuple):
+        gears = [gear / columns[name] for name, gear in way]
+    elif isinstance(way, SiteTransmission) or (isinstance(way, ParentTransmission) and len(way.gear) == 6):
+        gears = [gear * size for gear, size in zip(way.gear, (length,) * 3 + (1.0,) * 3)]
+    elif isinstance(way, ParentTransmission):
+        gears = list(way.gear)
+    else:
+        gears = [way.gear * length]
+    return gain * max((abs(gear) for gear in gears), default=0.0) or 1.0
+
+
+def _positive(system: Evaluations, weights: ArrayLike) -> Array:
+    """Return given weights; raises `ArgumentError` for others than positive."""
+    given = system.checked(weights, system.nu, "weights")
+    if not np.all(given > 0.0):
+        raise ArgumentError(
+            f"{system.name}: weights must be {system.nu} positive numbers, one per actuator",
+            element="weights",
+        )
+    return given
+
+
+def _inverse_root(metric: Array) -> Array | None:
+    """Return R with RᵀR = W⁻¹, None where W is not symmetric and positive definite."""
+    scale = np.sqrt(np.diag(metric))
+    relative = metric / np.outer(scale, scale)
+    if np.abs(relative - relative.T).max() > _DEFINITE * len(metric):
+        return None
+    values, vectors = np.linalg.eigh(0.5 * (relative + relative.T))
+    if not values[0] > _DEFINITE:
+        return None
+    return np.asarray((vectors / np.sqrt(values)).T / scale)

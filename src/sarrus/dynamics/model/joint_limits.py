@@ -1,0 +1,135 @@
+"""Limits and dry friction of joints: at which coordinates, on which velocities they act.
+
+A coordinate may be beyond a limit: digits of model files end somewhere, and reference poses of files of other people
+often lie beyond the limits that they state. Then the limit acts where the coordinate is (`bounds_at`): the coordinate
+may come back, which the bound follows, and does not go further out. From the modelled limit on that one acts.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+from warnings import warn
+
+import numpy as np
+
+from sarrus.base.arrays import Array
+from sarrus.base.errors import LimitWarning
+from sarrus.dynamics.model.evaluations import Evaluations
+from sarrus.kernels.contact.tolerances import AT_BOUND
+
+
+class JointLimits(NamedTuple):
+    """All limits of joints: coordinate and velocity of each, the bound, and the sign with which it is an upper one.
+
+    ``restitution`` is Newton's coefficient of each.
+    """
+
+    names: tuple[str, ...]
+    places: np.ndarray
+    rates: np.ndarray
+    bounds: Array
+    signs: Array
+    restitution: Array
+
+
+class DryFriction(NamedTuple):
+    """All dry friction of joints: name and place of each velocity, and the largest force [N, N m]."""
+
+    names: tuple[str, ...]
+    rates: np.ndarray
+    limits: Array
+
+
+def joint_limits(system: Evaluations) -> JointLimits:
+    """Return the limits of the joints of a system."""
+    return system.model.lasting("limits", lambda: _limits_of(system))
+
+
+def dry_friction(system: Evaluations) -> DryFriction:
+    """Return the dry friction of the joints of a system."""
+    return system.model.lasting("dry friction", lambda: _dry_friction_of(system))
+
+
+def bounds_at(limits: JointLimits, q: Array, closed: float = 0.0) -> Array:
+    """Return the bound that acts at q for each limit: the modelled one, or the coordinate where that is beyond.
+
+    q is (nq,) or (runs, nq), the bounds (limits,) or (runs, limits). ``closed`` [m, rad] is how far beyond the modelled
+    limit still acts.
+    """
+    places = q[..., limits.places]
+    return np.where(limits.signs * (places - limits.bounds) > closed, places, limits.bounds)
+
+
+def beyond_limits(system: Evaluations, q: Array) -> Array:
+    """Return which limits coordinates are beyond by more than digits explain: a mask (limits,), or (runs, limits).
+
+    Digits explain `AT_BOUND` of the range between both limits, or of the characteristic length (1 rad).
+    """
+    limits = joint_limits(system)
+    return np.asarray(limits.signs * (q[..., limits.places] - limits.bounds) > digits_of_limits(system))
+
+
+def digits_of_limits(system: Evaluations) -> Array:
+    """Return how far beyond each limit digits explain (limits,) [m, rad]; see `beyond_limits`."""
+    return system.model.lasting("digits of limits", lambda: _digits_of_limits(system))
+
+
+def _digits_of_limits(system: Evaluations) -> Array:
+    limits = joint_limits(system)
+    pairs = limits.bounds.reshape(-1, 2)
+    ranges = np.repeat(pairs[:, 1] - pairs[:, 0], 2)
+    sizes = 1.0 / system.characteristic.coordinates[limits.places]
+    return np.asarray(AT_BOUND * np.maximum(np.where(np.isfinite(ranges), ranges, 0.0), sizes))
+
+
+def sides_beyond(system: Evaluations, q: Array) -> list[str]:
+    """Return for each limit that a coordinate of q (nq,) is beyond by more than digits a text that says so."""
+    limits, sides = joint_limits(system), {-1.0: "lower", 1.0: "upper"}
+    return [
+        f"{limits.names[k]} = {q[limits.places[k]]:.6g} is beyond its {sides[float(limits.signs[k])]} limit "
+        f"{limits.bounds[k]:.6g}"
+        for k in np.flatnonzero(beyond_limits(system, q))
+    ]
+
+
+def warn_beyond(name: str, beyond: list[str], *, stacklevel: int) -> None:
+    """Warn that coordinates of the system of this name begin beyond limits, as the texts say."""
+    remedy = "system.assemble(q, within_limits=True) moves q inside"
+    text = f"{name}: {'; '.join(beyond)}; it may come back and goes no further out; {remedy}"
+    warn(text, LimitWarning, stacklevel=stacklevel + 1)
+
+
+def _limits_of(system: Evaluations) -> JointLimits:
+    """Return the limits of a model, the lower one of each coordinate first."""
+    place = {name: i for i, name in enumerate(system.coordinate_names)}
+    rate = {name: i for i, name in enumerate(system.velocity_names)}
+    joints = system.mechanism.joints() if system.mechanism is not None else ()
+    limited = [
+        (name, limit, restitution)
+        for joint in joints
+        for name, limit, restitution in zip(
+            joint.velocity_names, joint.limits, joint.limit_restitution or (0.0,) * joint.nv
+        )
+        if limit is not None and name in place
+    ]
+    return JointLimits(
+        tuple(name for name, *_ in limited for _ in range(2)),
+        np.repeat(np.array([place[name] for name, *_ in limited], dtype=np.int64), 2),
+        np.repeat(np.array([rate[name] for name, *_ in limited], dtype=np.int64), 2),
+        np.array([bound for _, limit, _ in limited for bound in limit], dtype=float),
+        np.tile([-1.0, 1.0], len(limited)),
+        np.repeat(np.array([restitution for *_, restitution in limited], dtype=float), 2),
+    )
+
+
+def _dry_friction_of(system: Evaluations) -> DryFriction:
+    places = {name: k for k, name in enumerate(system.velocity_names)}
+    joints = system.mechanism.joints() if system.mechanism is not None else ()
+    found = [
+        (name, places[name], limit)
+        for joint in joints
+        for name, limit in zip(joint.velocity_names, joint.friction)
+        if limit > 0.0
+    ]
+    names, rates, limits = zip(*found) if found else ((), (), ())
+    return DryFriction(names, np.array(rates, dtype=np.int64), np.array(limits, dtype=float))

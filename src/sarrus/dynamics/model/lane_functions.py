@@ -1,0 +1,73 @@
+"""What a fixed step of many runs at once is made of: straight-line functions on W states, one in each lane.
+
+Where the rows of A are independent, acceleration and projection need no branches
+(`sarrus.symbolic.equations.elimination`), so the same code serves W runs in the registers of the processor. The gauge
+of the solve tells how far it is to be trusted; a lane where it is not goes on by the kernels that decide ranks.
+"""
+
+from __future__ import annotations
+
+import casadi as ca
+
+from sarrus.codegen import NativeFunction
+from sarrus.dynamics.model.compiled import CompiledEquations
+from sarrus.dynamics.model.evaluations import Evaluations
+from sarrus.dynamics.model.state_functions import StateFunction, trace_function
+from sarrus.kernels.linalg.quaternions import normalized_expression
+from sarrus.kernels.memory.batch_layout import LANES
+from sarrus.symbolic.equations.elimination import direct_projection, direct_solution
+from sarrus.symbolic.equations.least_norm import Basis
+
+# Straight-line functions by their names in the table of the lanes; kept alive as long as they are used.
+Lanes = dict[str, NativeFunction]
+
+
+def suits_lanes(system: Evaluations, rank: int) -> bool:
+    """Tell whether straight-line code solves this system at generic configurations, where A has this rank."""
+    return system.nc == system.equations.nh and _basis(system.compiled, rank) is not None
+
+
+def lane_slope(system: Evaluations, rank: int) -> NativeFunction:
+    """Return the function that gives (q̇, a, gauge), with the gauge of `direct_solution`, in all lanes."""
+    compiled = system.compiled
+    basis = _basis(compiled, rank)
+    assert basis is not None
+
+    def slope() -> dict[str, ca.SX]:
+        answer = direct_solution(compiled.equations, compiled.weighted, compiled.least_norm(basis))
+        return {name: answer[name] for name in ("rate", "a", "gauge")}
+
+    return compiled.named(f"slope in {LANES} lanes", slope, lanes=LANES)
+
+
+def lane_functions(system: Evaluations, rank: int, control: StateFunction | None) -> Lanes:
+    """Return what the lanes call, by its name in their table: functions of the states x of all of them.
+
+    slope : (q̇, a, gauge), see `lane_slope`.
+    closed : (φ, q, v) after a step of `direct_projection`, with unit quaternions before and after.
+    control : u, where there is a control law.
+    """
+    compiled, e = system.compiled, system.compiled.equations
+    basis = _basis(compiled, rank)
+    assert basis is not None
+
+    def closed() -> dict[str, ca.SX]:
+        answer = direct_projection(e, compiled.weighted, compiled.least_norm(basis), compiled.moved)
+        names = ("left", "place", "speed")
+        unit = normalized_expression(e.q, e.quaternions)
+        return dict(zip(names, ca.substitute([answer[name] for name in names], [e.q], [unit])))
+
+    found = {
+        "slope": lane_slope(system, rank),
+        "closed": compiled.named(f"closing step in {LANES} lanes", closed, lanes=LANES),
+    }
+    if control is not None:
+        u = trace_function(system, control, system.nu, "control")
+        found["control"] = compiled.compile("lane_control", {"u": u}, lanes=LANES)
+    return found
+
+
+def _basis(compiled: CompiledEquations, rank: int) -> Basis | None:
+    """Return the rows that straight-line code takes where no row depends on others."""
+    found = compiled.basis(rank, ())
+    return None if found is None or found.dependent else found

@@ -1,0 +1,41 @@
+"""Functions of time that jump: whether they do between two times, and the time just behind a jump of a speed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import casadi as ca
+import numpy as np
+from numpy.typing import NDArray
+
+from sarrus.base.arrays import Array
+from sarrus.dynamics.model.evaluations import Evaluations
+
+# Changes of a speed below this part of it are none: within rounding of the time a smooth motion does as much.
+SMOOTH = 1e-11
+# How far beside a time [s] its sides are, in units of rounding of it, or of a second.
+BESIDE = 4.0
+
+
+def jumps(values: Callable[[float], Array], before: float, after: float) -> NDArray[np.bool_]:
+    """Tell which values jump between two times: change by more than rounding, and than just before and just after."""
+    one, other, width = values(before), values(after), after - before
+    smooth = np.abs(values(before - width) - one) + np.abs(values(after + width) - other)
+    found: NDArray[np.bool_] = (
+        np.abs(other - one) > SMOOTH * np.maximum(np.abs(one), np.abs(other)) + 4.0 * smooth
+    )
+    return found
+
+
+def behind_jump(system: Evaluations, q: Array, t: float) -> float:
+    """Return t, or a time just behind it [s] where the speed b(q, t) that a row asks for jumps at t."""
+    e = system.equations
+    moves = system.model.lasting("moves in time", lambda: bool(ca.depends_on(e.velocity_residual, e.t)))
+    if not moves:
+        return t
+    still, side = np.zeros(system.nv), BESIDE * float(np.spacing(max(abs(t), 1.0)))
+
+    def speeds(time: float) -> Array:
+        return system.velocity_residual(q, still, time)
+
+    return t + side if jumps(speeds, t - side, t + side).any() else t

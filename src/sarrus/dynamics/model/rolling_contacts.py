@@ -1,0 +1,129 @@
+"""Where what rolls touches its plane and how fast it slips there, by name, and why rows have no answer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import casadi as ca
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sarrus.base.arrays import Array, read_only
+from sarrus.base.errors import SolveError
+from sarrus.dynamics.model.evaluations import Evaluations
+from sarrus.model.mechanism.rolling import Rolling
+from sarrus.symbolic.kinematics.frames import Frames
+from sarrus.symbolic.kinematics.link import links
+from sarrus.symbolic.rows.rolling import rolling_frame
+
+# Moments after the last state of a run at which rows are asked for to find what ended it [s].
+_MOMENTS = (1e-9, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3)
+
+
+@dataclass(frozen=True, eq=False)
+class RollingContact:
+    """Where a wheel, a ball, a blade or a cone touches its plane or surface; all in world axes.
+
+    Attributes
+    ----------
+    point : (3,) the lowest point [m], of a cone that of its base.
+    normal, longitudinal, lateral : (3,) the normal of the plane or surface there, and across it the directions of
+        the rows; of a ball those are its tangents.
+    slip : (3,) velocity of the material of the body less that of the ground there [m/s]; zero along the rows that hold.
+    height : of the point above the plane [m], zero where it touches.
+    """
+
+    name: str
+    point: Array
+    normal: Array
+    longitudinal: Array
+    lateral: Array
+    slip: Array
+    height: float
+
+
+def rolling(
+    system: Evaluations, q: ArrayLike, v: ArrayLike | None = None, t: float = 0.0
+) -> dict[str, RollingContact]:
+    """Return what rolls by name, at q (nq,) and v (nv,), by default at rest; empty where nothing does.
+
+    `SolveError` where a circle lies flat, or a blade stands across its plane, and where a surface is as much curved as
+    what rolls or touched at a second place: it names the element, which touches nowhere in particular there.
+    """
+    rollings = {} if system.mechanism is None else system.mechanism.rollings
+    found = {}
+    for name, x in _numbers(system, q, v, t).items():
+        if not np.isfinite(x).all():
+            raise SolveError(
+                f"{system.name}: {_reason(rollings[name], x)} at q = {np.asarray(q)}", element=name
+            )
+        point, normal, longitudinal, lateral, slip = (read_only(part.copy()) for part in x[:15].reshape(5, 3))
+        found[name] = RollingContact(name, point, normal, longitudinal, lateral, slip, float(x[15]))
+    return found
+
+
+def why_not_finite(system: Evaluations, row: int, q: Array, t: float = 0.0) -> str:
+    """Return why a row of A is no number at q, to go on in an error, where that is known."""
+    rollings = {} if system.mechanism is None else system.mechanism.rollings
+    name = next((r.name for r in rollings.values() if system.constraint_names[row] in r.row_names), None)
+    return "" if name is None else f": {_reason(rollings[name], _numbers(system, q, None, t)[name])}"
+
+
+def why_it_ends(system: Evaluations, q: Array, v: Array, t: float) -> str:
+    """Return why an element that rolls has no rows at q or a moment later, as it moves; empty where all have."""
+    rollings = {} if system.mechanism is None else system.mechanism.rollings
+    if not rollings or not np.isfinite([*q, *v]).all():
+        return ""
+    for moment in (0.0, *_MOMENTS):
+        for name, x in _numbers(system, system.move(q, moment * v), v, t + moment).items():
+            if not np.isfinite(x).all():
+                return _reason(rollings[name], x)
+    return ""
+
+
+def _numbers(system: Evaluations, q: ArrayLike, v: ArrayLike | None, t: float) -> dict[str, Array]:
+    """Return of each element the numbers of `_places`."""
+    rollings = {} if system.mechanism is None else system.mechanism.rollings
+    if not rollings:
+        return {}
+    native = system.compiled.named("rolling", lambda: {"x": _places(system)})
+    return dict(zip(rollings, native(system.pack(q, v, t=t)).reshape(len(rollings), -1)))
+
+
+def _reason(rolling: Rolling, numbers: Array) -> str:
+    """Say why the rows of an element that rolls are no numbers."""
+    name = rolling.name
+    found, fits, single = numbers[16:19] > 0.5
+    if not found:
+        return (
+            f"where rolling {name!r} touches its surface was not found: it lies nearly flat on it, is hardly more "
+            "curved than it, or is too far from it or from the places near= of the surface"
+        )
+    if not fits:
+        return (
+            f"rolling {name!r} is less curved than its surface where it touches, so that it would touch elsewhere, "
+            "too: its radius must be smaller"
+        )
+    if not single:
+        return f"rolling {name!r} touches its surface at a second place, and this element has rows for one"
+    if rolling.kind == "ball":
+        return (
+            f"rolling {name!r} touches where the normal of its surface is opposite to normal=, which is where t1 "
+            "and t2 have no direction: give a normal= that points elsewhere"
+        )
+    return f"the axis of rolling {name!r} is along the normal of its plane, so that it has no lowest point"
+
+
+def _places(system: Evaluations) -> ca.SX:
+    """Return 19 numbers for each element: those of `RollingContact` in their order, then why they may be none."""
+    e = system.equations
+    assert e.tree is not None
+    frames = Frames(e.tree, links(e.tree, e.q, e.v))
+    columns = []
+    for element in system.model.symbolic_mechanism().rollings.values():
+        frame = rolling_frame(element, frames)
+        height = frame.height("n_rim" if element.kind == "cone" else "n")
+        point = frame.centre.value + frame.arm.value
+        own = point, *frame.directions, frame.slip(frame.arm).value, height.value
+        columns.append(ca.vertcat(*own, *frame.conditions))
+    return ca.vertcat(*columns)

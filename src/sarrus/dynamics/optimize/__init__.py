@@ -1,0 +1,25 @@
+"""Small convex programs with second-order cones, as they arise from friction.
+
+Solve     `solve_cone_program`, `ConeProgram` (the same sizes again and again, warm starts) → `ConeSolution`
+Contact   `solve_contact_problem` → `ContactSolution`: Coulomb friction exactly, which is no convex program
+Rows      `bounds`, `friction_cone`, `quadratic_constraint`, put together by `stack`
+"""
+
+from sarrus.dynamics.contacts.contact_state import Mode
+from sarrus.dynamics.optimize.cone_program import ConeProgram, ConeSolution, solve_cone_program
+from sarrus.dynamics.optimize.cone_rows import ConeRows, bounds, friction_cone, quadratic_constraint, stack
+from sarrus.dynamics.optimize.contact_problem import ContactSolution, solve_contact_problem
+
+__all__ = [
+    "ConeProgram",
+    "ConeRows",
+    "ConeSolution",
+    "ContactSolution",
+    "Mode",
+    "bounds",
+    "friction_cone",
+    "quadratic_constraint",
+    "solve_cone_program",
+    "solve_contact_problem",
+    "stack",
+]

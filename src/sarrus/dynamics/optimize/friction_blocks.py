@@ -1,0 +1,110 @@
+"""Friction forces by blocks: projection on their cones and balls, and the shift of De Saxcé.
+
+A contact is a head, its normal force, and tails, its tangential forces: K = {‖tails‖ ≤ μ head}. Dry friction has tails
+alone: ‖tails‖ ≤ limit. Rows of one contact follow each other, the head first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from sarrus.base.arrays import Array
+from sarrus.dynamics.optimize.cone_rows import ConeRows, stack
+
+
+@dataclass(frozen=True, eq=False)
+class Blocks:
+    """The product of friction cones and of balls.
+
+    Attributes
+    ----------
+    owner : (m,) the block of each row.
+    head : (m,) whether it is a normal force.
+    friction, limit : of each block; μ is zero for balls, the limit infinite for cones.
+    """
+
+    owner: np.ndarray
+    head: np.ndarray
+    friction: Array
+    limit: Array
+
+    @classmethod
+    def of(cls, contacts: Sequence[tuple[int, float]], dry: Sequence[tuple[int, float]] = ()) -> Blocks:
+        """Return those of contacts, (rows, μ) each, and of dry friction, (rows, limit), whose rows come last."""
+        sizes = [int(size) for size, _ in (*contacts, *dry)]
+        owner = np.repeat(np.arange(len(sizes)), sizes)
+        head = np.zeros(len(owner), dtype=bool)
+        head[np.cumsum([0, *sizes])[: len(contacts)]] = True
+        friction = [*(float(mu) for _, mu in contacts), *(0.0 for _ in dry)]
+        limit = [*(np.inf for _ in contacts), *(float(limit) for _, limit in dry)]
+        return cls(owner, head, np.array(friction), np.array(limit))
+
+    @property
+    def count(self) -> int:
+        """Number of blocks."""
+        return len(self.friction)
+
+    @property
+    def cone(self) -> np.ndarray:
+        """Which blocks are cones (count,)."""
+        return np.isinf(self.limit)
+
+    @property
+    def idle(self) -> np.ndarray:
+        """Which rows can have no force: tails without friction (m,)."""
+        stiff = np.where(self.cone, self.friction, self.limit)
+        return np.asarray(~self.head & (stiff[self.owner] == 0.0))
+
+    def heads(self, x: Array) -> Array:
+        """Return the heads of blocks (count,), zero where there is none."""
+        return np.asarray(np.bincount(self.owner[self.head], x[self.head], self.count), dtype=np.float64)
+
+    def lengths(self, x: Array) -> Array:
+        """Return the lengths of the tails (count,)."""
+        tails = np.where(self.head, 0.0, x)
+        size = np.zeros(self.count)
+        np.maximum.at(size, self.owner, np.abs(tails))
+        scale = np.where(size > 0.0, size, 1.0)  # no square is too small
+        return scale * np.sqrt(np.bincount(self.owner, (tails / scale[self.owner]) ** 2, self.count))
+
+    def directions(self, x: Array, lengths: Array) -> Array:
+        """Return tails of length one, zero where they have no direction, and zero heads (m,)."""
+        divisor = np.where(lengths > 0.0, lengths, 1.0)[self.owner]
+        return np.asarray(np.where(self.head, 0.0, x / divisor))
+
+    def shift(self, u: Array) -> Array:
+        """Return u + μ ‖u_t‖ n (De Saxcé and Feng 1998)."""
+        own = self.friction[self.owner]
+        return np.asarray(u + np.where(self.head, own * self.lengths(u)[self.owner], 0.0))
+
+    def project(self, x: Array) -> Array:
+        """Return the nearest forces that are allowed."""
+        owner, head, cone, mu, lengths = self.owner, self.head, self.cone, self.friction, self.lengths(x)
+        heads, d = self.heads(x), self.directions(x, lengths)
+        inside = np.where(cone, (lengths <= mu * heads) & (heads >= 0.0), lengths <= self.limit)
+        edge = ~inside & ~(cone & (mu * lengths <= -heads))
+        height = (heads + mu * lengths) / (1.0 + mu * mu)
+        radius = np.where(cone, mu * height, self.limit)
+        rim = np.where(head, height[owner], np.where(edge, radius, 0.0)[owner] * d)
+        return np.asarray(np.where(inside[owner], x, np.where(edge[owner], rim, 0.0)))
+
+
+def allowed_rows(along: Array, base: Array, blocks: Blocks) -> ConeRows:
+    """Return the rows of the x for which the forces base + along x are allowed."""
+    parts = []
+    for k in range(blocks.count):
+        mine = np.flatnonzero(blocks.owner == k)
+        rows, offset, mu = along[mine], base[mine], blocks.friction[k]
+        if not blocks.cone[k]:
+            if blocks.limit[k] > 0.0:
+                ball = np.vstack([np.zeros(along.shape[1]), -rows])
+                parts.append(ConeRows(ball, np.append(blocks.limit[k], offset), 0, (len(ball),)))
+        elif len(mine) == 1 or mu == 0.0:
+            parts.append(ConeRows(-rows[:1], offset[:1], 1))
+        else:
+            weights = np.where(blocks.head[mine], mu, 1.0)
+            parts.append(ConeRows(-weights[:, None] * rows, weights * offset, 0, (len(mine),)))
+    return stack(parts)

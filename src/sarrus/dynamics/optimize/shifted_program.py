@@ -1,0 +1,90 @@
+"""`ShiftedProgram`: the cone program of a contact problem whose shift is given, in forces or in what they do together.
+
+The forces r of ½ rᵀW r + (b + s)ᵀr → min in their cones are the multipliers of the motions v = Hᵀ r of ½ vᵀv → min with
+H v + b + s in the dual cones, and dry friction takes limit · ‖u‖ (Acary, Cadoux, Lemaréchal and Malick, ZAMM 91, 2011).
+Where rows are redundant there are fewer motions than forces, and these have an answer of their own.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+
+from sarrus.base.arrays import Array
+from sarrus.dynamics.optimize.cone_program import ConeProgram
+from sarrus.dynamics.optimize.friction_blocks import Blocks, allowed_rows
+from sarrus.kernels.linalg import dense
+
+# What is added to the diagonal of W where forces are the unknowns, so that redundant rows share them.
+GIVING = 1e-10
+
+
+class ShiftedProgram:
+    """Solves the program of rows H (m, k), W = H Hᵀ, for one shift after the other."""
+
+    def __init__(self, H: Array, W: Array, blocks: Blocks) -> None:
+        self.H, self.W, self.blocks = H, W, blocks
+        self.balls = np.flatnonzero(~blocks.cone & (blocks.limit > 0.0))
+        self.by_motion = H.shape[1] + len(self.balls) < (~blocks.idle).sum()
+
+    def solve(self, shifted: Array) -> Array:
+        """Return the forces (m,) for b + s; of a program that has no answer those of the last iterate."""
+        if self.by_motion:
+            G, rows, scale, program = self._motions
+            cost = np.zeros(program.variables)
+            cost[self.H.shape[1] :] = self.blocks.limit[self.balls]
+            own = rows >= 0
+            found = program.solve(
+                self._inertia, cost, G, np.where(own, shifted[rows] * scale, 0.0), throw=False
+            )
+            if found.status.ok:
+                forces = np.zeros(len(shifted))
+                forces[rows[own]] = (scale * found.dual)[own]
+                return forces
+        return self._of_forces(shifted)
+
+    def _of_forces(self, shifted: Array) -> Array:
+        """Return the answer with forces as the unknowns."""
+        if self.blocks.idle.all():
+            return np.zeros(len(shifted))
+        along, W, G, h, program = self._forces
+        return dense.product(along, program.solve(W, dense.product(along.T, shifted), G, h, throw=False).x)
+
+    @cached_property
+    def _inertia(self) -> Array:
+        return np.diag(np.repeat([1.0, 0.0], [self.H.shape[1], len(self.balls)]))
+
+    @cached_property
+    def _motions(self) -> tuple[Array, np.ndarray, Array, ConeProgram]:
+        """G, the row of the problem that each row is, −1 for the bound of a ball, by what it is scaled, the program.
+
+        The tails of a contact are scaled by μ.
+        """
+        blocks, k = self.blocks, self.H.shape[1]
+        lines: list[int] = []
+        cones: list[list[int]] = []
+        for j in range(blocks.count):
+            own = np.flatnonzero((blocks.owner == j) & ~blocks.idle).tolist()
+            if len(own) == 1 and blocks.cone[j]:
+                lines += own
+            elif own:
+                cones.append(own if blocks.cone[j] else [-1, *own])
+        rows = np.array([*lines, *(row for own in cones for row in own)], dtype=int)
+        owner = blocks.owner[rows]
+        tails = (rows >= 0) & ~blocks.head[rows] & blocks.cone[owner]
+        scale = np.where(tails, blocks.friction[owner], 1.0)
+        G = np.zeros((len(rows), k + len(self.balls)))
+        G[:, :k] = np.where((rows >= 0)[:, None], -scale[:, None] * self.H[rows], 0.0)
+        G[rows < 0, k + np.arange(len(self.balls))] = -1.0
+        program = ConeProgram(G.shape[1], linear=len(lines), cones=[len(own) for own in cones])
+        return G, rows, scale, program
+
+    @cached_property
+    def _forces(self) -> tuple[Array, Array, Array, Array, ConeProgram]:
+        """The forces that there may be, by columns, W and the rows of the program for them."""
+        along = np.eye(len(self.W))[:, ~self.blocks.idle]
+        rows = allowed_rows(along, np.zeros(len(self.W)), self.blocks)
+        W = dense.product(along.T, self.W, along) + GIVING * np.eye(along.shape[1])
+        program = ConeProgram(along.shape[1], linear=len(rows.h) - sum(rows.cones), cones=rows.cones)
+        return along, W, rows.G, rows.h, program

@@ -1,0 +1,33 @@
+"""`Block`: a contact, a stop or dry friction in the contact problem on accelerations."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sarrus.base.arrays import Array
+from sarrus.dynamics.contacts.contact_state import Mode, Touching
+
+
+@dataclass
+class Block:
+    """What touches, or rubs: its rows in W, what it does, the direction of its slip, and its friction now.
+
+    ``going``: it slides already.
+    """
+
+    one: Touching
+    rows: slice
+    going: bool
+    mode: Mode
+    friction: float
+    direction: Array
+
+    @property
+    def is_dry(self) -> bool:
+        """Whether it is dry friction, without a normal force."""
+        return self.one.kind == "friction"
+
+    @property
+    def tails(self) -> slice:
+        """Its rows that have friction."""
+        return slice(self.rows.start + (not self.is_dry), self.rows.stop)

@@ -1,0 +1,123 @@
+"""The rank of A that the kernels go by: found at closed configurations near a state, and kept in a workspace."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sarrus.base.arrays import Array, read_only
+from sarrus.base.errors import SarrusError
+from sarrus.base.status import Status
+from sarrus.dynamics.closing.assembly import Neighbourhood, assemble, survey
+from sarrus.dynamics.closing.closed_state import largest_opening, require_velocities_that_agree
+from sarrus.dynamics.closing.levenberg_marquardt import DATA_TOLERANCE, data_of
+from sarrus.dynamics.closing.manifold import close
+from sarrus.dynamics.closing.rigidity import is_blocked
+from sarrus.dynamics.model.inertia import is_singular_at
+from sarrus.dynamics.model.one_sided import behind_jump
+from sarrus.dynamics.solve.workspace import Workspace
+from sarrus.kernels.memory.layout import Settings
+
+# States larger than this are no place to look at: the run flew off.
+_FAR = 1e6
+
+
+def generic_rank(
+    work: Workspace, q: Array, t: float = 0.0, v: Array | None = None, *, renew: bool = False
+) -> int:
+    """Return the rank that A has at generic closed configurations near q, the kernels' most; found once.
+
+    It is found anew where ``renew`` asks for it, and where parameters have changed on which it may depend.
+    ``work.near`` is then what the survey found.
+    """
+    if work.near is None or renew or work.switched != work.parameters.switched:
+        near, weak, tolerances = look_around(work, q, t, v)
+        work.learn_rank(near, tolerances)
+        if weak and not work.compiled.mass_is_singular:
+            work.expect_singular_mass()
+    return int(work.table.generic_rank)
+
+
+def look_around(
+    work: Workspace, q: Array, t: float = 0.0, v: Array | None = None
+) -> tuple[Neighbourhood, bool, Settings]:
+    """Return what the constraints are like near a state, whether M is singular there, and tolerances for kernels.
+
+    It depends on the state, the parameters and the options, and leaves the workspace as it is.
+    """
+
+    def look() -> tuple[Neighbourhood, bool, Settings]:
+        near = _with_rows_of_the_model(work, survey(work, q, t, v))
+        return near, is_singular_at(work, q, t), work.settings(near)
+
+    # runs often begin where another one did: to look around costs more than to go some hundred steps
+    place = q.tobytes(), t, None if v is None else v.tobytes(), *work.parameters.values(), work.options
+    return work.model.remember(("survey", data_of(work), *place), look)
+
+
+def _with_rows_of_the_model(work: Workspace, near: Neighbourhood) -> Neighbourhood:
+    """Return what is known near a state, with the independent rows chosen at the neutral configuration if they serve.
+
+    So a model has one choice, and code for that alone, wherever runs begin. There is none where the digits of a model
+    leave loops open: what dependent rows say differs then.
+    """
+    live = work.compiled.live
+    if live is None or near.rank == len(live) or work.equations.shaping_parameters:
+        return near
+    if not data_of(work).exact:
+        return replace(near, independent=())
+
+    def found() -> Neighbourhood | None:
+        try:
+            closed = assemble(work, work.neutral(), throw=False)
+            return None if closed.status is Status.NOT_CLOSED else survey(work, closed.q)
+        except SarrusError:  # the constraints are no numbers there
+            return None
+
+    reference = work.model.remember(("independent rows", *work.parameters.values(), work.options), found)
+    if reference is None or reference.rank != near.rank:
+        return near
+    return replace(near, independent=reference.independent)
+
+
+def project_velocity(work: Workspace, q: ArrayLike, v: ArrayLike, t: float = 0.0) -> Array:
+    """Return the velocity nearest to v that the constraints allow at q, for any rank of A.
+
+    Nearest in the kinetic metric, v − L⁻¹(A L⁻¹)⁺ψ with M = LᵀL: what an ideal impulse of the constraints leaves.
+    Massless links: see `sarrus.kernels.solve.projection`. Where the speed of a drive jumps at t, that behind the jump
+    counts. Redundant rows whose motions ask for different velocities are an `ArgumentError` that names them.
+    """
+    q = work.normalized(q)
+    t = behind_jump(work, q, t)
+    x = work.pack(q, v, None, t)
+    given, place, speed = x.copy(), x[work.parts.q], x[work.parts.v]
+    generic = generic_rank(work, place, t, speed)
+    rank = work.project(x, positions=False)
+    left = np.abs(work.velocity_residual(place, speed, t)).max(initial=0.0)
+    allowed = data_of(work).rank_cut(DATA_TOLERANCE) * (1.0 + np.abs(speed).max(initial=0.0))
+    if rank < generic or left > allowed:
+        x[:] = given  # the rank nearby may differ from where it was found: look again, here
+        generic_rank(work, place, t, speed, renew=True)
+        work.project(x, positions=False)
+        psi = work.velocity_residual(place, speed, t)
+        if np.abs(work.characteristic.rows * psi).max(initial=0.0) > largest_opening(work):
+            require_velocities_that_agree(work, x, psi)
+    return read_only(speed.copy())
+
+
+def has_left(work: Workspace, x: Array) -> bool:
+    """Tell whether a run that failed at x = [q | v | u | t | p | τ] left the motions that a rigid mechanism has."""
+    s, x = work, x.copy()
+    q, v, t = x[s.parts.q], x[s.parts.v], float(x[s.parts.t])
+    if s.nc == 0 or not max(np.abs(q).max(), np.abs(v).max()) < _FAR:
+        return False
+    try:
+        q[:] = close(s, q, t)
+        generic_rank(s, q, t, v, renew=True)
+    except SarrusError:
+        return False
+    rank, answer = s.accelerate(x)
+    motions = s.motions_left
+    return rank >= 0 and motions is not None and is_blocked(s, q, v, t, answer[: s.nv], motions)

@@ -1,0 +1,162 @@
+"""What the sensors of a system read, at a state and along a run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property, partial
+
+import casadi as ca
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sarrus.base.arrays import Array, read_only
+from sarrus.base.errors import ArgumentError, check_known
+from sarrus.codegen import NativeFunction
+from sarrus.dynamics.contacts.open_forces import open_forces, push_count
+from sarrus.dynamics.model.evaluations import Evaluations
+from sarrus.dynamics.results import ForwardDynamics
+from sarrus.dynamics.solve.forward_dynamics import forward_dynamics, on_contacts
+from sarrus.dynamics.solve.workspace import Workspace
+from sarrus.model.mechanism.sensor import ACCELERATION_KINDS, REACTION_KINDS, Sensor
+from sarrus.symbolic.multibody.sensors import sensor_values
+
+# Changes of readings that count.
+_MATTERS = 1e-9
+
+
+class Readings(Mapping[str, Array]):
+    """Readings by the names of the sensors: arrays (size,) at a state, (time, size) along a run; read-only.
+
+    ``array`` has all entries side by side, (entries,) or (time, entries), in the order of the sensors: of a file
+    MuJoCo's ``mjData.sensordata``, less the sensors that were left out. ``labels`` are names of the entries, such as
+    "imu.x", ``units`` their units, empty where they depend on what is measured.
+    """
+
+    def __init__(
+        self,
+        sensors: Mapping[str, Sensor],
+        array: Array,
+        free: Callable[[], Array] | None = None,
+    ) -> None:
+        self.array = read_only(array)
+        self.labels = tuple(label for s in sensors.values() for label in s.labels)
+        self.units = tuple(s.unit for s in sensors.values() for _ in s.labels)
+        self._places, start, self._free = {}, 0, free
+        for name, sensor in sensors.items():
+            self._places[name] = slice(start, start + sensor.size)
+            start += sensor.size
+
+    @cached_property
+    def undetermined(self) -> tuple[str, ...]:
+        """Sensors of force and torque whose readings are one choice of many, because constraints are redundant.
+
+        What they read follows from the multipliers of least norm. Known at a state only; () along a run.
+        """
+        if self._free is None:
+            return ()
+        loose = self._free()
+        return tuple(name for name, place in self._places.items() if loose[place].any())
+
+    def __getitem__(self, name: str) -> Array:
+        check_known("sensor", name, self._places)
+        return self.array[..., self._places[name]]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._places
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._places)
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def __repr__(self) -> str:
+        if self.array.ndim > 1:
+            return f"Readings({len(self.array)} samples of {', '.join(self) or 'no sensors'})"
+        return "Readings(" + ", ".join(f"{name}={value}" for name, value in self.items()) + ")"
+
+
+def sensors_of(system: Evaluations) -> dict[str, Sensor]:
+    """Return the sensors of a system; one from its own equations has none, which is an `ArgumentError`."""
+    if system.mechanism is None:
+        raise ArgumentError(
+            f"{system.name}: only a system made from a Mechanism has sensors", element="mechanism"
+        )
+    return system.mechanism.sensors
+
+
+def needs_accelerations(sensors: Mapping[str, Sensor]) -> bool:
+    """Tell whether a reading needs forward dynamics."""
+    return any(sensor.kind in ACCELERATION_KINDS for sensor in sensors.values())
+
+
+def sensor_expressions(
+    system: Evaluations, a: ca.SX, multipliers: ca.SX, pushes: ca.SX | None = None
+) -> dict[str, ca.SX]:
+    """Return the entries of all sensors over the symbols of the equations, accelerations and forces.
+
+    These are multipliers, and ``pushes``, the forces of contacts with Coulomb friction by rows, zero by default.
+    """
+    mechanism = system.model.symbolic_mechanism()
+    values = sensor_values(mechanism, system.equations, a, multipliers, pushes)
+    return {"readings": ca.vertcat(ca.SX(0, 1), *values.values())}
+
+
+def native_readings(system: Evaluations) -> NativeFunction:
+    """Return the function of [x | a | λ | r] that gives all entries, compiled when it is first needed.
+
+    r are the forces of contacts with Coulomb friction, by rows.
+    """
+    sizes = {"a": system.nv, "multipliers": system.nc, "pushes": push_count(system)}
+    return system.compiled.named("sensors", partial(sensor_expressions, system), sizes)
+
+
+def sensors(
+    system: Workspace,
+    q: ArrayLike,
+    v: ArrayLike | None = None,
+    u: ArrayLike | None = None,
+    t: float = 0.0,
+    tau: ArrayLike | None = None,
+    *,
+    contacts: bool = True,
+) -> Readings:
+    """Return what the sensors of the mechanism read at a state, by name; `Mechanism.add_sensor` lists the kinds.
+
+    Where one of them measures accelerations or forces, forward dynamics is solved, with ``contacts`` as
+    `System.forward_dynamics` has them, and its errors are raised. Readings of forces that redundant constraints and
+    contacts leave open are named in ``undetermined``.
+    """
+    asked = sensors_of(system)
+    x = system.pack(q, v, u, t)
+    if not asked:
+        return Readings({}, np.zeros(0))
+    speed, t = x[system.parts.v], float(x[system.parts.t])
+    a, multipliers, found = np.zeros(system.nv), np.zeros(system.nc), None
+    pushes = np.zeros(push_count(system))
+    if needs_accelerations(asked):
+        found = forward_dynamics(system, x[system.parts.q], speed, x[system.parts.u], t, tau)
+        if contacts:
+            found = on_contacts(system, found, x[system.parts.q], speed, t, tau, True)
+        a, multipliers = found.a, found.multipliers
+        if found.contacts is not None:
+            pushes = found.contacts.forces[: len(pushes)]
+    native = native_readings(system)
+    at = np.concatenate([x, a, multipliers, pushes])
+    values = native(at)
+    reacting = any(s.kind in REACTION_KINDS for s in asked.values())
+    if found is None or not reacting or (found.rank == system.nc and found.contacts is None):
+        return Readings(asked, values)
+    return Readings(asked, values, lambda: _loose(system, native, at, found))
+
+
+def _loose(system: Evaluations, native: NativeFunction, at: Array, found: ForwardDynamics) -> np.ndarray:
+    """Return for each entry whether it changes with forces that the equations leave open, which balance each other."""
+    q, v, t = at[system.parts.q], at[system.parts.v], float(at[system.parts.t])
+    ways = None if found.contacts is None else found.contacts.ways
+    base, changes = native(at), []
+    for way in open_forces(system, q, v, t, found.rank, ways).T:
+        there = at.copy()
+        there[len(at) - len(way) :] += way
+        changes.append(native(there) - base)
+    return np.asarray(np.abs(np.reshape(changes, (-1, len(base)))).max(axis=0, initial=0.0) > _MATTERS)

@@ -1,0 +1,157 @@
+"""`carry`: which contacts, stops and dry friction carry a generalized force, with the least forces that they allow."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from sarrus.base.arrays import Array, read_only
+from sarrus.base.status import Status
+from sarrus.dynamics.contacts.contact_state import ContactState, ForceLaws, choices_of_flanks
+from sarrus.dynamics.contacts.support_reactions import CarriedLoad
+from sarrus.dynamics.model.evaluations import Evaluations
+from sarrus.dynamics.optimize.force_balance import NOTHING, ForceBalance, balance_forces
+from sarrus.kernels.linalg.ranked import ROUNDING, ranked
+
+# Velocities that are named as those along which a force is missing: with at least this part of the largest one.
+_NAMED, _MOST_NAMED = 0.5, 4
+
+
+def carry(
+    system: Evaluations,
+    state: ContactState,
+    free: Array,
+    load: Array,
+    actuation: Array,
+    *,
+    weights: Array | None = None,
+    limits: Array | None = None,
+) -> tuple[Array, CarriedLoad]:
+    """Return u and r with free · (S u + Jᵀ r) = free · load, u the least and then r.
+
+    Parameters
+    ----------
+    state : what contacts do. free : (k × nv) the motions along which forces count, by rows.
+    load : (nv,). actuation : S (nv × nu).
+    weights, limits : of u, see `sarrus.dynamics.optimize.force_balance.balance_forces`.
+
+    Of several r the one of least norm in characteristic units is taken, in which a moment counts as this force at the
+    characteristic length. Of contacts that face each other at most one pushes: of the ways to choose them, up to six
+    pairs, the one with the least u is taken.
+    """
+    asked = _Asked(system.characteristic.length, free, load, actuation, weights, limits)
+    if state.facing:
+        state = _on_flanks(asked, state)
+    laws = state.laws
+    found = asked.balance(state)
+    forces = laws.base + laws.ways @ found.y
+    free_rows = (np.abs(laws.ways) @ (~found.determined).astype(float)) > 0.0
+    reason, status = _reason(system, state, laws, found, free), found.status
+    if state.impossible:
+        reason, status = state.impossible, Status.INCONSISTENT
+    carried = CarriedLoad(
+        names=state.names,
+        forces=read_only(forces),
+        force=read_only(state.rows.T @ forces),
+        determined=read_only(~free_rows),
+        modes={one.name: mode for one, mode in zip(state.touching, state.modes)},
+        carrying=_carrying(state, forces),
+        reason=reason,
+        status=status,
+        _friction=found.friction,
+        _balances=found.balances,
+    )
+    return found.u, carried
+
+
+@dataclass(frozen=True, eq=False)
+class _Asked:
+    """The forces that are to be balanced, and by what; ``length`` is the characteristic one."""
+
+    length: float
+    free: Array
+    load: Array
+    actuation: Array
+    weights: Array | None
+    limits: Array | None
+
+    def balance(self, state: ContactState) -> ForceBalance:
+        """Return the least u, and then the least forces that the laws of a state allow."""
+        laws, free = state.laws, self.free
+        owners = [state.touching[k] for k in laws.owners]
+        counts = [size for size, _ in (*laws.contacts, *laws.dry)]
+        return balance_forces(
+            free @ self.actuation,
+            free @ state.rows.T @ laws.ways,
+            free @ (self.load - state.rows.T @ laws.base),
+            laws.contacts,
+            laws.dry,
+            weights=self.weights,
+            sizes=np.repeat([self.length / one.unit for one in owners], counts),
+            limits=self.limits,
+        )
+
+
+def _on_flanks(asked: _Asked, state: ContactState) -> ContactState:
+    """Return the state with one of each two contacts that face each other open, so that the u of a balance is least.
+
+    First come those that push where there is no friction and they may pull; where there is no balance they stay.
+    """
+    pairs = state.facing
+    heads = [state.touching[one].rows.start for one, _ in pairs]
+    nu = asked.actuation.shape[1]
+    reach = asked.free @ np.hstack([asked.actuation, state.rows[heads].T])
+    pushes = ranked(reach, relative=ROUNDING).solve(asked.free @ asked.load)[nu:]
+    first = pushes >= -NOTHING * float(np.abs(pushes).max(initial=0.0))
+    weights = np.ones(nu) if asked.weights is None else asked.weights
+    best, least = None, np.inf
+    for left_out in choices_of_flanks(pairs, first.tolist()):
+        chosen = state.without(left_out)
+        found = asked.balance(chosen)
+        cost = float(weights @ found.u**2) if found.status.ok else np.inf
+        if best is None or cost < (1.0 - NOTHING) * least:
+            best, least = chosen, cost
+        if least == 0.0:
+            break
+    assert best is not None
+    return best
+
+
+def _carrying(state: ContactState, forces: Array) -> tuple[str, ...]:
+    """Return the names of what has a force."""
+    least = NOTHING * float(np.abs(forces).max(initial=0.0))
+    return tuple(one.name for one in state.touching if np.abs(forces[one.rows.start]) > least)
+
+
+def _reason(
+    system: Evaluations, state: ContactState, laws: ForceLaws, found: ForceBalance, free: Array
+) -> str:
+    """Return what is in the way of a balance."""
+    if found.status is Status.OK:
+        return ""
+    if found.status is Status.ALMOST:
+        return found.status.diagnosis
+    if found.status is Status.NOT_ACHIEVABLE:
+        along = np.abs(free.T @ found.missing / system.characteristic.columns)
+        largest = np.argsort(-along, kind="stable")[:_MOST_NAMED]
+        names = [system.velocity_names[i] for i in sorted(largest) if along[i] >= _NAMED * along.max()]
+        return f"no actuator, loop or closed contact acts along {listed(names)}"
+    if found.pulling:
+        names = list(dict.fromkeys(state.touching[laws.owners[k]].name for k in found.pulling))
+        return f"{listed(names)} would have to pull"
+    factor = found.friction()
+    if np.isfinite(factor):
+        sticking = [state.touching[k] for k, (_, mu) in zip(laws.owners, laws.contacts) if mu > 0.0]
+        needed = {one.static * factor for one in sticking}
+        text = f"all friction coefficients {factor:.6g} times as large are needed"
+        if max(needed) - min(needed) < NOTHING * max(needed):
+            text = f"friction coefficients of {max(needed):.6g} are needed"
+        return f"{listed([one.name for one in sticking])} would slide: {text}"
+    return "dry friction and the limits of the actuators leave too little"
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return names for a message."""
+    return ", ".join(map(repr, names))

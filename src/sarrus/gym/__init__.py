@@ -1,5 +1,0 @@
-"""Environments for reinforcement learning with the interface of Gymnasium: `make`."""
-
-from sarrus.gym.make import make
-
-__all__ = ["make"]

@@ -1,0 +1,228 @@
+"""Elimination of a matrix of blocks, one for every two components that a contact joins or that fill in.
+
+Components are taken by least degree (Tinney and Walker, Proceedings of the IEEE 55, 1967), without pivots between
+blocks. The order, and what fills in, depend on the pattern alone: they are kept until that is another one.
+"""
+
+from __future__ import annotations
+
+from sarrus.kernels.algebra.dense import eliminate as solve_with_pivots
+from sarrus.kernels.algebra.vectors import axpy, copy, copy_scaled, dot, fill
+from sarrus.kernels.platform.pointers import inserted, internal
+
+# Velocities of a free body: blocks of such sizes are unrolled.
+FREE = 6
+# Pivots within a block below this part of what its diagonal was are not trusted.
+LEAST_PIVOT = 1e-12
+
+
+@internal
+def width_of(parts, c):
+    """Return how many velocities a component has."""
+    return parts.starts[c + 1] - parts.starts[c]
+
+
+@internal
+def order(parts, room, blocks):
+    """Order the components that the blocks of rows join, and find which blocks of the matrix are not zero."""
+    count = 0
+    fill(room.turn, -1.0, parts.components)
+    for k in range(2 * blocks):
+        c = int(room.joined[k])
+        if c >= 0 and room.turn[c] < 0.0:
+            room.turn[c] = count
+            room.members[count] = c
+            count += 1
+    graph = room.graph
+    fill(graph, 0.0, count * count)
+    for k in range(blocks):
+        one, other = int(room.joined[2 * k]), int(room.joined[2 * k + 1])
+        if one >= 0 and other >= 0:
+            i, j = int(room.turn[one]), int(room.turn[other])
+            graph[i * count + j] = graph[j * count + i] = 1.0
+    _take_least(room, count)
+    for i in range(count):
+        room.turn[int(room.members[i])] = room.place[i]
+    for i in range(count):  # every pair of neighbours, in its turn
+        p = int(room.place[i])
+        for j in range(count):
+            room.slots[p * count + int(room.place[j])] = graph[i * count + j]
+    for c in range(parts.components):
+        if room.turn[c] >= 0.0:
+            room.members[int(room.turn[c])] = c
+    room.count[0] = count
+    _lay(parts, room, count)
+
+
+@internal
+def _take_least(room, count):
+    """Write the turn of each component to ``place``, and join in ``graph`` what fills in."""
+    graph, degree, near = room.graph, room.degree, room.near
+    fill(degree, 0.0, count)
+    for i in range(count):
+        for j in range(count):
+            degree[i] += graph[i * count + j]
+    for turn in range(count):
+        best = -1
+        for j in range(count):
+            if degree[j] >= 0.0 and (best < 0 or degree[j] < degree[best]):
+                best = j
+        found = 0
+        for k in range(count):
+            if graph[best * count + k] != 0.0 and degree[k] >= 0.0:
+                near[found] = k
+                found += 1
+        degree[best] = -1.0
+        room.place[best] = turn
+        for a in range(found):
+            i = int(near[a])
+            degree[i] -= 1.0
+            for b in range(found):
+                j = int(near[b])
+                if i != j and graph[i * count + j] == 0.0:
+                    graph[i * count + j] = 1.0
+                    degree[i] += 1.0
+
+
+@internal
+def _lay(parts, room, count):
+    """Give every block its place, the diagonal first, and list those behind the diagonal of each row."""
+    at = 0
+    for i in range(count):
+        n = width_of(parts, int(room.members[i]))
+        room.slots[i * (count + 1)] = at
+        at += n * n
+    for i in range(count):
+        n, behind = width_of(parts, int(room.members[i])), 0
+        for j in range(i + 1, count):
+            if room.slots[i * count + j] != 0.0:
+                room.behind[i * count + behind] = j
+                behind += 1
+                size = n * width_of(parts, int(room.members[j]))
+                room.slots[i * count + j], room.slots[j * count + i] = at, at + size
+                at += 2 * size
+        room.degree[i] = behind
+    room.count[1] = at
+
+
+@internal
+def clear(parts, room):
+    """Begin with ones on the diagonal and zeros in the blocks that fill in."""
+    count = int(room.count[0])
+    fill(room.matrix, 0.0, int(room.count[1]))
+    for i in range(count):
+        n, block = width_of(parts, int(room.members[i])), block_at(room, count, i, i)
+        for k in range(n):
+            block[k * (n + 1)] = 1.0
+
+
+@inserted
+def block_at(room, count, i, j):
+    """Return the block of two components in turn."""
+    return room.matrix + int(room.slots[i * count + j])
+
+
+@inserted
+def subtract_product(a, b, out, rows, n, width):
+    """Subtract the product of a rows × n and an n × width matrix."""
+    for i in range(rows):
+        for k in range(n):
+            axpy(-a[i * n + k], b + k * width, out + i * width, width)
+
+
+@internal
+def subtract_free(a, b, out):
+    """Subtract the product of two matrices of free bodies, with a row of what remains at hand."""
+    for i in range(FREE):
+        row = out + FREE * i
+        c0, c1, c2, c3, c4, c5 = row[0], row[1], row[2], row[3], row[4], row[5]
+        for k in range(FREE):
+            weight, other = a[FREE * i + k], b + FREE * k
+            c0 -= weight * other[0]
+            c1 -= weight * other[1]
+            c2 -= weight * other[2]
+            c3 -= weight * other[3]
+            c4 -= weight * other[4]
+            c5 -= weight * other[5]
+        row[0], row[1], row[2], row[3], row[4], row[5] = c0, c1, c2, c3, c4, c5
+
+
+@inserted
+def _invert_without_pivots(a, n, before):
+    """Replace a matrix by its inverse (Gauss and Jordan); False where a pivot is not positive, or next to nothing."""
+    for k in range(n):
+        pivot = a[k * (n + 1)]
+        if not pivot > LEAST_PIVOT * before[k * (n + 1)]:
+            return False
+        inverse = 1.0 / pivot
+        a[k * (n + 1)] = 1.0
+        for j in range(n):
+            a[k * n + j] *= inverse
+        for i in range(n):
+            if i != k:
+                weight = a[i * n + k]
+                a[i * n + k] = 0.0
+                axpy(-weight, a + k * n, a + i * n, n)
+    return True
+
+
+@internal
+def invert(a, n, before, rest):
+    """Replace an n × n matrix by its inverse; the others have room for one. False if there is none."""
+    copy(a, before, n * n)
+    good = _invert_without_pivots(a, FREE, before) if n == FREE else _invert_without_pivots(a, n, before)
+    if good:
+        return True
+    fill(rest, 0.0, n * n)
+    for k in range(n):
+        rest[k * (n + 1)] = 1.0
+    good = solve_with_pivots(before, rest, n, n) == 0
+    copy(rest, a, n * n)
+    return good
+
+
+@internal
+def eliminate(parts, room, speed):
+    """Solve for what is in ``speed``, in its place; False where a block has no inverse."""
+    count, behind = int(room.count[0]), room.behind
+    for k in range(count):
+        c = int(room.members[k])
+        n, first = width_of(parts, c), parts.starts[c]
+        block = block_at(room, count, k, k)
+        if not invert(block, n, room.product, room.rest):
+            return False
+        for at in range(int(room.degree[k])):
+            i = int(behind[k * count + at])
+            d = int(room.members[i])
+            rows, start, below = width_of(parts, d), parts.starts[d], block_at(room, count, i, k)
+            free = rows == FREE and n == FREE
+            fill(room.rest, 0.0, rows * n)
+            if free:
+                subtract_free(below, block, room.rest)
+            else:
+                subtract_product(below, block, room.rest, rows, n, n)
+            copy_scaled(-1.0, room.rest, below, rows * n)
+            for a in range(rows):
+                speed[start + a] -= dot(below + a * n, speed + first, n)
+            for other in range(int(room.degree[k])):
+                j = int(behind[k * count + other])
+                width = width_of(parts, int(room.members[j]))
+                right, out = block_at(room, count, k, j), block_at(room, count, i, j)
+                if free and width == FREE:
+                    subtract_free(below, right, out)
+                else:
+                    subtract_product(below, right, out, rows, n, width)
+    for k in range(count - 1, -1, -1):
+        c = int(room.members[k])
+        n, first = width_of(parts, c), parts.starts[c]
+        for at in range(int(room.degree[k])):
+            j = int(behind[k * count + at])
+            e = int(room.members[j])
+            width, right = width_of(parts, e), block_at(room, count, k, j)
+            for a in range(n):
+                speed[first + a] -= dot(right + a * width, speed + parts.starts[e], width)
+        block = block_at(room, count, k, k)
+        for a in range(n):
+            room.rest[a] = dot(block + a * n, speed + first, n)
+        copy(room.rest, speed + first, n)
+    return True

@@ -1,0 +1,205 @@
+"""Dense linear algebra in a fixed order of operations: what a run depends on and LAPACK would give in other bits."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sarrus.kernels.algebra.bidiagonal import LANCZOS, all_values, largest_value
+from sarrus.kernels.algebra.vectors import axpy, divide, fill, inner, set_unit, swap
+from sarrus.kernels.memory.record import Floats, Integers
+from sarrus.kernels.platform.pointers import internal
+
+PRODUCT, SINGULAR, VALUES, LARGEST, COMPLETION, SOLUTION, CHOLESKY = range(7)
+
+# Rows count as orthogonal below this cosine. It takes six to ten sweeps over all pairs.
+ORTHOGONAL = 1e-15
+# Square of the rounding of one operation.
+ROUNDING = 1.2e-32
+SWEEPS = 60
+# Of several axes that would do about as well the first is taken, so that no rounding and no small change decides.
+COMPARABLE = 0.6
+
+
+def dense(table: Integers, x: Floats, what: int) -> int:
+    """Do what is asked for with matrices by rows in x, sizes in table; return 0, or −1 where it cannot be done.
+
+    PRODUCT: A (m × k), B (k × n), room for A B. SINGULAR: G (m × n, m ≤ n), room for V (m × m), σ (m) and as many more:
+    G becomes V G, its rows orthogonal, of the lengths σ, longest first. VALUES: A (m × n, m ≤ n), which is lost, and
+    room for its singular values (m) in any order, then for m + n numbers. LARGEST: A (m × n, m ≤ n) and room for the
+    largest one, then for 2 `LANCZOS` + m + n − 1 numbers. COMPLETION: m orthonormal rows and room for n − m more that
+    complete them. SOLUTION: A (m × m), B (m × n), which becomes A⁻¹ B. CHOLESKY: A (m × m) becomes L with L Lᵀ = A.
+    """
+    m, n = table[0], table[1]
+    if what == PRODUCT:
+        k = table[2]
+        return _multiply(x, x + m * k, x + (m * k + k * n), m, k, n)
+    if what == SINGULAR:
+        V = x + m * n
+        lengths = V + m * m
+        return orthogonalize(x, V, lengths, lengths + m, m, n)
+    if what == VALUES:
+        d = x + m * n
+        return all_values(x, d, d + m, d + 2 * m, m, n)
+    if what == LARGEST:
+        d = x + m * n
+        e = d + LANCZOS
+        u = e + LANCZOS
+        return largest_value(x, u, u + m, d, e, m, n)
+    if what == COMPLETION:
+        return _complete(x, m, n)
+    if what == SOLUTION:
+        return eliminate(x, x + m * m, m, n)
+    return _cholesky(x, m)
+
+
+@internal
+def _multiply(A, B, out, m, k, n):
+    for i in range(m):
+        row = out + i * n
+        fill(row, 0.0, n)
+        for j in range(k):
+            axpy(A[i * k + j], B + j * n, row, n)
+    return 0
+
+
+@internal
+def _turn(a, b, n, cosine, sine):
+    """Turn two rows in their plane."""
+    for c in range(n):
+        p, q = a[c], b[c]
+        a[c] = cosine * p + sine * q
+        b[c] = cosine * q - sine * p
+
+
+@internal
+def orthogonalize(G, V, lengths, noise, m, n):
+    """One-sided Jacobi rotations (Hestenes 1958; Demmel and Veselić, SIAM J. Matrix Anal. Appl. 13, 1992).
+
+    From the longest row on (de Rijk, SIAM J. Sci. Stat. Comput. 10, 1989). What rounding leaves in each row is counted:
+    one that is no longer than that has no direction that would settle, though as short a one of A itself has.
+    """
+    for k in range(m):
+        set_unit(V + k * m, k, m)
+        lengths[k] = inner(G + k * n, G + k * n, n)  # squares, until the end
+        noise[k] = 0.0
+    for _ in range(SWEEPS):
+        clean = True
+        for i in range(m):
+            _exchange(G, V, lengths, noise, i, _longest(lengths, i, m), m, n)
+            a = G + i * n
+            for j in range(i + 1, m):
+                b = G + j * n
+                first, second = lengths[i], lengths[j]
+                if not np.isfinite(first + second):
+                    return -1
+                if not (first > noise[i] and second > noise[j]):
+                    continue
+                across = inner(a, b, n)
+                if abs(across) > ORTHOGONAL * np.sqrt(first) * np.sqrt(second):
+                    clean = False
+                    ratio = (second - first) / (2.0 * across)
+                    tangent = 1.0 / (abs(ratio) + np.sqrt(1.0 + ratio * ratio))
+                    if ratio > 0.0:
+                        tangent = -tangent
+                    cosine = 1.0 / np.sqrt(1.0 + tangent * tangent)
+                    _turn(a, b, n, cosine, cosine * tangent)
+                    _turn(V + i * m, V + j * m, m, cosine, cosine * tangent)
+                    lengths[i], lengths[j] = inner(a, a, n), inner(b, b, n)
+                    own, other = cosine * cosine, cosine * cosine * tangent * tangent
+                    p, q = noise[i] + ROUNDING * first, noise[j] + ROUNDING * second
+                    noise[i], noise[j] = own * p + other * q, own * q + other * p
+        if clean:
+            break
+    for i in range(m):
+        lengths[i] = np.sqrt(lengths[i])
+    for i in range(m):
+        _exchange(G, V, lengths, noise, i, _longest(lengths, i, m), m, n)
+    return 0
+
+
+@internal
+def _longest(lengths, first, m):
+    """Return which of the rows from the ``first`` one on is the longest."""
+    longest = first
+    for j in range(first + 1, m):
+        if lengths[j] > lengths[longest]:
+            longest = j
+    return longest
+
+
+@internal
+def _exchange(G, V, lengths, noise, i, j, m, n):
+    """Exchange two rows with all that goes with them."""
+    if i != j:
+        lengths[i], lengths[j] = lengths[j], lengths[i]
+        noise[i], noise[j] = noise[j], noise[i]
+        swap(G + i * n, G + j * n, n)
+        swap(V + i * m, V + j * m, m)
+
+
+@internal
+def _complete(rows, m, n):
+    """Project axes on what is left, the first of those that lose little, and make them orthonormal."""
+    for k in range(m, n):
+        row, largest = rows + k * n, 0.0
+        for c in range(n):
+            left = 1.0
+            for j in range(k):
+                left -= rows[j * n + c] * rows[j * n + c]
+            row[c] = left
+            largest = max(largest, left)
+        axis = 0
+        while axis < n - 1 and not row[axis] >= COMPARABLE * largest:
+            axis += 1
+        set_unit(row, axis, n)
+        for _ in range(2):
+            for j in range(k):
+                axpy(-inner(rows + j * n, row, n), rows + j * n, row, n)
+        size = np.sqrt(inner(row, row, n))
+        if not size > 0.0:
+            return -1
+        divide(row, size, n)
+    return 0
+
+
+@internal
+def eliminate(A, B, m, n):
+    """Gauss's elimination with row pivoting, the first of equal pivots."""
+    for k in range(m):
+        row, pivot = A + k * m, k
+        for i in range(k + 1, m):
+            if abs(A[i * m + k]) > abs(A[pivot * m + k]):
+                pivot = i
+        if not abs(A[pivot * m + k]) > 0.0 or not np.isfinite(A[pivot * m + k]):
+            return -1
+        if pivot != k:
+            swap(row, A + pivot * m, m)
+            swap(B + k * n, B + pivot * n, n)
+        for i in range(k + 1, m):
+            other = A + i * m
+            weight = other[k] / row[k]
+            if weight != 0.0:
+                axpy(-weight, row + (k + 1), other + (k + 1), m - k - 1)
+                axpy(-weight, B + k * n, B + i * n, n)
+    for k in range(m - 1, -1, -1):
+        for j in range(k + 1, m):
+            axpy(-A[k * m + j], B + j * n, B + k * n, n)
+        divide(B + k * n, A[k * m + k], n)
+    return 0
+
+
+@internal
+def _cholesky(A, m):
+    for k in range(m):
+        row = A + k * m
+        for i in range(k, m):
+            A[i * m + k] -= inner(A + i * m, row, k)
+        pivot = row[k]
+        if not pivot > 0.0 or not np.isfinite(pivot):
+            return -1
+        root = np.sqrt(pivot)
+        for i in range(k, m):
+            A[i * m + k] /= root
+        for c in range(k + 1, m):
+            row[c] = 0.0
+    return 0

@@ -1,0 +1,57 @@
+"""Steps of configurations, and how large steps and residuals are in characteristic units."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sarrus.kernels.algebra.vectors import add, copy, divide
+from sarrus.kernels.memory import layout as la
+from sarrus.kernels.platform.native_call import call_native
+from sarrus.kernels.platform.pointers import internal
+
+
+@internal
+def normalize(table, x):
+    """Scale the quaternions in x to length one."""
+    for k in range(table.n_quaternions):
+        i = table[la.QUATERNIONS + k]
+        size = np.sqrt(x[i] ** 2 + x[i + 1] ** 2 + x[i + 2] ** 2 + x[i + 3] ** 2)
+        divide(x + i, size, 4)
+
+
+@internal
+def move(table, x, step, scratch):
+    """Replace q in x by q ⊕ the vector at ``step``: along N(q) step, quaternions back to unit length.
+
+    ``scratch`` has room for x and q̇.
+    """
+    nq, nv = table.nq, table.nv
+    if table.simple_rate == 1:
+        add(step, x, nq)
+        return
+    copy(x, scratch, la.input_size(table))
+    copy(step, scratch + nq, nv)
+    rate = scratch + la.input_size(table)
+    call_native(table.rate, scratch, rate)
+    add(rate, x, nq)
+    normalize(table, x)
+
+
+@internal
+def longest_entry(table, step):
+    """Return the largest entry of the step at ``step``, in radians and characteristic lengths."""
+    factors, longest = la.factors_of(table), 0.0
+    for i in range(table.nv):
+        longest = max(longest, abs(step[i]) * factors.velocities[i])
+    return longest
+
+
+@internal
+def largest_gap(table, residual, count):
+    """Return the largest residual of the first rows in characteristic units; infinite where one is no number."""
+    factors, largest = la.factors_of(table), 0.0
+    for j in range(count):
+        value = abs(residual[j]) * factors.rows[j]
+        if not value <= largest:
+            largest = value if value < np.inf else np.inf
+    return largest

@@ -1,0 +1,69 @@
+"""Runs side by side that leave the region of stability: what `sarrus.kernels.integrate.stiffness` does for a single run.
+
+A lane is looked at every few steps, and at every step while errors grow: by what it does itself, not by what those
+beside it do.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sarrus.kernels.integrate.stiffness import note_stability
+from sarrus.kernels.memory import batch_layout as bl
+from sarrus.kernels.memory import layout as la
+from sarrus.kernels.memory.lane_layout import slope_width
+from sarrus.kernels.memory.run_state import LIMIT_OF_RK4, N_STATE
+from sarrus.kernels.platform.pointers import internal, run_at
+
+W = bl.LANES
+# Steps from one look to the next where errors do not grow; ``rise`` of a lane that was not looked at.
+LOOK_EVERY, NOT_LOOKED = 8, -1.0
+
+
+@internal
+def measure_lanes(table, step, lane):
+    """Write to ``rise`` and ``way`` of each lane what `stiffness.classical_size` is made of, from the stages."""
+    pitch, slopes, due = slope_width(table), lane.slopes, step % LOOK_EVERY == 0
+    wanted = due
+    for k in range(W):
+        wanted = wanted or _grows(lane, k)
+        lane.rise[k] = NOT_LOOKED
+    if not wanted:
+        return
+    for k in range(W):
+        lane.rise[k] = lane.way[k] = 0.0
+    for i in range(table.nq, table.nq + table.nv):
+        for k in range(W):
+            first, second = slopes[W * i + k], slopes[pitch + W * i + k]
+            third = slopes[2 * pitch + W * i + k]
+            lane.way[k] += (second - first) * (second - first)
+            lane.rise[k] += (third - second) * (third - second)
+    for k in range(W):
+        if not (due or _grows(lane, k)):
+            lane.rise[k] = NOT_LOOKED
+
+
+@internal
+def _grows(lane, k):
+    """Tell whether the errors of a lane grew in its last step."""
+    return run_at(lane.states + k * N_STATE).unstable > 0.0
+
+
+@internal
+def note_lane(table, h, k, lane, state, x):
+    """Count the last step of a lane for or against stability, now that the slope at its end is there, in slopes[0].
+
+    That of its last stage still is in slopes[3]; x is room for one state.
+    """
+    rise, way, pitch = lane.rise[k], lane.way[k], slope_width(table)
+    if rise == NOT_LOOKED:
+        return
+    if 4.0 * rise <= LIMIT_OF_RK4 * LIMIT_OF_RK4 * way:
+        state.unstable = state.unstable_error = 0.0
+        return
+    n, own = table.nq + table.nv, la.stages_of(table, la.workspace(table)).slopes
+    for i in range(la.input_size(table)):
+        x[i] = lane.before[W * i + k]
+    for i in range(n):
+        own[i], own[3 * n + i] = lane.slopes[W * i + k], lane.slopes[3 * pitch + W * i + k]
+    note_stability(table, x, own, h, 2.0 * np.sqrt(rise / way) if way > 0.0 else 0.0, state)

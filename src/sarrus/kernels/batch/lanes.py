@@ -1,0 +1,331 @@
+"""Runs side by side: fixed steps of LANES runs at once by straight-line code, one run in each lane.
+
+A lane whose constraints come near a singular configuration, or that straight-line code cannot serve for another reason,
+goes on alone for a stretch of steps, by the kernel that decides ranks, and waits there for the others. What a run does
+never depends on the runs beside it.
+
+Number i of lane k lies at ``array[LANES * i + k]``.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sarrus.kernels.batch.batch import begin, end_of, finish_run, held_inputs, keep
+from sarrus.kernels.batch.lane_stability import NOT_LOOKED, measure_lanes, note_lane
+from sarrus.kernels.integrate.recording import record
+from sarrus.kernels.integrate.stepping import set_control
+from sarrus.kernels.memory import batch_layout as bl
+from sarrus.kernels.memory import layout as la
+from sarrus.kernels.memory import run_state as rs
+from sarrus.kernels.memory.lane_layout import CLEARANCE, LARGEST_ENTRY, LEAST_PIVOT, lanes_of, slope_width
+from sarrus.kernels.memory.layout import Table
+from sarrus.kernels.memory.record import Floats
+from sarrus.kernels.platform.native_call import call_kernel, call_native
+from sarrus.kernels.platform.pointers import exists, internal, run_at
+from sarrus.kernels.solve.acceleration import are_regular
+
+W = bl.LANES
+# Clearance (squared sine of the angle between a row and those before it) that straight-line code needs: at most two
+# digits of the acceleration are lost then.
+CLEAR = 0.01
+# Newton steps on the positions after each step, at most; from the second one on loops that are open by no more than
+# rounding are closed.
+CORRECTIONS = 4
+ROUNDING = 1e-12
+# What a lane is doing.
+AWAKE, ASLEEP, ENDED = 0.0, 1.0, 2.0
+
+
+def lanes(table: Table, x: Floats, what: int) -> int:
+    """Do the runs ``first`` to before ``last`` of the batch, at most LANES; x is room for one state. Returns 0."""
+    todo = table.batch
+    times, lane, size = todo.times, lanes_of(table, todo), la.input_size(table)
+    count, steps = todo.last - todo.first, todo.steps
+    _begin_lanes(table, todo, count, lane, x)
+    for i in range(W * size):
+        lane.after[i] = lane.before[i]
+    for step in range(steps):
+        if step % bl.LOOK_EVERY == 0 and todo.stop[0] != 0.0:
+            return 0
+        time = times.begin + step * times.step
+        target = times.end if step == steps - 1 else times.begin + (step + 1) * times.step
+        _rouse(lane, step)
+        _hold(table, todo, step, lane)
+        if not _any_awake(lane):
+            continue
+        _stages(table, todo, step, time, target, lane, x)
+        if not _any_awake(lane):
+            continue
+        _close(table, todo, lane)
+        for k in range(W):
+            if lane.mode[k] == AWAKE:
+                if lane.open[k] < np.inf:
+                    _accept(table, todo, step, k, lane, x)
+                else:
+                    _alone(table, todo, step, k, lane, x)
+    for k in range(count):
+        if lane.mode[k] != ENDED:
+            state = _state(lane, k)
+            state.steps = float(steps)
+            _gather(lane, k, size, x)
+            _finish(table, todo, k, rs.DONE, _number(todo, steps) + 1, lane, x)
+    return 0
+
+
+@internal
+def _begin_lanes(table, todo, count, lane, x):
+    """Put each run into its lane; lanes to spare repeat the last one and are asleep for good."""
+    size = la.input_size(table)
+    for k in range(W):
+        run = todo.first + min(k, count - 1)
+        lane.mode[k] = AWAKE if k < count else ENDED
+        lane.pivot[k], lane.greatest[k] = -1.0, 0.0
+        lane.rise[k] = NOT_LOOKED
+        begin(table, todo, _state(lane, k), run, x)
+        for i in range(size):
+            lane.before[W * i + k] = x[i]
+        if k < count and todo.every <= todo.steps:
+            _sample(table, todo, run, 0, x)
+
+
+@internal
+def _rouse(lane, step):
+    """Wake the lanes that have waited until this step."""
+    for k in range(W):
+        if lane.mode[k] == ASLEEP and lane.until[k] <= step:
+            lane.mode[k] = AWAKE
+            lane.pivot[k] = -1.0
+            lane.rise[k] = NOT_LOOKED
+
+
+@internal
+def _any_awake(lane):
+    """Tell whether a lane is awake."""
+    found = False
+    for k in range(W):
+        found = found or lane.mode[k] == AWAKE
+    return found
+
+
+@internal
+def _hold(table, todo, step, lane):
+    """Put the controls that are held during this step into the lanes that are awake, if they are given."""
+    if not exists(todo.inputs):
+        return
+    nu, first = table.nu, table.nq + table.nv
+    interval = step // todo.steps_held
+    for k in range(W):
+        if lane.mode[k] == AWAKE:
+            run = todo.first + k
+            own = held_inputs(table, todo, run, interval)
+            for i in range(nu):
+                lane.before[W * (first + i) + k] = own[i]
+
+
+@internal
+def _stages(table, todo, step, time, target, lane, x):
+    """Run the four stages and write the unprojected end to ``after``; what is not clear goes on alone."""
+    n, nu = table.nq + table.nv, table.nu
+    a, b, c = table.stage_weights, table.end_weights, table.nodes
+    settings, h = table.settings, target - time
+    _slope(table, todo, lane.before, lane.slopes, lane)
+    for k in range(W):
+        if lane.mode[k] == AWAKE:
+            note_lane(table, h, k, lane, _state(lane, k), x)
+    for k in range(W):
+        if lane.mode[k] == AWAKE and not (
+            _is_clear(settings, lane.slopes + (W * n + k)) and _is_far(settings, lane, n, k)
+        ):
+            _alone(table, todo, step, k, lane, x)
+    for i in range(W * n, W * (n + nu)):
+        lane.after[i] = lane.before[i]
+    for stage in range(1, 4):
+        _combine(table, a + 4 * stage, stage, h, lane)
+        for k in range(W):
+            lane.after[W * (n + nu) + k] = time + c[stage] * h
+        own = lane.slopes + stage * slope_width(table)
+        _slope(table, todo, lane.after, own, lane)
+        for k in range(W):
+            if lane.mode[k] == AWAKE and not _is_clear(settings, own + (W * n + k)):
+                _alone(table, todo, step, k, lane, x)
+    measure_lanes(table, step, lane)
+    _combine(table, b, 4, h, lane)
+    for k in range(W):
+        lane.after[W * (n + nu) + k] = target
+
+
+@internal
+def _combine(table, weights, count, h, lane):
+    """Write (q, v) + h Σ weights[j] × slope j to ``after``."""
+    n, pitch = table.nq + table.nv, slope_width(table)
+    for i in range(W * n):
+        lane.after[i] = lane.before[i]
+    for j in range(count):
+        weight = h * weights[j]
+        if weight != 0.0:
+            row = lane.slopes + j * pitch
+            for i in range(W * n):
+                lane.after[i] += weight * row[i]
+
+
+@internal
+def _slope(table, todo, states, slope, lane):
+    """Write (q̇, a, gauge) at the states, after the control law has had its say."""
+    if todo.control != 0:
+        nu, first = table.nu, W * (table.nq + table.nv)
+        bounds = table.bounds
+        call_native(todo.control, states, lane.answer)
+        for i in range(nu):
+            for k in range(W):
+                states[first + W * i + k] = min(max(lane.answer[W * i + k], bounds[i]), bounds[nu + i])
+    call_native(todo.slope, states, slope)
+
+
+@internal
+def _is_clear(settings, gauge):
+    """Tell whether the rows are clearly independent, so that straight-line code is exact."""
+    regular = are_regular(settings, gauge[W * LEAST_PIVOT], gauge[W * LARGEST_ENTRY])
+    return gauge[W * CLEARANCE] > CLEAR and regular
+
+
+@internal
+def _is_far(settings, lane, n, k):
+    """Tell whether a lane is far from singular configurations, and note its smallest pivot.
+
+    Near them the stages are to be projected too; see `sarrus.kernels.integrate.stepping.stages`.
+    """
+    pivot = np.sqrt(lane.slopes[W * n + W * LEAST_PIVOT + k])
+    greatest = max(lane.greatest[k], pivot)
+    size, last = pivot / greatest, lane.pivot[k]
+    lane.greatest[k], lane.pivot[k] = greatest, size
+    return size >= settings.near and not (last >= 0.0 and size < 2.0 * (last - size))
+
+
+@internal
+def _close(table, todo, lane):
+    """Project positions and velocities on the constraints; OPEN is infinite where that fails.
+
+    A lane that is closed stays as it is while others are corrected once more: none depends on another.
+    """
+    nq, nv, nh = table.nq, table.nv, table.nh
+    tolerance, factors = table.settings.position_tolerance, la.factors_of(table)
+    for k in range(W):
+        lane.open[k] = np.inf
+    for correction in range(CORRECTIONS):
+        call_native(todo.closed, lane.after, lane.answer)
+        closed = True
+        for k in range(W):
+            if lane.open[k] < np.inf:
+                continue
+            gap = wrong = 0.0
+            for j in range(nh):
+                gap = max(gap, abs(lane.answer[W * j + k]) * factors.rows[j])
+            for i in range(nq + nv):
+                wrong += 0.0 * lane.answer[W * (nh + i) + k]
+            good = wrong == 0.0 and (gap <= tolerance or (correction > 0 and gap <= ROUNDING))
+            for i in range(nq + nv if good else nq):
+                lane.after[W * i + k] = lane.answer[W * (nh + i) + k]
+            lane.open[k] = gap if good else np.inf
+            closed = closed and (good or lane.mode[k] != AWAKE)
+        if closed:
+            break
+
+
+@internal
+def _accept(table, todo, step, k, lane, x):
+    """Let a lane go on from the end of its step, and sample it if that is due."""
+    size, steps = la.input_size(table), todo.steps
+    for i in range(table.nq + table.nv + table.nu + 1):
+        lane.before[W * i + k] = lane.after[W * i + k]
+    if (step + 1) % todo.every == 0 or step + 1 == steps:
+        _gather(lane, k, size, x)
+        _sample(table, todo, todo.first + k, _number(todo, step + 1), x)
+        found = la.workspace(table).facts.outcome
+        if found > la.SINGULAR_ANSWER:
+            _state(lane, k).unsound = found
+
+
+@internal
+def _alone(table, todo, step, k, lane, x):
+    """Have one lane go through a stretch of steps on its own."""
+    size, clock = la.input_size(table), table.nq + table.nv + table.nu
+    times, run, steps = todo.times, todo.first + k, todo.steps
+    state = _state(lane, k)
+    _gather(lane, k, size, x)
+    interval = step // todo.steps_held if exists(todo.inputs) else 0
+    state.end = end_of(todo, times, interval)
+    state.keep_last = 1.0 if state.end == times.end else 0.0
+    state.start, state.steps, state.every = times.begin, float(step), 1.0
+    state.unrecorded, state.last_step = 0.0, 0.0
+    done, limit, code = step, bl.STRETCH, rs.RUNNING
+    while True:
+        table.records = todo.block
+        code = _advance(table, todo, state, x, limit)
+        for row in range(int(state.filled)):
+            done += 1
+            if done % todo.every == 0 or done == steps:
+                keep(table, todo, run, row, _number(todo, done))
+        # A step that passes a singular configuration may end beyond its target: then there is one more.
+        ahead = x[clock] - (times.begin + state.steps * times.step)
+        if code != rs.RUNNING or abs(ahead) <= 1e-9 * times.step:
+            break
+        limit = 4
+    if code == rs.RUNNING or code == rs.DONE:
+        for i in range(size):
+            lane.before[W * i + k] = x[i]
+        lane.mode[k], lane.until[k] = ASLEEP, state.steps
+    else:
+        lane.mode[k] = ENDED
+        samples = done // todo.every + 1 if todo.every <= steps else 0
+        _finish(table, todo, k, code, samples, lane, x)
+
+
+@internal
+def _advance(table, todo, state, x, limit):
+    """Call the kernel of a single run with the state of a lane."""
+    own = table.run
+    table.run = state
+    code = call_kernel(todo.advance, table, x, limit)
+    table.run = own
+    return code
+
+
+@internal
+def _finish(table, todo, k, code, samples, lane, x):
+    """Note the end of the run in a lane."""
+    own = table.run
+    table.run = _state(lane, k)
+    finish_run(table, todo, todo.first + k, code, samples, x)
+    table.run = own
+
+
+@internal
+def _state(lane, k):
+    """Return the state of the run in a lane."""
+    return run_at(lane.states + k * rs.N_STATE)
+
+
+@internal
+def _gather(lane, k, size, x):
+    """Copy the state in a lane to x."""
+    for i in range(size):
+        x[i] = lane.before[W * i + k]
+
+
+@internal
+def _number(todo, step):
+    """Return the number of the sample after a step; the end of a run is always one."""
+    beyond = step == todo.steps and step % todo.every != 0
+    return step // todo.every + (1 if beyond else 0)
+
+
+@internal
+def _sample(table, todo, run, number, x):
+    """Keep the state x as a sample of a run, with control, acceleration, multipliers and pivots."""
+    work = la.workspace(table)
+    table.records, table.run.filled = todo.block, 0.0
+    set_control(table, x, work)
+    rank = call_kernel(table.acceleration, table, x, la.VERIFIED)
+    record(table, x, rank, work)
+    keep(table, todo, run, 0, number)

@@ -1,0 +1,279 @@
+"""The kernel of `sarrus.dynamics.optimize.solve_cone_program`: equalities first, the cones in what they leave free."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sarrus.kernels.algebra import factor as fa
+from sarrus.kernels.algebra.vectors import (
+    add_transposed,
+    clear_dot,
+    copy,
+    divide,
+    dot,
+    dot_from,
+    fill,
+    is_finite,
+    set_unit,
+)
+from sarrus.kernels.cones.cones import Shape
+from sarrus.kernels.cones.interior_point import interior_point
+from sarrus.kernels.memory import cone_layout as cl
+from sarrus.kernels.memory.cone_layout import ConeTable
+from sarrus.kernels.memory.record import Floats, laid
+from sarrus.kernels.platform.pointers import internal
+
+# Relative size below which a row of the equalities depends on the others, and of what it may miss then.
+_CUT, _MISSED = 1e-11, 1e-9
+# A sum below this multiple of its terms' sizes is rounding.
+_NOISE = 1e-14
+# The same for what is left of the limit of a row that the equalities determine, by way of the x that they do.
+_FIXED_NOISE = 1e-11
+# Relative difference of P from its transpose that rounding may have made.
+_ASYMMETRIC = 1e-10
+
+
+def cone_program(table: ConeTable, x: Floats, what: int) -> int:
+    """Solve the program of a table; write x, s, z, the multipliers y and the facts to the answer.
+
+    The second argument is not used. ``what`` is COLD or WARM. Returns one of `cone_layout`'s answers.
+    """
+    data, answer = table.program, table.answer
+    n, e, sizes = table.variables, table.equalities, table + cl.SIZES
+    m = table.linear
+    for c in range(table.cones):
+        m += sizes[c]
+    fault = _fault(data, n, n * n + n + e * n + e + m * n + m)
+    if fault != cl.SOLVED:
+        return fault
+    if e > 0:
+        verdict = _with_equalities(table, n, e, m, what)
+    else:
+        work = cl.cone_workspace(table.work, n, m)
+        copy(data, work.quadratic, n * n + n)
+        copy(data + (n * n + n), work.rows, m * n + m)
+        if what == cl.WARM:
+            copy(answer, work.x, n + 2 * m)
+        shape = Shape(n, m, table.linear, table.cones, sizes, sizes + table.cones)
+        verdict = interior_point(work, shape, table.limits, what == cl.WARM)
+        copy(work.x, answer, n + 2 * m)
+        answer[n + 2 * m + cl.COUNT] = work.iterations[0]
+        answer[n + 2 * m + cl.RANK] = 0.0
+    return _certify(table, n, e, m, verdict)
+
+
+@internal
+def _fault(data, n, size):
+    """Return BAD_DATA where numbers are not finite, ASYMMETRIC where P is not symmetric, SOLVED else; make P symmetric
+    to the last digit."""
+    largest = apart = 0.0
+    if not is_finite(data, size):
+        return cl.BAD_DATA
+    for a in range(n):
+        for b in range(a):
+            value, other = data[a * n + b], data[b * n + a]
+            largest, apart = max(largest, abs(value)), max(apart, abs(value - other))
+            data[a * n + b] = data[b * n + a] = 0.5 * (value + other)
+    return cl.ASYMMETRIC if apart > _ASYMMETRIC * largest else cl.SOLVED
+
+
+@internal
+def _with_equalities(table, n, e, m, what):
+    """Solve in x = A⁺b + N y, N a basis of the null space of A, and find the multipliers of A x = b.
+
+    Columns and rows of A are first brought to size one, and N is orthonormal in these units.
+    """
+    data, answer, sizes = table.program, table.answer, table + cl.SIZES
+    own, order = cl.equality_workspace(table.work, n, e, m), sizes + table.cones
+    units, change = own.units, own.change
+    A = fa.Matrix(own.rows, e, n, order, own.diagonal, own.beta, own.beta2, own.norms)
+    parts = _parts(data, n, e, m)
+    asked = _equilibrate(parts, own, n, e, m)
+    rank, left = fa.solve(A, n, _CUT, 1.0, own.rhs, own.y, own.particular)
+    answer[n + 2 * m + e + cl.RANK] = rank
+    answer[n + 2 * m + e + cl.COUNT] = 0.0
+    if rank < 0:
+        return cl.NOT_FINITE
+    for a in range(n):
+        own.particular[a] *= units[a]
+    if left > _MISSED * asked:
+        _contradict(table, own, n, e, m)
+        return cl.CONTRADICTING
+    free = n - rank
+    for k in range(free):
+        column = own.basis + k * n
+        set_unit(column, rank + k, n)
+        fa.apply_q(A, rank, column)
+        for c in range(n):
+            column[c] *= units[c]
+    work = cl.cone_workspace(table.work, free, m)
+    for k in range(free):
+        column = own.basis + k * n
+        for a in range(n):
+            change[a] = clear_dot(0.0, data + a * n, column, n, _NOISE)
+        for j in range(k + 1):
+            value = clear_dot(0.0, own.basis + j * n, change, n, _NOISE)
+            work.quadratic[j * free + k] = value
+            work.quadratic[k * free + j] = value
+        for i in range(m):
+            work.rows[i * free + k] = clear_dot(0.0, parts.cone_rows + i * n, column, n, _NOISE)
+    for a in range(n):
+        change[a] = clear_dot(parts.linear[a], data + a * n, own.particular, n, _NOISE)
+    for k in range(free):
+        work.linear[k] = clear_dot(0.0, own.basis + k * n, change, n, _NOISE)
+    for i in range(m):
+        fixed = True
+        for k in range(free):
+            fixed = fixed and work.rows[i * free + k] == 0.0
+        noise = _FIXED_NOISE if fixed else _NOISE
+        missed = clear_dot(-parts.cone_limits[i], parts.cone_rows + i * n, own.particular, n, noise)
+        work.limits[i] = -missed
+    if what == cl.WARM:
+        for a in range(n):
+            change[a] = (answer[a] - own.particular[a]) / units[a] ** 2
+        for k in range(free):
+            work.x[k] = dot(own.basis + k * n, change, n)
+        copy(answer + n, work.s, 2 * m)
+    shape = Shape(free, m, table.linear, table.cones, sizes, order + e)
+    verdict = interior_point(work, shape, table.limits, what == cl.WARM)
+    answer[n + 2 * m + e + cl.COUNT] = work.iterations[0]
+    for a in range(n):
+        answer[a] = own.particular[a] if verdict != cl.UNBOUNDED else 0.0
+        for k in range(free):
+            answer[a] += own.basis[k * n + a] * work.x[k]
+    copy(work.s, answer + n, 2 * m)
+    for a in range(n):
+        change[a] = dot_from(parts.linear[a], data + a * n, answer, n) if verdict != cl.INFEASIBLE else 0.0
+    add_transposed(parts.cone_rows, m, n, answer + (n + m), change)
+    for a in range(n):
+        change[a] *= -units[a]
+    fa.apply_q_transposed(A, rank, change)
+    fa.multipliers(A, rank, change, own.rhs, own.y)
+    for i in range(e):
+        answer[n + 2 * m + i] = own.y[i] / own.lengths[i]
+    return verdict
+
+
+class Parts(NamedTuple):
+    """Of the data of a program: P, q, A, b, G, h."""
+
+    quadratic: Any
+    linear: Any
+    rows: Any
+    limits: Any
+    cone_rows: Any
+    cone_limits: Any
+
+
+@internal
+def _parts(data, n, e, m):
+    """Return the parts of the data."""
+    return laid(data, Parts(n * n, n, e * n, e, m * n, m))
+
+
+@internal
+def _equilibrate(parts, own, n, e, m):
+    """Write A and b with rows of length one in units of x in which columns of A and G are of size one; also these
+    units and the lengths of the rows. Return max |b|."""
+    units, rhs = own.units, own.rhs
+    fill(units, 1.0, n)
+    for _ in range(2):
+        # the sizes of columns, next to the old units
+        fill(rhs, 0.0, n)
+        _column_sizes(parts.rows, e, n, units, rhs)
+        _column_sizes(parts.cone_rows, m, n, units, rhs)
+        for a in range(n):
+            units[a] = 1.0 / np.sqrt(rhs[a]) if rhs[a] > 0.0 else 1.0
+    asked = 0.0
+    for i in range(e):
+        total = 0.0
+        for a in range(n):
+            value = parts.rows[i * n + a] * units[a]
+            own.rows[i * n + a] = value
+            total += value * value
+        length = np.sqrt(total) if total > 0.0 else 1.0
+        divide(own.rows + i * n, length, n)
+        own.lengths[i] = length
+        rhs[i] = parts.limits[i] / length
+        asked = max(asked, abs(rhs[i]))
+    return asked
+
+
+@internal
+def _column_sizes(rows, count, n, units, out):
+    """Add to ``out`` the squares of the columns of rows that are brought to length one."""
+    for i in range(count):
+        row, total = rows + i * n, 0.0
+        for a in range(n):
+            total += (row[a] * units[a]) ** 2
+        if total > 0.0:
+            weight = 1.0 / total
+            for a in range(n):
+                out[a] += weight * row[a] ** 2
+
+
+@internal
+def _contradict(table, own, n, e, m):
+    """Write the least-squares solution x of A x = b as the answer and, as the proof that there is none, the rest of it
+    as y: Aᵀy = 0 and bᵀy < 0."""
+    parts, answer, x = _parts(table.program, n, e, m), table.answer, own.particular
+    copy(x, answer, n)
+    for i in range(m):
+        answer[n + i] = -clear_dot(-parts.cone_limits[i], parts.cone_rows + i * n, x, n, 0.0)
+        answer[n + m + i] = 0.0
+    for i in range(e):
+        missed = clear_dot(-parts.limits[i], parts.rows + i * n, x, n, 0.0)
+        answer[n + 2 * m + i] = missed / own.lengths[i] ** 2
+
+
+@internal
+def _certify(table, n, e, m, verdict):
+    """Write the facts of the answer, found from the program itself; return the verdict if they bear it out.
+
+    A proof that there is no solution is brought to hᵀz + bᵀy = −1, a direction without bound to qᵀx = −1; their
+    residuals are then those of the proof. The workspace is overwritten.
+    """
+    parts, answer, slope = _parts(table.program, n, e, m), table.answer, table.work
+    slack, z, y, facts = n, n + m, n + 2 * m, n + 2 * m + e
+    none, endless = verdict == cl.INFEASIBLE or verdict == cl.CONTRADICTING, verdict == cl.UNBOUNDED
+    if verdict == cl.NOT_FINITE or not is_finite(answer, facts):
+        fill(answer, 0.0, facts + cl.N_FACTS)
+        return cl.NOT_FINITE
+    along, curve = dot(parts.linear, answer, n), 0.0
+    bound = -dot_from(dot(parts.cone_limits, answer + z, m), parts.limits, answer + y, e)
+    if none:
+        if not bound > 0.0:
+            return cl.STALLED
+        divide(answer + z, bound, m)
+        divide(answer + y, bound, e)
+        bound = 1.0
+    if endless:
+        if not along < 0.0:
+            return cl.STALLED
+        divide(answer, -along, n + m)
+        along = -1.0
+    primal = dual = 0.0
+    for a in range(n):
+        slope[a] = dot(parts.quadratic + a * n, answer, n)
+        curve += answer[a] * slope[a]
+        if none:
+            slope[a] = 0.0
+        elif not endless:
+            slope[a] += parts.linear[a]
+    if not endless:
+        add_transposed(parts.cone_rows, m, n, answer + z, slope)
+        add_transposed(parts.rows, e, n, answer + y, slope)
+    for a in range(n):
+        dual = max(dual, abs(slope[a]))
+    for i in range(m):
+        start = answer[slack + i] - (0.0 if endless else parts.cone_limits[i])
+        primal = max(primal, abs(dot_from(start, parts.cone_rows + i * n, answer, n)))
+    for i in range(e):
+        start = 0.0 if endless else -parts.limits[i]
+        primal = max(primal, abs(dot_from(start, parts.rows + i * n, answer, n)))
+    answer[facts + cl.PRIMAL], answer[facts + cl.DUAL] = primal, dual
+    answer[facts + cl.COST], answer[facts + cl.DUAL_COST] = 0.5 * curve + along, bound - 0.5 * curve
+    answer[facts + cl.GAP] = curve + along - bound
+    return verdict

@@ -1,0 +1,200 @@
+"""The units of a cone program in which rows, columns, limits and cost are of size one."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sarrus.kernels.algebra.factor import cholesky_ltl, solve_l, solve_l_transposed
+from sarrus.kernels.algebra.vectors import dot, fill, multiply
+from sarrus.kernels.platform.pointers import internal
+
+# Rows smaller than this multiple of the largest are rounding. How much farther limits may be than x must go.
+_NO_ROW, _ROOM = 1e-12, 10.0
+# Limits that are nearer than this part of the way that the cost would go are next to nothing.
+_TOUCHING = 1e-8
+# A cost goes no farther than this many times what its steepest slope and its largest curvature tell; others have no
+# least.
+_BOUNDED = 1e9
+# What is added to the diagonal of P, relative to its largest entry, to see how far x goes.
+_RIDGE = 1e-15
+
+
+@internal
+def equilibrate(work, shape, far):
+    """Write the program in units in which rows, columns and right-hand sides are of size one; return those of x and of
+    the cost. ``far`` says that x goes as far as the cost has it, not as the limits."""
+    n, m = shape.n, shape.m
+    fill(work.columns, 1.0, n)
+    fill(work.weights, 1.0, m)
+    for _ in range(2):
+        _row_weights(work, shape)
+        for c in range(n):
+            most = 0.0
+            for i in range(m):
+                most = max(most, abs(work.weights[i] * work.rows[i * n + c]))
+            work.columns[c] = 1.0 / most if most > 0.0 else 1.0
+    _row_weights(work, shape)
+    _curvature_columns(work, n, m)
+    _soften(work, n)
+    size = _unit_of_x(work, shape, far)
+    for i in range(m):
+        work.h[i] = work.weights[i] * work.limits[i] / size
+        for c in range(n):
+            work.g[i * n + c] = work.weights[i] * work.rows[i * n + c] * work.columns[c]
+    cost = 0.0
+    for a in range(n):
+        work.q[a] = size * work.columns[a] * work.linear[a]
+        cost = max(cost, abs(work.q[a]))
+        for b in range(n):
+            value = size * size * work.columns[a] * work.quadratic[a * n + b] * work.columns[b]
+            work.p[a * n + b] = value
+            cost = max(cost, abs(value))
+    cost = 1.0 / cost if cost > 0.0 else 1.0
+    for a in range(n):
+        work.q[a] *= cost
+        multiply(work.p + a * n, cost, n)
+    return size, cost
+
+
+@internal
+def _curvature_columns(work, n, m):
+    """Bring the columns that no row sees to the largest curvature of the others."""
+    largest = 0.0
+    for c in range(n):
+        if _is_seen(work, n, m, c):
+            largest = max(largest, work.columns[c] ** 2 * work.quadratic[c * n + c])
+    for c in range(n):
+        own = work.quadratic[c * n + c]
+        if own > 0.0 and not _is_seen(work, n, m, c):
+            work.columns[c] = np.sqrt((largest if largest > 0.0 else 1.0) / own)
+
+
+@internal
+def _is_seen(work, n, m, c):
+    """Tell whether a column of G has entries."""
+    total = 0.0
+    for i in range(m):
+        total += abs(work.rows[i * n + c])
+    return total > 0.0
+
+
+@internal
+def _soften(work, n):
+    """Scale down the columns whose curvature is above the median, so that flat directions keep their digits."""
+    seen, usual = 0, 0.0
+    for a in range(n):
+        work.slope[a] = work.quadratic[a * n + a] * work.columns[a] ** 2
+        seen += 1 if work.slope[a] > 0.0 else 0
+    for a in range(n):
+        below = 0
+        for b in range(n):
+            flatter = work.slope[b] < work.slope[a] or (work.slope[b] == work.slope[a] and b < a)
+            below += 1 if work.slope[b] > 0.0 and flatter else 0
+        if work.slope[a] > 0.0 and below == seen // 2:
+            usual = work.slope[a]
+    for a in range(n):
+        if work.slope[a] > usual > 0.0:
+            work.columns[a] *= np.sqrt(usual / work.slope[a])
+
+
+@internal
+def _row_weights(work, shape):
+    """Write to work.weights what makes the largest entry of each half-line and cone of rows one, with scaled columns;
+    what is rounding beside the others remains so, and rows without entries get zero."""
+    n, linear, count, sizes = shape.n, shape.linear, shape.count, shape.sizes
+    at, steepest, m = 0, 0.0, shape.m
+    for i in range(m):
+        for c in range(n):
+            steepest = max(steepest, abs(work.rows[i * n + c] * work.columns[c]))
+    for k in range(linear + count):
+        size = 1 if k < linear else sizes[k - linear]
+        most = 0.0
+        for i in range(at, at + size):
+            for c in range(n):
+                most = max(most, abs(work.rows[i * n + c] * work.columns[c]))
+        if 0.0 < most < _NO_ROW * steepest:
+            most = steepest
+        for i in range(at, at + size):
+            work.weights[i] = 1.0 / most if most > 0.0 else 0.0
+        at += size
+
+
+@internal
+def _unit_of_x(work, shape, far):
+    """Return the size of x to expect, in scaled columns: the farthest limit, but not much more than x must go to be
+    inside all limits or would go without any; ``far``, the latter.
+
+    Rows whose limits are still farther get smaller weights: a limit that is as good as none would otherwise be what all
+    others are measured by. Rows without entries get weights that make their limits as large.
+    """
+    n, linear, count, sizes = shape.n, shape.linear, shape.count, shape.sizes
+    farthest = least = 0.0
+    at = 0
+    for k in range(linear + count):
+        rows = 1 if k < linear else sizes[k - linear]
+        head, weight = work.limits + at, work.weights[at]
+        tail = np.sqrt(dot(head + 1, head + 1, rows - 1))
+        farthest = max(farthest, weight * max(abs(head[0]), tail))
+        least = max(least, weight * (tail - head[0]))
+        at += rows
+    if _ROOM * least < farthest:
+        least = max(least, _pull(work, n))
+    unit = _pull(work, n) if far else (min(farthest, _ROOM * least) if least > 0.0 else farthest)
+    if unit == 0.0:
+        unit = 1.0
+    at = 0
+    for k in range(linear + count):
+        rows, most = 1 if k < linear else sizes[k - linear], 0.0
+        weight = work.weights[at] if work.weights[at] > 0.0 else 1.0
+        for i in range(at, at + rows):
+            most = max(most, weight * abs(work.limits[i]))
+        if most > unit or work.weights[at] == 0.0:
+            for i in range(at, at + rows):
+                work.weights[i] = weight * (unit / most if most > 0.0 else 1.0)
+        at += rows
+    return unit
+
+
+@internal
+def are_touching(work, shape):
+    """Tell whether all limits are next to nothing beside how far the cost has x go."""
+    n = shape.n
+    steep = curved = widest = 0.0
+    for a in range(n):
+        steep = max(steep, abs(work.columns[a] * work.linear[a]))
+        curved = max(curved, work.columns[a] ** 2 * work.quadratic[a * n + a])
+    for i in range(shape.m):
+        widest = max(widest, work.weights[i] * abs(work.limits[i]))
+    if not widest * curved < _TOUCHING * steep:
+        return False
+    return _pull(work, n) * curved < _BOUNDED * steep
+
+
+@internal
+def _pull(work, n):
+    """Return how far x goes without limits, in scaled columns; infinite where that cannot be told."""
+    largest = far = 0.0
+    for a in range(n):
+        work.rhs_x[a] = work.columns[a] * work.linear[a]
+        for b in range(n):
+            work.root[a * n + b] = work.columns[a] * work.quadratic[a * n + b] * work.columns[b]
+        largest = max(largest, work.root[a * n + a])
+    for a in range(n):
+        work.root[a * n + a] += _RIDGE * max(largest, 1e-300)
+    if not cholesky_ltl(work.root, n):
+        return np.inf
+    solve_l_transposed(work.root, n, work.rhs_x)
+    solve_l(work.root, n, work.rhs_x)
+    for a in range(n):
+        far = max(far, abs(work.rhs_x[a]))
+    return far
+
+
+@internal
+def unscale(work, n, m, size, cost):
+    """Write the best iterate in the units of the program."""
+    for c in range(n):
+        work.x[c] = size * work.columns[c] * work.best[c]
+    for i in range(m):
+        work.s[i] = size / work.weights[i] * work.best[n + i]
+        work.z[i] = work.weights[i] / (cost * size) * work.best[n + m + i]

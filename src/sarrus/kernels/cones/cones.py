@@ -1,0 +1,181 @@
+"""Half-lines and second-order cones: scalings, products and steps of the interior-point method.
+
+Rows come as ``linear`` half-lines and then cones of ``sizes`` rows, ‖(s₁, s₂, …)‖ ≤ s₀. The Nesterov–Todd scaling W
+of a pair (s, z) inside the cone is the symmetric matrix with W z = W⁻¹ s = λ; of a cone it is η times the matrix of
+w̄, w̄₀² − ‖w̄₁‖² = 1 (Nesterov and Todd, Self-scaled barriers, 1997; Vandenberghe, The CVXOPT linear and quadratic cone
+program solvers, 2010, section 4).
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sarrus.kernels.algebra.vectors import copy_scaled, dot
+from sarrus.kernels.platform.pointers import internal
+
+
+class Shape(NamedTuple):
+    """Of a program: variables, rows, half-lines, second-order cones, their sizes, room for a permutation."""
+
+    n: Any
+    m: Any
+    linear: Any
+    count: Any
+    sizes: Any
+    order: Any
+
+
+@internal
+def clearance(a, n):
+    """Return s₀² − ‖s₁‖², negative where s₀ is."""
+    tail = np.sqrt(dot(a + 1, a + 1, n - 1))
+    return (a[0] - tail) * (abs(a[0]) + tail)
+
+
+@internal
+def depth(a, shape):
+    """Return the largest t with a − t e in the cone, e its identity: negative outside."""
+    linear, count, sizes = shape.linear, shape.count, shape.sizes
+    least = np.inf
+    for i in range(linear):
+        least = min(least, a[i])
+    at = a + linear
+    for c in range(count):
+        least = min(least, at[0] - np.sqrt(dot(at + 1, at + 1, sizes[c] - 1)))
+        at += sizes[c]
+    return least
+
+
+@internal
+def shift(a, shape, by):
+    """Add ``by`` times the identity of the cone."""
+    linear, count, sizes = shape.linear, shape.count, shape.sizes
+    for i in range(linear):
+        a[i] += by
+    at = a + linear
+    for c in range(count):
+        at[0] += by
+        at += sizes[c]
+
+
+@internal
+def scale(work, shape):
+    """Find W and λ of the pair at work.ss and work.zz; False where it is not inside the cone."""
+    linear, count, sizes = shape.linear, shape.count, shape.sizes
+    for i in range(linear):
+        a, b = work.ss[i], work.zz[i]
+        if not (a > 0.0 and b > 0.0):
+            return False
+        work.w[i], work.lam[i] = np.sqrt(a / b), np.sqrt(a * b)
+    at = linear
+    for c in range(count):
+        n, first, second, w = sizes[c], work.ss + at, work.zz + at, work.w + at
+        a, b = clearance(first, n), clearance(second, n)
+        if not (a > 0.0 and b > 0.0):
+            return False
+        a, b = np.sqrt(a), np.sqrt(b)
+        half = 1.0 / np.sqrt(2.0 * (1.0 + dot(first, second, n) / (a * b)))
+        total = 0.0
+        for i in range(1, n):
+            value = half * (first[i] / a - second[i] / b)
+            w[i] = value
+            total += value * value
+        w[0] = np.sqrt(1.0 + total)
+        work.eta[c] = np.sqrt(a / b)
+        _turn(w, work.eta[c], n, 1.0, second, work.lam + at)
+        at += n
+    return True
+
+
+@internal
+def _turn(w, factor, n, sign, v, out):
+    """Write factor times the matrix of w̄ (of its inverse for sign −1) times the vector v."""
+    inner = dot(w + 1, v + 1, n - 1)
+    head = v[0]
+    along = inner / (1.0 + w[0]) + sign * head
+    out[0] = factor * (w[0] * head + sign * inner)
+    for i in range(1, n):
+        out[i] = factor * (v[i] + along * w[i])
+
+
+@internal
+def over_scaling(work, shape, v, out):
+    """Write W⁻¹ v."""
+    linear, count, sizes = shape.linear, shape.count, shape.sizes
+    for i in range(linear):
+        out[i] = v[i] / work.w[i]
+    at = linear
+    for c in range(count):
+        _turn(work.w + at, 1.0 / work.eta[c], sizes[c], -1.0, v + at, out + at)
+        at += sizes[c]
+
+
+@internal
+def scale_rows(work, shape):
+    """Write W⁻¹ G to work.turned."""
+    n, linear, count, sizes = shape.n, shape.linear, shape.count, shape.sizes
+    for i in range(linear):
+        weight = 1.0 / work.w[i]
+        copy_scaled(weight, work.g + i * n, work.turned + i * n, n)
+    at = linear
+    for k in range(count):
+        size, head, out, w = sizes[k], work.g + at * n, work.turned + at * n, work.w + at
+        weight, share = 1.0 / work.eta[k], 1.0 / (1.0 + w[0])
+        for c in range(n):
+            inner = 0.0
+            for i in range(1, size):
+                inner += w[i] * head[i * n + c]
+            top = head[c]
+            along = share * inner - top
+            out[c] = weight * (w[0] * top - inner)
+            for i in range(1, size):
+                out[i * n + c] = weight * (head[i * n + c] + along * w[i])
+        at += size
+
+
+@internal
+def centre(work, shape, ds, dz, target, out):
+    """Write λ + λ⁻¹ ∘ (ds ∘ dz − target e) of two directions in the scaled space."""
+    linear, count, sizes = shape.linear, shape.count, shape.sizes
+    for i in range(linear):
+        own = work.lam[i]
+        out[i] = own + (ds[i] * dz[i] - target) / own
+    at = linear
+    for c in range(count):
+        n, lam, a, b, o = sizes[c], work.lam + at, ds + at, dz + at, out + at
+        top = dot(a, b, n) - target
+        head, a0, b0 = lam[0], a[0], b[0]
+        inner = 0.0
+        for i in range(1, n):
+            value = a0 * b[i] + b0 * a[i]
+            o[i] = value
+            inner += lam[i] * value
+        first = (head * top - inner) / clearance(lam, n)
+        for i in range(1, n):
+            o[i] = lam[i] + (o[i] - first * lam[i]) / head
+        o[0] = head + first
+        at += n
+
+
+@internal
+def longest_step(work, shape, d):
+    """Return the inverse of the longest step along d from λ inside the cone, at least 0."""
+    linear, count, sizes = shape.linear, shape.count, shape.sizes
+    most = 0.0
+    for i in range(linear):
+        most = max(most, -d[i] / work.lam[i])
+    at = linear
+    for c in range(count):
+        n, lam, v = sizes[c], work.lam + at, d + at
+        size = np.sqrt(clearance(lam, n))
+        tail = dot(lam + 1, v + 1, n - 1)
+        first = (lam[0] * v[0] - tail) / size
+        share = (first + v[0]) / (lam[0] + size)
+        total = 0.0
+        for i in range(1, n):
+            total += (v[i] - share * lam[i]) ** 2
+        most = max(most, (np.sqrt(total) - first) / size)
+        at += n
+    return most

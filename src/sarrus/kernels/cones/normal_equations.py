@@ -1,0 +1,147 @@
+"""The matrix of a direction of the interior point, P + GᵀW⁻²G: its factor, and solves with it.
+
+Far from the solution it is factored itself, near it the stack of √P and W⁻¹G, whose condition is the root of its own.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sarrus.kernels.algebra.factor import (
+    Matrix,
+    apply_q,
+    apply_q_transposed,
+    cholesky_ltl,
+    factor,
+    solve_l,
+    solve_l_transposed,
+)
+from sarrus.kernels.algebra.vectors import (
+    add_transposed,
+    axpy,
+    copy,
+    copy_scaled,
+    dot,
+    fill,
+    set_unit,
+    times,
+)
+from sarrus.kernels.platform.pointers import internal
+
+# A direction of infeasibility is a proof when it is one to this.
+PROOF = 1e-9
+# What is added to the diagonal of P, relative to its largest entry, for its square root; refinement takes it out again.
+_RIDGE = 1e-15
+# Relative size of a negative eigenvalue of P that rounding of its entries may have made.
+_DENT = 1e-10
+# Relative size below which columns of G and P together depend on each other.
+_DEPENDENT = 1e-11
+
+
+@internal
+def square_root(work, n):
+    """Write L with P = LᵀL to work.root, up to a ridge by which it exists where P is only semidefinite; False where P
+    is not even that, but for rounding."""
+    largest = 1e-6
+    for a in range(n):
+        largest = max(largest, work.p[a * n + a])
+    ridge = n * _RIDGE
+    while ridge < _DENT:
+        copy(work.p, work.root, n * n)
+        for a in range(n):
+            work.root[a * n + a] += ridge * largest
+        if cholesky_ltl(work.root, n):
+            return True
+        ridge *= 10.0
+    return n == 0
+
+
+@internal
+def find_unseen(work, n, m, perm):
+    """Give the directions that no row and no curvature sees, P d = 0 and G d = 0, a curvature and no slope, so that x
+    has no part along them; True where the cost had a slope, then with the direction in which it falls at work.fall."""
+    # G at work.turned and P behind it, at work.normal, are one matrix of m + n rows
+    stack = Matrix(work.turned, m + n, n, perm, work.x2, work.x1, work.x1, work.trial)
+    copy(work.g, work.turned, m * n)
+    copy(work.p, work.normal, n * n)
+    rank = factor(stack, n, _DEPENDENT, 0.0)
+    if rank < 0 or rank == n:
+        return False
+    largest = steepest = 0.0
+    for c in range(n):
+        work.fall[c] = work.q[c]
+        largest = max(largest, abs(work.q[c]))
+    apply_q_transposed(stack, rank, work.fall)
+    fill(work.fall, 0.0, rank)
+    apply_q(stack, rank, work.fall)
+    for c in range(n):
+        work.q[c] -= work.fall[c]
+        work.fall[c] *= -1.0
+        steepest = max(steepest, abs(work.fall[c]))
+    for k in range(rank, n):
+        set_unit(work.inner, k, n)
+        apply_q(stack, rank, work.inner)
+        for a in range(n):
+            axpy(work.inner[a], work.inner, work.p + a * n, n)
+    square_root(work, n)
+    return steepest > PROOF * largest
+
+
+@internal
+def factor_normal(work, n, m):
+    """Write L with P + GᵀW⁻²G = LᵀL by Cholesky's method; False where rounding makes that impossible."""
+    for a in range(n):
+        copy(work.p + a * n, work.normal + a * n, a + 1)
+    for i in range(m):
+        row = work.turned + i * n
+        for a in range(n):
+            weight = row[a]
+            axpy(weight, row, work.normal + a * n, a + 1)
+    return cholesky_ltl(work.normal, n)
+
+
+@internal
+def factor_stack(work, n, m):
+    """Write the same L from the square roots of both parts, by reflections: half the digits are not lost."""
+    copy(work.root, work.normal, n * n)
+    copy(work.turned, work.spare, m * n)
+    for k in range(n - 1, -1, -1):
+        row = work.normal + k * n
+        head, size = row[k], row[k] ** 2
+        for i in range(m):
+            size += work.spare[i * n + k] ** 2
+        size = np.sqrt(size)
+        signed = -size if head > 0.0 else size
+        weight, first = 1.0 / (size * (size + abs(head))), head - signed
+        copy_scaled(first, row, work.inner, k)
+        for i in range(m):
+            other = work.spare + i * n
+            axpy(other[k], other, work.inner, k)
+        for j in range(k):
+            work.inner[j] *= weight
+            row[j] -= first * work.inner[j]
+        for i in range(m):
+            other = work.spare + i * n
+            for j in range(k):
+                other[j] -= other[k] * work.inner[j]
+        row[k] = signed
+
+
+@internal
+def solve_normal(work, n, m, rhs_x, rhs_z, x, z):
+    """Solve P x + Ĝᵀz = rhs_x, Ĝ x − z = rhs_z with Ĝ = W⁻¹G, z in the scaled space; refined once."""
+    copy(rhs_x, x, n)
+    add_transposed(work.turned, m, n, rhs_z, x)
+    solve_l_transposed(work.normal, n, x)
+    solve_l(work.normal, n, x)
+    times(work.turned, m, n, x, z)
+    axpy(-1.0, rhs_z, z, m)
+    rest = work.rest
+    for c in range(n):
+        rest[c] = dot(work.p + c * n, x, n) - rhs_x[c]
+    add_transposed(work.turned, m, n, z, rest)
+    solve_l_transposed(work.normal, n, rest)
+    solve_l(work.normal, n, rest)
+    axpy(-1.0, rest, x, n)
+    for i in range(m):
+        z[i] -= dot(work.turned + i * n, rest, n)

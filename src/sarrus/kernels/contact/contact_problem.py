@@ -1,0 +1,328 @@
+"""Contact with Coulomb friction, exactly: r = P_K(r − u − μ ‖u_t‖ n) with u = W r + b, by a semismooth Newton method.
+
+The laws and their sources: `sarrus.dynamics.optimize.contact_problem`. Newton's method (Alart and Curnier, Computer
+Methods in Applied Mechanics and Engineering 92, 1991) begins at the forces given. Steps are halved until F falls;
+where that ends at a kink of F, some whole steps lead across. Where that does not help either, sweeps of projections,
+contact by contact (Jourdan, Alart and Jean, Computer Methods in Applied Mechanics and Engineering 155, 1998), lead to
+where it does.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sarrus.kernels.algebra.vectors import add, axpy, copy, dot, fill, is_finite, swap
+from sarrus.kernels.contact import friction as fr
+from sarrus.kernels.contact.inconsistent_drift import make_agree
+from sarrus.kernels.contact.sparse_newton import STRETCH, solve_by_parts
+from sarrus.kernels.memory import contact_problem_layout as cp
+from sarrus.kernels.memory.contact_problem_layout import ContactProblem
+from sarrus.kernels.memory.record import Floats
+from sarrus.kernels.platform.pointers import exists, internal
+
+# Relative residual that is aimed at, that any forces that are shared may have, where rounding ends the iterations, and
+# that an answer may have at the most.
+TARGET, SMALL, ACCEPTED, AT_ALL = 1e-15, 1e-13, 2e-11, cp.USUAL
+# The latter of many contacts between geometries, and of those that nothing solves better: runs say so.
+AT_ALL_OF_MANY = 1e-4
+# Newton steps after each beginning; halvings of one; the decrease that is asked of it; whole steps without one.
+STEPS, HALVINGS, DECREASE, CROSSINGS = 60, 8, 1e-4, 6
+# What is added to the diagonal of W in derivatives: the residual, and less of it where that is small, so that far from
+# the answer steps are short ones that redundant rows share alike; between these limits.
+LEAST_RIDGE, MOST_RIDGE = 1e-16, 10.0
+NEAR = 1e3
+# Where a step does not help, the least ridge grows by this factor from the rounding of W on, up to some part of W.
+LIFT, ROUNDING, LIFTED = 100.0, 1e-15, 1e-9
+# Scaled forces from here on may be those of contacts that no motion keeps from closing further.
+HUGE = 1e6
+# Pivots below this part of the largest one are of rows that depend on others; these share their forces as if W had so
+# much more on its diagonal; then they keep what they share. From more on where nothing else leads to an answer.
+FLAT, GIVING, MOST_GIVING, SHARED_RIDGE = 1e-9, 1e-7, 1e-3, 1e-9
+# Velocities from here down are none: what dry friction stops goes on by less and less, down to the least numbers.
+VANISHING = 1e-100
+# Sweeps before a second beginning; twice as many before each that follows.
+SWEEPS = 20
+
+
+def contact_problem(table: ContactProblem, x: Floats, what: int) -> int:
+    """Solve the problem of a table; write the forces there, and the facts to its workspace.
+
+    ``what`` is how often sweeps may lead to another beginning, or −1, −2, …: then the ridge is 1e-9, 1e-10, … at most
+    and there are none. With `ROUGH` on top an answer is taken that would serve to begin with. The second argument is
+    not used.
+    """
+    m, blocks = table.rows, table.blocks
+    sparse = table.sparse != 0
+    work = cp.contact_workspace(table.work, m, blocks, 0 if sparse else m * m)
+    facts = work.facts
+    fill(facts, 0.0, cp.N_FACTS)
+    if m == 0:
+        return cp.SOLVED
+    rough = what >= cp.ROUGH
+    if rough:
+        what -= cp.ROUGH
+    enough, target = (cp.ROUGHLY, cp.ROUGHLY) if rough else (ACCEPTED, TARGET)
+    size = _scale(table, work, m, blocks, STRETCH if sparse else 1.0)
+    if sparse:
+        good = enough if rough else AT_ALL
+        left = solve_by_parts(table, work, m, blocks, what, enough, good, max(target, SMALL))
+    else:
+        left = _solve_whole(table, work, m, blocks, what, enough, target)
+    facts.residual = left
+    largest = 0.0
+    for i in range(m):
+        largest = max(largest, abs(work.best[i]))
+        table.forces[i] = work.best[i] * work.factors[i] * size
+    lenient = exists(table.parts) and (m > cp.MANY or table.lenient != 0)
+    at_all = AT_ALL_OF_MANY if lenient else AT_ALL
+    return cp.SOLVED if left <= at_all and largest < HUGE else cp.UNSOLVED
+
+
+@internal
+def _solve_whole(table, work, m, blocks, what, enough, target):
+    """Find forces with W as it is; write the best to work.best, and return their residual."""
+    most = MOST_RIDGE
+    for _ in range(-what):
+        most = 0.1 * min(most, 1e-8)
+    left, sweeps = _newton(table, work, m, blocks, np.inf, LEAST_RIDGE, most, target), SWEEPS
+    if enough < left < np.inf and make_agree(table, work, m):
+        copy(work.best, work.forces, m)
+        left = _newton(table, work, m, blocks, np.inf, LEAST_RIDGE, most, target)
+    giving = MOST_GIVING
+    for _ in range(what):
+        if left <= enough or not left < np.inf:
+            break
+        _sweep(table, work, m, blocks, sweeps)
+        work.facts.sweeps += sweeps
+        sweeps *= 2
+        left = min(left, _newton(table, work, m, blocks, left, LEAST_RIDGE, most, target))
+        if left > ACCEPTED:
+            left = _share(table, work, m, blocks, left, giving)
+            giving *= 0.1
+    if left <= ACCEPTED and work.facts.redundant != 0.0:
+        left = _share(table, work, m, blocks, left, GIVING)
+    return left
+
+
+@internal
+def _share(table, work, m, blocks, left, giving):
+    """Have redundant rows share their forces, as springs alike would that give way; return the residual.
+
+    Where that is not as good as what there is, this stays.
+    """
+    copy(work.best, work.kept, m)
+    copy(work.best, work.forces, m)
+    for i in range(m):
+        work.operator[i * (m + 1)] += giving
+    shared = _newton(table, work, m, blocks, np.inf, LEAST_RIDGE, MOST_RIDGE, TARGET)
+    for i in range(m):
+        work.operator[i * (m + 1)] -= giving
+    if shared < np.inf:
+        copy(work.best, work.forces, m)
+        shared = _newton(table, work, m, blocks, np.inf, SHARED_RIDGE, SHARED_RIDGE, TARGET)
+        if TARGET < shared < np.inf:
+            copy(work.best, work.forces, m)
+            shared = min(shared, _newton(table, work, m, blocks, shared, LEAST_RIDGE, MOST_RIDGE, TARGET))
+        if shared <= max(left, SMALL):
+            return shared
+    copy(work.kept, work.best, m)
+    return left
+
+
+@internal
+def _scale(table, work, m, blocks, stretch):
+    """Bring the rows of every block to a size and b to about one, which keeps cones; return the size of b."""
+    size, at, sparse = 0.0, 0, table.sparse != 0
+    for k in range(blocks):
+        n, square = table.sizes[k], 0.0
+        for i in range(at, at + n):
+            square += table.operator[i if sparse else i * (m + 1)]
+        unit = _rounded(np.sqrt(square)) / stretch
+        for i in range(at, at + n):
+            work.factors[i] = 1.0 / unit
+            size = max(size, abs(table.velocities[i]) / unit)
+        work.numbers[k] = table.numbers[k] if k < table.contacts else table.numbers[k] * unit
+        at += n
+    size = _rounded(size)
+    for k in range(table.contacts, blocks):
+        work.numbers[k] /= size
+    for i in range(m):
+        factor = work.factors[i]
+        work.velocities[i] = table.velocities[i] * factor / size
+        work.turn[i] = table.turn[i] * factor / size if exists(table.turn) else 0.0
+        work.forces[i] = table.forces[i] / (factor * size)
+        for j in range(0 if sparse else m):
+            work.operator[i * m + j] = table.operator[i * m + j] * factor * work.factors[j]
+    return size
+
+
+@internal
+def _rounded(size):
+    """Return a power of two near a size, one for next to zero: to divide by it costs no digit."""
+    power = 1.0
+    if not VANISHING < size < np.inf:
+        return power
+    while power > size:
+        power *= 0.5
+    while 2.0 * power <= size:
+        power *= 2.0
+    return power
+
+
+@internal
+def _evaluate(table, work, m, blocks, r, u, F):
+    """Write u = W r + b and F; return its square."""
+    for i in range(m):
+        u[i] = work.velocities[i] + dot(work.operator + i * m, r, m)
+    return fr.mismatch(table, work, blocks, r, u, F)
+
+
+@internal
+def _newton(table, work, m, blocks, least, lowest, most, target):
+    """Go from work.forces; write what is better than the ``least`` residual to work.best, and return the residual."""
+    r, u, F = work.forces, work.speeds, work.gap
+    square, found, crossings = _evaluate(table, work, m, blocks, r, u, F), np.inf, CROSSINGS
+    ahead = square
+    step, floor = 0, lowest
+    while True:
+        left = fr.residual(F, r, m, 1.0)
+        if not left < np.inf:
+            return found
+        if left < found:
+            found = left
+            if left < least:
+                least = left
+                copy(r, work.best, m)
+        if found <= target or step == STEPS:
+            return found
+        ridge = max(floor, min(most, left * min(1.0, NEAR * left)))
+        leads = _direction(table, work, m, blocks, ridge)
+        part, good = 1.0, False
+        for _ in range(HALVINGS if leads else 0):
+            copy(r, work.ahead, m)
+            axpy(part, work.way, work.ahead, m)
+            ahead = _evaluate(table, work, m, blocks, work.ahead, work.ahead_speeds, work.ahead_gap)
+            if ahead < (1.0 - DECREASE * part) * square:
+                good = True
+                break
+            part *= 0.5
+        if not good:
+            step += 1
+            if floor < LIFTED:
+                floor = LIFT * max(floor, ROUNDING)
+                continue
+            if not leads or crossings == 0 or found <= ACCEPTED:
+                return found
+            crossings -= 1
+            copy(r, work.ahead, m)
+            add(work.way, work.ahead, m)
+            ahead = _evaluate(table, work, m, blocks, work.ahead, work.ahead_speeds, work.ahead_gap)
+        square = ahead
+        copy(work.ahead, r, m)
+        copy(work.ahead_speeds, u, m)
+        copy(work.ahead_gap, F, m)
+        step += 1
+        work.facts.steps += 1.0
+        floor = lowest
+
+
+@internal
+def _direction(table, work, m, blocks, ridge):
+    """Write −F′⁻¹ F to work.way, F′ = 1 − S + S B (W + ridge) by blocks; False where there is none.
+
+    Forces of contacts that open are zero, whatever the others are: only the others are solved for.
+    """
+    r, u, F, way, active = work.forces, work.speeds, work.gap, work.way, work.active
+    S, T, y = work.small, work.small + cp.WIDEST * cp.WIDEST, work.small + 2 * cp.WIDEST * cp.WIDEST
+    count, at = 0, 0
+    for k in range(blocks):
+        n, cone, number = table.sizes[k], k < table.contacts, work.numbers[k]
+        fr.beside(cone, number, r + at, u + at, n, y)
+        opened = fr.slope(cone, number, y, n, S)
+        fr.shifted_slope(cone, number, u + at, n, S, T)
+        for i in range(n):
+            row = at + i
+            way[row] = -F[row]
+            if opened:
+                continue
+            out = work.matrix + count * m
+            fill(out, 0.0, m)
+            for j in range(n):
+                weight = T[i * n + j]
+                if weight != 0.0:
+                    axpy(weight, work.operator + (at + j) * m, out, m)
+                    out[at + j] += ridge * weight
+                out[at + j] -= S[i * n + j]
+            out[row] += 1.0
+            active[count] = row
+            count += 1
+        at += n
+    return _eliminate(work, m, count)
+
+
+@internal
+def _eliminate(work, m, count):
+    """Solve the rows of work.matrix for the active entries of work.way, the others being known."""
+    matrix, way, active, rhs = work.matrix, work.way, work.active, work.shifted
+    fill(rhs, 0.0, m)
+    for k in range(count):
+        rhs[int(active[k])] = 1.0
+    for k in range(count):
+        row = matrix + k * m
+        total = way[int(active[k])]
+        for j in range(m):
+            if rhs[j] == 0.0:
+                total -= row[j] * way[j]
+        for j in range(count):  # columns move to the left, in place: they ascend
+            row[j] = row[int(active[j])]
+        work.ahead[k] = total
+    copy(work.ahead, rhs, count)
+    largest = 0.0
+    for k in range(count):
+        pivot, size = k, abs(matrix[k * m + k])
+        for i in range(k + 1, count):
+            if abs(matrix[i * m + k]) > size:
+                pivot, size = i, abs(matrix[i * m + k])
+        if not size > 0.0:
+            return False
+        largest = max(largest, size)
+        if size < FLAT * largest:
+            work.facts.redundant = 1.0
+        if pivot != k:
+            swap(matrix + k * m, matrix + pivot * m, count)
+            rhs[k], rhs[pivot] = rhs[pivot], rhs[k]
+        head = matrix + k * m
+        inverse = 1.0 / head[k]
+        for i in range(k + 1, count):
+            weight = matrix[i * m + k] * inverse
+            if weight != 0.0:
+                axpy(-weight, head + (k + 1), matrix + (i * m + k + 1), count - k - 1)
+                rhs[i] -= weight * rhs[k]
+    for k in range(count - 1, -1, -1):
+        row = matrix + k * m
+        rhs[k] = (rhs[k] - dot(row + (k + 1), rhs + (k + 1), count - k - 1)) / row[k]
+    for k in range(count):
+        way[int(active[k])] = rhs[k]
+    return is_finite(way, m)
+
+
+@internal
+def _sweep(table, work, m, blocks, count):
+    """Project the forces of one block after the other, from the best there are."""
+    r, u = work.forces, work.speeds
+    copy(work.best, r, m)
+    for i in range(m):
+        u[i] = work.velocities[i] + dot(work.operator + i * m, r, m)
+    small = work.small
+    for _ in range(count):
+        at = 0
+        for k in range(blocks):
+            n, cone = table.sizes[k], k < table.contacts
+            fr.beside(cone, work.numbers[k], r + at, u + at, n, small)
+            fr.project(cone, work.numbers[k], small, n, small + n)
+            for i in range(n):
+                change = small[n + i] - r[at + i]
+                if change != 0.0:
+                    r[at + i] += change
+                    axpy(change, work.operator + (at + i) * m, u, m)
+            at += n

@@ -1,0 +1,152 @@
+"""How far contacts, stops and dry friction are from doing something else: what falls through zero ends a smooth phase.
+
+Of each unilateral one its gap while it is open, its normal force while it is closed; of each contact what is left of
+its friction while it sticks, its speed along the direction of before while it slides; the same of dry friction. Of a
+coordinate that began beyond its limit and comes back it is the speed of that. Each is in units of what counts as zero,
+and one more: so it is below zero where it is less than that.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sarrus.kernels.algebra.vectors import dot, fill
+from sarrus.kernels.contact.rows import comes_back, load_gaps, scale_of, scale_of_row
+from sarrus.kernels.contact.tolerances import SLACK
+from sarrus.kernels.memory import contact_layout as tl
+from sarrus.kernels.memory import layout as la
+from sarrus.kernels.platform.native_call import call_kernel, call_native
+from sarrus.kernels.platform.pointers import internal
+
+# Forces and speeds so far below zero count as zero, the units of margins: parts of the size of forces, of the speed
+# that is none. That of gaps is `SLACK` of the one that has arrived.
+SLACK_OF_FORCES, SLACK_OF_SPEEDS = 1e-11, 1e-2
+# Gaps whose least value within a step is below this part of what they change are looked at there.
+DIP = 0.1
+# Parts of a step at whose ends cubics are looked at.
+PARTS = 8
+
+
+@internal
+def write_margins(table, x, out):
+    """Write the margins at x, where the control is set."""
+    touching, nv = table.touching, table.nv
+    settings, modes, found = touching.settings, touching.modes, touching.forces
+    work = tl.touch_work(touching, table.nq, nv, la.input_size(table))
+    unilateral = touching.contacts + touching.stops
+    fill(out, 1.0, tl.margin_count(touching))
+    load_gaps(touching, x, work.gap)
+    for k in range(unilateral):
+        out[k] = work.gap[k] / (SLACK * (settings.closed * scale_of(touching, k))) + 1.0
+    for s in range(touching.stops):
+        k = touching.contacts + s
+        if modes[k] == tl.OPEN and comes_back(touching, s):  # where it turns it is held
+            speed = touching.signs[s] * x[table.nq + touching.speeds[s]]
+            out[k] = speed / (SLACK_OF_SPEEDS * settings.still * touching.scales[s]) + 1.0
+    if touching.acting == 0:
+        return
+    call_kernel(table.acceleration, table, x, la.SLOPE)
+    slack, slow = settings.loose * SLACK_OF_FORCES * settings.force, SLACK_OF_SPEEDS * settings.still
+    for k in range(unilateral):
+        if modes[k] == tl.OPEN:
+            continue
+        row = touching.first_rows[k]
+        out[k] = found[row] / slack + 1.0
+        if k >= touching.contacts or touching.sizes[k] == 1:
+            continue
+        n = touching.sizes[k] - 1
+        if modes[k] == tl.STICKING:
+            friction = np.sqrt(dot(found + (row + 1), found + (row + 1), n))
+            out[unilateral + k] = (touching.static[k] * found[row] - friction) / slack + 1.0
+        elif touching.friction[k] > 0.0:
+            out[unilateral + k] = (
+                dot(work.native + (row + 1), touching.directions + (row + 1), n) / slow + 1.0
+            )
+    for d in range(touching.dry):
+        row = touching.contact_rows + touching.stops + d
+        at = unilateral + touching.contacts + d
+        if modes[unilateral + d] == tl.STICKING:
+            out[at] = (touching.limits[d] - abs(found[row])) / slack + 1.0
+        else:
+            speed = x[table.nq + touching.speeds[touching.stops + d]] * touching.directions[row]
+            out[at] = speed / (slow * scale_of_row(touching, row)) + 1.0
+
+
+@internal
+def find_dips(table, x, new, h, slope, before, after, out):
+    """Write when in a step of length h open gaps are least that close and open again in it, and come near zero.
+
+    That is by the cubic through both ends; 0 where this does not. Before and after are the margins there, ``slope``
+    the rates of q and v at x. Returns whether the cubics are exact enough to tell: False where a gap might have closed
+    and opened again between them, for all that its acceleration at x says.
+    """
+    touching, nv = table.touching, table.nv
+    work = tl.touch_work(touching, table.nq, nv, la.input_size(table))
+    unit, known = SLACK * touching.settings.closed, True
+    fill(out, 0.0, tl.margin_count(touching))
+    if touching.contacts > 0:
+        call_native(touching.motion, x, work.native)
+        for k in range(touching.contacts):
+            row = touching.first_rows[k]
+            work.forecast[k] = work.native[row]
+            gains = work.native + (2 * touching.contact_rows + row * nv)
+            work.delay[k] = work.native[touching.contact_rows + row] + dot(gains, slope + table.nq, nv)
+        call_native(touching.motion, new, work.native)
+    for k in range(touching.contacts):
+        if touching.modes[k] == tl.OPEN:
+            falls, rises = h * work.forecast[k] / unit, h * work.native[touching.first_rows[k]] / unit
+            out[k] = _dip(h, before[k], after[k], falls, rises)
+            known = known and _is_known(before[k], after[k], falls, rises, h * h * work.delay[k] / unit)
+    for s in range(touching.stops):
+        k, place = touching.contacts + s, touching.speeds[s]
+        if touching.modes[k] == tl.OPEN and comes_back(touching, s):  # by the parabola of its speed
+            change = h * touching.signs[s] * slope[table.nq + place]
+            falls = change / (SLACK_OF_SPEEDS * touching.settings.still * touching.scales[s])
+            out[k] = _dip(h, before[k], after[k], falls, 2.0 * (after[k] - before[k]) - falls)
+        elif touching.modes[k] == tl.OPEN:
+            sign, at = touching.signs[s] * h / (unit * touching.scales[s]), table.nq + place
+            out[k] = _dip(h, before[k], after[k], sign * x[at], sign * new[at])
+            turns = sign * h * slope[at]
+            known = known and _is_known(before[k], after[k], sign * x[at], sign * new[at], turns)
+    return known
+
+
+@internal
+def _is_known(before, after, falls, rises, turns):
+    """Tell whether a cubic with these values and slopes over a step tells if a gap with this second derivative closes.
+
+    The quartic that has it, too, differs from the cubic by κ s² (1 − s)², the measure of what is not known. A ball that
+    flies through another one comes and goes along straight lines: these must not cross below zero, either.
+    """
+    if not (before > 0.0 and after > 0.0):
+        return True
+    kappa = 0.5 * abs(turns + 6.0 * (before - after) + 4.0 * falls + 2.0 * rises)
+    if kappa < 16.0 or min(before, after) > abs(falls) + abs(rises) + kappa:
+        return True
+    if falls < 0.0 < rises and before * rises - after * falls + falls * rises < 0.0:
+        return False
+    for i in range(1, PARTS):
+        part, left = i / PARTS, 1.0 - i / PARTS
+        least = before * left * left * (1.0 + 2.0 * part) + after * part * part * (1.0 + 2.0 * left)
+        least += part * left * (falls * left - rises * part)
+        if least < kappa * (part * left) ** 2:
+            return False
+    return True
+
+
+@internal
+def _dip(h, before, after, falls, rises):
+    """Return when a cubic with these values and slopes over a step is least, 0 where that is far from zero."""
+    if not (before > 0.0 and after > 0.0 and falls < 0.0 and rises > 0.0):
+        return 0.0
+    square, linear = (
+        3.0 * (2.0 * (before - after) + falls + rises),
+        6.0 * (after - before) - 4.0 * falls - 2.0 * rises,
+    )
+    root = np.sqrt(max(linear * linear - 4.0 * square * falls, 0.0))
+    part = -2.0 * falls / (linear + root) if linear + root > 0.0 else 0.5
+    part = min(max(part, 0.0), 1.0)
+    left = 1.0 - part
+    least = before * left * left * (1.0 + 2.0 * part) + after * part * part * (1.0 + 2.0 * left)
+    least += part * left * (falls * left - rises * part)
+    return part * h if least < DIP * max(-falls, rises) else 0.0

@@ -1,0 +1,347 @@
+"""The contact problem of a step by islands: components of velocities that contacts join, each a problem of its own."""
+
+from __future__ import annotations
+
+from sarrus.kernels.algebra.vectors import axpy, copy, dot, fill, is_finite
+from sarrus.kernels.contact.geometry_rows import add_parts, along_parts, reply_to, work_of
+from sarrus.kernels.contact.rows import turns_round
+from sarrus.kernels.memory import contact_layout as tl
+from sarrus.kernels.memory import contact_problem_layout as cp
+from sarrus.kernels.memory import layout as la
+from sarrus.kernels.memory.batch_layout import LANES
+from sarrus.kernels.platform.native_call import call_kernel, call_native
+from sarrus.kernels.platform.pointers import internal
+from sarrus.kernels.solve.acceleration import CLEAR_ENOUGH, are_regular
+
+# How often sweeps may lead the contact problem to another beginning. A first pass does with what that comes to.
+BEGINNINGS = 5
+# Of islands with many rows; and where that has not led to what is usual.
+BEGINNINGS_OF_MANY, LAST_BEGINNINGS = 3, 7
+# Rows of an island up to which its problem is solved with W as it is.
+FEW = 36
+# To which part gaps are closed, steps of conjugate residuals for that, and the part of the mean response of gaps from
+# which on what is left cannot be closed.
+CLOSING, MOST_CLOSINGS, FLAT, TINY = 1e-5, 60, 1e-9, 1e-300
+
+
+@internal
+def find_replies(table, work):
+    """Find the accelerations by unit forces on all velocities: those of one number in all components at once."""
+    touching, nv, size = table.touching, table.nv, la.input_size(table)
+    colliding, room, force = touching.colliding, work_of(table), touching.settings.force
+    tau, j = work.middle + (size - nv), 0
+    while j < colliding.widest:
+        if touching.slope != 0:
+            known = _reply_together(table, colliding, room, j, work)
+            if known > 0:
+                j += known
+                continue
+        copy(tau, work.scratch, nv)
+        _push_all(colliding, j, force, tau, 1)
+        call_kernel(touching.inner, table, work.middle, la.SLOPE)
+        copy(work.scratch, tau, nv)
+        _take(colliding, room, j, la.workspace(table).a, 1, work.free, force)
+        j += 1
+    room.ready[0] = 1.0
+
+
+@internal
+def _push_all(colliding, j, force, tau, stride):
+    """Add a force on the j-th velocity of every component."""
+    for c in range(colliding.components):
+        if j < colliding.starts[c + 1] - colliding.starts[c]:
+            tau[stride * colliding.order[colliding.starts[c] + j]] += force
+
+
+@internal
+def _take(colliding, room, j, a, stride, free, force):
+    """Take the columns of all components from the acceleration by such forces."""
+    for c in range(colliding.components):
+        first, n = colliding.starts[c], colliding.starts[c + 1] - colliding.starts[c]
+        if j < n:
+            block = room.block + colliding.blocks[c]
+            for i in range(n):
+                place = colliding.order[first + i]
+                block[i * n + j] = (a[stride * place] - free[place]) / force
+
+
+@internal
+def _reply_together(table, colliding, room, j, work):
+    """Do so for several velocities at once; return for how many, those before one that failed."""
+    nq, nv, size, force = table.nq, table.nv, la.input_size(table), table.touching.settings.force
+    count = min(LANES, colliding.widest - j)
+    for i in range(size):
+        for k in range(LANES):
+            work.states[LANES * i + k] = work.middle[i]
+    for k in range(count):
+        _push_all(colliding, j + k, force, work.states + (LANES * (size - nv) + k), LANES)
+    call_native(table.touching.slope, work.states, work.slopes)
+    gauge = work.slopes + LANES * (nq + nv)
+    for k in range(count):
+        clear = gauge[k] > CLEAR_ENOUGH and are_regular(
+            table.settings, gauge[LANES + k], gauge[2 * LANES + k]
+        )
+        if not clear:
+            return k
+        _take(colliding, room, j + k, work.slopes + (LANES * nq + k), LANES, work.free, force)
+    return count
+
+
+@internal
+def _leader(room, c):
+    """Return the component that stands for the island of another one."""
+    while room.leader[c] != c:
+        c = int(room.leader[c])
+    return c
+
+
+@internal
+def _join(table, room, m, work):
+    """Find the islands of the components."""
+    for c in range(table.touching.colliding.components):
+        room.leader[c] = c
+    for i in range(m):
+        row = int(work.which[i])
+        one, other = int(room.shared[2 * row]), int(room.shared[2 * row + 1])
+        if one >= 0 and other >= 0:
+            one, other = _leader(room, one), _leader(room, other)
+            room.leader[max(one, other)] = min(one, other)
+
+
+@internal
+def _island_of(room, row):
+    """Return the island of a row."""
+    one = int(room.shared[2 * row])
+    return _leader(room, one if one >= 0 else int(room.shared[2 * row + 1]))
+
+
+@internal
+def solve_islands(table, x, h, m, again, work):
+    """Solve the problems of the m rows that take part; −1 where one has no answer, else m."""
+    touching, problem = table.touching, table.touching.problem
+    colliding, room = touching.colliding, work_of(table)
+    if room.ready[0] == 0.0:
+        find_replies(table, work)
+    for i in range(m):
+        row = int(work.which[i])
+        if work.known[row] == 0.0:
+            reply_to(colliding, room, row)
+            work.known[row] = 1.0
+    _join(table, room, m, work)
+    worst, blocks = 0.0, problem.blocks
+    contacts = problem.contacts
+    for c in range(colliding.components):
+        if room.leader[c] != c:
+            continue
+        count = _gather(table, room, c, m, contacts, blocks, work)
+        if count == 0:
+            continue
+        few = count <= FEW
+        problem.sparse = 0 if few else 1
+        if problem.sparse != 0:
+            finite = _lay_parts(touching, room, count, work)
+        else:
+            finite = _assemble(colliding, room, count, work)
+        if not finite or not is_finite(room.given, count):
+            return -1
+        asked = BEGINNINGS
+        if problem.sparse != 0:
+            asked = BEGINNINGS_OF_MANY if again else BEGINNINGS_OF_MANY + cp.ROUGH
+        facts = cp.contact_workspace(problem.work, 0, 0, 0).facts
+        solved = call_kernel(touching.solver, problem, work.solver, asked) == cp.SOLVED
+        if again and problem.sparse != 0 and facts.residual > cp.USUAL:
+            asked = LAST_BEGINNINGS
+            if count <= cp.MANY and _assemble(colliding, room, count, work):
+                problem.sparse, asked = 0, BEGINNINGS
+            solved = call_kernel(touching.solver, problem, work.solver, asked) == cp.SOLVED
+        if solved and _may_stick(table, x, h, room, count, work):
+            solved = call_kernel(touching.solver, problem, work.solver, asked) == cp.SOLVED
+        while solved and _breaks_loose(table, room, count, work):
+            solved = call_kernel(touching.solver, problem, work.solver, asked) == cp.SOLVED
+        if not solved and (again or not is_finite(room.impulses, count)):
+            touching.failed = tl.NOT_SOLVED
+            return -1
+        worst = max(worst, facts.residual)
+        for i in range(count):
+            work.impulses[int(room.chosen[i])] = room.impulses[i]
+    cp.contact_workspace(problem.work, 0, 0, 0).facts.residual = worst
+    return m
+
+
+@internal
+def keep_rows(given, turn, m):
+    """Take the turn of the rows off their velocities where something closes within the step.
+
+    With rows as they are in the middle impacts take energy, whatever closes with what: vᵀM v falls as far as r and
+    H v obey the laws. Impulses that held against the turn up to the end would do work.
+    """
+    axpy(-1.0, turn, given, m)
+    fill(turn, 0.0, m)
+
+
+@internal
+def _gather(table, room, island, m, contacts, blocks, work):
+    """Bring what belongs to an island to its problem; return the number of rows."""
+    touching, problem = table.touching, table.touching.problem
+    i, count, found, closes = 0, 0, 0, False
+    for block in range(blocks):
+        k = int(work.owner[i])
+        n = touching.sizes[k] if k >= 0 else 1
+        if _island_of(room, int(work.which[i])) == island:
+            closes = closes or (k >= 0 and work.delay[k] > 0.0)
+            problem.sizes[found], room.numbers[found] = n, work.numbers[block]
+            found += 1
+            for j in range(i, i + n):
+                room.chosen[count] = j
+                room.given[count], room.turn[count] = work.given[j], work.turn[j]
+                room.impulses[count] = work.impulses[j]
+                count += 1
+        if block < contacts:
+            problem.contacts = found
+        i += n
+    if contacts == 0:
+        problem.contacts = 0
+    problem.rows, problem.blocks = count, found
+    if closes:
+        keep_rows(room.given, room.turn, count)
+    return count
+
+
+@internal
+def _assemble(colliding, room, m, work):
+    """Write W of an island; False where something is not finite."""
+    for i in range(m):
+        row = int(work.which[int(room.chosen[i])])
+        for j in range(i + 1):
+            other, value = int(work.which[int(room.chosen[j])]), 0.0
+            for s in range(2):
+                c = int(room.shared[2 * row + s])
+                for t in range(2):
+                    if c >= 0 and c == int(room.shared[2 * other + t]):
+                        n = colliding.starts[c + 1] - colliding.starts[c]
+                        part = room.parts + (2 * row + s) * colliding.widest
+                        value += dot(part, room.reply + (2 * other + t) * colliding.widest, n)
+            work.operator[i * m + j] = work.operator[j * m + i] = value
+    return is_finite(work.operator, m * m)
+
+
+@internal
+def _lay_parts(touching, room, m, work):
+    """Hand over an island by the parts of its rows, with the diagonal of W; False where something is not finite."""
+    colliding, parts = touching.colliding, touching.problem.parts
+    parts.count = m
+    for i in range(m):
+        row = int(work.which[int(room.chosen[i])])
+        room.numbered[i], value = row, 0.0
+        for s in range(2):
+            c = int(room.shared[2 * row + s])
+            if c >= 0:
+                at = (2 * row + s) * colliding.widest
+                value += dot(room.parts + at, room.reply + at, colliding.starts[c + 1] - colliding.starts[c])
+        work.operator[i] = value
+    return is_finite(work.operator, m)
+
+
+@internal
+def _may_stick(table, x, h, room, m, work):
+    """Give contacts that slide the other way in the end, and so stop in between, the coefficient of sticking.
+
+    False where there is none.
+    """
+    touching, problem, at, found, known = table.touching, table.touching.problem, 0, False, False
+    for block in range(problem.contacts):
+        k, n = int(work.owner[int(room.chosen[at])]), problem.sizes[block]
+        if touching.static[k] > touching.friction[k] and room.numbers[block] == touching.friction[k]:
+            if not known:
+                _load_way(table, room, m, work)
+                known = True
+            for i in range(at + 1, at + n):
+                work.left[i] = _speed_ahead(table, room, i, work)
+            if turns_round(table, x, h, k, work.left + at, work):
+                room.numbers[block], found = touching.static[k], True
+        at += n
+    return found
+
+
+@internal
+def _load_way(table, room, m, work):
+    """Write the change of velocities by the impulses of an island to ``way``."""
+    fill(work.way, 0.0, table.nv)
+    for i in range(m):
+        row = int(work.which[int(room.chosen[i])])
+        add_parts(table.touching.colliding, room, room.reply, row, room.impulses[i], work.way)
+
+
+@internal
+def _speed_ahead(table, room, i, work):
+    """Return the velocity of a row of an island at the end."""
+    row = int(work.which[int(room.chosen[i])])
+    return room.given[i] + along_parts(table.touching.colliding, room, room.parts, row, work.way)
+
+
+@internal
+def _breaks_loose(table, room, m, work):
+    """Give contacts that slide, although they might have stuck, the coefficient of sliding; False where none does."""
+    touching, problem, at, found = table.touching, table.touching.problem, 0, False
+    loose = True
+    for block in range(problem.contacts):
+        k = int(work.owner[int(room.chosen[at])])
+        loose = loose and room.numbers[block] <= touching.friction[k]
+        at += problem.sizes[block]
+    if loose:
+        return False
+    _load_way(table, room, m, work)
+    at = 0
+    for block in range(problem.contacts):
+        k, slides = int(work.owner[int(room.chosen[at])]), False
+        for i in range(at + 1, at + problem.sizes[block]):
+            slides = slides or abs(_speed_ahead(table, room, i, work)) > touching.settings.still
+        if slides and room.numbers[block] > touching.friction[k]:
+            room.numbers[block] = touching.friction[k]
+            found = True
+        at += problem.sizes[block]
+    return found
+
+
+@internal
+def close_gaps(table, count, work):
+    """Replace gaps of ``count`` chosen rows, at work.velocity, by forces that close them as far as can be.
+
+    The rows are those at ``work.given`` among those that take part. Conjugate residuals (Stiefel, Commentarii
+    Mathematici Helvetici 29, 1955) leave less with every step, also of gaps that redundant rows cannot close together;
+    conjugate gradients would go astray there. What is left of the others is closed next.
+    """
+    room = work_of(table)
+    forces, left, way = work.velocity, room.given, room.impulses
+    product, ahead = room.numbers, room.chosen
+    copy(forces, left, count)
+    fill(forces, 0.0, count)
+    copy(left, way, count)
+    _close(table, count, left, ahead, work)
+    copy(ahead, product, count)
+    square, curve = dot(left, left, count), dot(left, ahead, count)
+    least, flat = CLOSING * CLOSING * square, FLAT * curve / max(square, TINY)
+    for _ in range(MOST_CLOSINGS):
+        if not (square > least and curve > flat * square):
+            break
+        part = curve / dot(product, product, count)
+        axpy(part, way, forces, count)
+        axpy(-part, product, left, count)
+        _close(table, count, left, ahead, work)
+        before, curve, square = curve, dot(left, ahead, count), dot(left, left, count)
+        for i in range(count):
+            way[i] = left[i] + curve / before * way[i]
+            product[i] = ahead[i] + curve / before * product[i]
+
+
+@internal
+def _close(table, count, forces, out, work):
+    """Write by how much forces on the chosen rows close their gaps."""
+    colliding, room = table.touching.colliding, work_of(table)
+    fill(work.way, 0.0, table.nv)
+    for i in range(count):
+        row = int(work.which[int(work.given[i])])
+        add_parts(colliding, room, room.reply, row, forces[i], work.way)
+    for i in range(count):
+        row = int(work.which[int(work.given[i])])
+        out[i] = along_parts(colliding, room, room.parts, row, work.way)

@@ -1,0 +1,180 @@
+"""In which direction a contact slides that is about to stop or has just begun: that of its acceleration.
+
+Friction −μ r_n d against a velocity v d has the direction d turn at a rate of a_⊥ / v, so where v is next to nothing it
+follows from a_t ∥ d, with all that is held: to depend on the velocity there would have a field whose rates are without
+bound, and rounding would choose it. With r the forces of the held rows H, r_n the one of the contact and T its
+tangential rows,
+
+    H (a_f + K Hᵀ r − μ r_n K Tᵀ d) + Ḣ v = 0,    (1 − d dᵀ) (a_t + κ v_t) = 0,    ‖d‖ = 1,
+
+by Newton's method from the direction of before; with the rate κ the velocity turns after the direction. Where several
+contacts are slow at once, or rows are redundant, friction may be shared in other ways, too, and the direction of
+before is kept.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sarrus.kernels.algebra.dense import eliminate
+from sarrus.kernels.algebra.vectors import axpy, copy, dot, is_finite
+from sarrus.kernels.memory import contact_layout as tl
+from sarrus.kernels.platform.pointers import internal
+
+# Steps of Newton's method, the part of the accelerations by unit forces that is none, and that keeps rows regular.
+STEPS, EXACT, RIDGE = 12, 1e-13, 1e-11
+# Part of its diagonal entry that is left of W where a row depends on others.
+DEPENDENT = 1e-9
+# Rate at which velocities across such a direction vanish [1/s]: steps need not be short for that.
+FOLLOWS = 3e3
+# Part of `sarrus.kernels.contact.tolerances.SLOW` below which a contact rubs in the direction in which it began, where
+# its direction is not found.
+BEGINS = 0.1
+
+
+@internal
+def begin_speed(touching):
+    """Return the slip below which a contact rubs in the direction in which it began, in that of lengths a second."""
+    return BEGINS * touching.settings.slow
+
+
+@internal
+def steered_block(touching, m, work):
+    """Return which of the m rows that are held is the normal one of the only contact that is slow; −1: none is."""
+    slow, found = -1, 0
+    for i in range(m):
+        k = int(work.owner[i])
+        if k < 0 or k >= touching.contacts or touching.modes[k] != tl.SLIDING or touching.friction[k] == 0.0:
+            continue
+        if _share_of_slip(touching, k, work.native + touching.first_rows[k]) < 1.0:
+            slow, found = i, found + 1
+    return slow if found == 1 else -1
+
+
+@internal
+def add_slow_rows(touching, m, work):
+    """Write the tangential rows of the contact that is slow behind the m rows that are held; return all of them.
+
+    Just the m rows where none is, or several are.
+    """
+    slow = steered_block(touching, m, work)
+    if slow < 0:
+        return m
+    row, n = int(work.which[slow]), touching.sizes[int(work.owner[slow])]
+    for j in range(1, n):
+        work.which[m + j - 1], work.owner[m + j - 1] = row + j, slow
+        work.begin[j - 1], work.drag[row + j] = work.drag[row + j], 0.0
+    return m + n - 1
+
+
+@internal
+def steer(touching, m, count, work):
+    """Write the drag of the slow contact, whose tangential rows are those from m on.
+
+    ``operator`` and ``given`` are those of all ``count`` rows. Where no direction is found the drag is as it was.
+    """
+    normal, n = int(work.owner[m]), count - m
+    k, own = int(work.owner[normal]), work.velocity + m
+    slip, way = work.native + touching.first_rows[k], touching.directions + touching.first_rows[k]
+    mu, part = touching.friction[k], _share_of_slip(touching, k, slip)
+    for i in range(m):
+        work.velocity[i] = touching.begun[int(work.which[i])]
+    copy(way + 1, own, n)
+    axpy(FOLLOWS, slip + 1, work.given + m, n)
+    if _are_independent(m, count, work) and _find_direction(m, count, normal, mu, work):
+        if part > 0.0:
+            speed = np.sqrt(dot(slip + 1, slip + 1, n))
+            forward = part if dot(slip + 1, way + 1, n) >= 0.0 else -part
+            for j in range(n):
+                own[j] = (1.0 - part) * own[j] + forward * slip[1 + j] / speed
+        weight = -mu / np.sqrt(dot(own, own, n))
+        for j in range(n):
+            work.begin[j] = weight * own[j]
+    for j in range(n):
+        work.drag[int(work.which[m + j])] = work.begin[j]
+
+
+@internal
+def _are_independent(m, count, work):
+    """Tell whether no row depends on others, by what Gauss's elimination leaves of their diagonal entries of W.
+
+    Of the first m rows those that the constraints hold, which have none, do not matter. Of the tangential ones behind
+    them each is measured by the largest: along one that next to nothing moves, as across a plane mechanism, friction
+    could have any size.
+    """
+    A, largest = work.matrix, 0.0
+    copy(work.operator, A, count * count)
+    for k in range(m, count):
+        largest = max(largest, work.operator[k * (count + 1)])
+    for k in range(count):
+        if k < m and work.operator[k * (count + 1)] == 0.0:
+            continue
+        pivot = A[k * (count + 1)]
+        own = work.operator[k * (count + 1)] if k < m else largest
+        if not pivot > DEPENDENT * own:
+            return False
+        for i in range(k + 1, count):
+            axpy(-A[i * count + k] / pivot, A + (k * count + k), A + (i * count + k), count - k)
+    return True
+
+
+@internal
+def _find_direction(m, count, normal, mu, work):
+    """Find forces and the direction, which begin at ``velocity``; return whether Newton's method did."""
+    scale, d = 0.0, work.velocity
+    for i in range(count):
+        scale = max(scale, work.operator[i * (count + 1)])
+    for _ in range(STEPS):
+        size = _load_newton(m, count, normal, mu, scale, d, work)
+        if not is_finite(work.left, count) or eliminate(work.matrix, work.left, count, 1) != 0:
+            return False
+        axpy(-1.0, work.left, d, count)
+        if size <= EXACT:
+            return is_finite(d, count)
+    return False
+
+
+@internal
+def _share_of_slip(touching, k, slip):
+    """Return how much the direction of a contact is that of its slip: 0 where it is slow, 1 where it is not."""
+    n, slow = touching.sizes[k], touching.settings.slow
+    part = np.sqrt(dot(slip + 1, slip + 1, n - 1)) / slow - 1.0
+    part = min(max(part, 0.0), 1.0)
+    return part * part * (3.0 - 2.0 * part)
+
+
+@internal
+def _load_newton(m, count, normal, mu, scale, d, work):
+    """Write Newton's equations at forces and a direction: the matrix, and what is left; return how much that is."""
+    W, J, left, n, push = work.operator, work.matrix, work.left, count - m, 0.0
+    own, a, along_rows = d + m, left + m, work.impulses
+    for i in range(m):
+        push = max(push, abs(d[i]))
+    push *= scale
+    for i in range(count):
+        row = W + i * count
+        friction = mu * dot(row + m, own, n)
+        left[i] = work.given[i] + dot(row, d, m) - friction * d[normal]
+        copy(row, J + i * count, count)
+        J[i * count + normal] -= friction
+        for j in range(m, count):
+            J[i * count + j] *= -mu * d[normal]
+    size = 0.0
+    for i in range(m):
+        J[i * (count + 1)] += RIDGE * scale
+        size = max(size, abs(left[i]))
+    along, excess = dot(own, a, n), 0.5 * (dot(own, own, n) - 1.0)
+    for c in range(count):
+        along_rows[c] = 0.0
+        for i in range(n):
+            along_rows[c] += own[i] * J[(m + i) * count + c]
+    copy(a, work.turn, n)
+    for i in range(n):
+        row = J + (m + i) * count
+        axpy(-own[i], along_rows, row, count)
+        for j in range(n):
+            row[m + j] += own[i] * (push * own[j] - work.turn[j])
+        row[m + i] += push * (excess - RIDGE) - along
+        a[i] += own[i] * (push * excess - along)
+        size = max(size, abs(a[i]))
+    return size / push if push > 0.0 else np.inf

@@ -1,0 +1,153 @@
+"""How the direction of friction changes that `sarrus.kernels.contact.slow_slip` finds, by the implicit function theorem.
+
+Its equations for the forces r of the held rows and the direction d have the matrix of Newton's method; a change of the
+state changes them by that of the accelerations of rows with r and d as they are. Where the direction is partly that of
+the slip, d is taken for the one that the equations have.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sarrus.kernels.algebra.dense import eliminate
+from sarrus.kernels.algebra.vectors import axpy, dot, fill, is_finite
+from sarrus.kernels.contact.rows import along
+from sarrus.kernels.contact.slow_slip import FOLLOWS, RIDGE, begin_speed
+from sarrus.kernels.memory import contact_layout as tl
+from sarrus.kernels.platform.pointers import internal
+
+# Contacts slower than this multiple of the speed that is slow have such a direction.
+STEERED = 2.0
+# A direction that differs by less from that of the slip is that one.
+SAME = 1e-12
+
+
+@internal
+def slow_contact(touching, work):
+    """Return the contact whose direction is found with all that is held, the only one that is slow; −1: none is."""
+    found, count, slow = -1, 0, STEERED * touching.settings.slow
+    for k in range(touching.contacts):
+        if touching.modes[k] == tl.SLIDING and touching.friction[k] != 0.0 and touching.sizes[k] > 2:
+            slip, n = work.native + (touching.first_rows[k] + 1), touching.sizes[k] - 1
+            if dot(slip, slip, n) < slow * slow:
+                found, count = k, count + 1
+    return found if count == 1 else -1
+
+
+@internal
+def load_steering(table, m, k, a, own, work):
+    """Write the inverse of Newton's matrix at the forces on m held rows and the direction of contact k.
+
+    ``a`` is the acceleration there. False where the direction is that of the slip.
+    """
+    touching, nv, row = table.touching, table.nv, table.touching.first_rows[k]
+    n, mu, push = touching.sizes[k] - 1, touching.friction[k], touching.forces[row]
+    count, normal, W, d = m + n, -1, own.newton, own.direction
+    for i in range(m):
+        if int(work.which[i]) == row:
+            normal = i
+    for j in range(n):
+        d[j] = -work.drag[row + 1 + j] / mu
+        if work.known[row + 1 + j] == 0.0:
+            return False
+    if normal < 0 or not _is_steered(touching, row, n, work, d):
+        return False
+    for i in range(count):
+        for j in range(count):
+            other = int(work.which[j]) if j < m else row + 1 + j - m
+            W[i * count + j] = along(table, work, _row(m, i, row, work), work.response + other * nv)
+    scale = 0.0
+    for i in range(count):
+        entries = W + i * count
+        scale = max(scale, abs(entries[i]))
+        # the response of the normal row has its friction with it, as J has it
+        for j in range(m, count):
+            entries[j] *= -mu * push
+    for i in range(m):
+        if work.operator[i * (m + 1)] == 0.0:
+            for j in range(count):
+                W[i * count + j] = W[j * count + i] = 0.0
+            W[i * (count + 1)] = 1.0
+        W[i * (count + 1)] += RIDGE * scale
+    _project(table, m, n, row, a, scale * abs(push), own, work)
+    fill(own.steering, 0.0, count * count)
+    for i in range(count):
+        own.steering[i * (count + 1)] = 1.0
+    return eliminate(W, own.steering, count, count) == 0 and is_finite(own.steering, count * count)
+
+
+@internal
+def _row(m, i, row, work):
+    """Return the i-th of the rows that are held and the tangential ones of the contact whose first row is ``row``."""
+    return int(work.which[i]) if i < m else row + 1 + i - m
+
+
+@internal
+def _is_steered(touching, row, n, work, d):
+    """Tell whether a direction is not that of the slip."""
+    slip, way, still = work.native + (row + 1), touching.directions + (row + 1), begin_speed(touching)
+    square, forward = dot(slip, slip, n), dot(slip, way, n)
+    left = max(0.0, 1.0 - square / (2.0 * still) ** 2)
+    aside, size, differs = left * left * still - min(2.0 * forward, 0.0), 0.0, False
+    for j in range(n):
+        size += (slip[j] + aside * way[j]) ** 2
+    size = np.sqrt(size)
+    for j in range(n):
+        differs = differs or abs((slip[j] + aside * way[j]) / size - d[j]) > SAME
+    return differs
+
+
+@internal
+def _project(table, m, n, row, a, push, own, work):
+    """Have the last n rows be those of (1 − d dᵀ) a_t + ½ p (‖d‖² − 1) d, p = ``push``."""
+    touching, count, J, d, total = table.touching, m + n, own.newton, own.direction, own.left
+    size = 0.0
+    for j in range(n):
+        at = row + 1 + j
+        total[j] = along(table, work, at, a) + work.native[touching.contact_rows + at]
+        total[j] += FOLLOWS * work.native[at]
+        size += d[j] * total[j]
+    for c in range(count):
+        part = 0.0
+        for j in range(n):
+            part += d[j] * J[(m + j) * count + c]
+        for j in range(n):
+            J[(m + j) * count + c] -= d[j] * part
+    for i in range(n):
+        for j in range(n):
+            J[(m + i) * count + m + j] += d[i] * (push * d[j] - total[j])
+        J[(m + i) * (count + 1)] -= size
+
+
+@internal
+def turn_steered(table, m, k, own, work):
+    """Write the change of the drag of contact k, and add that of the acceleration by it to ``own.turned``.
+
+    ``own.bias`` has the changes of the accelerations of held rows and of its tangential ones, forces as they are.
+    """
+    touching, row, nv = table.touching, table.touching.first_rows[k], table.nv
+    n, mu, slow = touching.sizes[k] - 1, touching.friction[k], touching.settings.slow
+    count, d, right, turn = m + n, own.direction, own.bias, own.left
+    slip, rise, part, across = work.native + (row + 1), own.speeds + (row + 1), 0.0, 0.0
+    for j in range(n):
+        right[m + j] += FOLLOWS * rise[j]
+        across += d[j] * right[m + j]
+    for j in range(n):
+        right[m + j] -= d[j] * across
+    for j in range(n):
+        turn[j] = -dot(own.steering + (m + j) * count, right, count)
+    speed, climb = np.sqrt(dot(slip, slip, n)), 0.0
+    if speed > slow:
+        part = min(speed / slow - 1.0, 1.0)
+        share = part * part * (3.0 - 2.0 * part)
+        forward = 1.0 if dot(slip, touching.directions + (row + 1), n) >= 0.0 else -1.0
+        climb = dot(slip, rise, n) / speed
+        growth = 6.0 * part * (1.0 - part) * climb / slow
+        for j in range(n):
+            ahead = slip[j] / speed
+            turn[j] = (1.0 - share) * turn[j] + share * forward * (rise[j] - ahead * climb) / speed
+            turn[j] += growth * (forward * ahead - d[j])
+    across = dot(turn, d, n)
+    for j in range(n):
+        own.drag[row + 1 + j] = -mu * (turn[j] - across * d[j])
+        axpy(touching.forces[row] * own.drag[row + 1 + j], work.response + (row + 1 + j) * nv, own.turned, nv)

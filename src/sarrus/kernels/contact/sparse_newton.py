@@ -1,0 +1,138 @@
+"""Newton's method for large contact problems: searched steps, whole ones that cross kinks, and sweeps, in turns.
+
+A step is halved until F falls. Where that ends, the answer is on the other side of a kink: a few contacts stick, slide
+or open otherwise, and sweeps lead to that. Or rows depend on others and do not agree by a little; then forces that
+could be shared have to change by much until one of them gives way: whole steps do that, with small ridges.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sarrus.kernels.algebra.vectors import add, axpy, copy
+from sarrus.kernels.contact import friction as fr
+from sarrus.kernels.contact.inconsistent_drift import make_parts_agree
+from sarrus.kernels.contact.sparse_problem import lay_rows, sparse_direction, sparse_speeds, sparse_sweep
+from sarrus.kernels.platform.pointers import internal
+
+# Rows are this much longer than those of small problems: F has fewer kinks in the way.
+STRETCH = 2.0
+# Sweeps to begin with, and before another beginning; twice as many before each that follows.
+FIRST_SWEEPS, SWEEPS = 3, 10
+# Ridge of searched steps, and those of whole ones in turn: the least leaves six digits of a step.
+RIDGE, RIDGES = 1e-6, (1e-6, 1e-8, 1e-10)
+# Searched steps; the least part of one; the decrease that is asked; whole steps, from what residual on.
+STEPS, LEAST_PART, DECREASE = 40, 0.1, 1e-4
+WHOLE, NEAR = 12, 1e-5
+# After sweeps: whole steps where searches end; ridges are the residual then, and less where that is small.
+CROSSINGS, CLOSE = 6, 1e3
+# Where the residual is small enough, and a step leaves more of it than this, rounding ends the steps.
+LEFT = 0.5
+
+
+@internal
+def solve_by_parts(table, work, m, blocks, tries, enough, good, target):
+    """Find forces, with so many beginnings more; write the best to work.best, and return their residual.
+
+    ``enough`` ends the beginnings; from the first one on ``good`` does.
+    """
+    lay_rows(table, work, m, blocks)
+    _mismatch(table, work, m, blocks, work.forces, work.speeds, work.gap)
+    left, sweeps = _note(work, m, np.inf, np.inf), SWEEPS
+    if left <= target:
+        return left
+    sparse_sweep(table, work, m, blocks, FIRST_SWEEPS)
+    copy(work.forces, work.kept, m)
+    left = min(left, _descend(table, work, m, blocks, left, 0, enough, target))
+    if enough < left < np.inf and make_parts_agree(table, work, m, blocks):
+        copy(work.best, work.forces, m)
+        left = _descend(table, work, m, blocks, np.inf, 0, enough, target)
+    for _ in range(tries):
+        if left < NEAR:
+            for ridge in RIDGES:
+                if left > enough:
+                    copy(work.best, work.forces, m)
+                    left = min(left, _cross(table, work, m, blocks, left, ridge, enough, target))
+        if left <= good or not left < np.inf:
+            break
+        copy(work.kept, work.forces, m)
+        sparse_sweep(table, work, m, blocks, sweeps)
+        copy(work.forces, work.kept, m)
+        work.facts.sweeps += sweeps
+        sweeps *= 2
+        left = min(left, _descend(table, work, m, blocks, left, CROSSINGS, enough, target))
+    return left
+
+
+@internal
+def _mismatch(table, work, m, blocks, r, u, F):
+    """Write u = W r + b and F; return its square."""
+    sparse_speeds(table, work, r, u, m, blocks)
+    return fr.mismatch(table, work, blocks, r, u, F)
+
+
+@internal
+def _note(work, m, found, least):
+    """Keep the present forces if they are the best; return their residual."""
+    left = fr.residual(work.gap, work.forces, m, STRETCH)
+    if left < min(found, least):
+        copy(work.forces, work.best, m)
+    return left
+
+
+@internal
+def _ends(left, found, enough, target):
+    """Tell whether there is no use in another step."""
+    return not left < np.inf or left <= target or (found <= enough and left > LEFT * found)
+
+
+@internal
+def _descend(table, work, m, blocks, least, crossings, enough, target):
+    """Take searched steps from work.forces; keep what is better than the ``least`` residual, and return the residual.
+
+    Where there may be ``crossings``, whole steps where a search ends, steps far from the answer are short ones.
+    """
+    square, found = _mismatch(table, work, m, blocks, work.forces, work.speeds, work.gap), np.inf
+    softens = crossings > 0
+    for _ in range(STEPS):
+        left = _note(work, m, found, least)
+        ridge = max(RIDGE, left * min(1.0, CLOSE * left)) if softens else RIDGE
+        if _ends(left, found, enough, target) or not sparse_direction(table, work, m, blocks, ridge):
+            return min(left, found)
+        found = min(left, found)
+        work.facts.steps += 1.0
+        part, good, ahead = 1.0, False, square
+        while part > LEAST_PART and not good:
+            copy(work.forces, work.ahead, m)
+            axpy(part, work.way, work.ahead, m)
+            ahead = _mismatch(table, work, m, blocks, work.ahead, work.ahead_speeds, work.ahead_gap)
+            good = ahead < (1.0 - DECREASE * part) * square
+            part *= 0.5
+        if not good:
+            if crossings == 0 or found < NEAR:
+                return found
+            crossings -= 1
+            copy(work.forces, work.ahead, m)
+            add(work.way, work.ahead, m)
+            ahead = _mismatch(table, work, m, blocks, work.ahead, work.ahead_speeds, work.ahead_gap)
+        square = ahead
+        copy(work.ahead, work.forces, m)
+        copy(work.ahead_speeds, work.speeds, m)
+        copy(work.ahead_gap, work.gap, m)
+    return min(found, _note(work, m, found, least))
+
+
+@internal
+def _cross(table, work, m, blocks, least, ridge, enough, target):
+    """Take whole steps from work.forces; keep what is better than the ``least`` residual, and return the residual."""
+    found = np.inf
+    for _ in range(WHOLE):
+        _mismatch(table, work, m, blocks, work.forces, work.speeds, work.gap)
+        left = _note(work, m, found, least)
+        if _ends(left, found, enough, target) or not sparse_direction(table, work, m, blocks, ridge):
+            return min(left, found)
+        found = min(left, found)
+        work.facts.steps += 1.0
+        add(work.way, work.forces, m)
+    _mismatch(table, work, m, blocks, work.forces, work.speeds, work.gap)
+    return min(found, _note(work, m, found, least))

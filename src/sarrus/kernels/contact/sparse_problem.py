@@ -1,0 +1,307 @@
+"""Large contact problems, by the parts of their rows: velocities by forces, steps of Newton's method, sweeps.
+
+A row depends on two components at the most, and W = G K Gᵀ with K between the velocities of each. A step
+
+    (1 − S + T (W + ρ)) δ = −F        becomes        (1 + K Gᵀ D G) w = −K Gᵀ E F,        δ = −E F − D G w,
+
+E = (1 − S + ρ T)⁻¹ and D = E T, one block for each block of rows: as many unknowns as velocities, coupled where a
+contact joins two components (`sarrus.kernels.algebra.block_elimination`). Notation:
+`sarrus.kernels.contact.contact_problem`.
+"""
+
+from __future__ import annotations
+
+from sarrus.kernels.algebra.block_elimination import (
+    FREE,
+    block_at,
+    clear,
+    eliminate,
+    invert,
+    order,
+    width_of,
+)
+from sarrus.kernels.algebra.vectors import axpy, copy, copy_scaled, dot, fill, is_finite
+from sarrus.kernels.contact import friction as fr
+from sarrus.kernels.memory import contact_problem_layout as cp
+from sarrus.kernels.platform.pointers import inserted, internal
+
+# Rows of a usual contact.
+USUAL = 3
+# Least response of a row.
+TINY = 1e-12
+
+
+@internal
+def lay_rows(table, work, m, blocks):
+    """Lay the scaled rows one after the other, and order their components if the pattern is a new one."""
+    parts = table.parts
+    room, w, at = cp.parts_work(parts), parts.widest, 0
+    same = room.known[0] == blocks
+    fill(room.own, 0.0, 2 * m * w)
+    fill(room.reply, 0.0, 2 * m * w)
+    for k in range(blocks):
+        n = table.sizes[k]
+        one, other = _components_of(parts, at, n)
+        same = same and room.joined[2 * k] == one and room.joined[2 * k + 1] == other
+        room.joined[2 * k], room.joined[2 * k + 1] = one, other
+        for i in range(at, at + n):
+            row = int(parts.rows[i])
+            for s in range(2):
+                c = int(parts.shared[2 * row + s])
+                if c >= 0:
+                    source, place = (2 * row + s) * w, (2 * i + (0 if c == one else 1)) * w
+                    width = width_of(parts, c)
+                    copy_scaled(work.factors[i], parts.parts + source, room.own + place, width)
+                    copy_scaled(work.factors[i], parts.reply + source, room.reply + place, width)
+        at += n
+    if not same:
+        room.known[0] = blocks
+        order(parts, room, blocks)
+    room.known[1] = 0.0
+
+
+@internal
+def _components_of(parts, at, n):
+    """Return the components that a block of rows depends on, −1: none."""
+    one, other = -1, -1
+    for i in range(at, at + n):
+        row = int(parts.rows[i])
+        for s in range(2):
+            c = int(parts.shared[2 * row + s])
+            if c >= 0 and c != one and c != other:
+                if one < 0:
+                    one = c
+                else:
+                    other = c
+    return one, other
+
+
+@inserted
+def _push(forces, answers, stride, n, out, width):
+    """Add what a block of forces does to the velocities of one component."""
+    for i in range(n):
+        axpy(forces[i], answers + i * stride, out, width)
+
+
+@inserted
+def _pull(own, stride, n, v, out, width):
+    """Add what the velocities of one component are along a block of rows."""
+    for i in range(n):
+        out[i] += dot(own + i * stride, v, width)
+
+
+@internal
+def push_block(parts, room, k, at, n, forces):
+    """Add what the forces of a block do to the velocities."""
+    w = parts.widest
+    for s in range(2):
+        c = int(room.joined[2 * k + s])
+        if c < 0:
+            continue
+        first, width, answers = parts.starts[c], width_of(parts, c), room.reply + (2 * at + s) * w
+        if width == FREE:
+            _push(forces, answers, 2 * w, n, room.speed + first, FREE)
+        else:
+            _push(forces, answers, 2 * w, n, room.speed + first, width)
+
+
+@internal
+def pull_block(parts, room, k, at, n, out):
+    """Add what the velocities are along the rows of a block."""
+    w = parts.widest
+    for s in range(2):
+        c = int(room.joined[2 * k + s])
+        if c < 0:
+            continue
+        first, width, own = parts.starts[c], width_of(parts, c), room.own + (2 * at + s) * w
+        if width == FREE:
+            _pull(own, 2 * w, n, room.speed + first, out, FREE)
+        else:
+            _pull(own, 2 * w, n, room.speed + first, out, width)
+
+
+@internal
+def push_all(table, forces, blocks):
+    """Find what the forces of all blocks do to the velocities."""
+    room, at = cp.parts_work(table.parts), 0
+    fill(room.speed, 0.0, table.parts.velocities)
+    for k in range(blocks):
+        push_block(table.parts, room, k, at, table.sizes[k], forces + at)
+        at += table.sizes[k]
+
+
+@internal
+def pull_all(table, out, blocks):
+    """Add what the velocities are along the rows of all blocks."""
+    room, at = cp.parts_work(table.parts), 0
+    for k in range(blocks):
+        pull_block(table.parts, room, k, at, table.sizes[k], out + at)
+        at += table.sizes[k]
+
+
+@internal
+def sparse_speeds(table, work, r, u, m, blocks):
+    """Write u = W r + b."""
+    push_all(table, r, blocks)
+    copy(work.velocities, u, m)
+    pull_all(table, u, blocks)
+
+
+@internal
+def sparse_direction(table, work, m, blocks, ridge):
+    """Write the step of Newton's method to work.way; False where there is none."""
+    parts, way, at = table.parts, work.way, 0
+    room = cp.parts_work(parts)
+    clear(parts, room)
+    fill(room.speed, 0.0, parts.velocities)
+    for k in range(blocks):
+        n, cone, D = table.sizes[k], k < table.contacts, room.slopes + at * cp.WIDEST
+        r, u, F = work.forces + at, work.speeds + at, work.gap + at
+        opened = fr.soft_step(cone, work.numbers[k], r, u, F, n, ridge, way + at, D)
+        for i in range(at, at + n):
+            way[i] = -way[i]
+        push_block(parts, room, k, at, n, way + at)
+        if not opened:
+            couple_block(parts, room, k, at, n, D)
+        at += n
+    if not eliminate(parts, room, room.speed):
+        return False
+    at = 0
+    for k in range(blocks):
+        n, D = table.sizes[k], room.slopes + at * cp.WIDEST
+        fill(room.small, 0.0, n)
+        pull_block(parts, room, k, at, n, room.small)
+        for i in range(n):
+            way[at + i] -= dot(D + i * n, room.small, n)
+        at += n
+    return is_finite(way, m)
+
+
+@internal
+def couple_block(parts, room, k, at, n, D):
+    """Add K Gᵀ D G of a block of rows."""
+    w, count = parts.widest, int(room.count[0])
+    for t in range(2):
+        c = int(room.joined[2 * k + t])
+        if c < 0:
+            continue
+        width, own = width_of(parts, c), room.own + (2 * at + t) * w
+        usual = n == USUAL and width == FREE
+        if usual:
+            _weigh(D, own, 2 * w, USUAL, room.product, FREE)
+        else:
+            _weigh(D, own, 2 * w, n, room.product, width)
+        for s in range(2):
+            other = int(room.joined[2 * k + s])
+            if other < 0:
+                continue
+            rows, answers = width_of(parts, other), room.reply + (2 * at + s) * w
+            block = block_at(room, count, int(room.turn[other]), int(room.turn[c]))
+            if usual and rows == FREE:
+                _spread_free(answers, 2 * w, room.product, block)
+            else:
+                _spread(answers, 2 * w, n, room.product, block, rows, width)
+
+
+@inserted
+def _weigh(D, own, stride, n, out, width):
+    """Write the product of D and rows."""
+    fill(out, 0.0, n * width)
+    for i in range(n):
+        for j in range(n):
+            axpy(D[i * n + j], own + j * stride, out + i * width, width)
+
+
+@inserted
+def _spread(answers, stride, n, product, out, rows, width):
+    """Add the product of transposed answers and what `_weigh` has written."""
+    for a in range(n):
+        for i in range(rows):
+            axpy(answers[a * stride + i], product + a * width, out + i * width, width)
+
+
+@internal
+def _spread_free(answers, stride, product, out):
+    """Do so for a contact of free bodies, with a row of the sum at hand."""
+    for i in range(FREE):
+        row = out + FREE * i
+        c0, c1, c2, c3, c4, c5 = row[0], row[1], row[2], row[3], row[4], row[5]
+        for a in range(USUAL):
+            weight, other = answers[a * stride + i], product + FREE * a
+            c0 += weight * other[0]
+            c1 += weight * other[1]
+            c2 += weight * other[2]
+            c3 += weight * other[3]
+            c4 += weight * other[4]
+            c5 += weight * other[5]
+        row[0], row[1], row[2], row[3], row[4], row[5] = c0, c1, c2, c3, c4, c5
+
+
+@internal
+def sparse_sweep(table, work, m, blocks, count):
+    """Find the forces of one block after the other, from those there are: some that stick, if they may."""
+    room = cp.parts_work(table.parts)
+    _find_own(table, room, blocks)
+    push_all(table, work.forces, blocks)
+    for _ in range(count):
+        at = 0
+        for k in range(blocks):
+            _visit(table, work, room, k, at)
+            at += table.sizes[k]
+
+
+@internal
+def _visit(table, work, room, k, at):
+    """Find the forces of one block with those of others as they are."""
+    n, u = table.sizes[k], work.speeds + at
+    copy(work.velocities + at, u, n)
+    pull_block(table.parts, room, k, at, n, u)
+    _settle(k < table.contacts, work.numbers[k], work.forces + at, u, n, room, at)
+    push_block(table.parts, room, k, at, n, room.small)
+
+
+@internal
+def _find_own(table, room, blocks):
+    """Find W of every block of rows and its inverse, once for a problem."""
+    parts, at = table.parts, 0
+    if room.known[1] != 0.0:
+        return
+    room.known[1] = 1.0
+    w = parts.widest
+    for k in range(blocks):
+        n = table.sizes[k]
+        W, inverse = room.operator + at * cp.WIDEST, room.inverse + at * cp.WIDEST
+        for i in range(n):
+            for j in range(n):
+                W[i * n + j] = dot(room.own + 2 * (at + i) * w, room.reply + 2 * (at + j) * w, 2 * w)
+        copy(W, inverse, n * n)
+        if not invert(inverse, n, room.product, room.rest) or not is_finite(inverse, n * n):
+            inverse[0] = 0.0
+        at += n
+
+
+@internal
+def _settle(cone, number, r, u, n, room, at):
+    """Find the forces of a block with those of others as they are; write by how much they change to ``room.small``."""
+    W, inverse = room.operator + at * cp.WIDEST, room.inverse + at * cp.WIDEST
+    change, trial = room.small, room.small + cp.WIDEST
+    for i in range(n):
+        trial[i] = r[i] - dot(inverse + i * n, u, n)
+    first = 1 if cone else 0
+    tail = fr.length(trial + first, n - first)
+    sticks = tail <= number * trial[0] and trial[0] >= 0.0 if cone else tail <= number
+    if not sticks or inverse[0] == 0.0:
+        largest, height = TINY, 0.0
+        for i in range(n):
+            largest = max(largest, W[i * (n + 1)])
+        if cone:
+            trial[0] = max(0.0, r[0] - u[0] / max(W[0], TINY))
+            height = trial[0] - r[0]
+        for i in range(first, n):
+            trial[i] = r[i] - (u[i] + W[i * n] * height) / largest
+        tail, radius = fr.length(trial + first, n - first), number * trial[0] if cone else number
+        for i in range(first, n):
+            trial[i] *= radius / tail if tail > radius else 1.0
+    for i in range(n):
+        change[i] = trial[i] - r[i]
+        r[i] = trial[i]

@@ -1,0 +1,397 @@
+"""Smooth phases of motion with contacts, stops and dry friction, between the events at which one of them changes.
+
+What is closed is held, H a + Ḣ v = 0 in its normal row, and in the others too where it sticks; what slides has the
+friction r_t = −μ r_n u_t/‖u_t‖ against it. With K, the response of the mechanism to generalized forces, loops closed,
+
+    a = a_f + K Rᵀ r,    H K Rᵀ r = −(H a_f + Ḣ v),
+
+R the held rows H, normal ones with the friction that goes with them. Forces of redundant rows are those next to the
+ones with which the phase began, which obey the laws, each block of rows in units in which it is of size one. Rows that
+the constraints hold fast, H K Hᵀ = 0 but for rounding, take none. Friction goes on beyond where a contact stops as if
+that slid backwards: the field of a phase is smooth across its end.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sarrus.kernels.algebra.dense import eliminate
+from sarrus.kernels.algebra.retraction import move
+from sarrus.kernels.algebra.vectors import axpy, copy, dot, fill, is_finite
+from sarrus.kernels.contact.rows import (
+    add_force,
+    along,
+    find_slot,
+    follow_back,
+    free_response,
+    hurry_of,
+    is_held,
+    load_gaps,
+    scale_of,
+    scale_of_row,
+)
+from sarrus.kernels.contact.slow_slip import add_slow_rows, begin_speed, steer, steered_block
+from sarrus.kernels.contact.step_problem import ALONE, respond, respond_together
+from sarrus.kernels.integrate.stepping import set_control
+from sarrus.kernels.memory import contact_layout as tl
+from sarrus.kernels.memory import layout as la
+from sarrus.kernels.memory.layout import Table
+from sarrus.kernels.memory.record import Floats
+from sarrus.kernels.platform.native_call import call_kernel, call_native
+from sarrus.kernels.platform.pointers import internal
+
+# Part of the diagonal that keeps redundant rows regular, and how often its effect is taken back.
+RIDGE, REFINEMENTS = 1e-8, 3
+# Refinements at most, and the part of the accelerations at which these are enough.
+MOST_REFINEMENTS, REFINED = 12, 1e-13
+# Part of the diagonal entries of W below which contacts do not move each other.
+COUPLED = 1e-9
+# What is left of the accelerations of rows that the constraints hold, in those of the mechanism.
+STEADY = 1e-6
+# Gaps and speeds that are left: parts of the gap that has arrived, and of the speed that is none.
+EXACTLY, EXACTLY_STILL, CORRECTIONS = 1e-4, 1e-6, 2
+
+
+def phase_acceleration(table: Table, x: Floats, want: int) -> int:
+    """Do what the kernel for accelerations does, with the forces of what is closed and of dry friction at x."""
+    touching, nq, nv, size = table.touching, table.nq, table.nv, la.input_size(table)
+    if touching.acting == 0:
+        return call_kernel(touching.inner, table, x, want)
+    work, found = tl.touch_work(touching, nq, nv, size), touching.forces
+    fill(found, 0.0, tl.row_count(touching))
+    touching.settings.power = 0.0
+    m = hold_rows(touching, work)
+    if m == 0 and not _rubs(touching):
+        return call_kernel(touching.inner, table, x, want)
+    copy(x, work.middle, size)
+    tau = work.middle + (size - nv)
+    if touching.contacts > 0:
+        call_native(touching.motion, x, work.native)
+    _rub(table, tau, work)
+    rank = _find_forces(table, m, work)
+    if rank < 0:
+        return -1
+    for i in range(m):
+        row = int(work.which[i])
+        found[row] = work.impulses[i]
+        if work.operator[i * (m + 1)] == 0.0 and work.given[i] != 0.0:
+            found[row] = _beyond(touching, row, int(work.owner[i]), work.given[i])
+        for j in range(row + 1, row + touching.widths[row]):
+            if work.drag[j] != 0.0:
+                found[j] = work.drag[j] * work.impulses[i]
+    touching.settings.power = _power(table, x, work)
+    if want != la.SLOPE:
+        for i in range(m):
+            add_force(table, work, int(work.which[i]), work.impulses[i], tau)
+        if want >= la.PIVOTS:
+            _note(table, x, m, work)
+        return call_kernel(touching.inner, table, work.middle, want)
+    a = la.workspace(table).a
+    copy(work.free, a, nv)
+    for i in range(m):
+        axpy(work.impulses[i], work.response + int(work.which[i]) * nv, a, nv)
+    return rank
+
+
+def phase_projection(table: Table, x: Floats, what: int) -> int:
+    """Do what the kernel for projections does, and bring back to their planes and limits what is closed."""
+    touching, nq, nv, size = table.touching, table.nq, table.nv, la.input_size(table)
+    rank = 0
+    if table.nc > 0 or what == la.CONSTRAINTS_AND_INVARIANTS:
+        rank = call_kernel(touching.projection, table, x, what)
+    if rank < 0 or touching.acting == 0:
+        return rank
+    work = tl.touch_work(touching, nq, nv, size)
+    m = hold_rows(touching, work)
+    if m == 0:
+        return rank
+    fill(work.drag, 0.0, tl.row_count(touching))
+    for _ in range(CORRECTIONS):
+        copy(x, work.middle, size)
+        if touching.contacts > 0:
+            call_native(touching.motion, x, work.native)
+        load_gaps(touching, x, work.gap)
+        slow, near = _measure(table, x, m, work)
+        if slow and (near or what == la.VELOCITIES):
+            break
+        if _assemble(table, m, work) < 0 or not _solve(table, m, work):
+            return -1
+        fill(work.way, 0.0, nv)
+        for i in range(m):
+            row, k = int(work.which[i]), int(work.owner[i])
+            gap = work.gap[k] if k >= 0 and row == touching.first_rows[k] else 0.0
+            work.begin[i], work.velocity[i] = -_speed(table, x, work, row), -gap
+        for i in range(m):
+            response = work.response + int(work.which[i]) * nv
+            axpy(dot(work.inverse + i * m, work.begin, m), response, x + nq, nv)
+            axpy(dot(work.inverse + i * m, work.velocity, m), response, work.way, nv)
+        if what != la.VELOCITIES:
+            move(table, x, work.way, work.scratch)
+    return rank
+
+
+def phase_survey(table: Table, x: Floats, m: int) -> int:
+    """Write for `sarrus.motion.contacts.event_driven` the gaps and velocities of all rows at x, which bounds follow.
+
+    Of the first m rows at ``which`` also W, their accelerations without forces but those of dry friction that slides,
+    and their responses; −1 where these are not numbers.
+    """
+    touching, nq, nv, size = table.touching, table.nq, table.nv, la.input_size(table)
+    work = tl.touch_work(touching, nq, nv, size)
+    follow_back(table, x, False)
+    if m > 0:
+        set_control(table, x, la.workspace(table))
+    copy(x, work.middle, size)
+    if touching.contacts > 0:
+        call_native(touching.motion, x, work.native)
+    load_gaps(touching, x, work.gap)
+    for row in range(tl.row_count(touching)):
+        work.velocity[row] = _speed(table, x, work, row)
+    if m == 0:
+        return 0
+    _rub(table, work.middle + (size - nv), work)
+    fill(work.drag, 0.0, tl.row_count(touching))
+    return _assemble(table, m, work)
+
+
+@internal
+def hold_rows(touching, work):
+    """Write which rows are held, and the block of each; return their number."""
+    m, unilateral = 0, touching.contacts + touching.stops
+    for k in range(unilateral):
+        if touching.modes[k] == tl.OPEN:
+            continue
+        row, n = touching.first_rows[k], 1
+        if k < touching.contacts and touching.modes[k] == tl.STICKING:
+            n = touching.sizes[k]
+        for j in range(n):
+            work.which[m], work.owner[m] = row + j, k
+            m += 1
+    for d in range(touching.dry):
+        if touching.modes[unilateral + d] == tl.STICKING:
+            work.which[m], work.owner[m] = touching.contact_rows + touching.stops + d, -1
+            m += 1
+    return m
+
+
+@internal
+def _beyond(touching, row, k, given):
+    """Return the friction of a row that sticks, but is moved by the constraints: twice what there is ends the phase."""
+    if k < 0:
+        most = touching.limits[row - touching.contact_rows - touching.stops]
+    elif row > touching.first_rows[k]:
+        most = touching.static[k] * touching.forces[touching.first_rows[k]]
+    else:
+        return 0.0
+    return -2.0 * most if given > 0.0 else 2.0 * most
+
+
+@internal
+def _rubs(touching):
+    """Tell whether there is dry friction that slides."""
+    rubs = False
+    for d in range(touching.dry):
+        rubs = rubs or touching.modes[touching.contacts + touching.stops + d] != tl.STICKING
+    return rubs
+
+
+@internal
+def _rub(table, tau, work):
+    """Write the friction of contacts that slide over their normal force, and add that of joints to τ."""
+    touching = table.touching
+    fill(work.drag, 0.0, tl.row_count(touching))
+    for k in range(touching.contacts):
+        if touching.modes[k] != tl.SLIDING:
+            continue
+        row, n = touching.first_rows[k], touching.sizes[k]
+        slip, way = work.native + row, touching.directions + row
+        square, forward = 0.0, 0.0
+        for j in range(1, n):
+            square += slip[j] * slip[j]
+            forward += slip[j] * way[j]
+        # What slides next to not at all does so in the direction in which it began; the field is smooth between. Of a
+        # single one that is slow the direction is found with all that is held, see `_assemble_steered`.
+        begins = begin_speed(touching)
+        aside = max(0.0, 1.0 - square / (2.0 * begins) ** 2) ** 2 * begins
+        if forward < 0.0:
+            aside -= 2.0 * forward  # as if it slid on along its direction
+        size = 0.0
+        for j in range(1, n):
+            work.drag[row + j] = slip[j] + aside * way[j]
+            size += work.drag[row + j] ** 2
+        size = np.sqrt(size)
+        for j in range(1, n):
+            part = work.drag[row + j] / size if size > 0.0 else way[j]
+            work.drag[row + j] = -touching.friction[k] * part
+    for d in range(touching.dry):
+        if touching.modes[touching.contacts + touching.stops + d] == tl.SLIDING:
+            row = touching.contact_rows + touching.stops + d
+            touching.forces[row] = -touching.limits[d] * touching.directions[row]
+            tau[touching.speeds[touching.stops + d]] += touching.forces[row]
+
+
+@internal
+def _assemble(table, m, work):
+    """Find the acceleration without the forces of the rows at ``which``, their responses and W; return the rank."""
+    touching, nv, rows = table.touching, table.nv, tl.row_count(table.touching)
+    rank = call_kernel(touching.inner, table, work.middle, la.SLOPE)
+    if rank < 0:
+        return -1
+    copy(la.workspace(table).a, work.free, nv)
+    fill(work.known, 0.0, rows)
+    if touching.slope != 0 and m > ALONE:
+        respond_together(table, m, work)
+    for i in range(m):
+        row = int(work.which[i])
+        respond(table, row, work)
+        bias = work.native[touching.contact_rows + row] if row < touching.contact_rows else 0.0
+        work.given[i] = along(table, work, row, work.free) + bias
+    _load_operator(table, m, work)
+    hurry = hurry_of(table, work)
+    for i in range(m):
+        if work.operator[i * (m + 1)] == 0.0:
+            _, reach = free_response(table, work, int(work.which[i]))
+            if abs(work.given[i]) <= STEADY * hurry * reach:
+                work.given[i] = 0.0
+    return rank if is_finite(work.operator, m * m) and is_finite(work.given, m) else -1
+
+
+@internal
+def _load_operator(table, m, work):
+    """Write W of the first m rows at ``which``, whose responses are known, zero where the constraints hold a row."""
+    nv = table.nv
+    for i in range(m):
+        for j in range(m):
+            response = work.response + int(work.which[j]) * nv
+            work.operator[i * m + j] = along(table, work, int(work.which[i]), response)
+    for i in range(m):
+        if is_held(table, work, int(work.which[i]), work.operator[i * (m + 1)]):
+            for j in range(m):
+                work.operator[i * m + j] = work.operator[j * m + i] = 0.0
+
+
+@internal
+def _assemble_steered(table, m, work):
+    """Do what `_assemble` does, after the direction of a contact that hardly slides is found; return the rank."""
+    nv, count = table.nv, add_slow_rows(table.touching, m, work)
+    rank = _assemble(table, count, work)
+    if rank < 0 or count == m:
+        return rank
+    steer(table.touching, m, count, work)
+    normal = int(work.which[int(work.owner[m])])
+    for i in range(m, count):
+        row = int(work.which[i])
+        axpy(work.drag[row], work.response + row * nv, work.response + normal * nv, nv)
+    _load_operator(table, m, work)
+    return rank
+
+
+@internal
+def _find_forces(table, m, work):
+    """Find the forces on the rows at ``which`` that hold these, and the inverse of W; return the rank, −1: none."""
+    rank = _assemble_steered(table, m, work)
+    return -1 if rank < 0 or not _solve(table, m, work) else rank
+
+
+@internal
+def _solve(table, m, work):
+    """Find the forces for W and accelerations that are known, and the inverse of W; return whether there are any."""
+    copy(work.operator, work.matrix, m * m)
+    fill(work.inverse, 0.0, m * m)
+    _load_sizes(table.touching.contacts, m, work)
+    for i in range(m):
+        held = work.operator[i * (m + 1)] == 0.0
+        work.matrix[i * (m + 1)] += 1.0 if held else RIDGE * work.left[i]
+        work.inverse[i * (m + 1)] = 0.0 if held else 1.0
+    if eliminate(work.matrix, work.inverse, m, m) != 0:
+        return False
+    for i in range(m):
+        held = work.operator[i * (m + 1)] == 0.0
+        work.impulses[i] = 0.0 if held else table.touching.begun[int(work.which[i])]
+    for n in range(MOST_REFINEMENTS):
+        size = left = 0.0
+        for i in range(m):
+            work.left[i] = -work.given[i] - dot(work.operator + i * m, work.impulses, m)
+            size, left = max(size, abs(work.given[i])), max(left, abs(work.left[i]))
+        if n >= REFINEMENTS and not left > REFINED * size:
+            break
+        for i in range(m):
+            work.impulses[i] += dot(work.inverse + i * m, work.left, m)
+    return is_finite(work.impulses, m)
+
+
+@internal
+def _load_sizes(contacts, m, work):
+    """Write the unit of the ridge of each held row to ``left``: the sum of the diagonal entries of W of its block.
+
+    Contacts that move each other have that of the largest of them. With W Z = 0 for forces that do nothing, Zᵀ r then
+    is what it was at the beginning of the phase, so that the share of each follows from the state.
+    """
+    i = 0
+    while i < m:
+        end, size = i, 0.0
+        while end < m and (end == i or (work.owner[end] == work.owner[i] and work.owner[i] >= 0.0)):
+            size += abs(work.operator[end * (m + 1)])
+            end += 1
+        fill(work.left + i, size, end - i)
+        i = end
+    grows = True
+    while grows:
+        grows = False
+        for i in range(m):
+            if not 0.0 <= work.owner[i] < contacts or work.operator[i * (m + 1)] == 0.0:
+                continue
+            for j in range(m):
+                if work.left[j] > work.left[i] and 0.0 <= work.owner[j] < contacts:
+                    both = work.operator[i * (m + 1)] * work.operator[j * (m + 1)]
+                    if work.operator[i * m + j] ** 2 > COUPLED**2 * abs(both):
+                        work.left[i], grows = work.left[j], True
+
+
+@internal
+def _speed(table, x, work, row):
+    """Return the velocity of a row at x."""
+    return work.native[row] if row < table.touching.contact_rows else along(table, work, row, x + table.nq)
+
+
+@internal
+def _measure(table, x, m, work):
+    """Tell whether the velocities of the rows that are held are as good as zero, and their gaps."""
+    settings, slow, near = table.touching.settings, True, True
+    for i in range(m):
+        k = int(work.owner[i])
+        row = int(work.which[i])
+        scale = scale_of_row(table.touching, row)
+        slow = slow and abs(_speed(table, x, work, row)) <= EXACTLY_STILL * settings.still * scale
+        near = near and (k < 0 or abs(work.gap[k]) <= EXACTLY * settings.closed * scale_of(table.touching, k))
+    return slow, near
+
+
+@internal
+def _power(table, x, work):
+    """Return the power of all forces: that of friction is below zero."""
+    power = 0.0
+    for row in range(tl.row_count(table.touching)):
+        if table.touching.forces[row] != 0.0:
+            power += table.touching.forces[row] * _speed(table, x, work, row)
+    return power
+
+
+@internal
+def _note(table, x, m, work):
+    """Note where a step has ended the power there, and the directions in which contacts slide."""
+    touching, found = table.touching, find_slot(table, x)
+    if found >= 0:
+        tl.slot(touching, table.nv, found).facts.power = touching.settings.power
+    alone = steered_block(touching, m, work)
+    steered = int(work.owner[alone]) if alone >= 0 else -1
+    for k in range(touching.contacts):
+        if touching.modes[k] != tl.SLIDING or touching.friction[k] == 0.0:
+            continue
+        row, square = touching.first_rows[k], 0.0
+        for j in range(row + 1, row + touching.sizes[k]):
+            square += work.native[j] ** 2
+        if k != steered and square < (2.0 * begin_speed(touching)) ** 2:
+            continue  # so that the field of the phase is the same in all of its steps
+        for j in range(row + 1, row + touching.sizes[k]):
+            touching.directions[j] = -work.drag[j] / touching.friction[k]

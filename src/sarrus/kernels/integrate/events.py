@@ -1,0 +1,257 @@
+"""Events of a run: functions of the state, and multipliers, whose zeros are found to a tolerance in time."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sarrus.kernels.algebra.vectors import copy
+from sarrus.kernels.contact.event_functions import find_dips, write_margins
+from sarrus.kernels.contact.rows import comes_back
+from sarrus.kernels.contact.tolerances import ARRIVED, MET, SLACK
+from sarrus.kernels.integrate.stepping import finish, set_control, take_step
+from sarrus.kernels.memory import contact_layout as tl
+from sarrus.kernels.memory import layout as la
+from sarrus.kernels.memory import run_state as rs
+from sarrus.kernels.platform.native_call import call_kernel, call_native
+from sarrus.kernels.platform.pointers import internal
+
+# Direction of an event that is switched off.
+OFF = 2.0
+# Margins that begin below zero may not fall below this.
+LOST = -2e3
+# Margins of gaps where a step begins from which on it ends, where such an event stops it, with a gap of zero: there is
+# one such instant then.
+CLEAR = 2.0
+# The unit of margins of gaps, as a part of that of gaps; the margin where the gap is zero, and how far from that it is
+# still; the digits of a coordinate.
+UNIT, ZERO = SLACK * ARRIVED, 1.0
+EXACT, DIGITS = MET / UNIT, 4e-16
+
+
+@internal
+def event_values(table, x, values, work):
+    """Write the event functions at x, then the multipliers that are watched and the margins of contacts."""
+    count = table.n_events
+    if count > 0:
+        call_native(table.events, x, values)
+    if table.n_watched > 0:
+        set_control(table, x, work)
+        call_kernel(table.acceleration, table, x, la.ANSWER)
+        for k in range(table.n_watched):
+            values[count + k] = work.lam[int(table.watched[k])]
+    if table.n_margins > 0:
+        set_control(table, x, work)
+        write_margins(table, x, values + (count + table.n_watched))
+
+
+@internal
+def are_defined(table, values, kept):
+    """Tell whether the event functions are numbers; where one is none, keep the values for who asks."""
+    for k in range(table.n_events):
+        if values[k] != values[k]:
+            copy(values, kept, table.n_events)
+            return False
+    return True
+
+
+@internal
+def _crosses(before, after, direction):
+    """Tell whether an event function crosses zero in its direction (−1 falling, 1 rising, 0 both, 2 never)."""
+    if direction == OFF:
+        return False
+    if direction > 0:
+        return before < 0.0 <= after
+    if direction < 0:
+        return before > 0.0 >= after
+    return (before < 0.0 <= after) or (before > 0.0 >= after)
+
+
+@internal
+def _is_gap(table, k):
+    """Tell whether the k-th event function is the margin of a gap that is open."""
+    if table.modes[2 * k + 1] != rs.GAP:
+        return False
+    block = k - (la.event_count(table) - table.n_margins)
+    if block < 0:
+        return True
+    touching = table.touching
+    stop = block - touching.contacts
+    return touching.modes[block] == tl.OPEN and not (stop >= 0 and comes_back(touching, stop))
+
+
+@internal
+def _exactness(table, x):
+    """Return the margin of a gap that is rounding at x."""
+    factors, largest = la.factors_of(table), 0.0
+    for i in range(table.nq):
+        largest = max(largest, abs(x[i]) * factors.coordinates[i])
+    return max(EXACT, DIGITS * largest / UNIT)
+
+
+@internal
+def look_between(table, x, h, stages):
+    """Find when open gaps come near zero within a step of length h; False: it is too long to tell."""
+    count = la.event_count(table)
+    margins, dips = count - table.n_margins, stages.values + 3 * count
+    before, after = table.values + margins, stages.values + margins
+    return find_dips(table, x, stages.new, h, stages.slopes, before, after, dips)
+
+
+@internal
+def locate(table, x, step, what, stages, work):
+    """Find and log crossings within the step from x to ``new``, whose values are there.
+
+    The earliest terminal event shortens the step: its state goes to ``new``. So does that of another declared one with
+    an adaptive method, after a step that ends just before it, for what acts may jump there. Returns whether a terminal
+    event stops the run, and whether the step is to be done again as it was, to just before an event.
+    """
+    count = la.event_count(table)
+    state, modes, before, after = table.run, table.modes, table.values, stages.values
+    found, slopes = after + 2 * count, stages.slopes
+    clock = table.nq + table.nv + table.nu
+    copy(stages.new, stages.trial, la.input_size(table))
+    earliest, stop, ends = step.h, False, False
+    for k in range(count):
+        found[k] = _time_of_event(table, x, step, what, k, earliest, stages, work)
+        terminal = modes[2 * k + 1] != 0.0
+        if (terminal or (table.n_errors > 0 and k < table.n_events)) and found[k] <= earliest:
+            stop = terminal or (stop and found[k] == earliest)
+            earliest, ends = found[k], True
+    near = table.settings.event_tolerance
+    while ends:
+        if not stop and earliest > 4.0 * near:
+            state.before_event = x[clock] + earliest - 2.0 * near
+            return False, True
+        take_step(table, False, step.near, x, earliest, slopes, stages.new, work)
+        finish(table, stages.new, what)
+        event_values(table, stages.new, after, work)
+        end, ends = earliest, False
+        for k in range(count):  # what crosses before that, and would come back by the end of the whole step
+            if found[k] > end and _crosses(before[k], after[k], modes[2 * k]):
+                found[k] = _time_of_event_by(table, x, step, what, k, end, after[k], stages, work)
+                terminal = modes[2 * k + 1] != 0.0
+                if (terminal or (table.n_errors > 0 and k < table.n_events)) and found[k] < earliest:
+                    earliest, stop, ends = found[k], terminal, True
+    for k in range(count):
+        before[k] = after[k]
+        if found[k] <= earliest:
+            row = table.log + 2 * int(state.logged)
+            row[0] = k
+            row[1] = x[clock] + found[k]
+            state.logged += 1.0
+    return stop, False
+
+
+@internal
+def _time_of_event(table, x, step, what, k, earliest, stages, work):
+    """Return when within a step the k-th function crosses zero, infinite where it does not."""
+    count, direction = la.event_count(table), table.modes[2 * k]
+    margin, before, after = k - (count - table.n_margins), table.values[k], stages.values[k]
+    if margin >= 0 and before <= 0.0:  # from the start, as rounding may have it: it may not fall much further
+        if before <= LOST:
+            return min(step.h, table.settings.event_tolerance) if after < before else np.inf
+        if after > LOST:
+            return np.inf
+        return _time_of_crossing(table, x, step, what, k, LOST, step.h, after, stages, work)
+    if _crosses(before, after, direction):
+        return _time_of_event_by(table, x, step, what, k, step.h, after, stages, work)
+    dip = stages.values[3 * count + margin] if margin >= 0 else 0.0
+    if not (dip > 0.0 and _reaches(table, x, step, dip, what, stages, work)):
+        return np.inf
+    after = stages.values[count + k]
+    if not _crosses(before, after, direction):
+        return np.inf
+    return _time_of_event_by(table, x, step, what, k, dip, after, stages, work)
+
+
+@internal
+def _time_of_event_by(table, x, step, what, k, end, value, stages, work):
+    """Return how long after the start of a step, before ``end``, the k-th function crosses zero, or a gap is zero."""
+    if table.values[k] >= CLEAR and _is_gap(table, k):
+        return _time_of_contact(table, x, step, what, k, end, value, stages, work)
+    return _time_of_crossing(table, x, step, what, k, 0.0, end, value, stages, work)
+
+
+@internal
+def _reaches(table, x, step, h, what, stages, work):
+    """Take a step of another length to ``trial``, write the values there behind those at the end; False: it failed."""
+    good = take_step(table, False, step.near, x, h, stages.slopes, stages.trial, work)
+    if not good or not finish(table, stages.trial, what):
+        return False
+    event_values(table, stages.trial, stages.values + la.event_count(table), work)
+    return True
+
+
+@internal
+def _time_of_crossing(table, x, step, what, k, level, end, value, stages, work):
+    """Return how long after the start of a step the k-th function crosses a level, which has a ``value`` at an ``end``.
+
+    The step is repeated with a shorter h (Illinois method).
+    """
+    count, tolerance = la.event_count(table), table.settings.event_tolerance
+    values, direction = stages.values + count, table.modes[2 * k]
+    before = table.values[k] - level
+    low, high, f_low, f_high = 0.0, end, before, value - level
+    for _ in range(60):
+        if high - low <= tolerance or f_low == f_high:
+            break
+        middle = low + (high - low) * f_low / (f_low - f_high)
+        margin = 1e-3 * (high - low)
+        middle = min(max(middle, low + margin), high - margin)
+        if not _reaches(table, x, step, middle, what, stages, work):
+            break
+        now = values[k] - level
+        if _crosses(before, now, direction):
+            high, f_high, f_low = middle, now, 0.5 * f_low
+        else:
+            low, f_low, f_high = middle, now, 0.5 * f_high
+    return high
+
+
+@internal
+def _time_of_contact(table, x, step, what, k, end, value, stages, work):
+    """Return how long after the start of a step a gap is zero whose margin has a ``value`` below zero at an ``end``.
+
+    It is found to the digits of the coordinates, as hits that are all late or early add up. The step is repeated with a
+    shorter h, by a parabola through three margins (Muller's method), which is exact in free fall, within a bracket.
+    """
+    values = stages.values + la.event_count(table)
+    low, high, f_low, f_high = 0.0, end, table.values[k] - ZERO, value - ZERO
+    third = f_third = 0.0
+    exact = _exactness(table, x)
+    # ends that stay weigh less from time to time (Illinois method), where there is no parabola
+    weight_low, weight_high = f_low, f_high
+    for i in range(60):
+        if high - low <= DIGITS * end:
+            break
+        middle = low + (high - low) * weight_low / (weight_low - weight_high)
+        if i > 0:
+            middle = _parabola_falls(low, high, third, f_low, f_high, f_third, middle)
+        if not low < middle < high or not _reaches(table, x, step, middle, what, stages, work):
+            break
+        now = values[k] - ZERO
+        if abs(now) < exact:
+            return middle
+        if now < 0.0:
+            third, f_third = high, f_high
+            high, f_high, weight_high, weight_low = middle, now, now, 0.5 * weight_low
+        else:
+            third, f_third = low, f_low
+            low, f_low, weight_low, weight_high = middle, now, now, 0.5 * weight_high
+    return low if low > 0.0 and f_low < -f_high else high
+
+
+@internal
+def _parabola_falls(low, high, third, f_low, f_high, f_third, otherwise):
+    """Return where the parabola through three points falls through zero between the first two, else ``otherwise``."""
+    slope, slope_of_third = (f_high - f_low) / (high - low), (f_third - f_low) / (third - low)
+    square = (slope_of_third - slope) / (third - high)
+    linear = slope - square * (high - low)
+    root = linear * linear - 4.0 * square * f_low
+    if not root >= 0.0:
+        return otherwise
+    steep = linear - np.sqrt(root)
+    if steep == 0.0:
+        return otherwise
+    place = low - 2.0 * f_low / steep
+    return place if low < place < high else otherwise

@@ -1,0 +1,215 @@
+"""The exact linear model of a smooth phase in local coordinates, as far as contacts, stops and dry friction make it.
+
+With R the rows that are held, normal ones with the friction that goes with them, ρ the velocities of rows and r their
+forces, a change (δq, δv, δt) along a coordinate changes the motion by
+
+    δF = −δ(Rᵀ) r,    δa = δa_f + K Rᵀ δr,    H δa_f + δ(H a + Ḣ v) + W δr = 0,    W = H K Rᵀ,
+
+δa_f the change with r as it is. Directions of friction follow the slip u, δd = (1 − d dᵀ) δu / ‖u‖, with d as
+`sarrus.kernels.integrate.contact_modes` has it; where the slip is slow see
+`sarrus.kernels.contact.slow_slip_tangent`. Rows of stops and of dry friction do not change.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sarrus.kernels.algebra.vectors import axpy, copy, dot, fill
+from sarrus.kernels.contact.rows import along, note_end, row_of
+from sarrus.kernels.contact.slow_slip import begin_speed
+from sarrus.kernels.contact.slow_slip_tangent import load_steering, slow_contact, turn_steered
+from sarrus.kernels.integrate.contact_modes import REFINEMENTS, hold_rows
+from sarrus.kernels.memory import contact_layout as tl
+from sarrus.kernels.memory import layout as la
+from sarrus.kernels.platform.native_call import call_native
+from sarrus.kernels.platform.pointers import exists, internal
+
+# Nothing of a phase acts.
+NOTHING_ACTS = -1
+
+
+@internal
+def acts(table):
+    """Tell whether something is closed or rubs."""
+    return table.n_margins > 0 and exists(table.touching) and table.touching.acting > 0
+
+
+@internal
+def _tangent(table):
+    return tl.phase_tangent(table.touching, table, la.input_size(table))
+
+
+@internal
+def particular_change(table):
+    """Return the room for a change of the acceleration that the constraints demand, see `add_held`."""
+    return _tangent(table).particular
+
+
+@internal
+def load_tangent(table, local):
+    """Evaluate the derivatives of contacts at the start of a step, where the phase's acceleration has just been found.
+
+    Returns the number of rows that are held, `NOTHING_ACTS` where there is no phase.
+    """
+    if not acts(table):
+        return NOTHING_ACTS
+    touching, size = table.touching, la.input_size(table) + table.nv
+    own, work = _tangent(table), tl.touch_work(touching, table.nq, table.nv, size - table.nv)
+    own.power[0] = touching.settings.power
+    fill(own.spent, 0.0, 2 * table.nv + 1)
+    if touching.contacts > 0:
+        copy(local.start, own.input, size)
+        copy(touching.forces, own.input + size, touching.contact_rows)
+        call_native(touching.tangent, own.input, own.force_q)
+    m, slow = hold_rows(touching, work), slow_contact(touching, work)
+    steered = slow >= 0 and load_steering(table, m, slow, local.start + (size - table.nv), own, work)
+    own.steered[0] = slow if steered else -1.0
+    return m
+
+
+@internal
+def add_force_changes(table, place, way, placed, in_time, force):
+    """Subtract from ``force`` how Rᵀ r changes along (place, way) as rows and directions do, r as it is.
+
+    Writes the changes of the velocities of rows and of drags.
+    """
+    touching, nv = table.touching, table.nv
+    own, work = _tangent(table), tl.touch_work(touching, table.nq, nv, la.input_size(table))
+    rows, contact_rows, wide = tl.row_count(touching), touching.contact_rows, nv + 1
+    fill(own.drag, 0.0, rows)
+    for row in range(rows):
+        own.speeds[row] = along(table, work, row, way)
+    for row in range(contact_rows):
+        own.speeds[row] += _change(own.slip_q + row * wide, place, placed, in_time, nv)
+    if placed or in_time:
+        for i in range(nv if touching.contacts > 0 else 0):
+            force[i] -= _change(own.force_q + i * wide, place, placed, in_time, nv)
+    for k in range(touching.contacts):
+        if touching.modes[k] != tl.SLIDING or touching.friction[k] == 0.0 or touching.sizes[k] < 3:
+            continue
+        row = touching.first_rows[k]
+        _turn(touching, k, own, work)
+        for j in range(row + 1, row + touching.sizes[k]):
+            axpy(-touching.forces[row] * own.drag[j], row_of(table, work, j), force, nv)
+
+
+@internal
+def _change(derivatives, place, placed, in_time, nv):
+    """Return a row of derivatives by place, then by time, along a direction."""
+    change = derivatives[nv] if in_time else 0.0
+    return change + dot(derivatives, place, nv) if placed else change
+
+
+@internal
+def _turn(touching, k, own, work):
+    """Write how the drag of a contact that slides changes with the velocities of its rows: see `phases._rub`."""
+    row, n, still = touching.first_rows[k], touching.sizes[k], begin_speed(touching)
+    slip, way, change, drag = work.native + row, touching.directions + row, own.speeds + row, own.drag + row
+    square, forward, rise = 0.0, 0.0, 0.0
+    for j in range(1, n):
+        square += slip[j] * slip[j]
+        forward += slip[j] * way[j]
+        rise += slip[j] * change[j]
+    if own.steered[0] == k:
+        return
+    left = max(0.0, 1.0 - square / (2.0 * still) ** 2)
+    aside, size, across = left * left * still, 0.0, 0.0
+    fall = -left * rise / still
+    if forward < 0.0:
+        aside -= 2.0 * forward
+        for j in range(1, n):
+            fall -= 2.0 * change[j] * way[j]
+    for j in range(1, n):
+        size += (slip[j] + aside * way[j]) ** 2
+    size = np.sqrt(size)
+    if not size > 0.0:
+        return
+    for j in range(1, n):
+        drag[j] = (change[j] + fall * way[j]) / size
+        across += drag[j] * (slip[j] + aside * way[j]) / size
+    for j in range(1, n):
+        drag[j] = -touching.friction[k] * (drag[j] - across * (slip[j] + aside * way[j]) / size)
+
+
+@internal
+def add_held(table, m, k, place, way, placed, in_time, local):
+    """Add to ``change`` of η̇ along the k-th coordinate what the forces on the m rows that are held do to keep these.
+
+    ``tangent.particular`` has A⁺ of the change of the constraints. Notes how the power of all forces changes.
+    """
+    touching, nv, dof = table.touching, table.nv, table.nv - table.generic_rank
+    own, work = _tangent(table), tl.touch_work(touching, table.nq, nv, la.input_size(table))
+    for r in range(dof):
+        axpy(local.change[r], local.motions + r * nv, own.particular, nv)
+    for i in range(m):
+        own.bias[i] = _change_of_row(table, int(work.which[i]), place, way, placed, in_time, own, work)
+        own.forces[i] = 0.0
+    fill(own.turned, 0.0, nv)
+    if own.steered[0] >= 0.0:
+        slow = int(own.steered[0])
+        for j in range(1, touching.sizes[slow]):
+            row = touching.first_rows[slow] + j
+            own.bias[m + j - 1] = _change_of_row(table, row, place, way, placed, in_time, own, work)
+        turn_steered(table, m, slow, own, work)
+        for i in range(m):
+            own.bias[i] += along(table, work, int(work.which[i]), own.turned)
+    for _ in range(REFINEMENTS):
+        for i in range(m):
+            held = work.operator[i * (m + 1)] == 0.0
+            own.left[i] = 0.0 if held else -own.bias[i] - dot(work.operator + i * m, own.forces, m)
+        for i in range(m):
+            own.forces[i] += dot(work.inverse + i * m, own.left, m)
+    for i in range(m):
+        axpy(own.forces[i], work.response + int(work.which[i]) * nv, own.turned, nv)
+    for r in range(dof):
+        local.change[r] += dot(local.motions + r * nv, own.turned, nv)
+    own.spent[k] = _power_change(table, m, own, work)
+
+
+@internal
+def _change_of_row(table, row, place, way, placed, in_time, own, work):
+    """Return how the acceleration of a row changes with that of the mechanism at ``particular``, and as it turns."""
+    nv, change = table.nv, along(table, work, row, own.particular)
+    if row >= table.touching.contact_rows:
+        return change
+    change += dot(own.bias_v + row * nv, way, nv)
+    return change + _change(own.bias_q + row * (nv + 1), place, placed, in_time, nv)
+
+
+@internal
+def _power_change(table, m, own, work):
+    """Return how the power of all forces changes: where velocities and directions do, and the forces that are found."""
+    touching, change = table.touching, 0.0
+    for row in range(tl.row_count(touching)):
+        change += touching.forces[row] * own.speeds[row]
+    for k in range(touching.contacts):
+        row = touching.first_rows[k]
+        for j in range(row + 1, row + touching.sizes[k]):
+            change += touching.forces[row] * own.drag[j] * work.native[j]
+    for i in range(m):
+        row = int(work.which[i])
+        for j in range(row + 1, row + touching.widths[row]):
+            if work.drag[j] != 0.0:
+                change += own.forces[i] * work.drag[j] * work.native[j]
+    return change
+
+
+@internal
+def stage_of_work(table, stage, weights, slope, h, u, n):
+    """Solve for the stage of the work of all forces, which is one more coordinate that none depends on.
+
+    ``u`` is the stage of the others, ``weights`` the row of C; the power at a stage is that of the last acceleration.
+    """
+    own = _tangent(table)
+    power = own.power[0] if stage == 0 else table.touching.settings.power
+    value = h * (power + dot(own.spent, u, n) + h * slope * own.spent[n])
+    value += dot(weights, own.stages, stage)
+    own.stages[stage] = table.scheme[0] * value
+
+
+@internal
+def note_work(table, time, h):
+    """Note where a step of length h ends, and the work of all forces in it, the sum of its stages by the weights m."""
+    own, count = _tangent(table), table.n_implicit_stages
+    ends = table.scheme + (1 + 2 * count * count + 2 * count)
+    note_end(table, time, h, dot(ends, own.stages, count))

@@ -1,0 +1,62 @@
+"""Samples of a control law inside the loop: measured states, held controls, delay."""
+
+from __future__ import annotations
+
+from sarrus.kernels.algebra.retraction import move
+from sarrus.kernels.algebra.vectors import copy
+from sarrus.kernels.integrate.stepping import apply_control, find_control
+from sarrus.kernels.memory import law_layout as ll
+from sarrus.kernels.memory import layout as la
+from sarrus.kernels.platform.pointers import exists, internal
+
+
+@internal
+def next_sample(state, end):
+    """Return the time of the next sample, ``end`` where there is none before."""
+    if state.period == 0.0:
+        return end
+    return min(end, state.first_sample + state.samples * state.period)
+
+
+@internal
+def is_due(state, time):
+    """Tell whether a sample is due."""
+    return state.period > 0.0 and time >= state.first_sample + (state.samples - 1e-9) * state.period
+
+
+@internal
+def measures(table):
+    """Tell whether the law measures multipliers, which are only known after an acceleration."""
+    return table.law.n_measured > 0
+
+
+@internal
+def take_sample(table, x, known, work):
+    """Have the law see x, with noise, and hold what it asks for, after its delay; False where it has no answer.
+
+    ``known`` says that the multipliers of the plant are in the workspace. What is held waits in a ring of delay + 1
+    controls.
+    """
+    nq, nv, nu = table.nq, table.nv, table.nu
+    state = table.run
+    sample, length = int(state.samples), int(state.delay) + 1
+    law, ring, own = table.law, table.ring, table.law.own
+    if known:
+        if law.n_measured > 0:
+            own[law.measured] = 1.0
+        for k in range(law.n_measured):
+            own[law.measured + 1 + k] = work.lam[law[ll.LEVELS + 3 * law.n_levels + k]]
+    seen = table.seen
+    copy(x, seen, la.input_size(table))
+    if exists(table.noise):
+        noise = table.noise + 2 * sample * nv
+        for i in range(nv):
+            work.step[i] = noise[i]
+            seen[nq + i] += noise[nv + i]
+        move(table, seen, work.step, work.x)
+    found = find_control(table, seen, ll.SAMPLE, work)
+    copy(work.x, ring + (sample % length * nu), nu)
+    if sample >= length - 1:
+        apply_control(table, ring + ((sample + 1) % length) * nu, x)
+    state.samples += 1.0
+    return found

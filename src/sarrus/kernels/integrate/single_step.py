@@ -1,0 +1,93 @@
+"""One step of the simulation with fixed steps, on its own: what exported C code offers."""
+
+from __future__ import annotations
+
+from sarrus.kernels.algebra.vectors import copy
+from sarrus.kernels.integrate.stepping import finish, separates, slope, take_step
+from sarrus.kernels.integrate.stiffness import UNSTABLE_STEPS, classical_size, growing_error
+from sarrus.kernels.memory import layout as la
+from sarrus.kernels.memory.record import Record
+from sarrus.kernels.memory.run_state import (
+    DONE,
+    ILL_POSED,
+    LIMIT_OF_RK4,
+    NOT_FINITE,
+    PROJECTION_FAILED,
+    UNSTABLE_STEP,
+)
+from sarrus.kernels.platform.pointers import internal
+
+
+class StepMemory(Record):
+    """What a step remembers."""
+
+    typical_pivot: float  # the size that the smallest pivot has elsewhere
+    split: float  # 1 where redundant rows contradict each other beside the constraints: stages are projected
+    found: float  # what became of the solve where the last step began
+    unstable: float  # steps in a row
+    error: float  # of the step before
+    step: float  # length of the last step
+    last_size: float  # its h |λ|
+
+
+# A step begins where the last one ended if no number differs by more than this, relative to one or its size.
+SAME = 1e-12
+
+
+@internal
+def single_step(table, x, h, memory):
+    """Advance x by h with its controls held; return how it ended, as the time loop does (`run_state`).
+
+    ILL_POSED, NOT_FINITE and PROJECTION_FAILED leave x as it was. Otherwise the step is done: UNSTABLE_STEP where it is
+    one of several that leave the region of stability, else what forward dynamics said of the state it began at, where
+    that was no full answer at the generic rank, else DONE. Near a singular configuration the stages are projected. The
+    time loop does more there: it lays its steps so that no stage comes close to it.
+    """
+    settings, work = table.settings, la.workspace(table)
+    stages = la.stages_of(table, work)
+    slopes, new, size = stages.slopes, stages.new, la.input_size(table)
+    rank = slope(table, x, la.VERIFIED, slopes, 0, work)
+    if rank < 0:
+        return ILL_POSED
+    _note_stability(table, x, slopes, new, memory)
+    found = work.facts.outcome
+    memory.found = found
+    smallest = work.facts.smallest
+    memory.typical_pivot = max(memory.typical_pivot, smallest)
+    near = smallest < settings.near * memory.typical_pivot or memory.split > 0.0
+    good = take_step(table, False, near, x, h, slopes, new, work)
+    if not near and separates(table, work):
+        memory.split = 1.0
+    memory.step, memory.last_size = h, 0.0
+    if not good:
+        return NOT_FINITE
+    h_lambda = classical_size(table, slopes)
+    if not finish(table, new, la.CONSTRAINTS):
+        return PROJECTION_FAILED
+    copy(new, x, size)
+    memory.last_size = h_lambda
+    if memory.unstable >= UNSTABLE_STEPS:
+        return UNSTABLE_STEP
+    if found > la.SINGULAR_ANSWER and rank == table.generic_rank:
+        return int(found)
+    return DONE
+
+
+@internal
+def _note_stability(table, x, slopes, end, memory):
+    """Count the last step for or against stability, if x is where it ended; its last slope still is in slopes[3]."""
+    n = table.nq + table.nv
+    if memory.last_size > LIMIT_OF_RK4 and _is_same(x, end, n, n + table.nu):
+        error, grown = growing_error(n, slopes, x, memory.step, memory.last_size, memory.error)
+        memory.unstable, memory.error = memory.unstable + 1.0 if grown else 0.0, error
+    else:
+        memory.unstable = memory.error = 0.0
+
+
+@internal
+def _is_same(x, end, n, time):
+    """Tell whether coordinates, velocities and time are those where the last step ended."""
+    largest = abs(x[time] - end[time]) / (1.0 + abs(x[time]))
+    for i in range(n):
+        largest = max(largest, abs(x[i] - end[i]) / (1.0 + abs(x[i])))
+    return largest <= SAME

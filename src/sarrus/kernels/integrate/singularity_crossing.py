@@ -1,0 +1,396 @@
+"""Singular passages, found while the time loop steps: where the smallest singular value σ of A goes through a minimum.
+
+Rows and velocities are in characteristic units. At the generic rank, with its singular vectors u and w, σ = uᵀ A w
+moves at the rate uᵀ Ȧ w. So σ dσ/dt changes its sign from minus to plus where σ goes through zero as where it turns
+around above zero. One search serves both: the step is repeated with other lengths, as for an event. Where σ crosses
+zero it has a smooth continuation with a sign (Griewank and Reddien, IMA J. Numer. Anal. 4, 1984, have another smooth
+scalar with the same zero): one of u and w, followed through, is reversed. The zero is that of a polynomial through
+signed values at some distance.
+
+Ordinary steps cost a copy of the state. Singular values are computed only where the pivot of the factorisation is small
+or has been through a minimum.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sarrus.kernels.algebra import factor as fa
+from sarrus.kernels.algebra.retraction import move
+from sarrus.kernels.algebra.vectors import copy, copy_scaled, divide, dot, fill
+from sarrus.kernels.contact.rows import keep_slots, restore_slots
+from sarrus.kernels.integrate.stepping import finish, slope, take_step
+from sarrus.kernels.memory import crossing_layout as pl
+from sarrus.kernels.memory import layout as la
+from sarrus.kernels.memory.record import laid
+from sarrus.kernels.platform.native_call import call_native
+from sarrus.kernels.platform.pointers import exists, internal, log_facts_at
+
+# Size of the smallest pivot, relative to its largest value in the run, below which every state is measured.
+WATCHED = 0.06
+# The same of the first and of the last state of a run, which have one neighbour only.
+WATCHED_AT_ENDS = 0.5
+# Distance between the points through which a signed σ is interpolated, in units of that size.
+APART = 1e-3
+# Rounds of inverse iteration for the singular vectors; distance [rad, characteristic length] between states for Ȧ.
+ROUNDS, SHIFT = 4, 1e-5
+# Part of the longest row above which straight-line code finds σ to ten digits; see `sarrus.symbolic.equations.measure`.
+SURE = 1e-7
+
+
+@internal
+def enter(table, x, size, slopes):
+    """Note the state where a call of the time loop begins; u may have changed since the last one ended."""
+    passages = pl.passage_array(table)
+    header = passages.header
+    state = pl.state_of(table, passages, int(header.last))
+    if header.known == 0.0:
+        header.known, header.lowest = 1.0, np.inf
+        state.facts.pivot, state.facts.measured, header.highest = size, 0.0, size
+    _keep(table, x, slopes, state)
+
+
+@internal
+def is_full(table):
+    """Tell whether the log has no room for what one more step may find."""
+    header = pl.passage_array(table).header
+    return header.logged + 2.0 > header.room
+
+
+@internal
+def follow(table, x, size, projected, what, ended, stages, work):
+    """Note the state x (slope in slopes[0]) at the end of a step, and log a passage that this or the last step made."""
+    passages = pl.passage_array(table)
+    header = passages.header
+    if table.generic_rank == 0 or header.wanted == 0.0:
+        return
+    k, known = int(header.last), int(header.known)
+    before, b, c = _last_three(table, passages, k)
+    header.last, header.known = (k + 1) % 3, min(known + 1, 3)
+    c.facts.pivot, c.facts.measured = size, 0.0
+    header.highest = max(header.highest, size)
+    c.facts.projected, c.facts.what = 1.0 if projected else 0.0, what
+    _keep(table, x, stages.slopes, c)
+    last, earlier = b.facts.pivot, before.facts.pivot if known > 1 else np.inf
+    clock = table.nq + table.nv + table.nu
+    valley = last <= earlier and last < size and last - 2.0 * max(size - last, earlier - last) < pl.CLOSE
+    at_end = known == 1 or (ended and size < last)
+    close = size < WATCHED or (at_end and min(last, size) < WATCHED_AT_ENDS)
+    if not close and earlier > last:
+        # On the way down to zero and up again as fast, the sizes at both ends would make up the fall.
+        h, taken = c.x[clock] - b.x[clock], b.x[clock] - before.x[clock]
+        close = (earlier - last) * h > 0.5 * (last + size) * taken
+    if valley or close:
+        if exists(table.touching):
+            keep_slots(table.touching, table.nv)
+        _find(table, x, valley, close, known, k, stages, work)
+        if exists(table.touching):
+            restore_slots(table.touching, table.nv)
+    if size >= pl.CLOSE and header.lowest < np.inf:
+        header.stay += 1.0
+        header.lowest = np.inf
+
+
+@internal
+def _last_three(table, passages, k):
+    """Return the state before the k-th, that, and the one after it: each takes the place of the one before."""
+    return (
+        pl.state_of(table, passages, (k + 2) % 3),
+        pl.state_of(table, passages, k),
+        pl.state_of(table, passages, (k + 1) % 3),
+    )
+
+
+@internal
+def _find(table, x, valley, close, known, k, stages, work):
+    """Log the passages between the last three states, the last one at x, where they are ``close`` or a ``valley``."""
+    passages, gauge, failed = pl.passage_array(table), 0.0, 0.0
+    before, b, c = _last_three(table, passages, k)
+    if exists(table.chart):
+        gauge, failed = table.chart.gauge, table.chart.failed
+    if close:
+        measure_at(table, x, passages, c, work)
+        if c.facts.rise > 0.0:
+            _measure_kept(table, passages, b, work)
+    if valley:
+        late = b.facts.measured == 0.0
+        _measure_kept(table, passages, b, work)
+        if b.facts.rise < 0.0:
+            _measure_kept(table, passages, c, work)
+        elif late and known > 1 and b.facts.rise > 0.0:
+            _measure_kept(table, passages, before, work)
+            _look(table, passages, before, b, stages, work)
+    if b.facts.measured != 0.0 and c.facts.measured != 0.0:
+        _look(table, passages, b, c, stages, work)
+    _restore(table, stages.slopes, c)
+    if exists(table.chart):
+        table.chart.gauge, table.chart.failed = gauge, failed
+
+
+@internal
+def _keep(table, x, slopes, state):
+    """Copy x and its slope to a state."""
+    copy(x, state.x, la.input_size(table))
+    copy(slopes, state.slope, table.nq + table.nv)
+
+
+@internal
+def _restore(table, slopes, state):
+    """Copy the slope of a state to slopes[0]."""
+    copy(state.slope, slopes, table.nq + table.nv)
+
+
+@internal
+def _measure_kept(table, passages, state, work):
+    """Measure a state of the run, unless it has been."""
+    if state.facts.measured == 0.0:
+        measure_at(table, state.x, passages, state, work)
+
+
+@internal
+def _rows(table, x, work):
+    """Evaluate A at x, with rows and velocities in characteristic units; return where it lies."""
+    call_native(table.position if table.nc == table.nh else table.velocity, x, work.native)
+    nv, nc, factors = table.nv, table.nc, la.factors_of(table)
+    rows = work.native + nc
+    for i in range(nv):
+        inverse = 1.0 / factors.velocities[i]
+        for j in range(nc):
+            rows[j * nv + i] *= factors.rows[j] * inverse
+    return rows
+
+
+@internal
+def measure_at(table, x, passages, state, work):
+    """Write σ, its vectors and σ dσ/dt at x to a state. Both numbers are zero where σ is below rounding."""
+    nv, nc, rank = table.nv, table.nc, table.generic_rank
+    state.facts.measured = 1.0
+    if table.measure != 0 and _measure_sparse(table, x, state, work):
+        return
+    state.facts.sigma = state.facts.rise = 0.0
+    fill(state.left, 0.0, nc)
+    fill(state.right, 0.0, nv)
+    rows = _rows(table, x, work)
+    copy(rows, work.copy, nc * nv)
+    A = fa.matrix(table, work, work.copy, nc)
+    used = fa.factor(A, rank, 0.0, table.settings.scale_of_measured_rows)
+    if used < rank:
+        return
+    if used < nc:
+        fa.reduce(A, used)
+    fill(work.rhs, 0.0, nv)
+    work.rhs[rank - 1] = 1.0
+    sigma = 0.0
+    for _ in range(ROUNDS):
+        # u ~ (Aᵀ)⁺ w, then w ~ A⁺ u
+        fa.multipliers(A, rank, work.rhs, work.extra, work.lam)
+        _unit(work.lam, nc)
+        fa.least_squares(A, rank, work.lam, work.y, work.step)
+        sigma = 1.0 / _unit(work.step, nv)
+        copy(work.step, work.rhs, nv)
+        fa.apply_q_transposed(A, rank, work.rhs)
+    copy(work.lam, state.left, nc)
+    copy(work.step, state.right, nv)
+    change, span = _change(table, x, passages, state, work)
+    state.facts.sigma, state.facts.rise = sigma, sigma * change / span
+
+
+@internal
+def _measure_sparse(table, x, state, work):
+    """Measure by straight-line code; False where σ is too small for that."""
+    call_native(table.measure, x, work.native)
+    found = laid(work.native, pl.measure_sizes(table))
+    sigma = found.sigma[0]
+    if not sigma > SURE * found.largest[0]:
+        return False
+    copy(found.left, state.left, table.nc)
+    copy(found.right, state.right, table.nv)
+    state.facts.sigma, state.facts.rise = sigma, sigma * found.change[0]
+    return True
+
+
+@internal
+def _change(table, x, passages, state, work):
+    """Return the change of uᵀ A w in a time about x, by central differences along the motion, and the time."""
+    nq, nv, nc = table.nq, table.nv, table.nc
+    factors, fastest = la.factors_of(table), 1e-2
+    for i in range(nv):
+        fastest = max(fastest, abs(x[nq + i]) * factors.velocities[i])
+    shifted, delta, change = passages.shifted, SHIFT / fastest, 0.0
+    for side in range(-1, 2, 2):
+        copy(x, shifted, la.input_size(table))
+        copy_scaled(side * delta, x + nq, work.step, nv)
+        move(table, shifted, work.step, work.x)
+        shifted[nq + nv + table.nu] += side * delta
+        rows = _rows(table, shifted, work)
+        for j in range(nc):
+            inner = dot(rows + j * nv, state.right, nv)
+            change += side * state.left[j] * inner
+    return change, 2.0 * delta
+
+
+@internal
+def _unit(values, count):
+    """Scale a vector to length one; return the length that it had."""
+    size = np.sqrt(dot(values, values, count))
+    divide(values, size, count)
+    return size
+
+
+@internal
+def _signs(table, a, b):
+    """Return 1 or −1 where the vectors of two states say that σ kept or changed its sign, 0 where they do not say."""
+    left, right = dot(a.left, b.left, table.nc), dot(a.right, b.right, table.nv)
+    if min(abs(left), abs(right)) < 0.5:
+        return 0
+    return 1 if left * right > 0.0 else -1
+
+
+@internal
+def _look(table, passages, a, b, stages, work):
+    """Log the passage between two measured states, if there is one; slopes[0] is then that of another state."""
+    if not (a.facts.rise < 0.0 < b.facts.rise):
+        return
+    header, sign = passages.header, _signs(table, a, b)
+    least = min(a.facts.pivot, b.facts.pivot)
+    if sign > 0 and least > 0.99 * header.lowest:
+        return  # no closer than before, in a stay that is noted
+    clock = table.nq + table.nv + table.nu
+    start, h = a.x[clock], b.x[clock] - a.x[clock]
+    rate = max(a.facts.pivot + b.facts.pivot, 1e-300) / h
+    apart = min(max(APART / rate, _apart(table, a, b, h)), 0.25 * h)
+    row = _row(table, passages)
+    row.closest = np.inf
+    _restore(table, stages.slopes, a)
+    crossed, found = False, 0.0
+    if sign < 0:
+        # σ dσ/dt is next to linear in time there; the minimum itself, where straight-line code ends, is not visited.
+        found = h * a.facts.rise / (a.facts.rise - b.facts.rise)
+        crossed, found = _interpolate(table, passages, a, b, found, apart, stages, work)
+    if sign <= 0 and not crossed:
+        found = _search(table, passages, a, b, 0.1 * apart, stages, work)
+        crossed, found = _interpolate(table, passages, a, b, found, apart, stages, work)
+    ends = least
+    if crossed:
+        least = 0.0
+    else:
+        found = _search(table, passages, a, b, 0.0, stages, work)
+        if slope(table, stages.trial, la.PIVOTS, stages.slopes, table.n_stages, work) >= 0:
+            least = min(least, work.facts.smallest / table.run.largest_pivot)
+        if least >= pl.CLOSE:
+            return
+    # In proportion to the time σ falls and rises: so much is left at the nearest stage.
+    nearest = min(ends, max(least, rate * _distance(table, found, h)))
+    row.time, row.crossed = start + found, 1.0 if crossed else 0.0
+    row.least, row.nearest = least, nearest
+    row.stay_of = header.stay
+    header.logged += 1.0
+    header.lowest = min(header.lowest, least)
+
+
+@internal
+def _apart(table, a, b, h):
+    """Return the distance of points at which σ is large enough for straight-line code."""
+    if table.measure == 0:
+        return 0.0
+    return 6.0 * SURE * table.settings.scale_of_measured_rows * h / (a.facts.sigma + b.facts.sigma)
+
+
+@internal
+def _row(table, passages):
+    """Return the row of the log that is written next."""
+    return log_facts_at(passages.log + int(passages.header.logged) * pl.log_width(table))
+
+
+@internal
+def _visit(table, passages, a, b, h, stages, work):
+    """Measure the state at a time h after the state ``a``; return whether a step leads there, σ dσ/dt and σ.
+
+    The step is of the kind of the one that ended at ``b``; slopes[0] is the slope at ``a``. The measure goes to the
+    fourth state; what is closest goes to the row of the log.
+    """
+    clock, trial = table.nq + table.nv + table.nu, stages.trial
+    near, row, between = b.facts.projected != 0.0, _row(table, passages), pl.state_of(table, passages, 3)
+    if not take_step(table, False, near, a.x, h, stages.slopes, trial, work):
+        return False, 0.0, 0.0
+    trial[clock] = a.x[clock] + h
+    if not finish(table, trial, int(b.facts.what)):
+        return False, 0.0, 0.0
+    measure_at(table, trial, passages, between, work)
+    if between.facts.sigma < row.closest:
+        row.closest = between.facts.sigma
+        copy(trial, row + pl.LOG_HEADER, table.nq + table.nv)
+    return True, between.facts.rise, between.facts.sigma
+
+
+@internal
+def _search(table, passages, a, b, enough, stages, work):
+    """Return how long after the state ``a`` the minimum is, to within ``enough`` (Illinois method); x to ``trial``."""
+    clock = table.nq + table.nv + table.nu
+    tolerance, h = max(enough, table.settings.event_tolerance), b.x[clock] - a.x[clock]
+    low, high, f_low, f_high = 0.0, h, a.facts.rise, b.facts.rise
+    tried = -h
+    for _ in range(60):
+        middle = low + (high - low) * f_low / (f_low - f_high)
+        if high - low <= tolerance or abs(middle - tried) <= 0.5 * tolerance:
+            return middle
+        margin = min(1e-3 * (high - low), tolerance)
+        middle = min(max(middle, low + margin), high - margin)
+        good, value, _ = _visit(table, passages, a, b, middle, stages, work)
+        if not good:
+            return middle
+        tried = middle
+        if value == 0.0:
+            return middle
+        if value > 0.0:
+            high, f_high, f_low = middle, value, 0.5 * f_low
+        else:
+            low, f_low, f_high = middle, value, 0.5 * f_high
+    return tried
+
+
+@internal
+def _interpolate(table, passages, a, b, found, apart, stages, work):
+    """Tell whether σ crosses zero near ``found``, and when: the zero of the polynomial through signed σ beside it.
+
+    Next to a crossing rounding of φ moves projected positions by its square root, 1e-8; there σ says no more. Three
+    times as far away σ is three times as large where it crosses, and less than twice where it stays above
+    0.65 ``apart`` in these units.
+    """
+    t, f = passages.times, passages.sigmas
+    for _ in range(2):
+        inner = outer = 0.0
+        for k in range(pl.POINTS):
+            steps = k - 0.5 * (pl.POINTS - 1)
+            good, rise, sigma = _visit(table, passages, a, b, found + steps * apart, stages, work)
+            if not good:
+                return False, found
+            t[k] = steps * apart
+            f[k] = np.copysign(sigma, rise)
+            inner += sigma if abs(steps) < 1.0 else 0.0
+            outer += sigma if 1.0 < abs(steps) < 2.0 else 0.0
+        # Lagrange's formula for the time as a function of σ
+        zero = 0.0
+        for k in range(pl.POINTS):
+            weight = t[k]
+            for j in range(pl.POINTS):
+                if j != k:
+                    if f[j] == f[k]:
+                        return False, found
+                    weight *= f[j] / (f[j] - f[k])
+            zero += weight
+        if not abs(zero) < 0.5 * pl.POINTS * apart:
+            return False, found
+        found += zero
+        if abs(zero) < 0.25 * apart:
+            return inner < 0.5 * outer, found
+    return False, found
+
+
+@internal
+def _distance(table, time, h):
+    """Return how far in time the nearest stage, or end, of a step of length h is from ``time`` after its start."""
+    nearest = min(abs(time), abs(h - time))
+    for stage in range(table.n_stages):
+        nearest = min(nearest, abs(table.nodes[stage] * h - time))
+    return nearest

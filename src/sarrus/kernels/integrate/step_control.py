@@ -1,0 +1,199 @@
+"""How long the next step is, and whether it counts: error control, and where a singular configuration lies in a step.
+
+The acceleration at a distance δ from a singular configuration is uncertain by about ε/δ²; so no step begins, has a
+stage or ends close to one, where that can be helped.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from sarrus.kernels.algebra.power import power
+from sarrus.kernels.integrate.branch_passage import goes_through
+from sarrus.kernels.integrate.sampling import next_sample
+from sarrus.kernels.integrate.stepping import error_norm, strays
+from sarrus.kernels.integrate.stiffness import note_stiffness
+from sarrus.kernels.integrate.stretches import bounded
+from sarrus.kernels.memory.run_state import RUNNING, STEP_TOO_SMALL
+from sarrus.kernels.platform.pointers import internal
+
+# The step can be taken, or counts; it is to be tried again. Other verdicts are those of `run_state`.
+GO, AGAIN = 1000, 1001
+# Rounding of positions of the order of one; and the error estimate, at least, that may be rounding near a singular
+# configuration. It grows tenfold with every so many rejections of one step.
+ROUNDING = 4e-15
+NOISE_LEVEL = 1e-8
+PATIENCE = 20.0
+# The error estimate of an explicit step across a singular configuration grows by so much from half the way before where
+# rounding is all there is of it; and what is no rounding in any case.
+GROWTH, AT_MOST = 3.0, 1e-3
+
+
+class Step(NamedTuple):
+    """The next step of a run."""
+
+    h: float
+    end: float  # time where it ends
+    target: float  # of a fixed step, where it should end
+    near: bool  # a singular configuration, and its stages beside the constraints: they are projected
+    last: bool  # before the end, a sample or a break, or shortened by what functions of time do
+    crossing: bool  # a singular configuration, in one go
+    limited: bool  # by one, to less than the error asks for
+    whole: bool  # a fixed step, or all of it
+    beside: bool  # a fixed step that goes past its target
+
+
+@internal
+def approach(table, work):
+    """Return the smallest pivot, relative to its largest value in the run, and how fast it falls [1/s]."""
+    state, smallest = table.run, work.facts.smallest
+    state.largest_pivot = max(state.largest_pivot, smallest)
+    if state.largest_pivot == 0.0:
+        return 1.0, 0.0
+    size = smallest / state.largest_pivot
+    speed = (state.last_pivot - size) / state.last_step if state.last_step > 0.0 else 0.0
+    state.next_pivot = size
+    return size, speed
+
+
+@internal
+def adaptive_step(table, x, size, speed, stages, work):
+    """Return whether there is a next step from x, and it: as long as the error of the last one allows."""
+    state, project, t = table.run, table.project > 0, x[table.nq + table.nv + table.nu]
+    halt, last, limited, crossing = next_sample(state, state.end), False, False, False
+    halt, cut = min(halt, state.before_event), False
+    h = min(state.step, state.longest)
+    if project and speed > 0.0 and h * speed > 0.5 * size:
+        # The singular configuration is at most 2 h away: go across, with it between two stages, or half way to it.
+        arrival = size / speed
+        crossing = state.blocked == 0.0
+        h = min(arrival / state.between, state.longest) if crossing else 0.5 * arrival
+        limited = True
+    if state.n_stretches > 0.0:
+        asked = h
+        h, halt = bounded(table, t, h, halt)
+        cut = h < asked
+    if t + h >= halt - 1e-12 * max(abs(halt), h):
+        h, last = halt - t, True
+    code = STEP_TOO_SMALL if h < state.shortest and not last else GO
+    if last and not crossing and state.step < 0.5 * h:
+        # Rejected, and yet as near to where it has to stop as times are told apart; a step across is longer by itself.
+        code = STEP_TOO_SMALL
+    end = halt if last else t + h
+    near = project and (limited or _is_near(table, x, h, size, stages, work))
+    return code, Step(h, end, end, near, last or cut, crossing, limited, True, False)
+
+
+@internal
+def fixed_step(table, x, size, speed, room, stages, work):
+    """Return whether there is a next step from x, and it: to the next time of the grid, or a part of that."""
+    state, project, t = table.run, table.project > 0, x[table.nq + table.nv + table.nu]
+    halt, last, whole, beside = next_sample(state, state.end), False, True, False
+    target = state.start + (state.steps + 1.0) * state.step
+    if target >= halt - 1e-9 * state.step:
+        target, last = halt, True
+    h = target - t
+    arrives = project and size < 2.0 * speed * h
+    if arrives:
+        h, whole, beside = _part(size / speed, h, halt - t, state.between)
+        last = last and whole
+    code = RUNNING if beside and state.filled + 2.0 > room else GO
+    end = t + h
+    if last:
+        end = halt
+    elif whole:
+        end = target
+    near = project and (arrives or _is_near(table, x, h, size, stages, work))
+    return code, Step(h, end, target, near, last, False, False, whole, beside)
+
+
+@internal
+def _is_near(table, x, h, size, stages, work):
+    """Tell whether the stages of a step are to be projected."""
+    if table.run.split > 0.0:
+        return True
+    return size < table.settings.near and strays(table, x, h, size, stages, work)
+
+
+@internal
+def _part(arrival, h, room, between):
+    """Lay a singular configuration ``arrival`` ahead between two stages: (step, it ends at h, it goes past h).
+
+    Where there is ``room`` no step begins, has a stage or ends close to it; one that would end there goes past its
+    end. ``between`` and 1 − ``between`` are the middles of two wide gaps between stages.
+    """
+    late = max(between, 1.0 - between)
+    early = 1.0 - late
+    fraction = arrival / h
+    part = h
+    farthest = min(0.999 * room, 1.9 * h)  # one time of the grid is passed, not two
+    if 0.8 < fraction < 1.2 and arrival / late < farthest:
+        return arrival / late, False, True
+    if fraction < early:
+        part = arrival / early
+    elif fraction < 0.5:
+        part = h - (h - arrival) / late
+    elif fraction < late:
+        part = arrival / late
+    elif 0.8 < fraction < 1.0:
+        part = h - (h - arrival) / early
+    whole = not 1e-3 * h < part < 0.999 * h
+    return (h if whole else part), whole, False
+
+
+@internal
+def _is_put_aside(table, x, error, arrival, stages, work):
+    """Tell whether an explicit step is refused a crossing only as rounding has put the motion beside it.
+
+    The estimate then grows as 1/σ², at right angles to the motion, and the projection takes that off.
+    """
+    state = table.run
+    tolerance = max(state.relative, state.absolute)
+    grows = GROWTH * state.tried_error <= error < AT_MOST / tolerance
+    return table.implicit == 0 and grows and goes_through(table, x, arrival, stages, work)
+
+
+@internal
+def judge(table, x, good, step, size, speed, stages, work):
+    """Return whether the error of an adaptive step allows it, and choose the length of the next one."""
+    state, h = table.run, step.h
+    rtol, atol = state.relative, state.absolute
+    error = error_norm(table, stages.slopes, x, stages.new, h, rtol, atol) if good else np.inf
+    tolerance, least = max(rtol, atol), 0.0
+    if step.near and size > 0.0:
+        # Rounding of the positions makes the acceleration uncertain by about ε/σ²: ask for no more. What it is exactly
+        # depends on the stages, so patience with an attempt wears off.
+        least = max(NOISE_LEVEL, 10.0 * tolerance) * power(10.0, state.tries / PATIENCE)
+        error /= max(1.0, min(ROUNDING / (size * size), least) / tolerance)
+    if step.crossing and error > 1.0:
+        # Across a singular configuration the field on the constraints is smooth, and the estimate falls as the approach
+        # comes closer, until rounding of the stages takes over: enough then.
+        rounded = good and error >= 0.05 * state.tried_error and error * tolerance < least
+        if rounded or (good and _is_put_aside(table, x, error, size / speed, stages, work)):
+            error = 1.0
+        else:
+            state.rejected += 1.0
+            state.tries += 1.0
+            state.tried_error = error if good else np.inf
+            state.blocked = 1.0
+            return AGAIN
+    if not error <= 1.0:
+        state.rejected += 1.0
+        state.tries += 1.0
+        shrink = max(0.2, 0.9 * power(error, state.power)) if np.isfinite(error) else 0.2
+        state.step = h * shrink
+        state.factor = 1.0
+        return STEP_TOO_SMALL if state.step < state.shortest else AGAIN
+    state.blocked, state.tries = 0.0, 0.0
+    if state.threshold > 0.0:
+        note_stiffness(table, stages.slopes, h, step.crossing, state)
+    if not step.near or step.crossing:
+        state.tried_error = np.inf
+    growth = 10.0 if error == 0.0 else min(10.0, 0.9 * power(error, state.power))
+    proposed = h * min(growth, state.factor)
+    if not (step.last or step.limited) or growth < 1.0:
+        state.step = proposed
+    state.factor = 10.0
+    return GO

@@ -1,0 +1,190 @@
+"""One step, entirely in compiled code: of an explicit Runge–Kutta method with projection, or of an implicit method."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sarrus.kernels.algebra.retraction import largest_gap, normalize
+from sarrus.kernels.algebra.vectors import axpy, copy, is_finite
+from sarrus.kernels.contact.rows import note_end, power_before
+from sarrus.kernels.memory import law_layout as ll
+from sarrus.kernels.memory import layout as la
+from sarrus.kernels.memory.run_state import SPLIT_PIVOT
+from sarrus.kernels.platform.native_call import call_kernel, call_native
+from sarrus.kernels.platform.pointers import exists, internal
+
+# How far beside the constraints, over the square of the distance to a singular configuration, a stage may be: the part
+# of its acceleration that comes from there. RK4 takes the fourth power of its root off, 1e-10 of the acceleration.
+BESIDE = 1e-5
+
+
+@internal
+def set_control(table, x, work):
+    """Write u = control(q, v, t) to x, clipped to the actuators' limits, unless it is held between samples."""
+    if table.nu == 0 or table.held == 1 or (table.control == 0 and not exists(table.law)):
+        return
+    find_control(table, x, ll.ANSWER_ONLY, work)
+    apply_control(table, work.x, x)
+
+
+@internal
+def find_control(table, x, what, work):
+    """Write what the control law asks for at x to work.x; False where there is nothing."""
+    if not exists(table.law):
+        call_native(table.control, x, work.x)
+        return True
+    answer = table.law.answer
+    found = call_kernel(table.law_kernel, table.law, x, what) >= 0
+    for k in range(table.nu):
+        work.x[k] = answer[k] if found else np.nan
+    return found
+
+
+@internal
+def apply_control(table, values, x):
+    """Copy controls to x, clipped to the actuators' limits."""
+    nu, at, bounds = table.nu, table.nq + table.nv, table.bounds
+    for k in range(nu):
+        x[at + k] = min(max(values[k], bounds[k]), bounds[nu + k])
+
+
+@internal
+def slope(table, x, want, slopes, stage, work):
+    """Write (q̇, v̇) at x to the row ``stage`` of slopes (flat). Returns the rank, −1 where the problem is ill posed."""
+    nq, nv = table.nq, table.nv
+    n = nq + nv
+    set_control(table, x, work)
+    used = call_kernel(table.acceleration, table, x, want)
+    copy(work.rate, slopes + stage * n, nq)
+    copy(work.a, slopes + (stage * n + nq), nv)
+    return used
+
+
+@internal
+def take_step(table, extra, near, x, h, slopes, new, work):
+    """Take a step from x (slope in slopes[0]) to ``new``; with ``extra``, have what `error_norm` needs in slopes.
+
+    An implicit method ends on the constraints, an explicit one beside them. False where the step failed.
+    """
+    if table.implicit == 0:
+        return stages(table, extra, near, x, h, slopes, new, work)
+    work.factored[0] = 0.0
+    local = la.local_array(table)
+    local.header.length = h
+    if call_kernel(table.implicit, table, x, 1 if near else 0) < 0:
+        return False
+    copy(local.state, new, la.input_size(table))
+    return True
+
+
+@internal
+def stages(table, extra, near, x, h, slopes, new, work):
+    """Run the stages from x (slope in slopes[0]) and write the unprojected end to ``new``.
+
+    ``extra`` asks for the slope at the end too, in the last row of slopes, which the error estimate needs. ``near`` a
+    singular configuration the slopes are those at the projections of the stages on the constraints: off
+    them by δ, the acceleration would be wrong by δ/σ. The method keeps its order, because it integrates
+    the smooth field f∘π, which is f on the constraints; to be one field π goes by M and A of where it begins.
+    """
+    n, count = table.nq + table.nv, table.n_stages
+    time = n + table.nu
+    a, b, c = table.stage_weights, table.end_weights, table.nodes
+    spent = 0.0
+    if exists(table.touching):
+        spent = h * b[0] * power_before(table, x)
+    copy(x, new, la.input_size(table))
+    for stage in range(1, count):
+        copy(x, new, n)
+        for j in range(stage):
+            weight = h * a[stage * count + j]
+            if weight != 0.0:
+                axpy(weight, slopes + j * n, new, n)
+        new[time] = x[time] + c[stage] * h
+        if near and not _finish_stage(table, new, work):
+            return False
+        if slope(table, new, la.SLOPE, slopes, stage, work) < 0:
+            return False
+        if exists(table.touching):
+            spent += h * b[stage] * table.touching.settings.power
+    copy(x, new, n)
+    for j in range(count):
+        weight = h * b[j]
+        if weight != 0.0:
+            axpy(weight, slopes + j * n, new, n)
+    new[time] = x[time] + h
+    if exists(table.touching):
+        note_end(table, new[time], h, spent)
+    if extra:
+        # finish() would do the same after the step; done here, the error estimate sees the projected slope.
+        if near and not _finish_stage(table, new, work):
+            return False
+        return slope(table, new, la.SLOPE, slopes, count, work) >= 0
+    return True
+
+
+@internal
+def strays(table, x, h, size, stages, work):
+    """Tell whether a step from x ends up beside the constraints by what matters at a pivot of a relative ``size``.
+
+    Its stages are as far beside them as h (q̇, v̇) goes, at most; only where that counts are they worth a projection.
+    """
+    if table.residuals == 0 or table.settings.near == np.inf:
+        return True
+    nq, nv, nh, trial = table.nq, table.nv, table.nh, stages.trial
+    copy(x, trial, la.input_size(table))
+    axpy(h, stages.slopes, trial, nq + nv)
+    trial[nq + nv + table.nu] += h
+    call_native(table.residuals, trial, work.native)
+    gap, slip = largest_gap(table, work.native, nh), largest_gap(table, work.native + nh, table.nc)
+    return not max(gap, h * slip) <= BESIDE * size * size
+
+
+@internal
+def _finish_stage(table, x, work):
+    """Project a stage, or the end of a step whose slope is wanted, by factors of its own."""
+    work.factored[0] = 0.0
+    return finish(table, x, la.CONSTRAINTS)
+
+
+@internal
+def separates(table, work):
+    """Tell whether redundant rows contradict each other beside the constraints, after a solve there."""
+    return work.facts.beyond > SPLIT_PIVOT * work.facts.largest
+
+
+@internal
+def error_norm(table, slopes, x, new, h, rtol, atol):
+    """Return the scaled error of the embedded pair: accepted where ≤ 1 (Hairer et al., II.4 and II.10).
+
+    ``atol`` is in radians and characteristic lengths, and these per second.
+    """
+    nq, factors = table.nq, la.factors_of(table)
+    n, count, width = table.nq + table.nv, table.n_errors, table.n_stages + 1
+    errors = table.error_weights
+    first = second = 0.0
+    for i in range(n):
+        factor = factors.coordinates[i] if i < nq else factors.velocities[i - nq]
+        scale = atol / factor + rtol * max(abs(x[i]), abs(new[i]))
+        e = g = 0.0
+        for j in range(width):
+            e += errors[j] * slopes[j * n + i]
+            if count == 2:
+                g += errors[width + j] * slopes[j * n + i]
+        first += (e / scale) ** 2
+        second += (g / scale) ** 2
+    if count == 1:
+        return h * np.sqrt(first / n)
+    if first == 0.0 and second == 0.0:
+        return 0.0
+    return h * first / np.sqrt((first + 0.01 * second) * n)
+
+
+@internal
+def finish(table, x, what):
+    """Bring the end of a step back: unit quaternions, then the projection asked for. False if it fails."""
+    if not is_finite(x, table.nq + table.nv):
+        return False
+    normalize(table, x)
+    if what == la.NOTHING or (table.nc + table.n_margins == 0 and what == la.CONSTRAINTS):
+        return True
+    return call_kernel(table.projection, table, x, what) >= 0

@@ -1,0 +1,163 @@
+"""How large h |λ| is in a step: what tells stiff motions from others, and steps that are unstable from those that hold.
+
+λ is the eigenvalue of the equations that counts most. Two stages at the same time that differ by δy and their slopes by
+δf measure it for nothing, |λ| ≈ |δf| / |δy| (Hairer and Wanner, Solving Ordinary Differential Equations II, 2nd ed.,
+IV.2); a step of an implicit method has the matrix of its local equations, whose powers measure it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sarrus.kernels.algebra.vectors import dot
+from sarrus.kernels.memory import layout as la
+from sarrus.kernels.memory.run_state import LIMIT_OF_RK4
+from sarrus.kernels.platform.pointers import internal
+
+# So many steps in a row are needed for a change of method, and as many others clear the count (as in Hairer's codes).
+STIFF_STEPS, EASY_STEPS = 15.0, 6.0
+# Powers of the matrix that measure its spectral radius: an even number, for the sake of oscillations.
+POWERS = 8
+# Steps beyond the limit of stability in a row that are called unstable; their errors, relative, exceed this.
+UNSTABLE_STEPS, NOTICED = 4.0, 1e-10
+
+
+@internal
+def note_stiffness(table, slopes, h, crossing, state):
+    """Count an accepted step of an adaptive method for or against the other kind of method.
+
+    A step ``crossing`` a singular configuration is as long as that asks for, and says nothing.
+    """
+    if crossing:
+        return
+    if table.implicit == 0:
+        hint = explicit_size(table, slopes, h) > state.threshold
+    else:
+        hint = implicit_size(table, h) < state.threshold
+    if hint:
+        state.hints += 1.0
+        state.doubts = 0.0
+    else:
+        state.doubts += 1.0
+        if state.doubts >= EASY_STEPS:
+            state.hints = 0.0
+
+
+@internal
+def wants_other_method(state):
+    """Tell whether enough steps in a row were held back by stability, or did not need an implicit method."""
+    return state.hints >= STIFF_STEPS
+
+
+@internal
+def note_stability(table, x, slopes, h, size, state):
+    """Count a step of the classical method with this h |λ| that leaves its region of stability; note since when.
+
+    slopes[0] is that at x, where the step has ended.
+    """
+    if size <= LIMIT_OF_RK4:
+        state.unstable = state.unstable_error = 0.0
+        return
+    n = table.nq + table.nv
+    error, grown = growing_error(n, slopes, x, h, size, state.unstable_error)
+    if grown:
+        state.unstable += 1.0
+        if state.unstable == UNSTABLE_STEPS and not state.unstable_since < np.inf:
+            state.unstable_since, state.unstable_size = x[n + table.nu], size
+    else:
+        state.unstable = 0.0
+    state.unstable_error = error
+
+
+@internal
+def growing_error(n, slopes, x, h, size, last):
+    """Return the error of a step with h |λ| = ``size``, and whether it grew over the ``last`` one as that lets it grow.
+
+    Unstable errors grow by 1 − z + z²/2 − z³/6 + z⁴/24 of z = h |λ| from step to step, or more; the square root of that
+    is asked for.
+    """
+    error, largest = classical_error(n, slopes, x, h)
+    growth = 1.0 - size * (1.0 - size * (0.5 - size * (1.0 / 6.0 - size / 24.0)))
+    return error, error > NOTICED * largest and error * error > growth * last * last
+
+
+@internal
+def explicit_size(table, slopes, h):
+    """Return h |λ| from the last stage of an embedded pair and the slope at the end of its step, both at one time."""
+    nq, n, count = table.nq, table.nq + table.nv, table.n_stages
+    a, b = table.stage_weights, table.end_weights
+    last = (count - 1) * count
+    way_q = way_v = rise_q = rise_v = 0.0
+    for i in range(n):
+        way = 0.0
+        for j in range(count):
+            way += (b[j] - a[last + j]) * slopes[j * n + i]
+        rise = slopes[count * n + i] - slopes[(count - 1) * n + i]
+        if i < nq:
+            way_q += way * way
+            rise_q += rise * rise
+        else:
+            way_v += way * way
+            rise_v += rise * rise
+    return _both(rise_q, way_q, rise_v, way_v)
+
+
+@internal
+def _both(rise_q, way_q, rise_v, way_v):
+    """Return the geometric mean of |δq̇| / |δq| and |δv̇| / |δv|, from the squares.
+
+    Each depends on how δ is made up, for q̇ = v, v̇ = −ω² q is no normal matrix; their product, ω², does not.
+    """
+    return np.sqrt(np.sqrt((rise_q / way_q) * (rise_v / way_v))) if way_q > 0.0 and way_v > 0.0 else 0.0
+
+
+@internal
+def classical_size(table, slopes):
+    """Return h |λ| from the velocities of the two middle stages of a step of the classical method; 0 of others.
+
+    It is too large where displacements are; so it says nothing unless errors grow as it tells (`note_stability`).
+    """
+    if table.implicit != 0 or table.n_stages != 4:
+        return 0.0
+    n, rise, way = table.nq + table.nv, 0.0, 0.0
+    for i in range(table.nq, n):
+        difference = slopes[2 * n + i] - slopes[n + i]
+        rise += difference * difference
+        difference = slopes[n + i] - slopes[i]
+        way += difference * difference
+    return 2.0 * np.sqrt(rise / way) if way > 0.0 else 0.0
+
+
+@internal
+def classical_error(n, slopes, x, h):
+    """Return the largest entries of h (k₄ − k₅) / 6, k₅ = slopes[0] at x, the end, and of the state there.
+
+    The former is the error of the step of order 3 that ends with these slopes.
+    """
+    error = largest = 0.0
+    for i in range(n):
+        error = max(error, abs(slopes[3 * n + i] - slopes[i]))
+        largest = max(largest, abs(x[i]))
+    return h * error / 6.0, largest
+
+
+@internal
+def implicit_size(table, h):
+    """Return h ρ(J), J the matrix of the local equations of the last step: what a vector grows by under its powers."""
+    local = la.local_array(table)
+    n = 2 * table.nv - table.holonomic_rank - table.generic_rank
+    start, end, growth = local.work, local.work + n, 1.0
+    for i in range(n):
+        start[i] = 1.0 - 0.1 * (i % 7)
+    for _ in range(POWERS):
+        size = largest = 0.0
+        for i in range(n):
+            end[i] = dot(local.model + i * (n + 1), start, n)
+            size = max(size, abs(end[i]))
+            largest = max(largest, abs(start[i]))
+        if size == 0.0:
+            return 0.0
+        growth *= size / largest
+        for i in range(n):
+            start[i] = end[i] / size
+    return h * np.sqrt(np.sqrt(np.sqrt(growth)))

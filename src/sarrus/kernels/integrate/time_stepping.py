@@ -1,0 +1,456 @@
+"""A step of a time-stepping method for contacts with friction, stops and dry friction (Moreau, 1988; Jean, 1999).
+
+Impulses r act in the middle of the step, where forces and rows are those of the midpoint rule:
+
+    v⁺ = v + h a(q_m, v_m) + K Hᵀ r,    q_m = q ⊕ h/2 v,    v_m = (v + v⁺)/2,    u⁺ = H v⁺ + h/2 Ḣ v_m,
+
+a the acceleration with the loops closed and K its response to generalized forces. r and u⁺ obey the laws of Signorini
+and Coulomb (`sarrus.kernels.contact.contact_problem`): what is closed does not close further, and rebounds with
+Newton's law; what would close within the step does so then, at a time by its gaps at both ends. A first pass with v
+in the place of v_m finds v⁺ for that.
+
+    q⁺ = q ⊕ (h (v⁺ − h/2 a_s) − K Hᵀ τ r),
+
+a_s the acceleration with the forces of what was closed before, without impacts, τ the times until others close. Where
+nothing opens, closes, sticks or slips anew the method is of order two, and of order one else; without contacts it is
+symplectic (position Verlet). What is closed stays so to rounding: positions are corrected along K Hᵀ. Impulses of what
+stays closed, over h, are forces that count in the accelerations of a run.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sarrus.kernels.algebra import factor as fa
+from sarrus.kernels.algebra.retraction import move
+from sarrus.kernels.algebra.vectors import add, axpy, copy, copy_scaled, fill, is_finite
+from sarrus.kernels.contact.geometry_rows import keep_contacts, meet, note_way, rows_now
+from sarrus.kernels.contact.islands import close_gaps
+from sarrus.kernels.contact.rows import (
+    SAME_TIME,
+    add_response,
+    add_row,
+    along,
+    bias_of,
+    drift_of,
+    drifts,
+    find_slot,
+    follow_back,
+    load_gaps,
+    load_gaps_behind,
+    load_motion,
+    rest_speed_of,
+    scale_of,
+    speed_before,
+    still_speed,
+    turn_of,
+)
+from sarrus.kernels.contact.step_problem import find_impulses
+from sarrus.kernels.integrate.stepping import set_control
+from sarrus.kernels.memory import contact_layout as tl
+from sarrus.kernels.memory import contact_problem_layout as cp
+from sarrus.kernels.memory import layout as la
+from sarrus.kernels.memory.layout import Table
+from sarrus.kernels.memory.record import Floats
+from sarrus.kernels.platform.native_call import call_kernel, call_native
+from sarrus.kernels.platform.pointers import exists, internal
+
+# What is asked of a step besides: to have its middle on the constraints; the forces at its start, and no step. These
+# are those of such a part of a step of the run.
+NEAR, AT_ONCE = 1, 2
+INSTANT = 1e-2
+# Part of the least speed of a rebound below which what closes does so without an impact.
+STANDING = 0.1
+# Relative difference of the velocities of both passes from which on a step is made of shorter ones; most of these.
+CALM, MOST_PARTS = 0.1, 256
+# Where geometries touch: how far both passes may come apart [rad, characteristic lengths].
+NEARBY = 0.1
+# Corrections of positions, at most, and the part of a gap that is closed to which they are made.
+CORRECTIONS, EXACTLY = 3, 1e-4
+# Part of the diagonal that keeps the correction of positions regular where rows are redundant.
+RIDGE = 1e-12
+
+
+def touched_acceleration(table: Table, x: Floats, want: int) -> int:
+    """Do what the kernel for accelerations does, with the forces of the contacts that were closed when x came to be."""
+    touching, nv = table.touching, table.nv
+    found = find_slot(table, x)
+    if found < 0:
+        found = 0
+        if call_kernel(table.implicit, table, x, AT_ONCE) < 0:
+            return -1
+    work = tl.touch_work(touching, table.nq, nv, la.input_size(table))
+    applied = tl.slot(touching, nv, found).applied
+    tau = x + (la.input_size(table) - nv)
+    copy(tau, work.scratch, nv)
+    add(applied, tau, nv)
+    rank = call_kernel(touching.inner, table, x, want)
+    copy(work.scratch, tau, nv)
+    return rank
+
+
+def time_step(table: Table, x: Floats, near: int) -> int:
+    """Take a step of length ``local.header.length`` from x; its end goes to ``local.state``.
+
+    Where velocities turn too far in it, such as those of light links that an impact has set spinning, the step is made
+    of shorter ones. ``near`` a singular configuration (1) the middle is projected on the constraints. `AT_ONCE` asks
+    for the forces at x alone, which go to the first slot: those of a step of next to no length. Returns 0, −1 where the
+    contact problem has no answer that was found or something is not finite.
+    """
+    local, touching = la.local_array(table), table.touching
+    nv, size, h = table.nv, la.input_size(table), local.header.length
+    follow_back(table, x, True)
+    begun, kept = _remembered(table, x), tl.slot(touching, nv, tl.ROOM)
+    slot_size = tl.slot_size(touching, nv)
+    if near == AT_ONCE:
+        loss = begun.facts.loss
+        fill(begun.forces, 0.0, tl.row_count(touching))
+        if _part(table, x, INSTANT * table.run.step, 1, begun, begun, False) < 0:
+            return -1
+        begun.facts.time, begun.facts.length = x[table.nq + nv + table.nu], table.run.step
+        begun.facts.loss = loss
+        return 0
+    parts = 1
+    while True:
+        copy(x, local.start, size)
+        copy(begun.facts, kept.facts, slot_size)
+        fill(kept.forces, 0.0, tl.row_count(touching))
+        verdict = 0
+        for k in range(parts):
+            if k > 0:
+                copy(local.state, local.start, size)
+                if call_kernel(table.projection, table, local.start, la.CONSTRAINTS) < 0:
+                    verdict = -1
+                    break
+            verdict = _part(table, local.start, h / parts, parts, kept, kept, near == NEAR)
+            if verdict != 0 and (verdict < 0 or parts < MOST_PARTS):
+                break
+        if verdict <= 0 or parts == MOST_PARTS:
+            break
+        parts *= 4
+    if verdict < 0:
+        return -1
+    touching.given = 0
+    kept.facts.time, kept.facts.length = x[table.nq + nv + table.nu] + h, h
+    whole = abs(h - table.run.step) <= SAME_TIME * h
+    if not whole:
+        touching.turn = (touching.turn + 1) % tl.PARTIAL
+    copy(kept.facts, tl.slot(touching, nv, 1 if whole else 2 + touching.turn).facts, slot_size)
+    return 0 if is_finite(local.state, table.nq + nv) else -1
+
+
+@internal
+def _part(table, x, h, parts, begun, kept, near):
+    """Take one of ``parts`` from x to ``local.state``; return 0, 1 where velocities turn too far, −1 if it failed."""
+    local, touching = la.local_array(table), table.touching
+    nq, nv, size = table.nq, table.nv, la.input_size(table)
+    work = tl.touch_work(touching, nq, nv, size)
+    touching.settings.begun, touching.settings.length = x[nq + nv + table.nu], h
+    copy(x, work.middle, size)
+    work.middle[nq + nv + table.nu] += 0.5 * h
+    copy_scaled(0.5 * h, x + nq, work.way, nv)
+    move(table, work.middle, work.way, work.scratch)
+    if near and call_kernel(table.projection, table, work.middle, la.CONSTRAINTS) < 0:
+        return -1
+    fill(work.known, 0.0, tl.row_count(touching))
+    work.assembled[0] = -1.0
+    load_gaps(touching, x, work.gap)
+    _close_at_rest(table, x, work)
+    if exists(touching.colliding) and not meet(table, x, h, begun, work):
+        return -1
+    m = _pass(table, x, h, begun, False, 0, work)
+    if m < 0:
+        return -1
+    _find_smooth(table, x, h, m, work)
+    _halve(x + nq, work.ahead, work.middle + nq, nv)
+    copy(work.ahead, work.first, nv)
+    m = _pass(table, x, h, begun, True, m, work)
+    if m < 0:
+        return -1
+    _find_smooth(table, x, h, m, work)
+    _end(table, x, h, m, local.state, work)
+    _remember(table, x, h, parts, begun, kept, m, work)
+    return 0 if _is_calm(table, x, h, work) else 1
+
+
+@internal
+def _close_at_rest(table, x, work):
+    """Take gaps that are as good as closed for zero where they neither open nor close, those that steps always know."""
+    touching, settings = table.touching, table.touching.settings
+    count, found = tl.lasting_contacts(touching), False
+    for k in range(count):
+        over = work.gap[k] / scale_of(touching, k)
+        found = found or settings.closed < over <= settings.at_bound
+    if not found:
+        return
+    if touching.contacts > 0:
+        call_native(touching.motion, x, work.native)
+    still = still_speed(table, x + table.nq)
+    for k in range(count):
+        scale, row = scale_of(touching, k), touching.first_rows[k]
+        rate = work.native[row]
+        if k >= touching.contacts:
+            own = k - touching.contacts
+            rate = touching.signs[own] * x[table.nq + touching.speeds[own]]
+        if settings.closed * scale < work.gap[k] <= settings.at_bound * scale and abs(rate) <= still * scale:
+            work.gap[k] = 0.0
+
+
+@internal
+def _is_calm(table, x, h, work):
+    """Tell whether both passes come to about the same velocity."""
+    factors, largest, apart = la.factors_of(table).velocities, 0.0, 0.0
+    for i in range(table.nv):
+        largest = max(largest, factors[i] * (abs(work.ahead[i]) + h * abs(work.free[i])))
+        apart = max(apart, factors[i] * abs(work.ahead[i] - work.first[i]))
+    # of many bodies one that is hit is no reason to have all take shorter steps, unless it turns far within one
+    return apart <= CALM * largest or (exists(table.touching.colliding) and h * apart <= NEARBY)
+
+
+@internal
+def _halve(v, ahead, out, n):
+    """Write the mean of the velocities at both ends."""
+    for i in range(n):
+        out[i] = 0.5 * (v[i] + ahead[i])
+
+
+@internal
+def _pass(table, x, h, begun, again, before, work):
+    """Find the impulses and the velocity at the end; return the number of rows, −1 where there are none that serve."""
+    nq, nv, kernel_work = table.nq, table.nv, la.workspace(table)
+    set_control(table, work.middle, kernel_work)
+    if call_kernel(table.touching.inner, table, work.middle, la.SLOPE) < 0:
+        return -1
+    copy(kernel_work.a, work.free, nv)
+    if not again:
+        copy(work.free, work.smooth, nv)
+    copy(x + nq, work.ahead, nv)
+    axpy(h, work.free, work.ahead, nv)
+    count, m = _begin(table, x, h, begun, again, work), 0
+    if again:
+        _keep(work, before)
+    known = again
+    if _is_answered(table.touching):
+        copy(work.answer, work.begin, tl.row_count(table.touching))
+        known = True
+    for _ in range(count + 1):
+        m = find_impulses(table, x, h, begun, again, known, work)
+        if m < 0:
+            return -1
+        copy(x + nq, work.ahead, nv)
+        axpy(h, work.free, work.ahead, nv)
+        for k in range(m):
+            add_response(table, work, int(work.which[k]), work.impulses[k], work.ahead)
+        if not _close_more(table, x, h, work):
+            break
+        if exists(table.touching.colliding) and not again:  # those take part in the second pass
+            break
+        if exists(table.touching.colliding):  # the next problem begins with these
+            _keep(work, m)
+            known = True
+    return m
+
+
+@internal
+def _is_answered(touching):
+    """Tell whether the impulses of this part of a step are known."""
+    settings = touching.settings
+    same = settings.begun == settings.answered and settings.length == settings.answered_length
+    return touching.given != 0 and same
+
+
+@internal
+def _keep(work, m):
+    """Keep the impulses of the rows that took part."""
+    for i in range(m):
+        work.begin[int(work.which[i])] = work.impulses[i]
+
+
+@internal
+def _find_smooth(table, x, h, m, work):
+    """Write the acceleration with the forces of what was closed before, without impacts."""
+    nv = table.nv
+    copy(work.free, work.smooth, nv)
+    last, good = -1, True
+    for i in range(m):
+        row, k = int(work.which[i]), int(work.owner[i])
+        if k != last:
+            good = k < 0 or _lasts(table, x, k, row, h, work)
+            last = k
+        work.lasts[i] = 1.0 if good else 0.0
+        if good:
+            add_response(table, work, row, work.impulses[i] / h, work.smooth)
+
+
+@internal
+def _lasts(table, x, k, row, h, work):
+    """Tell whether a unilateral row that takes part was closed before, and neither hits nor rebounds."""
+    touching = table.touching
+    if work.active[k] != 1.0 or work.gap[k] > touching.settings.closed * scale_of(touching, k):
+        return False
+    return -speed_before(table, work, row, x + table.nq, h) < STANDING * rest_speed_of(touching, k)
+
+
+@internal
+def _remembered(table, x):
+    """Bring what is known of the step that ended at x to the first slot; return that."""
+    touching, nv = table.touching, table.nv
+    found, first = find_slot(table, x), tl.slot(touching, nv, 0)
+    length = tl.slot_size(touching, nv)
+    if found < 0:  # what was taken up to then is that of the last end before
+        time, loss, residual, latest = x[table.nq + nv + table.nu], 0.0, 0.0, -np.inf
+        for k in range(tl.ROOM):
+            facts = tl.slot(touching, nv, k).facts
+            if facts.length > 0.0 and latest < facts.time <= time:
+                latest, loss, residual = facts.time, facts.loss, facts.residual
+        fill(touching.slots, 0.0, length)
+        first.facts.loss, first.facts.residual = loss, residual
+    elif found > 0:
+        copy(touching.slots + found * length, touching.slots, length)
+    return first
+
+
+@internal
+def _begin(table, x, h, begun, again, work):
+    """Find what each row does without contacts, and which unilateral ones may close; return the number of these.
+
+    In the second pass those do too that the impulses of the first one would close.
+    """
+    touching, nq = table.touching, table.nq
+    unilateral, settings = tl.unilateral_count(touching), touching.settings
+    load_motion(table, h, work)
+    for row in range(rows_now(touching)):
+        speed = along(table, work, row, work.ahead) + drift_of(table, work, row)
+        work.velocity[row] = speed + turn_of(table, h, row, work)
+    for k in range(unilateral):
+        row, closed = touching.first_rows[k], settings.closed * scale_of(touching, k)
+        joined = again and work.active[k] == 1.0 and work.gap[k] > closed and work.forecast[k] >= 0.0
+        if not joined:
+            work.active[k] = work.delay[k] = 0.0
+        if work.gap[k] > closed:
+            # the gap at the end over h, as it is without contacts
+            bias = bias_of(table, work, row) if drifts(touching, row) else 0.0
+            turn = along(table, work, row, work.smooth) + bias
+            work.forecast[k] = work.gap[k] / h + work.velocity[row] - 0.5 * h * turn
+            if work.forecast[k] >= 0.0:
+                continue
+            joined = False
+            work.delay[k] = h * work.gap[k] / (work.gap[k] - h * work.forecast[k])
+        work.active[k] = 1.0
+        before = speed_before(table, work, row, x + nq, h)
+        approach = before + work.delay[k] / h * (work.velocity[row] - before)
+        if -touching.restitution[k] * approach >= rest_speed_of(touching, k):
+            work.active[k] = 2.0
+            work.velocity[row] += touching.restitution[k] * approach
+    return unilateral
+
+
+@internal
+def _close_more(table, x, h, work):
+    """Have what the velocities at the end would close take part; False where there is nothing."""
+    touching, more = table.touching, False
+    for k in range(tl.unilateral_count(touching)):
+        if work.active[k] != 0.0:
+            continue
+        row = touching.first_rows[k]
+        free = along(table, work, row, x + table.nq) + h * along(table, work, row, work.free)
+        left = work.forecast[k] + along(table, work, row, work.ahead) - free
+        if left < 0.0:
+            work.active[k] = 1.0
+            work.delay[k] = h * work.gap[k] / (work.gap[k] - h * left)
+            more = True
+    return more
+
+
+@internal
+def _end(table, x, h, m, state, work):
+    """Write the state at the end, with positions corrected along what is closed."""
+    nq, nv = table.nq, table.nv
+    copy(x, state, la.input_size(table))
+    state[nq + nv + table.nu] += h
+    copy_scaled(h, work.ahead, work.way, nv)
+    axpy(-0.5 * h * h, work.smooth, work.way, nv)
+    for i in range(m):
+        k = int(work.owner[i])
+        if k >= 0 and work.delay[k] > 0.0:
+            add_response(table, work, int(work.which[i]), -work.delay[k] * work.impulses[i], work.way)
+    if exists(table.touching.colliding):
+        note_way(table, work.way, 1.0, True)
+        note_way(table, x + nq, -0.5 * h, False)
+    move(table, state, work.way, work.scratch)
+    copy(work.ahead, state + nq, nv)
+    for _ in range(CORRECTIONS):
+        if not _correct(table, h, m, state, work):
+            break
+
+
+@internal
+def _correct(table, h, m, state, work):
+    """Close the gaps of what pushes and does not rebound; False where they are closed or cannot be."""
+    touching, nv, count, largest, last = table.touching, table.nv, 0, 0.0, -1
+    rows = work.given
+    load_gaps_behind(table, state, h, work)
+    for i in range(m):
+        k = int(work.owner[i])
+        if k < 0 or k == last:
+            continue
+        last = k
+        deep = k >= tl.lasting_contacts(touching) and work.after[k] < -touching.settings.closed
+        if work.active[k] == 1.0 and (work.impulses[i] > 0.0 or deep):
+            rows[count] = i
+            work.velocity[count] = -work.after[k]
+            largest = max(largest, abs(work.after[k]) / scale_of(touching, k))
+            count += 1
+    if not largest > EXACTLY * touching.settings.closed:
+        return False
+    if exists(touching.colliding):
+        close_gaps(table, count, work)
+    elif not _close_gaps(table, count, m, work):
+        return False
+    fill(work.way, 0.0, nv)
+    for i in range(count):
+        add_response(table, work, int(work.which[int(rows[i])]), work.velocity[i], work.way)
+    if exists(touching.colliding):
+        note_way(table, work.way, 1.0, False)
+    move(table, state, work.way, work.scratch)
+    return True
+
+
+@internal
+def _close_gaps(table, count, m, work):
+    """Replace gaps of ``count`` chosen rows, at work.velocity, by forces that close them; False without such."""
+    matrix, rows = work.matrix, work.given
+    for i in range(count):
+        for j in range(count):
+            matrix[i * count + j] = work.operator[int(rows[i]) * m + int(rows[j])]
+        matrix[i * (count + 1)] *= 1.0 + RIDGE
+    if not fa.cholesky_ltl(matrix, count):
+        return False
+    fa.solve_l_transposed(matrix, count, work.velocity)
+    fa.solve_l(matrix, count, work.velocity)
+    return True
+
+
+@internal
+def _remember(table, x, h, parts, begun, kept, m, work):
+    """Keep forces, of which those of several ``parts`` have their mean, and the energy that they took."""
+    touching, nv = table.touching, table.nv
+    rows = tl.row_count(touching)
+    facts = kept.facts
+    facts.residual = max(
+        begun.facts.residual, cp.contact_workspace(touching.problem.work, 0, 0, 0).facts.residual
+    )
+    fill(kept.lasting, 0.0, rows)
+    fill(kept.applied, 0.0, nv)
+    work_done = 0.0
+    for i in range(m):
+        row, impulse = int(work.which[i]), work.impulses[i]
+        kept.forces[row] += impulse / (h * parts)
+        speed = along(table, work, row, x + table.nq) + along(table, work, row, work.ahead)
+        work_done += 0.5 * impulse * (speed + 2.0 * drift_of(table, work, row))
+        if work.lasts[i] != 0.0:
+            kept.lasting[row] = impulse / h
+            add_row(table, work, row, impulse / h, kept.applied)
+    facts.loss = begun.facts.loss - work_done
+    if exists(touching.colliding):
+        keep_contacts(table, h, m, kept, work)

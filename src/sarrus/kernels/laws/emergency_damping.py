@@ -1,0 +1,50 @@
+"""What a law does where no forces lie inside all limits: joints lose their velocities, within the limits of the motors.
+
+With all contacts open, the motors' accelerations Sᵀa come as near to −κ Sᵀv as limits allow, in the metric of what it
+takes: minimise ½ uᵀH u − dᵀu, H = SᵀZ M₂₂⁻¹ ZᵀS, d = −κ Sᵀv − Sᵀa(0). A robot that has lost the ground becomes stiff,
+not wild. Limits are of one control each, so the least is found along one after the other.
+"""
+
+from __future__ import annotations
+
+from sarrus.kernels.algebra.vectors import dot, fill, is_finite
+from sarrus.kernels.laws.limit_rows import bounds_of
+from sarrus.kernels.platform.pointers import internal
+
+# κ [1/s].
+_RATE = 20.0
+# Rounds over all controls, and the change, relative to the largest control, below which they end.
+_ROUNDS, _SETTLED = 200, 1e-9
+
+
+@internal
+def damp_joints(table, work, free, near):
+    """Write the unknowns with which motors lose their velocities, of ``free`` motions; tell whether there are any."""
+    nv, nu, answer, roots, preferred = table.nv, table.nu, table.answer, table.roots, table.preferred
+    v, pushed = table.own + table.nq, work.along
+    fill(answer, 0.0, nu)
+    for i in range(free):
+        pushed[i] = dot(work.push + i * nu, preferred, table.actuators)
+    for _ in range(_ROUNDS):
+        change = size = 0.0
+        for k in range(table.actuators):
+            along, before = work.actuation + k * nv, preferred[k] + roots[k] * answer[k]
+            weight = carried = 0.0
+            for i in range(free):
+                weight += work.push[i * nu + k] ** 2
+                carried += work.push[i * nu + k] * pushed[i]
+            lower, upper = bounds_of(table, k, near)
+            u = before
+            if weight > 0.0 and roots[k] > 0.0:
+                left = -_RATE * dot(along, v, nv) - dot(along, work.motion, nv) - carried
+                u = before + left / weight
+            u = min(max(u, lower), upper)
+            if roots[k] > 0.0:
+                answer[k] = (u - preferred[k]) / roots[k]
+                for i in range(free):
+                    pushed[i] += (u - before) * work.push[i * nu + k]
+                change = max(change, abs(u - before))
+            size = max(size, abs(u))
+        if not change > _SETTLED * size:
+            break
+    return is_finite(answer, nu)

@@ -1,0 +1,396 @@
+"""The controls that fulfil demands on a constrained motion, level by level: the kernel of every control law.
+
+At a state the acceleration and the constraint force are affine in the controls, for any rank of A. With Q = [Y, Z]
+from the factorisation of A (Z an orthonormal basis of its null space) and M₂₂ = Zᵀ M Z,
+
+    a(u) = −A⁺γ + Z (z + G u),    M₂₂ z = Zᵀ(f + M A⁺γ),    M₂₂ G = Zᵀ S,
+    λ(u) = (Aᵀ)⁺ (M a(u) − f − S u).
+
+So demands J a + E λ = r are linear equations T u = d, and a demanded generalized force g is M₂₂^(−T/2) Zᵀ(S u − g)
+= 0, the metric in which the distance is that of the accelerations (Gauss). Levels are solved one after the other,
+each in the controls that those before it leave free, in the least-squares sense and for any rank; what is free at
+the end has minimum weighted norm.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sarrus.kernels.algebra import factor as fa
+from sarrus.kernels.algebra.vectors import (
+    add,
+    add_transposed,
+    axpy,
+    copy,
+    copy_scaled,
+    dot,
+    fill,
+    is_finite,
+    multiply,
+    set_unit,
+    times,
+)
+from sarrus.kernels.laws.damped_step import damp_step
+from sarrus.kernels.memory import law_layout as ll
+from sarrus.kernels.memory.law_layout import LawTable
+from sarrus.kernels.memory.record import Floats
+from sarrus.kernels.platform.native_call import call_native
+from sarrus.kernels.platform.pointers import internal
+
+# A sum that is smaller than this, relative to its parts, is rounding: controls that move nothing, or no task, have no
+# gain.
+CANCELLED = 1e-13
+# Pivots tell the least singular value to about this factor.
+_NEAR_SINGULAR = 10.0
+
+
+def command(table: LawTable, x: Floats, what: int) -> int:
+    """Write u at the state in x = [q | v | u | t | …] to the law's answer; return the rank of A, −1 where there is
+    none."""
+    rank, total = prepare(table, x)
+    if rank < 0:
+        return rank
+    work, answer = ll.law_workspace(table), table.answer
+    nu, first, done = table.nu, 0, begin_levels(table, work, total)
+    for level in range(table.n_used):
+        count = rows_of_level(table, level, table.nv - rank)
+        done = solve_level(table, work, level, first, count, done, total)
+        first += count
+    roots, preferred = table.roots, table.preferred
+    for k in range(nu):
+        answer[k] = preferred[k] + roots[k] * answer[k]
+    if not (is_finite(answer, nu) and is_finite(work.memory, table.n_states)):
+        return -1
+    if what == ll.SAMPLE:
+        remember(table)
+    return rank
+
+
+@internal
+def prepare(table, x):
+    """Write the levels of a law at the state x; return the rank of A, −1 where there is no motion, and the number of
+    rows."""
+    own, work, nu, n = table.own, ll.law_workspace(table), table.actuators, table.nq + table.nv
+    copy(x, own, n)
+    own[n + nu] = x[n + nu]
+    call_native(table.native, own, work.mass)
+    rank = _motion(table, work)
+    table.answer[table.nu] = rank
+    return (rank, _levels(table, work, rank)) if rank >= 0 else (rank, 0)
+
+
+@internal
+def _matrix(table, work, rows, m, n):
+    """Return an m × n matrix with what a law has for its factorisation."""
+    order = ll.law_permutation(table)
+    return fa.Matrix(rows, m, n, order, work.diagonal, work.beta, work.beta2, work.norms)
+
+
+@internal
+def remember(table):
+    """Have the law remember what it is to know at the next sample."""
+    following, first = ll.law_workspace(table).memory, ll.place_of_states(table)
+    for k in range(table.n_states):
+        table.own[table[first + k]] = following[k]
+
+
+@internal
+def _motion(table, work):
+    """Factor A and find the motion without controls, and that of each; return the rank, −1 where it fails.
+
+    Left behind: at basis Zᵀ, at product Zᵀ M, at inner the L of M₂₂ = LᵀL; two vectors, a(0) and then M a(0) − f;
+    at push L⁻ᵀ Zᵀ S and at gains M₂₂⁻¹ Zᵀ S, a row for each motion.
+    """
+    nv, nu, nc = table.nv, table.nu, table.nc
+    settings, motion, load, rhs = table.settings, work.motion, work.load, work.along
+    A = _matrix(table, work, work.rows, nc, nv)
+    copy_scaled(-1.0, work.bias, rhs, nc)
+    used, _ = fa.solve(
+        A, table.generic_rank, settings.singular_cut, settings.scale_of_rows, rhs, work.y, motion
+    )
+    if used < 0:
+        return -1
+    free = nv - used
+    for i in range(free):
+        column = work.basis + i * nv
+        set_unit(column, used + i, nv)
+        if used > 0:
+            fa.apply_q(A, used, column)
+        for c in range(nv):
+            work.spanned[c * free + i] = column[c]
+        product, inner = work.product + i * nv, work.inner + i * free
+        if used == 0:
+            copy(work.mass + i * nv, product, nv)
+            copy(product, inner, i + 1)
+        else:
+            fill(product, 0.0, nv)
+            add_transposed(work.mass, nv, nv, column, product)  # M is symmetric
+            fill(inner, 0.0, i + 1)
+            for c in range(nv):
+                axpy(product[c], work.spanned + c * free, inner, i + 1)
+    largest = 0.0
+    for i in range(free):
+        largest = max(largest, work.inner[i * free + i])
+    if not fa.cholesky_ltl(work.inner, free):
+        return -1
+    for i in range(free):
+        if not work.inner[i * free + i] ** 2 > 1e-14 * largest:
+            return -1
+    times(work.mass, nv, nv, motion, load)
+    axpy(-1.0, work.force, load, nv)
+    for i in range(free):
+        rhs[i] = -dot(work.basis + i * nv, load, nv)
+    fa.solve_l_transposed(work.inner, free, rhs)
+    fa.solve_l(work.inner, free, rhs)
+    for i in range(free):
+        for c in range(nv):
+            motion[c] += rhs[i] * work.basis[i * nv + c]
+            load[c] += rhs[i] * work.product[i * nv + c]
+    for k in range(nu):
+        idle = _is_zero(work.actuation + k * nv, nv)
+        work.idle[k] = 1.0 if idle else 0.0
+        if idle:
+            fill(rhs, 0.0, free)
+        else:
+            _along(work, nv, free, work.actuation + k * nv, rhs)
+        for i in range(free):
+            work.push[i * nu + k] = rhs[i]
+    fa.solve_l_transposed_rows(work.inner, free, work.push, nu)
+    copy(work.push, work.gains, free * nu)
+    fa.solve_l_rows(work.inner, free, work.gains, nu)
+    return used
+
+
+@internal
+def _along(work, nv, free, x, out):
+    """Write Zᵀ x, zero where it is rounding; without constraints Z is the identity."""
+    if free == nv:
+        copy(x, out, nv)
+        return
+    size = 0.0
+    fill(out, 0.0, free)
+    for c in range(nv):
+        if x[c] != 0.0:
+            size = max(size, abs(x[c]))
+            axpy(x[c], work.spanned + c * free, out, free)
+    for i in range(free):
+        if not abs(out[i]) > CANCELLED * size:
+            out[i] = 0.0
+
+
+@internal
+def _is_zero(x, n):
+    """Tell whether a row asks for nothing, as that of a foot which is not in the air."""
+    c = 0
+    while c < n and x[c] == 0.0:
+        c += 1
+    return c == n
+
+
+@internal
+def _levels(table, work, rank):
+    """Write the rows T and right-hand sides d of all levels; return how many rows there are."""
+    nv, nu = table.nv, table.nu
+    roots, preferred = table.roots, table.preferred
+    free = nv - rank
+    if table.on_multipliers == 1:
+        _reactions(table, work, rank)
+    row = 0
+    for level in range(table.n_levels):
+        kind, first, count = _level(table, level, free)
+        if kind == ll.FORCE:
+            for i in range(free):
+                column, value = work.basis + i * nv, 0.0
+                if first >= 0:
+                    value = dot(column, work.forces + first * nv, nv)
+                work.right[row + i] = value
+                copy(work.push + i * nu, work.table + (row + i) * nu, nu)
+            fa.solve_l_transposed(work.inner, free, work.right + row)
+        else:
+            for i in range(count):
+                _row(table, work, free, first + i, row + i)
+        for i in range(row, row + count):
+            weights = work.table + i * nu
+            work.right[i] -= dot(weights, preferred, nu)
+            for k in range(nu):
+                weights[k] *= roots[k]
+        row += count
+    return row
+
+
+@internal
+def rows_of_level(table, level, free):
+    """Return the number of rows of a level; those of a force are the motions."""
+    _, _, count = _level(table, level, free)
+    return count
+
+
+@internal
+def _level(table, level, free):
+    """Return kind, first row or force, and number of rows of a level; those of a force are the motions."""
+    at = ll.LEVELS + 3 * level
+    return table[at], table[at + 1], free if table[at] == ll.FORCE else table[at + 2]
+
+
+@internal
+def _row(table, work, free, demand, row):
+    """Write one row J a + E λ = r as T u = d.
+
+    Bounds have the same J up to sign in several rows, one after the other: what it gains is found once.
+    """
+    nv, nu, nc = table.nv, table.nu, table.nc
+    jacobian, along = work.demands + demand * nv, work.along
+    value = work.wanted[demand] - dot(jacobian, work.motion, nv)
+    out = work.table + row * nu
+    if _is_zero(jacobian, nv):
+        fill(out, 0.0, nu)
+    else:
+        sign = _repeats(jacobian, nv) if demand > 0 else 0.0
+        if sign == 0.0:
+            _along(work, nv, free, jacobian, along)
+            fill(work.gained, 0.0, nu)
+            _gained(table, work, free, along, work.gained)
+        elif sign < 0.0:
+            multiply(work.gained, -1.0, nu)
+        copy(work.gained, out, nu)
+    if table.on_unknowns == 1:
+        add(work.selections + demand * nu, work.table + row * nu, nu)
+    if table.on_multipliers == 1:
+        coupling = work.couplings + demand * nc
+        for j in range(nc):
+            weight = coupling[j]
+            if weight != 0.0:
+                value -= weight * work.rest[j]
+                for k in range(nu):
+                    work.table[row * nu + k] += weight * work.reaction[k * nc + j]
+    work.right[row] = value
+
+
+@internal
+def _repeats(row, n):
+    """Tell whether a row is that before it: 1, its negative: −1, or neither: 0."""
+    same = opposite = 0
+    for c in range(n):
+        same += 1 if row[c] == row[c - n] else 0
+        opposite += 1 if row[c] == -row[c - n] else 0
+    if same == n:
+        return 1.0
+    return -1.0 if opposite == n else 0.0
+
+
+@internal
+def _gained(table, work, free, along, out):
+    """Write what each unknown adds to an acceleration along a row over the motions, zero where that is rounding."""
+    nu, sizes = table.nu, work.sizes
+    fill(sizes, 0.0, nu)
+    for i in range(free):
+        if along[i] != 0.0:
+            gains, weight = work.gains + i * nu, along[i]
+            for k in range(nu):
+                term = weight * gains[k]
+                out[k] += term
+                sizes[k] += abs(term)
+    for k in range(nu):
+        if not abs(out[k]) > CANCELLED * sizes[k]:
+            out[k] = 0.0
+
+
+@internal
+def _reactions(table, work, rank):
+    """Write λ at u = 0 to rest, and its change with each control to reaction."""
+    nv, nu, nc = table.nv, table.nu, table.nc
+    load, force, A = work.load, work.constraint, _matrix(table, work, work.rows, nc, nv)
+    for k in range(-1, nu):
+        for c in range(nv):
+            force[c] = load[c] if k < 0 else -work.actuation[k * nv + c]
+            if k >= 0:
+                for i in range(nv - rank):
+                    force[c] += work.gains[i * nu + k] * work.product[i * nv + c]
+        fa.apply_q_transposed(A, rank, force)
+        target = work.rest if k < 0 else work.reaction + k * nc
+        fa.multipliers(A, rank, force, work.step, target)
+
+
+@internal
+def begin_levels(table, work, total):
+    """Begin with no level solved; return how many turned unknowns are used up.
+
+    The turned unknowns are the unknowns themselves, forces of contacts that move nothing before the others: these stay
+    zero, and no level sees them.
+    """
+    nu, idle = table.nu, 0
+    fill(table.answer, 0.0, nu)
+    for k in range(table.actuators, nu):
+        idle += 1 if work.idle[k] == 1.0 else 0
+    first, at = 0, idle
+    for k in range(nu):
+        if work.idle[k] == 1.0 and k >= table.actuators:
+            set_unit(work.turned + k * nu, first, nu)
+            first += 1
+        else:
+            set_unit(work.turned + k * nu, at, nu)
+            at += 1
+    if idle > 0:
+        for i in range(total):
+            row, at = work.table + i * nu, idle
+            if _is_zero(row, nu):
+                continue
+            copy(row, work.step, nu)
+            fill(row, 0.0, idle)
+            for k in range(nu):
+                if work.idle[k] == 0.0 or k < table.actuators:
+                    row[at] = work.step[k]
+                    at += 1
+    return idle
+
+
+@internal
+def solve_level(table, work, level, first, count, done, total):
+    """Solve the rows T u = d of one level in what those before it leave; write what became of it.
+
+    ``first`` is the first of its ``count`` rows, ``done`` how many turned unknowns are used up; returns how many then.
+    """
+    nu, answer, step, settings = table.nu, table.answer, work.step, table.settings
+    left, wanted = nu - done, work.along
+    size = demanded = missed = 0.0
+    kept = 0
+    for i in range(first, first + count):
+        row = work.table + i * nu
+        size = max(size, dot(row, row, nu))
+        demanded += work.right[i] ** 2
+        if _is_zero(row + done, left):
+            missed += work.right[i] ** 2
+            continue
+        copy(row + done, work.panel + kept * left, left)
+        wanted[kept] = work.right[i]
+        kept += 1
+    size = np.sqrt(size)
+    T = _matrix(table, work, work.panel, kept, left)
+    rank, rest = fa.solve(T, left, settings.level_cut, size, wanted, work.y, step)
+    rest = np.sqrt(rest**2 + missed)
+    if (
+        rank > 0
+        and settings.damping > 0.0
+        and abs(T.diagonal[rank - 1]) < settings.damping * size * _NEAR_SINGULAR
+    ):
+        rest = damp_step(table, work, first, count, done, settings.damping * size)
+    out = nu + 1 + ll.PER_LEVEL * level
+    told = rank + done if level == 0 else rank  # what moves nothing is no matter of tasks
+    answer[out], answer[out + 1], answer[out + 2] = told, rest, np.sqrt(demanded)
+    if rank <= 0:
+        return done
+    for k in range(nu):
+        if work.idle[k] == 1.0 and k >= table.actuators:
+            continue
+        turned = work.turned + k * nu + done
+        for c in range(left):
+            answer[k] += turned[c] * step[c]
+        fa.apply_q_transposed(T, rank, turned)
+    for i in range(first + count, total):
+        rows = work.table + i * nu + done
+        if _is_zero(rows, left):
+            continue
+        for c in range(left):
+            work.right[i] -= rows[c] * step[c]
+        fa.apply_q_transposed(T, rank, rows)
+    return done + rank

@@ -1,0 +1,434 @@
+"""Controls and contact forces of least cost inside all limits: the kernel of laws with limits or contacts.
+
+The unknowns are x = (u, λ): to the motion, the force of a contact is one more actuator. Of laws with contacts the first
+level is physics: closed contacts do not accelerate and open ones have no force. The tasks follow level by level as in
+`sarrus.kernels.laws.hierarchy`; inequalities among them are limits as long as they can be kept. In the directions
+that tasks leave free,
+
+    minimise xᵀW x   subject to √(λ_t1² + λ_t2²) ≤ μ λ_n, λ_n ≤ σ λ_max, u_min ≤ u ≤ u_max, rows of the user
+
+(Aghili, Optimal control of legged robots subject to friction cone constraints, eq. (29)). Where that has no solution,
+the tasks are relaxed and physics is not. Level after level,
+
+    minimise ‖T_k x − d_k‖² + ε ‖x − x_0‖²,   then xᵀW x
+
+subject to the limits, of an inequality the positive part of T_k x − d_k: x_0 is what was found before, and later levels
+go along the best answers of those before them (`sarrus.kernels.laws.faces`; for inequalities Kanoun, Lamiraux and
+Wieber 2011, Kinematic control of redundant manipulators). Or all at once, with weights (Aghili, section 3.3, for
+several priorities),
+
+    minimise xᵀW x + Σ ρ_k ‖T_k x − d_k‖²
+
+T_k x = d_k is what level k wants. The last levels of which coming close is enough have but shares of the limits
+(`sarrus.kernels.laws.soft_levels`). Where rows come or go, the unknowns are between those with and those without them:
+with activities a_1 ≥ a_2 ≥ … of the rows, x = Σ (a_j − a_j+1) x(rows 1 … j) with a_0 = 1 (the extension of Lovász). It
+is continuous in all of them, and inside all limits, as these are convex.
+"""
+
+from __future__ import annotations
+
+from sarrus.kernels.algebra.vectors import axpy, copy, dot, fill, is_finite
+from sarrus.kernels.laws.emergency_damping import damp_joints
+from sarrus.kernels.laws.faces import IDLE
+from sarrus.kernels.laws.hierarchy import begin_levels, prepare, remember, rows_of_level, solve_level
+from sarrus.kernels.laws.level_program import ALL, LEAST, first_task, minimise, misses_of, program_of
+from sarrus.kernels.laws.limit_rows import (
+    NONE,
+    accuse,
+    enter,
+    largest_control,
+    largest_of,
+    lay,
+    recall,
+    wake,
+)
+from sarrus.kernels.laws.one_level import demanded_by, fulfil, is_proof, pass_on
+from sarrus.kernels.laws.soft_levels import begin_cuts, first_soft, is_spared
+from sarrus.kernels.memory import law_contact_layout as cn
+from sarrus.kernels.memory import law_layout as ll
+from sarrus.kernels.memory.law_layout import LawTable
+from sarrus.kernels.memory.record import Floats, laid
+from sarrus.kernels.platform.pointers import internal
+
+# The first of programs one after the other has limits that are so much tighter, relative to the largest control, every
+# other one half of that before it: so what was found before is inside.
+TIGHTER = 1e-9
+# Unknowns within this part of their shares have none of these in the way.
+_WELL_WITHIN = 1.0 - 1e-6
+# Programs with larger demands are no beginning for others.
+_ABSURD = 1e12
+# Activities that are nearer to 0, to 1 or to each other are the same.
+_SAME = 1e-6
+
+
+def distribution(table: LawTable, x: Floats, what: int) -> int:
+    """Write u and λ at the state in x to the law's answer; return the rank of A, negative where there are none."""
+    contacts, answer = table.contacts, table.answer
+    contacts.report[0] = cn.EXACT
+    rank, total = prepare(table, x)
+    if rank < 0:
+        forget_programs(table)
+        return rank
+    work, n, free = ll.law_workspace(table), table.nu, table.nv - rank
+    room = laid(contacts.work, cn.distribution_sizes(n, total, table.n_levels, cn.most_rows_of(table), 0))
+    row = 0
+    for level in range(table.n_levels):
+        room.firsts[level] = row
+        row += rows_of_level(table, level, free)
+    room.firsts[table.n_levels] = row
+    if table.on_activity == 1:
+        outcome = _between(table, work, room, total, free, what)
+    else:
+        outcome = _distribute(table, work, room, total, free, what)
+    contacts.report[0] = outcome
+    if outcome == cn.FAILED:
+        forget_programs(table)
+        return -2
+    _to_controls(table)
+    if not (is_finite(answer, n) and is_finite(work.memory, table.n_states)):
+        forget_programs(table)
+        return -1
+    if what == ll.SAMPLE:
+        _go_on(table)
+    if not largest_of(room.right, total) < _ABSURD:
+        forget_programs(table)
+    return rank
+
+
+@internal
+def forget_programs(table):
+    """Have the next call begin its programs without the last ones: they led nowhere, or to what is no number."""
+    kept, size = cn.memory_of(table), cn.slot_size(table.nu, cn.most_rows_of(table))
+    kept.missing[0] = kept.kind[0] = 0.0
+    kept.exact[0] = -1.0
+    for slot in range(2 * table.n_levels):
+        kept.relaxed[slot * size] = -1.0
+
+
+@internal
+def _to_controls(table):
+    """Turn unknowns into controls and forces, none outside its limits by what rounding has left."""
+    answer, limits = table.answer, cn.physics_of(table)
+    for k in range(table.nu):
+        answer[k] = table.preferred[k] + table.roots[k] * answer[k]
+    for k in range(table.actuators):
+        answer[k] = min(max(answer[k], limits.lower[k]), limits.upper[k])
+
+
+@internal
+def _go_on(table):
+    """Remember controls and forces, and what the law is to know at the next sample."""
+    kept = cn.memory_of(table)
+    kept.known[0] = 1.0
+    copy(table.answer, kept.controls, table.nu)
+    remember(table)
+
+
+@internal
+def _between(table, work, room, total, free, what):
+    """Find the unknowns between those of rows that count and of all rows as they come or go; return the worst
+    outcome."""
+    n, outcome, threshold = table.nu, cn.EXACT, 1.0
+    copy(work.table, room.all_rows, total * n)
+    copy(work.right, room.all_right, total)
+    fill(room.between, 0.0, n)
+    while True:
+        below = _next_activity(table, work, threshold)
+        _choose_rows(table, work, room, total, threshold)
+        found = _distribute(table, work, room, total, free, what)
+        if found == cn.FAILED or found == cn.DAMPED:
+            return found
+        outcome = max(outcome, found)
+        axpy(threshold - below, table.answer, room.between, n)
+        if below == 0.0:
+            break
+        threshold = below
+    copy(room.between, table.answer, n)
+    _choose_rows(table, work, room, total, 1.0)
+    copy(work.table, room.rows, total * n)
+    copy(work.right, room.right, total)
+    _note_misses(table, room, True)
+    return outcome
+
+
+@internal
+def _next_activity(table, work, threshold):
+    """Return the largest activity below a threshold, 0 where there is none."""
+    below = 0.0
+    for i in range(table.n_demands):
+        if work.active[i] > _SAME and work.active[i] < threshold - _SAME:
+            below = max(below, work.active[i])
+    return below
+
+
+@internal
+def _choose_rows(table, work, room, total, threshold):
+    """Have the rows count whose activity reaches a threshold, the others ask for nothing."""
+    n = table.nu
+    copy(room.all_rows, work.table, total * n)
+    copy(room.all_right, work.right, total)
+    for level in range(table.n_levels):
+        at = ll.LEVELS + 3 * level
+        if table[at] != ll.FORCE:
+            first = int(room.firsts[level])
+            for i in range(table[at + 2]):
+                if work.active[table[at + 1] + i] < threshold - _SAME:
+                    fill(work.table + (first + i) * n, 0.0, n)
+                    work.right[first + i] = 0.0
+
+
+@internal
+def _distribute(table, work, room, total, free, what):
+    """Find the unknowns for the rows that count; return what became of it."""
+    n, answer = table.nu, table.answer
+    copy(work.table, room.rows, total * n)
+    copy(work.right, room.right, total)
+    copy(work.right, room.goals, total)
+    for level in range(table.n_levels):
+        if table[ll.LEVELS + 3 * level] == ll.AT_MOST:  # no matter of the hierarchy
+            first = int(room.firsts[level])
+            fill(work.table + first * n, 0.0, (int(room.firsts[level + 1]) - first) * n)
+    done = begin_levels(table, work, total)
+    for level in range(table.n_used):
+        first = int(room.firsts[level])
+        if table[ll.LEVELS + 3 * level] == ll.AT_MOST:
+            at = _out(table, level)
+            answer[at] = answer[at + 1] = answer[at + 2] = 0.0
+        else:
+            end = int(room.firsts[level + 1])
+            done = solve_level(table, work, level, first, end - first, done, total)
+            if table.settings.damping > 0.0 and answer[_out(table, level) + 1] > 0.0:
+                # what it misses for want of rank or by damping is no matter of limits
+                for i in range(first, end):
+                    room.goals[i] = dot(room.rows + i * n, answer, n)
+        room.ends[level] = done
+    copy(answer, room.wanted, n)
+    copy(work.turned, room.turned, n * n)
+    room.margin[0] = 0.0
+    return _choose(table, work, room, done, free, what)
+
+
+@internal
+def _choose(table, work, room, done, free, what):
+    """Find the unknowns: with tasks as they are, relaxed, relaxed with a jump, or of damped joints; return which."""
+    kept, limits = cn.memory_of(table), cn.physics_of(table)
+    near = what == ll.SAMPLE and limits.rate[0] > 0.0 and kept.known[0] == 1.0
+    if kept.missing[0] > 0.0:
+        found = _descend(table, work, room, near, True)
+        if found != cn.FAILED:
+            _note_misses(table, room, found == cn.RELAXED)
+            return found
+    kept.missing[0] = 0.0
+    exact, spares = _keep_all(table, work, room, done, near), first_soft(table) < table.n_used
+    if exact and (not spares or is_spared(table, work, 1.0)):
+        _note_misses(table, room, False)
+        return cn.EXACT
+    for attempt in range(2 if near else 1):
+        held = near and attempt == 0
+        if limits.relaxation[first_task(table)] == 0.0:
+            found = _descend(table, work, room, held, False)
+        else:
+            found = _weigh(table, work, room, held)
+        if found != cn.FAILED:
+            _note_misses(table, room, found == cn.RELAXED)
+            return cn.JUMPED if near and attempt == 1 else found
+    if exact:  # rounding ended the programs for shares
+        _begin_anew(table, work, room)
+        if _keep_all(table, work, room, done, near):
+            _note_misses(table, room, False)
+            return cn.EXACT
+    if table.contacts.hold == 1 and damp_joints(table, work, free, near):
+        return cn.DAMPED
+    return cn.FAILED
+
+
+@internal
+def _keep_all(table, work, room, used, near):
+    """Find the unknowns of least cost with all levels as they are; tell whether the limits allow any."""
+    lines, cones, kind = lay(table, work, room, near, False)
+    kept = cn.memory_of(table)
+    enter(table, room, lines, cones, table.n_used - 1, kept.kind[0] == kind)
+    kept.kind[0] = kind
+    if table.n_contacts == 0 and cones == 0:
+        # they are of least norm already
+        for i in range(lines):
+            room.faces[i] = IDLE
+        if wake(table, room, lines, NONE) == 0:
+            return True
+    slot = kept.exact
+    return _least(table, work, room, lines, cones, kind, slot, used, True)
+
+
+@internal
+def _least(table, work, room, lines, cones, kind, slot, used, begins):
+    """Find the unknowns of least cost; tell whether there are any."""
+    if not minimise(table, work, room, lines, cones, kind, LEAST, 0, slot, used, begins):
+        return False
+    cone = program_of(table, room, lines, cones, used)
+    recall(table, room, lines, cone)
+    return True
+
+
+@internal
+def _weigh(table, work, room, near):
+    """Solve with costs of what all levels miss at once; return what became of it."""
+    first = first_task(table)
+    used = int(room.ends[0]) if first == 1 else 0
+    copy(room.turned, work.turned, table.nu * table.nu)
+    copy(room.wanted, table.answer, table.nu)
+    lines, cones, kind = lay(table, work, room, near, False)
+    enter(table, room, lines, cones, table.n_used - 1, False)
+    slot = cn.memory_of(table).relaxed
+    if not minimise(table, work, room, lines, cones, kind, ALL, 0, slot, used, True):
+        return cn.FAILED
+    cone = program_of(table, room, lines, cones, used)
+    accuse(table, room, cone, lines, cones)
+    recall(table, room, lines, cone)
+    return cn.RELAXED
+
+
+@internal
+def _descend(table, work, room, near, again):
+    """Solve level after level, then for the least cost; return what became of it, FAILED where limits allow nothing.
+
+    The first levels that the limits allow as they are take one program together. Each of the others takes some, every
+    one near where that before it has led, and leaves its best answers to those after it: the faces of the limits on
+    which these are, in directions that the level does not see. A program that rounding ends leaves what was found
+    before it. The last levels of which coming close is enough come after all that, within shares of the limits.
+
+    ``again`` begins with the level that was the first to be missed the last time; where it is met now, or its miss is
+    no proof, there is nothing to tell.
+    """
+    n, levels, memory, first = table.nu, table.n_used, cn.memory_of(table), first_task(table)
+    slots, size, soft = memory.relaxed, cn.slot_size(n, cn.most_rows_of(table)), first_soft(table)
+    _begin_anew(table, work, room)
+    lines, cones, kind = lay(table, work, room, near, False)
+    kept, found, least, before = min(soft, levels - 1), False, 0.0, levels
+    if again:
+        before = int(memory.missing[0]) - 1
+        if before > levels or (before == levels and soft == levels):
+            return cn.FAILED
+        kept = min(before, soft) - 1
+    if again and before < soft:
+        least = misses_of(table, room, before, room.goals)
+        found = _begin_at(table, work, room, slots + (levels + before) * size, kept)
+        enter(table, room, lines, cones, kept, True)
+    elif again:
+        found = _least_of(table, work, room, lines, cones, kind, slots, kept, True)
+    while kept >= first and not found and not again:
+        kept -= 1
+        found = _least_of(table, work, room, lines, cones, kind, slots, kept, False)
+    if not found:
+        return cn.FAILED
+    memory.missing[0], used = kept + 2.0, _used_by(room, kept)
+    room.margin[0] = TIGHTER * largest_control(table, room, near)
+    for level in range(kept + 1, soft):
+        slot, tells = slots + (levels + level) * size, level == kept + 1
+        once = again and tells  # it begins outside the limits
+        missed, demanded = fulfil(table, work, room, lines, cones, kind, slot, level, used, tells, once)
+        if once and not is_proof(table, room, level, missed, least):
+            _begin_anew(table, work, room)
+            return cn.FAILED
+        if missed >= 0.0:
+            used = pass_on(table, work, room, lines, cones, level, used, missed, demanded)
+    if soft == levels or kept < soft - 1:
+        cost = slots + (max(soft - 1, 0) if soft < levels else levels) * size
+        _least(table, work, room, lines, cones, kind, cost, used, False)
+    if soft == levels:
+        return cn.RELAXED
+    return _come_close(table, work, room, near, used, kept == soft - 1, before if again else -1)
+
+
+@internal
+def _begin_anew(table, work, room):
+    """Go back to the unknowns that are wanted without limits, and to what of them is free."""
+    copy(room.turned, work.turned, table.nu * table.nu)
+    copy(room.wanted, table.answer, table.nu)
+    room.margin[0] = 0.0
+
+
+@internal
+def _come_close(table, work, room, near, used, exact, before):
+    """Solve the last levels, of which coming close is enough, within their shares of the limits; return what became of
+    it.
+
+    The unknowns are those without these levels, ``exact`` where all others are met. ``before`` is the level that was
+    the first to be missed the last time, one behind the last where none was, and −1 where that is not known.
+    """
+    n, levels, memory, soft = table.nu, table.n_used, cn.memory_of(table), first_soft(table)
+    slots, size, least = memory.relaxed, cn.slot_size(n, cn.most_rows_of(table)), 0.0
+    copy(table.answer, room.needed, n)
+    lines, cones, kind = lay(table, work, room, near, True)
+    if exact:
+        if before < 0 or before == levels:
+            copy(room.wanted, table.answer, n)
+            enter(table, room, lines, cones, levels - 1, before > 0)
+            begin_cuts(table, room, lines)
+            room.margin[0], slot = 0.0, slots + (levels - 1) * size
+            if _least(table, work, room, lines, cones, kind, slot, _used_by(room, levels - 1), True):
+                memory.missing[0] = 0.0 if is_spared(table, work, _WELL_WITHIN) else levels + 1.0
+                return cn.EXACT
+        copy(room.wanted, table.answer, n)
+        least = misses_of(table, room, soft, room.goals)
+        copy(room.needed, table.answer, n)
+        enter(table, room, lines, cones, soft - 1, before > 0)
+        room.margin[0] = TIGHTER * largest_control(table, room, near)
+        memory.missing[0] = soft + 1.0
+    begin_cuts(table, room, lines)
+    for level in range(soft, levels):
+        slot, tells = slots + (levels + level) * size, exact and level == soft
+        missed, demanded = fulfil(table, work, room, lines, cones, kind, slot, level, used, tells, False)
+        if tells and before == soft and not is_proof(table, room, level, missed, least):
+            _begin_anew(table, work, room)
+            return cn.FAILED
+        used = pass_on(table, work, room, lines, cones, level, used, missed, demanded)
+    _least(table, work, room, lines, cones, kind, slots + levels * size, used, False)
+    return cn.RELAXED
+
+
+@internal
+def _least_of(table, work, room, lines, cones, kind, slots, kept, lazily):
+    """Find the unknowns of least cost with levels up to ``kept`` as they are; tell whether the limits allow any."""
+    copy(room.wanted, table.answer, table.nu)
+    enter(table, room, lines, cones, kept, lazily)
+    slot = slots + max(kept, 0) * cn.slot_size(table.nu, cn.most_rows_of(table))
+    return minimise(table, work, room, lines, cones, kind, LEAST, 0, slot, _used_by(room, kept), True)
+
+
+@internal
+def _used_by(room, level):
+    """Return how many turned unknowns levels up to one have used up."""
+    return int(room.ends[level]) if level >= 0 else 0
+
+
+@internal
+def _begin_at(table, work, room, slot, kept):
+    """Go on from the unknowns of a slot, along directions that levels up to ``kept`` leave; False where there are
+    none."""
+    if not slot[0] >= 0.0:
+        return False
+    n, answer, used = table.nu, table.answer, _used_by(room, kept)
+    fill(room.vector, 0.0, n)
+    for k in range(n):
+        axpy(slot[1 + k] - answer[k], work.turned + (k * n + used), room.vector, n - used)
+    for k in range(n):
+        answer[k] += dot(work.turned + (k * n + used), room.vector, n - used)
+    return True
+
+
+@internal
+def _out(table, level):
+    """Return where in the answer stands what became of a level."""
+    return table.nu + 1 + ll.PER_LEVEL * level
+
+
+@internal
+def _note_misses(table, room, all_levels):
+    """Write what levels miss to what they tell; of inequalities, where all others are as they were."""
+    for level in range(first_task(table), table.n_used):
+        at = _out(table, level)
+        if table[ll.LEVELS + 3 * level] == ll.AT_MOST:
+            table.answer[at + 2] = demanded_by(table, room, level)
+            table.answer[at + 1] = misses_of(table, room, level, room.right)
+        elif all_levels:
+            table.answer[at + 1] = misses_of(table, room, level, room.right)

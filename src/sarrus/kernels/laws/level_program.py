@@ -1,0 +1,230 @@
+"""One cone program of a control law: the least of a cost over the directions that are left, inside all limits."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sarrus.kernels.algebra.vectors import axpy, copy, dot, fill
+from sarrus.kernels.cones.cones import Shape
+from sarrus.kernels.cones.interior_point import interior_point
+from sarrus.kernels.laws.faces import SLACK, kind_of_faces
+from sarrus.kernels.laws.limit_rows import (
+    ALL_LEVELS,
+    NONE,
+    accuse,
+    allow,
+    are_kept,
+    count_rows,
+    largest_of,
+    order_of,
+    sizes_of,
+    tighten,
+    wake,
+    whole_sizes,
+    write_rows,
+)
+from sarrus.kernels.memory import cone_layout as cl
+from sarrus.kernels.memory import law_contact_layout as cn
+from sarrus.kernels.memory import law_layout as ll
+from sarrus.kernels.platform.pointers import internal, limits_at
+
+# Costs: of the unknowns; of what one level misses, near what was found before; of the unknowns and all that is missed.
+LEAST, ONE, ALL = 0, 1, 2
+
+
+@internal
+def minimise(table, work, room, lines, cones, kind, cost, level, slot, used, begins):
+    """Find the unknowns of least cost in the directions turned[:, used:]; tell whether there are any.
+
+    ``lines`` half-lines and ``cones`` cones are laid, of that kind. Inequalities of ``level`` may be missed where the
+    cost is ONE, of all levels where it is ALL. What was found before is inside the limits, unless the program
+    ``begins``: then it says whose limits are in conflict where it has no solution.
+    """
+    n, missable = table.nu, level if cost == ONE else NONE
+    if cost == ALL:
+        missable = ALL_LEVELS
+    allow(room, lines, missable)
+    copy(table.answer, room.base, n)
+    while True:
+        if not _solve(table, work, room, lines, cones, kind, cost, level, slot, used, begins):
+            return False
+        if wake(table, room, lines, missable) == 0:
+            room.margin[0] *= 0.5
+            return True
+        copy(room.base, table.answer, n)
+
+
+@internal
+def program_of(table, room, lines, cones, used):
+    """Return the workspace of the last program."""
+    rows, slack = count_rows(table, room, lines, cones)
+    return cl.cone_workspace(room.program, table.nu - used + slack, rows)
+
+
+@internal
+def _solve(table, work, room, lines, cones, kind, cost, level, slot, used, begins):
+    """Solve the program of the half-lines that take part now; where it has a solution add that to the answer."""
+    n, answer, told, sizes = table.nu, table.answer, cn.report_of(table), sizes_of(table)
+    free = n - used
+    rows, slack = count_rows(table, room, lines, cones)
+    width = free + slack
+    cone = cl.cone_workspace(room.program, width, rows)
+    _write_cost(table, work, room, cone, lines, cost, level, used, width)
+    half, hard, left, rows = write_rows(table, work, room, cone, used, free, slack, lines, cones, sizes)
+    if room.margin[0] > 0.0:
+        tighten(table, room, cone, hard, half, left, sizes, begins)
+    if width == 0:
+        fill(told.facts, 0.0, cl.N_FACTS)
+        kept = are_kept(cone, half, left, sizes, largest_of(answer, n))
+        if not kept and begins:
+            accuse(table, room, cone, lines, cones)
+        return kept
+    signature = kind_of_faces(room.faces, lines + cones, kind)
+    warm = slack == 0 and slot[0] == signature
+    if warm:
+        fill(cone.x, 0.0, free)
+        for k in range(n):
+            away = slot[1 + k] - answer[k]
+            axpy(away, work.turned + (k * n + used), cone.x, free)
+        for i in range(rows):
+            cone.s[i] = cone.limits[i] - dot(cone.rows + i * width, cone.x, width)
+            cone.z[i] = slot[1 + n + int(room.places[i])]
+    shape = Shape(width, rows, half, left, sizes, order_of(table))
+    verdict = interior_point(cone, shape, limits_at(cn.physics_of(table).solver), warm)
+    _tell(cone, width, rows, told.facts)
+    slot[0] = -1.0
+    if verdict != cl.SOLVED:
+        if begins:
+            accuse(table, room, cone, lines, cones)
+        return False
+    for k in range(n):
+        answer[k] += dot(work.turned + (k * n + used), cone.x, free)
+    if slack == 0:
+        slot[0] = signature
+        copy(answer, slot + 1, n)
+        fill(slot + (1 + n), 0.0, _all_rows(table, lines, cones))
+        for i in range(rows):
+            slot[1 + n + int(room.places[i])] = cone.z[i]
+    return True
+
+
+@internal
+def _all_rows(table, lines, cones):
+    """Return how many rows all half-lines and cones have."""
+    whole, rows = whole_sizes(table), lines
+    for c in range(cones):
+        rows += whole[c]
+    return rows
+
+
+@internal
+def _tell(cone, n, m, told):
+    """Write the facts of a program: residuals, costs and their gap, from its data."""
+    curve = cost = bound = dual = primal = 0.0
+    for c in range(n):
+        slope = dot(cone.quadratic + c * n, cone.x, n)
+        curve += cone.x[c] * slope
+        cost += cone.linear[c] * cone.x[c]
+        slope += cone.linear[c]
+        for i in range(m):
+            slope += cone.rows[i * n + c] * cone.z[i]
+        dual = max(dual, abs(slope))
+    for i in range(m):
+        bound -= cone.limits[i] * cone.z[i]
+        missed = cone.limits[i] - cone.s[i] - dot(cone.rows + i * n, cone.x, n)
+        primal = max(primal, abs(missed))
+    told[cl.COUNT] = cone.iterations[0]
+    told[cl.PRIMAL], told[cl.DUAL], told[cl.GAP] = primal, dual, curve + cost - bound
+    told[cl.COST], told[cl.DUAL_COST] = 0.5 * curve + cost, bound - 0.5 * curve
+
+
+@internal
+def first_task(table):
+    """Return the first level that may be missed: physics comes first where there are contacts."""
+    return 1 if table.n_contacts > 0 else 0
+
+
+@internal
+def size_of(table, room, level):
+    """Return the square of the largest acceleration of a level by one of all unknowns together."""
+    n, size = table.nu, 0.0
+    for i in range(int(room.firsts[level]), int(room.firsts[level + 1])):
+        size = max(size, dot(room.rows + i * n, room.rows + i * n, n))
+    return size if size > 0.0 else 1.0
+
+
+@internal
+def _write_cost(table, work, room, cone, lines, cost, level, used, width):
+    """Write P and q of the cost."""
+    free = table.nu - used
+    fill(cone.quadratic, 0.0, width * width + width)
+    if cost == ONE:
+        rho = 1.0 / size_of(table, room, level)
+        for a in range(free):
+            cone.quadratic[a * (width + 1)] += room.nearby[0]
+    else:
+        rho = 0.0
+        _add_least(table, work, cone, used, width)
+    for k in range(first_task(table), table.n_used):
+        if cost == ALL:
+            rho = cn.physics_of(table).relaxation[k]
+        if cost == ALL or (cost == ONE and k == level):
+            if table[ll.LEVELS + 3 * k] == ll.AT_MOST:
+                _add_slack(room, cone, lines, free, width, k, rho)
+            else:
+                _add_misses(table, work, room, cone, k, used, width, rho)
+    for a in range(free):
+        for b in range(a):
+            cone.quadratic[b * width + a] = cone.quadratic[a * width + b]
+
+
+@internal
+def _add_slack(room, cone, lines, free, width, level, rho):
+    """Add P of ρ times the square of what inequalities of a level are missed by."""
+    variable = free
+    for i in range(lines):
+        if room.faces[i] == SLACK:
+            if room.belongs[i] == level:
+                cone.quadratic[variable * (width + 1)] = 2.0 * rho
+            variable += 1
+
+
+@internal
+def _add_least(table, work, cone, used, width):
+    """Add P and q of xᵀW x."""
+    n, answer, limits = table.nu, table.answer, cn.physics_of(table)
+    free = n - used
+    for k in range(n):
+        turned, weight = work.turned + k * n + used, 2.0 * limits.weights[k]
+        for a in range(free):
+            share = weight * turned[a]
+            if share != 0.0:
+                cone.linear[a] += share * answer[k]
+                axpy(share, turned, cone.quadratic + a * width, a + 1)
+
+
+@internal
+def _add_misses(table, work, room, cone, level, used, width, rho):
+    """Add P and q of ρ ‖T x − d‖² of a level."""
+    n, free = table.nu, table.nu - used
+    for row in range(int(room.firsts[level]), int(room.firsts[level + 1])):
+        fill(room.vector, 0.0, free)
+        for k in range(n):
+            if room.rows[row * n + k] != 0.0:
+                axpy(room.rows[row * n + k], work.turned + (k * n + used), room.vector, free)
+        missed = dot(room.rows + row * n, table.answer, n) - room.goals[row]
+        for a in range(free):
+            share = 2.0 * rho * room.vector[a]
+            cone.linear[a] += share * missed
+            axpy(share, room.vector, cone.quadratic + a * width, a + 1)
+
+
+@internal
+def misses_of(table, room, level, wanted):
+    """Return what a level misses of what is ``wanted`` of all rows."""
+    n, total, at_most = table.nu, 0.0, table[ll.LEVELS + 3 * level] == ll.AT_MOST
+    for row in range(int(room.firsts[level]), int(room.firsts[level + 1])):
+        missed = dot(room.rows + row * n, table.answer, n) - wanted[row]
+        if missed > 0.0 or not at_most:
+            total += missed**2
+    return np.sqrt(total)

@@ -1,0 +1,240 @@
+"""Dense linear algebra with the same bits everywhere: what runs, assembly and linear models are decided by.
+
+NumPy's own calls BLAS and LAPACK, whose kernels, and so whose last bits, depend on the processor; and where singular
+values coincide they return any basis of the space, another one for another rounding. Functions here add in one order
+(`sarrus.kernels.algebra.dense`), break ties by index, and choose bases of null spaces by projecting axes, so that
+they are continuous functions of the matrix. Matrices are small; results are arrays of float64.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from sarrus.base.arrays import Array
+from sarrus.kernels.algebra.dense import (
+    CHOLESKY,
+    COMPLETION,
+    LANCZOS,
+    LARGEST,
+    PRODUCT,
+    SINGULAR,
+    SOLUTION,
+    VALUES,
+)
+from sarrus.kernels.platform import c_function
+
+# Singular values below this part of the largest one are rounding.
+NOISE = 1e-14
+# Columns whose pivots differ by less than a hundredth count as equal: the first one is taken.
+EQUAL = 0.99
+
+
+def product(a: Array, b: Array, *others: Array) -> Array:
+    """Return A B, or the product of more (matrices or vectors), from left to right."""
+    result = _product(a, b)
+    for other in others:
+        result = _product(result, other)
+    return result
+
+
+def _product(a: Array, b: Array) -> Array:
+    left, right = a if a.ndim == 2 else a[None], b if b.ndim == 2 else b[:, None]
+    (m, k), n = left.shape, right.shape[1]
+    x = np.empty(m * k + k * n + m * n)
+    x[: m * k] = left.ravel()
+    x[m * k : m * k + k * n] = right.ravel()
+    _call(x, PRODUCT, m, n, k)
+    return x[m * k + k * n :].reshape(a.shape[:-1] + b.shape[1:])
+
+
+def dot(a: Array, b: Array) -> float:
+    """Return the scalar product of two vectors."""
+    return float(np.add.reduce(a * b))
+
+
+def norm(a: Array) -> float:
+    """Return the root of the sum of squares of all entries."""
+    flat = a.ravel()
+    return float(np.sqrt(np.add.reduce(flat * flat)))
+
+
+@dataclass(frozen=True, eq=False)
+class Decomposition:
+    """A = left diag(values) right: orthogonal matrices (m × m, n × n); min(m, n) values, the largest first.
+
+    Columns of ``left`` and rows of ``right`` beyond the ``rank`` span the null spaces, and are continuous functions of
+    them as `completed` has it.
+    """
+
+    left: Array
+    values: Array
+    right: Array
+    rank: int
+
+    def __iter__(self) -> Iterator[Array]:
+        return iter((self.left, self.values, self.right))
+
+
+def svd(matrix: Array, rank: int | None = None, *, cut: float = 0.0, relative: float = 0.0) -> Decomposition:
+    """Return the singular value decomposition, by Jacobi's rotations.
+
+    Beyond ``rank``, or the number of values above ``cut`` and above ``relative`` times the largest one (by default of
+    those above rounding), singular vectors are replaced by a basis of the null space. Raises
+    `numpy.linalg.LinAlgError` where the matrix is not finite.
+    """
+    m, n = matrix.shape
+    turned, inner, lengths, scale = _rotated(matrix)
+    values, small = lengths * scale, len(lengths)
+    if small == 0:
+        return Decomposition(np.eye(m), values, np.eye(n), 0)
+    clear = int(np.count_nonzero(lengths > NOISE * max(lengths[0], 1e-300)))
+    if rank is None:
+        above = (values > cut) & (lengths > relative * lengths[0])
+        rank = int(np.count_nonzero(above)) if cut or relative else clear
+    divisor = np.where(lengths > 0.0, lengths, 1.0)
+    outer = completed((turned / divisor[:, None])[: min(rank, clear)])
+    kept = completed(inner[:rank]) if rank < small else inner
+    left, right = (kept.T, outer) if m <= n else (outer.T, kept)
+    return Decomposition(np.ascontiguousarray(left), values, right, rank)
+
+
+def thin_svd(matrix: Array, *, cut: float = 0.0, relative: float = 0.0) -> Decomposition:
+    """Return the same of a tall matrix (m × n, m ≥ n), but of ``left`` only the columns of the rank (m × rank)."""
+    turned, inner, lengths, scale = _rotated(matrix)
+    if matrix.shape[0] < matrix.shape[1]:
+        raise ValueError(f"a tall matrix is needed, got shape {matrix.shape}")
+    values = lengths * scale
+    above = (values > cut) & (lengths > max(relative, NOISE) * max(lengths[:1], default=0.0))
+    rank = int(np.count_nonzero(above))
+    left = (turned[:rank] / lengths[:rank, None]).T
+    right = completed(inner[:rank]) if rank < len(inner) else inner
+    return Decomposition(np.ascontiguousarray(left), values, right, rank)
+
+
+def singular_values(matrix: Array) -> Array:
+    """Return the singular values, the largest first, small ones with as many digits as the rows have."""
+    _, _, lengths, scale = _rotated(matrix)
+    return np.asarray(lengths * scale)
+
+
+def even_singular_values(matrix: Array) -> Array:
+    """Return the singular values of a matrix with rows of about one size, to rounding of the largest one.
+
+    For a tenth of the work that digits of smaller ones take where rows differ in size.
+    """
+    m, n = sorted(matrix.shape)
+    if m == 0:
+        return np.zeros(0)
+    x, scale = _scaled(matrix, 2 * m + n)
+    if _call(x, VALUES, m, n) < 0:
+        return singular_values(matrix)
+    return np.asarray(np.sort(x[m * n : m * n + m])[::-1] * scale)
+
+
+def _rotated(matrix: Array) -> tuple[Array, Array, Array, float]:
+    """Return V A, its rows orthogonal, V, their lengths and the scale of V A and these; Aᵀ instead of A where m > n."""
+    m, n = sorted(matrix.shape)
+    x, scale = _scaled(matrix, m * m + 2 * m)
+    if m:
+        _call(x, SINGULAR, m, n)
+    begins, ends = m * n, m * n + m * m
+    return x[:begins].reshape(m, n), x[begins:ends].reshape(m, m), x[ends : ends + m], scale
+
+
+def _scaled(matrix: Array, room: int) -> tuple[Array, float]:
+    """Return the entries over a scale, by rows of A or of Aᵀ, which has fewer, with room behind them; and the scale."""
+    x = np.empty(matrix.size + room)
+    entries = x[: matrix.size]
+    entries[:] = (matrix if matrix.shape[0] <= matrix.shape[1] else matrix.T).ravel()
+    if not matrix.size:
+        return x, 1.0
+    size = float(np.abs(entries).max())
+    if not np.isfinite(size):
+        raise np.linalg.LinAlgError("the matrix is not finite")
+    scale = math.ldexp(1.0, min(math.frexp(size)[1], 1000))  # no square is too large or too small
+    entries /= scale
+    return x, scale
+
+
+def largest(matrix: Array) -> float:
+    """Return the largest singular value, zero of an empty matrix."""
+    if not matrix.size:
+        return 0.0
+    m, n = sorted(matrix.shape)
+    x, scale = _scaled(matrix, 2 * LANCZOS + m + n)
+    if _call(x, LARGEST, m, n) < 0:
+        return float(singular_values(matrix)[0])
+    return float(x[m * n] * scale)
+
+
+def condition(matrix: Array) -> float:
+    """Return the ratio of the largest singular value to the smallest one; infinite where that is zero."""
+    values = singular_values(matrix)
+    return float(values[0] / values[-1]) if values[-1] > 0.0 else np.inf
+
+
+def completed(rows: Array) -> Array:
+    """Return an orthogonal matrix that begins with these orthonormal rows.
+
+    The others are axes projected on what is left, in the order of their index, of those that lose about as little the
+    first. So they change no faster than the space does, but where an axis has lost too much and another one takes its
+    place.
+    """
+    m, n = rows.shape
+    x = np.empty((n, n))
+    x[:m] = rows
+    _call(x, COMPLETION, m, n)
+    return x
+
+
+def solve(matrix: Array, right: Array) -> Array:
+    """Return A⁻¹ B for a square A; raise `numpy.linalg.LinAlgError` where it is singular."""
+    m, columns = len(matrix), right if right.ndim == 2 else right[:, None]
+    x = np.concatenate([np.ravel(matrix), columns.ravel()]).astype(np.float64)
+    if _call(x, SOLUTION, m, columns.shape[1]) < 0:
+        raise np.linalg.LinAlgError("the matrix is singular")
+    return x[m * m :].reshape(right.shape)
+
+
+def cholesky(matrix: Array) -> Array:
+    """Return the lower triangle L with L Lᵀ = A; raise `numpy.linalg.LinAlgError` where A is not definite."""
+    x = np.array(matrix, dtype=np.float64, order="C")
+    if _call(x, CHOLESKY, len(x), 0) < 0:
+        raise np.linalg.LinAlgError("the matrix is not positive definite")
+    return x
+
+
+def is_definite(matrix: Array, least: float) -> bool:
+    """Tell whether all eigenvalues of a symmetric matrix are above ``least`` > 0."""
+    try:
+        cholesky(matrix)
+    except np.linalg.LinAlgError:
+        return False
+    return len(matrix) == 0 or bool(even_singular_values(matrix)[-1] > least)
+
+
+def leading_columns(matrix: Array, count: int) -> list[int]:
+    """Return ``count`` independent columns, each the longest beside those before it; of equal ones the first.
+
+    Golub and Van Loan, Matrix Computations, 4th ed., §5.4.2 (QR with column pivoting).
+    """
+    left = np.array(matrix, dtype=np.float64)
+    order: list[int] = []
+    for _ in range(count):
+        size = np.add.reduce(left * left, axis=0)
+        size[order] = -1.0
+        best = int(np.argmax(size >= EQUAL * size.max()))
+        order.append(best)
+        if size[best] > 0.0:
+            unit = left[:, best] / np.sqrt(size[best])
+            left = left - unit[:, None] * np.add.reduce(unit[:, None] * left, axis=0)
+    return order
+
+
+def _call(x: Array, what: int, *sizes: int) -> int:
+    table = np.array(sizes, dtype=np.int64)
+    return c_function.dense(table, x, what)

@@ -1,0 +1,44 @@
+"""Unit quaternions among the coordinates of a system."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import casadi as ca
+import numpy as np
+
+from sarrus.base.arrays import Array
+from sarrus.kernels.memory.layout import UNIT
+
+SHORTEST = 1e-9
+
+
+def are_unit(q: Array, starts: np.ndarray) -> bool:
+    """Tell whether the quaternions that begin at ``starts`` have length one; short or NaN entries pass."""
+    for start in starts:
+        part = q[start : start + 4].tolist()
+        if len(part) == 4:
+            w, x, y, z = part
+            if abs(w * w + x * x + y * y + z * z - 1.0) > UNIT:
+                return False
+    return True
+
+
+def normalize(q: Array, starts: Iterable[int]) -> int | None:
+    """Scale the quaternions in q (nq,) or (…, nq) to length one, in place; return where one begins without a length."""
+    for start in starts:
+        part = q[..., start : start + 4]
+        size = np.sqrt(np.add.reduce(part * part, axis=-1, keepdims=True))
+        if (size < SHORTEST).any():
+            return int(start)
+        part /= size
+    return None
+
+
+def normalized_expression(q: ca.SX, starts: Sequence[int]) -> ca.SX:
+    """Return an expression of q with its quaternions scaled to length one."""
+    scaled = ca.SX(q)
+    for start in starts:
+        part = q[start : start + 4]
+        scaled[start : start + 4] = part / ca.sqrt(ca.sumsqr(part))
+    return scaled

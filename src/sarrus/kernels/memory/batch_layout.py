@@ -1,0 +1,98 @@
+"""The table of many runs: what Python and the kernels that step through them share.
+
+Run k of a batch has row k of every array here. A thread has a table of its own, and works on the runs from ``first`` to
+before ``last``.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from sarrus.kernels.memory.record import Floats, Record
+from sarrus.kernels.memory.run_state import N_FACTS
+
+
+class Times(Record):
+    """Of a batch [s]."""
+
+    begin: float
+    end: float
+    hold: float  # length of an interval of the inputs
+    step: float
+
+
+class BatchTable(Record, of=int):
+    """Many runs."""
+
+    advance: int  # the kernel `sarrus.kernels.integrate.run.advance`
+    first: int  # runs to do
+    last: int
+    # what they share
+    times: Annotated[Any, Times]
+    template: Floats  # the state of a run before it begins
+    # per run
+    states: Floats  # x, from start to end (runs × size of x)
+    outcomes: Floats  # runs × N_OUTCOME
+    bounds: (
+        Floats  # of the stops that act (runs × stops), see `sarrus.kernels.memory.contact_layout.Touching`
+    )
+    inputs: Floats  # controls that are held (runs × intervals × nu)
+    n_intervals: int
+    samples: Floats  # runs × n_samples × width; one: the last
+    n_samples: int
+    # folds of the samples of each run (runs × width)
+    least: Floats
+    greatest: Floats
+    total: Floats
+    squares: Floats
+    block: Floats  # room to record in
+    room: int  # and its number of rows
+    # of runs that step side by side: straight-line functions (see `sarrus.dynamics.model.lane_functions`)
+    slope: int
+    closed: int
+    control: int  # 0: none
+    work: Floats  # see `sarrus.kernels.memory.lane_layout`
+    steps: int  # in all
+    steps_held: int  # of one interval of the inputs
+    every: int  # from one sample to the next
+    stop: Floats  # not 0: an interrupt ends all runs
+
+
+class Outcome(Record):
+    """How a run ended."""
+
+    code: float  # see `run_state`
+    reached: float  # time
+    accepted: float  # steps
+    rejected: float
+    sampled: float  # samples made
+
+
+CODE, REACHED, ACCEPTED, REJECTED, SAMPLED = range(len(Outcome.fields))
+N_OUTCOME = len(Outcome.fields)
+
+
+class Start(Record):
+    """What `prepare` tells of a start, in the row of its outcome; pivots are relative to the largest."""
+
+    gap: float  # open loops
+    slip: float
+    projected: float  # whether it could be
+    smallest: float  # pivot of the projected state at the generic rank
+    beyond: float  # and the first beyond it
+
+
+GAP, SLIP, PROJECTED, SMALLEST, BEYOND = range(len(Start.fields))
+
+# Runs side by side, the same on all machines, so that results are. Registers hold 2, 4 or 8 numbers; more than one
+# register at a time hides the time that an operation takes.
+LANES = 8
+# Steps after which it is looked whether an interrupt has come.
+LOOK_EVERY = 4096
+# Rows of a stretch that one lane goes through on its own.
+STRETCH = 34
+
+
+def record_width(table):
+    """Return the number of columns of a record."""
+    return 1 + table.nq + 2 * table.nv + table.nu + table.nc + N_FACTS

@@ -1,0 +1,285 @@
+"""What Python and the kernels of runs with contacts share: the contacts, and what is remembered of the last step.
+
+Rows are, one after the other: those of contacts, the normal one first; one of every stop; one of every joint with dry
+friction; those of contacts between geometries that were found in this step. All but dry friction are unilateral and
+have gaps: contacts, stops, those that were found.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, NamedTuple
+
+from sarrus.kernels.memory import contact_problem_layout as cp
+from sarrus.kernels.memory import geometry_layout as cl
+from sarrus.kernels.memory.batch_layout import LANES
+from sarrus.kernels.memory.record import Floats, Integers, Record, laid
+
+# Numbers of a gauge; `sarrus.kernels.memory.layout`, which has them too, needs this module.
+N_GAUGE = 3
+
+
+# What a contact does in a smooth phase of a run with events; stops stick, dry friction does either.
+OPEN, STICKING, SLIDING = 0, 1, 2
+# Ends of parts of steps that are known, and the number of the slot that is room.
+PARTIAL = 4
+ROOM = 2 + PARTIAL
+
+
+class TouchSettings(Record):
+    """Tolerances and sizes of a run with contacts."""
+
+    # gaps [m] and speeds [m/s] of `sarrus.kernels.contact.tolerances`, of rotations times ``scales``
+    closed: float  # gap with which what approaches has arrived
+    at_bound: float  # gap that is closed at rest
+    still: float  # speed of what is at rest
+    rest_speed: float  # speed after an impact below which no contact or stop of a translation rebounds [m/s]
+    rest_turn: float  # and no stop of a rotation [rad/s]
+    force: float  # about the size of the forces [N]
+    begun: float  # when the step, or the part of one, began that was tried last [s]
+    length: float  # how long it is [s]
+    answered: float  # when that began whose forces are known [s]
+    answered_length: float  # how long that is [s]
+    power: float  # of all forces at the last acceleration of a smooth phase [W]
+    loss: float  # energy that was taken before the present phase [J]
+    slow: float  # speed below which the direction of friction in a smooth phase is not that of the slip [m/s]
+    loose: float  # how many times what counts as zero is larger than where margins are exact
+
+
+class Touching(Record, of=int):
+    """The contacts, stops and dry frictions of a run."""
+
+    gaps: int  # native: gaps of the contacts
+    motion: int  # native: at x the velocities of their rows, the bias of their derivatives, and their rows
+    inner: int  # the kernel for accelerations without contacts
+    slope: int  # native: (q̇, a, gauge) of several states at once, or 0
+    solver: int  # the kernel of the contact problem
+    contacts: int
+    contact_rows: int
+    stops: int
+    dry: int
+    sizes: Integers  # rows of each unilateral one
+    first_rows: Integers  # the normal row of each
+    widths: Integers  # of each row that is there in every step: how many rows its friction is in, with itself
+    coordinates: Integers  # of each stop
+    speeds: Integers  # velocity of each stop, then of each dry friction
+    signs: Floats  # of each stop: the gap is sign × (coordinate − bound)
+    scales: Floats  # of each stop, then of each dry friction: 1 for translations, for rotations 1 rad over the length
+    bounds: Floats  # those that act: where a coordinate began beyond, how far it has come back
+    given_bounds: Floats  # those of the model
+    ends: Floats  # coordinates at the end of the last step, in C, where others may be given next
+    friction: Floats  # coefficient of each unilateral one that slides
+    static: Floats  # and of each that sticks
+    limits: Floats  # of each dry friction
+    restitution: Floats  # of each unilateral one
+    settings: Annotated[Any, TouchSettings]
+    slots: Floats  # see `Slot`: what a step begins with, the end of a whole one, those of parts in turn, and room
+    kept: Floats  # the same, put aside while steps are tried
+    turn: int  # which of these was the last
+    problem: Annotated[Any, cp.ContactProblem]
+    work: Floats
+    colliding: Annotated[Any, cl.Colliding]  # geometries that may touch
+    more_rows: int  # those of contacts between them that there is room for
+    more_contacts: int
+    found: int  # such contacts in this step
+    log: Floats  # what is recorded of these: `sarrus.kernels.memory.geometry_layout.Kept` behind the time
+    logged: int  # how many
+    failed: int  # what a step failed at: see below
+    given: int  # 1 where impulses that solve it are known: see ``answer``
+    # of smooth phases, see `sarrus.kernels.integrate.contact_modes`
+    projection: int  # the kernel that projects without contacts
+    modes: Integers  # of each contact, stop and dry friction
+    acting: int  # how many of these there are that are closed, or dry
+    directions: (
+        Floats  # of each row with friction: of the unit vector along which a contact slides, or a sign
+    )
+    forces: Floats  # force on each row at the last acceleration [N, N m]
+    begun: Floats  # forces where the phase began, to which redundant ones stay as near as they can
+    lightness: Floats  # of each velocity: the diagonal of M⁻¹, about
+    # of implicit methods in smooth phases, see `sarrus.kernels.integrate.mode_tangent`
+    tangent: int  # native: derivatives of the rows of contacts, see `PhaseTangent`
+    derived: Floats  # room, see there
+
+
+# What a step fails at: a contact problem that was not solved, contacts that there is no room for.
+NOT_SOLVED, NO_ROOM = 1, 2
+
+
+class SlotFacts(Record):
+    """What is known of the end of a step."""
+
+    time: float  # when that was
+    length: float  # of the step; 0: there is nothing
+    loss: float  # energy that contacts, stops and friction took up to then [J]
+    residual: float  # largest one of the contact problems up to then
+    power: float  # of their forces then, in a smooth phase [W]
+    kept: float  # contacts between geometries
+
+
+N_FACTS = len(SlotFacts.fields)
+
+
+class Slot(NamedTuple):
+    """What is remembered of a step where it ends."""
+
+    facts: Annotated[Any, SlotFacts]
+    forces: Any  # of all rows [N, N m], impulses over the length of the step
+    lasting: Any  # the same but of what came to be closed in this step, zero there
+    applied: Any  # the generalized force of what lasts
+    kept: Any  # contacts between geometries: `sarrus.kernels.memory.geometry_layout.Kept`
+
+
+def row_count(touching):
+    """Return the number of rows that there is room for."""
+    return fixed_rows(touching) + touching.more_rows
+
+
+def fixed_rows(touching):
+    """Return the number of rows that are there in every step."""
+    return touching.contact_rows + touching.stops + touching.dry
+
+
+def margin_count(touching):
+    """Return the number of margins: of gaps or pushes, of sticking or sliding contacts, and of dry friction."""
+    return 2 * touching.contacts + touching.stops + touching.dry
+
+
+def lasting_contacts(touching):
+    """Return the number of contacts and stops that are there in every step; those that were found come behind them."""
+    return touching.contacts + touching.stops
+
+
+def unilateral_count(touching):
+    """Return the number of unilateral ones in this step."""
+    return touching.contacts + touching.stops + touching.found
+
+
+def slot_sizes(touching, nv):
+    """Return the lengths of the parts of a slot."""
+    rows = row_count(touching)
+    return Slot(facts=N_FACTS, forces=rows, lasting=rows, applied=nv, kept=touching.more_contacts * cl.N_KEPT)
+
+
+def slot_size(touching, nv):
+    """Return the length of a slot."""
+    length = 0
+    for size in slot_sizes(touching, nv):
+        length += size
+    return length
+
+
+def slot(touching, nv, k):
+    """Return the k-th slot."""
+    return laid(touching.slots + k * slot_size(touching, nv), slot_sizes(touching, nv))
+
+
+class TouchWork(NamedTuple):
+    """Room for a step."""
+
+    middle: Any  # an x
+    free: Any  # acceleration without contacts, in the middle
+    smooth: Any  # and with the forces of what was closed before
+    ahead: Any  # velocity at the end
+    first: Any  # that of the first pass
+    way: Any
+    scratch: Any
+    native: Any  # what ``motion`` writes: velocities, bias, rows
+    gap: Any  # of each unilateral row, where the step begins
+    after: Any  # and where it ends
+    known: Any  # of each row, whether its response is known
+    active: Any  # of each unilateral row, whether it takes part (1), and rebounds (2)
+    forecast: Any  # of those that are open, the gap at the end over the length of the step, as it is without contacts
+    delay: Any  # time until it closes
+    response: Any  # acceleration by a unit force on each row, with the friction that goes with it
+    drag: Any  # of each row, its friction over the normal force where that slides in a smooth phase
+    states: Any  # of several states at once, and what is found for them
+    slopes: Any
+    velocity: Any  # of each row without contacts
+    begin: Any  # impulse of each row in the first pass
+    # of the rows that take part
+    which: Any
+    owner: Any  # the unilateral one that each belongs to, −1: dry friction
+    answer: Any  # impulses that solve a part of a step at which the kernel has failed, of all rows
+    assembled: Any  # how many they were when W was found
+    lasts: Any  # whether the row was closed before, without an impact
+    operator: Any
+    given: Any
+    turn: Any  # part of these: the turn of the row from the middle to the end
+    numbers: Any
+    impulses: Any
+    matrix: Any
+    inverse: Any
+    left: Any
+    solver: Any
+
+
+def touch_sizes(touching, nq, nv, size):
+    """Return the lengths of its parts; ``size`` is that of an x."""
+    rows, unilateral = row_count(touching), lasting_contacts(touching) + touching.more_contacts
+    blocks = unilateral + touching.dry
+    dense = rows if touching.more_rows == 0 else min(rows, cp.MANY)
+    responses = rows * nv if touching.more_rows == 0 else 0
+    solver = 0
+    for part in cp.contact_sizes(rows, blocks, dense * dense):
+        solver += part
+    return TouchWork(
+        middle=size, free=nv, smooth=nv, ahead=nv, first=nv, way=nv, scratch=size + nq + 1,
+        native=touching.contact_rows * (2 + nv) + 1, gap=unilateral, after=unilateral, known=rows,
+        active=unilateral, forecast=unilateral, delay=unilateral,
+        response=responses, drag=rows, states=LANES * size, slopes=LANES * (nq + nv + N_GAUGE),
+        velocity=rows, begin=rows, which=rows, owner=rows, answer=rows, assembled=1, lasts=rows,
+        operator=max(dense * dense, rows), given=rows, turn=rows, numbers=blocks, impulses=rows, matrix=dense * dense,
+        inverse=dense * dense, left=rows, solver=solver,
+    )  # fmt: skip
+
+
+def touch_work(touching, nq, nv, size):
+    """Return its parts."""
+    return laid(touching.work, touch_sizes(touching, nq, nv, size))
+
+
+class PhaseTangent(NamedTuple):
+    """Room for the linear model of a smooth phase.
+
+    Behind ``input`` lies what ``tangent`` writes for contacts, forces f on their rows and an acceleration a: the
+    derivatives of Hᵀ f, of H a + Ḣ v and of the velocities H v of rows, along velocities by time (_q), and by v (_v).
+    """
+
+    input: Any  # [x | a | f]
+    force_q: Any
+    bias_q: Any
+    bias_v: Any
+    slip_q: Any
+    # derivatives of the power of all forces along (y, η, t), that power, and the stages of its integral
+    spent: Any
+    power: Any
+    stages: Any
+    steered: Any  # number of a contact
+    particular: Any  # a change of the acceleration, and the one by forces on held rows
+    turned: Any
+    # of a direction that is found with all that is held: Newton's matrix, its inverse, and the direction
+    newton: Any
+    steering: Any
+    direction: Any
+    # changes along one coordinate: of the velocities and drags of all rows, of accelerations and forces of held ones
+    speeds: Any
+    drag: Any
+    bias: Any
+    forces: Any
+    left: Any
+
+
+def tangent_sizes(touching, table, size):
+    """Return the lengths of its parts; ``size`` is that of an x."""
+    nv, own, rows = table.nv, touching.contact_rows, row_count(touching)
+    square = rows * rows
+    return PhaseTangent(
+        input=size + nv + own, force_q=nv * (nv + 1), bias_q=own * (nv + 1), bias_v=own * nv,
+        slip_q=own * (nv + 1), spent=2 * nv + 1, power=1, stages=table.n_implicit_stages, steered=1, particular=nv,
+        turned=nv, newton=square, steering=square, direction=rows,
+        speeds=rows, drag=rows, bias=rows, forces=rows, left=rows,
+    )  # fmt: skip
+
+
+def phase_tangent(touching, table, size):
+    """Return its parts."""
+    return laid(touching.derived, tangent_sizes(touching, table, size))

@@ -1,0 +1,148 @@
+"""How a contact problem is handed to its kernel (`sarrus.kernels.contact.contact_problem`): a record of integers."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, NamedTuple
+
+from sarrus.kernels.memory.record import Floats, Integers, Record, laid
+
+# Most rows of a block: normal, two tangents, torsion, two of rolling.
+WIDEST = 6
+# What is answered.
+SOLVED, UNSOLVED = 0, 1
+# Rows from which on an island is sparse, and cone programs take too long to help where Newton's method does not.
+MANY = 96
+# Relative residual that an answer usually has at the most.
+USUAL = 1e-8
+# Added to what is asked for a rough answer, and the relative residual of that.
+ROUGH, ROUGHLY = 1000, 1e-7
+
+
+class Parts(Record, of=int):
+    """Rows by their parts, for problems too large for W: see `sarrus.kernels.memory.geometry_layout`."""
+
+    count: int  # rows
+    rows: Floats  # number of each row
+    parts: Floats
+    reply: Floats
+    shared: Floats
+    starts: Integers
+    widest: int
+    components: int
+    velocities: int
+    room: int  # rows and components that there is room for
+    room_components: int
+    work: Floats
+
+
+class PartsWork(NamedTuple):
+    """Room for a problem of rows by parts."""
+
+    known: Any  # number of blocks of rows of the pattern that is known; whether W of each block of rows is
+    count: Any  # number of components, and of numbers of the matrix
+    joined: Any  # components of each block of rows, −1: none
+    turn: Any  # of each component, −1: not among these
+    members: Any  # component of each turn
+    place: Any
+    degree: Any  # how many blocks each row has behind its diagonal
+    near: Any
+    graph: Any
+    slots: Any  # where each block begins in the matrix
+    behind: Any  # columns of the blocks behind the diagonal
+    own: Any  # parts of rows, scaled
+    reply: Any
+    speed: Any  # velocities
+    slopes: Any  # D of each block of rows
+    operator: Any  # W of each block of rows
+    inverse: Any
+    product: Any
+    rest: Any
+    small: Any
+    matrix: Any
+
+
+def parts_sizes(parts):
+    """Return the lengths of its parts."""
+    n, w, rows = parts.room_components, parts.widest, parts.room
+    wide = max(w, WIDEST)
+    return PartsWork(
+        known=2, count=2, joined=2 * rows, turn=n, members=n, place=n, degree=n, near=n, graph=n * n, slots=n * n,
+        behind=n * n, own=2 * rows * w, reply=2 * rows * w, speed=parts.velocities, slopes=rows * WIDEST,
+        operator=rows * WIDEST, inverse=rows * WIDEST, product=wide * wide, rest=wide * wide, small=2 * WIDEST,
+        matrix=parts.velocities * parts.velocities,
+    )  # fmt: skip
+
+
+def parts_work(parts):
+    """Return its parts."""
+    return laid(parts.work, parts_sizes(parts))
+
+
+class ContactProblem(Record, of=int):
+    """Forces r and velocities u = W r + b of blocks of rows: contacts, which are cones, then dry friction."""
+
+    rows: int  # m
+    blocks: int
+    contacts: int  # the first blocks
+    sizes: Integers  # rows of each block
+    numbers: Floats  # μ of contacts, limits of dry friction
+    operator: Floats  # W (m × m), symmetric; of a sparse problem its diagonal
+    sparse: int  # 1 where rows are given by their parts
+    lenient: int  # 1 where cone programs have not led to an answer either
+    parts: Annotated[Any, Parts]
+    velocities: Floats  # b
+    turn: Floats  # part of b that need not agree between rows, see `sarrus.kernels.contact.inconsistent_drift`; or none
+    forces: Floats  # r to begin with, then the answer
+    work: Floats
+
+
+class ContactFacts(Record):
+    """What is known of an answer, first in the workspace."""
+
+    residual: (
+        float  # largest entry of r − P_K(r − u − μ ‖u_t‖ n) over the largest of b and r, in units of the rows
+    )
+    steps: float  # of Newton's method
+    sweeps: float  # over all blocks
+    redundant: float  # 1 where rows that have forces depend on others
+
+
+N_FACTS = len(ContactFacts.fields)
+
+
+class ContactWorkspace(NamedTuple):
+    """The workspace for m rows and so many blocks; all is scaled so that rows of a block and b are of size one."""
+
+    facts: Annotated[Any, ContactFacts]
+    factors: Any  # of each row
+    operator: Any
+    velocities: Any
+    turn: Any
+    numbers: Any  # of each block
+    forces: Any
+    speeds: Any  # u
+    gap: Any  # F = r − P_K(…)
+    way: Any
+    ahead: Any
+    ahead_speeds: Any
+    ahead_gap: Any
+    best: Any
+    kept: Any
+    matrix: Any
+    shifted: Any
+    small: Any  # two matrices and two vectors of a block
+    active: Any  # rows of blocks that may have forces, in turn
+
+
+def contact_sizes(m, blocks, whole):
+    """Return the lengths of its parts; ``whole`` is the room for a matrix: m², 0 where rows have parts."""
+    return ContactWorkspace(
+        facts=N_FACTS, factors=m, operator=whole, velocities=m, turn=m, numbers=blocks, forces=m, speeds=m, gap=m,
+        way=m, ahead=m, ahead_speeds=m, ahead_gap=m, best=m, kept=m, matrix=whole, shifted=m,
+        small=2 * WIDEST * (WIDEST + 1), active=m,
+    )  # fmt: skip
+
+
+def contact_workspace(work, m, blocks, whole):
+    """Return the parts of the workspace."""
+    return laid(work, contact_sizes(m, blocks, whole))

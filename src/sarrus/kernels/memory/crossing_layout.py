@@ -1,0 +1,127 @@
+"""What Python and `sarrus.kernels.integrate.singularity_crossing` share: the array at ``table.passage``, where singular passages are noted."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, NamedTuple
+
+from sarrus.kernels.memory.layout import input_size
+from sarrus.kernels.memory.record import Record, laid
+
+# Size of the smallest pivot, relative to its largest value in the run, below which a minimum is a passage.
+CLOSE = 0.05
+
+
+class PassageHeader(Record):
+    """What is known so far."""
+
+    logged: float  # rows in the log
+    room: float  # and its room
+    known: float  # states, at most 3
+    last: float  # which of them is the last
+    stay: float  # a count of the stays close to a singular configuration
+    lowest: float  # the smallest size logged in this one
+    highest: float  # the largest size of all
+    wanted: float  # whether passages are looked for
+
+
+class StateFacts(Record):
+    """Of a state at the end of a step."""
+
+    pivot: float  # the smallest, relative to its largest value in the run
+    projected: float  # whether the stages of the step were
+    what: float  # was projected at its end
+    measured: float
+    sigma: float  # σ
+    rise: float  # σ dσ/dt
+
+
+class PassageState(NamedTuple):
+    """A state: x, its slope, and the singular vectors u, w."""
+
+    facts: Annotated[Any, StateFacts]
+    x: Any
+    slope: Any
+    left: Any
+    right: Any
+
+
+class Measure(NamedTuple):
+    """What `sarrus.symbolic.equations.measure` gives: σ, uᵀ Ȧ w, the length of the longest row; u and w."""
+
+    sigma: Any
+    change: Any
+    largest: Any
+    left: Any
+    right: Any
+
+
+class LogFacts(Record):
+    """The beginning of a row of the log; then come q and v of the state evaluated that was closest."""
+
+    time: float
+    crossed: float
+    least: float  # size there
+    nearest: float  # size at the nearest state or stage of the step across
+    stay_of: float
+    closest: float  # σ of the state evaluated that was closest
+
+
+HEADER, STATE_HEADER = len(PassageHeader.fields), len(StateFacts.fields)
+LOG_HEADER = len(LogFacts.fields)
+TIME, CROSSED, LEAST, NEAREST, STAY_OF, CLOSEST = range(LOG_HEADER)
+
+# Points through which a signed σ is interpolated.
+POINTS = 4
+
+
+class PassageArray(NamedTuple):
+    """The array: the last three states of the run and one for trials, an x, points, the log."""
+
+    header: Annotated[Any, PassageHeader]
+    states: Any
+    shifted: Any
+    times: Any  # of the points
+    sigmas: Any
+    log: Any
+
+
+def state_sizes(table):
+    """Return the lengths of the parts of a state."""
+    size, n = input_size(table), table.nq + table.nv
+    return PassageState(facts=STATE_HEADER, x=size, slope=n, left=table.nc, right=table.nv)
+
+
+def state_width(table):
+    """Return the length of a state."""
+    width = 0
+    for size in state_sizes(table):
+        width += size
+    return width
+
+
+def measure_sizes(table):
+    """Return the lengths of the parts of a measure."""
+    return Measure(sigma=1, change=1, largest=1, left=table.nc, right=table.nv)
+
+
+def log_width(table):
+    """Return the length of a row of the log."""
+    return LOG_HEADER + table.nq + table.nv
+
+
+def passage_sizes(table, room):
+    """Return the lengths of the parts of the array with ``room`` rows in its log."""
+    return PassageArray(
+        header=HEADER, states=4 * state_width(table), shifted=input_size(table), times=POINTS,
+        sigmas=POINTS, log=room * log_width(table),
+    )  # fmt: skip
+
+
+def passage_array(table):
+    """Return the parts of the array at ``table.passage``."""
+    return laid(table.passage, passage_sizes(table, 0))
+
+
+def state_of(table, passages, k):
+    """Return the k-th of the four states."""
+    return laid(passages.states + k * state_width(table), state_sizes(table))

@@ -1,0 +1,153 @@
+"""What Python and the kernels share of geometries that may touch: their pairs, where MuJoCo looks, and what was found.
+
+Bodies are those that carry geometries and move; velocities that no force couples with others form components: those of
+a free body, of a robot. A row of a contact has entries for the velocities of two components at the most, its parts.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from sarrus.kernels.memory.record import Floats, Integers, Record, laid
+
+
+class Colliding(Record, of=int):
+    """The geometries of a run. Pairs ascend, and what is found of them does."""
+
+    mj_model: int  # address of the mjModel that holds the geometries
+    mj_data: int  # and of an mjData of this run alone
+    positions: Floats  # geom_xpos of that
+    rotations: Floats  # geom_xmat
+    contacts: Floats  # room for what a function of MuJoCo finds
+    stride: int  # numbers of an mjContact
+    placement: int  # native: position and rotation of every body
+    motion: int  # native: of every body the velocity that it has by itself, and its Jacobian: see `Moving`
+    bodies: int
+    moving: int  # geometries that bodies carry
+    geoms: Integers  # their numbers in the model
+    carriers: Integers  # their bodies
+    poses: Floats  # their positions and rotations there
+    extents: Floats  # of each body, how far its geometries reach from its origin
+    pairs: int
+    ones: Integers  # geometries of each pair, as the functions of MuJoCo expect them
+    others: Integers
+    functions: Integers  # addresses
+    general: Integers  # whether the function is the one for convex bodies of any kind
+    bodies1: Integers  # −1: it does not move
+    bodies2: Integers
+    reaches: Floats  # sum of the bounding radii; negative where one has none
+    widths: Integers  # rows
+    friction: Floats
+    static: Floats  # coefficients up to which they stick
+    torsion: Floats
+    rolling: Floats
+    margins: Floats
+    restitution: Floats
+    components: int
+    widest: int  # velocities of the largest component
+    order: Integers  # velocities, component by component
+    starts: Integers  # where each component begins there, and the end
+    blocks: Integers  # where its response begins among those of all
+    owners: Integers  # component of each body
+    offsets: Integers  # where each body begins in what ``motion`` writes, and the end
+    shared: Integers  # two components of every other row, −1: none
+    room: int  # contacts that there is room for
+    motion_size: int  # numbers that ``motion`` writes
+    block_size: int  # numbers of the responses of all components
+    work: Floats
+
+
+class Met(Record):
+    """What a function of MuJoCo writes first of an mjContact; the frame follows."""
+
+    distance: float
+    x: float
+    y: float
+    z: float
+    nx: float
+    ny: float
+    nz: float
+
+
+class Seen(Record):
+    """A contact where it was looked for."""
+
+    pair: float
+    gap: float
+    x: float
+    y: float
+    z: float
+    nx: float  # from the first geometry to the second one
+    ny: float
+    nz: float
+
+
+class Kept(Record):
+    """A contact where a step ended, with its force on the second geometry, the mean of the step."""
+
+    pair: float
+    gap: float
+    x: float
+    y: float
+    z: float
+    nx: float
+    ny: float
+    nz: float
+    fx: float
+    fy: float
+    fz: float
+    mx: float
+    my: float
+    mz: float
+    lasts: float  # whether the force is one that lasts
+
+
+N_MET, N_SEEN, N_KEPT = len(Met.fields), len(Seen.fields), len(Kept.fields)
+# Numbers of an entry of the log, a time before what is kept, and of a pose.
+N_LOGGED, N_POSE = 1 + N_KEPT, 12
+
+
+class CollidingWork(NamedTuple):
+    """Room for a step; rows are those of all that may take part."""
+
+    places: Any  # of bodies
+    motion: Any  # of bodies, in the middle
+    ahead: Any  # and at the end
+    found: Any  # contacts in the middle
+    later: Any  # and at the end
+    parts: Any  # two of each row
+    turned: Any  # by how much they are others at the end
+    reply: Any  # the acceleration by a unit force on the row, of the same components
+    shared: Any  # components of each row, −1: none
+    own: Any  # velocity that each row has by itself
+    own_turned: Any
+    rates: Any  # velocity of each row in the middle
+    bias: Any
+    block: Any  # acceleration of every component by unit forces on its velocities
+    moved: Any  # the way from the middle to the end
+    leader: Any  # of each component, another one of its island, itself where it stands for that
+    ready: Any  # whether ``block`` is known
+    # of an island
+    chosen: Any  # its rows among those that take part
+    numbered: Any  # and among all
+    given: Any
+    turn: Any
+    numbers: Any
+    impulses: Any
+
+
+def colliding_sizes(colliding, rows, nv):
+    """Return the lengths of its parts."""
+    room, part = colliding.room, 2 * colliding.widest
+    moved, components = colliding.motion_size, colliding.components
+    return CollidingWork(
+        places=N_POSE * colliding.bodies, motion=moved, ahead=moved, found=room * N_SEEN, later=room * N_SEEN,
+        parts=rows * part, turned=rows * part, reply=rows * part, shared=2 * rows, own=rows,
+        own_turned=rows, rates=rows, bias=rows, block=colliding.block_size, moved=nv, leader=components,
+        ready=1, chosen=rows, numbered=rows, given=rows, turn=rows, numbers=rows, impulses=rows,
+    )  # fmt: skip
+
+
+def colliding_work(colliding, rows, nv):
+    """Return its parts."""
+    return laid(colliding.work, colliding_sizes(colliding, rows, nv))

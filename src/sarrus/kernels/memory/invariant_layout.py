@@ -1,0 +1,27 @@
+"""What Python and the kernels share of invariants that a run keeps: the array at ``table.kept``."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from sarrus.kernels.memory.record import laid
+
+
+class Invariants(NamedTuple):
+    """Of every invariant what a run keeps and has seen of it."""
+
+    target: Any  # its value
+    size: Any  # what it is measured by where the target is smaller
+    change: Any  # by which the motion has changed it, its rate added up
+    pending: Any  # in the step under way
+    rate: Any  # where that began
+    missed: Any  # part of the size by which the last projection missed it
+
+
+N_KEPT = len(Invariants._fields)
+
+
+def invariants_of(table):
+    """Return what is known of the invariants of a run."""
+    k = table.n_invariants
+    return laid(table.kept, Invariants(k, k, k, k, k, k))

@@ -1,0 +1,51 @@
+"""The workspace of runs side by side; number i of lane k lies at ``part[LANES * i + k]``."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from sarrus.kernels.memory.batch_layout import LANES
+from sarrus.kernels.memory.layout import N_GAUGE, input_size
+from sarrus.kernels.memory.record import laid
+from sarrus.kernels.memory.run_state import N_STATE
+
+# Numbers of a gauge, see `sarrus.kernels.memory.layout.Gauge`.
+CLEARANCE, LEAST_PIVOT, LARGEST_ENTRY = range(N_GAUGE)
+
+
+class Lanes(NamedTuple):
+    """What the lanes have."""
+
+    before: Any  # x where a step begins
+    after: Any  # and where it ends
+    slopes: Any  # (q̇, a, gauge) of the four stages
+    answer: Any  # of native functions
+    # what is known of each lane
+    mode: Any  # what it does
+    until: Any  # until which step it waits
+    pivot: Any  # the smallest, relative to the greatest so far; negative: not known
+    greatest: Any  # pivot so far
+    open: Any  # how far its last step left loops open
+    # how far apart the slopes of its middle stages and these were (`sarrus.kernels.batch.lane_stability`)
+    rise: Any
+    way: Any
+    states: Any  # of the runs
+
+
+def slope_width(table):
+    """Return the length of the slopes of one stage."""
+    return LANES * (table.nq + table.nv + N_GAUGE)
+
+
+def lane_sizes(table):
+    """Return the lengths of the parts."""
+    x, w = LANES * input_size(table), LANES
+    return Lanes(
+        before=x, after=x, slopes=4 * slope_width(table), answer=w * (table.nq + table.nh + table.nv + table.nu),
+        mode=w, until=w, pivot=w, greatest=w, open=w, rise=w, way=w, states=w * N_STATE,
+    )  # fmt: skip
+
+
+def lanes_of(table, todo):
+    """Return the parts of the workspace."""
+    return laid(todo.work, lane_sizes(table))

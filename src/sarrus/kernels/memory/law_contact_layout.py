@@ -1,0 +1,209 @@
+"""How the limits and contacts of a control law are handed to its kernel (`sarrus.kernels.laws.hierarchy_in_cones`): the record
+``table.contacts`` of the law.
+
+The unknowns of such a law are the controls u and then the forces λ of all contacts, each in its own frame (n, t1, t2).
+The kernel computes with y, (u, λ) = preferred + roots y.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from sarrus.kernels.memory.record import Floats, Record, laid
+
+
+class ContactTable(Record, of=int):
+    """The limits and contacts of a control law.
+
+    Then follow first unknown and number of rows of each contact; sizes of the cones of the user; room for the sizes of
+    a program and for a permutation.
+    """
+
+    friction: int  # which friction
+    hold: int  # whether joints are damped where there are no forces inside all limits
+    first_soft: (
+        int  # the level from which on coming close is enough, as many as there are levels where none is
+    )
+    # of the user
+    extra_linear: int  # half-lines
+    extra_cones: int  # second-order cones
+    extra_rows: int  # of both
+    # inequalities among the levels
+    unequal: int  # rows of all of these levels
+    slack: int  # and of the longest one
+    physics: Floats
+    extra: Floats
+    memory: Floats
+    work: Floats
+    report: Floats
+
+
+PLACES = len(ContactTable.fields)
+
+# Friction: true cones, pyramids of four sides inside them, none and forces of any sign.
+CONE, PYRAMID, NO_LIMITS = 0, 1, 2
+
+# What became of a distribution: with all tasks as they are; with tasks relaxed; the same, and controls that jump;
+# damped joints; none.
+EXACT, RELAXED, JUMPED, DAMPED, FAILED = 0, 1, 2, 3, 4
+
+
+class Physics(NamedTuple):
+    """The array ``physics``."""
+
+    lower: Any  # limits of the controls
+    upper: Any
+    weights: Any  # of the unknowns
+    relaxation: Any  # weights of what relaxed levels miss; 0: the levels one after the other
+    friction: Any  # coefficients
+    largest: Any  # normal forces
+    rate: Any  # of the controls, 0: any
+    soft_share: Any  # of each limit, which levels of which coming close is enough may use up
+    solver: Any  # limits of the solver
+
+
+def physics(actuators, contacts, unknowns, levels):
+    """Return the lengths of its parts."""
+    return Physics(
+        lower=actuators, upper=actuators, weights=unknowns, relaxation=levels, friction=contacts, largest=contacts,
+        rate=1, soft_share=1, solver=4,
+    )  # fmt: skip
+
+
+class Report(NamedTuple):
+    """The array ``report``."""
+
+    outcome: Any  # what became of it
+    counts: Any  # half-lines and cones of the last program
+    facts: Any  # of the program
+    conflict: Any  # how strongly each actuator, contact, row of the user and inequality is in conflict, where one is
+
+
+def report(actuators, contacts, extra):
+    """Return the lengths of its parts."""
+    return Report(outcome=1, counts=2, facts=7, conflict=actuators + contacts + extra)
+
+
+class Memory(NamedTuple):
+    """The array ``memory``.
+
+    A slot has the signature of the last program solved (−1: none), its unknowns, and z of all limits, zero where one
+    took no part.
+    """
+
+    known: Any  # whether unknowns of a sample are known
+    kind: Any  # what tells the limits of the last program apart from others
+    controls: Any  # these
+    # which level was the first that the last answer missed, from 1 on; 0 for none; one more than there are levels where
+    # all were met with shares of the limits, as `sarrus.kernels.laws.soft_levels` has them, in the way
+    missing: Any
+    working: Any  # which half-lines took part in the last program, by the number that they had
+    exact: Any  # a slot for programs with tasks as they are
+    relaxed: Any  # and for relaxed ones: of so many levels as they are, then of the costs, then of each level
+
+
+def slot_size(unknowns, rows):
+    """Return the length of a slot."""
+    return 1 + unknowns + rows
+
+
+def memory(unknowns, rows, levels):
+    """Return the lengths of its parts."""
+    slot = slot_size(unknowns, rows)
+    return Memory(
+        known=1, kind=1, controls=unknowns, missing=1, working=rows, exact=slot, relaxed=2 * levels * slot
+    )
+
+
+def most_rows(actuators, contacts, extra):
+    """Return how many rows a program can have; ``extra`` of the user and inequalities among the levels."""
+    return 2 * actuators + 6 * contacts + extra
+
+
+class DistributionWorkspace(NamedTuple):
+    """The array ``work``."""
+
+    rows: Any  # T of the levels
+    right: Any  # and d: levels want T y = d, or ≤ d
+    goals: Any  # d, or what is left of it in directions that are damped
+    vector: Any  # of all unknowns
+    wanted: Any  # the unknowns with which levels are as their priorities allow, limits aside
+    needed: Any  # the unknowns without levels of which coming close is enough
+    base: Any  # the unknowns from which a program starts
+    firsts: Any  # the first row of each level, and how many rows there are
+    ends: Any  # how many turned unknowns each level and those before it have used up
+    nearby: Any  # weight of what a program changes beside what a level misses
+    margin: Any  # by how much limits are tighter in the next program
+    turned: Any  # the unknowns turned, before levels that miss something turn them once more
+    # limits, half-lines and then cones: rows over the unknowns, what these are at most, whose they are (number + 1 of
+    # what the report tells, negative for lower limits), the level that they are (0: none), see
+    # `sarrus.kernels.laws.faces`
+    limits: Any
+    most: Any
+    owners: Any
+    belongs: Any
+    faces: Any
+    places: Any  # which limit each row of a program is
+    # of levels that come or go: all rows and right-hand sides, and the unknowns between those of some and others
+    all_rows: Any
+    all_right: Any
+    between: Any
+    across: Any
+    program: Any  # a cone program
+
+
+def distribution_sizes(unknowns, total, levels, rows, program):
+    """Return the lengths of its parts for so many unknowns, rows of levels, of limits, and numbers of a program."""
+    across = 0
+    for part in across_sizes(unknowns, total, rows):
+        across += part
+    return DistributionWorkspace(
+        rows=total * unknowns, right=total, goals=total, vector=unknowns, wanted=unknowns, needed=unknowns,
+        base=unknowns, firsts=levels + 1, ends=levels, nearby=1, margin=1, turned=unknowns * unknowns,
+        limits=rows * unknowns, most=rows, owners=rows, belongs=rows, faces=rows, places=rows,
+        all_rows=total * unknowns, all_right=total, between=unknowns, across=across, program=program,
+    )  # fmt: skip
+
+
+class Across(NamedTuple):
+    """Room for rows across which nothing may move any more: see `sarrus.kernels.laws.faces`."""
+
+    rows: Any
+    diagonal: Any
+    beta: Any
+    beta2: Any
+    norms: Any
+
+
+def across_sizes(unknowns, total, rows):
+    """Return the lengths of the parts of `Across`."""
+    # one more for the row that is being written
+    count = 2 * rows + total + 1
+    return Across(rows=count * unknowns, diagonal=count, beta=count, beta2=count, norms=count)
+
+
+def extra_of(table):
+    """Return how many rows of the user and inequalities among the levels there are."""
+    return table.contacts.extra_rows + table.contacts.unequal
+
+
+def physics_of(table):
+    """Return the parts of the array ``physics`` of a law."""
+    sizes = physics(table.actuators, table.n_contacts, table.nu, table.n_levels)
+    return laid(table.contacts.physics, sizes)
+
+
+def most_rows_of(table):
+    """Return how many rows a program of a law can have."""
+    return most_rows(table.actuators, table.n_contacts, extra_of(table))
+
+
+def memory_of(table):
+    """Return the parts of the array ``memory`` of a law."""
+    return laid(table.contacts.memory, memory(table.nu, most_rows_of(table), table.n_levels))
+
+
+def report_of(table):
+    """Return the parts of the array ``report`` of a law."""
+    sizes = report(table.actuators, table.n_contacts, extra_of(table))
+    return laid(table.contacts.report, sizes)

@@ -1,0 +1,497 @@
+"""How a compiled system is handed to the kernels: one record of integers, and what it points to.
+
+It holds addresses of functions, addresses of arrays, dimensions and modes. Native functions of the model read the flat
+input x = [q | v | u | t | p | τ] and write their outputs; a missing one has address 0. Kernels are called through
+the table too (`sarrus.kernels.platform.c_function`): so each is compiled once and on its own, and only where it is
+needed.
+
+This module is what Python and the kernels share; the functions here are compiled into the kernels too.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, NamedTuple
+
+from sarrus.kernels.memory.batch_layout import BatchTable
+from sarrus.kernels.memory.contact_layout import Touching
+from sarrus.kernels.memory.law_layout import LawTable
+from sarrus.kernels.memory.record import Floats, Record, laid
+from sarrus.kernels.memory.run_state import Run
+
+
+class Settings(Record):
+    """Tolerances and sizes: the array at ``table.settings``.
+
+    Then follow `Factors`.
+    """
+
+    singular_cut: float  # relative pivot below which a direction is singular
+    position_tolerance: float  # closure residual at which the projection stops [characteristic length, rad]
+    alpha: float  # Baumgarte: γ + 2α ψ + β² φ
+    beta: float
+    event_tolerance: float  # [s]
+    accepted_residual: float  # a projected step may leave this residual where Newton stagnates
+    near: (
+        float  # relative pivot below which stages that stray are projected; all of them where it is infinite
+    )
+    inconsistent: float  # relative contradiction of rows above which a solve is inconsistent
+    scale_of_rows: float  # largest singular value of A nearby, and of A M^(−1/2)
+    scale_of_weighted_rows: float
+    chart_limit: float  # gauge below which a chart is to be renewed
+    scale_of_even_rows: (
+        float  # largest singular value nearby of A M^(−1/2) with its rows in characteristic units
+    )
+    scale_of_measured_rows: float  # the same of A with rows and velocities in characteristic units
+    shortest_closing: (
+        float  # a projection that fails after a shorter step ends the run [s], 0: it is tried again
+    )
+
+
+N_SETTINGS = len(Settings.fields)
+
+
+class Factors(NamedTuple):
+    """What makes numbers of several units comparable, see `sarrus.dynamics.model.characteristic`."""
+
+    rows: Any  # nc
+    velocities: Any  # nv
+    closures: Any  # nc: for every row the first one of its closure
+    coordinates: Any  # nq
+
+
+def factor_sizes(table):
+    """Return how many factors of each kind there are."""
+    return Factors(rows=table.nc, velocities=table.nv, closures=table.nc, coordinates=table.nq)
+
+
+def factors_of(table):
+    """Return the factors behind the settings."""
+    return laid(table.settings + N_SETTINGS, factor_sizes(table))
+
+
+def row_factor(table, row):
+    """Return what a row is multiplied by where dependent rows contradict each other by digits: their units matter then.
+
+    Else one: an exact matrix of some rank has the same range in all units.
+    """
+    return factors_of(table).rows[row] if table.settings.shortest_closing > 0.0 else 1.0
+
+
+def row_scale(table):
+    """Return the size that pivots of rows times their factors have nearby, 0 where it is not known."""
+    return 0.0 if table.settings.shortest_closing > 0.0 else table.settings.scale_of_rows
+
+
+class Chart(Record):
+    """How well coordinates serve: the beginning of the array at ``table.chart``.
+
+    Then follow W for positions (nv − holonomic rank rows), W for velocities (nv − rank rows) and room to work in.
+    """
+
+    gauge: float  # smallest pivot of W T at the last projection
+    gauge_before: float  # and at the end of the step before
+    failed: float  # whether Newton failed to contract since then
+
+
+class Table(Record, of=int):
+    """A compiled system, as kernels see it; then follow the offsets of quaternions in q and room for a permutation."""
+
+    # native functions
+    dynamics: int  # elimination traced: L, L⁻ᵀf, A L⁻¹, γ, N v; otherwise: M, f, A, γ, N v
+    position: int  # φ, A of the holonomic rows, b = A v − ψ of the holonomic rows
+    velocity: int  # ψ, A of all rows
+    rate: int  # N(q) v
+    energy: int  # T + V
+    control: int  # u(q, v, t)
+    events: int  # event functions
+    invariants: int  # c = (φ, ψ, I) and ∂c/∂(tangent q, v), for projection on invariants I of the motion
+    invariant_values: int  # I
+    invariant_rates: int  # dI/dt at [x | a]
+    checked: (
+        int  # a, λ, Aᵀλ, N v, gauge and checks of a solve that is straight-line code, where direct_rank ≥ 0
+    )
+    direct: int  # a, N v, gauge and the factors of M and G, for stages of a step: see `StageAnswer`
+    residuals: int  # φ and ψ
+    nearest: int  # from such factors and a residual the shortest δ with A δ = −residual
+    unmet: int  # A a + γ of [x | a]
+    measure: int  # the smallest singular value of A, see `sarrus.kernels.memory.crossing_layout.Measure`
+    closed: int  # a step that closes the loops, and the projection of v, as straight-line code: see `Closed`
+    metric: int  # L with LᵀL = M where the elimination is traced, else M; see `CompiledEquations.metric`
+    # where the elimination is traced, for projections: φ, A L⁻¹ and ψ of the holonomic rows, L; and ψ, A L⁻¹ of all, L
+    closing: int
+    slipping: int
+    # where M may be singular at single configurations: M, f, A, γ, N v (native) and the kernel that solves with them in
+    # the null space of A (0: none)
+    whole: int
+    null_space_solve: int
+    # kernels: acceleration(table, x, wanted) → rank, projection(table, x, what) → rank; negative where they fail
+    acceleration: int
+    projection: int
+    # arrays
+    settings: Annotated[Any, Settings]
+    x: Floats  # of the system
+    work: Floats
+    chart: Annotated[Any, Chart]
+    relation: int  # along a relation R(x, w) = 0: see `sarrus.kernels.solve.state_chart`
+    n_own: int  # the last velocities, which are w and move nothing
+    watched: Floats  # rows of the multipliers that are watched
+    # dimensions and modes
+    nq: int
+    nv: int
+    nu: int
+    np: int
+    nh: int
+    nc: int
+    elimination: int
+    n_events: int  # event functions
+    n_watched: int  # then multipliers that are watched like these
+    n_margins: (
+        int  # then margins of contacts, stops and dry friction, see `sarrus.kernels.integrate.contact_modes`
+    )
+    simple_rate: int  # 1 where q̇ = v
+    generic_rank: int
+    holonomic_rank: int
+    baumgarte: int
+    direct_rank: int  # rank of A for which straight-line code holds, −1 where there is none
+    n_dependent: int  # rows that it takes for dependent on others
+    stage: Floats  # what ``direct`` wrote last, see `StageAnswer`
+    n_factors: int
+    n_invariants: int
+    kept: Floats  # see `sarrus.kernels.memory.invariant_layout`
+    # of a run of the time loop
+    bounds: Floats  # limits of the controls: lower, then upper
+    stage_weights: Floats  # of the method
+    end_weights: Floats
+    nodes: Floats
+    error_weights: Floats
+    run: Annotated[Any, Run]
+    records: Floats
+    modes: Floats  # of events
+    values: Floats  # of events
+    log: Floats  # of events
+    n_stages: int
+    n_errors: int  # error estimates
+    log_room: int
+    project: int  # what is projected
+    project_every: int  # after how many steps
+    law: Annotated[Any, LawTable]
+    law_kernel: int
+    # of an implicit method
+    implicit: int  # the kernel that takes a step, 0: the method is explicit
+    linear: int  # the derivatives of the equations, native
+    rate_matrix: int  # N(q), native
+    scheme: Floats  # coefficients
+    n_implicit_stages: int
+    local: Floats  # see `local_array`
+    # of a law that is sampled
+    held: int  # whether controls are held
+    ring: Floats  # controls on their way
+    seen: Floats  # the state that the law sees
+    noise: Floats  # of every sample
+    batch: Annotated[Any, BatchTable]
+    passage: Floats  # where singular passages are noted, see `sarrus.kernels.memory.crossing_layout`
+    times: Floats  # at which a run is recorded besides
+    looks: Floats  # (t, q) on the way, a row each, see `sarrus.kernels.memory.run_state`
+    stretches: Floats  # of time, see `sarrus.kernels.integrate.stretches`
+    touching: Annotated[Any, Touching]  # contacts with friction, of a run with time stepping
+    n_quaternions: int
+
+
+QUATERNIONS = len(Table.fields)
+# Native functions of a model, by the names of their entries.
+FUNCTIONS = (
+    "dynamics", "direct", "checked", "residuals", "nearest", "unmet", "measure", "closed", "position", "velocity",
+    "rate", "energy", "metric", "closing", "slipping", "whole",
+)  # fmt: skip
+
+# A quaternion whose squared length is this near to one counts as a rotation.
+UNIT = 1e-12
+
+# values of ``table.elimination``
+TRACED, CHOLESKY, NULL_SPACE = 0, 1, 2
+
+# What is wanted of an acceleration: a alone; λ and Aᵀλ too; the pivots too, which only the rank-revealing
+# factorisation knows; these with the residuals looked at, as they are for an answer.
+SLOPE, ANSWER, PIVOTS, VERIFIED = 0, 1, 2, 3
+# What became of a solve, numbers of `sarrus.base.status.Status`; `sarrus.kernels.solve.forward` returns the rank plus
+# `STRIDE` × one of these. Negative: no answer.
+COMPLETE_ANSWER, SINGULAR_ANSWER, INCONSISTENT_ANSWER, ILL_CONDITIONED_ANSWER, ALMOST_ANSWER = 0, 1, 2, 17, 18
+STRIDE = 1 << 20
+NO_ANSWER, NOT_ARRAYS, NOT_UNIT = -1, -4, -5
+# What to project: nothing, velocities, positions and velocities, these and invariants of the motion.
+NOTHING, VELOCITIES, CONSTRAINTS, CONSTRAINTS_AND_INVARIANTS = 0, 1, 2, 3
+
+# Relative residual of an answer, where rows are independent; dependent ones are met to `Options.inconsistent`.
+MET = 1e-9
+# Condition number of M, each coordinate in units of its own √M_kk, up to which sums in the kinetic metric are about as
+# large as those in A a + γ; and from which on a may be wrong by more than 1e-6.
+FAIR, ILL = 1e4, 1e-6 / 2.2e-16
+# From this one on the null space of A is looked at instead, where the table has ``whole``; from the second one on M is
+# no metric; from the third one on a pivot of M is rounding, and M is singular.
+HEAVY, NO_METRIC, SINGULAR_MASS = 1e8, 1e12, 1e15
+
+
+class Gauge(Record):
+    """How good a direct solve is; what follows the largest entry only from ``checked``."""
+
+    clearance: float  # smallest pivot of Â Âᵀ over its diagonal entry
+    least_pivot: float
+    largest_entry: float  # on the diagonal of Â Âᵀ
+    missed: float  # largest relative residual of A a + γ
+    weakest_mass: float  # largest M_kk/L_kk²
+    contradiction: float  # how far dependent rows contradict others
+    residual: float  # norm of A a + γ, zero where no row depends on others
+    beyond: float  # square of the largest part of a dependent row that is none of the others
+    smallest: float  # about the square of the smallest singular value of independent rows
+    gap: float  # largest residual of φ in characteristic units
+
+
+# Numbers that ``direct`` writes, and those that only ``checked`` does.
+N_GAUGE, N_CHECKS = 3, 7
+
+
+class StageAnswer(NamedTuple):
+    """What ``direct`` writes to ``table.stage``."""
+
+    a: Any
+    rate: Any
+    gauge: Annotated[Any, Gauge]
+    factors: Any  # n_factors
+    residual: Any  # room for one behind them, which ``nearest`` takes with them
+
+
+def stage_sizes_of(table):
+    """Return the lengths of the parts of what ``direct`` writes, and of the room behind it."""
+    return StageAnswer(a=table.nv, rate=table.nq, gauge=N_GAUGE, factors=table.n_factors, residual=table.nc)
+
+
+def stage_answer(table):
+    """Return what ``direct`` wrote."""
+    return laid(table.stage, stage_sizes_of(table))
+
+
+class Closed(NamedTuple):
+    """What ``closed`` writes: a Newton step from q on the positions, and the projection of v where it ends."""
+
+    gap: Any  # φ where it begins
+    left: Any  # and where it ends
+    place: Any  # q there
+    speed: Any  # v, projected there
+    step: Any
+    gauge: Annotated[Any, Gauge]
+
+
+def closed_sizes(table):
+    """Return the lengths of what ``closed`` writes."""
+    return Closed(gap=table.nh, left=table.nh, place=table.nq, speed=table.nv, step=table.nv, gauge=N_GAUGE)
+
+
+class Facts(Record):
+    """What an acceleration tells of itself; the first two if more than a is wanted."""
+
+    residual: float  # norm of A a + γ
+    outcome: float  # what became of the solve
+    largest: float  # pivot
+    smallest: float  # pivot at the generic rank
+    beyond: float  # first pivot beyond it
+    condition: float  # number of what a formulation inverted, 0 otherwise
+    contradiction: float  # how far dependent rows contradict others
+    unmet: float  # largest relative residual
+    weakest: (
+        float  # largest M_kk/L_kk²: the condition number of M where every coordinate is measured in 1/√M_kk
+    )
+
+
+N_FACTS = len(Facts.fields)
+
+
+class Workspace(NamedTuple):
+    """The vectors of one thread.
+
+    ``native`` receives the output of native functions; the dynamics lie at mass, force, rows, bias and velocity, which
+    start there. After an acceleration, a, lam, reaction (Aᵀλ) and rate (N v), one after the other, hold its results.
+    """
+
+    native: Any
+    mass: Any  # nv × nv
+    force: Any  # nv
+    rows: Any  # nc × nv
+    bias: Any  # nc
+    velocity: Any  # nq, and room for what other native functions write
+    copy: Any  # nc × nv, for factoring
+    metric: Any  # nv × nv: the factor of the metric of a projection
+    # vectors of length max(nv, nc) + 1
+    y: Any
+    step: Any
+    rhs: Any
+    diagonal: Any
+    beta: Any
+    beta2: Any
+    norms: Any
+    extra: Any
+    # results
+    a: Any
+    lam: Any
+    reaction: Any
+    rate: Any
+    gauge: Annotated[Any, Gauge]
+    facts: Annotated[Any, Facts]
+    factored: (
+        Any  # 1 where the factors in ``table.stage`` are those of a state next to the one that is projected
+    )
+    x: Any  # for the projection, with room for q̇
+    spare: Any  # Baumgarte's terms, and Newton's method for invariants
+    end: Any  # what lies behind it
+
+
+def workspace_sizes(table):
+    """Return the lengths of the vectors in the workspace."""
+    nq, nv, nh, nc = table.nq, table.nv, table.nh, table.nc
+    big, before = max(nv, nc) + 1, nv * nv + nv + nc * nv + nc
+    answer = 2 * nh + nq + 2 * nv + N_GAUGE
+    written = max(before + nq, nh * (nv + 2) + nv * nv, nc * (nv + 1) + nv * nv, answer, 3 + nc + nv) + 1
+    m, n = nh + nc + table.n_invariants, 2 * nv
+    spare = max(nh * (nv + 2), nc * (nv + 1), m * n + m + 7 * (m + n) + nq + input_size(table))
+    return Workspace(
+        native=0, mass=nv * nv, force=nv, rows=nc * nv, bias=nc, velocity=written - before,
+        copy=max(nc * nv, nv * nv), metric=nv * nv,
+        y=big, step=big, rhs=big, diagonal=big, beta=big, beta2=big, norms=big, extra=big,
+        a=nv, lam=nc, reaction=nv, rate=nq, gauge=N_GAUGE + N_CHECKS, facts=N_FACTS, factored=1,
+        x=input_size(table) + nq + 1, spare=spare, end=0,
+    )  # fmt: skip
+
+
+def workspace(table):
+    """Return the vectors in the workspace."""
+    return laid(table.work, workspace_sizes(table))
+
+
+def input_size(table):
+    """Return the length of x."""
+    return table.nq + 2 * table.nv + table.nu + 1 + table.np
+
+
+def event_count(table):
+    """Return the number of values whose zeros are looked for."""
+    return table.n_events + table.n_watched + table.n_margins
+
+
+class Stages(NamedTuple):
+    """Behind the workspace in a run."""
+
+    slopes: Any  # (q̇, v̇) of every stage, one more for the error estimate
+    new: Any  # an x: the end of a step
+    trial: Any  # an x: of a step with another length
+    values: Any  # of events, three sets, and behind them of margins when they are least in a step
+
+
+def stage_sizes(table):
+    """Return the lengths of the vectors behind the workspace in a run."""
+    slopes = (table.n_stages + 1) * (table.nq + table.nv)
+    values = 3 * event_count(table) + table.n_margins + 1
+    return Stages(slopes=slopes, new=input_size(table), trial=input_size(table), values=values)
+
+
+def stages_of(table, work):
+    """Return the vectors behind the workspace in a run."""
+    return laid(work.end, stage_sizes(table))
+
+
+def run_storage(table: Any) -> int:
+    """Return the length of the array at ``table.work`` in a run."""
+    return int(sum(workspace_sizes(table)) + sum(stage_sizes(table)))
+
+
+def permutation(table):
+    """Return the room for a permutation of the rows."""
+    return table + (QUATERNIONS + table.n_quaternions)
+
+
+CHART_ROWS = len(Chart.fields)
+
+
+def chart_size(nv: int, nc: int) -> int:
+    """Return the length of the array at ``table.chart``."""
+    return CHART_ROWS + 2 * nv * nv + (nc + nv) * nv + 9 * (nc + nv + 1)
+
+
+class StateRoom(NamedTuple):
+    """Behind the `Chart` of a relation R(x, w) = 0: what the native function writes, rows of R, and room to work in."""
+
+    residual: Any  # φ, ψ without R, R
+    jacobian: Any  # their derivatives along (q, v), v without w
+    own: Any  # ∂R/∂w
+    rows: Any
+    wanted: Any
+    pivots: Any
+    work: Any
+
+
+def state_sizes(table):
+    """Return the lengths of the vectors in `StateRoom`."""
+    n, count, m = 2 * (table.nv - table.n_own), table.n_own, table.nh + table.nc - table.n_own
+    work = (m + count) * n + 9 * (m + n + 1)
+    return StateRoom(
+        residual=m + count, jacobian=(m + count) * n, own=count * count, rows=count * n, wanted=count,
+        pivots=4 * (count + 1), work=work,
+    )  # fmt: skip
+
+
+class LocalHeader(Record):
+    """Of an implicit method; begins as `Chart`, for a projection along a chart notes these."""
+
+    gauge: float
+    gauge_before: float
+    failed: float
+    length: float  # of the step asked for
+    valid: float  # whether a linear model is there
+
+
+class LocalArray(NamedTuple):
+    """The array of an implicit method: local coordinates about a state, and the linear model in them.
+
+    ``terms`` receives the derivatives in the order of `sarrus.motion.loop.local_model.TERMS`. Of the directions
+    (y, η, t), one after the other, ``place`` has N⁺δq for y and t, ``along`` δv for all.
+    """
+
+    header: Annotated[Any, LocalHeader]
+    start: Any  # [x | a | λ] where the step begins
+    ranks: Any  # of A there
+    state: Any  # the x of a stage
+    terms: Any
+    place: Any
+    along: Any
+    motions: Any  # rows of η = Zᵀ v
+    coordinates: Any  # rows of y = R q
+    turned: Any
+    rates: Any
+    first_rates: Any
+    model: Any  # [J | ḟ] by rows
+    matrix: Any  # I/(h γ) − J
+    swaps: Any
+    stages: Any  # the u_i
+    change: Any
+    inertia: Any
+    way: Any
+    force: Any
+    bias: Any
+    control: Any
+    work: Any
+
+
+def local_sizes(table):
+    """Return the lengths of the vectors in the array of an implicit method."""
+    nq, nv, nu, nc = table.nq, table.nv, table.nu, table.nc
+    n, big, size = 2 * nv, max(nv, nc) + 1, input_size(table)
+    return LocalArray(
+        header=5, start=size + nv + nc, ranks=2, state=size,
+        terms=3 * nv * nv + nv + nc * (4 * nv + 2) + nv * nu + nq * (nv + 1),
+        place=(nv + 1) * nv, along=(n + 1) * nv, motions=nv * nv, coordinates=nv * nq, turned=nv * nv, rates=nq * nv,
+        first_rates=nq * nv, model=n * (n + 1), matrix=n * n, swaps=n, stages=table.n_implicit_stages * n, change=n,
+        inertia=nv * nv, way=nq, force=big, bias=big, control=nu, work=nv * nc + nv * nv + 9 * (nv + nc + 1),
+    )  # fmt: skip
+
+
+def local_array(table):
+    """Return the vectors in the array at ``table.local``."""
+    return laid(table.local, local_sizes(table))

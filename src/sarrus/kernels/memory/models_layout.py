@@ -1,0 +1,117 @@
+"""How linear models at many states are asked of the kernels `straight_line_models` and `general_models`."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, NamedTuple
+
+from sarrus.kernels.memory import layout as la
+from sarrus.kernels.memory.layout import Table
+from sarrus.kernels.memory.record import Floats, Integers, Record, laid
+from sarrus.kernels.platform.python_call import ArrayObject
+
+
+class StraightLineTable(Record, of=int):
+    """Code that writes a whole model [A | B | E | affine], or what one in other coordinates is made of."""
+
+    native: int
+    nq: int
+    nv: int
+    nu: int
+    dof: int
+    x: Floats  # the input of ``native``, whose parameters stay
+    least: Floats  # one number, which the second of the gauge must exceed
+    # of other coordinates
+    work: Floats
+    starts: Integers  # R by rows: entries ``weights`` in ``columns``, those of row r from ``starts[r]`` on
+    columns: Integers
+    weights: Floats
+
+
+class States(Record, of=int):
+    """What Python calls that with: states along the leading axis, and room for models and for how good they are."""
+
+    q: Annotated[Any, ArrayObject]
+    v: Annotated[Any, ArrayObject]
+    u: Annotated[Any, ArrayObject]
+    t: Annotated[Any, ArrayObject]
+    good: Annotated[Any, ArrayObject]
+    out: Annotated[Any, ArrayObject]
+
+
+class ModelsTable(Record, of=int):
+    """States, one after the other in q, v, u and t, and what their models are made of by the general algebra."""
+
+    native: int
+    count: int  # of states
+    nq: int
+    nv: int
+    nu: int
+    dof: int
+    q: Floats
+    v: Floats
+    u: Floats
+    t: Floats
+    good: Floats  # one number for each state that says how good its model is
+    out: Floats
+    work: Floats
+    system: Annotated[Any, Table]
+    rank: int  # of A
+    n_out: int  # of ``native``
+    at: Integers  # offsets of its outputs
+    rows: Floats  # R, (dof × nq) by rows
+    order: Integers  # room for a permutation of the rows of A
+
+
+# Outputs of the derivatives, in the order of `sarrus.dynamics.model.derivatives.Derivatives`.
+MASS, JACOBIAN, ACTUATION, FORCE_Q, BIAS_Q, VELOCITY_Q, FORCE_V, BIAS_V = range(8)
+RATE_V, RATE2, RATE_Q, RATE2_Q, RATE2_V = range(8, 13)  # −1 in ``at`` where N is the identity
+
+
+class ModelsWorkspace(NamedTuple):
+    """Room of the general algebra; matrices by rows."""
+
+    answer: Any  # of forward dynamics
+    x: Any  # and then a, λ
+    d: Any
+    matrix: Any  # A and vectors of its factorisation
+    basis: Any
+    inertia: Any
+    square: Any
+    null: Any
+    w: Any
+    ways: Any
+    along: Any
+    force: Any
+    bias: Any
+    particular: Any
+    turning: Any
+    slope: Any
+    rates: Any
+
+
+def models_sizes(table, system):
+    """Return the lengths of the vectors of the general algebra, for the table of a system."""
+    nq, nv, nu, nc, dof = table.nq, table.nv, table.nu, system.nc, table.dof
+    big, width = max(nv, nc) + 1, 2 * dof + 1
+    return ModelsWorkspace(
+        answer=2 * nv + nc + la.N_FACTS + nq + nv, x=la.input_size(system) + nv + nc, d=table.n_out,
+        matrix=nc * nv + 7 * big, basis=nv * dof, inertia=nv * dof, square=dof * dof, null=dof * nv, w=dof * nv,
+        ways=(nv + 1) * width, along=nv * width, force=nv * (width + nu), bias=nc * width, particular=nv * width,
+        turning=dof * width, slope=dof * (width + nu), rates=nq * width,
+    )  # fmt: skip
+
+
+def models_workspace(table):
+    """Return the vectors in the array at ``table.work``."""
+    return laid(table.work, models_sizes(table, table.system))
+
+
+def straight_line_room(nq: int, nu: int, dof: int) -> int:
+    """Return the length of the array at ``table.work`` for straight-line code of other coordinates."""
+    width = whole_width(nu, dof)
+    return nq * width + 2 + dof * (width + 2 * dof) + 1
+
+
+def whole_width(nu, dof):
+    """Return how many columns that code writes: [P | drift | Q | drift | ∂q̈ | q̇ | q̈]."""
+    return 4 * dof + nu + 5

@@ -1,0 +1,96 @@
+"""Numbers with names, one after the other in memory: declared once, for Python, for the kernels and for exported C.
+
+A `Record` has a fixed number of entries: Python has an array whose entries also have names, a kernel a pointer with
+fields (`sarrus.kernels.platform.pointers`), and ``state.end`` is the same number in both. A workspace has vectors and
+matrices whose sizes the model tells: a named tuple of the sizes, in their order, becomes one of pointers by `laid`.
+"""
+
+from __future__ import annotations
+
+import inspect
+from functools import cache
+from typing import Annotated, Any, ClassVar, Self, get_origin, get_type_hints
+
+import numpy as np
+
+from sarrus.codegen.addresses import address
+
+# Fields of records of integers that are addresses: of numbers, or of a record as ``Annotated[Any, Record]``. Where
+# there is nothing they are 0 in Python; a kernel asks `sarrus.kernels.platform.pointers.exists`. Addresses of
+# functions are int.
+Floats = Annotated[Any, float]
+Integers = Annotated[Any, int]
+
+
+class Record(np.ndarray):
+    """An array whose first entries have names: those a subclass annotates; ``of`` is the type of all, float or int."""
+
+    fields: ClassVar[dict[str, Any]] = {}
+    places: ClassVar[dict[str, int]] = {}
+    number: ClassVar[type] = float
+
+    def __init_subclass__(cls, of: type = float) -> None:
+        own = inspect.get_annotations(cls, eval_str=True)
+        taken = [name for name in own if hasattr(np.ndarray, name)]
+        if taken:
+            raise TypeError(f"{cls.__name__}: arrays have {', '.join(taken)} already")
+        cls.number, cls.fields = of, own
+        cls.places = {name: place for place, name in enumerate(own)}
+        for name, place in cls.places.items():
+            setattr(cls, name, _entry(place) if pointee(own[name]) is None else _place_of_array(place))
+
+    @classmethod
+    def zeros(cls, more: int = 0) -> Self:
+        """Return a record of zeros with room for so many more numbers."""
+        return np.zeros(len(cls.fields) + more, dtype=cls.number).view(cls)
+
+
+def _entry(place: int) -> property:
+    """Return the entry at a place as an attribute."""
+
+    def read(record: Record) -> Any:
+        return record.item(place)
+
+    def write(record: Record, value: Any) -> None:
+        record[place] = value
+
+    return property(read, write)
+
+
+def _place_of_array(place: int) -> property:
+    """Return the same of an entry that says where numbers are: an array stands for its address."""
+
+    def read(record: Record) -> Any:
+        return record.item(place)
+
+    def write(record: Record, value: Any) -> None:
+        record[place] = address(value) if isinstance(value, np.ndarray) else value
+
+    return property(read, write)
+
+
+def pointee(kind: Any) -> Any:
+    """Return what a field points to: float, int or a record; None where it is a number."""
+    return kind.__metadata__[0] if get_origin(kind) is Annotated else None
+
+
+def laid(start: Any, sizes: Any) -> Any:
+    """Return the parts of memory from ``start`` on, one after the other, as a named tuple like that of their sizes.
+
+    Parts of an array in Python, pointers in a kernel. A field that is ``Annotated[Any, Record]`` is one.
+    """
+    parts, first = [], 0
+    for size, record in zip(sizes, record_fields(sizes.__class__)):
+        if isinstance(start, np.ndarray):
+            parts.append(start[first : first + size].view(record or np.ndarray))
+        else:
+            parts.append(start + first)
+        first += size
+    return type(sizes)(*parts)
+
+
+@cache
+def record_fields(tuple_type: type[tuple[Any, ...]]) -> tuple[type[Record] | None, ...]:
+    """Return of each field of a named tuple the record that it is, None where it is numbers."""
+    found = map(pointee, get_type_hints(tuple_type, include_extras=True).values())
+    return tuple(kind if isinstance(kind, type) and issubclass(kind, Record) else None for kind in found)

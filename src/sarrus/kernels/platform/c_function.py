@@ -1,0 +1,181 @@
+"""Kernels that are C functions ``int64 f(int64 *table, double *x, int64 what)``, called through the table.
+
+Numba copies what a compiled function calls into it and optimises it again, at every level of the calls. So the large
+kernels are called by their addresses instead: each is compiled once, and not before it is needed. Functions of the same
+form from elsewhere, a Python callback say, can take their place.
+
+The package ships their object code, and their LLVM text for processors that this is not made for
+(`sarrus.kernels.platform.prebuilt`): what is compiled from that is kept in the cache of the models. Only where the
+sources of a kernel are not those that the shipped one was made from, Numba is imported.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import os
+import subprocess
+import sys
+import threading
+from contextlib import suppress
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sarrus.base.errors import CompilationError
+from sarrus.codegen import cache
+from sarrus.codegen.addresses import beginning
+from sarrus.codegen.machine import LoadedCode, baseline, build_object, host
+from sarrus.kernels.platform.prebuilt import shipped
+from sarrus.kernels.platform.source_digest import OPTIMIZATION, sources
+
+PROTOTYPE = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
+# Where another process compiles a kernel meanwhile, this long [s] is waited for it.
+_PATIENCE = 120.0
+# A kernel is loaded once: others may hold its address.
+_LOADING = threading.RLock()
+
+
+class Kernel:
+    """A kernel as a C function, loaded when its address is first asked for, and compiled where it has to be.
+
+    ``module`` of this package has the function ``name`` as Python source for Numba.
+    """
+
+    def __init__(self, module: str, name: str) -> None:
+        self.module, self.name = module, name
+        self._builder: subprocess.Popen[bytes] | None = None
+
+    def shipped_code(self) -> bytes | None:
+        """Return the object code that is shipped for the baseline; None where it does not belong to these sources."""
+        known = shipped()
+        return None if known is None else known.code(self.name, sources(self.module))
+
+    def prefetch(self) -> None:
+        """Have another process compile this kernel meanwhile, if there is a cache and it is not in it."""
+        known = self._builder is not None or "_code" in self.__dict__
+        ready = known or (_for_here() and self.shipped_code() is not None)
+        if not ready and cache.directory() is not None and not cache.has(self._key):
+            # Not to import what lies in the working directory (-P), but what this process would.
+            command = [
+                sys.executable,
+                "-P",
+                "-m",
+                "sarrus.kernels.platform.compile_one",
+                self.module,
+                self.name,
+            ]
+            path = [*filter(None, sys.path), str(Path(__file__).resolve().parents[2])]
+            with suppress(OSError):
+                self._builder = subprocess.Popen(
+                    command,
+                    env=os.environ | {"PYTHONPATH": os.pathsep.join(path)},
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL,
+                    stderr=subprocess.DEVNULL,
+                )
+
+    def store(self) -> bytes:
+        """Compile the kernel for `host` and put it into the cache."""
+        code = build_object(self._text(), OPTIMIZATION, passes=True)
+        cache.store(self._key, cache.Entry(code, 0, 1))
+        return code
+
+    def _text(self) -> str:
+        known = shipped()
+        text = None if known is None else known.text(self.name, sources(self.module))
+        if text is not None:
+            return text
+        try:
+            from sarrus.kernels.platform.build import kernel_text
+        except ImportError as error:
+            raise CompilationError(
+                f"the kernel {self.name} is not in the file that belongs to these sources, and to compile it takes "
+                f"Numba ({error}): install sarrus anew, or with pip install numba",
+                element=self.name,
+            ) from error
+        return kernel_text(self.module, self.name)
+
+    @cached_property
+    def _key(self) -> str:
+        parts = self.name, sources(self.module), str(cache.FORMAT), host().identity
+        return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+
+    @cached_property
+    def _code(self) -> LoadedCode:
+        ready = self.shipped_code() if _for_here() else None
+        if ready is not None:
+            with suppress(CompilationError):
+                return LoadedCode(ready)
+        if self._builder is not None:
+            with suppress(subprocess.TimeoutExpired):
+                self._builder.wait(_PATIENCE)
+        entry = cache.load(self._key)
+        if entry is not None:
+            with suppress(CompilationError):
+                return LoadedCode(entry.code)
+            cache.discard(self._key)
+        return LoadedCode(self.store())
+
+    @property
+    def address(self) -> int:
+        """Address of the function, valid as long as this object lives."""
+        if "_code" not in self.__dict__:
+            with _LOADING:
+                return self._code.address
+        return self._code.address
+
+    @cached_property
+    def entry(self) -> Any:
+        """The function for ctypes, of two addresses and an integer."""
+        return PROTOTYPE(self.address)
+
+    def __call__(self, table: np.ndarray, x: np.ndarray, what: int) -> int:
+        """Call it from Python on arrays of int64 and float64, C-contiguous; nothing is checked."""
+        return int(self.entry(beginning(table), beginning(x), what))
+
+
+def _for_here() -> bool:
+    """Tell whether the shipped object code is for the processor that code is made for."""
+    return shipped() is not None and host().runs(baseline())
+
+
+acceleration = Kernel("solve.acceleration", "acceleration")
+null_space_acceleration = Kernel("solve.null_space", "null_space_acceleration")
+projection = Kernel("solve.projection", "projection")
+projection_with_invariants = Kernel("solve.invariants", "projection_with_invariants")
+chart_projection = Kernel("solve.chart", "chart_projection")
+state_projection = Kernel("solve.state_chart", "state_projection")
+rosenbrock = Kernel("integrate.rosenbrock", "rosenbrock")
+time_step = Kernel("integrate.time_stepping", "time_step")
+touched_acceleration = Kernel("integrate.time_stepping", "touched_acceleration")
+phase_acceleration = Kernel("integrate.contact_modes", "phase_acceleration")
+phase_projection = Kernel("integrate.contact_modes", "phase_projection")
+phase_survey = Kernel("integrate.contact_modes", "phase_survey")
+find_contacts = Kernel("contact.narrow_phase", "find_contacts")
+advance = Kernel("integrate.run", "advance")
+command = Kernel("laws.hierarchy", "command")
+distribution = Kernel("laws.hierarchy_in_cones", "distribution")
+cone_program = Kernel("cones.cone_program", "cone_program")
+contact_problem = Kernel("contact.contact_problem", "contact_problem")
+prepare = Kernel("batch.batch", "prepare")
+batch = Kernel("batch.batch", "batch")
+lanes = Kernel("batch.lanes", "lanes")
+dense = Kernel("algebra.dense", "dense")
+glance = Kernel("solve.verification", "glance")
+forward = Kernel("solve.forward", "forward")
+forward_of_arrays = Kernel("solve.forward", "forward_of_arrays")
+bridge = Kernel("platform.python_call", "BRIDGE")
+own_models = Kernel("models.straight_line_models", "own_models")
+whole_models = Kernel("models.straight_line_models", "whole_models")
+general_models = Kernel("models.general_models", "general_models")
+fill_triangles = Kernel("raster", "fill_triangles")
+KERNELS = tuple(kernel for kernel in vars().copy().values() if isinstance(kernel, Kernel))
+
+
+def prefetch(*, implicit: bool = False) -> None:
+    """Have the largest kernels of a simulation compiled by other processes, while this one prepares the model."""
+    for kernel in (advance, acceleration, dense, *((rosenbrock,) if implicit else ())):
+        kernel.prefetch()

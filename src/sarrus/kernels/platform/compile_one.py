@@ -1,0 +1,8 @@
+"""``python -m sarrus.kernels.platform.compile_one MODULE NAME``: compile a kernel into the cache, for a process that needs it soon."""
+
+import sys
+
+from sarrus.kernels.platform.c_function import Kernel
+
+if __name__ == "__main__":
+    Kernel(*sys.argv[1:3]).store()

@@ -1,0 +1,109 @@
+"""The kernels as the package ships them: one file, written when it is built (`sarrus.kernels.platform.build_prebuilt`).
+
+It holds the object code of each kernel for the baseline of its kind of machine (`sarrus.codegen.machine.baseline`), and
+the LLVM text of all of them, from before it was optimised for a processor, compressed. It begins with a line of JSON:
+what it was made from and for, and where everything lies. A kernel that was made from other sources than those beside it
+counts as missing, and so does a file for another kind of machine.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import lzma
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import Any
+
+import llvmlite
+
+from sarrus.codegen.machine import baseline
+
+FILE = Path(__file__).with_name("prebuilt.bin")
+FORMAT = 2
+_TEXTS = "texts"
+# One window over all texts, 48 MB, which repeat each other: 2.3 MB in 3 s; the most that xz can, 1.4 MB, takes 22 s.
+_PACKING = [{"id": lzma.FILTER_LZMA2, "preset": 3, "dict_size": 1 << 26}]
+
+
+def facts() -> dict[str, Any]:
+    """Return what a file must have been made for, to be used here."""
+    made_for = baseline()
+    return {
+        "format": FORMAT,
+        "platform": made_for.platform,
+        "cpu": made_for.cpu,
+        "features": made_for.features,
+    }
+
+
+@dataclass(frozen=True)
+class Prebuilt:
+    """A file of kernels: ``places`` has offset, size and digest of each part, ``sources`` what each is made from."""
+
+    path: Path
+    start: int
+    places: dict[str, tuple[int, int, str]]
+    sources: dict[str, str]
+    llvmlite: str
+
+    def code(self, name: str, source: str) -> bytes | None:
+        """Return the object code of a kernel; None where it is not there, damaged or made from another source."""
+        return self._part(name) if self.sources.get(name) == source else None
+
+    def text(self, name: str, source: str) -> str | None:
+        """Return the LLVM text of a kernel; None where it is not there, damaged or made from another source."""
+        return self._texts.get(name) if self.sources.get(name) == source else None
+
+    @cached_property
+    def _texts(self) -> dict[str, str]:
+        packed = self._part(_TEXTS)
+        return {} if packed is None else json.loads(lzma.decompress(packed))
+
+    def _part(self, name: str) -> bytes | None:
+        offset, size, digest = self.places.get(name, (0, 0, ""))
+        try:
+            with self.path.open("rb") as file:
+                file.seek(self.start + offset)
+                part = file.read(size)
+        except OSError:
+            return None
+        return part if digest == _digest(part) else None
+
+
+def _digest(part: bytes) -> str:
+    return hashlib.blake2b(part, digest_size=16).hexdigest()
+
+
+@lru_cache(maxsize=1)
+def shipped() -> Prebuilt | None:
+    """Return the file beside the sources; None where it is missing or does not belong here."""
+    return read(FILE)
+
+
+def read(path: Path) -> Prebuilt | None:
+    """Return a file of kernels; None where there is none that belongs here."""
+    try:
+        with path.open("rb") as file:
+            line = file.readline()
+        header = json.loads(line)
+        if any(header[name] != fact for name, fact in facts().items()):
+            return None
+        return Prebuilt(path, len(line), header["places"], header["sources"], header["llvmlite"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def pieces(
+    objects: Mapping[str, bytes], texts: Mapping[str, str], sources: Mapping[str, str]
+) -> Iterable[bytes]:
+    """Return the content of a file of these kernels, in pieces; ``sources`` are the digests of their sources."""
+    packed = lzma.compress(json.dumps(dict(texts)).encode(), filters=_PACKING)
+    parts, places, end = {**objects, _TEXTS: packed}, {}, 0
+    for name, part in parts.items():
+        places[name] = end, len(part), _digest(part)
+        end += len(part)
+    header = facts() | {"llvmlite": llvmlite.__version__, "places": places, "sources": dict(sources)}
+    return [json.dumps(header).encode() + b"\n", *parts.values()]

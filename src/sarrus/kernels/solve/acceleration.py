@@ -1,0 +1,283 @@
+"""The constrained acceleration: M a = f + Aᵀλ, A a = −γ, for any rank of A.
+
+With M = LᵀL and y = L a the problem is the projection of f̂ = L⁻ᵀf on the affine set Â y = −γ, Â = A L⁻¹
+(Gauss's principle: Udwadia and Kalaba, Proc. R. Soc. A 439, 1992):
+
+    y = f̂ + Â⁺(−γ − Â f̂),    λ = (Âᵀ)⁺ (y − f̂).
+
+Rows, γ and λ are in characteristic units meanwhile, R A, R γ and R⁻¹λ (`sarrus.dynamics.model.characteristic`): what is
+decided of rows in metres and in radians, and the λ of least norm, then do not depend on units of measurement. Where it
+is clear which rows are independent, straight-line code does all that
+(`sarrus.symbolic.equations.elimination.direct_solution`).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sarrus.kernels.algebra import factor as fa
+from sarrus.kernels.algebra.retraction import largest_gap, longest_entry
+from sarrus.kernels.algebra.vectors import add, axpy, copy, fill, is_finite
+from sarrus.kernels.memory import layout as la
+from sarrus.kernels.memory.layout import Table
+from sarrus.kernels.memory.record import Floats
+from sarrus.kernels.platform.native_call import call_kernel, call_native
+from sarrus.kernels.platform.pointers import inlined, internal
+from sarrus.kernels.solve import checking as ch
+
+# Clearance (squared sine) above which the condition number of the Gram matrix costs no digits that matter: an answer
+# keeps thirteen of them; a stage and the end of a step keep eleven, and a projection repeats until the rows are met. A
+# stage that is refined needs some only.
+CLEAR, CLEAR_ENOUGH, CLEAR_AT_ALL = 1e-3, 1e-5, 1e-11
+# Corrections of a stage, at most; the share that one leaves if the next may help; and what is rounding in any case.
+REFINEMENTS, SHARE, ROUNDING = 5, 0.1, 1e-15
+
+
+def acceleration(table: Table, x: Floats, want: int) -> int:
+    """Put the acceleration at x = [q|v|u|t|p|τ] in the workspace with N v and what is wanted; return the rank used.
+
+    The rank is at most the generic one in the table: what is redundant on the constraint manifold stays so at
+    Runge–Kutta stages beside it, however much its pivots grow there. −1 where the problem is ill posed.
+    """
+    settings = table.settings
+    work, nv = la.workspace(table), table.nv
+    facts = work.facts
+    # Stages meet independent rows alone, which is not enough where the last solve with checks found contradictions.
+    agree = table.n_dependent == 0 or facts.contradiction <= settings.inconsistent
+    serves = table.checked != 0 and (agree or want != la.SLOPE)
+    if serves and table.direct_rank == table.generic_rank and table.baumgarte == 0:
+        if want == la.SLOPE and table.direct != 0:
+            good = solve_stage(table, x, work)
+        else:
+            call_native(table.checked, x, work.a)
+            good = _serves(table, work.gauge, CLEAR_ENOUGH if want == la.PIVOTS else CLEAR)
+        if good and is_finite(work.a, nv):
+            contradiction = facts.contradiction
+            fill(facts, 0.0, la.N_FACTS)
+            if want == la.SLOPE:
+                facts.contradiction = contradiction
+                work.factored[0] = 1.0
+                return table.generic_rank
+            if _is_met(table, work.gauge):
+                return _note_checks(table, work)
+            facts.contradiction = work.gauge.contradiction
+    return _by_pivots(table, x, want, work)
+
+
+@internal
+def _by_pivots(table, x, want, work):
+    """Find the acceleration by a factorisation of A with pivots, where straight-line code does not serve.
+
+    A function of its own, so that each stage does not pay for what it has to keep.
+    """
+    nv, nc = table.nv, table.nc
+    work.factored[0] = 0.0
+    load_dynamics(table, x, work)
+    good = table.elimination == la.TRACED or fa.cholesky_ltl(work.mass, nv)
+    if table.whole == 0:
+        if not good:
+            return -1
+    elif not (good and ch.weakest(work.mass, nv) <= la.HEAVY):
+        return call_kernel(table.null_space_solve, table, x, want)
+    if table.elimination == la.CHOLESKY:
+        fa.solve_l_transposed(work.mass, nv, work.force)
+        for j in range(nc):
+            fa.solve_l_transposed(work.mass, nv, work.rows + j * nv)
+    used = _project(table, x, want, work)
+    return used if is_finite(work.a, nv) else -1
+
+
+@internal
+def solve_stage(table, x, work):
+    """Solve by straight-line code for a stage, and keep the factors; False where they are not to be trusted."""
+    call_native(table.direct, x, table.stage)
+    answer = la.stage_answer(table)
+    copy(answer.a, work.a, table.nv)
+    copy(answer.rate, work.rate, table.nq)
+    copy(answer.gauge, work.gauge, la.N_GAUGE)
+    if _serves(table, answer.gauge, CLEAR_ENOUGH):
+        return True
+    return table.unmet != 0 and _serves(table, answer.gauge, CLEAR_AT_ALL) and _refine(table, x, answer, work)
+
+
+@internal
+def _refine(table, x, answer, work):
+    """Correct a by the shortest step that meets the rows, until that tells no more; False where it never does.
+
+    The factors know a to the condition number of G, the square of that of A; corrected, to that of A.
+    """
+    size, nv, nc, before = la.input_size(table), table.nv, table.nc, np.inf
+    copy(x, work.spare, size)
+    for _ in range(REFINEMENTS):
+        copy(work.a, work.spare + size, nv)
+        call_native(table.unmet, work.spare, answer.residual)
+        left, rounding = largest_gap(table, answer.residual, nc), ROUNDING * longest_entry(table, work.a)
+        if left <= rounding or not left < SHARE * before:
+            return left <= 1e3 * rounding
+        before = left
+        call_native(table.nearest, answer.factors, work.step)
+        add(work.step, work.a, nv)
+    return False
+
+
+@internal
+def _serves(table, gauge, clear):
+    """Tell whether straight-line code decides rightly: where M is nearly singular that is left to the null space.
+
+    The rows that hold its light direction are large in the kinetic metric there.
+    """
+    light = table.whole != 0 and not gauge.largest_entry <= la.HEAVY * table.settings.scale_of_even_rows**2
+    return not light and is_clear(table.settings, gauge, clear)
+
+
+@internal
+def is_clear(settings, gauge, clear):
+    """Tell whether rows that straight-line code takes for independent clearly are."""
+    return gauge.clearance > clear and are_regular(settings, gauge.least_pivot, gauge.largest_entry)
+
+
+@internal
+def are_regular(settings, least_pivot, largest_entry):
+    """Tell whether the pivots of Â Âᵀ are those of a regular configuration.
+
+    That a row is short costs its pivot no digits but those of its entries, which a clearance does not tell of.
+    """
+    size = max(largest_entry, settings.scale_of_even_rows**2)
+    cut = max(10.0 * settings.singular_cut, 1e-7)
+    return least_pivot > cut * cut * size
+
+
+@inlined
+def _is_met(table, gauge):
+    """Tell whether an answer meets the constraints, dependent rows as far as the data allow."""
+    tolerance = la.MET if table.n_dependent == 0 else table.settings.inconsistent
+    return gauge.missed <= tolerance and gauge.contradiction <= table.settings.inconsistent
+
+
+@internal
+def _note_checks(table, work):
+    """Note what straight-line code says of its answer; return the rank, −1 where M is singular."""
+    gauge, facts = work.gauge, work.facts
+    if not gauge.weakest_mass < la.SINGULAR_MASS:
+        return -1
+    facts.weakest, facts.unmet = gauge.weakest_mass, gauge.missed
+    facts.contradiction, facts.residual = gauge.contradiction, gauge.residual
+    if table.generic_rank > 0:
+        facts.largest, facts.smallest = np.sqrt(gauge.largest_entry), np.sqrt(gauge.smallest)
+        facts.beyond = np.sqrt(max(gauge.beyond, 0.0))
+    if not gauge.weakest_mass <= la.ILL:
+        facts.outcome = la.ILL_CONDITIONED_ANSWER
+    return table.generic_rank
+
+
+@inlined
+def load_dynamics(table, x, work):
+    """Evaluate the dynamics at x into the workspace, γ with Baumgarte's terms where they are asked for."""
+    call_native(table.dynamics, x, work.native)
+    complete_dynamics(table, x, work)
+
+
+@inlined
+def complete_dynamics(table, x, work):
+    """Add Baumgarte's terms to γ and keep N v, once the dynamics are in the workspace."""
+    if table.baumgarte == 1:
+        _baumgarte(table, x, work)
+    copy(work.velocity, work.rate, table.nq)
+
+
+@inlined
+def _project(table, x, want, work):
+    """Project f̂ on the constraints and return to accelerations."""
+    nv, nc, factors = table.nv, table.nc, la.factors_of(table)
+    for j in range(nc):
+        factor, row = factors.rows[j], work.rows + j * nv
+        inner = work.bias[j] * factor
+        work.bias[j] = inner
+        for c in range(nv):
+            value = row[c] * factor
+            inner += value * work.force[c]
+            row[c] = value
+            work.copy[j * nv + c] = value
+        work.rhs[j] = -inner
+    looks = want == la.ANSWER or want == la.VERIFIED
+    A = fa.matrix(table, work, work.rows, nc)
+    used = solve_rows(table, x, A, looks, 0.0, True, work)
+    if used < 0:
+        return -1
+    weak, whole = 0.0, False
+    if looks:
+        weak = ch.weakest(work.mass, nv)
+        if not weak < la.SINGULAR_MASS:
+            return -1
+        whole = weak > la.FAIR
+    for i in range(nv):
+        work.a[i] = work.force[i] + work.step[i]
+    if want > la.SLOPE:
+        fa.multipliers(A, used, work.y, work.extra, work.lam)
+        if looks:
+            if whole:
+                fa.solve_l(work.mass, nv, work.a)
+            missed = ch.unmet(table, work, used, whole, True)
+            if not missed <= la.MET:
+                ch.refine(table, work, used, whole)
+                fa.multipliers(A, used, work.y, work.extra, work.lam)
+                missed = ch.unmet(table, work, used, whole, False)
+            work.facts.unmet, work.facts.weakest = missed, weak
+            work.facts.outcome = ch.outcome(table, work, used)
+            if used < nc:
+                for i in range(nv):
+                    work.extra[i] = work.force[i] + work.step[i]
+                work.facts.residual = ch.residual(table, work, work.copy, work.extra)
+        for j in range(nc):
+            work.lam[j] *= factors.rows[j]
+        fill(work.reaction, 0.0, nv)
+        for k in range(nv):
+            row, weight = work.mass + k * nv, work.step[k]
+            axpy(weight, row, work.reaction, k + 1)
+    if not whole:
+        fa.solve_l(work.mass, nv, work.a)
+    return used
+
+
+@inlined
+def solve_rows(table, x, A, looks, reach, eliminated, work):
+    """Factor the rows and write their minimum-norm solution for rhs to work.step, with the facts; return the rank.
+
+    Where it ``looks`` at them, dependent rows are compared with the others (see `checking.contradiction`, with
+    ``reach`` and ``eliminated``); they lie at work.copy too.
+    """
+    settings = table.settings
+    nv, nc, limit = table.nv, table.nc, table.generic_rank
+    nearby = settings.scale_of_even_rows if eliminated else settings.scale_of_measured_rows
+    used = fa.factor(A, limit, settings.singular_cut, nearby)
+    if used < 0:
+        return -1
+    _note_pivots(work, min(nc, nv), limit)
+    if looks:
+        work.facts.contradiction = 0.0
+    if used < nc:
+        if looks:
+            work.facts.contradiction = ch.contradiction(table, work, used, x, reach, eliminated)
+        fa.reduce(A, used)
+    work.facts.residual = fa.least_squares(A, used, work.rhs, work.y, work.step)
+    return used
+
+
+@inlined
+def _note_pivots(work, steps, generic):
+    """Note the largest pivot, the one at the generic rank and the first one beyond it."""
+    work.facts.largest = abs(work.diagonal[0]) if steps > 0 else 0.0
+    work.facts.smallest = abs(work.diagonal[generic - 1]) if 0 < generic <= steps else 0.0
+    work.facts.beyond = abs(work.diagonal[generic]) if generic < steps else 0.0
+
+
+@internal
+def _baumgarte(table, x, work):
+    """Add 2α ψ + β² φ to γ (Baumgarte 1972)."""
+    settings = table.settings
+    nh, nc = table.nh, table.nc
+    alpha, beta = settings.alpha, settings.beta
+    call_native(table.velocity, x, work.spare)
+    axpy(2.0 * alpha, work.spare, work.bias, nc)
+    call_native(table.position, x, work.spare)
+    axpy(beta * beta, work.spare, work.bias, nh)

@@ -1,0 +1,199 @@
+"""Projection along a chart: the local state-space form inside the integrator.
+
+With independent coordinates y, ẏ = W v (`sarrus.dynamics.coordinates.choices`), a Runge–Kutta step for y is one for q
+whose stages are moved onto the constraints by corrections that leave y as it is,
+
+    φ(q ⊕ δ, t) = 0,  W δ = 0;    ψ(q, v + δ, t) = 0,  W δ = 0
+
+(Spencer 2004, equations (2.23), (2.33) and section 2.3.1; Wehage and Haug 1982). With T an orthonormal basis of the
+null space of A, δ = (1 − T (W T)⁻¹ W) A⁺ (−residual), for any rank of A. The rows of W are orthonormal too, so the
+singular values of W T are cosines of the angles between y and the motions possible; none may vanish.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sarrus.kernels.algebra import factor as fa
+from sarrus.kernels.algebra.retraction import longest_entry, move
+from sarrus.kernels.algebra.vectors import add, copy, copy_scaled, fill
+from sarrus.kernels.memory import layout as la
+from sarrus.kernels.memory.layout import Table
+from sarrus.kernels.memory.record import Floats, laid
+from sarrus.kernels.platform.native_call import call_native
+from sarrus.kernels.platform.pointers import internal
+from sarrus.kernels.solve.projection import MAX_ITERATIONS
+
+# What `contraction` says of Newton's method.
+DONE, GO_ON, LOST = 1, 0, -1
+
+
+class Correction(NamedTuple):
+    """A δ = −residual for A (m × n) of a known rank, W δ = wanted (count rows), or zero where nothing is ``given``.
+
+    Rows from ``again`` on are the rows of the system from its first one on once more.
+    """
+
+    residual: Any
+    jacobian: Any
+    m: Any
+    n: Any
+    again: Any
+    rank: Any
+    W: Any
+    count: Any
+    wanted: Any
+    given: Any
+
+
+class CorrectionRoom(NamedTuple):
+    """What `correction_along` works in: A, W Q, vectors."""
+
+    rows: Any
+    inner: Any
+    right: Any
+    y: Any
+    step: Any
+    turned: Any
+    diagonal: Any
+    beta: Any
+    other: Any
+    beta2: Any
+    norms: Any
+
+
+def chart_projection(table: Table, x: Floats, what: int) -> int:
+    """Do what `sarrus.kernels.solve.projection.projection` does, along the chart; −1 where Newton does not contract."""
+    work = la.workspace(table)
+    table.chart.gauge = 1.0
+    if what != la.VELOCITIES and table.nh > 0 and not _project_positions(table, x, work):
+        return -1
+    return 0 if table.nc == 0 else _project_velocities(table, x, work)
+
+
+@internal
+def _project_positions(table, x, work):
+    """Correct q until φ = 0; False where Newton does not contract."""
+    chart, nv, nh, bound = table.chart, table.nv, table.nh, table.holonomic_rank
+    rows = chart + la.CHART_ROWS
+    asked = Correction(work.native, work.native + nh, nh, nv, nh, bound, rows, nv - bound, rows, False)
+    small, before = table.settings.position_tolerance, 0.0
+    for _ in range(MAX_ITERATIONS + 1):
+        residual = position_residual(table, x, work)
+        if residual <= 0.1 * small:
+            return True
+        longest = correct_position(table, chart, asked, _room(table), x, work)
+        if not np.isfinite(longest):
+            return False
+        verdict = contraction(longest, before, residual, small)
+        if verdict == DONE:
+            return True
+        if verdict == LOST:
+            break
+        before = longest
+    chart.failed = 1.0
+    return False
+
+
+@internal
+def _project_velocities(table, x, work):
+    """Correct v until ψ = 0; return the rank of A, −1 where something is not finite."""
+    nv, nc, rank = table.nv, table.nc, table.generic_rank
+    rows = table.chart + (la.CHART_ROWS + (nv - table.holonomic_rank) * nv)
+    asked = Correction(work.native, work.native + nc, nc, nv, nc, rank, rows, nv - rank, rows, False)
+    return rank if correct_velocity(table, table.chart, asked, _room(table), x, work) else -1
+
+
+@internal
+def position_residual(table, x, work):
+    """Evaluate φ and its rows at x to work.native; return the sum of |φ| in units of the rows."""
+    call_native(table.position, x, work.native)
+    factors, residual = la.factors_of(table), 0.0
+    for j in range(table.nh):
+        residual += abs(work.native[j]) * factors.rows[j]
+    return residual
+
+
+@internal
+def correct_position(table, chart, asked, room, x, work):
+    """Move q in x by the δ that is asked for and return its longest entry; where that is not finite q stays."""
+    step = correction_along(table, chart, asked, room)
+    longest = longest_entry(table, step)
+    copy(step, work.step, table.nv)
+    if np.isfinite(longest):
+        move(table, x, work.step, work.x)
+    return longest
+
+
+@internal
+def contraction(longest, before, residual, small):
+    """Return whether Newton's corrections of q are DONE, GO_ON or are LOST, after one that followed ``before``.
+
+    The error left is ρ/(1 − ρ) of the last correction, ρ the contraction rate (Spencer 2004, section 2.3.1).
+    """
+    rate = longest / before if before > 0.0 else 0.5
+    if rate < 0.9:
+        return DONE if longest <= small or rate / (1.0 - rate) * longest <= 0.1 * small else GO_ON
+    # rounding of φ, or of the data in redundant rows: no more to gain
+    return DONE if min(longest, residual) <= 100.0 * small else LOST
+
+
+@internal
+def correct_velocity(table, chart, asked, room, x, work):
+    """Correct v in x until ψ, whose rows are those asked for, is zero; False where something is not finite."""
+    nq = table.nq
+    for _ in range(1 if table.nc == table.nh else 8):
+        call_native(table.velocity, x, work.native)
+        step = correction_along(table, chart, asked, room)
+        longest = longest_entry(table, step)
+        add(step, x + nq, table.nv)
+        if not np.isfinite(longest):
+            return False
+        if longest < 1e-13:
+            break
+    return True
+
+
+@internal
+def _room(table):
+    """Return the room to work in, behind W."""
+    nv = table.nv
+    return table.chart + (la.CHART_ROWS + (2 * nv - table.holonomic_rank - table.generic_rank) * nv)
+
+
+@internal
+def correction_along(table, chart, asked, work):
+    """Write the δ that is asked for; return where it lies in ``work`` and note the gauge."""
+    settings, nv, m, count = table.settings, asked.n, asked.m, asked.count
+    big = m + nv + 1
+    room = laid(work, CorrectionRoom(m * nv, count * nv, big, big, big, big, big, big, big, big, big))
+    order, turned, step = la.permutation(table), room.turned, room.step
+    A = fa.Matrix(room.rows, m, nv, order, room.diagonal, room.beta, room.beta2, room.norms)
+    for j in range(m):
+        factor = la.row_factor(table, j if j < asked.again else j - asked.again)
+        copy_scaled(factor, asked.jacobian + j * nv, room.rows + j * nv, nv)
+        room.right[j] = -factor * asked.residual[j]
+    rank, _ = fa.solve(A, asked.rank, settings.singular_cut, la.row_scale(table), room.right, room.y, step)
+    if rank < 0:
+        step[0] = np.nan
+        return step
+    left = nv - rank
+    for i in range(count):
+        amount = -asked.wanted[i] if asked.given else 0.0
+        for c in range(nv):
+            value = asked.W[i * nv + c]
+            turned[c] = value
+            amount += value * step[c]
+        room.right[i] = -amount
+        fa.apply_q_transposed(A, rank, turned)
+        copy(turned + rank, room.inner + i * left, left)
+    fill(turned, 0.0, nv)
+    inner = fa.Matrix(room.inner, count, left, order, room.diagonal, room.other, room.beta2, room.norms)
+    used, _ = fa.solve(inner, count, settings.singular_cut, 0.0, room.right, room.y, turned + rank)
+    if count > 0:
+        chart.gauge = min(chart.gauge, abs(room.diagonal[count - 1])) if used == count else 0.0
+    fa.apply_q(A, rank, turned)
+    add(turned, step, nv)
+    return step

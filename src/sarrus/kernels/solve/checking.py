@@ -1,0 +1,324 @@
+"""Is the answer one? Residuals of a solve in the kinetic metric, relative to what was summed, and what follows.
+
+With M = LᵀL, y = L a, f̂ = L⁻ᵀf and Â = A L⁻¹ the answer must meet Â y + γ = 0 and y − f̂ − Âᵀλ = 0. Both are divided by
+the sums of the magnitudes of their terms, so that neither units nor the size of the forces matter (Oettli and Prager,
+Numer. Math. 6, 1964); L itself and the triangular solves are backward stable (Higham, Accuracy and Stability of
+Numerical Algorithms, 2nd ed., theorems 8.5 and 10.3), and ``WEAKEST`` bounds what they cost.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sarrus.kernels.algebra import factor as fa
+from sarrus.kernels.algebra.vectors import add, axpy, copy, dot, dot_from
+from sarrus.kernels.memory import layout as la
+from sarrus.kernels.platform.pointers import internal
+
+# As much of what the forces would do alone is no residual: rounding, and rounding of rounding, which refinement leaves.
+ROUNDING, FAINT = 1e-14, 1e-22
+# Rows whose terms are all below this part of what the forces would do if M were its diagonal: γ is zero and a is
+# rounding, as at rest, and no correction makes it more.
+NOTHING = 1e-14
+# Forces that cancel in all rows but a few: as much of the largest counts as summed in every row of M a = f + Aᵀλ.
+NOISE = 1e-4
+
+
+@internal
+def contradiction(table, work, used, x, reach, eliminated):
+    """Return how far the dependent rows contradict the independent ones, once the rows are factored.
+
+    Row j is Σ c_k (row k); then γ_j = Σ c_k γ_k must hold. What is left is divided by |γ_j| + Σ |c_k γ_k|, plus the
+    largest γ of the rows of one closure, of which some may be no more than the printed digits of a model. Rounding of
+    what the forces alone would do is none, nor is that of what velocities do: γ cancels where a mechanism turns as a
+    whole. ``reach`` is the size of the former where M was not ``eliminated``; the rows as they were lie at work.copy, v
+    from x[nq] on. Less than `Options.inconsistent` is not looked at further and counts as 0.
+    """
+    nv, nc, settings, perm = table.nv, table.nc, table.settings, la.permutation(table)
+    worst, turns, pushed = 0.0, -1.0, reach
+    for j in range(used, nc):
+        row, own = work.rows + j * nv, perm[j]
+        value = work.bias[own]
+        size = abs(value)
+        copy(row, work.extra, used)
+        for k in range(used - 1, -1, -1):
+            weight = work.extra[k] / work.diagonal[k]
+            other = work.rows + k * nv
+            axpy(-weight, other, work.extra, k)
+            part = weight * work.bias[perm[k]]
+            value -= part
+            size += abs(part)
+        if abs(value) > settings.inconsistent * size:
+            length = _longest_beside(table, work, own)
+            if turns < 0.0:
+                turns = _turning(table, work, x)
+                if eliminated:
+                    pushed = _pushing(table, work)
+            if abs(value) > 10.0 * ROUNDING * max(pushed, turns) * length:
+                worst = max(worst, abs(value) / (size + _largest_beside(table, work.bias, own)))
+    return worst
+
+
+@internal
+def _longest_beside(table, work, j):
+    """Return the length of the longest row, at work.copy, of the closure of row j; rounding in all has its size."""
+    nv, nc, closures, longest = table.nv, table.nc, la.factors_of(table).closures, 0.0
+    for i in range(nc):
+        if closures[i] == closures[j]:
+            total = dot(work.copy + i * nv, work.copy + i * nv, nv)
+            longest = max(longest, total)
+    return np.sqrt(longest)
+
+
+@internal
+def _turning(table, work, x):
+    """Return ‖L v‖ max |v_k|, about the size of the accelerations that velocities alone make; L at work.mass.
+
+    The latter is in radians and characteristic lengths per second.
+    """
+    nq, nv, factors = table.nq, table.nv, la.factors_of(table)
+    total = fastest = 0.0
+    for i in range(nv):
+        value = dot(work.mass + i * nv, x + nq, i + 1)
+        total += value * value
+        fastest = max(fastest, abs(x[nq + i]) * factors.velocities[i])
+    return np.sqrt(total) * fastest
+
+
+@internal
+def _pushing(table, work):
+    """Return the largest, over the rows, of Σ |A_ji f_i| / M_ii beside the length of the row; A = Â L and f = Lᵀ f̂.
+
+    That is what the forces would do if M were diagonal: where it nearly is singular they would do more, and mean less.
+    """
+    nv, nc, largest = table.nv, table.nc, 0.0
+    for j in range(nc):
+        total = length = 0.0
+        for i in range(nv):
+            entry = force = mass = 0.0
+            for k in range(i, nv):
+                factor = work.mass[k * nv + i]
+                entry += work.copy[j * nv + k] * factor
+                force += work.force[k] * factor
+                mass += factor * factor
+            total += abs(entry * force) / mass
+            length += work.copy[j * nv + i] ** 2
+        if total > 0.0:
+            largest = max(largest, total / np.sqrt(length))
+    return largest
+
+
+@internal
+def _largest_beside(table, values, j):
+    """Return the largest of the values that belong to the closure of row j."""
+    nc, closures, largest = table.nc, la.factors_of(table).closures, 0.0
+    for i in range(nc):
+        if closures[i] == closures[j]:
+            largest = max(largest, abs(values[i]))
+    return largest
+
+
+@internal
+def unmet(table, work, used, whole, strict):
+    """Return the largest relative residual of the answer, 0 where all are below `layout.MET`; Â lies at work.copy.
+
+    work.a holds y, or a where ``whole`` asks for the rows of A = Â L themselves: the sums in Â y are as large, or
+    larger by the condition number of L. The residuals of the constraints, negative, are left at work.rhs. Rows that are
+    short beside those nearby are no constraints here. A ``strict`` look, that of an answer that can be refined, excuses
+    no residual by what the forces alone would do, which may be far more than a, but where a is rounding of that.
+    """
+    nv, nc, settings = table.nv, table.nc, table.settings
+    total = worst = 0.0
+    for c in range(nv):
+        total += work.force[c] ** 2 + work.step[c] ** 2
+        work.extra[c] = work.step[c]
+    faint = (FAINT if whole else 10.0 * ROUNDING) ** 2 * total
+    short = (settings.singular_cut * settings.scale_of_even_rows) ** 2 if used < nc else 0.0
+    effort = -1.0
+    missed = False
+    for j in range(nc):
+        row, weight = work.copy + j * nv, work.lam[j]
+        value = work.bias[j]
+        size = abs(value)
+        for c in range(nv):
+            entry = row[c]
+            part = entry * work.a[c]
+            value += part
+            size += abs(part)
+            work.extra[c] -= weight * entry
+        if whole:
+            value, size = _row_of_whole(work, nv, j)
+        work.rhs[j] = -value
+        work.norms[j] = -size  # met
+        if abs(value) > la.MET * size:
+            length = dot(row, row, nv)
+            noticed = value * value > faint * length
+            if strict and not whole and not noticed:
+                if effort < 0.0:
+                    effort = _effort(table, work)
+                noticed = _is_noticed(table, work, row, size, effort)
+            if noticed and length > short:
+                missed = True
+                work.norms[j] = size
+    if missed:
+        for j in range(nc):
+            if work.norms[j] > 0.0:
+                size = work.norms[j] if used == nc else _largest_beside(table, work.norms, j)
+                worst = max(worst, abs(work.rhs[j]) / size)
+    left = dot(work.extra, work.extra, nv)
+    if left > la.MET**2 * total:
+        worst = max(worst, np.sqrt(left / total))
+    return worst
+
+
+@internal
+def _effort(table, work):
+    """Return √Σ (f_i² + F_i²) / M_ii with f = Lᵀ f̂ and F = Lᵀ work.step: the forces, as if M were its diagonal."""
+    nv, total = table.nv, 0.0
+    for i in range(nv):
+        force = pull = mass = 0.0
+        for k in range(i, nv):
+            factor = work.mass[k * nv + i]
+            force += work.force[k] * factor
+            pull += work.step[k] * factor
+            mass += factor * factor
+        total += (force * force + pull * pull) / mass
+    return np.sqrt(total)
+
+
+@internal
+def _is_noticed(table, work, row, size, effort):
+    """Tell whether ``size`` is more than rounding of what an effort does in a row A = Â L: NOTHING effort √Σ A_i²/M_ii.
+
+    That length, as if M were its diagonal, is summed until it is long enough: from the end, where A_i has fewest terms.
+    """
+    nv, total = table.nv, 0.0
+    square, reach, i = size * size, (NOTHING * effort) ** 2, nv
+    while i > 0 and square > reach * total:
+        i -= 1
+        entry = mass = 0.0
+        for k in range(i, nv):
+            factor = work.mass[k * nv + i]
+            entry += row[k] * factor
+            mass += factor * factor
+        total += entry * entry / mass
+    return square > reach * total
+
+
+@internal
+def residual(table, work, rows, vector):
+    """Return the norm of A a + γ in the units of its rows; ``rows`` and γ are in characteristic ones."""
+    nv, factors, total = table.nv, la.factors_of(table), 0.0
+    for j in range(table.nc):
+        total += (dot_from(work.bias[j], rows + j * nv, vector, nv) / factors.rows[j]) ** 2
+    return np.sqrt(total)
+
+
+@internal
+def _row_of_whole(work, nv, j):
+    """Return A a + γ of row j, from A = Â L, and the sum of the magnitudes of its terms."""
+    row = work.copy + j * nv
+    value = work.bias[j]
+    size = abs(value)
+    for c in range(nv):
+        entry = 0.0
+        for i in range(c, nv):
+            entry += row[i] * work.mass[i * nv + c]
+        part = entry * work.a[c]
+        value += part
+        size += abs(part)
+    return value, size
+
+
+@internal
+def weakest(factor, n):
+    """Return the largest M_kk/L_kk² of M = LᵀL: the condition number of M, roughly, scaled to ones on its diagonal.
+
+    NaN where L is no number or has a zero on its diagonal.
+    """
+    largest, wrong = 1.0, 0.0
+    for k in range(n):
+        total = 0.0
+        for i in range(k, n):
+            total += factor[i * n + k] ** 2
+        pivot = factor[k * n + k] ** 2
+        if not pivot > 0.0:
+            wrong = np.nan
+        elif total > largest * pivot:
+            largest = total / pivot
+    return largest + wrong
+
+
+@internal
+def refine(table, work, used, whole):
+    """Correct step and answer by the minimum-norm solution for the residuals `unmet` left; λ follows from work.y."""
+    nv = table.nv
+    fa.least_squares(fa.matrix(table, work, work.rows, table.nc), used, work.rhs, work.norms, work.extra)
+    add(work.extra, work.step, nv)
+    if whole:
+        fa.solve_l(work.mass, nv, work.extra)
+    add(work.extra, work.a, nv)
+    add(work.norms, work.y, used)
+
+
+@internal
+def outcome(table, work, used):
+    """Return what the facts of a solve say of it: the number of a `sarrus.base.status.Status`."""
+    settings, dependent = table.settings, used < table.nc
+    least_squares = work.facts.contradiction > settings.inconsistent
+    if not work.facts.weakest <= la.ILL:
+        return la.ILL_CONDITIONED_ANSWER
+    if least_squares or (dependent and not work.facts.unmet <= settings.inconsistent):
+        return la.INCONSISTENT_ANSWER
+    if not dependent and not work.facts.unmet <= la.MET:
+        return la.ALMOST_ANSWER
+    return la.SINGULAR_ANSWER if used < table.generic_rank else la.COMPLETE_ANSWER
+
+
+@internal
+def unmet_whole(table, work, used, reach):
+    """Do what `unmet` does where nothing was eliminated: M, f, A, γ, a and λ lie in the workspace.
+
+    Nothing is refined here, so rounding of ``reach``, the accelerations of single coordinates, is no residual, nor is
+    rounding of the largest row: where no force acts, rows of coordinates at rest, and forces, are nothing else.
+    """
+    nv, nc, settings = table.nv, table.nc, table.settings
+    short = settings.singular_cut * settings.scale_of_measured_rows if used < nc else 0.0
+    total = worst = largest = 0.0
+    for j in range(nc):
+        row = work.rows + j * nv
+        value = work.bias[j]
+        size, length = abs(value), 0.0
+        for c in range(nv):
+            part = row[c] * work.a[c]
+            value += part
+            size += abs(part)
+            length += row[c] * row[c]
+        rounding = 10.0 * ROUNDING * reach * np.sqrt(length)
+        work.rhs[j] = value if length > short * short and abs(value) > rounding else 0.0
+        work.norms[j] = size
+        largest = max(largest, size)
+    for j in range(nc):
+        value = abs(work.rhs[j])
+        if value > 0.01 * ROUNDING * largest:
+            size = work.norms[j] if used == nc else _largest_beside(table, work.norms, j)
+            worst = max(worst, value / size)
+    for i in range(nv):
+        value = -work.force[i]
+        size = abs(value)
+        for c in range(nv):
+            part = work.mass[i * nv + c] * work.a[c]
+            value += part
+            size += abs(part)
+        for j in range(nc):
+            part = work.rows[j * nv + i] * work.lam[j]
+            value -= part
+            size += abs(part)
+        work.rhs[i] = value
+        work.norms[i] = size
+        total = max(total, size, ROUNDING * largest * work.mass[i * nv + i])
+    for i in range(nv):
+        value = abs(work.rhs[i])
+        if value > 0.0:
+            worst = max(worst, value / (work.norms[i] + NOISE * total))
+    return worst

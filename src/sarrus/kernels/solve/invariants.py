@@ -1,0 +1,149 @@
+"""Projection on positions, velocities and invariants of the motion, solved together; and whether invariants are any.
+
+An invariant is a function I(q, v, t) that the motion does not change, such as the energy or a momentum. What holds it
+on its value is undone where forces change it, so that its rate along the motion is added up as well.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sarrus.kernels.algebra import factor as fa
+from sarrus.kernels.algebra.retraction import longest_entry, move
+from sarrus.kernels.algebra.vectors import add, copy, fill, multiply
+from sarrus.kernels.memory import layout as la
+from sarrus.kernels.memory.invariant_layout import invariants_of
+from sarrus.kernels.memory.layout import Table
+from sarrus.kernels.memory.record import Floats, laid
+from sarrus.kernels.platform.native_call import call_native
+from sarrus.kernels.platform.pointers import internal
+from sarrus.kernels.solve.projection import load_metric, project
+
+# Part of its size by which a motion may change an invariant, as its rate adds up: beyond it is none.
+CHANGED = 1e-7
+# Part of its size to which an invariant is met where a projection ends.
+MET = 1e-9
+
+
+class InvariantRoom(NamedTuple):
+    """What Newton's method works in: c = (φ, ψ, I) and its rows, then vectors."""
+
+    residual: Any
+    rows: Any
+    rhs: Any
+    y: Any
+    step: Any
+    diagonal: Any
+    beta: Any
+    beta2: Any
+    norms: Any
+    scratch: Any
+
+
+class RateRoom(NamedTuple):
+    """What rates are found in: [x | a], then dI/dt."""
+
+    state: Any
+    rates: Any
+
+
+def projection_with_invariants(table: Table, x: Floats, what: int) -> int:
+    """Do what `sarrus.kernels.solve.projection.projection` does, then keep the invariants too if ``what`` asks for it.
+
+    Newton on the stacked φ = 0, ψ = 0, I = target; of all steps the one with the least δqᵀM δq/s² + δvᵀM δv, for any
+    rank: rows of invariants that depend on others are left out, and those whose gradient vanishes, as that of the
+    energy does at rest in an equilibrium. Invariants are measured by their size, or by the target where that is larger.
+    −1 where one is not met to `MET` then.
+    """
+    rank = project(table, x, what != la.VELOCITIES)
+    if rank < 0 or what != la.CONSTRAINTS_AND_INVARIANTS:
+        return rank
+    return rank if _newton(table, x) else -1
+
+
+@internal
+def _newton(table, x):
+    settings, work, kept = table.settings, la.workspace(table), invariants_of(table)
+    nq, nv, nh = table.nq, table.nv, table.nh
+    own = nh + table.nc
+    m, n = own + table.n_invariants, 2 * nv
+    big = m + n
+    room = laid(work.spare, InvariantRoom(m, m * n, big, big, big, big, big, big, big, 0))
+    A = fa.Matrix(room.rows, m, n, la.permutation(table), room.diagonal, room.beta, room.beta2, room.norms)
+    limit = table.holonomic_rank + table.generic_rank + table.n_invariants
+    load_metric(table, x, work)
+    factors, worst, far = la.factors_of(table), np.inf, np.inf
+    for _ in range(10):
+        call_native(table.invariants, x, room.residual)
+        worst = far = 0.0
+        for j in range(m):
+            if j < own:
+                factor = factors.rows[j if j < nh else j - nh]
+            else:
+                target = kept.target[j - own]
+                room.residual[j] -= target
+                factor = 1.0 / max(kept.size[j - own], abs(target))
+            room.rhs[j] = -room.residual[j] * factor
+            worst = max(worst, abs(room.rhs[j]))
+            if j >= own:
+                kept.missed[j - own] = abs(room.rhs[j])
+                far = max(far, abs(room.rhs[j]))
+            row = room.rows + j * n
+            multiply(row, factor, n)
+            fa.solve_l_transposed(work.metric, nv, row)
+            fa.solve_l_transposed(work.metric, nv, row + nv)
+        rank, _ = fa.solve(A, limit, settings.singular_cut, 0.0, room.rhs, room.y, room.step)
+        if rank < 0:
+            return False
+        fa.solve_l(work.metric, nv, room.step)
+        fa.solve_l(work.metric, nv, room.step + nv)
+        longest = max(longest_entry(table, room.step), longest_entry(table, room.step + nv))
+        if not np.isfinite(longest):
+            return False
+        if worst < 1e-14 or longest < 1e-14:
+            return far < MET
+        move(table, x, room.step, room.scratch)
+        add(room.step + nv, x + nq, nv)
+    return worst < MET
+
+
+@internal
+def begin_invariants(table, x):
+    """Have the values of the invariants at x be those that are kept from now on."""
+    kept = invariants_of(table)
+    call_native(table.invariant_values, x, kept.target)
+    fill(kept.change, 0.0, table.n_invariants)
+    fill(kept.pending, 0.0, table.n_invariants)
+
+
+@internal
+def changes(table, x, h, slopes, work):
+    """Tell whether the motion has changed what is kept when a step from x ends, by the slope in slopes[0].
+
+    Rates of true invariants are rounding of both signs, so they do not add up. They are looked at where x has just been
+    projected: beside the constraints these do work.
+    """
+    kept, every, size = invariants_of(table), max(table.project_every, 1), la.input_size(table)
+    fill(kept.pending, 0.0, table.n_invariants)
+    if int(table.run.steps) % every != 0:
+        return False
+    room = laid(work.spare, RateRoom(size + table.nv, table.n_invariants))
+    copy(x, room.state, size)
+    copy(slopes + table.nq, room.state + size, table.nv)
+    call_native(table.invariant_rates, room.state, room.rates)
+    found = False
+    for i in range(table.n_invariants):
+        kept.rate[i] = room.rates[i]
+        kept.pending[i] = kept.rate[i] * h * every
+        limit = CHANGED * max(kept.size[i], abs(kept.target[i]))
+        found = found or abs(kept.change[i] + kept.pending[i]) > limit
+    return found
+
+
+@internal
+def note_changes(table):
+    """Add what the step that ended has changed."""
+    kept = invariants_of(table)
+    add(kept.pending, kept.change, table.n_invariants)

@@ -1,0 +1,264 @@
+"""Projection of a state on the constraints: positions by Newton's method, then velocities.
+
+Both corrections are the shortest in the kinetic metric: of all δ with A δ = −φ the one with the least δᵀM δ,
+
+    q ← q ⊕ (−L⁻¹ Â⁺ φ),    v ← v − L⁻¹ Â⁺ ψ,    M = LᵀL,  Â = R A L⁻¹  (and R φ, R ψ),
+
+for any rank of A; R brings rows in metres and in radians to one scale (`sarrus.dynamics.model.characteristic`). So
+neither depends on units of measurement. (The decomposition: Aghili and Piedboeuf, Multibody System Dynamics 10, 2003;
+metric
+tensors: Aghili, IEEE Trans. Robotics 21, 2005, section II-A; the form that is robust in singular configurations is
+Spencer's.) Where the elimination is traced, A L⁻¹ comes from straight-line code and M is that of every step; elsewhere
+M is that of the configuration where the projection begins.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sarrus.kernels.algebra import factor as fa
+from sarrus.kernels.algebra.retraction import largest_gap, longest_entry, move
+from sarrus.kernels.algebra.vectors import add, copy, copy_scaled, dot_from, fill, is_finite, multiply
+from sarrus.kernels.memory import layout as la
+from sarrus.kernels.memory.layout import Table
+from sarrus.kernels.memory.record import Floats, laid
+from sarrus.kernels.platform.native_call import call_native
+from sarrus.kernels.platform.pointers import inlined, internal
+from sarrus.kernels.solve.acceleration import CLEAR_ENOUGH, is_clear
+from sarrus.kernels.solve.checking import weakest
+from sarrus.kernels.solve.simplified_newton import close_nearby
+
+MAX_ITERATIONS = 12
+# So many of straight-line code: what does not converge quickly, a rank-revealing factorisation may do.
+DIRECT_ITERATIONS = 6
+# Newton squares the error: after a step shorter than the first of these what is left is rounding, if below the second.
+QUICK, ROUNDING = 3e-8, 1e-12
+# Where M is not traced, velocities are projected in the metric of where the projection began, unless a position step
+# was longer than this.
+FAR = 1e-6
+
+
+def projection(table: Table, x: Floats, what: int) -> int:
+    """Project v in x in place, and q before it unless only ``VELOCITIES`` are asked for; return the rank of A.
+
+    −1 where the positions do not converge; then x is not to be used.
+    """
+    return project(table, x, what != la.VELOCITIES)
+
+
+@inlined
+def project(table, x, positions):
+    """Do the work of `projection`."""
+    work = la.workspace(table)
+    if table.generic_rank == 0 and table.nc > 0 and _is_free(table, x, positions, work):
+        return 0
+    if positions and table.direct_rank == table.generic_rank:
+        if table.nearest != 0 and close_nearby(table, x, work):
+            return table.generic_rank
+        if table.closed != 0 and _close(table, x, work):
+            return table.generic_rank
+    fresh, dense = False, table.elimination != la.TRACED
+    if dense and table.nc > 0:
+        load_metric(table, x, work)
+    if positions and table.nh > 0:
+        far = project_position(table, x, work)
+        if far < 0.0:
+            return -1
+        fresh = True
+        if dense and far > FAR:
+            load_metric(table, x, work)
+    if table.nc == 0:
+        return 0
+    return project_velocity(table, x, work, fresh)
+
+
+@internal
+def _is_free(table, x, positions, work):
+    """Tell whether there is nothing to correct where no row holds anything: contacts that are all open, say."""
+    if not positions or table.nh == 0:
+        return True
+    call_native(table.position, x, work.native)
+    return largest_gap(table, work.native, table.nh) <= 0.1 * table.settings.position_tolerance
+
+
+@internal
+def _close(table, x, work):
+    """Project q and v in x by straight-line code; where it does not serve return False and leave x as it was."""
+    nq, nv, settings = table.nq, table.nv, table.settings
+    answer, given = laid(work.native, la.closed_sizes(table)), work.x
+    copy(x, given, nq)
+    for iteration in range(DIRECT_ITERATIONS):
+        call_native(table.closed, x, work.native)
+        gap, left = largest_gap(table, answer.gap, table.nh), largest_gap(table, answer.left, table.nh)
+        if not (
+            is_clear(settings, answer.gauge, CLEAR_ENOUGH) and is_finite(answer.place, nq) and left < np.inf
+        ):
+            break
+        if iteration > 0 or gap > 0.1 * settings.position_tolerance:
+            copy(answer.place, x, nq)
+        longest = longest_entry(table, answer.step)
+        closed = left <= settings.position_tolerance or (longest < QUICK and left <= ROUNDING)
+        # after a long step v was projected with rows of elsewhere
+        if closed and longest < FAR and is_finite(answer.speed, nv):
+            copy(answer.speed, x + nq, nv)
+            return True
+    copy(given, x, nq)
+    return False
+
+
+@internal
+def load_metric(table, x, work):
+    """Write L to work.metric, LᵀL = M at x; where M is not definite or no number, that of the characteristic metric."""
+    nv = table.nv
+    call_native(table.metric, x, work.metric)
+    good = table.elimination == la.TRACED or fa.cholesky_ltl(work.metric, nv)
+    if not (good and is_metric(table, work.metric)):
+        load_characteristic_metric(table, work)
+
+
+@internal
+def is_factor(factor, n):
+    """Tell whether L is one of a definite matrix: what is no number in a column of L is none on its diagonal either."""
+    good = True
+    for i in range(n):
+        good = good and 0.0 < factor[i * (n + 1)] < np.inf
+    return good
+
+
+@inlined
+def is_metric(table, factor):
+    """Tell whether L measures motions: not where M is singular but for rounding, where that may happen."""
+    n = table.nv
+    return is_factor(factor, n) and (table.whole == 0 or weakest(factor, n) <= la.NO_METRIC)
+
+
+@internal
+def load_characteristic_metric(table, work):
+    """Write the factor of the characteristic metric to work.metric."""
+    nv, factors = table.nv, la.factors_of(table)
+    fill(work.metric, 0.0, nv * nv)
+    for i in range(nv):
+        work.metric[i * (nv + 1)] = factors.velocities[i]
+
+
+@internal
+def load_holonomic_rows(table, x, work):
+    """Evaluate residuals and holonomic rows at x to work.native; return where the factor of the metric lies.
+
+    Where there is a function for it these are φ, Â = A L⁻¹ and ψ, then L; else φ, A and b, for work.metric.
+    """
+    if table.closing != 0:
+        call_native(table.closing, x, work.native)
+        factor = work.native + table.nh * (table.nv + 2)
+        if is_metric(table, factor):
+            return factor
+        load_characteristic_metric(table, work)
+    call_native(table.position, x, work.native)
+    return work.metric
+
+
+@internal
+def load_all_rows(table, x, work):
+    """Do the same for ψ and all rows, where some are nonholonomic."""
+    if table.slipping != 0:
+        call_native(table.slipping, x, work.native)
+        factor = work.native + table.nc * (table.nv + 1)
+        if is_metric(table, factor):
+            return factor
+        load_characteristic_metric(table, work)
+    call_native(table.velocity, x, work.native)
+    return work.metric
+
+
+@inlined
+def project_position(table, x, work):
+    """Project q in x on φ(q, t) = 0. Returns the longest step, −1 where it fails.
+
+    On return what `load_holonomic_rows` gives at the final q lies at work.native. Where redundant rows contradict each
+    other by rounding of the data, Newton stagnates at the least-squares point, which counts as converged while the
+    residual is accepted.
+    """
+    settings = table.settings
+    nh, limit = table.nh, table.holonomic_rank
+    residual = np.inf
+    far = 0.0
+    quick = stagnant = False
+    for iteration in range(MAX_ITERATIONS + 1):
+        factor = load_holonomic_rows(table, x, work)
+        residual = largest_gap(table, work.native, nh)
+        tolerance = settings.position_tolerance
+        if residual <= (tolerance if iteration > 0 else 0.1 * tolerance):
+            return far
+        if quick and residual <= ROUNDING:
+            return far
+        if not np.isfinite(residual):
+            return -1.0
+        if stagnant or iteration == MAX_ITERATIONS:
+            break
+        copy_scaled(-1.0, work.native, work.rhs, nh)
+        correct(table, nh, limit, work.native + nh, factor, work)
+        longest = longest_entry(table, work.step)
+        far, quick, stagnant = max(far, longest), longest < QUICK, longest < 1e-13
+        move(table, x, work.step, work.x)
+    return far if residual <= settings.accepted_residual else -1.0
+
+
+@inlined
+def correct(table, m, limit, rows, metric, work):
+    """Write to work.step the shortest δ with A δ = rhs, in the metric with its factor L at ``metric``.
+
+    At ``rows``, which are lost, is A (m rows) if that is work.metric, else A L⁻¹.
+
+    Returns the rank, −1 where something is not finite; then the step is NaN.
+    """
+    n, settings, factors = table.nv, table.settings, la.factors_of(table)
+    for j in range(m):
+        factor, row = factors.rows[j], rows + j * n
+        work.rhs[j] *= factor
+        multiply(row, factor, n)
+        if metric == work.metric:
+            fa.solve_l_transposed(metric, n, row)
+    A = fa.matrix(table, work, rows, m)
+    rank, _ = fa.solve(
+        A, limit, settings.singular_cut, settings.scale_of_even_rows, work.rhs, work.y, work.step
+    )
+    fa.solve_l(metric, n, work.step)
+    if rank < 0:
+        fill(work.step, np.nan, n)
+    return rank
+
+
+@inlined
+def project_velocity(table, x, work, fresh):
+    """Project v in x on ψ(q, v, t) = 0. Returns the rank of A.
+
+    ``fresh`` says that `project_position` left rows and residuals at this q at work.native.
+    Nonholonomic rows may be nonlinear in v; Newton then iterates.
+    """
+    nq, nv, nh, nc, factors = table.nq, table.nv, table.nh, table.nc, la.factors_of(table)
+    rounds = 1 if nc == nh else 8
+    rank = 0
+    for _ in range(rounds):
+        if nc > nh:
+            factor = load_all_rows(table, x, work)
+        elif not fresh:
+            factor = load_holonomic_rows(table, x, work)
+        else:
+            factor = work.native + nc * (nv + 2)
+            if table.closing == 0 or not is_metric(table, factor):
+                factor = work.metric
+        rows = work.native + nc
+        largest = 0.0
+        for j in range(nc):
+            value = work.native[j]
+            if nc == nh:
+                value = rows[nh * nv + j]
+                if factor == work.metric:  # b = A v − ψ
+                    value = dot_from(-value, rows + j * nv, x + nq, nv)
+            work.rhs[j] = -value
+            largest = max(largest, abs(value) * factors.rows[j])
+        rank = correct(table, nc, table.generic_rank, rows, factor, work)
+        add(work.step, x + nq, nv)
+        if largest < 1e-13:
+            break
+    return rank

@@ -1,0 +1,109 @@
+"""Projection by straight-line code with the factors of a state nearby: Newton's method with M and A held.
+
+The stages of a step leave factors of M and of Â Âᵀ (`layout.StageAnswer`); the end of the step is as near to the last
+of them as the method is accurate, so that a correction of each of q and v leaves rounding. Where they do not
+contract, and where there are none, a solve at the state itself makes new ones.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sarrus.kernels.algebra.retraction import largest_gap, longest_entry, move
+from sarrus.kernels.algebra.vectors import add, copy, fill
+from sarrus.kernels.memory import layout as la
+from sarrus.kernels.platform.native_call import call_native
+from sarrus.kernels.platform.pointers import internal
+from sarrus.kernels.solve.acceleration import solve_stage
+
+# A correction leaves at most this share, else the factors are not those of a state nearby.
+SHARE = 0.25
+# Corrections with one set of factors, at most.
+ROUNDS = 8
+# Where corrections no longer tell, what is left is rounding if it is below this.
+ROUNDING = 1e-12
+# What a first correction with factors of another state may leave.
+ASIDE = 1e-12
+# Steps longer than this change M and A for the velocities.
+FAR = 1e-6
+# Velocities of rows below this share of the largest velocity are rounding.
+STILL = 1e-14
+
+
+@internal
+def close_nearby(table, x, work):
+    """Project q and v in x; where straight-line code does not serve return False and leave x as it was."""
+    nq, nv, given = table.nq, table.nv, work.x
+    copy(x, given, nq + nv)
+    if work.factored[0] != 0.0 and _close(table, la.stage_answer(table), x, ASIDE, work):
+        return True
+    copy(given, x, nq + nv)
+    if solve_stage(table, x, work) and _close(table, la.stage_answer(table), x, np.inf, work):
+        return True
+    copy(given, x, nq + nv)
+    return False
+
+
+@internal
+def _close(table, answer, x, aside, work):
+    """Project with the factors there are; False where they do not contract. What lies in x then is lost.
+
+    So too where a first correction leaves more than ``aside``: what a correction by other M and A leaves is as large as
+    its part along the constraints, where the shortest has none.
+    """
+    nh, nc, residual = table.nh, table.nc, answer.residual
+    tolerance = table.settings.position_tolerance
+    before, ratio, far, met = np.inf, 1.0, 0.0, False
+    for iteration in range(ROUNDS):
+        call_native(table.residuals, x, work.native)
+        gap = largest_gap(table, work.native, nh)
+        met = gap <= (tolerance if iteration > 0 else 0.1 * tolerance)
+        if met:
+            break
+        if not gap < SHARE * before:
+            met = before < np.inf and gap <= ROUNDING
+            break
+        if iteration > 0:
+            ratio = gap / before
+            if gap > aside:
+                return False
+        before = gap
+        copy(work.native, residual, nh)
+        fill(residual + nh, 0.0, nc - nh)
+        _correct(table, answer, work)
+        far = max(far, longest_entry(table, work.step))
+        move(table, x, work.step, work.spare)
+    if met and far > FAR:  # v goes by M and A of where q ends
+        ratio = 1.0
+        met = solve_stage(table, x, work)
+    return met and _still(table, answer, x, ratio, aside, work)
+
+
+@internal
+def _still(table, answer, x, ratio, aside, work):
+    """Project v; the residuals at x lie at work.native, ``ratio`` is what the last correction of q left."""
+    nq, nv, nh, nc, residual = table.nq, table.nv, table.nh, table.nc, answer.residual
+    fastest = longest_entry(table, x + nq)
+    fast, before = STILL * fastest, np.inf
+    for iteration in range(ROUNDS):
+        slip = largest_gap(table, work.native + nh, nc)
+        if slip <= fast:
+            return True
+        if not slip < SHARE * before:
+            return before < np.inf and slip <= 100.0 * fast
+        if iteration > 0 and slip > aside * fastest:
+            return False
+        before = slip
+        copy(work.native + nh, residual, nc)
+        _correct(table, answer, work)
+        add(work.step, x + nq, nv)
+        if ratio * slip <= fast:
+            return True
+        call_native(table.residuals, x, work.native)
+    return False
+
+
+@internal
+def _correct(table, answer, work):
+    """Write the shortest δ with A δ = −residual to work.step."""
+    call_native(table.nearest, answer.factors, work.step)

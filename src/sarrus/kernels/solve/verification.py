@@ -1,0 +1,257 @@
+"""Is an answer of M a = f + F, F = Aᵀλ, A a + γ = 0 plainly good? Residuals and the size of its error, in one call.
+
+Residuals are componentwise, as in `sarrus.formulations.checked`. The error is what a change of f and γ by the residuals
+and the rounding of their terms, of alternating signs, does to a. With M = UᵀU, B = A U⁻¹ and Cholesky's factor of B Bᵀ
+the kernel finds it by itself, whatever the answer comes from; an error needs one right digit.
+
+A comes by columns, and so does B: their columns are what the inner loops add.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sarrus.kernels.algebra.vectors import axpy, copy, copy_scaled, divide, dot_from, fill
+from sarrus.kernels.memory.record import Floats, Integers
+from sarrus.kernels.memory.verification_layout import (
+    ERROR,
+    FORCE,
+    GOOD,
+    MET,
+    MULTIPLIERS,
+    N_RESULTS,
+    ROWS,
+    SURE,
+    UNMET,
+)
+from sarrus.kernels.platform.pointers import internal
+
+EPSILON = 2.0**-52
+# Terms beyond these are near underflow or overflow.
+TINY, HUGE = 1e-200, 1e200
+# Pivots of M and of B Bᵀ beside their diagonals: at least these for an error with digits, and at most that where a row
+# depends on those before it.
+HEAVY, INDEPENDENT, DEPENDENT = 1e-10, 1e-10, 1e-13
+
+
+def glance(table: Integers, x: Floats, what: int) -> int:
+    """Judge an answer: table has n, m, the rank of A; x has M, A, f, γ, a, F, λ.
+
+    Before these, x has room for the results, for n + m numbers, and for n + 2 m + m² more. Returns GOOD, MET or UNMET.
+    MET leaves behind the results the changes of f (n) and γ (m) that another solve may be asked for. M and A are
+    overwritten.
+    """
+    n, m = table[0], table[1]
+    work = x + (N_RESULTS + n + m)
+    M = work + (n + 2 * m + m * m)
+    A = M + n * n
+    f = A + m * n
+    a = f + (n + m)
+    if not (_rows_met(x, n, m, A, f + n, a, work) and _forces_met(x, n, m, M, A, f, a)):
+        return UNMET
+    if not (_factor(n, M, work) and _respond(x, n, m, table[2], M, A, work)):
+        return MET
+    error = 0.0
+    for i in range(n):
+        moved, size = abs(work[i]), abs(a[i])
+        if not moved <= SURE * size:
+            return MET
+        if size > 0.0:
+            error = max(error, moved / size)
+    x[ERROR] = error
+    return GOOD
+
+
+@internal
+def _forces_met(x, n, m, M, A, f, a):
+    """Write the residuals of M a = f + F and of M a = f + Aᵀλ, and the change of f; tell whether they are rounding."""
+    force, lam, change = a + n, a + 2 * n, x + N_RESULTS
+    limit = 8.0 * (n + m + 4) * EPSILON
+    by_force = by_multipliers = 0.0
+    for i in range(n):
+        total, size = _sums(M + i * n, a, n)
+        pull, reach = _sums(A + i * m, lam, m)
+        total, size = total - f[i], size + abs(f[i])
+        left, terms = abs(total - force[i]), size + abs(force[i])
+        missed, size = abs(total - pull), size + reach
+        if not (size > TINY and terms > TINY and size < HUGE and terms < HUGE):
+            return False
+        if not (left <= limit * terms and missed <= limit * size):
+            return False
+        by_force, by_multipliers = max(by_force, left / terms), max(by_multipliers, missed / size)
+        rounding = missed + EPSILON * size
+        change[i] = rounding if (n + i) % 2 == 0 else -rounding
+    x[FORCE], x[MULTIPLIERS] = by_force, by_multipliers
+    return True
+
+
+@internal
+def _sums(a, b, n):
+    """Return the sum of products of two rows and that of their sizes, each by two sums of every second one."""
+    one, two, first, second = 0.0, 0.0, 0.0, 0.0
+    for c in range(0, n - 1, 2):
+        even, odd = a[c] * b[c], a[c + 1] * b[c + 1]
+        one += even
+        two += odd
+        first += abs(even)
+        second += abs(odd)
+    if n % 2 == 1:
+        part = a[n - 1] * b[n - 1]
+        one += part
+        first += abs(part)
+    return one + two, first + second
+
+
+@internal
+def _rows_met(x, n, m, A, gamma, a, work):
+    """Write the residual of A a + γ = 0 and the change of γ, and tell whether it is rounding."""
+    left, size, change = work, work + m, x + (N_RESULTS + n)
+    limit = 8.0 * (n + m + 4) * EPSILON
+    by_rows = 0.0
+    for j in range(m):
+        left[j] = gamma[j]
+        size[j] = abs(gamma[j])
+    for i in range(n):
+        factor = a[i]
+        for j in range(m):
+            part = A[i * m + j] * factor
+            left[j] += part
+            size[j] += abs(part)
+    for j in range(m):
+        missed, terms = abs(left[j]), size[j]
+        rounding = missed + EPSILON * terms
+        change[j] = rounding if j % 2 == 0 else -rounding
+        if terms == 0.0 and _is_zero(n, m, A + j):
+            continue  # a row of nothing that asks for nothing
+        if not (terms > TINY and terms < HUGE and missed <= limit * terms):
+            return False
+        by_rows = max(by_rows, missed / terms)
+    x[ROWS] = by_rows
+    return True
+
+
+@internal
+def _is_zero(n, m, row):
+    """Tell whether a row of A is zero."""
+    largest = 0.0
+    for i in range(n):
+        largest = max(largest, abs(row[i * m]))
+    return largest == 0.0
+
+
+@internal
+def _factor(n, M, whole):
+    """Replace M by U with UᵀU = M, in its upper triangle; False where it has not enough digits. n fit in ``whole``."""
+    for k in range(n):
+        whole[k] = M[k * n + k]
+    for k in range(n):
+        row, pivot = M + k * n, M[k * n + k]
+        if not pivot > HEAVY * whole[k]:
+            return False
+        root = np.sqrt(pivot)
+        for c in range(k, n):
+            row[c] /= root
+        for i in range(k + 1, n):
+            weight, other = row[i], M + i * n
+            for c in range(i, n):
+                other[c] -= weight * row[c]
+    return True
+
+
+@internal
+def _respond(x, n, m, rank, M, A, work):
+    """Write to ``work`` how a changes with f and γ; False where A has another rank, or not enough digits.
+
+    U is at M. B takes the place of A; beyond ``work`` + n there is room for the change of λ and for B Bᵀ.
+    """
+    change, lam, S = x + N_RESULTS, work + n, work + (n + 2 * m)
+    copy(change, work, n)
+    _solve_lower(n, M, work, 1)
+    _solve_lower(n, M, A, m)
+    copy_scaled(-1.0, change + n, lam, m)
+    for i in range(n):
+        axpy(-work[i], A + i * m, lam, m)
+    _multiply(n, m, A, S)
+    if not _multipliers(m, rank, S, lam):
+        return False
+    for i in range(n):
+        work[i] = dot_from(work[i], A + i * m, lam, m)
+    for k in range(n - 1, -1, -1):
+        total = work[k]
+        for c in range(k + 1, n):
+            total -= M[k * n + c] * work[c]
+        work[k] = total / M[k * n + k]
+    return True
+
+
+@internal
+def _solve_lower(n, U, right, columns):
+    """Replace a matrix of n rows by U⁻ᵀ times it."""
+    for k in range(n):
+        row, pivot = right + k * columns, U[k * n + k]
+        divide(row, pivot, columns)
+        for i in range(k + 1, n):
+            weight, other = U[k * n + i], right + i * columns
+            axpy(-weight, row, other, columns)
+
+
+@internal
+def _multiply(n, m, B, S):
+    """Write the upper triangle of B Bᵀ to S, four columns of B at a time."""
+    fill(S, 0.0, m * m)
+    for i in range(0, n - 3, 4):
+        p, q, r, s = B + i * m, B + (i + 1) * m, B + (i + 2) * m, B + (i + 3) * m
+        for j in range(m):
+            one, two, three, four = p[j], q[j], r[j], s[j]
+            for c in range(j, m):
+                S[j * m + c] += (one * p[c] + two * q[c]) + (three * r[c] + four * s[c])
+    for i in range(n - n % 4, n):
+        for j in range(m):
+            for c in range(j, m):
+                S[j * m + c] += B[i * m + j] * B[i * m + c]
+
+
+@internal
+def _multipliers(m, rank, S, lam):
+    """Replace the right side at ``lam`` by a solution of S λ = it, zero where a row depends on those before it.
+
+    S has its upper triangle. False where it has not this rank, or not enough digits.
+    """
+    scale = lam + m
+    for j in range(m):
+        scale[j] = 1.0 / np.sqrt(S[j * m + j]) if S[j * m + j] > 0.0 else 0.0
+    for j in range(m):
+        lam[j] *= scale[j]
+        for c in range(j, m):
+            S[j * m + c] *= scale[j] * scale[c]
+    found = 0
+    for k in range(m):
+        pivot = S[k * m + k]
+        if pivot <= DEPENDENT:
+            lam[k] = 0.0
+            for c in range(k, m):
+                S[k * m + c] = 0.0
+            continue
+        if not pivot > INDEPENDENT:
+            return False
+        found += 1
+        root = np.sqrt(pivot)
+        lam[k] /= root
+        for c in range(k, m):
+            S[k * m + c] /= root
+        for j in range(k + 1, m):
+            weight = S[k * m + j]
+            lam[j] -= weight * lam[k]
+            for c in range(j, m):
+                S[j * m + c] -= weight * S[k * m + c]
+    if found != rank:
+        return False
+    for k in range(m - 1, -1, -1):
+        if S[k * m + k] > 0.0:
+            total = lam[k]
+            for c in range(k + 1, m):
+                total -= S[k * m + c] * lam[c]
+            lam[k] = total / S[k * m + k]
+    for j in range(m):
+        lam[j] *= scale[j]
+    return True

@@ -1,0 +1,166 @@
+"""A mechanism as JSON text and back, every number bit for bit: what a trajectory file holds of it.
+
+Mechanisms are plain data, so one rule does for all elements: a dataclass becomes ``{class name: fields}``, an array
+``{"array": numbers, "shape": sizes}``, a dictionary ``{"map": pairs}``, a tuple or list a list. Python functions cannot
+be written: user forces, motions, surfaces and laws that are no `Spline`. The mechanism read again has an entry for
+each in its report; driven bodies stay still, constraints that follow a function, or roll on one, are left out,
+springs are without their law.
+"""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+from dataclasses import fields, is_dataclass, replace
+from enum import Enum
+from types import UnionType
+from typing import Any, get_args, get_origin
+
+import numpy as np
+
+from sarrus.base.arrays import Array
+from sarrus.base.errors import ArgumentError, SarrusError
+from sarrus.model.builders.mechanism import Mechanism
+from sarrus.model.builders.validation import check_description
+from sarrus.model.mechanism.description import annotations_of
+from sarrus.model.mechanism.driven_body import DrivenBody
+from sarrus.model.mechanism.elements import Closure, Coupling
+from sarrus.model.mechanism.rolling import Rolling
+from sarrus.model.mechanism.spline import Spline
+
+FORMAT = "sarrus mechanism 1"
+
+_LOST = {
+    "driven body": "its motion is a Python function, which a file cannot hold: it stays still",
+    "closure": "its motion is a Python function, which a file cannot hold: left out",
+    "coupling": "its motion or a term is a Python function, which a file cannot hold: left out",
+    "rolling": "its surface is a Python function, which a file cannot hold: left out",
+    "law": "of a spring; it is a Python function, which a file cannot hold: left out",
+}
+_OWN = ("forces", "_owners")  # functions, and what follows from the rest
+_WRONG = (SarrusError, ValueError, KeyError, TypeError, AttributeError, RecursionError)
+
+
+def to_json(mechanism: Mechanism) -> str:
+    """Return the description of a mechanism as JSON; Python functions are left out, and named."""
+    data = {name: value for name, value in vars(mechanism).items() if name not in _OWN}
+    lost = {"driven body": [n for n, body in mechanism.driven_bodies.items() if _lost(body.function)]}
+    data["driven_bodies"] = {
+        name: DrivenBody(name) if name in lost["driven body"] else body
+        for name, body in mechanism.driven_bodies.items()
+    }
+    for table in ("closures", "couplings"):
+        elements = data[table]
+        data[table] = {name: e for name, e in elements.items() if not any(map(_lost, _functions(e)))}
+        lost[table[:-1]] = [name for name in elements if name not in data[table]]
+    data["rollings"] = {n: r for n, r in mechanism.rollings.items() if not _lost_surface(r)}
+    lost["rolling"] = [name for name in mechanism.rollings if name not in data["rollings"]]
+    lost["law"] = []
+    for table in ("springs", "coordinate_springs"):
+        data[table] = dict(data[table])
+        for name, spring in data[table].items():
+            laws = {law: getattr(spring, law) for law in ("law", "damper_law")}
+            if any(map(_lost, laws.values())):
+                lost["law"].append(name)
+                kept = {law: None if _lost(function) else function for law, function in laws.items()}
+                data[table][name] = replace(spring, **kept)
+    document = {
+        "format": FORMAT,
+        "lost_forces": list(mechanism.forces),
+        "lost": lost,
+        "data": _encode(data),
+    }
+    return json.dumps(document, ensure_ascii=False, separators=(",", ":"))
+
+
+def from_json(text: str) -> Mechanism:
+    """Return the mechanism that `to_json` described, checked as a built one; other text is an `ArgumentError`."""
+    mechanism = Mechanism()
+    try:
+        document = json.loads(text)
+        if document["format"] != FORMAT:
+            raise ValueError(f"its format is {document['format']!r}, not {FORMAT!r}")
+        data, lost = dict(document["data"]["map"]), list(map(str, document["lost_forces"]))
+        given = {"driven body": document.get("lost_motions", []), **document.get("lost", {})}
+        functions = {kind: list(map(str, given.get(kind, []))) for kind in _LOST}
+        data["keyframes"]["map"] = [  # files of before hold coordinates alone
+            [name, {"Keyframe": {"name": name, "q": key}} if "array" in key else key]
+            for name, key in data["keyframes"]["map"]
+        ]
+        hints = {name: hint for name, hint in annotations_of(Mechanism).items() if name not in _OWN}
+        mechanism.restore({name: _decode(value, hints[name], name) for name, value in data.items()})
+        check_description(mechanism)
+    except ArgumentError:
+        raise
+    except _WRONG as error:
+        raise ArgumentError(f"not a mechanism that sarrus wrote ({error})", element="mechanism") from error
+    for name in lost:
+        reason = "a Python function, which a file cannot hold: left out"
+        mechanism.report.leave_out("user force", name, reason)
+    for kind, reason in _LOST.items():
+        for name in functions[kind]:
+            mechanism.report.leave_out(kind, name, reason)
+    return mechanism
+
+
+def _lost(function: Any) -> bool:
+    """Tell whether something is a function that a file cannot hold."""
+    return callable(function) and not isinstance(function, Spline)
+
+
+def _lost_surface(rolling: Rolling) -> bool:
+    """Tell whether something rolls on a surface that a file cannot hold."""
+    return _lost(getattr(rolling.surface, "function", None))
+
+
+def _functions(constraint: Closure | Coupling) -> list[Any]:
+    """Return the functions that a constraint follows, None where there is none."""
+    terms = constraint.terms if isinstance(constraint, Coupling) else ()
+    return [constraint.motion, *(term.function for term in terms)]
+
+
+def _encode(value: Any) -> Any:
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, Enum):
+        return {type(value).__name__: value.value}
+    if is_dataclass(value) and not isinstance(value, type):
+        return {type(value).__name__: {f.name: _encode(getattr(value, f.name)) for f in fields(value)}}
+    if isinstance(value, np.ndarray):
+        return {"array": value.astype(float).ravel().tolist(), "shape": list(value.shape)}
+    if isinstance(value, dict):
+        return {"map": [[key, _encode(item)] for key, item in value.items()]}
+    if isinstance(value, (tuple, list)):
+        return [_encode(item) for item in value]
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _decode(value: Any, hint: Any, label: str) -> Any:
+    """Return what was written, or raise one of the errors above unless it is of the kind that an annotation says."""
+    if type(value) is hint or {type(value), hint} == {float, int}:
+        return value
+    origin, parts = get_origin(hint), get_args(hint)
+    if origin is UnionType:
+        for part in parts:
+            with suppress(*_WRONG):
+                return _decode(value, part, label)
+    elif hint == Array:
+        if isinstance(value, dict):
+            return np.array(value["array"], dtype=float).reshape(value["shape"])
+    elif origin is dict:
+        return {key: _decode(item, parts[1], f"{label} {key!r}") for key, item in value["map"]}
+    elif origin in (list, tuple):
+        if isinstance(value, list):
+            several = origin is list or Ellipsis in parts
+            kinds = parts[:1] * len(value) if several else parts
+            return origin(_decode(item, kind, label) for item, kind in zip(value, kinds, strict=True))
+    elif isinstance(value, dict) and list(value) == [hint.__name__]:
+        return _element(hint, value[hint.__name__])
+    raise ValueError(f"{label} cannot be {value!r}")
+
+
+def _element(kind: Any, content: Any) -> Any:
+    if issubclass(kind, Enum):
+        return kind(content)
+    label, hints = f"{kind.__name__} {content.get('name', '')!r}", annotations_of(kind)
+    return kind(**{name: _decode(item, hints[name], f"{label}: {name}") for name, item in content.items()})

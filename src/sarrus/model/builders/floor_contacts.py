@@ -1,0 +1,104 @@
+"""Contacts of all balls, capsules and boxes of a file with a floor, with Coulomb friction."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from sarrus.base.arrays import Array
+from sarrus.model.builders.contact_builder import ContactBuilder
+from sarrus.model.mechanism.elements import WORLD, Contact
+from sarrus.model.mechanism.faults import Label, check_name, fault
+from sarrus.model.mechanism.surface_contacts import balls
+
+# Kinds of geoms that touch a plane with fixed points, or balls about these.
+TOUCHING = ("sphere", "capsule", "box")
+
+
+class FloorContactBuilder(ContactBuilder):
+    """The method of a mechanism that adds contacts with a floor."""
+
+    def add_floor_contacts(
+        self,
+        floor: str | None = None,
+        *,
+        geoms: Iterable[str] | None = None,
+        friction_coefficient: float | None = None,
+        restitution: float = 0.0,
+        impact_law: str = "newton",
+    ) -> tuple[Contact, ...]:
+        """Let spheres, capsules and boxes of the file touch a plane with Coulomb friction: all of a robot on a floor.
+
+        Parameters
+        ----------
+        floor : a plane by its name in the file (``mechanism.geoms``); by default the only one there is, and z = 0 of
+            the world where there is none.
+        geoms : names of those that may touch it; by default all spheres, capsules and boxes of the file that are not
+            fixed to what the floor is.
+        friction_coefficient : of all; by default the larger one of the geom and the floor, as MuJoCo has it.
+        restitution, impact_law : of all, as in `add_contact`.
+
+        Returns the contacts: NAME of a sphere, NAME.1 and NAME.2 at the ends of a capsule, NAME.1 … NAME.8 at the
+        corners of a box. Other kinds touch with other points in every pose and are no contacts: meshes, cylinders and
+        ellipsoids are left out where ``geoms`` does not name them.
+
+        Raises `ModelError` for names that there are not, for other kinds that are named, for several planes to choose
+        from, and where a coefficient is not known.
+        """
+        label = Label("floor", floor or WORLD)
+        ground, normal, offset, sliding = self._floor(floor, label)
+        chosen = self._touching(ground, label) if geoms is None else list(geoms)
+        added = []
+        for name in chosen:
+            check_name("geom", name, self.geoms, label, name)
+            geom = self.geoms[name]
+            known = [x for x in (geom.friction, sliding) if x is not None]
+            if friction_coefficient is None and not known:
+                raise fault(label, f"the file has no friction of {name!r}: give friction_coefficient", name)
+            mu = max(known) if friction_coefficient is None else friction_coefficient
+            if geom.kind not in TOUCHING:
+                raise fault(
+                    label,
+                    f"geom {name!r} ({geom.kind}) touches with other points in every pose; only "
+                    f"{', '.join(TOUCHING)} do not",
+                    name,
+                )
+            for number, (point, radius) in enumerate(balls(geom), start=1):
+                contact = self.add_contact(
+                    name if geom.kind == "sphere" else f"{name}.{number}",
+                    geom.body,
+                    point,
+                    ground=ground,
+                    normal=normal,
+                    offset=offset,
+                    friction="coulomb",
+                    friction_coefficient=mu,
+                    restitution=restitution,
+                    impact_law=impact_law,
+                    radius=radius,
+                )
+                added.append(contact)
+        return tuple(added)
+
+    def _floor(self, floor: str | None, label: Label) -> tuple[str, Array, float, float | None]:
+        """Return the body of the floor, its normal and offset there, and its friction."""
+        planes = [name for name, geom in self.geoms.items() if geom.kind == "plane"]
+        if floor is None and len(planes) > 1:
+            raise fault(label, f"there are several planes, choose one of {', '.join(map(repr, planes))}")
+        if floor is None and not planes:
+            return WORLD, np.array([0.0, 0.0, 1.0]), 0.0, None
+        name = floor or planes[0]
+        check_name("plane", name, planes, label, name)
+        geom = self.geoms[name]
+        normal = geom.pose.rotation[:, 2]
+        return geom.body, normal, float(normal @ geom.pose.position), geom.friction
+
+    def _touching(self, ground: str, label: Label) -> list[str]:
+        """Return the geoms that may touch the floor."""
+        names = [
+            name for name, g in self.geoms.items() if g.kind in TOUCHING and g.body not in (ground, WORLD)
+        ]
+        if not names:
+            raise fault(label, "the file has no sphere, capsule or box that collides and could touch it")
+        return names

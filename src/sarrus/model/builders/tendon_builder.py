@@ -1,0 +1,127 @@
+"""Adding tendons to a mechanism."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sarrus.model.mechanism import checks
+from sarrus.model.mechanism.description import Description
+from sarrus.model.mechanism.faults import Label, check_name, fault
+from sarrus.model.mechanism.pose import as_pose, scalar, vector
+from sarrus.model.mechanism.tendons import (
+    WRAP_KINDS,
+    Pulley,
+    Tendon,
+    TendonJoint,
+    TendonPoint,
+    Wrap,
+    segments,
+)
+
+Item = TendonPoint | Pulley | Wrap | TendonJoint
+# One item of a path: a point as (body, point), a body for its origin, or one of the classes.
+Given = Item | str | tuple[str, ArrayLike]
+
+
+class TendonBuilder(Description):
+    """The methods of a mechanism that add tendons."""
+
+    def add_tendon(
+        self,
+        name: str,
+        path: Sequence[Given] | Mapping[str, float],
+        *,
+        stiffness: float = 0.0,
+        damping: float = 0.0,
+        rest_length: float | tuple[float, float] = 0.0,
+        armature: float = 0.0,
+        stiffness_higher: Sequence[float] = (),
+        damping_higher: Sequence[float] = (),
+        limits: tuple[float, float] | None = None,
+        friction: float = 0.0,
+        force_limits: tuple[float, float] | None = None,
+    ) -> Tendon:
+        """Add a tendon: a string along a path over the bodies, or a weighted sum of joint coordinates.
+
+        ``path`` lists points as (body, point in body axes [m]), and between them `Pulley` and `Wrap` of
+        `sarrus.model.mechanism.tendons`; or it maps scalar coordinates to weights. One of the bodies may be "world".
+        The numbers are those of `sarrus.model.mechanism.tendons.Tendon`; ``rest_length`` [m] is one number, or
+        (lower, upper) between which the spring is slack. Actuators pull on it through a `TendonTransmission`, and
+        couplings name its length "tendon:NAME".
+        """
+        label = self._fresh(name, "tendon", self.springs, self.coordinate_springs, self.tendons)
+        tendon = Tendon(
+            name,
+            self._path(path, label),
+            checks.nonnegative(stiffness, "stiffness", label),
+            checks.nonnegative(damping, "damping", label),
+            checks.rest_length(rest_length, label),
+            checks.nonnegative(armature, "armature", label),
+            tuple(scalar(c, "stiffness_higher", label) for c in stiffness_higher),
+            tuple(scalar(c, "damping_higher", label) for c in damping_higher),
+            checks.bounds(limits, "limits", label),
+            checks.nonnegative(friction, "friction", label),
+            checks.bounds(force_limits, "force_limits", label),
+        )
+        if tendon.force_limits and not tendon.force_limits[0] <= 0.0 <= tendon.force_limits[1]:
+            raise fault(label, f"force_limits must contain zero, got {force_limits}")
+        self.tendons[name] = tendon
+        return tendon
+
+    def _path(self, path: Any, label: Label) -> tuple[Item, ...]:
+        if isinstance(path, Mapping):
+            return tuple(TendonJoint(*term) for term in self._weights(path, "path", label))
+        if isinstance(path, str) or not np.iterable(path):
+            raise fault(
+                label,
+                f"path must be a list of points and what is between them, or map coordinates to weights, "
+                f"got {path!r}",
+            )
+        items = tuple(self._item(item, label) for item in path)
+        if items and all(isinstance(item, TendonJoint) for item in items):
+            return items
+        try:
+            segments(items)
+        except ValueError as error:
+            raise fault(label, f"its path is none: {error}") from None
+        return items
+
+    def _item(self, item: Any, label: Label) -> Item:
+        """Return one item of a path, checked."""
+        if isinstance(item, TendonJoint):
+            coordinate = self._scalar_coordinate(item.coordinate, label)
+            return TendonJoint(coordinate, scalar(item.weight, f"weight of {coordinate!r}", label))
+        if isinstance(item, Pulley):
+            divisor = scalar(item.divisor, "divisor", label)
+            if divisor <= 0.0:
+                raise fault(label, f"the divisor of a pulley must be positive, got {divisor}")
+            return Pulley(divisor)
+        if isinstance(item, Wrap):
+            return self._wrap(item, label)
+        if isinstance(item, TendonPoint):
+            body, point = item.body, item.point
+        elif isinstance(item, str):
+            body, point = item, np.zeros(3)
+        elif isinstance(item, Sequence) and len(item) == 2 and isinstance(item[0], str):
+            body, point = item[0], item[1]
+        else:
+            raise fault(label, f"an item of a path is (body, point), a Pulley or a Wrap, got {item!r}")
+        self.check_body(body, label)
+        return TendonPoint(body, vector(point, 3, "point", label))
+
+    def _wrap(self, item: Wrap, label: Label) -> Wrap:
+        self.check_body(item.body, label)
+        check_name("wrap", item.kind, WRAP_KINDS, label)
+        radius = scalar(item.radius, "radius", label)
+        if radius <= 0.0:
+            raise fault(label, f"the radius of a wrap must be positive, got {radius}")
+        side = None
+        if item.side is not None:
+            body, point = item.side
+            self.check_body(body, label)
+            side = body, vector(point, 3, "side", label)
+        return Wrap(item.body, item.kind, radius, as_pose(item.pose, "pose", label), side)

@@ -1,0 +1,227 @@
+"""Checks of the numbers that describe a mechanism; every error names the element."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sarrus.base.arrays import Array
+from sarrus.model.mechanism.elements import Activation, Function, Winding
+from sarrus.model.mechanism.faults import Label, fault
+from sarrus.model.mechanism.pose import check_range, numbers, scalar, vector
+from sarrus.model.mechanism.spline import Spline
+
+
+def nonnegative(value: Any, what: str, label: str) -> float:
+    """Return a finite number ≥ 0."""
+    out = scalar(value, what, label)
+    if out < 0.0:
+        raise fault(label, f"{what} must not be negative, got {out}")
+    return out
+
+
+def positive(value: Any, what: str, label: Label) -> float:
+    """Return a finite number above zero."""
+    out = scalar(value, what, label)
+    if out <= 0.0:
+        raise fault(label, f"{what} must be positive, got {out:g}")
+    return out
+
+
+def nonzero(value: Any, what: str, label: Label) -> float:
+    """Return a finite number that is not zero."""
+    out = scalar(value, what, label)
+    if out == 0.0:
+        raise fault(label, f"{what} must not be zero")
+    return out
+
+
+def fraction(value: Any, what: str, label: str) -> float:
+    """Return a number from 0 to 1."""
+    out = scalar(value, what, label)
+    if not 0.0 <= out <= 1.0:
+        raise fault(label, f"{what} must be between 0 and 1, got {out}")
+    return out
+
+
+def activity(value: Any, label: str) -> bool | None:
+    """Return whether a constraint holds at the start: True, False, or None where it always holds."""
+    if value is not None and not isinstance(value, (bool, np.bool_)):
+        raise fault(label, f"active must be True, False or None, got {value!r}")
+    return None if value is None else bool(value)
+
+
+def flag(value: Any, what: str, label: str) -> bool:
+    """Return True or False."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise fault(label, f"{what} must be True or False, got {value!r}")
+    return bool(value)
+
+
+def inertia(value: ArrayLike, label: str) -> Array:
+    """Return a 3×3 inertia [kg m²], finite and symmetric; whether a body can have it says `impossible`."""
+    given = numbers(value)
+    if given.shape == (3,):
+        matrix = np.diag(given)
+    elif given.shape == (6,):
+        xx, yy, zz, xy, xz, yz = given
+        matrix = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+    elif given.shape == (3, 3):
+        matrix = given
+    else:
+        raise fault(
+            label, "inertia must be 3 principal moments, 6 numbers (xx, yy, zz, xy, xz, yz) or a 3×3 matrix"
+        )
+    check_range(matrix, value, "inertia", label)
+    if not np.allclose(matrix, matrix.T, rtol=0.0, atol=1e-9 * float(np.abs(matrix).max())):
+        raise fault(label, "inertia must be symmetric")
+    return 0.5 * (matrix + matrix.T)
+
+
+def impossible(mass: float, inertia: Array) -> str:
+    """Return why no rigid body has this mass [kg] and inertia about its centre [kg m²], or an empty text.
+
+    The mass is not negative, the inertia positive semidefinite, and each principal moment at most the sum of the other
+    two, up to rounding. Inertia without mass is let pass: it is how a rotor is written whose mass another body carries.
+    """
+    if mass < 0.0:
+        return f"mass must not be negative, got {mass}"
+    moments = np.linalg.eigvalsh(inertia)
+    shown = ", ".join(f"{m:.6g}" for m in moments)
+    if moments[0] < -1e-9 * float(np.abs(inertia).max()):
+        return f"inertia must not have a negative principal moment; got {shown}"
+    if moments[2] > (moments[0] + moments[1]) * (1 + 1e-6) + 1e-12:
+        return (
+            f"principal moments {shown} break the triangle inequality (each at most the sum of the "
+            "other two); no rigid body has them"
+        )
+    return ""
+
+
+def function(value: Any, what: str, label: str) -> Function:
+    """Return a function of one expression: something to call, or a `Spline` of one row."""
+    if not callable(value):
+        raise fault(label, f"{what} must be a function or a Spline, got {value!r}")
+    if isinstance(value, Spline) and value.rows != 1:
+        raise fault(label, f"{what} must be a Spline of one row, got one of {value.rows}")
+    return value
+
+
+def motion(value: Any, label: str) -> Function:
+    """Return a function of time that something follows; where its speed jumps there is an impact."""
+    if not callable(value):
+        raise fault(label, f"motion must be a function of time or a Spline, got {value!r}")
+    if isinstance(value, Spline) and value.coefficients.shape[1] < 2:
+        raise fault(label, "motion must be a Spline of degree 1 or more: nothing follows a place that jumps")
+    return value
+
+
+def per_dof(
+    value: Any, nv: int, what: str, label: str, check: Callable[[Any, str, str], float] = nonnegative
+) -> tuple[float, ...]:
+    """Return one number per degree of freedom, ≥ 0 or what ``check`` asks for, from one number or a sequence."""
+    return tuple(check(v, what, label) for v in _one_or_several(value, nv, what, label))
+
+
+def reference(value: Any, kind: str, nq: int, label: str, what: str = "reference") -> tuple[float, ...]:
+    """Return the coordinates of the reference placement; the identity for spherical and free joints."""
+    if kind in ("spherical", "free"):
+        identity = (0.0,) * (nq - 4) + (1.0, 0.0, 0.0, 0.0)
+        values = identity if np.isscalar(value) else tuple(float(x) for x in vector(value, nq, what, label))
+        if not any(values[-4:]):
+            raise fault(label, f"{what} has a quaternion of zero length")
+        return values
+    return tuple(scalar(v, what, label) for v in _one_or_several(value, nq, what, label))
+
+
+def interval(value: Any, what: str, label: str) -> tuple[float, float]:
+    """Return (lower, upper) from a pair; infinite bounds are legal."""
+    try:
+        lower, upper = (float(x) for x in value)
+    except (TypeError, ValueError):
+        lower = upper = np.nan
+    if np.isnan(lower) or np.isnan(upper):
+        raise fault(label, f"{what} must be (lower, upper), got {value!r}")
+    if lower > upper:
+        raise fault(label, f"{what} has lower {lower} above upper {upper}")
+    return lower, upper
+
+
+def bounds(value: Any, what: str, label: str) -> tuple[float, float] | None:
+    """Return (lower, upper) from a pair, None where nothing is given."""
+    return None if value is None else interval(value, what, label)
+
+
+def rest_length(value: Any, label: str) -> tuple[float, float]:
+    """Return the interval in which a spring is slack: (lower, upper), or one finite number for both."""
+    if np.isscalar(value):
+        return (scalar(value, "rest_length", label),) * 2
+    return interval(value, "rest_length", label)
+
+
+def mapping(value: Any, what: str, label: str) -> None:
+    """Raise unless ``value`` maps at least one name of a coordinate to something."""
+    if not isinstance(value, Mapping):
+        raise fault(label, f"{what} must map coordinate names to numbers, got {value!r}")
+    if not value:
+        raise fault(label, "needs at least one coordinate")
+
+
+def limits(value: Any, nv: int, label: str) -> tuple[tuple[float, float] | None, ...]:
+    """Return one (lower, upper) or None per degree of freedom."""
+    if value is None:
+        return (None,) * nv
+    pairs = [] if np.isscalar(value) else list(value)
+    if nv == 1 and len(pairs) == 2:
+        pairs = [value]
+    if len(pairs) != nv or any(np.isscalar(pair) for pair in pairs):
+        raise fault(label, f"limits must be one pair per degree of freedom ({nv}), got {value!r}")
+    return tuple(bounds(pair, "limits", label) for pair in pairs)
+
+
+def _one_or_several(value: Any, count: int, what: str, label: str) -> list[Any]:
+    """Return ``count`` values from one, or from a sequence of as many."""
+    values = [value] * count if np.isscalar(value) else list(value) if np.iterable(value) else None
+    if values is None or len(values) != count:
+        got = value if values is None else len(values)
+        raise fault(label, f"{what} must be one number or {count}, got {got}")
+    return values
+
+
+def activation(given: Any, label: str) -> Activation | Winding:
+    """Return activation dynamics: a known kind, a positive time constant of a filter, limits in order; or a winding."""
+    if isinstance(given, Winding):
+        return winding(given.inductance, given.resistance, given.limits, label)
+    if not isinstance(given, Activation) or given.kind not in ("filter", "integrator"):
+        kinds = 'Activation("filter", time_constant) or Activation("integrator") or a Winding'
+        raise fault(label, f"activation must be {kinds}, got {given!r}")
+    time = nonnegative(given.time_constant, "the time constant of its activation", label)
+    if time == 0.0 and given.kind == "filter":
+        raise fault(label, "the time constant of its activation must be positive, got 0")
+    return Activation(given.kind, time, bounds(given.limits, "limits of its activation", label))
+
+
+def winding(inductance: Any, resistance: Any, limits: Any, label: str) -> Winding:
+    """Return a winding with positive inductance [H] and resistance [Ω], limits of the current in order."""
+    numbers = {"inductance": inductance, "resistance": resistance}
+    henry, ohm = (nonnegative(value, name, label) for name, value in numbers.items())
+    if henry == 0.0 or ohm == 0.0:
+        raise fault(
+            label, f"{'resistance' if henry else 'inductance'} of its winding must be positive, got 0"
+        )
+    return Winding(henry, ohm, bounds(limits, "current_limits", label))
+
+
+def static_coefficient(given: float | None, sliding: float, label: Label) -> float | None:
+    """Return the checked coefficient of what sticks."""
+    if given is None:
+        return None
+    static = nonnegative(given, "static_coefficient", label)
+    if static < sliding:
+        raise fault(
+            label, f"static_coefficient must be at least friction_coefficient {sliding:g}, got {static:g}"
+        )
+    return static

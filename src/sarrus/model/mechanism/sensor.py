@@ -1,0 +1,105 @@
+"""Sensors of a mechanism: what they measure, on what, and in which frame."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from sarrus.model.mechanism.pose import Pose
+
+_ONE, _XYZ, _QUATERNION = ("",), (".x", ".y", ".z"), (".qw", ".qx", ".qy", ".qz")
+
+# Labels of the entries of each kind, appended to the sensor's name, and their unit; empty where it depends on the
+# target. The names are those of MJCF.
+ENTRIES: dict[str, tuple[tuple[str, ...], str]] = {
+    "jointpos": (_ONE, ""),
+    "jointvel": (_ONE, ""),
+    "ballquat": (_QUATERNION, "1"),
+    "ballangvel": (_XYZ, "rad/s"),
+    "tendonpos": (_ONE, ""),
+    "tendonvel": (_ONE, ""),
+    "actuatorpos": (_ONE, ""),
+    "actuatorvel": (_ONE, ""),
+    "actuatorfrc": (_ONE, ""),
+    "jointactuatorfrc": (_ONE, ""),
+    "framepos": (_XYZ, "m"),
+    "framequat": (_QUATERNION, "1"),
+    "framexaxis": (_XYZ, "1"),
+    "frameyaxis": (_XYZ, "1"),
+    "framezaxis": (_XYZ, "1"),
+    "framelinvel": (_XYZ, "m/s"),
+    "frameangvel": (_XYZ, "rad/s"),
+    "framelinacc": (_XYZ, "m/s²"),
+    "frameangacc": (_XYZ, "rad/s²"),
+    "velocimeter": (_XYZ, "m/s"),
+    "gyro": (_XYZ, "rad/s"),
+    "accelerometer": (_XYZ, "m/s²"),
+    "magnetometer": (_XYZ, "T"),
+    "force": (_XYZ, "N"),
+    "torque": (_XYZ, "N m"),
+    "subtreecom": (_XYZ, "m"),
+    "subtreelinvel": (_XYZ, "m/s"),
+    "subtreeangmom": (_XYZ, "kg m²/s"),
+    "clock": (_ONE, "s"),
+    "e_potential": (_ONE, "J"),
+    "e_kinetic": (_ONE, "J"),
+}
+# Of a mechanism that says nothing, as in MuJoCo.
+MAGNETIC_FIELD = (0.0, -0.5, 0.0)
+SENSOR_KINDS: tuple[str, ...] = tuple(ENTRIES)
+
+# What the target of a kind is.
+SCALAR_KINDS = ("jointpos", "jointvel", "jointactuatorfrc")
+BALL_KINDS = ("ballquat", "ballangvel")
+LENGTH_KINDS = ("tendonpos", "tendonvel")
+ACTUATOR_KINDS = ("actuatorpos", "actuatorvel", "actuatorfrc")
+SUBTREE_KINDS = ("subtreecom", "subtreelinvel", "subtreeangmom")
+GLOBAL_KINDS = ("clock", "e_potential", "e_kinetic")
+REACTION_KINDS = ("force", "torque")
+FRAME_KINDS = tuple(
+    kind
+    for kind in SENSOR_KINDS
+    if kind not in (*SCALAR_KINDS, *BALL_KINDS, *LENGTH_KINDS, *ACTUATOR_KINDS, *SUBTREE_KINDS, *GLOBAL_KINDS)
+)
+# Those that may be measured in another frame than the world, those that need the accelerations, and those whose
+# entries are directions, which have no cutoff.
+RELATIVE_KINDS = (
+    "framepos", "framequat", "framexaxis", "frameyaxis", "framezaxis", "framelinvel", "frameangvel",
+)  # fmt: skip
+ACCELERATION_KINDS = ("framelinacc", "frameangacc", "accelerometer", "force", "torque")
+DIRECTION_KINDS = ("ballquat", "framequat", "framexaxis", "frameyaxis", "framezaxis")
+
+
+@dataclass(frozen=True, eq=False)
+class Sensor:
+    """A quantity of the state that has a name; `Mechanism.add_sensor` says what each ``kind`` measures.
+
+    ``target`` is the coordinate, velocity, joint, spring, actuator or body that is measured, empty for clock and
+    energies and for lengths Σ weight × coordinate, which have ``terms``. ``pose`` is the frame of the sensor in axes
+    of its body; ``reference`` is the body of the frame in which it measures, with ``reference_pose`` on it, None for
+    the world. ``cutoff`` clips entries at ± its value, zero does not; ``noise``, a standard deviation, is recorded.
+    """
+
+    name: str
+    kind: str
+    target: str = ""
+    terms: tuple[tuple[str, float], ...] = ()
+    pose: Pose = field(default_factory=Pose)
+    reference: str | None = None
+    reference_pose: Pose = field(default_factory=Pose)
+    cutoff: float = 0.0
+    noise: float = 0.0
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Names of its entries."""
+        return tuple(self.name + label for label in ENTRIES[self.kind][0])
+
+    @property
+    def unit(self) -> str:
+        """Unit of its entries; empty where it depends on the target."""
+        return ENTRIES[self.kind][1]
+
+    @property
+    def size(self) -> int:
+        """Number of entries."""
+        return len(ENTRIES[self.kind][0])

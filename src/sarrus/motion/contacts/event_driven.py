@@ -1,0 +1,495 @@
+"""Runs of smooth phases with Coulomb friction, stops and dry friction: what becomes of them where one of these changes.
+
+The kernels (`sarrus.kernels.integrate.contact_modes`) hold what is closed and stop where a margin falls through zero.
+There (`resolve`)
+
+1. what hits takes part in an impact (`sarrus.motion.contacts.impacts`): velocities after it obey the laws of
+Signorini and
+   Coulomb, with Newton's or Poisson's law of restitution, all contacts that touch at once;
+2. of those that stay, and of dry friction, the same laws for accelerations say what opens, sticks or slides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sarrus.base.arrays import Array
+from sarrus.base.errors import SolveError
+from sarrus.dynamics.optimize.redundant_forces import on_springs, share
+from sarrus.dynamics.solve.slip_onset import is_moved
+from sarrus.kernels.contact.event_functions import SLACK_OF_SPEEDS
+from sarrus.kernels.contact.tolerances import GOING, STOPPED, UNLOADED
+from sarrus.kernels.linalg import dense
+from sarrus.kernels.memory import contact_layout as tl
+from sarrus.kernels.memory import layout as la
+from sarrus.kernels.memory.contact_layout import OPEN, SLIDING, STICKING
+from sarrus.kernels.memory.record import laid
+from sarrus.kernels.platform.c_function import phase_acceleration
+from sarrus.motion.contacts.contact_probe import Survey
+from sarrus.motion.contacts.impacts import Impacts
+from sarrus.motion.contacts.mode_changes import Change, change_between
+
+if TYPE_CHECKING:
+    from sarrus.dynamics.optimize.contact_problem import ContactSolution
+    from sarrus.motion.loop.contact_run import Touches
+    from sarrus.motion.loop.time_loop import TimeLoop
+
+# A contact whose velocity has this cosine or less with that of before has turned round, and may stick where it is
+# slower than `STOPPED`.
+TURNED = 0.1
+# Part of the largest response from which on one contact moves with forces at another.
+LINKED = 1e-9
+# Part of an acceleration from which on nothing holds what goes into what it touches.
+PRESSED = 1e-6
+# What sticks with all of its friction but this part of it begins to slide.
+CRITICAL = 1e-9
+# What sticks with all of it but this part may begin to slide together with others, and sticks where these would slide
+# back by more than this part of the accelerations by friction.
+NEARLY, ROUNDED = 1e-7, 1e-12
+# From less than this part of it, forces of redundant rows are shared anew.
+SPENT = 1e-3
+# Phases shorter than this [s] in a row after which margins are taken ten times less exactly, and how much at the most.
+SOON, PATIENCE, MOST_LOOSE = 1e-7, 4, 1e6
+# The same for margins that end phases in which nothing changes, forces by no more than this part: tenfold each time, so
+# often at most. Forces of redundant rows are known to 1e-8.
+SAME_FORCES, IDLE = 1e-8, 4
+# Part of the speed that is none by which what slid and has turned round moves back: half of that at which margins end.
+REVERSED = 0.5 * SLACK_OF_SPEEDS
+# Rounds in which directions of what begins to slide are found, and their change that is none.
+ROUNDS, SAME = 20, 1e-12
+
+
+class Phases:
+    """The contacts, stops and dry frictions of one run with events."""
+
+    def __init__(self, loop: TimeLoop, touches: Touches) -> None:
+        self.loop, self.touches = loop, touches
+        self.survey = survey = Survey(loop, touches)
+        self.impacts = Impacts(survey)
+        self.contacts, self.unilateral = survey.contacts, survey.unilateral
+        self.sizes, self.first = survey.sizes, survey.first
+        self.modes, self.directions = touches.modes, touches.directions
+        self.settings = touches.settings
+        self._length = loop.system.characteristic.length
+        self._units: list[float] = self.survey.units[: self.unilateral].tolist()
+        self._at_rest = [self.settings.at_bound * unit / self._length for unit in self._units]
+        self._unmoved: list[int] = []  # what neither moves nor is moved by forces on it
+        self._acting, self._last, self._soon, self._idle = 0, -np.inf, 0, 0
+        self._sprung = False  # whether normal forces are those on springs
+        self._slots = touches.slots.reshape(tl.ROOM + 1, -1)
+        self._facts = laid(self._slots[0], tl.slot_sizes(touches.touching, loop.system.nv))
+        self._begin_slots(0.0)
+
+    @property
+    def is_stiff(self) -> bool:
+        """Whether several contacts slide so slowly that their directions turn faster than anything else moves."""
+        velocity, slow = self.touches.work.velocity, self.settings.slow
+        sliding = [k for k in range(self.contacts) if self.modes[k] == SLIDING and self.sizes[k] > 2]
+        return (
+            sum(self.survey.friction(k) > 0.0 and self.survey.slip(velocity, k) < slow for k in sliding) > 1
+        )
+
+    def resolve(self) -> Change:
+        """Say what holds, sticks and slides from the present state on, which an impact may change.
+
+        Raises `SolveError` where an impact has no answer.
+        """
+        before, begun = self.modes.copy(), self.touches.begun.copy()
+        self._give_way()
+        self.touches.touching.acting = len(before)  # what acts is yet to be found
+        self.survey.look([])
+        work = self.touches.work
+        gaps, rates = work.gap[: self.unilateral].copy(), self.survey.rates()
+        touching = self._touching(before, gaps, rates)
+        approaching, loss = [k for k in touching if rates[k] < -self.survey.still(k)], 0.0
+        if approaching:
+            loss = self.impacts.strike(touching, rates, gaps=gaps)
+            self.survey.look([])
+            rates = self.survey.rates()
+        resting = [k for k in touching if rates[k] <= self.survey.still(k)]
+        self._settle(resting, before)
+        if pressed := self._pressed(resting):
+            loss += self.impacts.strike(touching, rates, pressed)
+            self.survey.look([])
+            rates = self.survey.rates()
+            resting = [k for k in touching if rates[k] <= self.survey.still(k)]
+            self._settle(resting, before)
+        self._begin_slots(loss)
+        change, most = np.abs(self.touches.begun - begun).max(initial=0.0), np.abs(begun).max(initial=0.0)
+        unchanged = not approaching and bool((self.modes == before).all()) and change <= SAME_FORCES * most
+        self._idle = min(self._idle + 1, IDLE) if unchanged else 0
+        self.settings.loose = max(self.settings.loose, 10.0**self._idle)
+        at_stop = [
+            k for k in touching if k >= self.contacts and (k in approaching or self.modes[k] > before[k])
+        ]
+        bounds = self.touches.bounds
+        self.touches.hits += [
+            (self.loop.time, k - self.contacts, float(bounds[k - self.contacts])) for k in at_stop
+        ]
+        return change_between(self.touches.blocks, self.unilateral, before, self.modes, approaching, loss)
+
+    def _touching(self, before: Array, gaps: Array, rates: Array) -> list[int]:
+        """Return which blocks touch: those that did, that have arrived, or that are as good as closed at rest."""
+        closed, found = self.settings.closed, list[int]()
+        each = zip(self._units, self._at_rest, before.tolist(), gaps.tolist(), rates.tolist())
+        for k, (unit, at_rest, mode, gap, rate) in enumerate(each):
+            arrived = gap <= closed * (unit + abs(rate)) / self._length
+            if mode != OPEN or arrived or (gap <= at_rest and abs(rate) <= self.survey.still(k)):
+                found.append(k)
+        return found
+
+    def _give_way(self) -> None:
+        """Have margins be less exact where they end one phase after the other at once, and exact again after that.
+
+        So it is where redundant contacts all come to the limit of their friction together: what is decided there is
+        known a moment later.
+        """
+        time = self.loop.time
+        self._soon = self._soon + 1 if time - self._last < SOON else 0
+        self._last = time
+        self.settings.loose = min(MOST_LOOSE, 10.0 ** min(self._soon // PATIENCE, 300))
+
+    def _begin_slots(self, loss: float) -> None:
+        """Have the present state be the end of a step, after which contacts have taken so much more."""
+        time, facts = self.loop.time, self._facts[0]
+        loss += self._spent(time) if self._acting else self.settings.loss
+        self._slots[:] = 0.0
+        facts.time, facts.length, facts.loss = time, max(self.loop.state.step, 1e-9), loss
+        self.settings.loss = loss
+        touching = self.touches.touching
+        closed = int(np.count_nonzero(self.modes[: self.unilateral] != OPEN))
+        touching.acting = self._acting = closed + touching.dry
+
+    def _spent(self, time: float) -> float:
+        """Return what contacts have taken up to the present state, the end of a step in which they acted [J]."""
+        places, known = tl.SlotFacts.places, self._slots[: tl.ROOM, : tl.N_FACTS]
+        since, length = np.abs(time - known[:, places["time"]]), known[:, places["length"]]
+        spent = known[(length > 0.0) & (since <= 1e-6 * length), places["loss"]].tolist()
+        return spent[0] if spent else self.settings.loss
+
+    # --- accelerations -------------------------------------------------------------------------------
+
+    def _settle(self, resting: list[int], before: Array) -> None:
+        """Find what of the blocks that neither approach nor leave, and of dry friction, sticks or slides."""
+        self.modes[: self.unilateral] = OPEN
+        if not resting and self.unilateral == len(self.modes):
+            return
+        self._unmoved = []
+        work = self.touches.work
+        velocity, dry = work.velocity.copy(), range(self.unilateral, len(self.modes))
+        held, on = [], self._sliding_on(velocity, before)
+        for k in dry:
+            row, moving = self.first[k], on[k]
+            self.modes[k] = SLIDING if moving else STICKING
+            self.directions[row] = np.sign(velocity[row])
+            held += [] if moving else [k]
+        going = {k for k in resting if on[k]}
+        coefficients = {
+            k: self.touches.static[k] if k < self.contacts and k not in going else self.survey.friction(k)
+            for k in resting
+        }
+        if resting or held:
+            while self._loosened(resting, held, going, velocity, coefficients):
+                pass
+            self._ease(resting)
+        self._verify()
+        self._slip_at_rest(velocity, before)
+
+    def _sliding_on(self, velocity: Array, before: Array) -> list[bool]:
+        """Tell of all blocks whether they slide on: not if they are still, nor if they slid, are slow and have turned.
+
+        Where a contact stops, those that slid, are slow and share motions with it may stop, too: of a body with several
+        contacts a slow turn is left for the rest of the step, in which some may still go on.
+        """
+        slips = [self.survey.slip(velocity, k) for k in range(len(self.modes))]
+        still = [self.survey.still(k) for k in range(len(self.modes))]
+        slow, stops = list[int](), list[int]()
+        for k, slip in enumerate(slips):
+            own = self.survey.surface(k)
+            if before[k] == SLIDING and slip <= max(STOPPED * float(self.survey.units[k]), still[k]):
+                turned = dense.dot(velocity[own], self.directions[own]) <= TURNED * slip
+                (stops if turned else slow).append(k)
+        stops += self._shared(stops, [k for k in slow if k < self.contacts and slips[k] > still[k]])
+        return [slip > least and k not in stops for k, (slip, least) in enumerate(zip(slips, still))]
+
+    def _shared(self, stops: list[int], others: list[int]) -> list[int]:
+        """Return which of other contacts move with forces at those that stop."""
+        stops = [k for k in stops if k < self.contacts]
+        rows, columns = self.survey.rows(others), self.survey.rows(stops)
+        if not rows or not columns or self.survey.look([*rows, *columns]) < 0:
+            return []
+        operator = np.abs(self.survey.operator(len(rows) + len(columns)))
+        moved = operator[: len(rows), len(rows) :].max(axis=1) > LINKED * operator.max()
+        ends = np.cumsum([self.sizes[k] for k in others]).tolist()
+        return [k for k, end in zip(others, ends) if moved[end - self.sizes[k] : end].any()]
+
+    def _loosened(
+        self,
+        resting: list[int],
+        held: list[int],
+        going: set[int],
+        velocity: Array,
+        coefficients: dict[int, float],
+    ) -> bool:
+        """Solve for accelerations and note the modes; True where a contact breaks loose, whose coefficient is then
+        that of sliding."""
+        touches, blocks = self.touches, [*resting, *held]
+        rows, at, start = self.survey.rows(blocks), {}, 0
+        for k in blocks:
+            at[k], start = start, start + self.sizes[k]
+        if self.survey.look(rows) < 0:  # something is no number, which the run will say
+            return False
+        given = touches.work.given[: len(rows)].copy()
+        moved = is_moved(np.diag(self.survey.operator(len(rows))), given)
+        tails = {k: slice(at[k] + (k < self.unilateral), at[k] + self.sizes[k]) for k in blocks}
+        self._unmoved = [k for k, tail in tails.items() if not moved[tail].any()]
+        fast = GOING * np.abs(given).max(initial=0.0)
+        for k in going:
+            own, slip = self.survey.surface(k), self.survey.slip(velocity, k)
+            self.directions[own] = velocity[own] / slip
+            given[at[k] + 1 : at[k] + self.sizes[k]] += fast * self.directions[own]
+        contacts = [(self.sizes[k], coefficients[k]) for k in resting]
+        limits = [(1, touches.limits[k - self.unilateral]) for k in held]
+        found = self._answer([at[k] for k in resting if k < self.contacts], rows, given, contacts, limits)
+        least = UNLOADED * np.abs(found.forces).max(initial=0.0)
+        touches.begun[:], touches.begun[rows] = 0.0, found.forces
+        for k, mode in zip(blocks, found.modes):
+            force = found.forces[at[k] : at[k] + self.sizes[k]]
+            if k >= self.unilateral:
+                self.modes[k] = SLIDING if int(mode) == SLIDING else STICKING
+                if self.modes[k] == SLIDING:
+                    self.directions[self.first[k]] = np.sign(found.velocities[at[k]])
+                continue
+            slides = k in going or (int(mode) == SLIDING and self.sizes[k] > 1)
+            self.modes[k] = OPEN if force[0] <= least else SLIDING if slides else STICKING
+            if self.modes[k] == SLIDING and k not in going:
+                if coefficients[k] > self.survey.friction(k):
+                    coefficients[k] = self.survey.friction(k)
+                    return True
+                own, way = self.survey.surface(k), found.velocities[at[k] + 1 : at[k] + self.sizes[k]]
+                if self.survey.slip(velocity, k) > self.survey.still(k):  # it slides on after all
+                    way = velocity[own]
+                self.directions[own] = way / dense.norm(way)
+        self._turn([k for k in resting if self.modes[k] == SLIDING and k not in going])
+        return False
+
+    def _answer(
+        self,
+        normals: list[int],
+        rows: list[int],
+        given: Array,
+        contacts: list[tuple[int, float]],
+        dry: list[tuple[int, float]],
+    ) -> ContactSolution:
+        """Return forces that obey the laws for accelerations, with W of ``rows`` as it was looked at.
+
+        Normal forces that statics does not determine are those on equal springs, so that they follow from the state
+        alone, unless one would have to pull then.
+        """
+        operator = self.survey.operator(len(rows))
+        sprung = on_springs(operator, normals)
+        self._sprung = sprung is not None
+        if sprung is not None:
+            with suppress(SolveError):
+                found = self.touches.answer(sprung, rows, given, contacts, dry)
+                pushes = found.forces[normals]
+                if pushes.min() > UNLOADED * pushes.max():
+                    return found
+        self._sprung = False
+        return self.touches.answer(operator, rows, given, contacts, dry)
+
+    def _ease(self, resting: list[int]) -> None:
+        """Share the forces of redundant rows anew, where something sticks with all of its friction."""
+        static, begun = self.touches.static, self.touches.begun
+        sticking = [
+            k for k in resting if self.modes[k] == STICKING and (self.sizes[k] == 1 or static[k] > 0.0)
+        ]
+        rows = self.survey.rows(sticking)
+        if not any(self._slips(k, begun, SPENT) for k in sticking) or self.survey.look(rows) < 0:
+            return
+        sizes, coefficients = [self.sizes[k] for k in sticking], [static[k] for k in sticking]
+        operator, first = self.survey.operator(len(rows)), np.cumsum([0, *sizes[:-1]])
+        if self._sprung:  # normal forces stay as they are
+            normals = [int(i) for i, k in zip(first, sticking) if k < self.contacts]
+            sprung = on_springs(operator, normals)
+            operator = operator if sprung is None else sprung
+        begun[rows] = share(operator, begun[rows], sizes, coefficients)
+
+    def _turn(self, beginning: list[int]) -> None:
+        """Find the directions in which contacts begin to slide: those of their accelerations."""
+        velocity = self.touches.work.velocity
+        spatial = [
+            k for k in beginning
+            if self.sizes[k] > 2
+            and self.survey.friction(k) > 0.0
+            and self.survey.slip(velocity, k) <= self.survey.still(k)
+        ]  # fmt: skip
+        least = self._least()
+        for _ in range(ROUNDS if len(spatial) == 1 else 0):  # several: see `_begin_together`
+            a, change = self._acceleration(), 0.0
+            if a is None:
+                return
+            for k in spatial:
+                own = self.survey.surface(k)
+                way = self._along(range(own.start, own.stop), a)
+                size = dense.norm(way)
+                if size > least:
+                    change = max(change, float(np.abs(way / size - self.directions[own]).max()))
+                    self.directions[own] = way / size
+            if change < SAME:
+                return
+
+    def _slip_at_rest(self, velocity: Array, before: Array) -> None:
+        """Have what the constraints hold, and rubs, slide as it does a moment later, as at a dead centre.
+
+        What slid and turned round has come to rest.
+        """
+        touches, blocks = self.touches, list[int]()
+        for k in self._unmoved:
+            own, dry = self.survey.surface(k), k >= self.unilateral
+            turned = dense.dot(velocity[own], self.directions[own]) < -REVERSED * self.survey.still(k)
+            rubs = touches.limits[k - self.unilateral] if dry else self.survey.friction(k)
+            if self.modes[k] == STICKING and rubs > 0.0 and not (before[k] == SLIDING and turned):
+                blocks.append(k)
+        a = self._acceleration() if blocks else None
+        if a is None:
+            return
+        ways = self.survey.slip_onsets(blocks, a)
+        for k, way in zip(blocks, ways):
+            if way.any():
+                self.modes[k], self.directions[self.survey.surface(k)] = SLIDING, way
+
+    def _pressed(self, resting: list[int]) -> list[int]:
+        """Return which of the blocks that rest go into what they touch, as no force prevents it (Painlevé)."""
+        opened = [k for k in resting if self.modes[k] == OPEN]
+        a = self._acceleration() if opened else None
+        if a is None:
+            return []
+        rates, least = self._along([int(self.first[k]) for k in opened], a), self._least()
+        return self._free([k for k, rate in zip(opened, rates) if rate < -least])
+
+    def _free(self, blocks: list[int]) -> list[int]:
+        """Return those of blocks that the constraints do not hold: of these all that moves is rounding."""
+        if not blocks or self.survey.look([int(self.first[k]) for k in blocks]) < 0:
+            return blocks
+        given, own = self.touches.work.given, np.diag(self.survey.operator(len(blocks)))
+        return [k for k, bias, reply in zip(blocks, given, own) if reply != 0.0 or bias != 0.0]
+
+    def _acceleration(self) -> Array | None:
+        """Return the acceleration with the modes as they are, None where there is none."""
+        if phase_acceleration(self.loop.table, self.loop.x, la.SLOPE) < 0:
+            return None
+        return self.loop.vectors.a[: self.loop.system.nv].copy()
+
+    def _least(self) -> float:
+        """Return what counts as no acceleration of a row."""
+        return PRESSED * float(np.abs(self.touches.work.given).max(initial=0.0))
+
+    def _along(self, rows: Sequence[int], a: Array) -> Array:
+        """Return the accelerations of rows, after that of the mechanism has been found."""
+        touches, found, nv = self.touches, np.zeros(len(rows)), len(a)
+        count, native = touches.touching.contact_rows, touches.work.native
+        for i, row in enumerate(rows):
+            if row < count:
+                at = 2 * count + row * nv
+                found[i] = dense.dot(native[at : at + nv], a) + native[count + row]
+            else:
+                own = row - count
+                sign = touches.signs[own] if own < touches.touching.stops else 1.0
+                found[i] = sign * a[touches.speeds[own]]
+        return found
+
+    def _verify(self) -> None:
+        """Open what would have to pull, as redundant rows may have other forces while they are held.
+
+        What sticks with all the friction that there is begins to slide, where it then does.
+        """
+        found, kept, tried = self.touches.forces, set[int](), set[tuple[int, ...]]()
+        for _ in range(2 * len(self.modes) + 1):
+            if not (self.modes != OPEN).any() or self._acceleration() is None:
+                return
+            pushes = found[self.first[: self.unilateral]]
+            closed = self.modes[: self.unilateral] != OPEN
+            pulls = closed & (pushes <= UNLOADED * np.abs(pushes).max(initial=0.0))
+            if pulls.any():
+                self.modes[int(np.argmin(np.where(pulls, pushes, np.inf)))] = OPEN
+            elif not (self._begin_together(kept, tried) or self._let_go(kept)):
+                return
+
+    def _begin_together(self, kept: set[int], tried: set[tuple[int, ...]]) -> bool:
+        """Find which of several contacts that rest, with next to all of their friction, slide, and whither.
+
+        Those that do not are ``kept``. False where there are not several, or they were ``tried`` before.
+        """
+        velocity, forces = self.touches.work.velocity, self.touches.forces
+        resting = [
+            k for k in range(self.contacts)
+            if self.modes[k] != OPEN
+            and self.sizes[k] > 2
+            and self.survey.friction(k) > 0.0
+            and self.survey.slip(velocity, k) <= self.survey.still(k)
+        ]  # fmt: skip
+        sticking = [k for k in resting if self.modes[k] == STICKING and k not in kept]
+        sliding = [k for k in resting if self.modes[k] == SLIDING]
+        spent = {
+            k: CRITICAL if self.touches.static[k] > self.survey.friction(k) else NEARLY for k in sticking
+        }
+        near = [k for k in sticking if self._slips(k, forces, spent[k])]
+        members = sorted([*sliding, *near])
+        if len(members) < 2 or tuple(members) in tried:
+            return False
+        if not sliding and not any(self._slips(k, forces) for k in near):
+            return False
+        tried.add(tuple(members))
+        before = {
+            k: -forces[self.survey.surface(k)] / dense.norm(forces[self.survey.surface(k)]) for k in near
+        }
+        found = self.survey.first_directions(members, before)
+        if found is None:
+            return False
+        for k, one in zip(members, found):
+            own = self.survey.surface(k)
+            if one.growth >= -ROUNDED:
+                self.directions[own], self.modes[k] = one.direction, SLIDING
+            elif one.growth < 0.0:  # next to that friction
+                self.modes[k] = STICKING
+                self.touches.begun[self.first[k]] = one.push
+                self.touches.begun[own] = -self.survey.friction(k) * one.push * one.direction
+                kept.add(k)
+        return True
+
+    def _let_go(self, kept: set[int]) -> bool:
+        """Have what sticks with all the friction that there is slide against that; False where nothing does.
+
+        What would go back then is ``kept``.
+        """
+        sticking = np.flatnonzero(self.modes == STICKING).tolist()
+        critical = [k for k in sticking if k not in kept and self._slips(k, self.touches.forces)]
+        for k in critical:
+            own = self.survey.surface(k)
+            force = self.touches.forces[own]
+            friction = dense.norm(force)
+            self.directions[own] = -force / friction if friction > 0.0 else 1.0 / np.sqrt(len(force))
+            self.modes[k] = SLIDING
+        a = self._acceleration() if critical else None
+        for k in critical:
+            own = self.survey.surface(k)
+            way = self._along(range(own.start, own.stop), a) if a is not None else -self.directions[own]
+            if dense.dot(way, self.directions[own]) < -self._least():
+                self.modes[k] = STICKING
+                kept.add(k)
+        self._turn([k for k in critical if self.modes[k] == SLIDING])
+        return bool(critical)
+
+    def _slips(self, k: int, found: Array, spent: float = CRITICAL) -> bool:
+        """Tell whether what sticks takes all the friction that there is, but a part ``spent`` of it."""
+        touches = self.touches
+        if k < self.unilateral and self.sizes[k] == 1:
+            return False
+        dry = k >= self.unilateral
+        limit = touches.limits[k - self.unilateral] if dry else touches.static[k] * found[self.first[k]]
+        return dense.norm(found[self.survey.surface(k)]) > (1.0 - spent) * limit

@@ -1,0 +1,161 @@
+"""`Impacts`: velocities after an impact in a run, of all contacts and stops that touch at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from sarrus.base.arrays import Array
+from sarrus.base.errors import SolveError
+from sarrus.dynamics.impacts.restitution import impulses, lone_impulse
+from sarrus.kernels.contact.tolerances import MET
+from sarrus.kernels.linalg import dense
+from sarrus.kernels.linalg.ranked import ranked
+from sarrus.motion.contacts.contact_probe import Survey
+
+# Singular values of W below this part of the largest one are none: a leg that is almost stretched has small ones.
+STIFF = 1e-12
+# The speed, as a part of that of rest, with which hits what is pressed.
+SHOVE = 1e-6
+# A gap that is none where something hits, relative to the unit of the block.
+ROUNDING = 100.0 * MET
+
+
+class Impacts:
+    """The impacts of one run; blocks slower than their speed ``rest`` [m/s, rad/s] after one stay."""
+
+    def __init__(self, survey: Survey) -> None:
+        self.survey = survey
+        settings, length = survey.touches.settings, survey.loop.system.characteristic.length
+        self.rest = np.where(survey.units == length, settings.rest_speed, settings.rest_turn)
+        contacts = survey.loop.system.equations.touches
+        self.poisson = {k for k, touch in enumerate(contacts) if touch.impact_law == "poisson"}
+
+    def strike(
+        self, touching: list[int], rates: Array, pressed: Sequence[int] = (), gaps: Array | None = None
+    ) -> float:
+        """Give the state the velocity after an impact; return the energy that it took [J].
+
+        What is ``pressed`` hits with next to no speed, although it does not approach. With ``gaps`` that are not quite
+        zero the positions follow, too. Raises `SolveError` where no impulses obey the laws of contact.
+        """
+        survey, touches = self.survey, self.survey.touches
+        rows = survey.rows(touching)
+        before = self._speeds_of(rows)
+        heads = [rows.index(survey.first[k]) for k in touching]
+        given, rebounds = before.copy(), np.zeros(len(touching))
+        expansions = {i: touches.restitution[k] for i, k in enumerate(touching) if k in self.poisson}
+        for i, k in enumerate(touching):
+            rebound = 0.0 if k in self.poisson else -touches.restitution[k] * rates[k]
+            if rebound >= self.rest[k]:
+                rebounds[i] = rebound
+            elif k in pressed:
+                given[heads[i]] -= SHOVE * float(self.rest[k])
+        operator = survey.operator(len(rows))
+        alone = self._alone(touching, operator, given, rebounds, expansions)
+
+        def solve(
+            chosen: list[int], b: Array, contacts: list[tuple[int, float]], dry: list[tuple[int, float]]
+        ) -> Array:
+            which = [rows[i] for i in chosen]
+            return touches.answer(operator[np.ix_(chosen, chosen)], which, b, contacts, dry).forces
+
+        if alone is None:
+            blocks = [(survey.sizes[k], survey.friction(k)) for k in touching]
+            found = impulses(solve, operator, given, blocks, rebounds, expansions)
+        else:
+            found = alone
+        self._push(rows, found)
+        if gaps is not None:
+            self._make_up(touching, rates, gaps, operator, found)
+        return self._lost(touching, rows, before, operator, found)
+
+    def _alone(
+        self,
+        touching: list[int],
+        operator: Array,
+        given: Array,
+        rebounds: Array,
+        expansions: dict[int, float],
+    ) -> Array | None:
+        """Return the impulses of one block that hits; None where there is more to it."""
+        if len(touching) > 1 or expansions:
+            return None
+        wanted = float(rebounds[0])
+        return lone_impulse(operator, given, wanted, self.survey.friction(touching[0]))
+
+    def _lost(
+        self, touching: list[int], rows: list[int], before: Array, operator: Array, found: Array
+    ) -> float:
+        """Return the energy that impulses on rows take, with what then leaves slowly staying."""
+        survey = self.survey
+        heads = [rows.index(survey.first[k]) for k in touching]
+        after = before + dense.product(operator, found)
+        loss = 0.0 - float(0.5 * (found * (before + after)).sum())
+        leaving = after[heads]
+        if not ((leaving > survey.slow[touching]) & (leaving < self.rest[touching])).any():
+            return loss
+        return loss + self.stay([k for k, rate in zip(touching, leaving) if rate < self.rest[k]])
+
+    def _make_up(self, touching: list[int], rates: Array, gaps: Array, operator: Array, found: Array) -> None:
+        """Move the state by its change of velocity over the times by which impulses came too late, or too soon.
+
+        These are the gaps over the speeds of approach of contacts that hit next to together, or from next to their
+        planes: what is missed there adds up from hit to hit. Where contacts that hardly approach are struck by others
+        these times say nothing.
+        """
+        survey, late, at = self.survey, np.zeros(len(found)), 0
+        heads, units, most = list[int](), list[float](), 0.0
+        for k in touching:
+            unit, gap, rate = survey.units.item(k), gaps.item(k), rates.item(k)
+            if rate < -survey.still(k) and abs(gap) > ROUNDING * unit:
+                late[at : at + survey.sizes[k]] = gap / rate
+                most = max(most, abs(gap) / unit)
+            heads.append(at)
+            units.append(unit)
+            at += survey.sizes[k]
+        if most == 0.0:
+            return
+        moved = dense.product(operator, late * found)[heads]
+        if np.abs(moved / units).max() <= 2.0 * most * (1.0 + 1e-9):
+            loop = survey.loop
+            loop.q[:] = loop.system.move(loop.q.copy(), self._change(survey.rows(touching), late * found))
+
+    def stay(self, blocks: list[int]) -> float:
+        """Take the normal velocities of blocks from the state, by the smallest change; return the energy of that.
+
+        Those with friction that slide as slowly stick, too, and joints with dry friction: else what they do until they
+        stop would lift these blocks again, from one impact to the next without end.
+        """
+        survey = self.survey
+        survey.look([])
+        velocity, rows = survey.touches.work.velocity, []
+        for k in blocks:
+            sticks = survey.friction(k) > 0.0 and survey.slip(velocity, k) < self.rest[k]
+            rows += survey.rows([k]) if sticks else [int(survey.first[k])]
+        dry = range(survey.unilateral, len(survey.sizes))
+        rows += [int(survey.first[k]) for k in dry if abs(velocity[survey.first[k]]) < self.rest[k]]
+        if not rows:
+            return 0.0
+        speeds = self._speeds_of(rows)
+        found = -ranked(survey.operator(len(rows)), relative=STIFF).solve(speeds)
+        self._push(rows, found)
+        return -float(0.5 * (found * speeds).sum())
+
+    def _speeds_of(self, rows: list[int]) -> Array:
+        """Return the velocities of rows, and have W and responses of these; `SolveError` where they are no numbers."""
+        survey = self.survey
+        if survey.look(rows) < 0:
+            raise SolveError(f"{survey.loop.system.name}: the responses of what hits are not finite")
+        return survey.touches.work.velocity[rows].copy()
+
+    def _push(self, rows: list[int], found: Array) -> None:
+        """Change the velocity of the state by impulses on rows whose responses are known."""
+        self.survey.loop.v[:] += self._change(rows, found)
+
+    def _change(self, rows: list[int], found: Array) -> Array:
+        """Return the change of velocity by impulses on rows whose responses are known."""
+        nv, touches = self.survey.loop.system.nv, self.survey.touches
+        responses = touches.work.response[: len(touches.names) * nv].reshape(-1, nv)[rows]
+        return np.asarray((found[:, None] * responses).sum(axis=0))

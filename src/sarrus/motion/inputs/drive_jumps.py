@@ -1,0 +1,235 @@
+"""`DriveJumps`: instants at which the speed of a drive jumps, and what becomes of the velocities there.
+
+A drive is a motion that is given as a function of time: of a coordinate, of a closure, of a body. Where its speed
+jumps, b(q, t) of its row or the velocity of the body does, and the rows that hold on both sides act by impulses:
+
+    p(q, v⁺, t⁺) − p(q, v⁻, t⁻) = AᵀΛ,    A v⁺ = b(q, t⁺),    p = ∂T/∂v = M v + g(q, t).
+
+g is what the motion of driven bodies adds. What acts on one side alone, contacts, stops and cables, then hits: its
+speed of approach is that of this v⁺, as if it hit a moment after the drive. A force with a limit, such as dry friction,
+has no impulse in an instant. (Glocker: Set-Valued Force Laws, 2001, chapter 9: impacts with moving constraints.)
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import NamedTuple, Self
+
+import casadi as ca
+import numpy as np
+
+from sarrus.base.arrays import Array
+from sarrus.base.errors import ArgumentError, SolveError
+from sarrus.base.status import Status
+from sarrus.dynamics.impacts.activity import active, contact_names, switch_off
+from sarrus.dynamics.impacts.impacts import hold
+from sarrus.dynamics.model.evaluations import Evaluations
+from sarrus.dynamics.model.one_sided import jumps
+from sarrus.dynamics.solve.workspace import Workspace
+from sarrus.kernels.linalg.ranked import ranked
+from sarrus.model.mechanism.pose import Pose
+from sarrus.motion.inputs.time_breaks import constants_of, find_breaks
+from sarrus.motion.inputs.time_program import TimeProgram, time_program
+from sarrus.symbolic.equations.equations import activity_parameter
+from sarrus.symbolic.kinematics.driven import driven_ground
+
+# Breaks are looked for so far beyond the ends of a run, which so belong to it [rounding of times].
+WIDER = 100.0
+# Singular values of M below this part of the largest one are none.
+MASSLESS = 1e-12
+# Changes of configurations at which the rows of drives are looked at before a run, besides its start [rad, lengths].
+BESIDE = 0.1
+# Velocities that are off by less than this obey their constraints [characteristic lengths/s, rad/s].
+OBEYED = 1e-5
+
+
+class DriveJump(NamedTuple):
+    """An instant at which the speed of a drive jumps, and times just before and just after it [s]."""
+
+    time: float
+    before: float
+    after: float
+
+
+class DriveJumps:
+    """The jumps of one run, in the order of time."""
+
+    def __init__(self, jumps: Sequence[DriveJump]) -> None:
+        self.jumps = tuple(jumps)
+        self._after = [jump.after for jump in self.jumps]
+
+    @classmethod
+    def of(cls, system: Workspace, q: Array, t0: float, duration: float, *, first: bool = False) -> Self:
+        """Return those of a run from q at t0, both ends included; of rows that depend on q, those that jump nearby.
+
+        ``first``: the first one is enough.
+
+        Raises `SolveError` where functions of time break more often than `sarrus.motion.inputs.time_breaks` allows.
+        """
+        if not may_jump(system):
+            return cls(())
+        key = ("jumps of drives", t0, duration, first, q.tobytes(), constants_of(system).tobytes())
+        return system.model.remember(key, lambda: cls(tuple(cls._found(system, q, t0, duration, first))))
+
+    @classmethod
+    def _found(
+        cls, system: Workspace, q: Array, t0: float, duration: float, first: bool
+    ) -> Iterator[DriveJump]:
+        end, all_on = (
+            t0 + duration,
+            system.varied(dict.fromkeys(map(activity_parameter, active(system)), 1.0)),
+        )
+        wider = WIDER * float(np.spacing(max(abs(t0), abs(end), duration)))
+        places = [q, *(system.move(q, way) for way in _ways(system))]
+        found = (
+            jump
+            for jump in _breaks(system, t0 - wider, end + wider)
+            if jump.after >= t0 and jump.before <= end and jumping_drives(all_on, places, jump)
+        )
+        return islice(found, 1 if first else None)
+
+    def next(self, time: float, end: float) -> DriveJump | None:
+        """Return the next jump that a run at ``time`` has before it, None where none begins up to ``end``."""
+        ahead = self.jumps[bisect_right(self._after, time) :][:1]
+        return ahead[0] if ahead and ahead[0].before <= end else None
+
+    def beginning(self, system: Workspace, q: Array, v: Array, t0: float) -> float:
+        """Return when a run begins: beside t0 where a drive jumps there, on the side whose speeds v has."""
+        jump = self.next(t0, t0)
+        if jump is None:
+            return t0
+        slip = np.abs(system.characteristic.rows * system.velocity_residual(q, v, jump.before))
+        allowed = OBEYED * (1.0 + np.abs(system.characteristic.columns * v).max(initial=0.0))
+        return jump.before if slip.max(initial=0.0) <= allowed else jump.after
+
+
+def _breaks(system: Workspace, t0: float, t1: float) -> Iterator[DriveJump]:
+    """Yield the instants at which something that depends on time alone jumps."""
+    program, time = _program(system), t0
+    while program is not None and time < t1:
+        breaks = find_breaks(program, constants_of(system), time, t1)
+        for k in np.flatnonzero(breaks.order == 0):
+            at, low, high = (float(times[k]) for times in (breaks.times, breaks.before, breaks.after))
+            width = high - low  # farther out than any step that ends at the break itself
+            yield DriveJump(at, low - width, high + width)
+        time = breaks.until
+
+
+def refuse_jumps(system: Workspace, q: Array, t0: float, duration: float, what: str) -> None:
+    """Raise `ArgumentError` where the speed of a drive jumps within a time from t0 on, which ``what`` do not know."""
+    found = DriveJumps.of(system, q, t0, duration, first=True).jumps
+    if found:
+        name = jumping_drives(system.varied(), [q], found[0])[:1] or ("a drive",)
+        raise ArgumentError(
+            f"{system.name}: the speed of {name[0]!r} jumps at t = {found[0].time:.6g} s, which is an impact, and "
+            f"{what} have none. Give it a course whose speed does not jump, such as a Spline of degree 3",
+            element=name[0],
+        )
+
+
+def may_jump(system: Evaluations) -> bool:
+    """Tell whether anything moves as a function of time in which there are conditions on time."""
+    program = _program(system)
+    return program is not None and len(program.conditions) > 0
+
+
+def _program(system: Evaluations) -> TimeProgram | None:
+    """Return what drives do as functions of time, None where there are none."""
+
+    def find() -> TimeProgram | None:
+        e = system.equations
+        moved = [e.velocity_residual, e.kinetic_energy, *(touch.rates for touch in e.touches)]
+        moved = [entry for entry in moved if entry.nnz() and ca.depends_on(entry, e.t)]
+        return time_program(moved, e.t, e.p, (e.q, e.v, e.u), e.name)
+
+    found: TimeProgram | None = system.model.lasting("courses of drives", find)
+    return found
+
+
+def driven_velocity(
+    system: Workspace, q: Array, v: Array, jump: DriveJump, drives: tuple[str, ...], *, switching: bool
+) -> Array:
+    """Return v (nv,) after a jump of the speed of ``drives``, with nothing that acts on one side alone.
+
+    Contacts that are constraints hold on both sides unless there is ``switching``.
+
+    Raises `SolveError` where constraints that are redundant ask for different velocities.
+    """
+    after = jump.after
+    push = _moved_momentum(system, q, jump.before) - _moved_momentum(system, q, after)
+    if push.any():
+        columns = system.characteristic.columns
+        mass = system.mass_matrix(q, after) / np.outer(columns, columns)
+        v = v + ranked(mass, relative=MASSLESS).solve(push / columns) / columns
+    two_sided = system.varied()
+    if switching:
+        switch_off(two_sided, contact_names(system))
+    if not system.nc:
+        return v
+    found = hold(two_sided, q, v, after)
+    if found.status is Status.INCONSISTENT:
+        raise SolveError(
+            f"{system.name}: at t = {jump.time:.6g} s no velocity meets all constraints: the speed of "
+            f"{', '.join(map(repr, drives))} jumps, and redundant rows do not follow. Give them motions that agree",
+            result=found,
+        )
+    return np.array(found.v)
+
+
+def jumping_drives(system: Evaluations, places: list[Array], jump: DriveJump) -> tuple[str, ...]:
+    """Return the names of the drives whose speed jumps then at any of the configurations."""
+    found, still = np.zeros(system.nc, dtype=bool), np.zeros(system.nv)
+    for q in places if system.nc else ():
+
+        def speeds(t: float, q: Array = q) -> Array:
+            return system.velocity_residual(q, still, t)
+
+        found |= jumps(speeds, jump.before, jump.after)
+    names = [name for name, rows in system.closure_rows.items() if found[rows].any()]
+    bodies = _jumping_bodies(system, jump)
+    if system.mechanism is not None:
+        constraints = {**system.mechanism.closures, **system.mechanism.couplings}
+        own = [name for name in names if getattr(constraints.get(name), "motion", None) is not None]
+        names = own if own or bodies else names
+    return (*names, *bodies)
+
+
+def _jumping_bodies(system: Evaluations, jump: DriveJump) -> tuple[str, ...]:
+    """Return the names of the driven bodies whose velocity jumps."""
+    mechanism = system.mechanism
+    if mechanism is None:
+        return ()
+
+    def functions() -> dict[str, ca.Function]:
+        found, t = {}, ca.SX.sym("t")
+        for name, body in mechanism.driven_bodies.items():
+            if body.function is not None:
+                ground = driven_ground(body, Pose(), t)
+                found[name] = ca.Function(
+                    "speed", [t], [ca.densify(ca.vertcat(ground.spin, ground.velocity))]
+                )
+        return found
+
+    def leaps(function: ca.Function) -> bool:
+        return bool(jumps(lambda t: np.array(function(t)).ravel(), jump.before, jump.after).any())
+
+    known = system.model.lasting("speeds of driven bodies", functions)
+    return tuple(name for name, function in known.items() if leaps(function))
+
+
+def _moved_momentum(system: Workspace, q: Array, t: float) -> Array:
+    """Return g = ∂T/∂v at v = 0 (nv,), from the kinetic energy, which is quadratic in v."""
+    found = np.zeros(system.nv)
+    for k, step in enumerate(1.0 / system.characteristic.columns):
+        v = np.zeros(system.nv)
+        v[k] = step
+        found[k] = (system.kinetic_energy(q, v, t) - system.kinetic_energy(q, -v, t)) / (2.0 * step)
+    return found
+
+
+def _ways(system: Workspace) -> list[Array]:
+    """Return small changes of a configuration in fixed, odd directions."""
+    ways = [np.cos(np.arange(1, system.nv + 1) * k) for k in (1.0, 2.0)]
+    return [BESIDE * way / system.characteristic.columns for way in ways]

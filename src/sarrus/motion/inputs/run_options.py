@@ -1,0 +1,434 @@
+"""What all runs are asked for, one or many: how they step, stay closed and are recorded; one clear error for each."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import ceil, inf, isfinite
+from typing import Any
+
+import numpy as np
+
+from sarrus.base.arrays import Array
+from sarrus.base.errors import ArgumentError, check_known
+from sarrus.base.numbers import real_array
+from sarrus.dynamics.contacts.contact_state import touching_of, without_poisson
+from sarrus.dynamics.model.evaluations import Evaluations
+from sarrus.kernels.integrate.rosenbrock_tableau import IMPLICIT_METHODS
+from sarrus.kernels.integrate.tableau import METHODS, TIME_STEPPING
+from sarrus.kernels.platform.c_function import prefetch
+from sarrus.motion.inputs.invariants import (
+    ENERGY,
+    Invariant,
+    TracedInvariants,
+    checked_invariants,
+    is_energy,
+)
+from sarrus.motion.inputs.winding_steps import refuse_long_steps
+
+# The method that is chosen by itself: it is this one, and where that is held back by stability the other one.
+AUTO, NOT_STIFF, STIFF = "auto", "dop853", "rodas5p"
+# Tolerances of adaptive methods, and the absolute one as a part of the relative one.
+RTOL, ATOL_SHARE = 1e-8, 1e-2
+_LARGEST = sys.float_info.max
+# So many times the distance of neighbouring floating-point numbers near t0 a run and its fixed steps must last.
+_RESOLVED = 1e3
+STABILIZATIONS = ("projection", "energy", "baumgarte", "none")
+# Reductions over a run by the names that ``reduce=`` gives them, and the attributes of a `Rollout` that hold them.
+REDUCTIONS = {"min": "minimum", "max": "maximum", "mean": "mean", "rms": "rms"}
+
+
+@dataclass(frozen=True)
+class Stabilization:
+    """How a run is kept on its constraints.
+
+    Parameters
+    ----------
+    kind : "projection" of position and velocity, the shortest in the kinetic metric; "energy", the same with the
+        energy among the ``invariants``; "baumgarte" with γ + 2α ψ + β² φ; "none".
+    every : project after every so many steps. gains : (α, β) [1/s] of "baumgarte".
+    invariants : functions of the state that the projection keeps on the values that they have where the run begins, and
+        anew behind every event that changes velocities or constraints: of type `sarrus.Invariant`, or "energy",
+        "momentum.x", "angular_momentum.z" and so on, in axes and about the origin of the world. Rows that depend on
+        others change nothing, and ``trajectory.events`` names them. What the motion changes ends the run with
+        NOT_INVARIANT; the energy is refused before where anything drives or damps.
+
+    Raises `ArgumentError` for another kind, and for numbers that are none of these.
+    """
+
+    kind: str = "projection"
+    every: int = 1
+    gains: tuple[float, float] = (20.0, 20.0)
+    invariants: tuple[str | Invariant, ...] = ()
+
+    def __post_init__(self) -> None:
+        check_known("stabilization", self.kind, STABILIZATIONS, element="stabilization")
+        check_count("Stabilization: every", self.every)
+        if np.shape(self.gains) != (2,) or not np.isfinite([_number("gains", x) for x in self.gains]).all():
+            raise ArgumentError(
+                f"Stabilization: gains must be two finite numbers (α, β), got {self.gains!r}", element="gains"
+            )
+        object.__setattr__(self, "invariants", checked_invariants(self.invariants))
+        if self.invariants and self.kind not in ("projection", "energy"):
+            raise ArgumentError(
+                f"Stabilization: invariants are kept by projection, not by kind={self.kind!r}",
+                element="invariants",
+            )
+
+    @property
+    def kept(self) -> tuple[str | Invariant, ...]:
+        """All invariants, the energy of "energy" the first of them."""
+        own = self.kind == "energy" and not any(map(is_energy, self.invariants))
+        return (ENERGY, *self.invariants) if own else self.invariants
+
+    @classmethod
+    def of(cls, given: str | Stabilization) -> Stabilization:
+        """Return what was given, a kind or the whole."""
+        if isinstance(given, Stabilization):
+            return given
+        return _USUAL if isinstance(given, str) and given == "projection" else cls(given)
+
+
+@dataclass(frozen=True)
+class Stepping:
+    """How a run steps, for ``method=``: what is usual has short forms there, ``method``, ``dt``, ``rtol``, ``atol``.
+
+    Parameters
+    ----------
+    method, dt, rtol, atol : as in `sarrus.simulate`.
+    max_step : longest step of an adaptive method [s]. What lasts longer is seen, whatever causes it: conditions on the
+        state, for instance. Functions of time are looked at before the run and need none.
+    max_steps, max_bytes : limits of the run, accepted and rejected steps and the size of its records; at either it ends
+        with STEP_LIMIT. By default 10 million steps, or those that ``duration`` and ``dt`` ask for if more; 2 GB. From
+        256 MB on records are in a temporary file, which the arrays of the trajectory show.
+
+    Raises `ArgumentError` for numbers that are none of these.
+    """
+
+    method: str | None = None
+    dt: float | None = None
+    rtol: float | None = None
+    atol: float | None = None
+    max_step: float = np.inf
+    max_steps: int | None = None
+    max_bytes: float = 2e9
+
+    def __post_init__(self) -> None:
+        check_positive("max_step", self.max_step, " [s]", bounded=False)
+        if self.max_steps is not None:
+            check_count("max_steps", self.max_steps)
+        check_positive("max_bytes", self.max_bytes, "", bounded=False)
+
+    @classmethod
+    def of(
+        cls,
+        method: str | Stepping | None,
+        dt: float | None = None,
+        rtol: float | None = None,
+        atol: float | None = None,
+    ) -> Stepping:
+        """Return what was given, in the short forms or as the whole; both together are an `ArgumentError`."""
+        if not isinstance(method, Stepping):
+            return cls(method, dt, rtol, atol)
+        for name, value in (("dt", dt), ("rtol", rtol), ("atol", atol)):
+            if value is not None:
+                raise ArgumentError(f"give {name} in the Stepping, not beside it", element=name)
+        return method
+
+
+@dataclass(frozen=True)
+class Recording:
+    """What is kept of a run, for ``every=``, whose short form is the first of these.
+
+    Parameters
+    ----------
+    every : a record every so many steps (of the interval ``dt``, with an adaptive method of many runs), and one at the
+        end; None: the end alone. A single run is recorded at its start, too.
+    at : ascending times [s] of a single run that are recorded instead, with its start and its end; the steps are as
+        they are without.
+    reduce : of many runs, any of "min", "max", "mean" and "rms", see `sarrus.rollout`.
+
+    Raises `ArgumentError` for what is none of these.
+    """
+
+    every: int | None = 1
+    at: tuple[float, ...] | None = None
+    reduce: Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        check_count("every", 1 if self.every is None else self.every)
+        if self.at is not None and not (np.diff([_number("at", t) for t in self.at]) > 0.0).all():
+            raise ArgumentError(f"Recording: at must be ascending times [s], got {self.at!r}", element="at")
+        if isinstance(self.reduce, str) or not set(self.reduce) <= set(REDUCTIONS):
+            raise ArgumentError(
+                f"reduce must be a sequence of {', '.join(REDUCTIONS)}, got {self.reduce!r}",
+                element="reduce",
+                valid=tuple(REDUCTIONS),
+            )
+
+    @classmethod
+    def of(cls, given: int | Recording | None, reduce: Sequence[str] = ()) -> Recording:
+        """Return what was given, in the short forms or as the whole."""
+        if not isinstance(given, Recording):
+            return cls(given, reduce=reduce)
+        if reduce:
+            raise ArgumentError("give reduce in the Recording, not beside it", element="reduce")
+        return given
+
+
+@dataclass(frozen=True)
+class Scheme:
+    """How a run steps: with a method, or one of two that take turns; by error estimates, or with a fixed step.
+
+    ``stiff`` names the implicit method that takes over from ``method`` where stability holds the steps back, and hands
+    back where it does not; None where nothing takes over. ``dt`` is the fixed step, or the interval of the records of
+    an adaptive run (None: every step). ``limits`` are those of steps and memory. A singular configuration is laid at
+    ``place``, from 0 to 1, in the widest gap between the stages of a step.
+    """
+
+    method: str
+    stiff: str | None
+    adaptive: bool
+    rtol: float
+    atol: float
+    dt: float | None
+    limits: Stepping
+    place: float = 0.5
+
+    def scaled(self, factor: float, **others: Any) -> Scheme:
+        """Return the same with ``factor`` times the step, or the tolerances; an adaptive one without an output grid.
+
+        ``others`` are fields that change, too.
+        """
+        if not self.adaptive:
+            assert self.dt is not None
+            return replace(self, dt=self.dt * factor, **others)
+        return replace(self, rtol=self.rtol * factor, atol=self.atol * factor, dt=None, **others)
+
+
+def choose_scheme(system: Evaluations, stepping: Stepping, *, explicit_only: bool) -> Scheme:
+    """Return how to step for the arguments of `sarrus.simulate`; what does not exist or fit is an error.
+
+    Without method and tolerances: adaptive, unless ``dt`` is given. ``explicit_only`` says that no implicit method can
+    take part.
+    """
+    method, dt, rtol, atol = stepping.method, stepping.dt, stepping.rtol, stepping.atol
+    if method is not None:
+        check_known("method", method, (AUTO, *METHODS, *IMPLICIT_METHODS, TIME_STEPPING), element="method")
+    of_fixed_step = method in ("rk4", TIME_STEPPING)
+    if of_fixed_step and (rtol is not None or atol is not None):
+        raise ArgumentError(
+            f"{method} has a fixed step: give dt, or choose another method for rtol and atol", element="rtol"
+        )
+    estimated = rtol is None or _number("rtol", rtol) != np.inf
+    if estimated:
+        check_positive("rtol", rtol, "")
+    check_positive("atol", atol, "")
+    check_positive("dt", dt, " [s]")
+    relative = RTOL if rtol is None else float(rtol)
+    free = method in (None, AUTO)
+    short = method is None and dt is not None and rtol is None and atol is None
+    fixed = not estimated or of_fixed_step or short
+    return Scheme(
+        method=("rk4" if fixed else NOT_STIFF) if free else str(method),
+        stiff=STIFF if free and not fixed and not explicit_only else None,
+        adaptive=not fixed,
+        rtol=relative,
+        atol=ATOL_SHARE * (relative if estimated else RTOL) if atol is None else float(atol),
+        dt=float(own_step(system) if dt is None else dt) if fixed else dt,
+        limits=stepping,
+    )
+
+
+def stepping_of(system: Evaluations, stepping: Stepping, switching: Any) -> Stepping:
+    """Return how one run steps: in time where contacts with Coulomb friction are left with nothing but a fixed step.
+
+    So do those with contacts between geometries that are not in closed form, always.
+    """
+    if system.touching_geometries:
+        return stepping_of_many(system, stepping, switching)
+    fixed = stepping.dt is not None and stepping.rtol is None and stepping.atol is None
+    if not system.equations.touches or switching is False or stepping.method is not None or not fixed:
+        return stepping
+    return replace(stepping, method=TIME_STEPPING)
+
+
+def stepping_of_many(system: Evaluations, stepping: Stepping, switching: Any) -> Stepping:
+    """Return how many runs step: in time where contacts, stops or dry friction act, for events take Python.
+
+    Raises `ArgumentError` for a method that does not know them.
+    """
+    what = what_acts(system)
+    if what is None or switching is False or stepping.method == TIME_STEPPING:
+        return stepping
+    given = stepping.method if stepping.method not in (None, AUTO) else None
+    if given is None and (stepping.rtol is not None or stepping.atol is not None):
+        given = "one with rtol and atol"
+    if given is not None:
+        raise ArgumentError(
+            f"{system.name}: {what}, which in many runs at once and between geometries without closed form "
+            f"method={TIME_STEPPING!r} knows and {given!r} does not; leave it out, or {LEAVES_OUT}",
+            element="method",
+        )
+    return replace(stepping, method=TIME_STEPPING)
+
+
+# The way out of what does not know these.
+LEAVES_OUT = "switching=False leaves contacts with friction, limits and dry friction out"
+
+
+def what_acts(system: Evaluations) -> str | None:
+    """Return what acts in the runs of a system by steps in time or events alone, in words; None: nothing does."""
+    found = touching_of(system)
+    if found and found[0].kind == "contact":
+        return f"contact {found[0].name!r} has friction='coulomb'"
+    if system.touching_geometries:
+        return f"geometries {system.touching_geometries[0]!r} touch each other"
+    if found:
+        kinds = {"stop": "limits that stop it", "friction": "dry friction"}
+        return f"joint {found[0].name.rpartition('.')[0]!r} has {kinds[found[0].kind]}"
+    return None
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """What is asked of one run, and of each of many, checked; `run_options` makes it."""
+
+    t0: float
+    duration: float
+    scheme: Scheme
+    stabilization: Stabilization
+    recording: Recording
+    kept: TracedInvariants | None = None
+
+    @property
+    def step(self) -> float:
+        """The fixed step, or the interval of samples of an adaptive method [s]."""
+        return 1e-3 if self.scheme.dt is None else self.scheme.dt
+
+    @property
+    def steps(self) -> int:
+        """Number of fixed steps, or of intervals."""
+        return max(1, ceil(self.duration / self.step - 1e-9))
+
+    @property
+    def records(self) -> float:
+        """Number of records of a single run that nothing interrupts; zero where steps or switches decide that."""
+        recording = self.recording
+        if recording.at is not None:
+            return len(recording.at) + 2.0
+        return 0.0 if self.scheme.adaptive or recording.every is None else self.steps // recording.every + 3.0
+
+    @property
+    def sample_times(self) -> Array:
+        """The times of the samples that each of many runs keeps [s]."""
+        every = self.recording.every
+        kept = np.arange(0, 0 if every is None else self.steps, every)
+        return np.append(self.t0 + self.step * kept, self.t0 + self.duration)
+
+
+def run_options(
+    system: Evaluations,
+    stepping: Stepping,
+    stabilization: str | Stabilization,
+    recording: Recording,
+    *,
+    t0: float,
+    duration: float,
+    driven: bool,
+    explicit_only: bool = True,
+) -> RunOptions:
+    """Return what runs of a system are asked for, and have the kernels for it compiled in the background.
+
+    ``driven`` says that there is a control law or an applied force.
+    """
+    kept = Stabilization.of(stabilization)
+    if not isfinite(_number("t0", t0)):
+        raise ArgumentError(f"t0 must be finite [s], got {t0}", element="t0")
+    if duration is None:
+        raise ArgumentError("duration must be a number, got None", element="duration")
+    check_positive("duration", duration, " [s]")
+    conservative = system.equations.conservative
+    if any(map(is_energy, kept.kept)) and (driven or not conservative):
+        cause = "a control law or an applied force" if conservative else "dampers, servos or user forces"
+        raise ArgumentError(
+            f"{system.name}: stabilization='energy' needs a conservative system; this one has {cause}",
+            element="stabilization",
+        )
+    free = kept.kind in ("projection", "energy")
+    scheme = choose_scheme(system, stepping, explicit_only=explicit_only or not free)
+    _check_resolution(t0, float(duration), scheme.dt)
+    if scheme.method == TIME_STEPPING:
+        system.without_activations(f"runs with method={TIME_STEPPING!r}, without switching=False,")
+        without_poisson(system, f"runs with method={TIME_STEPPING!r}")
+        if kept != _USUAL:
+            raise ArgumentError(
+                f"method={TIME_STEPPING!r} closes loops and contacts by itself: leave stabilization as it is, or "
+                f"{LEAVES_OUT}",
+                element="stabilization",
+            )
+    if not scheme.adaptive and scheme.dt is not None:
+        refuse_long_steps(system, scheme.method, scheme.dt)
+    prefetch(implicit=scheme.method in IMPLICIT_METHODS)
+    invariants = TracedInvariants.of(system, kept.kept) if kept.kept else None
+    return RunOptions(t0, float(duration), scheme, kept, recording, invariants)
+
+
+def _check_resolution(t0: float, duration: float, step: float | None) -> None:
+    """Raise `ArgumentError` where floating-point numbers near ``t0`` lie too far apart for the run or its step."""
+    apart = float(np.spacing(max(abs(t0), abs(t0 + duration))))
+    what, shortest = ("the run lasts", duration) if step is None else ("the step is", step)
+    if not (duration > _RESOLVED * apart and shortest > _RESOLVED * apart):
+        raise ArgumentError(
+            f"t0={t0:g}: times there are {apart:.2g} s apart in double precision, and {what} {shortest:g} s; give a t0 "
+            f"nearer to zero, such as t0=0",
+            element="t0",
+        )
+
+
+def own_step(system: Evaluations) -> float:
+    """Return the step [s] for fixed steps without a number: that of the model's file, else a millisecond."""
+    step = system.mechanism.time_step if system.mechanism is not None else None
+    return 1e-3 if step is None else step
+
+
+def _number(name: str, value: Any) -> float:
+    """Return a float that is not NaN; anything else is an `ArgumentError`."""
+    if type(value) is float and value == value:
+        return value
+    try:
+        number = real_array(value)
+    except ArgumentError:
+        number = np.array(np.nan)
+    if number.ndim or np.isnan(number):
+        raise ArgumentError(f"{name} must be a number, got {value!r}", element=name)
+    return float(number)
+
+
+def check_positive(name: str, value: float | None, unit: str, *, bounded: bool = True) -> None:
+    """Raise unless ``value`` is None or positive (and finite where ``bounded``)."""
+    if value is not None and not 0.0 < _number(name, value) <= (_LARGEST if bounded else inf):
+        wanted = "positive and finite" if bounded else "positive"
+        raise ArgumentError(f"{name} must be {wanted}{unit}, got {value}", element=name)
+
+
+def check_count(name: str, count: Any, of: str = " of steps") -> None:
+    """Raise unless ``count`` is a whole number, of steps unless said otherwise."""
+    if not (isinstance(count, (int, np.integer)) and count >= 1):
+        raise ArgumentError(
+            f"{name} must be a whole number{of} ≥ 1, got {count!r}", element=name.rpartition(" ")[2]
+        )
+
+
+def check_contacts(system: Evaluations, switching: bool, what: str) -> None:
+    """Refuse a system with contacts that ``what`` would not open and close, unless they are to stay as they are."""
+    if switching and system.equations.contacts:
+        raise ArgumentError(
+            f"{system.name} has contacts, which sarrus.simulate opens and closes but {what} does not: "
+            "switching=False keeps them as system.parameters say",
+            element="switching",
+        )
+
+
+_USUAL = Stabilization()

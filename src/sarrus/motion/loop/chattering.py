@@ -1,0 +1,68 @@
+"""Chattering: a force or a control jumps and pushes back from both sides, and steps across the jump get ever smaller.
+
+On such a surface the equations have no solution in the usual sense; Filippov's slides along it (A. F. Filippov,
+Differential Equations with Discontinuous Righthand Sides, 1988, section 4). Dry friction written as sign(v) is the
+usual case: where it is stronger than all other forces, the body sticks, and the integrator does not see it. Friction of
+contacts is none: they stick and slide by events, and what turns about where they slide slowly is their direction.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sarrus.base.arrays import Array
+from sarrus.motion.loop.time_loop import TimeLoop
+
+# Distances at which the two sides are looked at, in changes of the velocity in one step.
+_NEAR, _FAR = 1e3, 1e4
+# A jump is as large far away as it is near; a slope would be _FAR / _NEAR times as large.
+_SAME = 3.0
+
+
+def jump(loop: TimeLoop) -> str | None:
+    """Say what jumps at the state of a run, and pushes back from both sides; None where nothing does."""
+    s = loop.system
+    v = loop.v.copy()
+    here = loop.acceleration(v)
+    weights = s.characteristic.columns
+    size = float(np.abs(weights * here).max(initial=0.0))
+    if not np.isfinite(here).all() or size == 0.0:
+        return None
+    rounding = 1e-12 * float(np.abs(weights * v).max(initial=0.0))
+    step = max(float(loop.state.step) * size, rounding) / size
+    near, far = (_sides(loop, v, factor * step * here) for factor in (_NEAR, _FAR))
+    if near is None or far is None:
+        return None
+    change, before = near[1] - near[0], far[1] - far[0]
+    metric = weights**2 * here
+    pushes_back = metric @ near[1] < 0.0 < metric @ near[0]
+    if not pushes_back or np.abs(weights * before).max() > _SAME * np.abs(weights * change).max():
+        return None
+    if not _jumps_without_contacts(loop, v, _NEAR * step * here, float(np.abs(weights * change).max())):
+        return None
+    k = int(np.argmax(np.abs(weights * change)))
+    return (
+        f"the acceleration of {s.velocity_names[k]!r} jumps from {near[0][k]:.4g} to {near[1][k]:.4g} across "
+        f"{s.velocity_names[k]} = {v[k]:.4g} per second, and both sides push back"
+    )
+
+
+def _jumps_without_contacts(loop: TimeLoop, v: Array, apart: Array, change: float) -> bool:
+    """Tell whether more than a half of a jump, in characteristic units, is left where contacts have no friction."""
+    if loop.touches is None or not loop.touches.friction.any():
+        return True
+    friction = loop.touches.friction.copy()
+    try:
+        loop.touches.friction[:] = 0.0
+        sides = _sides(loop, v, apart)
+    finally:
+        loop.touches.friction[:] = friction
+    if sides is None:
+        return True
+    return float(np.abs(loop.system.characteristic.columns * (sides[1] - sides[0])).max()) > 0.5 * change
+
+
+def _sides(loop: TimeLoop, v: Array, apart: Array) -> tuple[Array, Array] | None:
+    """Return the accelerations at v − apart and v + apart; None where one is none."""
+    sides = loop.acceleration(v - apart), loop.acceleration(v + apart)
+    return sides if np.isfinite(sides).all() else None

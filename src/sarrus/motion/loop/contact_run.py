@@ -1,0 +1,487 @@
+"""`Touches`: what a time-stepping run needs of the contacts, stops and dry friction of a system, for its kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any
+
+import casadi as ca
+import numpy as np
+
+from sarrus.base.arrays import Array
+from sarrus.base.errors import ArgumentError, SolveError
+from sarrus.base.status import Status
+from sarrus.dynamics.contacts.contact_state import (
+    CLOSED_OF_FLANKS,
+    LIFTS,
+    flanks_are_deep,
+    step_gaps,
+    touch_gaps,
+    touch_motion,
+    touch_names,
+    touch_tangent,
+    touching_of,
+)
+from sarrus.dynamics.model.inertia import lightness
+from sarrus.dynamics.model.joint_limits import bounds_at, dry_friction, joint_limits
+from sarrus.dynamics.model.lane_functions import lane_slope, suits_lanes
+from sarrus.dynamics.solve.forward_dynamics import forward_dynamics
+from sarrus.dynamics.solve.workspace import Workspace
+from sarrus.kernels.contact.contact_problem import AT_ALL_OF_MANY
+from sarrus.kernels.contact.step_problem import ALONE
+from sarrus.kernels.contact.tolerances import ARRIVED, AT_BOUND, LIFT, REST_SPEED, SLOW, STILL, still_speed
+from sarrus.kernels.linalg import dense
+from sarrus.kernels.linalg.ranked import ranked
+from sarrus.kernels.memory import contact_layout as tl
+from sarrus.kernels.memory import contact_problem_layout as cp
+from sarrus.kernels.memory import geometry_layout as cl
+from sarrus.kernels.memory import layout as la
+from sarrus.kernels.memory.record import laid
+from sarrus.kernels.platform.c_function import (
+    contact_problem,
+    phase_acceleration,
+    phase_projection,
+    phase_survey,
+    time_step,
+    touched_acceleration,
+)
+from sarrus.motion.loop.geometry_run import Collisions
+from sarrus.motion.records.geometry_log import NONE, Meetings, meetings_of
+from sarrus.symbolic.equations.sparse import rows_of
+
+if TYPE_CHECKING:
+    from sarrus.dynamics.optimize.contact_problem import ContactSolution
+
+# Speed [units/s] from which on the forces of a hundredth of a step are those of what slides.
+EVIDENT = 1e-2
+# So often a step is tried with other forces to begin with.
+TRIES = 5
+# Contacts between geometries that the log of a call of the kernel has room for, and records at the least.
+_LOG, _LEAST_RECORDS = 1 << 16, 256
+
+
+def margin_count(system: Workspace) -> int:
+    """Return how many margins end smooth phases: of contacts two, of stops and dry friction one."""
+    return (
+        2 * len(system.equations.touches) + len(joint_limits(system).names) + len(dry_friction(system).names)
+    )
+
+
+class Touches:
+    """The arrays of one run; `attach` has the kernels step with them.
+
+    Coordinates that are beyond a limit when the run begins may come back and go no further out, see
+    `sarrus.dynamics.model.joint_limits`.
+    """
+
+    def __init__(self, system: Workspace, q: Array, t: float, rest_speed: float | None = None) -> None:
+        self.system = system
+        contacts, limits, dry = system.equations.touches, joint_limits(system), dry_friction(system)
+        self.names = touch_names(system)
+        self.stuck, self.tried = np.nan, 0  # when the kernel failed last, and how often
+        self.hits: list[tuple[float, int, float]] = []  # times at which stops were met, with their bounds
+        self.touching = touching = tl.Touching.zeros()
+        size = system.characteristic
+        self.settings = settings = tl.TouchSettings.zeros()
+        settings.closed, settings.at_bound = ARRIVED * size.length, AT_BOUND * size.length
+        settings.rest_speed, settings.rest_turn = REST_SPEED * size.length, REST_SPEED
+        if rest_speed is not None:
+            settings.rest_speed = settings.rest_turn = rest_speed
+        if any(touch.facing for touch in contacts):  # their play is no gap that is closed
+            settings.closed = settings.at_bound = min(settings.closed, CLOSED_OF_FLANKS)
+        settings.still = STILL * size.length
+        settings.force = LIFT * size.mass
+        widths = [len(touch.row_names) for touch in contacts]
+        touching.contacts, touching.contact_rows = len(contacts), sum(widths)
+        self.blocks = tuple(one.name for one in touching_of(system))
+        touching.stops, touching.dry = len(limits.names), len(dry.names)
+        signs = -limits.signs
+        self._integers = [
+            limits.places.copy(),
+            np.array([*limits.rates, *dry.rates], dtype=np.int64),
+            np.array(
+                [n - k for n in widths for k in range(n)] + [1] * (touching.stops + touching.dry),
+                dtype=np.int64,
+            ),
+            np.zeros(len(self.blocks), dtype=np.int64),
+        ]
+        touching.coordinates, touching.speeds, touching.widths, touching.modes = self._integers
+        self._floats = [
+            signs,
+            limits.bounds.copy(),
+            dry.limits.copy(),
+            *np.zeros((3, tl.fixed_rows(touching))),
+        ]
+        turning = size.columns[[*limits.rates, *dry.rates]] == 1.0
+        touching.scales = self._scales = np.where(turning, 1.0 / size.length, 1.0)
+        touching.signs, touching.bounds, touching.limits = self._floats[:3]
+        touching.directions, touching.forces, touching.begun = self._floats[3:]
+        self.signs, self.bounds, self.limits = self._floats[:3]
+        self.directions, self.forces, self.begun = self._floats[3:]
+        touching.lightness = self._lightness = lightness(system, q, t)
+        self.units = np.array([one.unit for one in touching_of(system)])[: len(contacts) + touching.stops]
+        self.heads = [one.rows.start for one in touching_of(system)][: len(self.units)]
+        self.rows_of_contacts, self.speeds, self.modes = widths, self._integers[1], self._integers[3]
+        self.bounds[:], touching.given_bounds = bounds_at(limits, q, settings.closed), limits.bounds
+        self.problem = cp.ContactProblem.zeros()
+        touching.settings, touching.problem = settings, self.problem
+        self.collisions = None
+        if system.touching_geometries:
+            self.collisions = Collisions(system)
+            self.collisions.share(self._rows())
+            touching.colliding = self.collisions.table
+        self.slots, self._log, self._logged = np.zeros(0), np.zeros(0), list[Array]()
+        self._make_room()
+        rank = int(system.table.generic_rank)
+        many = self.collisions is not None or tl.fixed_rows(touching) > ALONE
+        if many and suits_lanes(system, rank):
+            self._slope = lane_slope(system, rank)
+            touching.slope = self._slope.address
+        assert tl.fixed_rows(touching) == len(self.names)
+        if contacts:
+            self._load(system)
+
+    def _rows(self) -> list[list[int]]:
+        """Return the velocities that each row depends on which is there in every step."""
+        system, speeds = self.system, self._integers[1]
+        rates = ca.vertcat(ca.SX(0, 1), *(touch.rates for touch in system.equations.touches))
+        rows = rows_of(ca.jacobian(rates, system.equations.v))
+        return [*(list(row) for row in rows), *([int(place)] for place in speeds)]
+
+    def _make_room(self) -> None:
+        """Make room for a step, with as many contacts between geometries as there is room for in their table."""
+        system, touching = self.system, self.touching
+        contacts, collisions = system.equations.touches, self.collisions
+        more = 0 if collisions is None else int(collisions.table.room)
+        before, slots = self._sizes() if len(self.slots) else None, self.slots
+        touching.more_contacts = more
+        touching.more_rows = 0 if collisions is None else more * max(c.width for c in collisions.contacts)
+        rows, unilateral = tl.row_count(touching), tl.lasting_contacts(touching) + more
+        if collisions is not None:
+            collisions.make_room(rows, system.nv)
+        widths = [*(len(touch.row_names) for touch in contacts), *[1] * touching.stops]
+        self._counts = [
+            np.array([*widths, *[0] * more], dtype=np.int64),
+            np.array([*accumulate(widths, initial=0), *[0] * more], dtype=np.int64),
+            np.zeros(unilateral + touching.dry, dtype=np.int64),
+        ]
+        touching.sizes, touching.first_rows, self.problem.sizes = self._counts
+        self._laws = np.zeros((3, unilateral))
+        for k, touch in enumerate(contacts):
+            self._laws[:, k] = touch.friction_coefficient, touch.static_coefficient, touch.restitution
+        self._laws[2, len(contacts) : tl.lasting_contacts(touching)] = joint_limits(system).restitution
+        touching.friction, touching.static, touching.restitution = self._laws
+        self.friction, self.static, self.restitution = self._laws
+        self.slots = np.zeros((tl.ROOM + 1) * tl.slot_size(touching, system.nv))
+        if before is not None:
+            for old, new in zip(slots.reshape(tl.ROOM + 1, -1), self.slots.reshape(tl.ROOM + 1, -1)):
+                for part, place in zip(laid(old, before), laid(new, self._sizes())):
+                    place[: len(part)] = part
+        self._aside = np.zeros_like(self.slots)
+        touching.slots, touching.kept = self.slots, self._aside
+        if collisions is not None:
+            self.drain()
+            self._log = np.empty(cl.N_LOGGED * max(_LOG, _LEAST_RECORDS * more))
+            touching.log = self._log
+        sizes = tl.touch_sizes(touching, system.nq, system.nv, la.input_size(system.table))
+        self.room = np.zeros(sum(sizes))
+        touching.work = self.room
+        self.work = work = laid(self.room, sizes)
+        self._own: Any = work
+        if collisions is not None:
+            self._own = laid(collisions.room, cl.colliding_sizes(collisions.table, rows, system.nv))
+        own, problem = self._own, self.problem
+        problem.numbers, problem.velocities, problem.forces = own.numbers, own.given, own.impulses
+        problem.operator, problem.turn, problem.work = work.operator, own.turn, work.solver
+        if collisions is not None:
+            self._parts = parts = collisions.parts(own, rows, system.nv)
+            self._room_of_parts = np.zeros(sum(cp.parts_sizes(parts)))
+            parts.work, problem.parts = self._room_of_parts, parts
+
+    def _sizes(self) -> tl.Slot:
+        return tl.slot_sizes(self.touching, self.system.nv)
+
+    def _load(self, system: Workspace) -> None:
+        self._gaps, self._motion = touch_gaps(system), touch_motion(system)
+        self.touching.gaps, self.touching.motion = self._gaps.address, self._motion.address
+
+    def refuse_depth(self, x: Array, what: str = "") -> None:
+        """Raise `ArgumentError` where a contact begins deep below its plane at x = [q | v | u | t | p | τ]."""
+        if self.collisions is not None:
+            self._refuse_overlap(x, what)
+        if self.touching.contacts == 0:
+            return
+        gaps, deep = self._gaps(x), AT_BOUND * self.system.characteristic.length
+        worst = int(np.argmin(gaps))
+        if not gaps[worst] >= -deep:
+            name = self.system.equations.touches[worst].name
+            mechanism = self.system.mechanism
+            if self.system.equations.touches[worst].facing:
+                text = flanks_are_deep(name, -gaps[worst])
+                raise ArgumentError(f"{self.system.name}: {what}{text}", element=name)
+            if mechanism is not None and name not in mechanism.contacts:
+                raise self._overlapping(what, name, -gaps[worst], LIFTS)
+            raise ArgumentError(
+                f"{self.system.name}: {what}contact {name!r} begins {-gaps[worst]:.3g} m below its plane; raise the "
+                f"body, gaps may be {-deep:.1g} m at the least{LIFTS}",
+                element=name,
+            )
+
+    def attach_phases(self, table: la.Table) -> None:
+        """Have the kernels hold what is closed from now on, and look for where that changes."""
+        self.settings.loose, self.settings.slow = 1.0, SLOW * self.system.characteristic.length
+        self.touching.inner, self.touching.projection = table.acceleration, table.projection
+        table.touching, table.n_margins = self.touching, tl.margin_count(self.touching)
+        table.acceleration, table.projection = phase_acceleration.address, phase_projection.address
+
+    def attach_tangent(self, table: la.Table) -> None:
+        """Have implicit methods step with the linear model of smooth phases, see `sarrus.kernels.integrate.mode_tangent`."""
+        size = la.input_size(table)
+        self.derived = np.zeros(sum(tl.tangent_sizes(self.touching, table, size)))
+        self.touching.derived = self.derived
+        if self.touching.contacts:
+            self._tangent = touch_tangent(self.system)
+            self.touching.tangent = self._tangent.address
+
+    def close(self, table: la.Table, x: Array) -> bool:
+        """Bring to their planes and limits what is as good as closed at x = [q | v | u | t | p | τ], as a run begins.
+
+        These are gaps up to `AT_BOUND` at rest, and what is that deep, whatever its velocity. True where q has moved.
+        """
+        touching, settings, units = self.touching, self.settings, self.units
+        count = touching.contacts + touching.stops
+        if not count:
+            return False
+        phase_survey(table, x, 0)
+        gaps, rates = self.work.gap[:count], self.work.velocity[self.heads]
+        still = still_speed(
+            float(np.abs(self.system.characteristic.columns * x[self.system.parts.v]).max(initial=0.0))
+        )
+        closed, bound = (
+            part / self.system.characteristic.length * units for part in (settings.closed, settings.at_bound)
+        )
+        begun = (
+            (np.abs(gaps) > 0.1 * closed)
+            & (np.abs(gaps) <= bound)
+            & ((gaps < 0.0) | (np.abs(rates) <= still * units))
+        )
+        if not begun.any():
+            return False
+        v = x[self.system.parts.v].copy()
+        self.modes[:count], touching.acting = np.where(begun, tl.SLIDING, tl.OPEN), int(begun.sum())
+        phase_projection(table, x, la.CONSTRAINTS)
+        self.modes[:], touching.acting, x[self.system.parts.v] = tl.OPEN, 0, v
+        if self.system.nc:
+            self.system.project(x)
+        return True
+
+    def is_slow(self, table: la.Table, x: Array) -> bool:
+        """Tell whether something that touches, or rubs, moves at x slower than steps in time tell from rest."""
+        if self.system.touching_geometries:
+            return False
+        phase_survey(table, x, 0)
+        speeds, reach = np.abs(self.work.velocity), AT_BOUND * self.units
+        near = [*(np.abs(self.work.gap[: len(reach)]) <= reach), *([True] * self.touching.dry)]
+        return any(
+            touches and 0.0 < float(speeds[one.rows].max()) < EVIDENT * one.unit
+            for touches, one in zip(near, touching_of(self.system))
+        )
+
+    def begin_with_forces(self, system: Workspace, x: Array, step: float) -> None:
+        """Have steps in time begin with the forces of forward dynamics at x, where there are any."""
+        from sarrus.dynamics.solve.accelerate import accelerate
+
+        parts, tau = system.parts, x[system.parts.tau]
+        free = forward_dynamics(system, x[parts.q], x[parts.v], x[parts.u], float(x[parts.t]), tau, False)
+        found = accelerate(system, free, x, tau, False).contacts
+        if found is not None and not found.status.ok:
+            return
+        self.slots[:] = 0.0
+        first = laid(self.slots.reshape(tl.ROOM + 1, -1)[0], self._sizes())
+        first.facts.time, first.facts.length = float(x[parts.t]), step
+        if found is not None:
+            first.forces[:], first.lasting[:], first.applied[:] = found.forces, found.forces, found.force
+            first.facts.residual = found.residual
+
+    def _refuse_overlap(self, x: Array, what: str) -> None:
+        """Raise `ArgumentError` where geometries begin deep in each other."""
+        assert self.collisions is not None
+        for seen in self.collisions.look(x, 0.0):
+            if not seen.gap >= -AT_BOUND * self.system.characteristic.length:
+                raise self._overlapping(what, self.collisions.contacts[int(seen.pair)].name, -seen.gap)
+
+    def _overlapping(self, what: str, name: str, depth: float, also: str = "") -> ArgumentError:
+        """Return the error that says how deep geometries are in each other [m], and what ``also`` helps."""
+        deep = AT_BOUND * self.system.characteristic.length
+        return ArgumentError(
+            f"{self.system.name}: {what}geometries {name!r} begin {depth:.3g} m in each other; move them "
+            f"apart, gaps may be {-deep:.1g} m at the least{also}",
+            element=name,
+        )
+
+    def attach(self, table: la.Table) -> None:
+        """Have the kernels take steps with contacts from now on."""
+        self.touching.inner, self.touching.solver = table.acceleration, contact_problem.address
+        self.touching.projection = table.projection
+        if self.touching.contacts:
+            self._step_gaps = step_gaps(self.system)
+            self.touching.gaps = self._step_gaps.address
+        self.local = np.zeros(sum(la.local_sizes(table)))
+        table.local, table.touching = self.local, self.touching
+        table.implicit, table.acceleration = time_step.address, touched_acceleration.address
+
+    @property
+    def arrays(self) -> dict[str, np.ndarray]:
+        """The numbers that describe them, by their fields of `sarrus.kernels.memory.contact_layout.Touching`."""
+        integers = dict(zip(("sizes", "first_rows"), self._counts))
+        integers |= dict(zip(("coordinates", "speeds", "widths"), self._integers))
+        floats = dict(zip(("signs", "bounds", "limits"), self._floats))
+        floats |= dict(zip(("friction", "static", "restitution"), self._laws))
+        floats |= {"scales": self._scales, "lightness": self._lightness}
+        bounds = joint_limits(self.system).bounds
+        floats |= {"given_bounds": bounds, "ends": np.full(len(bounds), np.inf)}
+        return {**integers, **floats, "settings": self.settings}
+
+    @property
+    def residual(self) -> float:
+        """Largest residual of the contact problems so far."""
+        sizes, slots = self._sizes(), self.slots.reshape(tl.ROOM + 1, -1)
+        return max(float(laid(slot, sizes).facts.residual) for slot in slots)
+
+    def begin_anew(self, t: float, step: float, loss: float) -> None:
+        """Forget the last steps [s] before t but for what contacts have taken up to then, and ``loss`` [J] besides."""
+        slots, sizes = self.slots.reshape(tl.ROOM + 1, -1), self._sizes()
+        known = [laid(slot, sizes).facts for slot in slots[: tl.ROOM]]
+        before = [
+            (float(f.time), float(f.loss), float(f.residual)) for f in known if f.length > 0.0 and f.time <= t
+        ]
+        _, spent, residual = max(before, default=(0.0, 0.0, 0.0))
+        self.slots[:] = 0.0
+        facts = laid(slots[0], sizes).facts
+        facts.time, facts.length, facts.loss, facts.residual = t - step, step, spent + loss, residual
+
+    def drain(self) -> None:
+        """Take what the kernel has logged of contacts between geometries."""
+        if self.touching.logged:
+            self._logged.append(self._log[: cl.N_LOGGED * int(self.touching.logged)].copy())
+            self.touching.logged = 0
+
+    def most_records(self) -> int:
+        """Return how many records the log has room for."""
+        return len(self._log) // (cl.N_LOGGED * max(1, int(self.touching.more_contacts)))
+
+    def meetings(self, t: Array) -> Meetings:
+        """Return the contacts between geometries of a run with records at these times."""
+        if self.collisions is None:
+            return NONE
+        self.drain()
+        return meetings_of(tuple(c.name for c in self.collisions.contacts), self._logged, t)
+
+    def solve(self, t: float) -> bool:
+        """Solve the contact problem of a step from t that the kernel has given up, for it to go on from.
+
+        False where nothing failed.
+
+        Raises `SolveError` where it has no answer.
+        """
+        if not self.touching.failed:
+            return False
+        if self.touching.failed == tl.NO_ROOM:
+            assert self.collisions is not None
+            self.collisions.table.room *= 2
+            self._make_room()
+            self.touching.failed = 0
+            return True
+        self.touching.failed = 0
+        problem = self.problem
+        self.tried = self.tried + 1 if t == self.stuck else 1
+        # what the kernel refuses once more it takes next as it is, between geometries
+        self.stuck, problem.lenient = t, int(self.collisions is not None and self.tried > 1)
+        m, contacts = problem.rows, problem.contacts
+        which = self._which(m)
+        sizes, numbers = self._counts[2][: problem.blocks], self._own.numbers[: problem.blocks]
+        blocks = list(zip(sizes.tolist(), numbers.tolist()))
+        refused = self.tried > TRIES
+        found = self.answer(
+            self._operator(m, which),
+            which,
+            self._own.given[:m],
+            blocks[:contacts],
+            blocks[contacts:],
+            refused=refused,
+        )
+        self.work.answer[:] = 0.0
+        self.work.answer[which] = found.forces
+        settings = self.settings
+        settings.answered, settings.answered_length = settings.begun, settings.length
+        self.touching.given = 1
+        return True
+
+    def answer(
+        self,
+        operator: Array,
+        which: Sequence[int],
+        given: Array,
+        contacts: list[tuple[int, float]],
+        dry: list[tuple[int, float]],
+        *,
+        refused: bool = False,
+    ) -> ContactSolution:
+        """Return the answer to the contact problem of these rows with W and b, see `solve_contact_problem`.
+
+        Raises `SolveError` with the names of those that push where there is none, or it is ``refused``; one between
+        geometries that is nearly there is taken.
+        """
+        from sarrus.dynamics.optimize.contact_problem import solve_contact_problem
+
+        parts = ranked(operator, relative=1e-13)
+        found = solve_contact_problem(parts.left * np.sqrt(parts.kept), given, contacts, dry, throw=False)
+        if found.status.ok and not refused:
+            return found
+        nearly = found.status is Status.NOT_CONVERGED and found.residual <= AT_ALL_OF_MANY
+        if nearly and self.collisions is not None and not refused:
+            self.problem.lenient = 1
+            return found
+        names = [self._name_of(int(row)) for row in which]
+        pushing = dict.fromkeys(name for name, r in zip(names, found.forces) if r > 0.0)
+        reason = (
+            "no motion keeps these contacts from closing further"
+            if found.status is Status.INFEASIBLE
+            else "no forces of these contacts were found that obey the laws of friction"
+        )
+        result = None if found.status.ok else found
+        raise SolveError(
+            f"{self.system.name}: {reason}: {', '.join(pushing or dict.fromkeys(names))}", result=result
+        )
+
+    def _operator(self, m: int, which: Any) -> Array:
+        """Return W of the problem that was not solved."""
+        if not self.problem.sparse:
+            return self.work.operator[: m * m].reshape(m, m)
+        assert self.collisions is not None
+        table, own = self.collisions.table, self._own
+        rows, reply = np.zeros((2, m, table.components * table.widest))
+        for i, row in enumerate(which):
+            for s, c in enumerate(own.shared[2 * row : 2 * row + 2].astype(int)):
+                if c >= 0:
+                    place, at = slice(c * table.widest, (c + 1) * table.widest), (2 * row + s) * table.widest
+                    rows[i, place] = own.parts[at : at + table.widest]
+                    reply[i, place] = own.reply[at : at + table.widest]
+        return dense.product(rows, reply.T)
+
+    def _which(self, m: int) -> Any:
+        """Return the m rows of the problem that was not solved."""
+        if self.collisions is None:
+            return self.work.which[:m].astype(int)
+        return self.work.which[self._own.chosen[:m].astype(int)].astype(int)
+
+    def _name_of(self, row: int) -> str:
+        """Return the name of the contact, stop or joint of a row."""
+        fixed = tl.fixed_rows(self.touching)
+        if row < fixed:
+            return self.names[row].rpartition(".")[0]
+        assert self.collisions is not None
+        first = self._counts[1][tl.lasting_contacts(self.touching) :][: int(self.touching.found)]
+        seen = self._own.found[cl.N_SEEN * (np.searchsorted(first, row, side="right") - 1) :].view(cl.Seen)
+        return self.collisions.contacts[int(seen.pair)].name

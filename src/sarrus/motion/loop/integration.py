@@ -1,0 +1,199 @@
+"""`Integration`: one run of the time loop between Python calls, and what is done where the kernel stops."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from sarrus.base import interrupts
+from sarrus.base.arrays import Array
+from sarrus.base.errors import ArgumentError
+from sarrus.base.status import Status
+from sarrus.control.laws.law import Law
+from sarrus.dynamics.model.inertia import is_singular_at
+from sarrus.dynamics.solve.ranks import has_left
+from sarrus.kernels.memory import run_state as run
+from sarrus.motion.loop.chattering import jump
+from sarrus.motion.loop.jamming import jam
+from sarrus.motion.loop.recorder import CALL_SECONDS
+from sarrus.motion.loop.singularity_watch import Watcher
+from sarrus.motion.loop.time_loop import TimeLoop
+from sarrus.motion.records.records import EventRecord
+
+# Ends of a run that M may cause where it is singular at one configuration.
+_LOST_BY_INERTIA = (run.ILL_POSED, run.NOT_FINITE, run.STEP_TOO_SMALL, run.PROJECTION_FAILED)
+# Ends of a run whose loops may jam.
+_LOST_BY_JAM = (run.NOT_FINITE, run.STEP_TOO_SMALL, run.PROJECTION_FAILED)
+# Ends of an adaptive run that the other of two methods may prevent.
+_LOST_BY_METHOD = (run.STEP_TOO_SMALL, run.PROJECTION_FAILED)
+# Ends of a run that other independent coordinates may prevent, where a projection along them has failed.
+_LOST_BY_CHART = (run.NOT_FINITE, run.STEP_TOO_SMALL, run.PROJECTION_FAILED)
+# A thousand steps that come to less than this part of the run get nowhere, or may be held up by a jump.
+_CREEP, _CHATTER = 1e-6, 1e-2
+# Steps that the first call of the kernel takes, where nothing tells how long they take.
+FIRST_CALL = 64.0
+# Steps that a call of the kernel takes at most: within seconds, however short they have been.
+_MOST_STEPS_OF_A_CALL = 1e6
+# As many times more than the call before takes, at most: steps may come to cost more.
+_MORE_STEPS = 32.0
+# Ends of a run by which it may have left the motions of a rigid mechanism.
+_LOST = (Status.NOT_FINITE, Status.STEP_TOO_SMALL, Status.PROJECTION_FAILED, Status.STEP_LIMIT)
+
+
+class Integration(TimeLoop):
+    """A time loop that goes on where another method, other coordinates or another solve can."""
+
+    #: steps that the next call of the kernel takes at most
+    steps_of_a_call = FIRST_CALL
+    _seen = np.empty((0, 1))
+    _enough: Callable[[float, Array], bool] | None = None
+    _most_steps_of_a_call = np.inf
+    watcher: Watcher | None = None
+
+    def look_now_and_then(self) -> None:
+        """Note some states on the way, the first after a few steps, each after three times as many as the one before.
+
+        They are what the error of a run with few records is estimated by.
+        """
+        self._seen = np.empty((run.MOST_LOOKS, 1 + self.system.nq))  # kept alive
+        self.table.looks, self.state.next_look = self._seen, run.FIRST_LOOK
+
+    @property
+    def looks(self) -> Array:
+        """The states on the way that were noted, [t | q] each (k, 1 + nq)."""
+        return self._seen[: int(self.state.looked)]
+
+    def end_where(self, enough: Callable[[float, Array], bool], steps: float) -> None:
+        """End the run with INACCURATE where the time and q of a record are ``enough``: asked after so many steps."""
+        self._enough, self._most_steps_of_a_call = enough, steps
+
+    def advance(self, end: float, bar: Any, *, keep: bool) -> int | None:
+        """Run the kernel to ``end`` in calls of about a tenth of a second.
+
+        Returns the index of the switch that stopped it (the events given as ``switches``, then the multipliers
+        ``watched``), or None at ``end`` or with a ``status``. The rows of a call that an interrupt ends are those
+        whose time is a number.
+        """
+        self.switched_by = None
+        while self.status is None:
+            room = self.recorder.room(self.scheme.limits.max_bytes)
+            if room is None:
+                self.status = Status.STEP_LIMIT
+                break
+            began = perf_counter()
+            known = end
+            if self.course is not None and self.time < end:
+                known = self.course.extend(self.table, self.state, self.time, end)
+            self.state.keep_last = float(keep and known >= end)
+            steps = min(self.steps_of_a_call, self._most_steps_of_a_call)
+            self.state.pause = self.state.steps + self.state.rejected + steps
+            if self.watcher is not None:
+                self.watcher.look(self)
+                self.state.pause = min(self.state.pause, self.watcher.next_look)
+            code, rows = self.run_kernel(known, room)
+            seconds = perf_counter() - began
+            self._pace(seconds)
+            self.recorder.note(rows, seconds)
+            if self.solver is not None and self.solver.interrupted:
+                raise KeyboardInterrupt
+            self.collect()
+            interrupts.check()
+            if self._enough is not None and self.recorder.filled:
+                row = self.recorder.last
+                if self._enough(float(row[0]), row[1 : 1 + self.system.nq]):
+                    self.status = Status.INACCURATE
+                    break
+            bar.update(self.time - self.began)
+            if code == run.DONE and known >= end:
+                return None
+            if code == run.EVENT and self.switched_by is not None:
+                return self.switched_by
+            if code in (run.RUNNING, run.DONE):
+                paused = self.state.steps + self.state.rejected >= self.state.pause
+                if rows == 0 and code == run.RUNNING and not paused:
+                    self.recorder.enlarge()
+                self._look_for_creep(end)
+            elif code == run.OTHER_METHOD:
+                if not self.take_turns():
+                    self.state.hints = self.state.doubts = 0.0
+            elif (
+                (code == run.NOT_CONVERGED and self.touches is not None and self.touches.solve(self.time))
+                or (code in _LOST_BY_INERTIA and self._turn_to_null_space())
+                or (code in _LOST_BY_JAM and jam(self))
+            ):
+                continue
+            elif self.chart is not None and (
+                code == run.RENEW_CHART or (code in _LOST_BY_CHART and self.chart.failed)
+            ):
+                if self.chart.renew(self.table, self.settings, self.x):
+                    if code == run.STEP_TOO_SMALL:
+                        self.state.step = self.state.last_step
+                else:
+                    self.status = Status.COORDINATES_FAILED if self.chart.named else Status(code)
+            elif not (code in _LOST_BY_METHOD and self.take_turns()):
+                self.status = Status(code)
+                weak = self.status is Status.NOT_FINITE and np.isfinite(self.x).all()
+                if weak and is_singular_at(self.system, self.q, self.time):
+                    self.status = Status.ILL_POSED
+                if self.status is Status.ILL_POSED:
+                    finite = np.isfinite(self.x).all()
+                    self.status = self.system.diagnose(self.x) if finite else Status.NOT_FINITE
+                if self.status in _LOST and has_left(self.system, self.x):
+                    self.status = Status.RIGID
+        return None
+
+    def _pace(self, seconds: float) -> None:
+        """Choose how many steps the next call takes, by how long this one took."""
+        if seconds < 0.5 * CALL_SECONDS:
+            more = min(0.5 * CALL_SECONDS / max(seconds, 1e-9), _MORE_STEPS)
+            self.steps_of_a_call = min(more * self.steps_of_a_call, _MOST_STEPS_OF_A_CALL)
+        elif seconds > 2.0 * CALL_SECONDS:
+            self.steps_of_a_call = max(self.steps_of_a_call // 4.0, 1.0)
+
+    def take_turns(self) -> bool:
+        """Have the other of two methods go on from here; False where it cannot, or has just given up here."""
+        stiff, here = self.scheme.stiff, self.time
+        if stiff is None or here == self.turned:
+            return False
+        self.turned = here
+        other = self.scheme.method if self.method == stiff else stiff
+        try:
+            self.install(other)
+        except ArgumentError:  # a singular configuration: the explicit method passes it
+            self.install(self.scheme.method)
+            return self.method == other
+        self.state.step = max(self.state.step, 1e3 * self.state.shortest)
+        self.records.append(EventRecord(f"{other} takes over", here))
+        return True
+
+    def _turn_to_null_space(self) -> bool:
+        """Have the kernel solve in the null space of A from now on where M is nearly singular, as it is here."""
+        s, x = self.system, self.x
+        if (
+            not np.isfinite(x).all()
+            or not is_singular_at(s, self.q, self.time)
+            or not s.expect_singular_mass()
+        ):
+            return False
+        self.table.whole, self.table.null_space_solve = s.table.whole, s.table.null_space_solve
+        self.state.step = max(self.state.step, 1e3 * self.state.shortest)
+        return True
+
+    def _look_for_creep(self, end: float) -> None:
+        """End an adaptive run whose last steps, a thousand or more, came to next to nothing, if its cause is known.
+
+        So it is where forces push a rigid mechanism, whose loops are held open by less and less, and where they jump.
+        """
+        steps, (time, before) = self.state.steps + self.state.rejected, self.milestone
+        if not self.adaptive or steps - before < 1000.0:
+            return
+        self.milestone = self.time, steps
+        part = (self.time - time) / (end - self.began)
+        if part < _CREEP and has_left(self.system, self.x):
+            self.status = Status.RIGID
+        elif part < _CHATTER and not isinstance(self.law, Law):
+            self.jump = jump(self)
+            self.status = Status.CHATTERING if self.jump else None

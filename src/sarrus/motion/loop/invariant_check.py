@@ -1,0 +1,170 @@
+"""`check_invariants`: whether functions of the state are invariants of a motion, and independent of each other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sarrus.base.arrays import Array, read_only
+from sarrus.base.errors import ArgumentError, check_is
+from sarrus.base.status import Answer, Status
+from sarrus.dynamics.model.evaluations import Evaluations
+from sarrus.dynamics.solve.forward_dynamics import forward_dynamics
+from sarrus.dynamics.solve.workspace import Workspace
+from sarrus.dynamics.system import System
+from sarrus.kernels.linalg.ranked import CUT, ranked
+from sarrus.kernels.solve.invariants import CHANGED
+from sarrus.motion.inputs.invariants import (
+    ENERGY,
+    Invariant,
+    InvariantFunctions,
+    TracedInvariants,
+    checked_invariants,
+)
+
+# Singular value of gradients, each of length one, below which one of them depends on the others.
+_DEPENDENT = 1e-7
+# Velocities beside that of a start at which gradients are looked at where they depend on each other there.
+_OTHERS = 2
+
+
+@dataclass(frozen=True, eq=False)
+class InvariantCheck(Answer):
+    """What `check_invariants` finds at one state.
+
+    Attributes
+    ----------
+    names : of the rows (k).
+    values : I (k). rates : dI/dt along the motion from there (k) [1/s]. sizes : (k,) what rates and values are measured
+        by where a value is smaller: a change by velocities of one characteristic unit a second.
+    rank : of the gradients on the motions that the constraints leave, at this state: how many of them a projection can
+        keep at once. It is lower at relative equilibria, such as a steady turn about a principal axis.
+    redundant : names of those that the constraints and the ones before them fix at ordinary states, too.
+    changed : names of those that the motion changes: no invariants. Then the status is NOT_INVARIANT.
+    """
+
+    names: tuple[str, ...]
+    values: Array
+    rates: Array
+    sizes: Array
+    rank: int
+    redundant: tuple[str, ...]
+    changed: tuple[str, ...]
+    status: Status
+
+    @property
+    def message(self) -> str:
+        """Say which are no invariants, and which are redundant."""
+        told = [
+            f"{name!r} changes by {rate:.4g} a second"
+            for name, rate in zip(self.names, self.rates)
+            if name in self.changed
+        ]
+        if self.redundant:
+            told.append(redundancy(self.names, self.redundant))
+        return "; ".join(told) or self.status.diagnosis
+
+
+def check_invariants(
+    system: System,
+    q: ArrayLike,
+    v: ArrayLike | None = None,
+    u: ArrayLike | None = None,
+    t: float = 0.0,
+    *,
+    invariants: Sequence[str | Invariant],
+) -> InvariantCheck:
+    """Return whether functions of the state are invariants of the motion from (q, v) at time t with controls u.
+
+    ``invariants`` as in `sarrus.Stabilization`. The state is projected on the constraints. A rate of zero at one state
+    does not make an invariant: runs look at it along the whole motion, and end with NOT_INVARIANT.
+    """
+    check_is("check_invariants", system, System)
+    s = system.workspace().copy()
+    traced = TracedInvariants.of(system, checked_invariants(invariants))
+    functions = traced.functions(s.compiled)
+    x = s.pack(s.normalized(q), v, u, t)
+    if s.nc:
+        s.load_functions("dynamics", "position", "velocity", "rate")
+        s.project(x)
+    a = forward_dynamics(s, x[s.parts.q], x[s.parts.v], x[s.parts.u], t, throw=False).a
+    values, rates = functions.values(x), functions.rates(np.concatenate([x, a]))
+    rank, redundant = ranks(s, functions, traced.names, x)
+    sizes = np.maximum(traced.sizes, np.abs(values))
+    changed = tuple(np.array(traced.names)[np.abs(rates) > CHANGED * sizes].tolist())
+    return InvariantCheck(
+        traced.names, read_only(values), read_only(rates), read_only(traced.sizes), rank, redundant, changed,
+        Status.NOT_INVARIANT if changed else Status.OK,
+    )  # fmt: skip
+
+
+def ranks(
+    system: Evaluations, functions: InvariantFunctions, names: Sequence[str], x: Array
+) -> tuple[int, tuple[str, ...]]:
+    """Return the rank of the gradients on the motions that the constraints leave at x, and the names of the redundant:
+
+    those that depend on the constraints and the ones before them wherever they are least, at x and at the same q with
+    other velocities. Raises `ArgumentError` where a value or a gradient is not a number.
+    """
+    values = functions.projected(x)
+    for k, name in enumerate(names):
+        own = system.equations.nh + system.nc + k
+        gradient = functions.projected.outputs["jacobian"]
+        row = values[gradient[0]].reshape(gradient[1])[own]
+        if not (np.isfinite(values[own]) and np.isfinite(row).all()):
+            raise ArgumentError(
+                f"{system.name}: the invariant {name!r} or its gradient is not a number at q = {x[system.parts.q]}, "
+                f"v = {x[system.parts.v]}",
+                element=name,
+            )
+    here = _dependent(system, functions, x)
+    rng, found = np.random.default_rng(5), here
+    for _ in range(_OTHERS if here else 0):
+        other = x.copy()
+        signs = rng.choice([-1.0, 1.0], system.nv)
+        other[system.parts.v] += rng.uniform(0.5, 1.5, system.nv) * signs / system.characteristic.columns
+        there = _dependent(system, functions, other)
+        found = there if len(there) <= len(found) else found
+    return len(names) - len(here), tuple(names[k] for k in found)
+
+
+def _dependent(system: Evaluations, functions: InvariantFunctions, x: Array) -> list[int]:
+    """Return which gradients depend, at x, on the constraints and the gradients before them."""
+    size, own = system.characteristic, system.equations.nh + system.nc
+    start = functions.projected.outputs["jacobian"]
+    jacobian = functions.projected(x)[start[0]].reshape(start[1]) / np.tile(size.columns, 2)
+    held, gradients = jacobian[:own], jacobian[own:]
+    if own:
+        factors = np.concatenate([size.rows[: system.equations.nh], size.rows])
+        motions = ranked(held * factors[:, None], relative=CUT).null
+    else:
+        motions = np.eye(jacobian.shape[1])
+    lengths = np.linalg.norm(gradients, axis=1)
+    rows = gradients @ motions / np.where(lengths > 0.0, lengths, 1.0)[:, None]
+    kept, found = list[int](), list[int]()
+    for k in range(len(rows)):
+        tried = rows[[*kept, k]]
+        least = np.linalg.svd(tried, compute_uv=False)[-1] if tried.size else 0.0
+        full = len(kept) < motions.shape[1] and least > _DEPENDENT
+        (kept if full else found).append(k)
+    return found
+
+
+def redundancy_at(system: Workspace, traced: TracedInvariants, x: Array) -> str:
+    """Return the sentence on the invariants of a run that depend on others, from its start; empty where none does.
+
+    Nothing is asked of the energy alone.
+    """
+    if traced.names == (ENERGY,):
+        return ""
+    _, redundant = ranks(system, traced.functions(system.compiled), traced.names, x)
+    return redundancy(traced.names, redundant) if redundant else ""
+
+
+def redundancy(names: Sequence[str], redundant: Sequence[str]) -> str:
+    """Return a sentence on invariants that depend on others."""
+    told, rank = ", ".join(map(repr, redundant)), len(names) - len(redundant)
+    return f"invariants of rank {rank}, of {len(names)}: the constraints and those before fix {told}"

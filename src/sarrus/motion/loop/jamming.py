@@ -1,0 +1,57 @@
+"""Loops that jam: where redundant rows disagree by more than the digits of the model explain, the motion ends.
+
+Redundant rows that contradict each other by the digits of their data are met in the sense of least squares, and the
+residual that is left changes along the motion (`sarrus.dynamics.model.model_precision`). Where it grows past what the
+data explain, the combinations of rows that were dependent are constraints after all: the links would have to stretch.
+A run goes on with the first of these at the velocity level: the motion ends in an ideal plastic stop, and what the
+rows leave free goes on. The rows hold both ways from then on, and where points are apart by the residual their forces
+have a moment: so such a run is INACCURATE.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sarrus.dynamics.closing.levenberg_marquardt import data_of
+from sarrus.dynamics.model.model_precision import SHORTEST
+from sarrus.kernels.linalg.ranked import rank_of
+from sarrus.kernels.memory import layout as la
+from sarrus.kernels.platform.c_function import projection
+from sarrus.motion.loop.time_loop import TimeLoop
+from sarrus.motion.records.records import EventRecord
+
+# The event in a trajectory.
+JAM = "loops jam"
+
+
+def jam(loop: TimeLoop) -> bool:
+    """Stop the motion that the loops no longer allow at the last state of a run, and go on; False where none does."""
+    s, x = loop.system, loop.x
+    if data_of(s).exact or loop.chart is not None or loop.solver is not None or not np.isfinite(x).all():
+        return False
+    rows = s.characteristic.even(s.constraint_jacobian(loop.q, loop.v, loop.time))
+    rank, known = rank_of(rows, data_of(s).rank_cut(0.0)), int(loop.table.generic_rank)
+    if rank <= known:
+        return False
+    loop.table.generic_rank = known + 1  # one at a time: what the motion ran into
+    loop.settings.singular_cut = s.options.singular_cut  # the new rows are weak, and count
+    loop.settings.accepted_residual *= 2.0  # the place is where it was just too much
+    projection(loop.table, x, la.VELOCITIES)
+    if loop.adaptive:
+        loop.state.step = max(loop.state.step, 1e3 * SHORTEST)
+    loop.renew(survey=False)
+    loop.state.largest_pivot = 0.0  # the new rows are what they are from here on
+    loop.records.append(EventRecord(JAM, loop.time))
+    return True
+
+
+def note(loop: TimeLoop) -> str:
+    """Return what a run has to say of loops that jammed, nothing if none did."""
+    times = [record.time for record in loop.records if record.name == JAM]
+    if not times:
+        return ""
+    return (
+        f"at t = {times[0]:.6g} s the loops jam: on the way further redundant rows would contradict each other by more "
+        f"than {data_of(loop.system).accepted(0.0):.2g} characteristic lengths, which the digits of the model do not "
+        "explain. What follows takes that for a stop without rebound, and is accurate no further than this"
+    )

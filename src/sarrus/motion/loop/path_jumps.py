@@ -1,0 +1,104 @@
+"""Tendons whose path jumps, off what they wrap or to its other side, and back, within one step of a run.
+
+The force of a tendon jumps with its length. Error control makes steps short where that happens, unless the path is what
+it was again at the end of a step: then the run has not seen it. Between records that are as far apart as steps the
+lengths are looked at every `APART`, along the straight way; what no rate of theirs explains, however short a part of
+the way is looked at, is a jump.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from sarrus.base.arrays import Array
+from sarrus.dynamics.closing.manifold import difference
+from sarrus.dynamics.model.evaluations import Evaluations
+from sarrus.model.builders.mechanism import Mechanism
+from sarrus.model.mechanism.tendons import Wrap
+from sarrus.model.mechanism.transmissions import TendonTransmission
+from sarrus.motion.loop.constraint_jumps import LEAST
+from sarrus.motion.records.quantities import Quantities
+from sarrus.symbolic.forces.forces import damped, elastic
+from sarrus.symbolic.multibody.powers import tendon_paths
+
+# Jumps of LEAST characteristic lengths count. Lengths are looked at once in this part of one, and at most so often in a
+# step; a jump is what is left of a change over SHORT.
+APART, MOST, SHORT = 1e-2, 200, 1e-7
+
+
+class _Seen(NamedTuple):
+    """Lengths (n,) of the tendons at a configuration, and their derivatives by the velocities (n × nv)."""
+
+    lengths: Array
+    moments: Array
+
+
+def missed_jump(system: Evaluations, run: Quantities) -> str:
+    """Return of which tendon the path jumps and jumps back within a step, and when; "" where none was found.
+
+    ``run`` has a record for every step.
+    """
+    mechanism, e = system.mechanism, system.equations
+    if mechanism is None or e.tree is None:
+        return ""
+    names = system.model.lasting("wrapping tendons", lambda: _that_wrap(mechanism))
+    if not names:
+        return ""
+    native = system.compiled.named("tendon paths", lambda: tendon_paths(mechanism, e, names))
+    least = LEAST * system.characteristic.length
+
+    def seen(q: Array, t: float) -> _Seen:
+        found = native.evaluate(system.pack(q, t=t))
+        return _Seen(found["lengths"][:, 0], found["moments"])
+
+    def torn(before: _Seen, after: _Seen, step: Array) -> Array:
+        return np.abs(after.lengths - before.lengths - 0.5 * (before.moments + after.moments) @ step)
+
+    for k, (t, later) in enumerate(zip(run.t[:-1], run.t[1:])):
+        step = difference(system, run.q[k], run.q[k + 1])
+        way = float(np.linalg.norm(system.characteristic.columns * step))
+        count = min(int(way / APART) + 1, MOST)
+        if count == 1:
+            continue
+        places = [system.move(run.q[k], share * step) for share in np.linspace(0.0, 1.0, count + 1)]
+        looks = [seen(q, t) for q in places]
+        for i in np.flatnonzero(
+            [torn(looks[i], looks[i + 1], step / count).max() > least for i in range(count)]
+        ):
+            first, before, share = i / count, looks[i], 1.0 / count
+            while share * way > SHORT:  # the half in which more is left
+                share *= 0.5
+                middle = seen(system.move(run.q[k], (first + share) * step), t)
+                after = seen(system.move(run.q[k], (first + 2.0 * share) * step), t)
+                halves = torn(before, middle, share * step), torn(middle, after, share * step)
+                if halves[1].max() > halves[0].max():
+                    first, before = first + share, middle
+                left = np.maximum(*halves)
+                if not left.max() > least:
+                    break
+            else:
+                when = t + (first + share) * (later - t)
+                name, when = names[int(left.argmax())], t + (first + share) * (later - t)
+                return (
+                    f"the path of tendon {name!r} jumps by {left.max():.3g} m and back within the step about "
+                    f"t = {when:.6g} s, which the run has not seen. Shorten the steps, "
+                    "method=sr.Stepping(max_step=...), or give its wrap a side point that it does not leave"
+                )
+    return ""
+
+
+def _that_wrap(mechanism: Mechanism) -> tuple[str, ...]:
+    """Return the names of the tendons that wrap something and carry a force."""
+    pulled = {
+        actuator.transmission.tendon
+        for actuator in mechanism.actuators.values()
+        if isinstance(actuator.transmission, TendonTransmission)
+    }
+    return tuple(
+        name
+        for name, tendon in mechanism.tendons.items()
+        if any(isinstance(item, Wrap) for item in tendon.path)
+        and (elastic(tendon) or damped(tendon) or name in pulled)
+    )

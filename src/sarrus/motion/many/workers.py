@@ -1,0 +1,158 @@
+"""Threads that do the runs of a batch: each has arrays of its own, and no Python runs between the steps."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from itertools import count
+
+import numpy as np
+
+from sarrus.base.arrays import Array
+from sarrus.control.laws.law import Law
+from sarrus.dynamics.model.joint_limits import bounds_at, joint_limits
+from sarrus.dynamics.model.lane_functions import Lanes
+from sarrus.kernels.memory import batch_layout as bl
+from sarrus.kernels.memory import layout as la
+from sarrus.kernels.memory.lane_layout import lane_sizes
+from sarrus.kernels.platform.c_function import Kernel, advance, batch, lanes, prepare
+from sarrus.motion.loop.integration import Integration
+
+# Steps of all runs that take less than a tenth of a second, so that an interrupt can wait for their end.
+_SOON = 10_000
+FOLDS = {"min": "least", "max": "greatest", "mean": "total", "rms": "squares"}
+
+
+def default_threads() -> int:
+    """Return how many processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)
+
+
+@dataclass(eq=False)
+class Batch:
+    """The arrays that the threads share: a row per run.
+
+    ``bounds`` (runs × stops) of joints are those that act (`sarrus.dynamics.model.joint_limits`); ``begun`` (runs ×
+    nq) are the coordinates where each began, NaN where no limits act.
+    """
+
+    states: Array
+    inputs: Array | None
+    samples: Array
+    folds: dict[str, Array]
+    times: bl.Times
+    steps: int
+    steps_held: int
+    every: int
+    bounds: Array
+    begun: Array
+    outcomes: Array = field(init=False)
+    stop: Array = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.outcomes = np.zeros((len(self.states), bl.N_OUTCOME))
+        self.stop = np.zeros(1)
+
+    def select(self, runs: np.ndarray) -> Batch:
+        """Return a batch of some of the runs, with arrays of its own; `put_back` returns its results."""
+        inputs = None if self.inputs is None else self.inputs[runs]
+        folds = {name: fold[runs] for name, fold in self.folds.items()}
+        return replace(
+            self, states=self.states[runs], inputs=inputs, samples=self.samples[runs], folds=folds,
+            bounds=self.bounds[runs], begun=self.begun[runs],
+        )  # fmt: skip
+
+    def put_back(self, runs: np.ndarray, part: Batch) -> None:
+        """Write the results of `select` to where they belong."""
+        self.states[runs], self.outcomes[runs], self.samples[runs] = part.states, part.outcomes, part.samples
+        self.bounds[runs], self.begun[runs] = part.bounds, part.begun
+        for name, fold in self.folds.items():
+            fold[runs] = part.folds[name]
+
+
+class Worker:
+    """One thread's table, workspace and room to record in, over the shared arrays of a batch."""
+
+    def __init__(self, loop: Integration, todo: Batch, functions: Lanes | None, room: int) -> None:
+        self.loop, self.shared, self.functions = loop, todo, functions  # kept alive
+        table = loop.table
+        self.x = np.zeros(la.input_size(table))
+        self.table = own = bl.BatchTable.zeros()
+        self.template = loop.state.copy()
+        room = max(room, bl.STRETCH + 4)
+        self.block = np.zeros((room, bl.record_width(table)))
+        table.batch = own
+        own.template, own.block, own.room, own.advance = self.template, self.block, room, advance.address
+        shared = ("times", "states", "outcomes", "samples", "bounds", "steps", "steps_held", "every", "stop")
+        for name in shared:
+            setattr(own, name, getattr(todo, name))
+        if todo.inputs is not None:
+            own.inputs, own.n_intervals = todo.inputs, todo.inputs.shape[1]
+        for name, fold in todo.folds.items():
+            setattr(own, FOLDS[name], fold)
+        if functions is not None:
+            self.lanes = np.zeros(sum(lane_sizes(table)))
+            own.work = self.lanes
+            for name, function in functions.items():
+                setattr(own, name, function.address)
+        own.n_samples = todo.samples.shape[1]
+        self.kernel = batch if functions is None else lanes
+
+    def run(self, first: int, last: int) -> None:
+        """Do the runs from ``first`` to before ``last``; a law begins each anew."""
+        law = getattr(self.loop, "law", None)
+        if isinstance(law, Law):
+            for run in range(first, last):
+                law.reset()
+                self.do(self.kernel, run, run + 1)
+        else:
+            self.do(self.kernel, first, last)
+
+    def do(self, kernel: Kernel, first: int, last: int) -> None:
+        """Have a kernel do the runs from ``first`` to before ``last``."""
+        self.table.first, self.table.last = first, last
+        kernel(self.loop.table, self.x, 0)
+
+
+def prepare_starts(worker: Worker, runs: int) -> Array:
+    """Project the starts on the constraints; return what `sarrus.kernels.batch.batch.prepare` tells (runs × 5)."""
+    worker.do(prepare, 0, runs)
+    begin_bounds(worker, slice(0, runs))
+    return worker.shared.outcomes.copy()
+
+
+def begin_bounds(worker: Worker, runs: slice | np.ndarray) -> None:
+    """Have limits act from where coordinates begin beyond them."""
+    touches, shared = worker.loop.touches, worker.shared
+    if touches is not None:
+        system = worker.loop.system
+        shared.begun[runs] = q = shared.states[runs][:, system.parts.q]
+        shared.bounds[runs] = bounds_at(joint_limits(system), q, touches.settings.closed)
+
+
+def do_runs(workers: list[Worker], runs: int, update: Callable[[float], None]) -> None:
+    """Share the runs among the workers, a few at a time; ``update`` gets the number done so far.
+
+    Where they may take long they run beside the main thread, which alone is interrupted; an interrupt stops them.
+    """
+    portions, shared = count(0, bl.LANES), workers[0].shared
+    done = count(1)
+
+    def work(worker: Worker) -> None:
+        while not shared.stop[0] and (first := next(portions)) < runs:
+            worker.run(first, min(first + bl.LANES, runs))
+            update(float(min(next(done) * bl.LANES, runs)))
+
+    for worker in workers:
+        worker.kernel.address  # noqa: B018  compiled before the threads start
+    if len(workers) == 1 and 0 < shared.steps * runs <= _SOON:
+        work(workers[0])
+        return
+    with ThreadPoolExecutor(len(workers)) as pool:
+        try:
+            for future in [pool.submit(work, worker) for worker in workers]:
+                future.result()
+        finally:
+            shared.stop[0] = 1.0

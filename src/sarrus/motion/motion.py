@@ -1,0 +1,232 @@
+"""`Motion`: what one simulation is asked for, and how it is done: for its result, and again for its error."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sarrus.base import interrupts
+from sarrus.base.arrays import Array
+from sarrus.base.errors import SarrusError
+from sarrus.base.progress import progress_bar
+from sarrus.base.status import Status
+from sarrus.control.laws.law import Law
+from sarrus.control.sampling import Sampling
+from sarrus.dynamics.coordinates.state_chart import RunCoordinates
+from sarrus.dynamics.model.joint_limits import sides_beyond, warn_beyond
+from sarrus.dynamics.model.state_functions import StateFunction
+from sarrus.dynamics.solve.workspace import Workspace
+from sarrus.kernels.integrate.tableau import TIME_STEPPING
+from sarrus.motion.inputs.inputs import Event
+from sarrus.motion.inputs.run_options import Recording, RunOptions, Scheme
+from sarrus.motion.known_starts import ReadyLoops
+from sarrus.motion.loop.contact_run import margin_count
+from sarrus.motion.loop.integration import Integration
+from sarrus.motion.loop.invariant_check import redundancy_at
+from sarrus.motion.loop.singularity_watch import SingularityWatch, Watcher
+from sarrus.motion.outcome import trajectory_of
+from sarrus.motion.past_jumps import advance_past_jumps
+from sarrus.motion.records.records import EventRecord
+from sarrus.motion.records.trajectory import Trajectory
+from sarrus.motion.switching import Switcher, Switching
+
+if TYPE_CHECKING:
+    from sarrus.motion.loop.formulated import Method
+
+_EVERY_STEP = Recording()
+
+
+@dataclass(frozen=True, eq=False)
+class Motion:
+    """The arguments of `sarrus.simulate`, checked.
+
+    ``system`` has the values that every run begins with, and ``force`` compiled into it where that is not sampled.
+    ``ready`` keeps loops at the start, where nobody else may write to ``system``; ``beside`` says that q and v are
+    those of a neighbouring start.
+    """
+
+    system: Workspace
+    q: ArrayLike
+    v: ArrayLike | None
+    options: RunOptions
+    control: StateFunction | None
+    force: StateFunction | None
+    sampling: Sampling | None
+    coordinates: RunCoordinates | None
+    formulation: str | Method | None
+    events: Sequence[Event]
+    switching: Switching | bool
+    watch: SingularityWatch | None = None
+    ready: ReadyLoops | None = None
+    beside: bool = False
+
+    @property
+    def called(self) -> list[tuple[StateFunction, str]]:
+        """The functions that Python calls at samples, with what they give."""
+        if self.sampling is None:
+            return []
+        both = ((self.control, "control"), (self.force, "force"))
+        return [(f, what) for f, what in both if f is not None and not isinstance(f, Law)]
+
+    @property
+    def holds(self) -> dict[str, Any]:
+        """What a trajectory says of controls that are held between samples: how long, and which records have them."""
+        if self.control is None or self.sampling is None:
+            return {}
+        return {
+            "sample_time": float(self.sampling.sample_time),
+            "held_controls": 1 if isinstance(self.control, Law) else -1,
+        }
+
+    @property
+    def has_phases(self) -> bool:
+        """Tell whether contacts with friction, stops or dry friction act in phases between events."""
+        own = self.coordinates is None and self.formulation is None and self.switching is not False
+        return own and self.options.scheme.method != TIME_STEPPING and margin_count(self.system) > 0
+
+    @property
+    def follows_from_numbers(self) -> bool:
+        """Tell whether all that acts is in the system, and nothing in it switches."""
+        functions = (self.control, self.force, self.sampling, self.coordinates, self.formulation)
+        acts = any(function is not None for function in functions) or len(self.events) > 0
+        return not (
+            acts or self.has_phases or (self.switching is not False and self.system.equations.contacts)
+        )
+
+    def run(self, progress: bool | None, *, again: bool) -> tuple[Trajectory, float, Exception | None, Array]:
+        """Do it; return the trajectory, the time reached, what a law or a switch raised to end it, and states [t | q]
+        on the way where few are recorded.
+
+        It works on ``system`` itself unless it is to be done ``again``.
+        """
+        loop, switcher = self.begin(copied=again)
+        if again and self.ready is None:
+            self.system.learn(loop.system)
+        if self.watch is not None:
+            loop.watcher = Watcher(self.watch, loop.system)
+        if loop.touches is not None and (beyond := sides_beyond(loop.system, loop.q)):
+            loop.records += [EventRecord(f"{text}, and goes no further", loop.time) for text in beyond]
+            warn_beyond(self.system.name, beyond, stacklevel=3)
+        if loop.options.kept is not None and (told := redundancy_at(loop.system, loop.options.kept, loop.x)):
+            loop.records.append(EventRecord(told, loop.time))
+        loop.warm_up()
+        if switcher is None and loop.time >= self.options.t0:  # else a jump comes first
+            loop.stop_where_rigid()
+        if again and self.options.recording != _EVERY_STEP:
+            loop.look_now_and_then()
+        began = perf_counter()
+        failure: Exception | None = None
+        with progress_bar(self.options.duration, progress) as bar:
+            try:
+                with interrupts.allowed():
+                    failure = self._go(loop, switcher, bar)
+            except KeyboardInterrupt:
+                loop.status = Status.INTERRUPTED
+        trajectory = trajectory_of(loop, perf_counter() - began, failure)
+        if self.ready is not None:
+            self.ready.steps_of_a_call = loop.steps_of_a_call
+        if switcher is not None:
+            trajectory = trajectory.revised(switches=tuple(switcher.records))
+        return trajectory, loop.time, failure, loop.looks
+
+    def _go(self, loop: Integration, switcher: Switcher | None, bar: Any) -> Exception | None:
+        """Go to the end, from sample to sample; return what a law or a switch raised to end the run."""
+        due, called = True, self.called
+        for end, resample, keep in self._stops():
+            try:
+                for function, name in called if due else ():
+                    loop.sample(function, name)
+            except Exception as error:
+                loop.status = Status.CONTROL_FAILED
+                return error
+            try:
+                if loop.time == loop.began:
+                    loop.find_first_forces()
+                advance_past_jumps(loop, switcher, end, bar, keep=keep)
+            except SarrusError as error:
+                loop.status = Status.SWITCHING_FAILED
+                return error
+            if loop.status is not None:
+                break
+            due = resample
+        return None
+
+    def repeat(
+        self,
+        times: Array,
+        scheme: Scheme,
+        until: tuple[Callable[[float, Array], bool], float] | None = None,
+        **others: Any,
+    ) -> Array:
+        """Return the coordinates at ``times`` of the same motion with another scheme.
+
+        The times ascend; its steps do not depend on them. ``until``: what tells from the time and q of a record whether
+        to go no further, and after how many steps it is asked. ``others`` are arguments in which it differs too. NaN
+        from where that run ends or fails.
+        """
+        control = self.control.copy() if isinstance(self.control, Law) else self.control
+        options = replace(self.options, scheme=scheme, recording=Recording(at=tuple(times.tolist())))
+        passed = [
+            replace(event, terminal=False) for event in self.events if scheme.adaptive
+        ]  # they end steps
+        again = replace(self, options=options, control=control, events=passed, **others)
+        with progress_bar(options.duration, False) as bar:
+            loop, switcher = again.begin(copied=True)
+            loop.passages.pause()
+            if until is not None:
+                loop.end_where(*until)
+            with suppress(SarrusError):
+                advance_past_jumps(loop, switcher, float(times[-1]), bar, keep=True)
+        close = 1e-9 * float(times[-1] - options.t0)
+        return loop.recorder.at(times, close)[:, 1 : 1 + self.system.nq]
+
+    def begin(self, *, copied: bool) -> tuple[Integration, Switcher | None]:
+        """Return a time loop at the start, and what switches in it; it works on ``system`` itself, or on a copy."""
+        start = None
+        if self.ready is not None:
+            start = self.options.scheme, self.options.recording, self.beside
+            if (loop := self.ready.copy(start)) is not None:
+                return loop, None
+        own = self.system.copy() if copied or self.ready is not None else self.system
+        if isinstance(self.control, Law):
+            self.control.join(own)
+        phased = self.has_phases
+        switcher = Switcher.of(own, self.switching, phased=phased)
+        if switcher is not None:
+            switcher.prepare(self.options.t0)
+        loop = Integration(
+            own,
+            self.options,
+            self.events,
+            self.coordinates,
+            self.formulation,
+            switches=switcher.events if switcher else (),
+            watched=switcher.watched if switcher else (),
+            phased=phased,
+            rest_speed=self.switching.rest_speed if isinstance(self.switching, Switching) else None,
+        )
+        loop.start(self.q, self.v, self.control, self.sampling)
+        if switcher is not None:
+            switcher.attach(loop)
+        elif self.ready is not None:
+            self.ready.note(start, loop)
+        return loop, switcher
+
+    def _stops(self) -> list[tuple[float, bool, bool]]:
+        """Return the times to which the kernel runs in one go, each with (a sample is due, it is to be recorded)."""
+        t0, duration = self.options.t0, self.options.duration
+        end = t0 + duration
+        if self.sampling is None or not self.called:  # all in one go
+            return [(end, False, True)]
+        sample_time = self.sampling.sample_time
+        count = int(np.floor(duration / sample_time * (1 + 1e-12)))
+        stops = [(min(t0 + sample_time * k, end), True, False) for k in range(1, count + 1)]
+        if end - stops[-1][0] > 1e-9 * duration if stops else True:
+            return [*stops, (end, False, True)]
+        return [*stops[:-1], (end, True, True)]

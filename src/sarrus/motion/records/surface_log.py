@@ -1,0 +1,36 @@
+"""Contacts of geometries in closed form as `Meetings`, from the forces that a run has recorded of their rows."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sarrus.base.arrays import read_only
+from sarrus.dynamics.model.evaluations import Evaluations
+from sarrus.motion.records.geometry_log import COLUMNS, NONE, Meetings
+from sarrus.motion.records.recorded_motion import RecordedMotion
+from sarrus.symbolic.rows.contacts import surface_frames
+
+
+def meetings_in_closed_form(system: Evaluations, motion: RecordedMotion) -> Meetings:
+    """Return the contacts of geometries in closed form that push at the samples of a run."""
+    mechanism, equations = system.mechanism, system.equations
+    if mechanism is None or not system.surface_contacts:
+        return NONE
+    places, names = system.surface_contacts, tuple(mechanism.geometry_contacts)
+    frames = system.compiled.named("surface frames", lambda: {"frames": surface_frames(mechanism, equations)})
+    starts = [motion.contact_row_names.index(place.row_names[0]) for place in places]
+    pushing = np.argwhere(motion.contact_forces[:, starts] > 0.0)
+    table, sample = np.zeros((len(pushing), len(COLUMNS))), -1
+    for row, (k, j) in zip(table, pushing):
+        if k != sample:
+            sample = k
+            seen = frames(system.pack(motion.q[k], t=float(motion.t[k]))).reshape(-1, 13)
+        place, axes = places[j], seen[j, 4:].reshape(3, 3)
+        found = np.zeros(6)
+        found[: place.pair.width] = motion.contact_forces[k, starts[j] :][: place.pair.width]
+        lengths = np.array([place.pair.torsion, place.pair.rolling, place.pair.rolling])
+        sign = 1.0 if place.geom.name == place.pair.geom2 else -1.0
+        row[:3] = k, names.index(place.pair.name), seen[j, 0]
+        row[3:6], row[6:9] = seen[j, 1:4], sign * axes[0]
+        row[9:12], row[12:] = sign * found[:3] @ axes, sign * (lengths * found[3:]) @ axes
+    return Meetings(names, read_only(table))

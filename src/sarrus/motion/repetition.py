@@ -1,0 +1,83 @@
+"""A motion done once more, with other steps or from a start beside its own, and how far the two are apart."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sarrus.base.arrays import Array
+from sarrus.motion.inputs.run_options import Scheme
+from sarrus.motion.motion import Motion
+from sarrus.motion.records.trajectory import Trajectory
+
+# From this relative difference on no digit that counts is left: of the size in lengths, of one radian in angles.
+LOST = 3e-4
+# Coordinates below this part of the characteristic length are no lengths to measure by.
+_NO_LENGTH = 1e-4
+# Records at which two motions are compared, at most. Adaptive steps are short where errors arise: a tenth of them do,
+# but not fewer than the second number.
+_MOST, _FEW = 100, 10
+# Steps after which it is looked whether two motions have parted: a part of those of the run, and not fewer.
+_PARTS, _LEAST = 16, 32.0
+
+
+def compared(motion: Motion, trajectory: Trajectory, *times: float) -> np.ndarray:
+    """Return records after the start, the last one among them, and the last one before each of the ``times``.
+
+    One half is evenly spread over the records, which are dense where much happens, the other over the time.
+    """
+    t = trajectory.t
+    records = np.concatenate([[0], 1 + np.flatnonzero(t[1:] != t[:-1])])  # the first of each time
+    t = t[records]
+    last = len(t) - 1
+    count = min(last, _MOST)
+    if motion.options.scheme.adaptive:
+        count = min(count, max(_FEW, trajectory.steps // 10))
+    if count == 0:
+        return records[:0]
+    parts = np.arange(1, count + 1)
+    spread, in_time = parts * last // count, t.searchsorted(t[0] + parts[:-1] * ((t[-1] - t[0]) / count))
+    before = [k for k in (t.searchsorted(times) - 1).tolist() if k > 0]
+    return records[sorted({*spread.tolist(), *in_time.tolist(), *before})]
+
+
+def difference(
+    motion: Motion,
+    trajectory: Trajectory,
+    records: np.ndarray,
+    scheme: Scheme,
+    most: float = np.inf,
+    **others: Any,
+) -> Array:
+    """Return how far, relative, the motion is from ``trajectory`` at some records if done with another scheme.
+
+    Infinite where it fails. What comes some time after the two are ``most`` apart is infinite too: it is not done.
+    ``others`` are arguments in which it differs too.
+    """
+    times, known, scales = trajectory.t[records], trajectory.q[records], _scales(motion, trajectory)
+
+    def parted(time: float, q: Array) -> bool:
+        k = max(int(times.searchsorted(time, "right")) - 1, 0)
+        return times[k] == time and bool((np.abs(q - known[k]) / scales).max(initial=0.0) > most)
+
+    part = max(trajectory.steps / _PARTS, _LEAST)
+    again = motion.repeat(times, scheme, until=None if most == np.inf else (parted, part), **others)
+    apart = np.abs(again - known) / scales
+    return np.where(np.isnan(apart).any(axis=1), np.inf, apart.max(axis=1, initial=0.0))
+
+
+def _scales(motion: Motion, trajectory: Trajectory) -> Array:
+    """Return what a difference of each coordinate is relative to: one for angles, the largest coordinate for lengths.
+
+    Coordinates of unknown unit, of one's own equations, are measured by the largest of them. Lengths that are zero but
+    for rounding, as those of the apex of a cone that rolls round it, are measured by the mechanism.
+    """
+    system = motion.system
+    units = trajectory.coordinate_units or ("",) * system.nq
+    scale, least = np.ones(system.nq), _NO_LENGTH * system.characteristic.length
+    for unit in set(units) - {"rad", "1"}:
+        those = [k for k, other in enumerate(units) if other == unit]
+        largest = float(np.abs(trajectory.q[:, those]).max(initial=0.0)) or 1.0
+        scale[those] = max(largest, least) if unit == "m" else largest
+    return scale

@@ -1,0 +1,453 @@
+"""Simulation with constraints that come and go: what `simulate` does where one of them switches.
+
+Contacts close where their gap reaches zero and open where their normal multiplier falls through zero; closures and
+couplings follow a schedule. At every such instant the state is resolved (`Switcher.resolve`):
+
+1. contacts that touch and closures that are due are switched on, and the positions projected on them;
+2. where something approaches, `sarrus.dynamics.impacts.impacts.impact` gives the new velocity;
+3. contacts that rebound are off again, and of those that neither approach nor leave the ones hold that push according
+   to Gauss's principle (`sarrus.dynamics.impacts.complementarity.OneSided`), redundant ones sharing the load.
+
+A series of bounces, or of rocking from edge to edge, has infinitely many impacts in finite time. It ends here as soon
+as a contact would leave an impact with less than ``rest_speed``: then it stays, and is let go only if it pulls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from sarrus.base.arrays import Array
+from sarrus.base.errors import ArgumentError, SolveError, check_known
+from sarrus.control.laws.hand_over import switching_times
+from sarrus.control.laws.law import Law
+from sarrus.dynamics.impacts.activity import (
+    active,
+    contact_motion,
+    contact_names,
+    gap_expressions,
+    gap_rates,
+    gaps,
+    sliding,
+    switch_off,
+    switch_on,
+)
+from sarrus.dynamics.impacts.complementarity import OneSided
+from sarrus.dynamics.impacts.impacts import hold, impact
+from sarrus.dynamics.model.inertia import may_lose_inertia
+from sarrus.dynamics.results import ForwardDynamics
+from sarrus.dynamics.solve.accelerate import accelerate
+from sarrus.dynamics.solve.forward_dynamics import forward_dynamics
+from sarrus.dynamics.solve.ranks import generic_rank
+from sarrus.dynamics.solve.workspace import Workspace
+from sarrus.kernels.contact.tolerances import (
+    ARRIVED,
+    AT_BOUND,
+    REST_SPEED,
+    SLACK,
+    STEADY,
+    UNLOADED,
+    still_speed,
+)
+from sarrus.kernels.linalg import dense
+from sarrus.motion.contacts.event_driven import Phases
+from sarrus.motion.inputs.inputs import Event
+from sarrus.motion.loop.integration import Integration
+from sarrus.motion.records.records import EventRecord, SwitchRecord
+from sarrus.symbolic.equations.equations import activity_parameter, stick_parameter
+
+# So many switches in a row, each sooner than this after the one before [s], are a chatter that no motion follows.
+_CHATTER, _SOON = 50, 1e-9
+
+
+@dataclass(frozen=True)
+class Switching:
+    """What switches during a simulation, besides the contacts, which open and close by themselves.
+
+    Parameters
+    ----------
+    schedule : for closures and couplings added with ``active=``, ascending pairs of times (on, off) [s] between which
+        they hold; off may be infinite. Outside of these they do not. When it comes on, a closure must be closed to
+        1e-5 m or rad; a coupling, and a closure with a ``capture``, holds what is there, as a clutch, a brake or a
+        gripper does. Those not named stay as they are.
+    rest_speed : normal speed after an impact [m/s, rad/s], > 0, below which a contact or a stop does not leave. The
+        bounces left out would last rest_speed / g · 2 / (1 − e) for a restitution e. None: a thousandth of a
+        characteristic length a second, of rotations 1e-3 rad/s, so that metres and millimetres give the same motion.
+
+    Raises `ArgumentError` for times out of order; unknown names are found when a run starts.
+    """
+
+    schedule: Mapping[str, Sequence[tuple[float, float]]] = field(default_factory=dict)
+    rest_speed: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.rest_speed is not None and not 0.0 < self.rest_speed < np.inf:
+            raise ArgumentError(
+                f"rest_speed must be positive and finite, got {self.rest_speed}", element="rest_speed"
+            )
+        for name, pairs in self.schedule.items():
+            switching_times(name, pairs)
+
+
+class Switcher:
+    """The switching of one run: what stops the kernel, and what happens where it has stopped.
+
+    The workspace is the run's own: its parameters are those of the present instant.
+    """
+
+    @classmethod
+    def of(cls, system: Workspace, switching: Switching | bool, *, phased: bool = False) -> Switcher | None:
+        """Return the switcher for an argument of `simulate`: None for False, and where nothing can switch.
+
+        ``phased`` says that the run has phases with contacts, stops or dry friction.
+        """
+        if not isinstance(switching, (bool, Switching)):
+            raise ArgumentError(
+                f"switching must be True, False or a Switching, got {switching!r}", element="switching"
+            )
+        plan = Switching() if switching is True else switching
+        return cls(system, plan) if plan and (system.equations.contacts or plan.schedule or phased) else None
+
+    def __init__(self, system: Workspace, plan: Switching) -> None:
+        self.system, self.plan = system, plan
+        self.contacts = contact_names(system)
+        closures = [name for name in active(system) if name not in self.contacts]
+        for name in plan.schedule:
+            if name in self.contacts:
+                raise ArgumentError(
+                    f"{system.name}: schedule: {name!r} is a contact, which opens and closes by itself; "
+                    "a foothold on schedule is a closure of kind 'point'",
+                    element=name,
+                )
+            check_known("closure added with active=", name, closures, f"{system.name}: schedule")
+        self._length = system.characteristic.length
+        self._rest_speed = REST_SPEED * self._length if plan.rest_speed is None else plan.rest_speed
+        rows = sum(1 + len(contact.tangential) for contact in system.equations.contacts)
+        # whether a body that hits with one contact is free but for other contacts
+        self._lone = bool(self.contacts) and system.nc == rows and not may_lose_inertia(system.mechanism)
+        self.records: list[SwitchRecord] = []
+        self._times = {float(t) for pairs in plan.schedule.values() for pair in pairs for t in pair}
+        self._last_switch, self._in_a_row = -np.inf, 0
+        self.phases: Phases | None = None
+        self._creeps = False  # whether the implicit one of two methods steps because contacts slide slowly
+
+    @property
+    def events(self) -> list[Event]:
+        """Margins of the gaps of the contacts, as in `sarrus.kernels.contact.event_functions`: their zeros stop the kernel."""
+        unit = SLACK * ARRIVED * self._length
+
+        def gap(k: int) -> Any:
+            return lambda q, v, t: gap_expressions(self.system)[0][k] / unit + 1.0
+
+        return [Event(f"{name} touches", gap(k), -1, terminal=True) for k, name in enumerate(self.contacts)]
+
+    @property
+    def watched(self) -> list[int]:
+        """The normal rows of the contacts, whose multipliers stop the kernel when they fall through zero."""
+        return [contact.normal for contact in self.system.equations.contacts]
+
+    def prepare(self, t0: float) -> None:
+        """Open all contacts, those that touch are closed when the run begins; set the closures on schedule."""
+        switch_off(self.system, self.contacts)
+        for name in self.plan.schedule:
+            self.system.parameters[activity_parameter(name)] = float(self._scheduled(name, t0))
+
+    def attach(self, loop: Integration) -> None:
+        """Have what a run with phases holds change with the rest."""
+        if loop.phased and loop.touches is not None:
+            self.phases = Phases(loop, loop.touches)
+
+    def until(self, loop: Integration, end: float, bar: Any, *, keep: bool) -> None:
+        """Run to ``end`` or until something ends the run, and switch on the way.
+
+        Raises `SolveError` where the switches chatter or an impact has no answer, `ArgumentError` where a closure on
+        schedule is open.
+        """
+        if self._last_switch == -np.inf:
+            self.resolve(loop)
+        while loop.status is None:
+            stop = min([end, *(t for t in self._times if t > loop.time)])
+            switched = loop.advance(stop, bar, keep=keep or stop < end)
+            if loop.status is not None:
+                return
+            if switched is not None or self._due(loop.time):
+                self.resolve(loop)
+            elif stop >= end:
+                return
+
+    def resolve(self, loop: Integration, *, jumped: bool = False) -> None:
+        """Switch what is due at the state of the loop, note it, and have the loop go on from there.
+
+        ``jumped`` says that its velocity did, so that what is closed may hit.
+        """
+        switches = bool(self.contacts or self.plan.schedule)
+        if switches and (jumped or self._due(loop.time) or not self._bounce(loop)):
+            self._resolve_constraints(loop, jumped=jumped)
+        if self.phases is not None and loop.status is None:
+            change = self.phases.resolve()._asdict()
+            loop.renew(survey=False)
+            if loop.model is not None:
+                loop.model.forget()
+            self._choose_method(loop)
+            self._add(loop, change.pop("energy_loss"), change)
+        self._count(loop)
+
+    def _choose_method(self, loop: Integration) -> None:
+        """Have the implicit one of two methods begin where several contacts slide slowly, until something else acts."""
+        stiff = self.phases is not None and self.phases.is_stiff
+        if stiff and loop.method == loop.scheme.method:
+            self._creeps = loop.take_turns()
+        elif not stiff and self._creeps:
+            self._creeps = loop.method == loop.scheme.stiff and not loop.take_turns()
+
+    def _resolve_constraints(self, loop: Integration, *, jumped: bool) -> None:
+        """Switch contacts and closures that are constraints."""
+        s, t, before = self.system, loop.time, self._state()
+        q, v = loop.q.copy(), loop.v.copy()
+        closing = [name for name in self._due(t) if not before[name][0]]
+        switch_off(s, [name for name in self._due(t) if before[name][0]])
+        touching = self._touching(q, v, t)
+        switch_on(s, [*closing, *touching], q, t)
+        if closing or not all(before[name][0] for name in touching):
+            q = self._projected(q, v, t)
+        rates = gap_rates(s, q, v, t)
+        slow = self._still(v)
+        approaching = [name for name in touching if rates[name] < -slow]
+        loss, stays = 0.0, False
+        if closing or approaching or jumped or any(on and not sticks for on, sticks in before.values()):
+            v, loss, stays = self._after_impact(q, v, t, closing, touching)
+            rates = gap_rates(s, q, v, t)
+        switch_off(s, [name for name in touching if rates[name] > slow])
+        loop.q[:], loop.v[:] = q, v
+        if stays and self.phases is not None:
+            loop.renew()
+            loss += self.phases.impacts.stay([])
+            rates = gap_rates(s, q, loop.v, t)
+        resting = [name for name in touching if rates[name] <= slow]
+        self._hold_what_pushes(loop, resting)
+        loop.renew()
+        if resting and self._unloaded_off(loop):
+            loop.renew()
+        self._note(loop, before, approaching, loss)
+
+    # --- the parts of settling -----------------------------------------------------------------------
+
+    def _scheduled(self, name: str, t: float) -> bool:
+        return any(on <= t < off for on, off in self.plan.schedule[name])
+
+    def _due(self, t: float) -> list[str]:
+        """Return the closures whose state is not the scheduled one."""
+        if not self.plan.schedule:
+            return []
+        now = active(self.system)
+        return [name for name in self.plan.schedule if self._scheduled(name, t) != now[name]]
+
+    def _state(self) -> dict[str, tuple[bool, bool]]:
+        """Return (on, does not slide) of everything that switches."""
+        now = active(self.system)
+        return {
+            name: (now[name], not sliding(self.system, name))
+            for name in (*self.plan.schedule, *self.contacts)
+        }
+
+    def _touching(self, q: Array, v: Array, t: float) -> list[str]:
+        s, now = self.system, active(self.system)
+        gap, rate, still = gaps(s, q, t), gap_rates(s, q, v, t), self._still(v)
+        near = {
+            name: ARRIVED * (self._length + abs(rate[name]))
+            if abs(rate[name]) > still
+            else AT_BOUND * self._length
+            for name in self.contacts
+        }
+        return [name for name in self.contacts if now[name] or gap[name] <= near[name]]
+
+    def _still(self, v: Array) -> float:
+        """Return the speed of a contact that is none [m/s] at a velocity of the mechanism."""
+        speed = float(np.abs(self.system.characteristic.columns * v).max(initial=0.0))
+        return still_speed(speed) * self._length
+
+    def _projected(self, q: Array, v: Array, t: float) -> Array:
+        """Return q moved onto the constraints that are on now; as it is where there is no such q nearby."""
+        s = self.system
+        x = s.pack(q, v, None, t)
+        generic_rank(s, q, t, v, renew=True)
+        return x[: s.nq].copy() if s.nc and s.project(x) >= 0 else q
+
+    def _after_impact(
+        self, q: Array, v: Array, t: float, closing: list[str], touching: list[str]
+    ) -> tuple[Array, float, bool]:
+        """Return the velocity after an impact, with contacts that would leave slowly staying, the energy lost, and
+        whether any stays."""
+        s, before = self.system, gap_rates(self.system, q, v, t)
+        result = impact(
+            s, q, v, closing=[*closing, *touching], restitution=self._restitution(before, touching), t=t
+        )
+        v, loss, rates = result.v.copy(), result.energy_loss, gap_rates(s, q, result.v, t)
+        slow = self._still(v)
+        stays = any(rates[name] < self._rest_speed for name in touching)
+        if any(slow < rates[name] < self._rest_speed for name in touching):
+            staying = s.varied({stick_parameter(name): 0.0 for name in result.slipping})
+            switch_off(staying, [name for name in touching if rates[name] >= self._rest_speed])
+            stay = hold(staying, q, v, t)
+            v, loss = stay.v.copy(), loss + stay.energy_loss
+        return v, loss, stays
+
+    def _bounce(self, loop: Integration) -> bool:
+        """Have the one contact that hits rebound where nothing else touches and no constraint holds; False: not so.
+
+        Δv = −(1 + e) M⁻¹n u_n / (nᵀM⁻¹n), n the row of a frictionless contact: the impact of `resolve`, which is for
+        all other cases, without its ranks.
+        """
+        s, contacts = self.system, self.system.equations.contacts
+        if not self._lone or any(active(s).values()):
+            return False
+        gap, rate, normals = contact_motion(s, loop.x)
+        hit = int(np.argmin(gap))
+        contact, arrived = contacts[hit], ARRIVED * (self._length + np.abs(rate))
+        near = np.where(np.abs(rate) > self._still(loop.v), arrived, AT_BOUND * self._length)
+        rebounds = -contact.restitution * rate[hit] >= self._rest_speed
+        if contact.tangential or not rebounds or (gap <= near).sum() != 1 or gap[hit] > near[hit]:
+            return False
+        mass = s.compiled.function("mass_matrix")(loop.x).reshape(s.nv, s.nv)
+        response = dense.solve(mass, normals[hit])
+        compliance = dense.dot(normals[hit], response)
+        if not 0.0 < compliance < np.inf:
+            return False
+        impulse = -(1.0 + contact.restitution) * rate[hit] / compliance
+        loop.q[:] = _moved(
+            s, loop.x, -gap[hit] / compliance * response
+        )  # onto the plane: it leaves from there
+        loop.v[:] += impulse * response
+        loss = float(0.5 * (1.0 - contact.restitution**2) * rate[hit] ** 2 / compliance)
+        if self.phases is None:
+            loop.renew(survey=False)
+        self._add(loop, loss, {"bounced": (contact.name,)})
+        return True
+
+    def _restitution(self, rates: Mapping[str, float], touching: Iterable[str]) -> dict[str, float]:
+        """Return the restitution of the contacts that rebound fast enough, zero for the others."""
+        least = self._rest_speed
+        return {
+            c.name: c.restitution if -c.restitution * rates[c.name] >= least else 0.0
+            for c in self.system.equations.contacts
+            if c.name in touching
+        }
+
+    def _hold_what_pushes(self, loop: Integration, resting: list[str]) -> None:
+        """Of the contacts that neither approach nor leave, switch on those that push and off the others."""
+        if not resting:
+            return
+        s, t = self.system, loop.time
+        q, v = loop.q.copy(), loop.v.copy()
+        switch_on(s, resting, q, t)
+        slip, still = np.abs(s.velocity_residual(q, v, t)), self._still(v)
+        problem = OneSided(s, q, v, t, able=lambda c: bool((slip[list(c.tangential)] <= still).all()))
+        rows, bias = s.constraint_jacobian(q, v, t), s.constraint_bias(q, v, t)
+        parting = s.copy()
+        switch_off(parting, resting)
+        free = self._accelerated(loop, parting).a
+        problem.solve(-(dense.product(rows, free) + bias)).apply(s)
+        if self.phases is not None:
+            self._hold_with_friction(loop, resting, rows, bias)
+
+    def _hold_with_friction(self, loop: Integration, resting: list[str], rows: Array, bias: Array) -> None:
+        """Switch on and off until what is on pushes and what is off does not close, with what else is closed or rubs.
+
+        Friction of joints and of other contacts depends on what is on, which one linear problem does not know.
+        """
+        s, tried = self.system, set[frozenset[str]]()
+        normals = {c.name: c.normal for c in s.equations.contacts if c.name in resting}
+        while True:
+            now = active(s)
+            on = frozenset(name for name in resting if now[name])
+            if on in tried:
+                return
+            tried.add(on)
+            found = self._accelerated(loop)
+            turns = dense.product(rows, found.a) + bias
+            pushes = {name: float(found.multipliers[normals[name]]) for name in on}
+            closing = {name: float(turns[normals[name]]) for name in resting if name not in on}
+            worst = min(pushes, key=lambda name: pushes[name], default="")
+            if worst and pushes[worst] < -UNLOADED * float(np.abs(found.multipliers).max()):
+                switch_off(s, [worst])
+                continue
+            worst = min(closing, key=lambda name: closing[name], default="")
+            if not worst or closing[worst] >= -STEADY * (
+                1.0 + float(np.abs(bias).max() + np.abs(turns).max())
+            ):
+                return
+            switch_on(s, [worst], loop.q.copy(), loop.time)
+
+    def _unloaded_off(self, loop: Integration) -> bool:
+        """Switch off the contacts whose multiplier is zero, which could not be seen to fall through it."""
+        push = self._accelerated(loop).multipliers
+        least = UNLOADED * np.abs(push).max(initial=0.0)
+        on = active(self.system)
+        unloaded = [c.name for c in self.system.equations.contacts if on[c.name] and push[c.normal] <= least]
+        switch_off(self.system, unloaded)
+        return bool(unloaded)
+
+    def _accelerated(self, loop: Integration, other: Workspace | None = None) -> ForwardDynamics:
+        """Return the forward dynamics at the state of the loop with its control and force, and parameters as now.
+
+        Dry friction, stops and contacts with friction act where the run has phases with them.
+
+        ``other``: a workspace with other parameters to solve in.
+        """
+        s, x = other or loop.system, loop.x.copy()
+        x[s.parts.p] = list(s.parameters.values())
+        q, v, law = x[s.parts.q], x[s.parts.v], getattr(loop, "law", None)
+        u = x[s.parts.u]
+        if law is not None and loop.state.samples == 0.0:  # what is held counts as soon as there is any
+            asked = law(q, v, loop.time) if isinstance(law, Law) else law(x)
+            u = np.clip(asked, loop.bounds[0], loop.bounds[1])
+        free = forward_dynamics(s, q, v, u, loop.time, x[s.parts.tau], may_be_open=True)
+        if self.phases is None:
+            return free
+        x[s.parts.u] = u
+        return accelerate(s, free, x, x[s.parts.tau], False)
+
+    def _note(
+        self,
+        loop: Integration,
+        before: Mapping[str, tuple[bool, bool]],
+        approaching: list[str],
+        loss: float,
+    ) -> None:
+        now = self._state()
+        changes = {
+            "closed": tuple(n for n in now if now[n][0] and not before[n][0]),
+            "opened": tuple(n for n in now if before[n][0] and not now[n][0] and n not in approaching),
+            "bounced": tuple(n for n in approaching if not now[n][0]),
+            "slipping": tuple(n for n in now if now[n] == (True, False) != before[n]),
+        }
+        self._add(loop, loss, changes)
+
+    def _add(self, loop: Integration, loss: float, changes: Mapping[str, tuple[str, ...]]) -> None:
+        """Note changes, if there are any."""
+        if loss or any(changes.values()):
+            self.records.append(SwitchRecord(loop.time, **changes, energy_loss=loss))
+            loop.records += [
+                EventRecord(f"{n} {what}", loop.time) for what, names in changes.items() for n in names
+            ]
+
+    def _count(self, loop: Integration) -> None:
+        """Raise `SolveError` where too many switches follow one another at once."""
+        self._in_a_row = self._in_a_row + 1 if loop.time - self._last_switch < _SOON else 0
+        self._last_switch = loop.time
+        if self._in_a_row > _CHATTER:
+            raise SolveError(
+                f"{self.system.name}: the switches chatter at t = {loop.time:.6g} s: "
+                f"{'; '.join(str(record) for record in self.records[-2:])}"
+            )
+
+
+def _moved(system: Workspace, x: Array, step: Array) -> Array:
+    """Return q ⊕ step for the q in x = [q | v | u | t | p | τ]."""
+    given = x.copy()
+    given[system.parts.v] = step
+    moved = x[system.parts.q] + system.compiled.function("rate")(given)
+    return system.normalized(moved) if len(system.model.quaternions) else moved

@@ -1,0 +1,122 @@
+"""Mode shapes at an equilibrium, swinging on the constraint manifold."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sarrus.analysis.configurations.equilibrium import equilibrium
+from sarrus.analysis.linear.linear_system import LinearSystem
+from sarrus.analysis.linear.linearize import linearize
+from sarrus.analysis.linear.vibration_mode import VibrationMode
+from sarrus.base.errors import SarrusError
+from sarrus.pictures.browser.panel_host import PanelHost
+from sarrus.pictures.scene.markup import Pane
+from sarrus.pictures.scene.readout import small_print
+
+_PERIOD, _FRAMES = 2.0, 60  # seconds of the reader's time for one swing
+_PICK = "pick a mode"
+
+
+class ModePanel:
+    """Lists the modes where the mechanism rests; elsewhere it offers to go to the place of rest."""
+
+    def __init__(self, viewer: PanelHost, gui: Any) -> None:
+        self.viewer = viewer
+        self.playing, self.phase = False, 0.0
+        self.model: LinearSystem | None = None
+        self.motion: VibrationMode | None = None
+        self._showing = False
+        with gui.add_folder("Modes", expand_by_default=False):
+            self.stable = gui.add_checkbox("a stable one", True)
+            self.rest = gui.add_button("Go to equilibrium")
+            self.find = gui.add_button("Find modes here")
+            self.choice = gui.add_dropdown("mode", (_PICK,), initial_value=_PICK, visible=False)
+            self.amplitude = gui.add_slider(
+                "amplitude [rad, m]", min=0.01, max=1.0, step=0.01, initial_value=0.2, visible=False
+            )
+            self.text = Pane(gui)
+        post = viewer.worker.post
+        self.rest.on_click(lambda event: post("rest", self.go_to_rest))
+        self.find.on_click(lambda event: post("modes", self.find_modes))
+        for element in (self.choice, self.amplitude):
+            element.on_update(lambda event: post("mode", self.start) if event.client_id is not None else None)
+
+    def go_to_rest(self) -> None:
+        """Show the equilibrium near here, or the stable one that one falls into, and its modes."""
+        try:
+            found = equilibrium(
+                self.viewer.system, self.viewer.q, stable=bool(self.stable.value), contacts=False
+            )
+        except SarrusError as error:
+            self.text.content = small_print(str(error))
+            return
+        self.viewer.pause()
+        self.viewer.show(found.q)
+        self.find_modes()
+
+    def find_modes(self) -> None:
+        """Linearize here, or say why that cannot be."""
+        self.viewer.pause()
+        try:
+            model = linearize(self.viewer.system, self.viewer.q)
+        except SarrusError as error:
+            self.text.content = small_print(f"no modes here: {error}")
+            return
+        self.model = model
+        names = []
+        for k, s in enumerate(model.eigenvalues):
+            if s.imag >= -1e-9 * max(abs(s), 1e-300):
+                names.append(f"{k}: {_words(complex(s))}")
+        self.choice.options = (_PICK, *names)
+        self.choice.value = _PICK
+        self.choice.visible = self.amplitude.visible = True
+        self.text.content = small_print(f"{len(names)} modes; growth and decay are left out of the swing")
+
+    def start(self) -> None:
+        """Swing the chosen mode."""
+        self.viewer.timeline.set_playing(False)
+        self.playing = False
+        if self.model is None or self.choice.value == _PICK:
+            return
+        mode = int(str(self.choice.value).partition(":")[0])
+        try:
+            self.motion = self.model.vibration_mode(mode, float(self.amplitude.value), _FRAMES)
+        except SarrusError as error:
+            self.text.content = small_print(str(error))
+            return
+        self.text.content = small_print(f"mode {mode}: {self.motion}")
+        self.playing = True
+
+    def tick(self, seconds: float) -> None:
+        """Swing on."""
+        if self.motion is None:
+            return
+        self.phase = (self.phase + seconds / _PERIOD) % 1.0
+        self._showing = True
+        self.viewer.show(self.motion.q[int(self.phase * len(self.motion.q)) % len(self.motion.q)])
+        self._showing = False
+
+    def moved(self) -> None:
+        """Forget the modes when the mechanism is moved from where they were found."""
+        if self._showing or self.model is None:
+            return
+        if np.abs(self.viewer.q - self.model.q).max(initial=0.0) > 1e-9:
+            self.model, self.motion, self.playing = None, None, False
+            self.choice.visible = self.amplitude.visible = False
+            self.text.content = ""
+
+    def stop(self) -> None:
+        """Stop swinging, back at the equilibrium."""
+        if self.playing and self.model is not None:
+            self.playing = False
+            self.viewer.show(self.model.q)
+        self.playing = False
+
+
+def _words(s: complex) -> str:
+    if abs(s.imag) > 1e-9 * max(abs(s), 1e-300):
+        damping = -s.real / abs(s)
+        return f"{abs(s) / (2 * np.pi):.4g} Hz" + (f", damping {damping:.2g}" if abs(damping) > 1e-9 else "")
+    return f"s = {s.real:.4g} 1/s"

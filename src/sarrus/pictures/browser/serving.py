@@ -1,0 +1,81 @@
+"""The web server of a page: viser's, behind access control, started and stopped in a limited time."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stdout
+from importlib import import_module
+from io import StringIO
+from operator import methodcaller
+from typing import Any
+
+from sarrus.base.errors import ArgumentError, ViewerError
+from sarrus.pictures.browser.access import AccessControl
+from sarrus.pictures.browser.address import Address
+from sarrus.pictures.browser.timeouts import within
+
+_START_SECONDS, _STOP_SECONDS = 30.0, 15.0
+_STARTING = threading.Lock()
+_STOP = methodcaller("stop")
+
+
+class _GuardedHost(str):
+    """The host that viser is given, with the access control for the server that it opens there."""
+
+    access: AccessControl
+
+
+def start_server(address: Address, label: str) -> tuple[Any, str]:
+    """Return a server of viser's at an address, and the address of its page; `ViewerError` if it cannot be.
+
+    It lets nobody in who does not know its token.
+    """
+    try:
+        import viser  # an extra
+    except ImportError as error:
+        raise ArgumentError("the viewer needs viser: pip install 'sarrus[view]'", element="viser") from error
+    access = AccessControl(address)
+    host = _GuardedHost(address.ip)
+    host.access = access
+
+    def start() -> Any:
+        with _guarded_serving():
+            return viser.ViserServer(host=host, port=address.port, verbose=False, label=label)
+
+    with redirect_stdout(StringIO()):  # viser greets the terminal
+        server = within(_START_SECONDS, start, f"no server came up at {host}:{address.port}", _STOP)
+    if not access.installed:
+        stop_server(server)
+        raise ViewerError(
+            f"viser {viser.__version__} opens its port in a way that cannot be guarded: pip install 'viser==1.1.1'"
+        )
+    return server, access.url(server.get_port())
+
+
+def stop_server(server: Any) -> None:
+    """Stop a server of viser's; its pages go grey."""
+    with redirect_stdout(StringIO()):
+        within(_STOP_SECONDS, lambda: _STOP(server), "the server of the viewer did not stop")
+
+
+@contextmanager
+def _guarded_serving() -> Iterator[None]:
+    """Have websockets put the access control of a guarded host before what it serves there, while viser starts.
+
+    viser hands its own ``process_request`` to websockets and takes none from us. Other hosts are served as ever.
+    """
+    server: Any = import_module("websockets.asyncio.server")
+    with _STARTING:
+        unguarded = server.serve
+
+        def serve(handler: Any, host: Any = None, port: Any = None, **options: Any) -> Any:
+            if isinstance(host, _GuardedHost):
+                options["process_request"] = host.access.guard(options.get("process_request"))
+            return unguarded(handler, host, port, **options)
+
+        server.serve = serve
+        try:
+            yield
+        finally:
+            server.serve = unguarded

@@ -1,0 +1,111 @@
+"""One thread that does all the work of a viewer: what the browser asks for, in order, and the ticks of a clock.
+
+A system is not to be used from several threads at once, and a slider sends its values faster than a mechanism can
+follow: requests of one kind replace each other while they wait.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Hashable
+from concurrent.futures import Future, wait
+from functools import partial
+from typing import Any, TypeVar
+
+from sarrus.base.errors import ViewerError
+from sarrus.pictures.browser.timeouts import answer_with
+
+TICK = 1.0 / 40.0  # seconds between two pictures while something moves by itself
+TIMEOUT = 120.0  # seconds that a program waits for its turn and its answer
+_CLOSING = 10.0  # seconds that the request at hand is waited for
+_LOOK = 0.1  # seconds between two looks at whether the thread still lives
+
+T = TypeVar("T")
+
+
+class WorkerThread:
+    """Runs requests one at a time, and ``tick`` (seconds since the last one) while ``ticking`` says so.
+
+    Errors call it ``whose``.
+    """
+
+    def __init__(
+        self, tick: Callable[[float], None], ticking: Callable[[], bool], whose: str = "the viewer"
+    ) -> None:
+        self._tick, self._ticking, self._whose = tick, ticking, whose
+        self._waiting: dict[Hashable, Callable[[], Any]] = {}
+        self._change = threading.Condition()
+        self._open = True
+        self._thread = threading.Thread(target=self._work, name="sarrus viewer", daemon=True)
+        self._thread.start()
+
+    def post(self, kind: Hashable, request: Callable[[], Any]) -> None:
+        """Have a request done soon, in place of one of the same kind that still waits."""
+        with self._change:
+            self._waiting[kind] = request
+            self._change.notify_all()
+
+    def do(self, request: Callable[[], T], timeout: float = TIMEOUT) -> T:
+        """Have a request done and return its result; what it raises is raised here.
+
+        `ViewerError` where the thread has been closed or has ended, and where there is no answer after ``timeout``
+        seconds.
+        """
+        if threading.current_thread() is self._thread:
+            return request()
+        answer: Future[T] = Future()
+        self._raise_if_closed()
+        self.post(answer, lambda: answer_with(answer, request))
+        end = time.monotonic() + timeout
+        while not wait((answer,), _LOOK).done:
+            self._raise_if_closed()
+            if time.monotonic() > end:
+                with self._change:
+                    self._waiting.pop(answer, None)
+                raise ViewerError(
+                    f"{self._whose} has not answered for {timeout:g} s: it is busy with what it was "
+                    "asked before; wait for that, or stop()"
+                )
+        return answer.result()
+
+    def close(self) -> None:
+        """Stop after the request at hand."""
+        with self._change:
+            self._open = False
+            self._change.notify_all()
+        if threading.current_thread() is not self._thread:
+            self._thread.join(timeout=_CLOSING)
+
+    def _raise_if_closed(self) -> None:
+        if not self._open or not self._thread.is_alive():
+            raise ViewerError(f"{self._whose} has been stopped: sarrus.view opens another")
+
+    def _work(self) -> None:
+        before = time.perf_counter()
+        while True:
+            with self._change:
+                if not self._waiting and self._open:
+                    late = time.perf_counter() - before
+                    self._change.wait(max(TICK - late, 1e-4) if self._ticking() else None)
+                if not self._open:
+                    break
+                requests = list(self._waiting.values())
+                self._waiting.clear()
+            for request in requests:
+                self._run(request)
+            now = time.perf_counter()
+            if self._ticking():
+                if now - before >= TICK:
+                    self._run(partial(self._tick, now - before))
+                    before = now
+            else:
+                before = now
+
+    @staticmethod
+    def _run(request: Callable[[], Any]) -> None:
+        try:
+            request()
+        except Exception:  # the thread goes on: a request that fails must not end the viewer
+            logging.getLogger("sarrus.pictures.browser").exception("a request of the viewer failed")

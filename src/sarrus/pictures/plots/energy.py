@@ -1,0 +1,72 @@
+"""Pictures of an energy balance: work over time by element, and torque over speed of the actuators."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from sarrus.analysis.loads.energy_balance import EnergyBalance
+from sarrus.pictures.plots.time_panels import FLOOR, finish, logarithmic, time_panels
+from sarrus.pictures.symbols.style import FAINT, INK, colour, dress, new_figure, save_figure
+from sarrus.pictures.symbols.text import legend, literal, title
+
+# Lines with a label; the others are drawn together.
+_MOST = 10
+
+
+def energy_shares(balance: EnergyBalance, path: str | Path | None = None) -> Figure:
+    """Plot the energy of a motion and the work of what acts on it over time, and the residual of the balance.
+
+    Elements with the most work have a line each, the others one together. Returns the Matplotlib figure; ``path`` also
+    saves it (.png, .pdf, .svg).
+    """
+    figure, (upper, lower) = time_panels(9.0, 5.0, [3.0, 1.0], title(balance.name))
+    t, most = balance.t, np.abs(balance.work).max(axis=0, initial=0.0)
+    order = np.argsort(-most, kind="stable")
+    shown = [k for k in order[:_MOST] if most[k] > 0.0]
+    lines = upper.plot(t, balance.energy, color=INK, linewidth=2.0)
+    labels = ["energy"]
+    for k, i in enumerate(shown):
+        lines += upper.plot(t, balance.work[:, i], "-" if k < 7 else "--", color=colour(k), linewidth=1.3)
+        labels.append(balance.labels[i])
+    if any(most[order[_MOST:]] > 0.0):
+        lines += upper.plot(t, balance.work[:, order[_MOST:]].sum(axis=1), ":", color=FAINT, linewidth=1.3)
+        labels.append(f"{len(order) - _MOST} others")
+    upper.axhline(0.0, color=FAINT, linewidth=0.8)
+    upper.set_ylabel("change and work [J]")
+    place = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.03)}
+    legend(upper, lines, labels, frameon=False, fontsize=9, labelcolor=INK, handlelength=1.4, **place)
+    logarithmic(lower)
+    lower.plot(t, np.maximum(np.abs(balance.residual), FLOOR), color=colour(2), linewidth=0.8)
+    lower.set_ylabel("residual [J]")
+    finish(figure, np.array([upper, lower]), float(t[0]), float(t[-1]), None)
+    return save_figure(figure, path)
+
+
+def motor_diagram(balance: EnergyBalance, path: str | Path | None = None) -> Figure:
+    """Plot the scalar force of every actuator over the rate of its length, torque over speed of a motor.
+
+    The start is a dot. In the first and the third quadrant, which are shaded, an actuator drives, in the others it
+    brakes. Returns the Matplotlib figure; ``path`` also saves it.
+    """
+    figure = new_figure(7.0, 5.0)
+    axes = figure.subplots()
+    literal(figure.suptitle("", x=0.01, ha="left", size=12, color=INK, weight="bold"), title(balance.name))
+    lines = []
+    for k, (speed, torque) in enumerate(zip(balance.speeds.T, balance.torques.T)):
+        lines += axes.plot(speed, torque, "-" if k < 7 else "--", color=colour(k), linewidth=1.2)
+        axes.plot(speed[:1], torque[:1], "o", color=colour(k), markersize=4)
+    dress(axes)
+    axes.margins(0.06)
+    x, y = (np.abs(limits).max() for limits in (axes.get_xlim(), axes.get_ylim()))
+    for side in (1.0, -1.0):
+        axes.fill_between([0.0, side * x], 0.0, side * y, color=FAINT, alpha=0.12, linewidth=0)
+    axes.axhline(0.0, color=FAINT, linewidth=0.8)
+    axes.axvline(0.0, color=FAINT, linewidth=0.8)
+    axes.set(xlim=(-x, x), ylim=(-y, y), xlabel="speed [rad/s, m/s]", ylabel="torque, force [N m, N]")
+    if lines:
+        place = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)}
+        legend(axes, lines, balance.actuator_names, frameon=False, fontsize=9, labelcolor=INK, **place)
+    return save_figure(figure, path)

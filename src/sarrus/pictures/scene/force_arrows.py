@@ -1,0 +1,158 @@
+"""Loads as arrows: straight ones for forces, at the points where they act, and ones that turn for couples.
+
+An arrow that turns goes around the axis of its couple, right-handed; its radius is in proportion. What the equations of
+motion determine has a colour; the rest, one share of many, is grey and dashed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+
+from sarrus.base.arrays import Array
+from sarrus.model.mechanism.pose import Pose
+from sarrus.pictures.scene.loads import Loads
+from sarrus.pictures.scene.meshes import Mesh, along, cone, frame_of, join, rod, tube
+from sarrus.pictures.scene.part import Rgb, rgb
+from sarrus.pictures.symbols.style import COUPLE, colour
+
+KNOWN, OPEN = "determined", "undetermined"
+SHAFT, HEAD_RADIUS, HEAD_LENGTH = 0.45, 1.2, 3.0  # of straight arrows, in radii of rods
+LONGEST, WIDEST = 0.35, 0.11  # length and radius of arrows of a typical load, in sizes of the mechanism
+# Part of a typical force, at the length of a mechanism, up to which couples have smaller arrows.
+_LIGHT = 0.05
+_TURN = 1.6 * np.pi  # of an arrow that turns [rad]
+_HEAD, _HEAD_RADIUS, _TUBE = 0.5, 0.2, 0.07  # of it, in radii: length of its head [rad], and radii
+_SAME = 1e-6  # distance of places that are one [m]
+_DASH, _GAP = 4.0, 3.0  # of dashes, in radii of rods
+_FORCE, _COUPLE, _OPEN = rgb(colour(2)), rgb(COUPLE), (104, 114, 122)
+
+
+@dataclass(frozen=True)
+class Scale:
+    """Metres of arrow per newton, and metres of radius per newton metre; zero draws nothing."""
+
+    force: float
+    couple: float
+
+    @classmethod
+    def of(cls, force: float, couple: float, length: float, size: float) -> Scale:
+        """Return the scale for a typical force [N] and couple [N m], at the length κ [m] and the size [m]."""
+        couple = max(couple, _LIGHT * force * length)
+        return cls(
+            LONGEST * size / force if force > 0.0 else 0.0,
+            WIDEST * size / couple if couple > 0.0 else 0.0,
+        )
+
+    def times(self, factor: float) -> Scale:
+        """Return another scale."""
+        return Scale(self.force * factor, self.couple * factor)
+
+
+@dataclass(frozen=True, eq=False)
+class Turning:
+    """An arrow around a point [m]: axes whose third is that of the couple, and its radius [m]."""
+
+    point: Array
+    rotation: Array
+    radius: float
+
+    @property
+    def mesh(self) -> Mesh:
+        """The arrow where it is."""
+        return turning_arrow().scaled([self.radius] * 3).placed(Pose(self.point, self.rotation))
+
+
+def force_arrows(loads: Loads, scale: Scale) -> Iterator[tuple[str, Rgb, Array]]:
+    """Yield what is determined and what is not: its name, its colour, and start and end (n, 2, 3) [m].
+
+    Only of forces that are not next to nothing.
+    """
+    parts = (KNOWN, _FORCE, loads.determined), (OPEN, _OPEN, loads.undetermined)
+    for name, shade, forces in parts:
+        alive = np.linalg.norm(forces, axis=1) > loads.nothing[0] if scale.force > 0.0 else slice(0, 0)
+        starts = loads.points[alive]
+        yield name, shade, np.stack([starts, starts + scale.force * forces[alive]], axis=1)
+
+
+def couple_arrows(loads: Loads, scale: Scale, least: float) -> Iterator[tuple[str, Rgb, list[Turning]]]:
+    """Yield the same of couples, as arrows that turn; those with a radius below the ``least`` [m] are left out."""
+    parts = (KNOWN, _COUPLE, loads.couples), (OPEN, _OPEN, loads.undetermined_couples)
+    for name, shade, couples in parts:
+        sizes = np.linalg.norm(couples, axis=1)
+        turning = [
+            Turning(point, frame_of(couple / size), scale.couple * size)
+            for point, couple, size in zip(loads.points, couples, sizes)
+            if size > loads.nothing[1] and scale.couple * size >= least
+        ]
+        yield name, shade, turning
+
+
+@cache
+def turning_arrow() -> Mesh:
+    """Return an arrow of radius one that turns about z, right-handed."""
+    end = _TURN - _HEAD
+    angles = np.linspace(0.0, end, 40)
+    shaft = tube(np.stack([np.cos(angles), np.sin(angles), np.zeros_like(angles)], axis=1), _TUBE)
+    middle = end + 0.5 * _HEAD
+    way = np.array([-np.sin(middle), np.cos(middle), 0.0])
+    neck = np.array([np.cos(end), np.sin(end), 0.0])
+    return join([shaft, cone(_HEAD_RADIUS, _HEAD).placed(Pose(neck, frame_of(way)))])
+
+
+def dashes(ends: Array, radius: float) -> Array:
+    """Return the dashes (n, 2, 3) of shafts of arrows from start to end (m, 2, 3); ``radius`` is that of rods."""
+    found = [np.zeros((0, 2, 3))]
+    for start, end in ends:
+        length = float(np.linalg.norm(end - start))
+        way = (end - start) / length
+        starts = np.arange(0.0, length - HEAD_LENGTH * radius, (_DASH + _GAP) * radius)
+        stops = np.minimum(starts + _DASH * radius, length - HEAD_LENGTH * radius)
+        found.append(start + np.stack([starts, stops], axis=1)[..., None] * way)
+    return np.concatenate(found)
+
+
+def force_mesh(start: Array, end: Array, radius: float, *, dashed: bool = False) -> Mesh:
+    """Return a straight arrow; ``radius`` is that of rods."""
+    _, half, rotation = along(start, end)
+    head = min(HEAD_LENGTH * radius, 2.0 * half)
+    neck = end - head * rotation[:, 2]
+    pieces = [cone(HEAD_RADIUS * radius, head).placed(Pose(neck, rotation))]
+    if 2.0 * half > head:
+        shafts = dashes(np.stack([start, end])[None], radius) if dashed else [(start, neck)]
+        pieces += [rod(a, b, SHAFT * radius) for a, b in shafts]
+    return join(pieces)
+
+
+def arrow_meshes(loads: Loads, scale: Scale, radius: float) -> Iterator[tuple[Mesh, Rgb]]:
+    """Yield the arrows of loads as solids with their colours; ``radius`` is that of rods [m]."""
+    for name, shade, ends in force_arrows(loads, scale):
+        for start, end in ends:
+            yield force_mesh(start, end, radius, dashed=name == OPEN), shade
+    for _, shade, turning in couple_arrows(loads, scale, radius):
+        for arrow in turning:
+            yield arrow.mesh, shade
+
+
+def label_places(loads: Loads, scale: Scale) -> list[tuple[str, Array]]:
+    """Return the numbers of all that has an arrow, and where they stand: at the tip of the force.
+
+    Joints in series that carry the same at one point have one number.
+    """
+    least = loads.nothing
+    found: dict[tuple[str, tuple[float, ...]], list[str]] = {}
+    for k, (name, force, couple) in enumerate(loads.described()):
+        pushes = np.linalg.norm(loads.forces[k]) > least[0]
+        turns = np.linalg.norm(loads.whole_couples[k]) > least[1]
+        said = ", ".join([*([force] if pushes else []), *([couple] if turns else [])])
+        if said:
+            tip = max((loads.determined[k], loads.undetermined[k]), key=lambda part: float(part @ part))
+            place = loads.points[k] + scale.force * tip
+            near = (
+                key for key in found if key[0] == said and np.abs(np.subtract(key[1], place)).max() < _SAME
+            )
+            found.setdefault(next(near, (said, tuple(place))), []).append(name)
+    return [(f"{', '.join(names)}: {said}", np.array(place)) for (said, place), names in found.items()]

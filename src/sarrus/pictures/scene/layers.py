@@ -1,0 +1,41 @@
+"""Motions laid over each other: the first is drawn solid, the others through it, each in a colour of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from copy import copy
+from dataclasses import dataclass
+
+from sarrus.base.arrays import Array
+from sarrus.dynamics.system import System
+from sarrus.motion.records.trajectory import Trajectory
+from sarrus.pictures.scene.drawing import Drawing, Poses
+from sarrus.pictures.scene.part import Rgb
+from sarrus.pictures.scene.parts import OVERLAY, tints
+from sarrus.pictures.scene.subjects import at
+
+
+@dataclass(frozen=True, eq=False)
+class Layer:
+    """A run, or the configuration q where there is none, and how it is drawn; ``tint`` None: as the parts are."""
+
+    drawing: Drawing
+    tint: Rgb | None
+    opacity: float
+    run: Trajectory | None
+    q: Array
+
+    def poses(self, time: float) -> Poses:
+        """Return where everything is at a time [s]."""
+        return self.drawing.poses(self.q if self.run is None else at(self.run, time), time)
+
+
+def layers(drawing: Drawing, q: Array, runs: Sequence[Trajectory], given: System) -> list[Layer]:
+    """Return the layers of runs, or of the configuration q; ``drawing`` is of ``given`` or of a copy of it."""
+    first, *others = tints(len(runs))
+    found = [Layer(drawing, first, 1.0, runs[0] if runs else None, q)]
+    for run, tint in zip(runs[1:], others):
+        own = run.moved_system() or given
+        shown = drawing if own is given or own is drawing.system else Drawing(copy(own), run.q)
+        found.append(Layer(shown, tint, OVERLAY, run, q))
+    return found

@@ -1,0 +1,5 @@
+"""Environments for reinforcement learning with the interface of Gymnasium: `make`."""
+
+from sarrus.runs.gym.make import make
+
+__all__ = ["make"]

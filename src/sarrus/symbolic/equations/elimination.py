@@ -1,0 +1,129 @@
+"""Elimination traced over structural nonzeros: the whole constrained solve, and a projection, as straight-line code.
+
+M = LᵀL in the order of the tree, Â = A L⁻¹, and G = Â Âᵀ of independent rows in an order of least fill-in. Zeros of the
+branches and of loops apart from one another vanish here, once, before anything is compiled, so the code grows with the
+number of loops where each touches a few others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import casadi as ca
+
+from sarrus.kernels.solve.checking import NOTHING
+from sarrus.symbolic.equations.equations import Equations
+from sarrus.symbolic.equations.least_norm import LeastNorm
+from sarrus.symbolic.equations.sparse import Row, Triangle, add, column_of, dot, eliminate, largest, rows_of
+
+
+@dataclass(frozen=True)
+class Weighted:
+    """The problem in the metric of M = LᵀL: L, f̂ = L⁻ᵀf and Â = A L⁻¹."""
+
+    factor: Triangle
+    force: Row
+    rows: list[Row]
+
+
+def weighted(equations: Equations, force: ca.SX) -> Weighted:
+    """Eliminate M from M a = f + Aᵀλ, A a = −γ."""
+    factor = eliminate(equations.mass_matrix)
+    (f,) = rows_of(force.T)
+    return Weighted(
+        factor,
+        factor.solve_transposed(f),
+        [factor.solve_transposed(row) for row in rows_of(equations.jacobian)],
+    )
+
+
+def live_rows(equations: Equations) -> list[int] | None:
+    """Return the rows of A that are not structurally zero; None where a zero row has a γ of its own."""
+    live = []
+    for j, row in enumerate(rows_of(equations.jacobian)):
+        if row:
+            live.append(j)
+        elif not equations.constraint_bias[j].is_zero():
+            return None
+    return live
+
+
+def direct_solution(equations: Equations, problem: Weighted, solve: LeastNorm) -> dict[str, ca.SX]:
+    """Trace a, λ and Aᵀλ where the rows of a basis are as it says: a = L⁻¹(f̂ + y), Â y = −γ − Â f̂.
+
+    G is factored without pivoting, which for a definite matrix is backward stable. "gauge" tells how far to trust it.
+    "checks" are the largest residual of A a + γ over the sum of the magnitudes of its terms (0 where these are
+    rounding of what f̂ and Âᵀλ do in the row: γ is zero and a is no more); the largest M_kk/L_kk², a condition number of
+    M without units; how far dependent rows contradict others; the norm of A a + γ where there are such rows;
+    `LeastNorm.beyond` and `LeastNorm.smallest`; the largest residual of φ.
+    """
+    e, basis, units = equations, solve.basis, solve.units
+    bias = {j: e.constraint_bias[j] for j in basis.rows}
+    right = {j: -bias[j] - dot(problem.rows[j], problem.force) for j in basis.rows}
+    forces = solve.forces(right)
+    y, step = dict(problem.force), solve.along(forces)
+    for c, value in step.items():
+        add(y, c, value)
+    a = problem.factor.solve(y)
+    every = column_of(solve.shared(forces), e.nc)
+    effort = ca.sqrt(dot(problem.force, problem.force) + dot(step, step))
+    jacobian, missed, residuals = rows_of(e.jacobian), [], []
+    for j in basis.rows:
+        parts = [bias[j], *(value * a[i] for i, value in jacobian[j].items() if i in a)]
+        size = sum(map(ca.fabs, parts))
+        reach = effort * (solve.longest_beside(j) * (1.0 / float(units.rows[j])))
+        residuals.append(sum(parts))
+        missed.append(ca.if_else(size > NOTHING * reach, ca.fabs(residuals[-1]) / size, 0))
+    weak = [e.mass_matrix[k, k] * inverse**2 for k, inverse in enumerate(problem.factor.inverse)]
+    speed = ca.sqrt(2 * e.kinetic_energy) * largest(
+        [ca.fabs(e.v[i]) * float(factor) for i, factor in enumerate(units.velocities)]
+    )
+    norm = ca.sqrt(sum((value * value for value in residuals), ca.SX(0))) if basis.dependent else ca.SX(0)
+    return {
+        "a": column_of(a, e.nv),
+        "multipliers": every,
+        "constraint_force": e.jacobian.T @ every,
+        "rate": e.whole_rate,
+        "gauge": solve.gauge,
+        "checks": ca.vertcat(
+            largest(missed),
+            largest(weak),
+            solve.contradiction(bias, speed),
+            norm,
+            solve.beyond,
+            solve.smallest,
+            largest([ca.fabs(e.position_residual[j]) * float(units.rows[j]) for j in range(e.nh)]),
+        ),
+    }
+
+
+def direct_projection(
+    equations: Equations, problem: Weighted, solve: LeastNorm, moved: Callable[[ca.SX], ca.SX]
+) -> dict[str, ca.SX]:
+    """Trace a Newton step that closes the loops, and the projection of v where it ends, both shortest in the metric M.
+
+    ``moved`` gives q ⊕ δ. The rows of the basis are holonomic, and all there are. Both corrections use A and M of the q
+    where it begins. "gap" is φ there, "left" φ and "place" q where it ends, "speed" v there.
+    """
+    e = equations
+
+    def shortest(residual: ca.SX) -> ca.SX:
+        (entries,) = rows_of(residual.T)
+        y = solve.along(solve.forces({j: -entries[j] for j in solve.basis.rows if j in entries}))
+        return column_of(problem.factor.solve(y), e.nv)
+
+    step = shortest(e.position_residual)
+    place, speed = moved(step), e.v
+    (left,) = ca.substitute([e.position_residual], [e.q], [place])
+    for _ in range(2):  # the second time for A, which is that of before the step
+        (slip,) = ca.substitute([e.velocity_residual], [ca.vertcat(e.q, e.v)], [ca.vertcat(place, speed)])
+        speed += shortest(slip)
+    return {
+        "gap": e.position_residual,
+        "left": left,
+        "place": place,
+        "speed": speed,
+        "step": step,
+        "gauge": solve.gauge,
+    }

@@ -1,0 +1,163 @@
+"""`Equations`: the symbolic equations of motion of a system, whoever derived them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import casadi as ca
+
+
+def activity_parameter(constraint: str) -> str:
+    """Return the name of the parameter that is 1 where a constraint holds and 0 where it does not."""
+    return f"active.{constraint}"
+
+
+def stick_parameter(contact: str) -> str:
+    """Return the name of the parameter that is 1 where a closed contact sticks and 0 where it slides freely."""
+    return f"stick.{contact}"
+
+
+def anchor_parameter(row: str) -> str:
+    """Return the name of the parameter that shifts the zero of a row to where its constraint was closed."""
+    return f"anchor.{row}"
+
+
+@dataclass(frozen=True)
+class ContactRows:
+    """Where a unilateral contact is in the equations: the rows of its normal and tangential directions.
+
+    φ of the normal row is the gap [m] and its multiplier ≥ 0 where the ground pushes; ``tangential`` is empty where
+    the contact is frictionless. ``friction_coefficient`` is None where none was given.
+    """
+
+    name: str
+    normal: int
+    tangential: tuple[int, ...] = ()
+    restitution: float = 0.0
+    friction_coefficient: float | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Touch:
+    """A contact with Coulomb friction: its gap [m] and the velocities of its rows, whatever is closed.
+
+    ``rates`` are those along the normal, which opens the gap, and along the tangents [m/s], then the torsion; ``bias``
+    the part of their derivatives without accelerations. It takes no part in the constraints. ``impact_law`` says what
+    the restitution is the coefficient of, "newton" or "poisson", see `sarrus.dynamics.impacts.restitution`.
+    ``facing`` is the one on the other side of the play, "" where there is none: of two flanks at most one pushes,
+    however little the play between them.
+    """
+
+    name: str
+    row_names: tuple[str, ...]
+    gap: ca.SX
+    rates: ca.SX
+    bias: ca.SX
+    friction_coefficient: float
+    static_coefficient: float
+    restitution: float
+    impact_law: str = "newton"
+    facing: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Equations:
+    """Expressions over the symbols q, v, u, t and the parameters p (columns of CasADi SX).
+
+    M(q) a + h(q, v) = k(q, v, t) + s(q, v, u) + τ + Aᵀλ, φ(q, t) = 0, ψ(q, v, t) = 0, A a + γ = 0,
+    q̇ = N v + d(q, v, u, t).
+
+    The first ``nh`` rows of ψ, A and γ are the derivatives of the holonomic rows φ; the others are
+    nonholonomic, with A = ∂ψ/∂v. ``non_ideal`` is Udwadia and Kalaba's C(q, v, t), the part of the
+    constraint force that does work. ``conservative`` says that T + V is constant in free motion.
+
+    ``input_force`` is s, what the actuators add to k: S u where they have neither limits nor activations, with S the
+    ``actuation``. ``drift`` is d, the rates of the last ``activations`` coordinates, which have no velocity: currents
+    of windings among them, whose rates depend on v.
+
+    The rows of a constraint that comes and goes are multiplied by its parameter "active.NAME", so that they are zero
+    rows while it is off, and tangential rows of contacts by "stick.NAME" too; see `sarrus.dynamics.impacts.activity`.
+    ``contacts`` are those of them that only push; ``touches`` are contacts with Coulomb friction.
+
+    ``tree`` is the kinematic tree of the mechanism that they come from, None where there is none; ``rotors`` whether M
+    and h have more than it: the armature of tendons. ``linear_momentum`` is ∂L/∂v at v = 0 of a Lagrangian with terms
+    linear in v (nv,), None where there are none or L is not known: ∂L/∂v = M v + that.
+    """
+
+    name: str
+    q: ca.SX
+    v: ca.SX
+    u: ca.SX
+    t: ca.SX
+    p: ca.SX
+    mass_matrix: ca.SX
+    bias_force: ca.SX
+    passive_force: ca.SX
+    actuation: ca.SX
+    input_force: ca.SX
+    rate: ca.SX
+    position_residual: ca.SX
+    velocity_residual: ca.SX
+    jacobian: ca.SX
+    constraint_bias: ca.SX
+    kinetic_energy: ca.SX
+    potential_energy: ca.SX
+    non_ideal: ca.SX
+    coordinate_names: tuple[str, ...]
+    velocity_names: tuple[str, ...]
+    constraint_names: tuple[str, ...]
+    actuator_names: tuple[str, ...]
+    conservative: bool
+    drift: ca.SX | None = None
+    activations: int = 0
+    parameter_values: dict[str, float] = field(default_factory=dict)
+    quaternions: tuple[int, ...] = ()
+    contacts: tuple[ContactRows, ...] = ()
+    touches: tuple[Touch, ...] = ()
+    tree: Any = None  # a `sarrus.symbolic.kinematics.tree.Tree`, which is built above this package
+    rotors: bool = False
+    linear_momentum: ca.SX | None = None
+    nq: int = field(init=False)  #: number of coordinates
+    nv: int = field(init=False)  #: number of velocities
+    nu: int = field(init=False)  #: number of controls
+    nc: int = field(init=False)  #: number of constraint rows
+    nh: int = field(init=False)  #: number of holonomic rows, which come first
+
+    def __post_init__(self) -> None:
+        columns = self.q, self.v, self.u, self.velocity_residual, self.position_residual
+        sizes = (int(column.shape[0]) for column in columns)
+        vars(self).update(zip(("nq", "nv", "nu", "nc", "nh"), sizes))
+
+    @property
+    def input_jacobian(self) -> ca.SX:
+        """∂s/∂u (nv × nu): S, without what limits keep from acting."""
+        return ca.jacobian(self.input_force, self.u)
+
+    @property
+    def activation_places(self) -> slice:
+        """Where the activations are among the coordinates: behind those of the joints."""
+        return slice(self.nq - self.activations, self.nq)
+
+    @property
+    def drift_jacobian(self) -> ca.SX:
+        """∂d/∂u (nq × nu), without what limits keep from following."""
+        return ca.SX(self.nq, self.nu) if self.drift is None else ca.jacobian(self.drift, self.u)
+
+    @property
+    def whole_rate(self) -> ca.SX:
+        """q̇ = N v + d."""
+        return self.rate if self.drift is None else self.rate + self.drift
+
+    @property
+    def shaping_parameters(self) -> tuple[str, ...]:
+        """Parameters that appear in A, so that its rank may change with them."""
+        if not self.nc or not self.parameter_values:
+            return ()
+        found = ca.which_depends(ca.vec(self.jacobian), self.p)
+        return tuple(name for name, depends in zip(self.parameter_values, found) if depends)
+
+    @property
+    def design_parameters(self) -> tuple[str, ...]:
+        """Parameters that are numbers to choose, not the switches of constraints that come and go."""
+        return tuple(name for name in self.parameter_values if name.isidentifier())

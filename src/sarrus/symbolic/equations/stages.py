@@ -1,0 +1,223 @@
+"""Solves for the stages of a step: accelerations alone; and the shortest δ with a given A δ, from what they leave.
+
+Two eliminations do the same. `ByGram` eliminates M = LᵀL, then the rows, by G = Â Âᵀ with Â = A L⁻¹. `BySaddle` takes
+
+    [ M  Aᵀ ] [  a ]   [  f ]
+    [ A  0  ] [ −λ ] = [ −γ ]
+
+as a whole, each row as soon as all velocities it ties are eliminated: a loop goes before what carries it, where L⁻¹
+would join all loops on one body in G. All pivots of velocities stay positive and those of rows negative, since each
+leading block has independent rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
+
+import casadi as ca
+
+from sarrus.symbolic.equations.elimination import Weighted
+from sarrus.symbolic.equations.equations import Equations
+from sarrus.symbolic.equations.least_norm import LeastNorm, Units
+from sarrus.symbolic.equations.sparse import (
+    Row,
+    Symmetric,
+    add,
+    column_of,
+    dot,
+    elimination_size,
+    factor_symmetric,
+    gram_work,
+    least,
+    rows_of,
+    substitute,
+    substitute_transposed,
+)
+
+Factors = list[list[Row]]
+
+
+class StageElimination(Protocol):
+    """What both offer."""
+
+    @property
+    def gauge(self) -> ca.SX:
+        """How far to trust it, see `LeastNorm.gauge`."""
+
+    @property
+    def factors(self) -> Factors:
+        """What `shortest` needs."""
+
+    def acceleration(self, bias: ca.SX) -> Row:
+        """Return a for γ."""
+
+    def shortest(self, factors: Factors, residual: ca.SX) -> Row:
+        """Return the shortest δ with A δ = −r in the metric of M, from numbers in place of `factors`."""
+
+
+@dataclass(frozen=True)
+class ByGram:
+    """Elimination of M, then of the independent rows of a basis without others."""
+
+    problem: Weighted
+    solve: LeastNorm
+
+    @property
+    def gauge(self) -> ca.SX:
+        """How far to trust it."""
+        return self.solve.gauge
+
+    @property
+    def factors(self) -> Factors:
+        """L and its inverse diagonal, Â, C and D⁻¹ of G."""
+        lower, gram = self.problem.factor, self.solve.factor
+        inverses = [[{0: value} for value in column] for column in (lower.inverse, gram.inverse)]
+        rows = [self.problem.rows[j] for j in self.solve.basis.independent]
+        return [lower.below, inverses[0], rows, gram.below, inverses[1]]
+
+    def acceleration(self, bias: ca.SX) -> Row:
+        """Return a = L⁻¹(f̂ + y), Â y = −γ − Â f̂."""
+        force, rows = self.problem.force, self.problem.rows
+        right = {j: -bias[j] - dot(rows[j], force) for j in self.solve.basis.independent}
+        y = dict(force)
+        for c, value in self.solve.along(self.solve.forces(right)).items():
+            add(y, c, value)
+        return self.problem.factor.solve(y)
+
+    def shortest(self, factors: Factors, residual: ca.SX) -> Row:
+        """Return δ = L⁻¹ Âᵀ G⁻¹ (−r)."""
+        below, inverse, rows, lower, divisors = factors
+        order, own = self.solve.factor.order, self.solve.basis.independent
+        forces = substitute(lower, {k: -residual[own[i]] for k, i in enumerate(order)})
+        forces = substitute_transposed(lower, {k: value * divisors[k][0] for k, value in forces.items()})
+        y: Row = {}
+        for k, i in enumerate(order):
+            for c, entry in rows[i].items():
+                add(y, c, entry * forces[k])
+        return substitute(below, y, [entry[0] for entry in inverse])
+
+
+@dataclass(frozen=True)
+class BySaddle:
+    """Elimination of velocities and independent rows together, in the order of `saddle_order`."""
+
+    equations: Equations
+    force: ca.SX
+    independent: tuple[int, ...]
+    order: list[int]
+    units: Units
+
+    @cached_property
+    def _factor(self) -> Symmetric:
+        rows = rows_of(self.equations.jacobian)
+        return factor_symmetric(
+            [*rows_of(self.equations.mass_matrix), *(rows[j] for j in self.independent)], self.order
+        )
+
+    @property
+    def gauge(self) -> ca.SX:
+        """How far to trust it.
+
+        A pivot of a row is what velocities add less what rows before it take: the first is its length here. Both are
+        those in the metric that M has while the bodies that carry the loop are held, where no row is more independent
+        than in that of M.
+        """
+        nv, factor = self.equations.nv, self._factor
+        sines, pivots, lengths = [], [], []
+        for k, i in enumerate(self.order):
+            if i >= nv:
+                square = float(self.units.rows[self.independent[i - nv]]) ** 2
+                own = [(j, c) for j, c in factor.below[k].items() if self.order[j] < nv]
+                length = sum((c * c * factor.pivots[j] for j, c in own), ca.SX(0))
+                sines.append(-factor.pivots[k] / length)
+                pivots.append(-square * factor.pivots[k])
+                lengths.append(-square * length)
+        definite = least([factor.pivots[k] for k, i in enumerate(self.order) if i < nv]) > 0
+        return ca.vertcat(ca.if_else(definite, least(sines), -1.0), least(pivots), -least(lengths))
+
+    @property
+    def factors(self) -> Factors:
+        """C and D⁻¹."""
+        return [self._factor.below, [{0: value} for value in self._factor.inverse]]
+
+    def acceleration(self, bias: ca.SX) -> Row:
+        """Return a."""
+        nv = self.equations.nv
+        right = {i: self.force[i] for i in range(nv)}
+        right |= {nv + k: -bias[j] for k, j in enumerate(self.independent)}
+        return {i: value for i, value in self._factor.solve(right).items() if i < nv}
+
+    def shortest(self, factors: Factors, residual: ca.SX) -> Row:
+        """Return δ, with −r in the place of −γ and no force."""
+        nv, (lower, divisors) = self.equations.nv, factors
+        given = {k: -residual[self.independent[i - nv]] for k, i in enumerate(self.order) if i >= nv}
+        x = substitute(lower, given)
+        x = substitute_transposed(lower, {k: value * divisors[k][0] for k, value in x.items()})
+        return {i: x[k] for k, i in enumerate(self.order) if i < nv and k in x}
+
+
+def saddle_order(mass: list[Row], rows: list[Row]) -> tuple[list[int], int]:
+    """Return velocities and rows (numbered behind them) in an order of elimination, and about how many multiplications
+    it takes, a solve included.
+
+    Of minimum degree among those that may go: a row may once all its velocities have gone.
+    """
+    nv, near = len(mass), [set(row) - {i} for i, row in enumerate(mass)]
+    for k, row in enumerate(rows):
+        near.append(set(row))
+        for c in row:
+            near[c].add(nv + k)
+    waits = [0] * nv + [len(row) for row in rows]
+    free, order = set(range(nv)), []
+    tied = [[i for i in linked if i >= nv] for linked in near[:nv]]
+    while free:
+        i = min(free, key=lambda i: (len(near[i]), -i))
+        free.remove(i)
+        order.append(i)
+        linked = near[i]
+        for j in linked:
+            near[j] |= linked
+            near[j] -= {i, j}
+        for j in tied[i] if i < nv else ():
+            waits[j] -= 1
+            if waits[j] == 0:
+                free.add(j)
+    work, entries = elimination_size([*mass, *rows], order)
+    return order, work + 2 * entries
+
+
+def gram_size(problem: Weighted, own: tuple[int, ...]) -> int:
+    """Return about how many multiplications the elimination of M and the rows ``own`` by G takes, with its solves."""
+    lower, rows = problem.factor.below, [problem.rows[j] for j in own]
+    mass = sum(len(row) * (len(row) + 3) // 2 + 2 * len(row) for row in lower)
+    weighted = sum(len(lower[c]) + 3 for row in rows for c in row)
+    return mass + weighted + gram_work(rows, 1)
+
+
+def stage(equations: Equations, elimination: StageElimination) -> dict[str, ca.SX]:
+    """Trace a, N v, the gauge and the factors, constants left out."""
+    entries = [value for rows in elimination.factors for row in rows for value in row.values()]
+    return {
+        "a": column_of(elimination.acceleration(equations.constraint_bias), equations.nv),
+        "rate": equations.whole_rate,
+        "gauge": elimination.gauge,
+        "factors": ca.vertcat(ca.SX(0, 1), *(value for value in entries if not value.is_constant())),
+    }
+
+
+def nearest(equations: Equations, elimination: StageElimination) -> tuple[ca.SX, ca.SX, ca.SX]:
+    """Trace the shortest δ with A δ = −r in the metric of M from the factors of a `stage`.
+
+    Returns symbols of these and of r (nc,), of which the independent rows count, and δ.
+    """
+    known = elimination.factors
+    entries = [value for rows in known for row in rows for value in row.values()]
+    factors = ca.SX.sym("factors", sum(not value.is_constant() for value in entries))
+    residual, given = ca.SX.sym("residual", equations.nc), iter(ca.vertsplit(factors))
+    taken = [
+        [{i: value if value.is_constant() else next(given) for i, value in row.items()} for row in rows]
+        for rows in known
+    ]
+    return factors, residual, column_of(elimination.shortest(taken, residual), equations.nv)

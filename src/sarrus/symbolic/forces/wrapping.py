@@ -1,0 +1,119 @@
+"""The shortest way of a string around a sphere or a cylinder, in closed form.
+
+Everything happens in the plane of the circle: that through the centre and both ends for a sphere, the one across the
+axis for a cylinder, whose developed surface adds the advance along the axis. Let the ends be at distances a₀ and a₁
+from the centre, G ≤ π the angle between them, βᵢ = acos(r / aᵢ) that from an end to where its tangent touches, and
+tᵢ = √(aᵢ² − r²) the free lengths. The string of length t₀ + t₁ + r s lies on the arc s = G − β₀ − β₁ or, the other way
+around, s = 2π − G − β₀ − β₁; the circle is in the way of the straight line exactly where the first is positive.
+Lengths of shortest ways have a gradient that is the unit vectors of their ends; automatic differentiation finds it.
+
+An end or a side point whose distance from the centre is the radius within ``ON_SURFACE`` is on the surface: an end has
+the free length tᵢ = 0 and leaves along the tangent, a side point is outside. An end on the surface is what a rope
+fastened to the rim of a drum has, and without the tolerance rounding would choose between arc and chord.
+"""
+
+from __future__ import annotations
+
+import casadi as ca
+import numpy as np
+
+from sarrus.kernels.contact.tolerances import AT_BOUND
+from sarrus.symbolic.kinematics.jet import ZERO_LENGTH
+
+# Part of the radius by which a point may lie within the surface and still be on it: the printed digits of its
+# coordinates explain that much.
+ON_SURFACE = AT_BOUND
+# Smallest squared free length, in squared radii: √ has no derivative at 0, and t − r atan(t / r) is below 1e-18 r here.
+_ON_CIRCLE = 1e-12
+# Newton steps for the point that a string touches from inside: 8 are enough but for ends close to the circle.
+_STEPS = 14
+
+
+def wrapped_length(
+    start: ca.SX, end: ca.SX, axis: ca.SX | None, radius: float, side: ca.SX | None, inside: bool | None
+) -> ca.SX:
+    """Return the length from ``start`` to ``end``, both from the centre, around a sphere or the ``axis`` of a cylinder.
+
+    ``side`` is the side point from the centre, ``inside`` whether it is within the surface (then the string touches
+    from inside), None where that depends on the configuration; see `sarrus.model.mechanism.tendons.Wrap`.
+    """
+    within = ca.SX(0) if side is None else ca.sqrt(ca.dot(side, side) + ZERO_LENGTH) < inner_radius(radius)
+    advance = ca.SX(0)
+    if axis is not None:
+        advance = ca.dot(axis, end - start)
+        start, end = start - axis * ca.dot(axis, start), end - axis * ca.dot(axis, end)
+        side = None if side is None else side - axis * ca.dot(axis, side)
+    plane = _Plane(start, end, radius)
+    if side is None:
+        flat = plane.around(None)
+    elif inside is not None:
+        flat = plane.through() if inside else plane.around(side)
+    else:
+        flat = ca.if_else(within, plane.through(), plane.around(side))
+    return flat if axis is None else ca.sqrt(flat * flat + advance * advance)
+
+
+def inner_radius(radius: float) -> float:
+    """Return the distance from the centre [m] below which a point is inside the surface, and not on it."""
+    return radius * (1 - ON_SURFACE)
+
+
+class _Plane:
+    """The two ends, the circle, and the angles between them."""
+
+    def __init__(self, start: ca.SX, end: ca.SX, radius: float) -> None:
+        self.start, self.end, self.radius = start, end, radius
+        squares = ca.dot(start, start), ca.dot(end, end)
+        self.distances = tuple(ca.sqrt(ca.fmax(s, radius**2 * _ON_CIRCLE)) for s in squares)
+        self.outside = ca.logic_and(*(s >= inner_radius(radius) ** 2 for s in squares))
+        self.free = tuple(ca.sqrt(ca.fmax(s - radius**2, radius**2 * _ON_CIRCLE)) for s in squares)
+        self.tangents = tuple(ca.atan2(t, radius) for t in self.free)
+        normal = ca.cross(start, end)
+        self.sine = ca.sqrt(ca.dot(normal, normal) + ZERO_LENGTH)
+        self.angle = ca.atan2(self.sine, ca.dot(start, end))
+        self.short = self.angle - self.tangents[0] - self.tangents[1]
+        self.blocked = self.short > 0
+        along = end - start
+        self.straight = ca.sqrt(ca.dot(along, along) + ZERO_LENGTH)
+
+    def around(self, side: ca.SX | None) -> ca.SX:
+        """Return the length around the outside, on the side of a point if there is one."""
+        wraps, arc = self.blocked, self.short
+        if side is not None:
+            wrong = self._wrong_side(side)
+            wraps = ca.logic_or(wraps, wrong)
+            arc = ca.if_else(wrong, 2 * np.pi - self.angle - self.tangents[0] - self.tangents[1], arc)
+        curved = self.free[0] + self.free[1] + self.radius * arc
+        return ca.if_else(ca.logic_and(self.outside, wraps), curved, self.straight)
+
+    def _wrong_side(self, side: ca.SX) -> ca.SX:
+        """Return whether the straight line crosses the ray from the centre away from the side point."""
+        first = self.start / self.distances[0]
+        across = (self.end - first * ca.dot(first, self.end)) * (self.distances[0] / self.sine)
+        behind = ca.atan2(-ca.dot(side, across), -ca.dot(side, first))
+        return ca.logic_and(behind > 0, behind < self.angle)
+
+    def through(self) -> ca.SX:
+        """Return the length by way of the circle from inside: of a ray of light that a mirror there reflects.
+
+        With the angle of incidence ζ the triangles of the centre, an end and the point have the angle ζ − asin(r/aᵢ
+        sin ζ) at the centre, together G. The left side is convex in ζ, so that Newton's method from π/2 stays above
+        the root. Where the line meets the circle of itself it is straight.
+        """
+        a0, a1 = self.distances
+        ratios = [ca.fmin(self.radius / a, 1 - _ON_CIRCLE) for a in (a0, a1)]
+        zeta = ca.SX(0.5 * np.pi)
+        for _ in range(_STEPS):
+            sine, cosine = ca.sin(zeta), ca.cos(zeta)
+            excess = 2 * zeta - self.angle - sum(ca.asin(k * sine) for k in ratios)
+            slope = 2 - sum(k * cosine / ca.sqrt(1 - (k * sine) ** 2) for k in ratios)
+            zeta = zeta - excess / slope
+        turn = zeta - ca.asin(ratios[0] * ca.sin(zeta))
+        broken = self._chord(a0, turn) + self._chord(a1, self.angle - turn)
+        touches = ca.logic_and(self.outside, ca.logic_not(self.blocked))
+        return ca.if_else(touches, broken, self.straight)
+
+    def _chord(self, distance: ca.SX, angle: ca.SX) -> ca.SX:
+        """Return the distance of an end from the point of the circle at this angle (law of cosines)."""
+        gap, half = distance - self.radius, ca.sin(0.5 * angle)
+        return ca.sqrt(gap * gap + 4 * distance * self.radius * half * half + ZERO_LENGTH)

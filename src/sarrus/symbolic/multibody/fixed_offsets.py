@@ -1,0 +1,51 @@
+"""Offsets of closures along directions in which no joint moves the two bodies.
+
+A planar loop whose two frames are 2 mm apart across its plane cannot close: no joint moves them along that direction,
+in any configuration. A closure with ``keep_offset`` keeps the offset as it is modelled: the residual is less by its
+part in the left null space of the rows, at the reference pose and t = 0. What joints can close they still have to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import casadi as ca
+import numpy as np
+
+from sarrus.base.arrays import Array
+from sarrus.kernels.linalg import dense
+from sarrus.kernels.linalg.quaternions import normalize
+from sarrus.kernels.linalg.ranked import CUT, ranked
+from sarrus.symbolic.kinematics.jet import Jet
+
+# Configurations beside the reference pose at which rows must be unmoved, too, and how far off these are [rad, m].
+_AROUND, _FAR = 4, 0.5
+
+
+def less_offset(
+    residual: Jet,
+    q: ca.SX,
+    v: ca.SX,
+    t: ca.SX,
+    p: ca.SX,
+    values: Sequence[float],
+    neutral: Array,
+    quaternions: np.ndarray,
+) -> Jet:
+    """Return the rows of a closure less the part of φ at the reference pose along which no joint moves them.
+
+    ``values`` are those of the parameters p; where the part depends on them it follows them.
+    """
+    rng, lengths = np.random.default_rng(13), _AROUND + 1
+    rows = ca.Function("rows", [q, v, p, t], [ca.jacobian(residual.rate, v)])
+    places = [neutral, *(neutral + _FAR * rng.standard_normal(len(neutral)) for _ in range(lengths - 1))]
+    found = []
+    for place in places:
+        normalize(place, quaternions)
+        found.append(np.array(rows(place, np.zeros(v.numel()), values, 0.0)))
+    null = ranked(np.hstack(found), relative=CUT).left_null
+    along = ca.DM(dense.product(null, null.T))
+    there = ca.substitute(ca.substitute(residual.value, q, ca.DM(neutral)), t, ca.SX(0.0))
+    if not p.numel() or not ca.depends_on(there, p):
+        there = ca.SX(ca.evalf(ca.substitute(there, p, ca.DM(values)) if p.numel() else there))
+    return Jet(residual.value - along @ there, residual.rate, residual.bias)

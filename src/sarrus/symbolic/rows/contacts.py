@@ -1,0 +1,190 @@
+"""Contacts with Coulomb friction: gaps, and the velocities with which bodies touch; flanks of gearings behind them.
+
+A ball touches where it is nearest to what it lies on, so its tangential velocity is that of the body there: it rolls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import casadi as ca
+import numpy as np
+
+from sarrus.model.builders.mechanism import Mechanism
+from sarrus.model.mechanism.elements import Contact, Geom
+from sarrus.model.mechanism.gearing import Gearing
+from sarrus.model.mechanism.surface_contacts import SurfaceContact
+from sarrus.symbolic.equations.equations import Equations, Touch
+from sarrus.symbolic.kinematics.frames import Frames, JetFrames
+from sarrus.symbolic.kinematics.jet import Jet, dot
+from sarrus.symbolic.kinematics.kinematics import cross
+from sarrus.symbolic.kinematics.link import links
+from sarrus.symbolic.rows.surface_pairs import nearest, tangents
+
+Touching = Contact | SurfaceContact
+
+
+class TouchMotion(NamedTuple):
+    """The gap [m] of a contact and the velocities of its rows, and where it is: its point and its axes."""
+
+    gap: ca.SX
+    rates: ca.SX
+    point: ca.SX
+    axes: Sequence[ca.SX]
+
+
+def touching_elements(mechanism: Mechanism) -> Iterator[Touching]:
+    """Iterate over the contacts with Coulomb friction that have a place, in the order of their rows."""
+    yield from (contact for contact in mechanism.contacts.values() if contact.slides)
+    yield from mechanism.surface_contacts
+
+
+def touches(
+    mechanism: Mechanism,
+    frames: JetFrames,
+    coordinates: dict[str, Jet],
+    q: ca.SX,
+    v: ca.SX,
+    t: ca.SX,
+    rate: ca.SX,
+) -> tuple[Touch, ...]:
+    """Return the contacts with Coulomb friction, over the symbols q, v, t.
+
+    ``rate`` is N v, ``coordinates`` are the scalar ones by name.
+    """
+    found: list[Touch] = []
+    for element in touching_elements(mechanism):
+        law = element if isinstance(element, Contact) else element.pair
+        gap, rates, *_ = contact_motion(element, mechanism, frames)
+        bias = ca.jtimes(rates, ca.vertcat(q, t), ca.vertcat(rate, 1))
+        assert law.friction_coefficient is not None
+        found.append(
+            Touch(
+                element.name,
+                element.row_names,
+                gap,
+                rates,
+                bias,
+                law.friction_coefficient,
+                law.static_coefficient or law.friction_coefficient,
+                law.restitution,
+                law.impact_law,
+            )
+        )
+    return (*found, *(flank for one in mechanism.gearings.values() for flank in _flanks(one, coordinates)))
+
+
+def _flanks(gearing: Gearing, coordinates: dict[str, Jet]) -> Iterator[Touch]:
+    """Yield the two contacts of a gearing, which have no place of their own."""
+    references = dict(gearing.references)
+    way = sum((w * (coordinates[c].value - references.get(c, 0.0)) for c, w in gearing.approach), ca.SX(0))
+    closing = sum((w * coordinates[c].rate for c, w in gearing.approach), ca.SX(0))
+    slip = sum((w * coordinates[c].rate for c, w in gearing.sliding), ca.SX(0))
+    flanks = gearing.flanks
+    for flank, other in zip(flanks, flanks[::-1]):
+        rates = ca.vertcat(*(flank.sign * closing, slip)[: len(flank.row_names)])
+        yield Touch(
+            flank.name,
+            flank.row_names,
+            flank.sign * way + 0.5 * gearing.play,
+            rates,
+            ca.SX.zeros(len(flank.row_names)),
+            gearing.friction_coefficient,
+            gearing.static_coefficient or gearing.friction_coefficient,
+            gearing.restitution,
+            facing=other.name,
+        )
+
+
+def contact_motion(element: Touching, mechanism: Mechanism, frames: JetFrames) -> TouchMotion:
+    """Return the gap and the velocities of the rows, in the axes of what carries both bodies."""
+    return motion_in(element, mechanism, frames.seen_from(mechanism.carrier(element.body, element.ground)))
+
+
+def motion_in(element: Touching, mechanism: Mechanism, frames: JetFrames) -> TouchMotion:
+    """Return the gap and the velocities of the rows: those along n, t1, t2, and of the turn about n, t1, t2."""
+    if isinstance(element, Contact):
+        return _on_plane(element, frames)
+    return _on_surface(element, mechanism, frames)
+
+
+def surface_frames(mechanism: Mechanism, equations: Equations) -> ca.SX:
+    """Return 13 numbers for each place where geometries touch in closed form: gap, point, and n, t1, t2, in the world.
+
+    Gap and point in m.
+    """
+    assert equations.tree is not None
+    frames = Frames(equations.tree, links(equations.tree, equations.q, ca.SX.zeros(equations.nv)))
+    found = [motion_in(place, mechanism, frames) for place in mechanism.surface_contacts]
+    return ca.vertcat(*(part for one in found for part in (one.gap, one.point, *one.axes)))
+
+
+def _on_plane(contact: Contact, frames: JetFrames) -> TouchMotion:
+    """Return how a point, or a ball about it, touches a plane."""
+    centre = frames.point(contact.body, contact.point)
+    d = centre - frames.point(contact.ground, contact.origin)
+    axes = tuple(
+        frames.direction(contact.ground, way) for way in (contact.normal, contact.tangent1, contact.tangent2)
+    )
+    height = dot(d, axes[0])
+    arm = -contact.radius * axes[0].value
+    ways = [axis.value for axis in axes]
+    rates = _rates(frames, contact, d, arm, ways, (contact.torsion, 0.0))
+    rates[0] = height.rate  # the same, in fewer operations
+    return TouchMotion(height.value - contact.radius, rates, centre.value + arm, ways)
+
+
+def _on_surface(place: SurfaceContact, mechanism: Mechanism, frames: JetFrames) -> TouchMotion:
+    """Return how two geoms touch at one of their places."""
+    geom, base, pair = place.geom, place.base, place.pair
+    centre = frames.point(geom.body, geom.pose.position if place.centre is None else place.centre)
+    d = centre - frames.point(base.body, base.pose.position)
+    axes = _axes(base, frames)
+    found = nearest(place, axes.T @ d.value, axes.T @ _axes(geom, frames))
+    if base.kind == "plane":
+        ways = ca.horzsplit(axes[:, [2, 0, 1]])
+    else:
+        across = tangents(found.normal, _usual_normal(place, mechanism))
+        ways = [axes @ way for way in (found.normal, *across)]
+    arm = axes @ (found.arm - pair.margin * found.normal)
+    rates = _rates(frames, place, d, arm, ways, (pair.torsion, pair.rolling))
+    return TouchMotion(found.gap - pair.margin, rates[: pair.width], centre.value + arm, ways)
+
+
+def _rates(
+    frames: JetFrames,
+    element: Touching,
+    d: Jet,
+    arm: ca.SX,
+    ways: Sequence[ca.SX],
+    lengths: tuple[float, float],
+) -> ca.SX:
+    """Return the velocities of the rows along n, t1, t2 [m/s], and of the turns about these, times lengths [m].
+
+    Both bodies turn about where they are; the one that touches does so at ``arm`` from the point whose distance is d.
+    """
+    turning = frames.turning(element.ground).rate
+    spin = frames.turning(element.body).rate - turning
+    slip = d.rate - cross(turning, d.value) + cross(spin, arm)
+    torsion, rolling = lengths
+    rows = [ca.dot(slip, way) for way in ways]
+    if torsion or rolling:
+        rows.append(torsion * ca.dot(spin, ways[0]))
+    if rolling:
+        rows += [rolling * ca.dot(spin, way) for way in ways[1:]]
+    return ca.vertcat(*rows)
+
+
+def _axes(geom: Geom, frames: JetFrames) -> ca.SX:
+    """Return the axes of a geom as columns."""
+    return ca.horzcat(*(frames.direction(geom.body, axis).value for axis in geom.pose.rotation.T))
+
+
+def _usual_normal(place: SurfaceContact, mechanism: Mechanism) -> np.ndarray:
+    """Return the way from the base to what lies on it in the reference pose, in the axes of the base."""
+    base = mechanism.reference_pose(place.ground) @ place.base.pose
+    centre = place.geom.pose.position if place.centre is None else place.centre
+    way = base.rotation.T @ (mechanism.reference_pose(place.body).apply(centre) - base.position)
+    length = float(np.linalg.norm(way))
+    return way / length if length > 0.0 else np.array([0.0, 0.0, 1.0])

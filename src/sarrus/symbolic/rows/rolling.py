@@ -1,0 +1,268 @@
+"""Rows of what rolls on a plane or a curved surface: heights as jets, slips with A and γ.
+
+All is seen as in `sarrus.symbolic.rows.closures`, from the carrier of the body and the ground. n is the normal of the
+plane and o its origin, c the centre and a the axis on the body, r the radius, d = c − o; e = (n − (n·a) a) / |…| is the
+direction in the plane of a circle that points up most, x = a × n / |a × n| is longitudinal, y = n × x lateral. The
+circle touches at c − r e. The slip there is the velocity of the material of the body less that of the ground.
+
+================  ===============================================================================================
+rows              residual
+================  ===============================================================================================
+n                 height of the lowest point [m]: d·n − r e·n, of a ball d·n − r, of a blade and an apex d·n;
+                  multiplier: push of the ground on the body along n [N], negative where it pulls
+n_rim             the same of the base of a cone, whose centre is c + a r / tan α [m]
+longitudinal      slip along x [m/s]; multiplier: force on the body along x [N]; of a cone at its apex
+longitudinal_rim  the same at the rim of a cone
+lateral           slip along y [m/s]; multiplier: force on the body along y [N]
+t1 t2             slip along the two tangents of the plane [m/s]; multiplier: force on the body along them [N]
+roller            slip along cos β y + sin β x, the axle of the roller that touches, β the roller angle [m/s];
+                  multiplier: force on the body along it [N]
+================  ===============================================================================================
+
+On a surface n is its normal where it is touched, which moves with what rolls, and row n its height there
+(`sarrus.symbolic.rows.surface_contacts`); c − r e is where it touches, and t1, t2 turn with the normal.
+
+Slips have no residual at position level. Where a is along n, a circle lies flat and e, x, y are not defined: the rows
+are no numbers there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import casadi as ca
+
+from sarrus.model.mechanism.rolling import Rolling, RollingRows
+from sarrus.symbolic.kinematics.frames import BodyFrames
+from sarrus.symbolic.kinematics.jet import Jet, constant, dot, vertcat
+from sarrus.symbolic.kinematics.kinematics import cross
+from sarrus.symbolic.rows import surface_contacts as curved_ground
+
+# Sine of the angle between the axis of a circle and the normal from which on it has a lowest point.
+FLAT = 1e-6
+
+
+@dataclass(frozen=True)
+class RollingFrame:
+    """The directions and points of an element that rolls, as jets in the axes of ``frames``.
+
+    Of what belongs to slips the value and the rate count alone: a slip is a velocity already.
+    """
+
+    rolling: Rolling
+    frames: BodyFrames
+
+    @cached_property
+    def normal(self) -> Jet:
+        """The normal n of the plane."""
+        return self.frames.direction(self.rolling.ground, self.rolling.normal)
+
+    @cached_property
+    def axis(self) -> Jet:
+        """The axis a on the body."""
+        return self.frames.direction(self.rolling.body, self.rolling.axis)
+
+    @cached_property
+    def centre(self) -> Jet:
+        """The centre on the body, of a cone its apex."""
+        return self.frames.point(self.rolling.body, self.rolling.centre)
+
+    @cached_property
+    def away(self) -> Jet:
+        """d, the centre from the origin of the plane."""
+        return self.centre - self.frames.point(self.rolling.ground, self.rolling.origin)
+
+    @cached_property
+    def lean(self) -> Jet:
+        """n·a."""
+        return dot(self.normal, self.axis)
+
+    @cached_property
+    def across(self) -> Jet:
+        """n − (n·a) a, as long as the sine of the angle between a and n."""
+        return self.normal - self.axis * self.lean
+
+    @cached_property
+    def sine(self) -> Jet:
+        """|a × n|."""
+        return self._sine_and_inverse[0]
+
+    @cached_property
+    def inverse(self) -> Jet:
+        """1 / |a × n|, infinite where a circle lies flat to `FLAT`: rounding has directions too."""
+        return self._sine_and_inverse[1]
+
+    @cached_property
+    def _sine_and_inverse(self) -> tuple[Jet, Jet]:
+        square = dot(self.across, self.across)
+        root = ca.sqrt(square.value)
+        one = 1 / (root * (square.value > FLAT**2))
+        sine = square.map(root, 0.5 * one, -0.25 * one**3)
+        return sine, square.map(one, -0.5 * one**3, 0.75 * one**5)
+
+    @cached_property
+    def up(self) -> Jet:
+        """The direction e."""
+        return self.across * self.inverse
+
+    @cached_property
+    def longitudinal(self) -> Jet:
+        """The direction x."""
+        return _cross(self.axis, self.normal) * self.inverse
+
+    @cached_property
+    def lateral(self) -> Jet:
+        """The direction y."""
+        return (self.axis - self.normal * self.lean) * self.inverse
+
+    @property
+    def tangents(self) -> tuple[Jet, Jet]:
+        """The tangents of the plane, along which a ball is held."""
+        r = self.rolling
+        return self.frames.direction(r.ground, r.tangent1), self.frames.direction(r.ground, r.tangent2)
+
+    @property
+    def directions(self) -> list[ca.SX]:
+        """The normal, and along the plane the directions of the rows: longitudinal and lateral, of a ball tangents."""
+        along = self.tangents if self.rolling.kind == "ball" else (self.longitudinal, self.lateral)
+        return [jet.value for jet in (self.normal, *along)]
+
+    @property
+    def base(self) -> float:
+        """How far the base of a cone is from its apex [m]."""
+        return self.rolling.radius / ca.tan(self.rolling.half_angle)
+
+    @property
+    def conditions(self) -> tuple[ca.SX, ca.SX, ca.SX]:
+        """Numbers that are one where it is known where it touches, the ground fits, and there is one place."""
+        return ca.SX(1), ca.SX(1), ca.SX(1)
+
+    @cached_property
+    def arm(self) -> Jet:
+        """The lowest point from the centre, of a cone that of its base from the apex."""
+        r = self.rolling
+        if r.kind == "knife_edge":
+            return constant(ca.SX.zeros(3))
+        if r.kind == "ball":
+            return self.normal.scaled(-r.radius)
+        down = self.up.scaled(-r.radius)
+        return down + self.axis.scaled(self.base) if r.kind == "cone" else down
+
+    def height(self, row: str) -> Jet:
+        """Return the jet of a height."""
+        r, centre = self.rolling, dot(self.away, self.normal)
+        if r.kind == "ball":
+            return centre.shifted(-r.radius)
+        if r.kind in ("disc", "omni"):
+            return centre - self.sine.scaled(r.radius)
+        if row == "n_rim":
+            return centre + self.lean.scaled(self.base) - self.sine.scaled(r.radius)
+        return centre
+
+    def slip(self, arm: Jet) -> Jet:
+        """Return the slip at a point that is so far from the centre, and its rate without accelerations."""
+        ground = self.frames.turning(self.rolling.ground)
+        spin = self.frames.turning(self.rolling.body) - ground
+        d = self.away
+        value = d.rate - cross(ground.rate, d.value) + cross(spin.rate, arm.value)
+        rate = d.bias - cross(ground.bias, d.value) - cross(ground.rate, d.rate)
+        rate += cross(spin.bias, arm.value) + cross(spin.rate, arm.rate)
+        return Jet(value, rate, ca.SX.zeros(3))
+
+    def slips(self, rows: tuple[str, ...]) -> list[Jet]:
+        """Return the components of the slip that rows tie, with their rates."""
+        r = self.rolling
+        at_centre = r.kind == "cone"
+        low = self.slip(constant(ca.SX.zeros(3)) if at_centre else self.arm)
+        beta = r.roller_angle
+        directions: dict[str, Callable[[], Jet]] = {
+            "longitudinal": lambda: dot(low, self.longitudinal),
+            "longitudinal_rim": lambda: dot(self.slip(self.arm), self.longitudinal),
+            "lateral": lambda: dot(low, self.lateral),
+            "t1": lambda: dot(low, self.tangents[0]),
+            "t2": lambda: dot(low, self.tangents[1]),
+            "roller": lambda: dot(
+                low, self.lateral.scaled(ca.cos(beta)) + self.longitudinal.scaled(ca.sin(beta))
+            ),
+        }
+        return [directions[row]() for row in rows]
+
+
+@dataclass(frozen=True)
+class CurvedFrame(RollingFrame):
+    """The directions and points of an element that rolls on a curved surface.
+
+    Where rows are not defined the normal is no number.
+    """
+
+    @cached_property
+    def touch(self) -> curved_ground.Touch:
+        """Where it touches, in local axes of the surface."""
+        d, a = (vertcat([dot(vector, axis) for axis in self._axes]) for vector in (self.away, self.axis))
+        return curved_ground.touch(self.rolling, d, a)
+
+    @property
+    def conditions(self) -> tuple[ca.SX, ca.SX, ca.SX]:
+        """Numbers that are one where it is known where it touches, the ground fits, and there is one place."""
+        return self.touch.found, self.touch.fits, self.touch.single
+
+    @cached_property
+    def normal(self) -> Jet:
+        """The normal of the surface where it touches."""
+        local = self.touch.normal
+        one = 1 / self.touch.defined
+        return self._turned(Jet(one * local.value, one * local.rate, one * local.bias))
+
+    @cached_property
+    def arm(self) -> Jet:
+        """Where it touches, from the centre."""
+        return self._turned(self.touch.arm)
+
+    @property
+    def tangents(self) -> tuple[Jet, Jet]:
+        """The tangents of the surface, along which a ball is held."""
+        one, other = curved_ground.tangents(self.rolling, self.touch.normal)
+        return self._turned(one), self._turned(other)
+
+    def height(self, row: str) -> Jet:
+        """Return the jet of the height."""
+        one, height = 1 / self.touch.defined, self.touch.height
+        return Jet(height.value, one * height.rate, one * height.bias)  # a gap says that it is open, too
+
+    @cached_property
+    def _axes(self) -> tuple[Jet, Jet, Jet]:
+        r = self.rolling
+        one, other, up = (self.frames.direction(r.ground, way) for way in (r.tangent1, r.tangent2, r.normal))
+        return one, other, up
+
+    def _turned(self, local: Jet) -> Jet:
+        """Return a vector in the axes of ``frames``."""
+        parts = [
+            axis * Jet(local.value[k], local.rate[k], local.bias[k]) for k, axis in enumerate(self._axes)
+        ]
+        return parts[0] + parts[1] + parts[2]
+
+
+def rolling_frame(rolling: Rolling, frames: BodyFrames) -> RollingFrame:
+    """Return the directions and points of an element that rolls."""
+    return (RollingFrame if rolling.surface is None else CurvedFrame)(rolling, frames)
+
+
+def rolling_residual(part: RollingRows, frames: BodyFrames) -> Jet:
+    """Return the jet of the rows of a part; that of slips has rates and biases, and no value."""
+    frame = rolling_frame(part.rolling, frames)
+    if part.holonomic:
+        return vertcat([frame.height(row) for row in part.rows])
+    slips = vertcat(frame.slips(part.rows))
+    return Jet(ca.SX(0, 1), slips.value, slips.rate)
+
+
+def _cross(a: Jet, b: Jet) -> Jet:
+    """Return the cross product of two jets."""
+    return Jet(
+        cross(a.value, b.value),
+        cross(a.rate, b.value) + cross(a.value, b.rate),
+        cross(a.bias, b.value) + 2 * cross(a.rate, b.rate) + cross(a.value, b.bias),
+    )

@@ -1,0 +1,336 @@
+"""Where a ball, a circle or a blade touches a curved surface: its arm, the normal there, and the gap, as jets.
+
+All is in local axes of the surface. d is the centre, a the axis of a circle and r the radius; N(p) = ∇F/|∇F| is the
+normal of F(p) = 0. What rolls touches at
+
+    p = d − r e(N(p)),    e = N of a ball,    e = (N − (N·a) a)/|…| of a circle,    p = d of a blade,
+
+three equations for p, solved by Newton's method. p is where F is least on the ball or circle if det(1 + r ∂e/∂p) >
+0: if the surface is less curved than what rolls. Of a surface x(s, w) the equations are (p − x)·∂x/∂s = (p −
+x)·∂x/∂w = 0 with p = d − r e(N(s, w)).
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import casadi as ca
+import numpy as np
+
+from sarrus.base.errors import ModelError
+from sarrus.model.mechanism.faults import Label, fault
+from sarrus.model.mechanism.rolling import Rolling
+from sarrus.model.mechanism.spline import Spline
+from sarrus.model.mechanism.surfaces import Curve, Cylinder, Height, Implicit, Parametric, Sphere
+from sarrus.symbolic.equations.symbolic import traced_matrix
+from sarrus.symbolic.kinematics.implicit import ImplicitFunction, determinant
+from sarrus.symbolic.kinematics.jet import Jet, constant, inlined, through, vertcat
+
+# Steps of Newton's method: after the first ones it has to have ended, the others are for derivatives of p.
+_STEPS, _MORE = 10, 2
+# Longest step, relative to the radius.
+_LONGEST = 0.5
+# Square of a share of the longest step that counts as none.
+_TINY = 1e-30
+# Residual of p that ends it, relative to the radius and the distance of the centre: rounding of d and N with a margin.
+_ENDED = 1e-11
+# A second place is not higher than this above the one that was found, and at least so far from it, in radii.
+_DEEPER, _APART = 1e-6, 0.05
+# Angles from the place that was found from which others are looked for, and steps p → d − r e(N(p)) from there.
+_BESIDE, _AROUND, _WAYS = (np.pi / 3, 2 * np.pi / 3), 4, 3
+# A place of a curve is in what rolls if it is deeper than this share of the radius.
+_IN = 1e-3
+
+
+@dataclass(frozen=True, eq=False)
+class Touch:
+    """Where something touches, in local axes: ``arm`` from the centre to it, ``normal`` and ``height`` there.
+
+    ``found``, ``fits`` and ``single`` are one where all is well and zero where it is not: whether Newton's method
+    ended, whether the surface is less curved than what rolls, whether this touches at one place.
+    """
+
+    arm: Jet
+    normal: Jet
+    height: Jet
+    found: ca.SX
+    fits: ca.SX
+    single: ca.SX
+
+    @property
+    def defined(self) -> ca.SX:
+        """One where the rows are defined, zero elsewhere."""
+        return self.found * self.fits * self.single
+
+
+def touch(rolling: Rolling, d: Jet, a: Jet) -> Touch:
+    """Return where an element touches its surface, for the jets of its centre and axis in local axes."""
+    surface = rolling.surface
+    if isinstance(surface, (Parametric, Curve)):
+        return _on_places(rolling, surface, d, a)
+    return _on_level(rolling, d, a)
+
+
+def across(rolling: Rolling, normal: ca.SX, axis: ca.SX) -> ca.SX:
+    """Return e, from where the element touches to its centre, as long as the radius is one; zero of a blade."""
+    if rolling.kind == "knife_edge":
+        return ca.SX.zeros(3)
+    if rolling.kind == "ball":
+        return normal
+    # quaternions of stages are no unit quaternions, and then the axis is no unit vector
+    return _unit(normal - ca.dot(normal, axis) / ca.dot(axis, axis) * axis)
+
+
+def level(rolling: Rolling, p: ca.SX) -> ca.SX:
+    """Return F at a point in local axes, positive where bodies are."""
+    surface = rolling.surface
+    if isinstance(surface, Sphere):
+        return _outward(surface) * (ca.norm_2(p) - surface.radius)
+    if isinstance(surface, Cylinder):
+        u = ca.DM(_local(rolling, surface.axis))
+        return _outward(surface) * (ca.norm_2(p - ca.dot(u, p) * u) - surface.radius)
+    if isinstance(surface, Height):
+        x, y, z = ca.vertsplit(p)
+        if isinstance(surface.function, Spline):
+            return z - surface.function(x)[0]
+        return z - _values(rolling, surface.function, (x, y), 1)
+    assert isinstance(surface, Implicit)
+    return _values(rolling, surface.function, tuple(ca.vertsplit(p)), 1)
+
+
+def place(rolling: Rolling, s: ca.SX, w: ca.SX) -> ca.SX:
+    """Return the point of a surface of places, in local axes."""
+    surface = rolling.surface
+    if isinstance(surface, Curve):
+        if isinstance(surface.function, Spline):
+            x, z = ca.vertsplit(surface.function(s))
+        else:
+            x, z = ca.vertsplit(_values(rolling, surface.function, (s,), 2))
+        return ca.vertcat(x, w, z)
+    assert isinstance(surface, Parametric)
+    return _values(rolling, surface.function, (s, w), 3)
+
+
+def tangents(rolling: Rolling, normal: Jet) -> tuple[Jet, Jet]:
+    """Return the tangents of a ball in local axes: of a cylinder along it, else turned the shortest way from z to N."""
+    if isinstance(rolling.surface, Cylinder):
+        u = ca.SX(ca.DM(_local(rolling, rolling.surface.axis)))
+        return constant(u), through(lambda n: ca.cross(n, u), normal)
+
+    def turned(n: ca.SX) -> ca.SX:
+        return ca.vertcat(1, 0, 0) - n[0] / (1 + n[2]) * (n + ca.vertcat(0, 0, 1))
+
+    first = through(turned, normal)
+    return first, through(ca.cross, normal, first)
+
+
+def _on_level(rolling: Rolling, d: Jet, a: Jet) -> Touch:
+    r, x = rolling.radius, ca.SX.sym("x", 3)
+    f = level(rolling, x)
+    slope = ca.gradient(f, x)
+    gap, normal_at = inlined([x], [f / ca.norm_2(slope)]), inlined([x], [_unit(slope)])
+
+    def normal(p: ca.SX) -> ca.SX:
+        return normal_at(p)[0]
+
+    def height(p: ca.SX) -> ca.SX:
+        return gap(p)[0]
+
+    def residual(p: ca.SX, data: ca.SX) -> ca.SX:
+        return p - data[:3] + r * across(rolling, normal(p), data[3:])
+
+    one = ca.SX(1)
+    if rolling.kind == "knife_edge":
+        return Touch(constant(ca.SX.zeros(3)), through(normal, d), through(height, d), one, one, one)
+
+    def longer(p: ca.SX, step: ca.SX) -> ca.SX:
+        return _longer(step, r)
+
+    equations, data = ImplicitFunction(residual, 3, 6, longer), vertcat([d, a])
+    p = d.value - r * across(rolling, normal(d.value), a.value)
+    if not _exact(rolling):
+        p = equations.improved(p, data.value, _STEPS)
+    off, bend = equations.at(p, data.value)
+    found = ca.norm_2(off) <= _ENDED * (r + ca.norm_2(d.value))
+    fits = determinant(bend) > 0
+    if rolling.kind == "ball":
+        fits = fits * (ca.trace(bend) > 1)  # eigenvalues 1, 1 + r κ₁, 1 + r κ₂
+    single = one if _exact(rolling) else _single(rolling, normal, height, p, d.value, a.value)
+    if not _exact(rolling):
+        p = equations.improved(p, data.value, _MORE)
+    touching = equations.jet(p, data)
+    return Touch(touching - d, through(normal, touching), through(height, touching), found, fits, single)
+
+
+def _single(
+    rolling: Rolling, normal: Callable[[ca.SX], ca.SX], height: Callable[[ca.SX], ca.SX],
+    p: ca.SX, d: ca.SX, a: ca.SX,
+) -> ca.SX:  # fmt: skip
+    """Return whether no place of the ball or circle apart from p is as deep, as far as ways down from there show."""
+    r, n, deepest = rolling.radius, normal(p), height(p)
+    least = deepest - ca.fabs(deepest) + _DEEPER * r
+    one = a if rolling.kind != "ball" else ca.if_else(ca.fabs(n[0]) < 0.8, ca.SX([1, 0, 0]), ca.SX([0, 1, 0]))
+    one = _unit(ca.cross(one, n))
+    other = ca.cross(n, one)
+    single = ca.SX(1)
+    for angle in _BESIDE:
+        for turn in 2 * np.pi * np.arange(_AROUND) / _AROUND:
+            way = np.cos(angle) * n + np.sin(angle) * (np.cos(turn) * one + np.sin(turn) * other)
+            if rolling.kind != "ball" and abs(np.sin(turn)) > 0.5:
+                continue  # out of the plane of a circle
+            deep = d - r * across(rolling, way, a)
+            for _ in range(_WAYS):
+                deep = d - r * across(rolling, normal(deep), a)
+            single = single * ca.logic_not(ca.logic_and(height(deep) < least, _apart(deep, p, r)))
+    return single
+
+
+def _apart(one: ca.SX, other: ca.SX, radius: float) -> ca.SX:
+    """Return whether two points are places of their own."""
+    return ca.dot(one - other, one - other) > (_APART * radius) ** 2
+
+
+def _on_places(rolling: Rolling, surface: Parametric | Curve, d: Jet, a: Jet) -> Touch:
+    r, side = rolling.radius, -1.0 if surface.flip else 1.0
+    y = ca.SX.sym("y", 2)
+    x = place(rolling, y[0], y[1])
+    along, beside = ca.jacobian(x, y[0]), ca.jacobian(x, y[1])
+    n = side * _unit(ca.cross(along, beside))
+    frame = inlined([y], [x, along, beside, n])
+
+    def residual(y: ca.SX, data: ca.SX) -> ca.SX:
+        x, along, beside, n = frame(y)
+        off = data[:3] - r * across(rolling, n, data[3:]) - x
+        return ca.vertcat(ca.dot(off, along), ca.dot(off, beside))
+
+    def normal(y: ca.SX) -> ca.SX:
+        return frame(y)[3]
+
+    def height(y: ca.SX, d: ca.SX, a: ca.SX) -> ca.SX:
+        x, _, _, n = frame(y)
+        return ca.dot(d - r * across(rolling, n, a) - x, n)
+
+    def from_point(y: ca.SX, p: ca.SX) -> ca.SX:
+        x, along, beside, _ = frame(y)
+        return ca.vertcat(ca.dot(p - x, along), ca.dot(p - x, beside))
+
+    def longer(y: ca.SX, step: ca.SX) -> ca.SX:
+        _, along, beside, _ = frame(y)
+        return _longer(step[0] * along + step[1] * beside, r)
+
+    def at_will(y: ca.SX, step: ca.SX) -> ca.SX:
+        return ca.SX(0)
+
+    circle = rolling.kind not in ("ball", "knife_edge")
+    equations = ImplicitFunction(residual, 2, 6, longer if circle else at_will)
+    data = vertcat([d, a])
+    own, single = _nearest(rolling, surface, d.value, a.value)
+    if circle:  # it touches near the place below the point of the circle that is below its centre
+        nearest, p = ImplicitFunction(from_point, 2, 3, at_will), d.value
+        for _ in range(2):
+            own = nearest.improved(own, p, _STEPS // 2)
+            p = d.value - r * across(rolling, normal(own), a.value)
+    own = equations.improved(own, data.value, _STEPS)
+    off, bend = equations.at(own, data.value)
+    _, along, beside, _ = frame(own)
+    size = ca.sqrt(ca.dot(along, along) + ca.dot(beside, beside))
+    found = ca.norm_2(off) <= _ENDED * size * (r + ca.norm_2(d.value))
+    fits = determinant(bend) > 0
+    if rolling.kind == "ball":
+        fits = fits * (ca.trace(bend) < 0)
+    if len(np.asarray(surface.near)) > 1 and rolling.kind != "knife_edge":
+        beneath = ImplicitFunction(from_point, 2, 3, at_will)
+        middle, n = d.value, normal(own)
+        here, deepest = frame(own)[0], height(own, d.value, a.value)
+        for way in (along, beside) if rolling.kind == "ball" else (ca.cross(a.value, n),):
+            for angle in (*_BESIDE, *(-one for one in _BESIDE)):
+                turned = np.cos(angle) * n + np.sin(angle) * _unit(way)
+                p = middle - r * across(rolling, turned, a.value)
+                other = _nearest(rolling, surface, p, a.value)[0]
+                for _ in range(2):
+                    other = beneath.improved(other, p, _WAYS)
+                    p = middle - r * across(rolling, normal(other), a.value)
+                lower = height(other, middle, a.value) < deepest - ca.fabs(deepest) + _DEEPER * r
+                apart = _apart(frame(other)[0], here, r)
+                near_it = ca.norm_2(equations.at(other, data.value)[0]) < _APART * r * size
+                single = single * ca.logic_not(ca.logic_and(ca.logic_and(lower, apart), near_it))
+    own = equations.improved(own, data.value, _MORE)
+    solution = equations.jet(own, data)
+    normals = through(normal, solution)
+    arm = through(lambda n, a: -r * across(rolling, n, a), normals, a)
+    return Touch(arm, normals, through(height, solution, d, a), found, fits, single)
+
+
+def _nearest(rolling: Rolling, surface: Parametric | Curve, d: ca.SX, a: ca.SX) -> tuple[ca.SX, ca.SX]:
+    """Return the nearest starting place, and of a curve whether the places deep in what rolls are all about it."""
+    flat = isinstance(surface, Curve)
+    s = ca.SX.sym("s", 2)
+    points = ca.Function("points", [s], [place(rolling, s[0], s[1])])
+    near = np.asarray(surface.near, dtype=float)
+    pairs = [(float(k), 0.0) for k in near] if flat else [(float(k), float(w)) for k, w in near]
+    weights = ca.DM([1, 0, 1] if flat else [1, 1, 1])
+    distances, best, start = [], ca.SX(np.inf), ca.SX.zeros(2)
+    for pair in pairs:
+        away = weights * (d - points(ca.DM(pair)))
+        distances.append(ca.dot(away, away))
+        closer = distances[-1] < best
+        start = ca.if_else(closer, ca.SX(ca.DM(pair)), start)
+        best = ca.fmin(distances[-1], best)
+    if not flat:
+        return start, ca.SX(1)
+    start[1] = d[1]
+    return start, _in_one_run(rolling, distances, a)
+
+
+def _in_one_run(rolling: Rolling, distances: list[ca.SX], a: ca.SX) -> ca.SX:
+    """Return whether the places of a curve inside a ball, or a wheel in the plane of the curve, follow each other."""
+    square = ((1 - _IN) * rolling.radius) ** 2
+    inside = [one < square for one in distances]
+    entered = sum((ca.logic_and(ca.logic_not(i), j) for i, j in itertools.pairwise(inside)), inside[0])
+    several = ca.logic_or(entered > 2, ca.logic_and(entered > 1, ca.logic_not(inside[0])))
+    if rolling.kind != "ball":
+        several = ca.logic_and(several, ca.fabs(a[1]) > 1 - 1e-9)
+    return ca.logic_not(several)
+
+
+def _exact(rolling: Rolling) -> bool:
+    """Whether N(d) says where it touches: of a sphere, and of a ball on a cylinder."""
+    surface = rolling.surface
+    return isinstance(surface, Sphere) or (isinstance(surface, Cylinder) and rolling.kind == "ball")
+
+
+def _outward(surface: Sphere | Cylinder) -> float:
+    return -1.0 if surface.inside else 1.0
+
+
+def _local(rolling: Rolling, direction: np.ndarray) -> np.ndarray:
+    axes = np.array([rolling.tangent1, rolling.tangent2, rolling.normal])
+    return np.asarray(axes @ direction)
+
+
+def _longer(step: ca.SX, radius: float) -> ca.SX:
+    """Return by which factor a step is longer than those may be; a step of zero has a derivative, too."""
+    return ca.sqrt(ca.dot(step, step) / (_LONGEST * radius) ** 2 + _TINY)
+
+
+def _unit(vector: ca.SX) -> ca.SX:
+    return vector / ca.norm_2(vector)
+
+
+def _values(
+    rolling: Rolling, function: Callable[..., object], arguments: tuple[ca.SX, ...], count: int
+) -> ca.SX:
+    """Return what a user's function of a surface gives, as a column of so many entries; errors name the element."""
+    label = Label("rolling", rolling.name)
+    symbols = tuple(ca.SX.sym(f"x{k}") for k in range(len(arguments)))
+    remedy = "Write the function of the surface with CasADi operations"
+    column = ca.vec(traced_matrix(function, symbols, label, remedy, ModelError, label.name))
+    if column.numel() != count:
+        raise fault(label, f"the function of the surface must return {count} entries, got {column.numel()}")
+    known = {s.element_hash() for s in symbols}
+    foreign = [s.name() for s in ca.symvar(column) if s.element_hash() not in known]
+    if foreign:
+        raise fault(label, f"the function of the surface depends on other symbols: {foreign}")
+    return ca.substitute(column, ca.vertcat(*symbols), ca.vertcat(*arguments))

@@ -1,0 +1,111 @@
+"""Where two surfaces are nearest, in closed form: the gap, the normal, and the point that touches.
+
+All is seen in the axes of the base, from its centre. A point is where gap and normal are right to both sides: on the
+surface of what lies on the base, moved by the margin that these keep.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import casadi as ca
+import numpy as np
+
+from sarrus.model.mechanism.surface_contacts import SurfaceContact
+from sarrus.symbolic.kinematics.jet import ZERO_LENGTH
+
+# Sine squared of the angle between two axes below which these are parallel.
+_PARALLEL = 1e-12
+
+
+class Nearest(NamedTuple):
+    """Gap [m], unit normal away from the base, and the way from the centre of what lies on it to its nearest point."""
+
+    gap: ca.SX
+    normal: ca.SX
+    arm: ca.SX
+
+
+def nearest(place: SurfaceContact, centre: ca.SX, rotation: ca.SX) -> Nearest:
+    """Return how near the surfaces of a place are: ``centre`` that of the ball or the geom, ``rotation`` its axes."""
+    size, own = [float(x) for x in place.base.size], [float(x) for x in place.geom.size]
+    if place.centre is not None:
+        away, normal = _from_base(place.base.kind, size, centre)
+        return Nearest(away - place.radius, normal, -place.radius * normal)
+    if place.geom.kind == "ellipsoid":
+        way = rotation @ (ca.DM(np.square(own[:3])) * rotation[2, :].T)  # E² n, in the axes of the base
+        reach = ca.sqrt(way[2])
+        return Nearest(centre[2] - reach, ca.SX(ca.DM([0.0, 0.0, 1.0])), -way / reach)
+    return _of_axes(centre, rotation[:, 2], own, size)
+
+
+def _of_axes(centre: ca.SX, axis: ca.SX, own: list[float], size: list[float]) -> Nearest:
+    """Return where two capsules are nearest; of parallel ones, in the middle of the one that lies on the other."""
+    square = ca.sumsqr(axis[:2])
+    crossing = -ca.dot(axis[:2], centre[:2]) / ca.fmax(square, _PARALLEL)
+    along = _limited(ca.if_else(square > _PARALLEL, crossing, 0.0), own[1])
+    height = _limited(centre[2] + along * axis[2], size[1])
+    along = _limited(height * axis[2] - ca.dot(centre, axis), own[1])
+    way = centre + along * axis - ca.vertcat(0, 0, height)
+    normal = way / _length(way)
+    return Nearest(_length(way) - own[0] - size[0], normal, along * axis - own[0] * normal)
+
+
+def _from_base(kind: str, size: list[float], point: ca.SX) -> tuple[ca.SX, ca.SX]:
+    """Return the distance of a point from the surface of a base, negative inside, and its gradient."""
+    if kind == "plane":
+        return point[2], ca.SX(ca.DM([0.0, 0.0, 1.0]))
+    if kind in ("sphere", "capsule"):
+        height = _limited(point[2], size[1]) if kind == "capsule" else ca.SX(0)
+        way = point - ca.vertcat(0, 0, height)
+        return _length(way) - size[0], way / _length(way)
+    if kind == "box":
+        beyond = ca.fabs(point) - ca.DM(size[:3])
+        ways = ca.diag(_signs(point))
+    else:
+        across = _length(point[:2])
+        beyond = ca.vertcat(across - size[0], ca.fabs(point[2]) - size[1])
+        ways = ca.horzcat(
+            ca.vertcat(point[:2] / across, 0), ca.vertcat(0, 0, ca.if_else(point[2] < 0, -1, 1))
+        )
+    return _from_corner(beyond, ways)
+
+
+def _from_corner(beyond: ca.SX, ways: ca.SX) -> tuple[ca.SX, ca.SX]:
+    """Return the distance of a point that is so far beyond faces with these normals (columns), and its gradient."""
+    out = ca.fmax(beyond, 0.0)
+    most = ca.mmax(beyond)
+    distance = ca.if_else(most > 0, _length(out), most)
+    inside = ca.SX.zeros(beyond.shape[0])  # the face that is nearest from inside, of equals the first one
+    free = ca.SX(1)
+    for k in range(beyond.shape[0]):
+        inside[k] = free * (beyond[k] >= most)
+        free = free * (beyond[k] < most)
+    return distance, ways @ ca.if_else(most > 0, out / _length(out), inside)
+
+
+def tangents(normal: ca.SX, pole: np.ndarray) -> tuple[ca.SX, ca.SX]:
+    """Return two directions across the normal, which turn with it by the shortest way from the ``pole``.
+
+    They are smooth wherever the normal is not against the pole.
+    """
+    first = np.eye(3)[int(np.argmin(np.abs(pole)))]
+    first = first - pole * (pole @ first)
+    first /= np.linalg.norm(first)
+    found = []
+    for direction in (first, np.cross(pole, first)):
+        part = ca.dot(normal, ca.DM(direction)) / ca.fmax(1 + ca.dot(normal, ca.DM(pole)), ZERO_LENGTH)
+        found.append(ca.DM(direction) - part * (ca.DM(pole) + normal))
+    return found[0], found[1]
+
+
+def _signs(x: ca.SX) -> ca.SX:
+    return ca.if_else(x < 0, -1, 1)
+
+
+def _limited(x: ca.SX, limit: float) -> ca.SX:
+    return ca.fmin(ca.fmax(x, -limit), limit)
+
+
+def _length(x: ca.SX) -> ca.SX:
+    return ca.sqrt(ca.sumsqr(x) + ZERO_LENGTH)
