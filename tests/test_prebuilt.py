@@ -183,8 +183,9 @@ def test_a_file_appears_whole_or_not_at_all(tmp_path, monkeypatch):
     path = tmp_path / "prebuilt.bin"
     path.write_bytes(b"{}\n")
     command = (
-        "import sys; from pathlib import Path; from sarrus.kernels import ship; from sarrus.kernels.platform.c_function import "
-        "Kernel; ship.KERNELS = (Kernel('batch', 'prepare'),); ship.ship(Path(sys.argv[1]))"
+        "import sys; from pathlib import Path; from sarrus.kernels.platform import build_prebuilt as ship; "
+        "from sarrus.kernels.platform.c_function import Kernel; "
+        "ship.KERNELS = (Kernel('batch.batch', 'prepare'),); ship.ship(Path(sys.argv[1]))"
     )
     environment = os.environ | {"PYTHONPATH": str(ROOT / "src")}
     both = [subprocess.Popen([sys.executable, "-c", command, str(path)], env=environment) for _ in range(2)]

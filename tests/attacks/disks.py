@@ -112,7 +112,7 @@ def errors(folder: Path) -> Tally:
 
 @contextmanager
 def failing(at: int, code: int) -> Iterator[list[str]]:
-    """Have the call number ``at`` of those that `sarrus.base.files` makes fail; yield the list of calls as they are made."""
+    """Have call number ``at`` of those of `sarrus.base.files` fail; yield the list of calls as they are made."""
     from sarrus.base.files import atomic, deferred_errors
 
     seen: list[str] = []

@@ -1,7 +1,7 @@
-"""Calls into later packages, by name: how a result offers its pictures and its files without importing them.
+"""Conveniences of results, imported when they are called: `Trajectory.plot` without Matplotlib in `Trajectory`.
 
-Results, the description and the system end in thin methods, `Trajectory.plot`, `Mechanism.to_mjcf`, whose work is done
-in packages that import these classes. Such a method asks for the function when it is called, as an entry point does.
+Methods such as `Trajectory.plot`, `Mechanism.to_mjcf` and `Trajectory.reactions` forward to functions of wings that
+import their classes. The dynamics itself is imported at the top of its modules, where the contracts of imports see it.
 """
 
 from __future__ import annotations
@@ -11,6 +11,6 @@ from collections.abc import Callable
 from typing import Any
 
 
-def later(module: str, name: str) -> Callable[..., Any]:
-    """Return a function of a package that imports the caller's: ``later("pictures.plots.history", "plot_history")``."""
+def lazy_import(module: str, name: str) -> Callable[..., Any]:
+    """Return the function ``name`` of ``sarrus.<module>``, importing the module now."""
     return getattr(importlib.import_module(f"sarrus.{module}"), name)

@@ -152,7 +152,7 @@ def _key(function: ca.Function, chunk: int | None, lanes: int) -> str:
 def _generator_digest() -> str:
     """Hash of the modules that turn a program into text; code of another version of them is not used."""
     digest = hashlib.sha256()
-    for source in sorted(Path(__file__).parent.glob("*.py")):
+    for source in sorted(Path(__file__).parent.rglob("*.py")):
         digest.update(source.read_bytes())
     return digest.hexdigest()
 

@@ -11,7 +11,7 @@ import casadi as ca
 from numpy.typing import ArrayLike
 
 from sarrus.base.errors import check_is
-from sarrus.base.lazy_import import later
+from sarrus.base.lazy_import import lazy_import
 from sarrus.dynamics.closing.assembly import assemble
 from sarrus.dynamics.contacts.contact_state import touching_of
 from sarrus.dynamics.model.body_motion import centroidal, jacobian
@@ -20,7 +20,8 @@ from sarrus.dynamics.model.model import Model
 from sarrus.dynamics.model.options import Options
 from sarrus.dynamics.model.rolling_contacts import rolling
 from sarrus.dynamics.results import ForwardDynamics
-from sarrus.dynamics.solve.forward_dynamics import forward_dynamics, on_contacts, solved
+from sarrus.dynamics.solve.contact_dynamics import with_contact_forces
+from sarrus.dynamics.solve.forward_dynamics import forward_dynamics, solved
 from sarrus.dynamics.solve.inverse_dynamics import inverse_dynamics
 from sarrus.dynamics.solve.ranks import project_velocity
 from sarrus.dynamics.solve.sensing import sensors
@@ -88,7 +89,7 @@ class System(Evaluations):
 
     @classmethod
     def from_lagrangian(cls, nq: int, lagrangian: Callable[..., Any], **arguments: Any) -> System:
-        """Derive the equations from L(q, v, t), v = q̇; `sarrus.symbolic.equations.lagrangian.derive` documents the arguments.
+        """Derive the equations from L(q, v, t), v = q̇; arguments: `symbolic.equations.lagrangian.derive`.
 
         Keywords: holonomic f(q, t), velocity f(q, v, t), generalized_force f(q, v, t), inputs f(q, t), non_ideal
         f(q, v, t), parameters, name, coordinate_names, actuator_names, constraint_names.
@@ -100,7 +101,7 @@ class System(Evaluations):
     def from_equations(
         cls, nq: int, mass_matrix: Callable[..., Any], bias: Callable[..., Any], **arguments: Any
     ) -> System:
-        """Take M(q, t) and h(q, v, t) as given (`sarrus.symbolic.equations.matrices.assemble_equations` has the arguments).
+        """Take M(q, t) and h(q, v, t) as given; arguments: `symbolic.equations.matrices.assemble_equations`.
 
         Keywords: those of `from_lagrangian`; nv, rate f(q, v), potential_energy f(q, t), quaternions,
         velocity_names. Functions that do not depend on t may leave it out.
@@ -225,7 +226,7 @@ class System(Evaluations):
             found = forward_dynamics(work, q, v, u, t, tau, throw)
         if self._is_untouched or not contacts:
             return found
-        return on_contacts(work, found, q, v, t, tau, throw)
+        return with_contact_forces(work, found, q, v, t, tau, throw)
 
     @cached_property
     def _is_untouched(self) -> bool:
@@ -241,4 +242,4 @@ class System(Evaluations):
         Names: forward_dynamics, reduced_dynamics, mass_matrix, constraint_jacobian and so on. Keywords: rows,
         coordinates, quantity, q, t.
         """
-        return later("export.casadi", "casadi_function")(self, name, **options)
+        return lazy_import("export.casadi", "casadi_function")(self, name, **options)

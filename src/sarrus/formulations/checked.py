@@ -55,7 +55,7 @@ def refine(problem: Problem, solve: Solve, applied: Array) -> tuple[tuple[Array,
 
 
 def _glance(problem: Problem, solve: Solve, answer: tuple[Array, ...], applied: Array) -> Residuals | None:
-    """Return the residuals of an answer that is plainly good, None if it may not be: `sarrus.kernels.solve.verification`.
+    """Return the residuals of an answer that is plainly good, None if it may not be (`kernels.solve.verification`).
 
     Plainly good: every row at rounding, and one solve with residuals of that size, of alternating signs, moves no
     entry of a by more than `SURE`. In the units of the data, far from overflow and underflow. The kernel solves by

@@ -1,5 +1,11 @@
-"""Kernels: factorisation, constrained solves, projections, integrators. They know no mechanism.
+"""Compiled code that knows no mechanism: factorisation, constrained solves, contacts, integrators, laws.
 
-They are plain Python over pointers (`sarrus.kernels.platform.pointers`), compiled by Numba and LLVM when the package
-is built, and called as C functions (`sarrus.kernels.platform.c_function`).
+Comes in: a table of numbers and addresses (``memory.layout``), filled by `sarrus.dynamics`. Goes out: functions of C's
+calling convention (``platform.c_function``), and the same source as C99 (`sarrus.export.c`).
+
+Rooms, from the ground up: ``memory`` (records that Python and kernels share), ``platform`` (pointers, compilation,
+shipped code), ``algebra`` (vectors, factors), ``linalg`` (the same algebra for Python), ``solve`` (accelerations,
+projections), ``cones`` (cone programs), ``laws`` (hierarchies of tasks), ``contact`` (rows and problems with Coulomb
+friction), ``integrate`` (steps, events, runs), ``batch`` (many runs), ``models`` (linear models), ``raster``.
+Start reading: ``memory.layout``, then ``solve.acceleration``.
 """

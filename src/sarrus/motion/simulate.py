@@ -112,7 +112,7 @@ def simulate(
         Python function only its samples are known.
     force : applied generalized force τ(q, v, t) or τ(q, v, t, p) (nv,), likewise.
     coordinates : integrate independent coordinates only (local state-space form, Spencer 2004): "partition",
-        "tangent-space", "null-space", or names of coordinates; see `sarrus.dynamics.coordinates.choices.choose`. Charts that
+        "tangent-space", "null-space", or names of coordinates (`sarrus.dynamics.coordinates.choices`). Charts that
         become poor are changed, which ``trajectory.events`` lists; named coordinates that fail end the run with
         COORDINATES_FAILED. A `sarrus.dynamics.coordinates.Relation` R(q, y) = 0 appends the coordinates y to the
         system, one with velocities, such as `sarrus.dynamics.coordinates.Momenta`, y and z to its velocities: the
@@ -184,7 +184,7 @@ def simulate(
             known.keep(key, motion)
     chosen: tuple[EventRecord, ...] = ()
     if formulation is not None:
-        from sarrus.motion.condition_of_motion import with_constant
+        from sarrus.motion.condition_of_motion import with_constant  # here: it brings the formulations
 
         motion, chosen = with_constant(motion)
     with interrupts.held():

@@ -1,1 +1,1 @@
-"""comparison."""
+"""`compare`: one motion by several formulations, side by side."""

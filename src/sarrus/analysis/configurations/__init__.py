@@ -1,1 +1,1 @@
-"""configurations."""
+"""Configurations sought: assembly modes, inverse kinematics, curves, equilibrium."""

@@ -135,7 +135,7 @@ def _sizes(system: System, evaluate: Callable[[Array], tuple[Array, Array]]) -> 
 
 
 class StraightLine:
-    """Models at many states in the coordinates of a `LinearSystem`, by straight-line code; see `sarrus.analysis.linear.code`.
+    """Models at many states in the coordinates of a `LinearSystem`, by straight-line code.
 
     ``native`` is that code, None where there is none.
     """

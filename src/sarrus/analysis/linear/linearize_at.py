@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import NoReturn
 
 import numpy as np
@@ -168,6 +169,7 @@ def _linearize(
         coordinate_rows=read_only(chart.coordinate_rows),
         velocity_rows=chart.own,
         tangent_rates=read_only(np.hstack([reduced.rates[:, :n], reduced.rates[:, n + nu : -1]])),
+        at=partial(linearize_at, system, u=x[system.parts.u].copy(), t=t, contacts=False),
     )
     return model, reduced, np.array(solved.a), d.rate_v
 

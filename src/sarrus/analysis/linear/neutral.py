@@ -12,6 +12,7 @@ at the states beside it; those of families are.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -20,7 +21,6 @@ from scipy.linalg import eig, matrix_balance
 
 from sarrus.base.arrays import Array
 from sarrus.base.errors import SarrusError
-from sarrus.base.lazy_import import later
 from sarrus.dynamics.closing.manifold import close
 from sarrus.dynamics.system import System
 from sarrus.kernels.linalg import dense
@@ -59,6 +59,8 @@ class LinearModel(Protocol):
     def t(self) -> float: ...
     @property
     def system(self) -> System: ...
+    @property
+    def at(self) -> Callable[[Array, Array], LinearModel]: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,9 +169,7 @@ def _remain(model: LinearModel, stairs: Staircase) -> bool:
         return False
     try:
         v = system.project_velocity(q, model.v + change[nv:], model.t)
-        beside = later("analysis.linear.linearize_at", "linearize_at")(
-            system, q, v, model.u, t=model.t, contacts=False
-        )
+        beside = model.at(q, v)
     except SarrusError:
         return False
     return staircase(beside, _ZERO_BESIDE).neutral >= stairs.neutral

@@ -1,1 +1,1 @@
-"""linkages."""
+"""What designers of linkages ask: coupler curves, transmission angles, workspaces, maps."""

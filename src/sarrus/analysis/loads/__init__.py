@@ -1,1 +1,1 @@
-"""loads."""
+"""Loads and energy: reactions of joints and closures, energy balances, losses of motors."""

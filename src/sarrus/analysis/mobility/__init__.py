@@ -1,1 +1,1 @@
-"""mobility."""
+"""Rank, redundancy and degrees of freedom; mechanisms with the same motion and fewer rows."""

@@ -1,1 +1,1 @@
-"""singularities."""
+"""Singular configurations: the nearest one, the distance along a path, their curves."""

@@ -1,1 +1,1 @@
-"""exact."""
+"""Elementary functions as straight-line code: the same bits on every processor."""

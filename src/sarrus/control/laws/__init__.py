@@ -1,1 +1,1 @@
-"""laws."""
+"""`Law`, what laws are made of, their limits, settings and explanation."""

@@ -1,1 +1,1 @@
-"""legged."""
+"""Laws with contact forces: `ContactLaw`, `LeggedController`, gaits, footholds, capture steps."""

@@ -1,1 +1,1 @@
-"""quantities."""
+"""Quantities that tasks and bounds are about: of coordinates, bodies, all bodies together, clearances."""

@@ -74,7 +74,7 @@ class Touching:
 
 @dataclass(frozen=True, eq=False)
 class ForceLaws:
-    """The forces r = base + ways · y that laws allow, y by blocks, see `sarrus.dynamics.optimize.solve_contact_problem`.
+    """The forces r = base + ways · y that laws allow, y by blocks (`sarrus.dynamics.optimize.solve_contact_problem`).
 
     ``contacts`` are (number of entries of y, μ), ``dry`` (number, limit), which come last; ``owners`` the touching of
     each block.
@@ -351,7 +351,7 @@ def touch_tangent(system: Evaluations) -> NativeFunction:
 
 
 def tangent_outputs(system: Evaluations, a: ca.SX, forces: ca.SX) -> dict[str, ca.SX]:
-    """Return the derivatives of Hᵀ f, H a + Ḣ v and H v of contacts, see `sarrus.kernels.memory.contact_layout.PhaseTangent`.
+    """Return the derivatives of Hᵀ f, H a + Ḣ v and H v of contacts (`kernels.memory.contact_layout.PhaseTangent`).
 
     H are their rows, f the forces on them.
     """

@@ -1,1 +1,1 @@
-"""Constraints that come and go: which hold, which push, what happens when they close, and their wrenches."""
+"""Constraints that come and go: which hold, what happens when they close, and the wrenches of contacts."""

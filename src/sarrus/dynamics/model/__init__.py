@@ -1,1 +1,1 @@
-"""model."""
+"""The compiled equations of a system (`Model`), their evaluation, units and tolerances."""

@@ -1,4 +1,4 @@
-"""What the closing of loops is measured by: radians and characteristic lengths (`sarrus.dynamics.model.characteristic`)."""
+"""Measures of closures in radians and characteristic lengths (`sarrus.dynamics.model.characteristic`)."""
 
 from __future__ import annotations
 

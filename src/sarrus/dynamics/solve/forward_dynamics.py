@@ -10,12 +10,10 @@ from numpy.typing import ArrayLike
 
 from sarrus.base.arrays import Array
 from sarrus.base.errors import SolveError
-from sarrus.base.lazy_import import later
 from sarrus.base.status import Status
 from sarrus.dynamics.closing.assembly import kinetic_rank
 from sarrus.dynamics.closing.closed_state import what_is_open
 from sarrus.dynamics.closing.rigidity import held, is_blocked
-from sarrus.dynamics.contacts.contact_state import all_between, all_open, takes_part
 from sarrus.dynamics.model.inertia import ill_posed, is_singular_at
 from sarrus.dynamics.model.rounding import only_rounding
 from sarrus.dynamics.results import ForwardDynamics
@@ -72,29 +70,6 @@ def solved(
     if code == work.ordinary:
         return ForwardDynamics(work, out, code, _OK, t)
     return _second_look(work, out, code, q, v, t, tau, throw, may_be_open)
-
-
-def on_contacts(
-    work: Workspace,
-    found: ForwardDynamics,
-    q: ArrayLike,
-    v: ArrayLike,
-    t: float,
-    tau: ArrayLike | None,
-    throw: bool,
-) -> ForwardDynamics:
-    """Return the answer with contacts, stops and dry friction, given the one without them, if it is one."""
-    if type(q) is ndarray and all_between(work, q):
-        return found
-    if not takes_part(work, True) or not found.status.ok:
-        return found
-    x = work.pack(q, v, None, t)
-    if all_open(work, x[work.parts.q], float(x[work.parts.t])):
-        return found
-    accelerated: ForwardDynamics = later("dynamics.solve.accelerate", "accelerate")(
-        work, found, x, tau, throw
-    )
-    return accelerated
 
 
 def _prepare(work: Workspace, q: ArrayLike, v: ArrayLike, t: float) -> None:

@@ -7,7 +7,6 @@ from numpy.typing import ArrayLike
 
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError
-from sarrus.base.lazy_import import later
 from sarrus.base.numbers import real_array
 from sarrus.base.status import ACTUATORS_FALL_SHORT, Status
 from sarrus.dynamics.closing.closed_state import what_is_open
@@ -18,6 +17,7 @@ from sarrus.dynamics.contacts.support_reactions import CarriedLoad
 from sarrus.dynamics.model.control_metric import control_norm
 from sarrus.dynamics.results import InverseDynamics
 from sarrus.dynamics.solve.ranks import generic_rank
+from sarrus.dynamics.solve.support import carry
 from sarrus.dynamics.solve.workspace import Workspace
 from sarrus.kernels.linalg.ranked import Ranked, at_rank, rank_of, ranked
 
@@ -86,9 +86,7 @@ def inverse_dynamics(
                 "couples controls or leaves some open; give weights= or contacts=False",
                 element="metric",
             )
-        u, carried = later("dynamics.solve.support", "carry")(
-            system, state, free, needed, actuation, weights=norm.weights
-        )
+        u, carried = carry(system, state, free, needed, actuation, weights=norm.weights)
         needed = needed - carried.force
     else:
         u = _least(reach, norm.rows(actuation), root, free @ needed)

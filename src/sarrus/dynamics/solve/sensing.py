@@ -15,7 +15,8 @@ from sarrus.codegen import NativeFunction
 from sarrus.dynamics.contacts.open_forces import open_forces, push_count
 from sarrus.dynamics.model.evaluations import Evaluations
 from sarrus.dynamics.results import ForwardDynamics
-from sarrus.dynamics.solve.forward_dynamics import forward_dynamics, on_contacts
+from sarrus.dynamics.solve.contact_dynamics import with_contact_forces
+from sarrus.dynamics.solve.forward_dynamics import forward_dynamics
 from sarrus.dynamics.solve.workspace import Workspace
 from sarrus.model.mechanism.sensor import ACCELERATION_KINDS, REACTION_KINDS, Sensor
 from sarrus.symbolic.multibody.sensors import sensor_values
@@ -137,7 +138,7 @@ def sensors(
     if needs_accelerations(asked):
         found = forward_dynamics(system, x[system.parts.q], speed, x[system.parts.u], t, tau)
         if contacts:
-            found = on_contacts(system, found, x[system.parts.q], speed, t, tau, True)
+            found = with_contact_forces(system, found, x[system.parts.q], speed, t, tau, True)
         a, multipliers = found.a, found.multipliers
         if found.contacts is not None:
             pushes = found.contacts.forces[: len(pushes)]

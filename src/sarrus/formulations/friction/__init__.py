@@ -1,1 +1,1 @@
-"""friction."""
+"""Forces of actuators and contacts inside friction cones, by the log-barrier method (Aghili 2022)."""

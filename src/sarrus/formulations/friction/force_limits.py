@@ -51,7 +51,7 @@ class Limits:
         inequalities: Condition | None,
         equalities: Condition | None,
     ) -> Limits:
-        """Check and collect the conditions; see `sarrus.formulations.friction.force_distribution.optimal_distribution`."""
+        """Check and collect the conditions; see `sarrus.formulations.optimal_distribution`."""
         conditions = cone_inequalities(forces, contacts, mu)
         smooth = {k: c.cone for k, c in enumerate(conditions) if len(c.rows) == 1}
         rough = {k: c.cone for k, c in enumerate(conditions) if len(c.rows) > 1}

@@ -1,1 +1,1 @@
-"""projections."""
+"""Projection formulations: one square matrix to invert, of any rank of A (Aghili 2005)."""

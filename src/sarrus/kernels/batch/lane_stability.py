@@ -1,4 +1,4 @@
-"""Runs side by side that leave the region of stability: what `sarrus.kernels.integrate.stiffness` does for a single run.
+"""Runs side by side that leave the region of stability; `sarrus.kernels.integrate.stiffness` is for a single run.
 
 A lane is looked at every few steps, and at every step while errors grow: by what it does itself, not by what those
 beside it do.

@@ -1,4 +1,4 @@
-"""How the direction of friction changes that `sarrus.kernels.contact.slow_slip` finds, by the implicit function theorem.
+"""Derivatives of the direction of friction of `sarrus.kernels.contact.slow_slip`, by the implicit function theorem.
 
 Its equations for the forces r of the held rows and the direction d have the matrix of Newton's method; a change of the
 state changes them by that of the accelerations of rows with r and d as they are. Where the direction is partly that of

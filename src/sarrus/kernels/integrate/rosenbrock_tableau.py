@@ -76,7 +76,7 @@ class RosenbrockTableau:
     m: Array
 
     def between(self, place: float) -> float:
-        """Return where a singular configuration is laid in a step, see `sarrus.kernels.integrate.tableau.widest_gap`."""
+        """Return where a singular configuration is laid in a step (`kernels.integrate.tableau.widest_gap`)."""
         return widest_gap(self.nodes, place)
 
     def packed(self) -> Array:

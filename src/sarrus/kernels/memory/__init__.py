@@ -1,1 +1,1 @@
-"""memory."""
+"""Records and layouts: the memory that Python and the kernels share, number by number."""

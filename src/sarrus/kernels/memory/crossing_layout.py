@@ -1,4 +1,4 @@
-"""What Python and `sarrus.kernels.integrate.singularity_crossing` share: the array at ``table.passage``, where singular passages are noted."""
+"""Log of singularity crossings, the array at ``table.passage`` (`sarrus.kernels.integrate.singularity_crossing`)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the limits and contacts of a control law are handed to its kernel (`sarrus.kernels.laws.hierarchy_in_cones`): the record
+"""Limits and contacts of a control law as its kernel reads them (`sarrus.kernels.laws.hierarchy_in_cones`): the record
 ``table.contacts`` of the law.
 
 The unknowns of such a law are the controls u and then the forces λ of all contacts, each in its own frame (n, t1, t2).

@@ -1,4 +1,4 @@
-"""How a control law is handed to its kernel (`sarrus.kernels.laws.hierarchy`): a table of its own, with entries named here.
+"""The table of a control law, as its kernel reads it (`sarrus.kernels.laws.hierarchy`), with entries named here.
 
 The native function of a law reads its own input [q | v | u = 0 | t | p | τ = 0 | settings of the law | period] and
 writes M, f, A, γ, Sᵀ (nu × nv), the rows J of the demands, their right-hand sides, the rows E on the multipliers (where

@@ -6,8 +6,8 @@ from typing import Annotated, Any, NamedTuple
 
 from sarrus.kernels.memory import layout as la
 from sarrus.kernels.memory.layout import Table
+from sarrus.kernels.memory.python_objects import ArrayObject
 from sarrus.kernels.memory.record import Floats, Integers, Record, laid
-from sarrus.kernels.platform.python_call import ArrayObject
 
 
 class StraightLineTable(Record, of=int):

@@ -1,4 +1,4 @@
-"""What Python and the time loop (`sarrus.kernels.integrate.run`) share: the run's state, its records, and how a call ends."""
+"""State of a run, its records and how a call ends: shared by Python and the loop `sarrus.kernels.integrate.run`."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""models."""
+"""Linear models at many states in kernels: by straight-line code, and by general algebra."""

@@ -67,7 +67,7 @@ class Kernel:
                 self.module,
                 self.name,
             ]
-            path = [*filter(None, sys.path), str(Path(__file__).resolve().parents[2])]
+            path = [*filter(None, sys.path), str(Path(__file__).resolve().parents[3])]
             with suppress(OSError):
                 self._builder = subprocess.Popen(
                     command,

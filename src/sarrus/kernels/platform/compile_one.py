@@ -1,4 +1,4 @@
-"""``python -m sarrus.kernels.platform.compile_one MODULE NAME``: compile a kernel into the cache, for a process that needs it soon."""
+"""``python -m sarrus.kernels.platform.compile_one MODULE NAME``: compile one kernel into the cache."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""What Numba makes of `sarrus.kernels.platform.pointers`, `native_call` and `record`: types and code of pointers and marks.
+"""Numba types and code of the pointers, calls and marks of `pointers`, `native_call` and `memory.record`.
 
 Importing it tells Numba. Only what compiles kernels does.
 """

@@ -21,7 +21,7 @@ import llvmlite
 
 from sarrus.codegen.machine import baseline
 
-FILE = Path(__file__).with_name("prebuilt.bin")
+FILE = Path(__file__).parents[1] / "prebuilt.bin"
 FORMAT = 2
 _TEXTS = "texts"
 # One window over all texts, 48 MB, which repeat each other: 2.3 MB in 3 s; the most that xz can, 1.4 MB, takes 22 s.

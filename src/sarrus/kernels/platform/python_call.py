@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from sarrus.base.errors import CompilationError
 from sarrus.codegen.machine import ENTRY
-from sarrus.kernels.memory.record import Floats, Integers, Record
 from sarrus.kernels.platform.pointers import internal
 
 # The object that a function belongs to is a number here: the address of that of the kernel and of its table.
@@ -34,27 +33,6 @@ define ptr @{ENTRY}(ptr %self, ptr %objects, i64 %count) {{
   ret ptr %answer
 }}
 """
-
-
-class ArrayObject(Record, of=int):
-    """A NumPy array in memory: PyArrayObject of its C interface, for objects with a header of two words."""
-
-    references: int
-    kind: int
-    numbers: Floats
-    dimensions: int  # in the lower half
-    lengths: Integers
-    steps: Integers  # in bytes
-    owner: int
-    type_of_numbers: int  # address of the dtype
-
-
-class FloatObject(Record):
-    """A Python float in memory."""
-
-    header: float
-    kind: float
-    value: float
 
 
 class Method(ctypes.Structure):

@@ -11,11 +11,18 @@ from pathlib import Path
 from sarrus.codegen import machine
 
 OPTIMIZATION = 2  # level of LLVM's code generator
-HERE = Path(__file__).parent
+HERE = Path(__file__).parents[1]  # the wing of the kernels
 # What every kernel is made with, whether its module imports it or not.
-_TOOLS = ("build", "flat", "native_call", "numba_forms", "origin", "record")
+_TOOLS = (
+    "memory.record",
+    "platform.build",
+    "platform.native_call",
+    "platform.numba_forms",
+    "platform.pointers",
+    "platform.source_digest",
+)
 _IMPORT = re.compile(
-    r"^[ \t]*from sarrus\.kernels(?:\.(?P<module>\w+)[ \t]+import|[ \t]+import[ \t]+(?P<names>\([^)]*\)|.*))",
+    r"^[ \t]*from sarrus\.kernels(?:\.(?P<module>\w+(?:\.\w+)*))?[ \t]+import[ \t]+(?P<names>\([^)]*\)|.*)",
     re.MULTILINE,
 )
 # Imports of kernels stand before it; functions for Python may have their own.
@@ -41,21 +48,27 @@ def reached(module: str) -> frozenset[str]:
 
 @cache
 def _source(module: str) -> bytes:
-    return (HERE / f"{module}.py").read_bytes()
+    return _path(module).read_bytes()
 
 
 @cache
 def _imported(module: str) -> tuple[str, ...]:
     head = _FIRST_DEFINITION.split(_source(module).decode(), maxsplit=1)[0]
-    return tuple(name for name in _names(head) if (HERE / f"{name}.py").exists())
+    return tuple(name for name in _names(head) if _path(name).exists())
+
+
+def _path(module: str) -> Path:
+    return HERE / f"{module.replace('.', '/')}.py"
 
 
 def _names(text: str) -> Iterable[str]:
+    """Return the modules that imports may name: that which is imported from, and each name in it."""
     for match in _IMPORT.finditer(text):
-        if match["module"]:
-            yield match["module"]
-        else:
-            yield from (part.split()[0] for part in match["names"].strip("()").split(",") if part.strip())
+        room = match["module"] or ""
+        yield room
+        for part in match["names"].strip("()").split(","):
+            if part.strip():
+                yield f"{room}.{part.split()[0]}".strip(".")
 
 
 @cache

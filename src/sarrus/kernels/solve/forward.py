@@ -8,10 +8,11 @@ from sarrus.kernels.algebra.retraction import largest_gap
 from sarrus.kernels.algebra.vectors import copy, is_finite
 from sarrus.kernels.memory import layout as la
 from sarrus.kernels.memory.layout import Table
+from sarrus.kernels.memory.python_objects import ArrayObject, FloatObject
 from sarrus.kernels.memory.record import Floats, Record
 from sarrus.kernels.platform.native_call import call_kernel, call_native
 from sarrus.kernels.platform.pointers import internal
-from sarrus.kernels.platform.python_call import ArrayObject, FloatObject, is_vector
+from sarrus.kernels.platform.python_call import is_vector
 
 # Codes up to this one are MAYBE_OPEN − code, of an answer at a q whose loops may be open.
 MAYBE_OPEN = -100

@@ -21,7 +21,7 @@ from sarrus.kernels.solve.acceleration import complete_dynamics, solve_rows
 
 
 def null_space_acceleration(table: Table, x: Floats, want: int) -> int:
-    """Do what `sarrus.kernels.solve.acceleration.acceleration` does; M need only be positive definite on the null space.
+    """Solve as `kernels.solve.acceleration.acceleration` does; M need only be positive definite on the null space.
 
     That one hands over to this one where M lacks inertia at single configurations; then M as it is comes from WHOLE.
     """

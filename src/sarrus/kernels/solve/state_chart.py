@@ -25,7 +25,7 @@ from sarrus.kernels.solve.projection import MAX_ITERATIONS
 
 
 def state_projection(table: Table, x: Floats, what: int) -> int:
-    """Do what `sarrus.kernels.solve.projection.projection` does, along the relation; −1 where Newton does not contract."""
+    """Project as `kernels.solve.projection.projection` does, along the relation; −1 where Newton does not contract."""
     chart, work = table.chart, la.workspace(table)
     room = laid(chart + la.CHART_ROWS, la.state_sizes(table))
     n, count, m = table.nv - table.n_own, table.n_own, table.nh + table.nc - table.n_own

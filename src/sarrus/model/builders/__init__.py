@@ -1,1 +1,1 @@
-"""builders."""
+"""`Mechanism` and its builders: each adds elements of one kind, checked, to the description."""

@@ -35,7 +35,7 @@ class Entry:
 
 @dataclass
 class ImportReport:
-    """The list of `sarrus.model.mechanism.report.Entry` of one import. Iterates over entries; ``str`` prints one line each.
+    """The list of `sarrus.mechanism.Entry` of one import. Iterates over entries; ``str`` prints one line each.
 
     acts: it does what it does in the file. kept: recorded in the mechanism, but it does not act. left out: it would
     change the motion, and is not here; the reason says what to do. aside: it has no part in the motion (cameras,

@@ -236,7 +236,7 @@ class Touches:
         table.acceleration, table.projection = phase_acceleration.address, phase_projection.address
 
     def attach_tangent(self, table: la.Table) -> None:
-        """Have implicit methods step with the linear model of smooth phases, see `sarrus.kernels.integrate.mode_tangent`."""
+        """Have implicit methods step with the linear model of smooth phases (`kernels.integrate.mode_tangent`)."""
         size = la.input_size(table)
         self.derived = np.zeros(sum(tl.tangent_sizes(self.touching, table, size)))
         self.touching.derived = self.derived

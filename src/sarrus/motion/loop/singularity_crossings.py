@@ -27,7 +27,7 @@ def passage_sizes(table: Table) -> pl.PassageArray:
 
 
 class PassageLog:
-    """What `sarrus.kernels.integrate.singularity_crossing` notes in one run: rows of (time, …, q, v), each with the stretch that it is in."""
+    """Singularity crossings of one run as its kernel logs them: rows (time, …, q, v), each with its stretch of time."""
 
     def __init__(self, sizes: pl.PassageArray, array: Array | None = None) -> None:
         """Make the array, of the `passage_sizes` of a table, which gets its address where passages are wanted.

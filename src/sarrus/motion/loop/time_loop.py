@@ -481,7 +481,7 @@ class TimeLoop:
         warm[:] = [True]
 
     def run_kernel(self, end: float, block: Array) -> tuple[int, int]:
-        """Call the kernel, see `sarrus.kernels.integrate.run.advance`; returns how it ended and how many rows it wrote."""
+        """Call the kernel `sarrus.kernels.integrate.run.advance`; return how it ended and how many rows it wrote."""
         if self.touches is not None and self.touches.collisions is not None:
             block = block[: self.touches.most_records()]
         self.state.end, self.table.records = end, block

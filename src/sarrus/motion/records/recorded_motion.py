@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError
-from sarrus.base.lazy_import import later
 from sarrus.base.status import Answer, Status
 from sarrus.motion.records.geometry_log import NONE, Meetings
 from sarrus.motion.records.records import EventRecord, LimitCrossing, Passage, SwitchRecord
@@ -129,10 +128,14 @@ class RecordedMotion(Answer):
             if name in ("t", "q", "v"):
                 vars(self)[name] = rows.array(name)
             elif name == "condition" and not rows.formulated:
-                vars(self)[name] = later("motion.records.conditioning", "condition_along")(self)
+                vars(self)[name] = self._condition_along()
             else:
                 vars(self).update(rows.arrays() | {k: x for k, x in vars(self).items() if k in _CUT})
             return vars(self)[name]
+
+    def _condition_along(self) -> Array:
+        """Return the condition number of A at the samples (T,), which a run does not record."""
+        raise NotImplementedError
 
     def __dir__(self) -> list[str]:
         return sorted({*super().__dir__(), *_CUT})

@@ -121,7 +121,7 @@ def _readings(trajectory: RecordedMotion) -> Readings | None:
     """Return what the sensors read; None where no mechanism is known, or forces that they measure are not."""
     if trajectory.mechanism is None and getattr(trajectory.system, "mechanism", None) is None:
         return None
-    from sarrus.motion.records.readings import read_run, unknown_reactions
+    from sarrus.motion.records.readings import read_run, unknown_reactions  # here: it brings CasADi
 
     return None if unknown_reactions(trajectory) else read_run(trajectory)
 
@@ -130,7 +130,7 @@ def _channels(trajectory: RecordedMotion, wanted: bool) -> dict[str, np.ndarray]
     """Return channels of singularity by name; none where they are neither wanted nor from a file."""
     if not wanted and trajectory.channels is None:
         return {}
-    from sarrus.motion.records.singularity_channels import channels_of, rates_of
+    from sarrus.motion.records.singularity_channels import channels_of, rates_of  # here: it brings CasADi
 
     return {**channels_of(trajectory)._asdict(), "singular_value_rate": rates_of(trajectory)}
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sarrus.base.arrays import Array
-from sarrus.base.lazy_import import later
+from sarrus.base.lazy_import import lazy_import
 from sarrus.base.numbers import real_array
 from sarrus.motion.records import storage
 from sarrus.motion.records.interpolation import interpolate
@@ -101,7 +101,7 @@ class Trajectory(RecordedMotion):
 
         Forces and accelerations are those of the run, from the recorded ``a`` and ``multipliers``.
         """
-        from sarrus.motion.records.readings import read_run
+        from sarrus.motion.records.readings import read_run  # here: it brings CasADi
 
         return read_run(self)
 
@@ -133,7 +133,7 @@ class Trajectory(RecordedMotion):
         ``weights`` are W (nu,) or (nu, nu) of a loss uᵀW u for actuators whose motors the mechanism does not know; see
         `sarrus.analysis.loads.motor_loss.motor_loss_along`, also for errors.
         """
-        return later("analysis.loads.motor_loss", "motor_loss_along")(self, weights)
+        return lazy_import("analysis.loads.motor_loss", "motor_loss_along")(self, weights)
 
     def energy_per_metre(
         self,
@@ -147,7 +147,7 @@ class Trajectory(RecordedMotion):
 
         See `sarrus.analysis.loads.energy_per_metre.energy_per_metre`.
         """
-        return later("analysis.loads.energy_per_metre", "energy_per_metre")(
+        return lazy_import("analysis.loads.energy_per_metre", "energy_per_metre")(
             self, body, point, coordinate=coordinate, weights=weights
         )
 
@@ -198,19 +198,24 @@ class Trajectory(RecordedMotion):
         motion. Where σ goes through zero the rate jumps to its opposite: σ has no sign. Zero where nothing is
         constrained; NaN where A is no number, and for files of before.
         """
-        from sarrus.motion.records.singularity_channels import rates_of
+        from sarrus.motion.records.singularity_channels import rates_of  # here: it brings CasADi
 
         return rates_of(self)
 
+    def _condition_along(self) -> Array:
+        from sarrus.motion.records.conditioning import condition_along  # here: it brings CasADi
+
+        return condition_along(self)
+
     @property
     def _channels_of_singularity(self) -> SingularityChannels:
-        from sarrus.motion.records.singularity_channels import channels_of
+        from sarrus.motion.records.singularity_channels import channels_of  # here: it brings CasADi
 
         return channels_of(self)
 
     def reactions(self, **options: Any) -> Any:
         """Return forces and couples in all joints along the run; options are those of `sarrus.reactions_along`."""
-        return later("analysis.loads.reactions_along", "reactions_along")(self, **options)
+        return lazy_import("analysis.loads.reactions_along", "reactions_along")(self, **options)
 
     # --- files -------------------------------------------------------------------------------------
 
@@ -251,22 +256,22 @@ class Trajectory(RecordedMotion):
 
     def plot(self, path: str | Path | None = None, **options: Any) -> Figure:
         """Plot coordinates, energy, closure and condition over time; options are those of `sarrus.plot.history`."""
-        return later("pictures.plots.plot", "history")(self, path, **options)
+        return lazy_import("pictures.plots.plot", "history")(self, path, **options)
 
     def draw(self, path: str | Path | None = None, **options: Any) -> Figure:
         """Draw skeletons of the bodies at several times; options are those of `sarrus.plot.stroboscope`."""
-        return later("pictures.plots.plot", "stroboscope")(self, path, **options)
+        return lazy_import("pictures.plots.plot", "stroboscope")(self, path, **options)
 
     def animate(self, path: str | Path, **options: Any) -> Path:
         """Write an animated GIF of the motion; options are those of `sarrus.plot.animation`."""
-        return later("pictures.plots.plot", "animation")(self, path, **options)
+        return lazy_import("pictures.plots.plot", "animation")(self, path, **options)
 
     def view(self, **options: Any) -> Any:
         """Show the motion in 3-D in the browser; see `sarrus.view`, also for motions laid over each other."""
-        return later("pictures.browser.server", "view")(self, **options)
+        return lazy_import("pictures.browser.server", "view")(self, **options)
 
     def _repr_html_(self) -> str:
-        return str(later("pictures.plots.notebook", "trajectory_html")(self))
+        return str(lazy_import("pictures.plots.notebook", "trajectory_html")(self))
 
     def __repr__(self) -> str:
         end = f"{self.duration:.6g} s" if len(self.t) else "empty"

@@ -1,1 +1,1 @@
-"""Pictures of trajectories: histories over time, stroboscopic drawings, animations."""
+"""Pictures of results with Matplotlib: histories, strobe drawings, maps, animations."""

@@ -1,1 +1,1 @@
-"""scene."""
+"""Mechanisms and loads in three dimensions: meshes, parts, arrows, cameras, the rasteriser."""

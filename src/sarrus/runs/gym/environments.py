@@ -13,7 +13,7 @@ from sarrus.runs.gym.task import Task, message
 
 
 class Environment(gymnasium.Env[Array, Any]):
-    """One copy of a system; see `sarrus.runs.gym.make`. A run that fails terminates: info["status"] and info["message"]."""
+    """One copy of a system; see `sarrus.gym.make`. A run that fails terminates: info["status"] and info["message"]."""
 
     def __init__(self, task: Task) -> None:
         self.task, self.system = task, task.system

@@ -14,7 +14,7 @@ from sarrus.symbolic.equations.symbolic import Tracer, UserFunction, names_of
 
 
 class Around(TypedDict, total=False):
-    """What `sarrus.symbolic.equations.lagrangian.derive` and `sarrus.symbolic.equations.matrices.assemble_equations` both take."""
+    """Arguments that `lagrangian.derive` and `matrices.assemble_equations` of this room share."""
 
     holonomic: UserFunction | None
     velocity: UserFunction | None

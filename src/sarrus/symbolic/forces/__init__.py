@@ -1,1 +1,1 @@
-"""forces."""
+"""Generalized forces by virtual power: springs, dampers, actuators, and tendons by their lengths."""

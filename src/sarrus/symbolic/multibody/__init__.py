@@ -1,1 +1,1 @@
-"""Rigid-body recursions traced over CasADi scalars: kinematics, RNEA, CRBA, closures, forces."""
+"""Rigid-body recursions (Featherstone 2008): inverse dynamics, mass matrix, cuts, sensors, whole models."""
