@@ -83,19 +83,24 @@ def test_what_is_made_from_or_for_other_things_is_not_used(shipped, tmp_path, fa
 
 def test_modules_reach_what_they_import():
     """Found by their text, here by the syntax tree: a kernel is made anew where one of these changes, not elsewhere."""
-    for path in origin.HERE.glob("*.py"):
+    modules = {
+        ".".join(path.relative_to(origin.HERE).with_suffix("").parts): path
+        for path in origin.HERE.rglob("*.py")
+        if path.stem != "__init__"
+    }
+    for own, path in modules.items():
         named = set()
         for node in ast.parse(path.read_bytes()).body:
             if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("sarrus.kernels"):
-                module = node.module.removeprefix("sarrus.kernels").lstrip(".")
-                named |= {module} if module else {alias.name for alias in node.names}
-        direct = {name for name in named if (origin.HERE / f"{name}.py").exists()} | {path.stem}
-        assert reached(path.stem) == direct.union(*(reached(name) for name in direct - {path.stem}))
-    assert "factor" in reached("run")
-    assert "raster" not in reached("run")
+                room = node.module.removeprefix("sarrus.kernels").lstrip(".")
+                named |= {room, *(f"{room}.{alias.name}".strip(".") for alias in node.names)}
+        direct = named & modules.keys() | {own}
+        assert reached(own) == direct.union(*(reached(name) for name in direct - {own}))
+    assert "algebra.factor" in reached("integrate.run")
+    assert "raster" not in reached("integrate.run")
 
 
-@pytest.mark.parametrize("changed", ["raster", "factor", "numba_forms"])
+@pytest.mark.parametrize("changed", ["raster", "algebra.factor", "platform.numba_forms"])
 def test_kernels_made_from_other_sources_are_not_used(shipped, tmp_path, monkeypatch, changed):
     """Those whose module reaches the change are compiled anew, and the others taken over."""
     before = {kernel.name: sources(kernel.module) for kernel in KERNELS}
@@ -106,7 +111,7 @@ def test_kernels_made_from_other_sources_are_not_used(shipped, tmp_path, monkeyp
     origin._digest.cache_clear()
     try:
         new = {kernel.name for kernel in KERNELS if sources(kernel.module) != before[kernel.name]}
-        every = changed == "numba_forms"
+        every = changed == "platform.numba_forms"
         assert new == {kernel.name for kernel in KERNELS if every or changed in reached(kernel.module)}
         assert 0 < len(new) < len(KERNELS) or every
         for kernel in KERNELS:
@@ -134,14 +139,14 @@ def test_damaged_parts_are_not_used(shipped, tmp_path):
     damaged.write_bytes(data)
     found = prebuilt.read(damaged)
     assert found is not None
-    assert found.code("dense", sources("dense")) is None
-    forward, dense = sources("forward"), sources("dense")
+    assert found.code("dense", sources("algebra.dense")) is None
+    forward, dense = sources("solve.forward"), sources("algebra.dense")
     assert found.code("forward", forward) == shipped.code("forward", forward) is not None
     assert found.text("dense", dense) == shipped.text("dense", dense) is not None
     damaged.write_bytes(data[: shipped.start + offset])
     found = prebuilt.read(damaged)
-    assert found.code("dense", sources("dense")) is None
-    assert found.text("dense", sources("dense")) is None
+    assert found.code("dense", sources("algebra.dense")) is None
+    assert found.text("dense", sources("algebra.dense")) is None
 
 
 @pytest.mark.parametrize("missing", ["avx2", "fma", "bmi2"])
@@ -154,11 +159,11 @@ def test_a_processor_without_the_baseline_takes_the_text(shipped, tmp_path, monk
     monkeypatch.setenv("SARRUS_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setattr(c_function, "_for_here", lambda: False)
     monkeypatch.setitem(sys.modules, "sarrus.kernels.platform.build", None)
-    kernel = Kernel("batch", "prepare")
+    kernel = Kernel("batch.batch", "prepare")
     assert kernel.address
     assert cache.has(kernel._key)
     known = lzma.decompress(shipped._part("texts"))
-    assert json.loads(known)["prepare"] == shipped.text("prepare", sources("batch"))
+    assert json.loads(known)["prepare"] == shipped.text("prepare", sources("batch.batch"))
 
 
 def test_a_processor_that_is_asked_for_gets_its_own_code(monkeypatch):
@@ -174,12 +179,14 @@ def test_without_numba_and_without_the_file_the_error_says_so(tmp_path, monkeypa
     monkeypatch.setitem(sys.modules, "sarrus.kernels.platform.build", None)
     monkeypatch.setenv("SARRUS_CACHE_DIR", str(tmp_path / "cache"))
     with pytest.raises(CompilationError, match=r"kernel prepare .* Numba"):
-        Kernel("batch", "prepare").address  # noqa: B018
+        Kernel("batch.batch", "prepare").address  # noqa: B018
 
 
 def test_a_file_appears_whole_or_not_at_all(tmp_path, monkeypatch):
     """Two builds at once leave the file of one of them; a failure leaves what was there."""
-    monkeypatch.setattr(ship, "KERNELS", (Kernel("batch", "prepare"), Kernel("python_call", "BRIDGE")))
+    monkeypatch.setattr(
+        ship, "KERNELS", (Kernel("batch.batch", "prepare"), Kernel("platform.python_call", "BRIDGE"))
+    )
     path = tmp_path / "prebuilt.bin"
     path.write_bytes(b"{}\n")
     command = (
@@ -192,7 +199,7 @@ def test_a_file_appears_whole_or_not_at_all(tmp_path, monkeypatch):
     assert [process.wait(240) for process in both] == [0, 0]
     found = prebuilt.read(path)
     assert found is not None
-    assert found.code("prepare", sources("batch"))
+    assert found.code("prepare", sources("batch.batch"))
     assert [entry.name for entry in tmp_path.iterdir()] == [path.name]
     before = path.read_bytes()
     monkeypatch.setattr(prebuilt, "read", lambda path: None)

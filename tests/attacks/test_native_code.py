@@ -92,7 +92,7 @@ def test_a_directory_without_owners_must_lie_in_the_profile(tmp_path, monkeypatc
 def test_without_a_private_directory_kernels_are_compiled_in_memory(tmp_path, monkeypatch):
     tmp_path.chmod(0o777)
     monkeypatch.setattr(c_function, "shipped", lambda: None)
-    kernel = Kernel("batch", "prepare")
+    kernel = Kernel("batch.batch", "prepare")
     with native_code.kept_in(tmp_path) as caught:
         kernel.prefetch()
         assert kernel._builder is None
