@@ -188,23 +188,23 @@ TEXT = """\
 
 Written by `python docs/linear_models.py`; all numbers are from that run.
 
-A mechanism with nv velocities and loops of rank r has nv − r degrees of freedom, and its motion stays on the surface
-of closed configurations. A linear model is one of the motion **on that surface**: in independent coordinates y it has
-2 (nv − r) states, no matter how many coordinates, rows or redundant rows describe the mechanism,
+A mechanism with nv velocities and loops of rank r has nv − r degrees of freedom, and its motion stays on the manifold
+of closed configurations. A linear model describes the motion **on this manifold**. In independent coordinates y it has
+2 (nv − r) states, for any number of coordinates, rows or redundant rows:
 
     d/dt δx = affine + Â δx + B̂ δu + E δt,    x = (y, ẏ).
 
-`sr.linearize` is for equilibria, where the affine part vanishes; `sr.linearize_at` for any state of a motion;
-`sr.linearize_along` for many at once, in coordinates of a `Relation` and with nonholonomic rows too.
-Derivatives are exact: those of the equations of motion at given
-accelerations and multipliers, by automatic differentiation, and then one elimination; the second derivatives of the
-loops, by which the force in a closure becomes a stiffness, are in it. The source is Spencer 2004, chapter 4.
+`sr.linearize` is for equilibria, where the affine part vanishes. `sr.linearize_at` is for any state of a motion.
+`sr.linearize_along` is for many states at once, also in coordinates of a `Relation` and with nonholonomic rows.
+Derivatives are exact: derivatives of the equations of motion at given accelerations and multipliers, by automatic
+differentiation, and then one elimination. They include the second derivatives of the loops, by which the force in a
+closure acts as a stiffness. The source is Spencer 2004, chapter 4.
 
 ## The front loader, in two choices of coordinates
 
-Eight bodies, three loops, two degrees of freedom: `examples/front_loader.py`, a loader of our own dimensions with the
-topology of the one in Spencer's section 4.5. As there it is linearised in the angles of boom and bucket, and in the
-lengths of the two cylinders; the boom is {boom} rad from the horizontal, the bucket's floor {floor} rad.
+Eight bodies, three loops, two degrees of freedom: `examples/front_loader.py`, with the topology of the loader in
+Spencer's section 4.5 and other dimensions. As there it is linearised in the angles of boom and bucket, and in the
+lengths of the two cylinders. The boom is {boom} rad from the horizontal, the floor of the bucket {floor} rad.
 
 ```python
 import sarrus as sr
@@ -217,20 +217,20 @@ print(model.A, model.B, model.names, model.eigenvalues)
 ```
 
 {loader}
-Without forces in the cylinders the loader accelerates. There eigenvalues depend on the coordinates, in Spencer's
-example as here: the acceleration enters through the curvature of the change of coordinates. At an equilibrium they are
-the mechanism's own (theorem 4.1.1 there), whatever the coordinates; B̂ is in the units of the coordinates.
-At rest and without damping ÿ does not depend on ẏ, so that s comes with −s. (In print, the second choice there has
-one pair of eigenvalues twice; the other pair is the same with the opposite sign.)
+Without forces in the cylinders the loader accelerates. Then eigenvalues depend on the coordinates, in Spencer's
+example as here, because the acceleration enters through the curvature of the change of coordinates. At an equilibrium
+the eigenvalues do not depend on the coordinates (theorem 4.1.1 there); B̂ is in the units of the coordinates.
+At rest and without damping ÿ does not depend on ẏ, so the eigenvalues are pairs ± s. (In print, the second choice
+there has one pair of eigenvalues twice; the other pair has the opposite sign.)
 
 ## Coordinates of spherical and free joints
 
-A quaternion has four entries for three freedoms. The independent coordinates of a spherical joint are named after
-its velocities (`ball.wx`, `ball.wy`, `ball.wz`) and are twice the vector part of the rotation away from the state,
-2 vec(q₀⁻¹ q), in axes of what the joint carries; of a free joint the position comes first. The model is exact in
-these: to first order they are the rotation vector θ, and their rates the angular velocity. Where the joint turns, ÿ
-and θ̈ differ by −(|ω|² θ + 2 (ω·θ) ω)/12, so Â does. `coordinates=sr.coordinates.RotationVector("ball")` gives the
-model in θ and θ̇:
+A quaternion has four entries for three degrees of freedom. The independent coordinates of a spherical joint are named
+after its velocities (`ball.wx`, `ball.wy`, `ball.wz`). They are twice the vector part of the rotation from the state,
+2 vec(q₀⁻¹ q), in axes of the child body. For a free joint the position comes first. The model is exact in these
+coordinates: to first order they are the rotation vector θ, and their rates the angular velocity. If the joint rotates,
+ÿ and θ̈ differ by −(|ω|² θ + 2 (ω·θ) ω)/12, and so does Â. `coordinates=sr.coordinates.RotationVector("ball")` gives
+the model in θ and θ̇:
 
 ```python
 import numpy as np
@@ -253,32 +253,33 @@ assert np.allclose(plain.A[3:, :3] - theta.A[3:, :3], differs)
 
 ## Along a motion
 
-The loader sinks from rest, no force in its cylinders, for {horizon} s. The largest real part of the eigenvalues at t =
-{times} s is {growth} 1/s. Carried through the {count} models of
+The loader sinks from rest, without forces in its cylinders, for {horizon} s. The largest real part of the eigenvalues
+at t = {times} s is {growth} 1/s. Integrate the {count} models of
 
 ```python
 run = sr.simulate(system, q, duration=0.2, dt=2e-3)
 models = sr.linearize_along(system, run.q, run.v, t=run.t, coordinates=["boom", "bucket"])
 ```
 
-by the midpoint rule, a push of {push} rad/s ends where a second simulation ends to {error}, of a deviation of {size}.
+by the midpoint rule. The prediction for a push of {push} rad/s differs from a second simulation by {error}, of a
+deviation of {size}.
 
 ## Discrete time, regulators
 
-`model.discretize(dt)` is the exact step with u held, by one matrix exponential. Of the held loader in boom and bucket:
+`model.discretize(dt)` is the exact step with u held, by one matrix exponential. For the held loader in boom and bucket:
 
 {step}
 
-`model.to_control()` hands the model over to python-control with its names, `to_scipy()` to SciPy.
-`model.deviation(q, v)` is δx of a state of the whole mechanism, which a feedback u = u₀ − K δx needs:
-`examples/lqr_inverted.py` balances a platform on two parallel legs that way. `model.A_full` is the model of all
-velocities, (4.4) in Spencer, for which no coordinates have to be chosen; with it `examples/swing_up.py` follows a
-motion on which the angles of the motors fail to determine the others. `model.mode_shapes` move the whole mechanism,
+`model.to_control()` converts the model for python-control with its names, `to_scipy()` for SciPy.
+`model.deviation(q, v)` returns δx of a state of the whole mechanism, for a feedback u = u₀ − K δx:
+`examples/lqr_inverted.py` balances a platform on two parallel legs in this way. `model.A_full` is the model of all
+velocities, (4.4) in Spencer, which needs no choice of coordinates; with it `examples/swing_up.py` follows a motion on
+which the angles of the motors do not determine the others. `model.mode_shapes` are motions of the whole mechanism,
 and `model.animate_vibration_mode(0, "mode.gif")` shows one.
 
 ## Nonholonomic constraints
 
-A disc that rolls has five coordinates and three velocities, so its model has eight states: `coordinates=["heading",
+A rolling disc has five coordinates and three velocities, so its model has eight states: `coordinates=["heading",
 "tilt", "spin"]` chooses the velocities η, and all five y stay. Upright and rolling straight on, heading rate, tilt and
 tilt rate are a block of their own with s (s² + κ) = 0 (Routh, Neimark and Fufaev; `examples/rolling_disc.py`):
 
@@ -288,28 +289,28 @@ tilt rate are a block of their own with s (s² + κ) = 0 (Routh, Neimark and Fuf
 
 It falls below √(g r / 3) = {critical} m/s.
 
-Where a vehicle is, where it points, how far its wheels have turned and how fast it goes are neutral: zeros of A that
-are exact, in chains or not. `model.neutral` are their places among the eigenvalues, `model.neutral_velocities` what
-they move. `model.stable` is about the others: True for a bicycle between the speeds of weave and capsize, None where
-the model does not tell, as for the disc that sways without damping, and at the speed of capsize itself, where a zero is
-not one of its neighbours ([decision 47](decisions/0047-rolling.md)).
+Position, heading, the angles of the wheels and the speed of a vehicle are neutral: exact zero eigenvalues of A, in
+chains or not. `model.neutral` are their indices among the eigenvalues, `model.neutral_velocities` the velocities that
+they belong to. `model.stable` refers to the other eigenvalues. It is True for a bicycle between the speeds of weave
+and capsize. It is None where the linear model does not decide: for the disc that oscillates without damping, and at
+the speed of capsize itself, where a further eigenvalue is zero ([decision 47](decisions/0047-rolling.md)).
 
 ## Where there is no linear model
 
-At a singular configuration branches meet and there is no smooth surface. `sr.linearize` refuses and names the branches,
-such as parallelogram and antiparallelogram of a linkage whose links lie in one line. It refuses as well where
-constraints contradict each other, and says which velocity accelerates where q is no equilibrium.
+At a singular configuration branches meet, and the manifold is not smooth. `sr.linearize` refuses and names the
+branches, such as parallelogram and antiparallelogram of a linkage with all links in line. It also refuses where
+constraints contradict each other, and where q is no equilibrium it names the velocity that accelerates.
 
-## What other tools give
+## Other programs
 
-A planar four-bar at rest has one degree of freedom: two eigenvalues, {ours} here. MuJoCo's `mjd_transitionFD` gives
-the step of all three joints, 6 × 6, by finite differences of a soft loop: the swing comes out as {theirs}, next to
-four eigenvalues of the loop's own with real parts {others}, which come from solver
-parameters. That is what a soft loop is, and right for simulation with contacts; a regulator has to be protected from
-it. Pinocchio 4.1 has exact derivatives of the constrained acceleration with respect to all coordinates, from which the
-elimination is left to the user; Exudyn 1.13 eliminates, but its K lacks the stiffness that comes from forces in the
-closures (a hanging pendulum in Cartesian coordinates gets none); SymPy 1.14 wants the independent coordinates named,
-and returns NaN at a bad choice. These tools do what sarrus does not: contacts in great number, flexible bodies,
+A planar four-bar at rest has one degree of freedom: two eigenvalues, {ours} here. MuJoCo's `mjd_transitionFD` returns
+the step of all three joints, 6 × 6, by finite differences of a soft loop: the pair of the mechanism is {theirs}, with
+four eigenvalues of the loop itself with real parts {others}, which come from solver
+parameters. This is correct for a soft loop and for simulation with contacts; a regulator must not use these four.
+Pinocchio 4.1 has exact derivatives of the constrained acceleration with respect to all coordinates, and leaves the
+elimination to the user. Exudyn 1.13 eliminates, but its K lacks the stiffness from forces in the closures (a hanging
+pendulum in Cartesian coordinates has none). SymPy 1.14 needs the names of the independent coordinates, and returns NaN
+for an unsuitable choice. These programs have features that sarrus has not: contacts in great number, flexible bodies,
 symbolic output.
 """
 

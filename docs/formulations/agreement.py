@@ -289,7 +289,7 @@ INTRODUCTION = f"""# How far the formulations agree
 
 Written by `python docs/formulations/agreement.py`. Each entry: the largest deviation of the acceleration from the
 exact one over {SAMPLES} random problems with n = {N} velocities and m = {M_ROWS} rows, and how often each status came.
-Without a deviation the problem was refused (`ILL_POSED`, `ILL_CONDITIONED`; with `throw=True` an error that says why).
+An entry without a deviation: the problem was refused (`ILL_POSED`, `ILL_CONDITIONED`; with `throw=True` an error).
 
 - **The exact answer** is found in rational arithmetic from the same floating-point matrices: the least-squares
   solution of A a + γ = 0 for which M a + h − τ lies in the range of Aᵀ. It is rounded once, at the end.
@@ -304,20 +304,20 @@ Without a deviation the problem was refused (`ILL_POSED`, `ILL_CONDITIONED`; wit
   function of q, so that the kernel sees the rank nearby.
 """
 REMARKS = """
-What it says:
+Results:
 
-- All formulations mean the same answer, in the inconsistent case too: |A a + γ| is least with all rows weighted alike,
-  and the mechanism obeys its equations of motion on the directions that are left. Scaling a row changes the answer only
-  where rows contradict each other.
-- Answers are checked: each is refined until its residuals are rounding (docs/decisions/0015-checked-answers.md). So
-  units of rows and inertias cost no digits, as they did before: with rows over eight decades the projections were
-  5e-8 off, `mass_weighted` 3e-6, and `augmented_lagrangian` did not converge.
+- All formulations have the same solution, also in the inconsistent case: |A a + γ| is least with equal weights of all
+  rows, and the equations of motion hold in the remaining directions. Scaling a row changes the solution only where rows
+  contradict each other.
+- Each solution is refined until its residuals are rounding (docs/decisions/0015-checked-answers.md). So units of rows
+  and inertias cost no digits. Without refinement, with rows over eight decades, the projections were off by 5e-8,
+  `mass_weighted` by 3e-6, and `augmented_lagrangian` did not converge.
 - `lagrange` and `kkt` refuse dependent rows, because their matrices are singular there, and A close to a singular
   configuration, because these have the square of its condition number: above 1e15 a correction gains no digit.
 - Near a singular configuration the loss of digits is that of the data: a relative error of 2e-16 in A, divided by ε.
-- The kernel takes a direction for singular whose pivot, in the metric of M, is below 1e-10 of the largest one nearby
-  (docs/decisions/0002-rank-and-singular-passages.md). Rows and inertias that differ by more fall under the same cut:
-  the last column says SINGULAR where its answer leaves such a row out. Give rows units in which they are of similar
+- In the kernel a direction is singular if its pivot, in the metric of M, is below 1e-10 of the largest pivot nearby
+  (docs/decisions/0002-rank-and-singular-passages.md). The same cut applies to rows and inertias that differ by more:
+  the last column says SINGULAR where the solution leaves out such a row. Give rows units in which they have similar
   size.
 """
 

@@ -53,4 +53,4 @@ class Tally:
         return f"| {self.attack} | {self.wanted} | {self.tried:,} | {outcomes} | {self.failed:,} |"
 
 
-HEADER = "| attack | what must come of it | tried | what came | failed |\n| --- | --- | --- | --- | --- |"
+HEADER = "| attack | required result | tried | results | failed |\n| --- | --- | --- | --- | --- |"
