@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sarrus.base.errors import ArgumentError, SolveError
+from sarrus.base.numbers import positive_number
 from sarrus.base.status import Answer, Status
 from sarrus.formulations.friction.force_limits import Condition, Limits
 from sarrus.formulations.friction.friction_cones import ConeInequality, ContactForces, contact_forces
@@ -168,8 +169,7 @@ def relaxed_distribution(
     ``rho`` is a positive number, of the unit of uᵀWu over that of |d|². The other parameters, solutions and errors are
     those of `optimal_distribution`; ``equalities`` are not relaxed.
     """
-    if not (np.isfinite(rho) and rho > 0.0):
-        raise ArgumentError(f"rho must be a positive number, got {rho!r}", element="rho")
+    rho = positive_number(rho, "rho")
     forces = contact_forces(M, h, A, gamma, B, tau, **weighing)
     limits = Limits.of(forces, contacts, mu, u_min, u_max, inequalities, equalities)
     unit = _unit_losses(W, len(forces.B.T))
