@@ -8,6 +8,7 @@ from math import isfinite
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError
 
 # Entries up to which a loop in Python is faster than an operation of NumPy.
@@ -41,6 +42,24 @@ def number_between(value: ArrayLike, least: float, most: float, what: str) -> fl
         span = f"from {least:g} to {most:g}" if isfinite(most) else f"of at least {least:g}"
         raise ArgumentError(f"{what} must be a number {span}, got {value!r}", element=what)
     return float(number)
+
+
+def positive_number(value: ArrayLike, what: str, *, unit: str = "", element: str | None = None) -> float:
+    """Return one positive, finite number; raises `ArgumentError` about ``element``, by default ``what``, else."""
+    number = finite_array(value)
+    if number is None or number.shape != () or not number > 0.0:
+        raise ArgumentError(f"{what} must be a positive number{unit}, got {value!r}", element=element or what)
+    return float(number)
+
+
+def three_numbers(value: ArrayLike, what: str, *, unit: str = "", element: str | None = None) -> Array:
+    """Return a vector of three finite numbers; raises `ArgumentError` about ``element``, by default ``what``, else."""
+    vector = finite_array(value)
+    if vector is None or vector.shape != (3,):
+        raise ArgumentError(
+            f"{what} must be three finite numbers{unit}, got {value!r}", element=element or what
+        )
+    return vector
 
 
 def whole_number(value: object, least: int, what: str) -> int:

@@ -33,6 +33,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sarrus.base.errors import ArgumentError
+from sarrus.base.numbers import positive_number
 from sarrus.formulations.problem import TOLERANCE, Array, Problem, as_array, is_symmetric
 
 # Units of coordinates, velocities and multipliers by the unit of the row of W that they lead to.
@@ -63,8 +64,7 @@ def characteristic_metric(units: Sequence[str], length: float) -> Array:
     ArgumentError
         For an unknown unit, which it names with its place, and for a length that is not positive.
     """
-    if not (np.isfinite(length) and length > 0.0):
-        raise ArgumentError(f"length must be a positive number, got {length!r}", element="length")
+    length = positive_number(length, "length")
     for place, unit in enumerate(units):
         if unit not in _LENGTHS + _ANGLES:
             known = ", ".join(repr(name) for name in _LENGTHS + _ANGLES)

@@ -10,7 +10,7 @@ import numpy as np
 
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError, check_known
-from sarrus.base.numbers import real_array
+from sarrus.base.numbers import real_array, three_numbers
 from sarrus.dynamics.system import System
 from sarrus.model.mechanism.pose import Pose
 from sarrus.symbolic.kinematics.frames import Frames
@@ -110,9 +110,7 @@ def target(system: System, key: Any, value: Any) -> CoordinateTarget | BodyTarge
     bodies = tuple(system.mechanism.bodies) if system.mechanism else ()
     check_known("body", name, bodies, label)
     place, turn = _place_and_turn(value, label, name)
-    local = real_array(point)
-    if local.shape != (3,) or not np.isfinite(local).all():
-        raise ArgumentError(f"{label}: the point must be three finite numbers", element=name)
+    local = three_numbers(point, f"{label}: the point", element=name)
     text = name if name is key else f"{name} {tuple(float(x) for x in local)}"
     return BodyTarget(system, text, name, local, place, turn)
 

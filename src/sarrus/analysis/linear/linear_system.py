@@ -20,7 +20,7 @@ from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError, SarrusError
 from sarrus.base.lazy_import import lazy_import
 from sarrus.base.notebook import heading, preformatted, table
-from sarrus.base.numbers import real_array
+from sarrus.base.numbers import positive_number, real_array
 from sarrus.dynamics.model.units import coordinate_units, velocity_units
 from sarrus.dynamics.system import System
 from sarrus.kernels.linalg.dense import product
@@ -270,8 +270,7 @@ class LinearSystem:
 
         ``affine`` of the result is what the step adds at δx = δu = 0; E does not enter.
         """
-        if not isinstance(dt, (int, float, np.number)) or not 0.0 < float(dt.real) < np.inf:
-            raise ArgumentError(f"dt must be a positive number [s], got {dt!r}", element="dt")
+        dt = positive_number(dt, "dt", unit=" [s]")
         n, nu = self.B.shape
         stacked = np.zeros((n + nu + 1, n + nu + 1))
         stacked[:n] = np.column_stack([self.A, self.B, self.affine])

@@ -61,11 +61,6 @@ class CouplerCurve:
         """Whether the mechanism comes back to its start."""
         return self.curve.closed
 
-    @property
-    def dead_centres(self) -> tuple[float, ...]:
-        """Values of the driven coordinate where it turns round [m, rad]."""
-        return tuple(point.value for point in self.curve.turning_points)
-
     def plot(self, path: str | Path | None = None, **options: Any) -> Figure:
         """Draw the path and the mechanism; options are those of `sarrus.plot.coupler_curve`."""
         return lazy_import("pictures.plots.plot", "coupler_curve")(self, path, **options)
@@ -144,7 +139,7 @@ def path_of(curve: Curve, body: str, point: ArrayLike = (0.0, 0.0, 0.0)) -> Coup
         length=_length(curve, points, rates),
         normal=normal,
         double_points=() if normal is None else double_points_of(curve, body, place, points, normal),
-        cusps=cusps_of(curve, body, place, points, rates),
+        cusps=cusps_of(curve, body, place, rates),
         system=system,
     )
 

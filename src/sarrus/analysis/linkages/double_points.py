@@ -123,7 +123,7 @@ def _crossings(plane: Array, closed: bool) -> list[tuple[int, int]]:
     return found
 
 
-def cusps_of(curve: Curve, body: str, place: Array, points: Array, rates: Array) -> tuple[Cusp, ...]:
+def cusps_of(curve: Curve, body: str, place: Array, rates: Array) -> tuple[Cusp, ...]:
     """Return where the point stands still and goes back beside the way it came; ends of arcs are none."""
     speeds = np.linalg.norm(rates, axis=1)
     size = float(speeds.max(initial=0.0))

@@ -13,7 +13,7 @@ from sarrus.analysis.configurations.targets import scalar_coordinates
 from sarrus.analysis.linkages.reach import PointPlaces, grid_axes
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError, check_known
-from sarrus.base.numbers import finite_array
+from sarrus.base.numbers import three_numbers
 from sarrus.dynamics.closing.manifold import turning
 from sarrus.dynamics.model.units import coordinate_units
 
@@ -67,13 +67,9 @@ class MapPlane:
         self.turning = np.isin(self.indices, turning(system))
 
     def _take_point(self, body: str, point: ArrayLike) -> None:
-        system, place = self.system, finite_array(point)
+        system = self.system
         check_known("body", body, tuple(system.mechanism.bodies) if system.mechanism else (), "over")
-        if place is None or place.shape != (3,):
-            raise ArgumentError(
-                f"{system.name}: the point of over must be three finite numbers, got {point!r}",
-                element="over",
-            )
+        place = three_numbers(point, f"{system.name}: the point of over", element="over")
         self.body, self.point = body, place
         self.units, self.factors = ("m", "m"), np.full(2, 1.0 / system.characteristic.length)
 

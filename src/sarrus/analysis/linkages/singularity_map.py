@@ -227,7 +227,7 @@ def singularity_map(
     status = np.stack([sheet.status for sheet in sheets])
     values = np.full(shape, np.nan)
     reached = status == REACHED
-    values[reached] = _measured(rows, many, plane, found[reached], measure)
+    values[reached] = _measured(rows, many, found[reached], measure)
     status.flags.writeable = False
     return SingularityMap(
         measure=measure,
@@ -251,7 +251,7 @@ def singularity_map(
     )
 
 
-def _measured(rows: HeldRows, many: ManyConfigurations, plane: MapPlane, q: Array, measure: str) -> Array:
+def _measured(rows: HeldRows, many: ManyConfigurations, q: Array, measure: str) -> Array:
     """Return the measure (n,) at configurations (n, nq)."""
     out = np.empty(len(q))
     for begin in range(0, len(q), 4096):

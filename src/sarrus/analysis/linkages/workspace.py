@@ -19,7 +19,7 @@ from sarrus.base.arguments import described
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError, check_is, check_known
 from sarrus.base.lazy_import import lazy_import
-from sarrus.base.numbers import finite_array
+from sarrus.base.numbers import three_numbers
 from sarrus.dynamics.closing.assembly import held_velocities
 from sarrus.dynamics.closing.manifold import closed_starts, rank_cut
 from sarrus.dynamics.system import System
@@ -141,13 +141,9 @@ def workspace(
     """
     check_is("workspace", system, System)
     starts = closed_starts(system, q, t)
-    place = finite_array(point)
     bodies = tuple(system.mechanism.bodies) if system.mechanism else ()
     check_known("body", body, bodies, system.name)
-    if place is None or place.shape != (3,):
-        raise ArgumentError(
-            f"{system.name}: point must be three finite numbers, got {point!r}", element="point"
-        )
+    place = three_numbers(point, f"{system.name}: point", element="point")
     within = SearchLimits.of(system, limits)
     hold = held_velocities(system, locked)
     for start in starts:

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError, check_known
-from sarrus.base.numbers import finite_array
+from sarrus.base.numbers import three_numbers
 from sarrus.dynamics.contacts.open_forces import push_count
 from sarrus.dynamics.model.evaluations import Evaluations
 from sarrus.symbolic.multibody.connections import Connection, changes, connections, loads
@@ -115,14 +115,9 @@ def viewpoint(
     labels = [one.label for one in found]
     for label, place in (points or {}).items():
         check_known("joint", label, labels, f"{system.name}: points")
-        own = finite_array(place)
-        if own is None or own.shape != (3,):
-            raise ArgumentError(
-                f"{system.name}: the point of {label!r} must be three finite numbers in axes of "
-                f"{found[labels.index(label)].body!r}, got {place!r}",
-                element=label,
-            )
         k = labels.index(label)
+        where = f" in axes of {found[k].body!r}"
+        own = three_numbers(place, f"{system.name}: the point of {label!r}", unit=where, element=label)
         body = numbers[found[k].body]
         point[:, k] = given.positions[:, body] + given.rotations[:, body] @ own
     return Viewpoint(axes, point, given)

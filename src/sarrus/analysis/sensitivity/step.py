@@ -14,7 +14,8 @@ from sarrus.analysis.sensitivity.crossings import across
 from sarrus.analysis.sensitivity.flow import Flow
 from sarrus.analysis.sensitivity.parameters import chosen_parameters
 from sarrus.base.arrays import Array, read_only
-from sarrus.base.errors import ArgumentError, SolveError, check_is
+from sarrus.base.errors import SolveError, check_is
+from sarrus.base.numbers import positive_number
 from sarrus.dynamics.contacts.contact_state import without_dry_friction
 from sarrus.dynamics.model.joint_limits import joint_limits
 from sarrus.dynamics.system import System
@@ -101,8 +102,7 @@ def step_derivatives(
         take another branch, by the start or by a parameter that is named.
     """
     check_is("step_derivatives", system, System)
-    if not (isinstance(dt, (int, float, np.number)) and 0.0 < float(dt) < np.inf):
-        raise ArgumentError(f"{system.name}: dt must be a positive number [s], got {dt!r}", element="dt")
+    dt = positive_number(dt, f"{system.name}: dt", unit=" [s]", element="dt")
     system.without_touches("derivatives of a step")
     without_dry_friction(system, "derivatives of a step")
     names, places = chosen_parameters(system, parameters)

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError, check_known
-from sarrus.base.numbers import finite_array
+from sarrus.base.numbers import three_numbers
 from sarrus.dynamics.closing.assembly import free_velocities
 from sarrus.dynamics.closing.manifold import holonomic_jacobian
 from sarrus.dynamics.system import System
@@ -40,14 +40,11 @@ class HeldRows:
         self.point = np.zeros(3)
         names: Sequence[str] = driven
         if isinstance(output, tuple) and len(output) == 2 and not isinstance(output[1], str):
-            self.body, place = output[0], finite_array(output[1])
+            self.body, place = output
             bodies = tuple(system.mechanism.bodies) if system.mechanism else ()
             check_known("body", self.body, bodies, "output")
-            if place is None or place.shape != (3,):
-                raise ArgumentError(
-                    f"{system.name}: the point of the output must be three finite numbers", element="output"
-                )
-            self.point, names = place, ()
+            self.point = three_numbers(place, f"{system.name}: the point of the output", element="output")
+            names = ()
         elif output is not None:
             names = [output] if isinstance(output, str) else [str(name) for name in output]
         self.argument = "driven" if len(driven) else "output"

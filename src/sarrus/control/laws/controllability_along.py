@@ -186,12 +186,12 @@ def _reached(work: Workspace, q: Array, t: float) -> Array:
     """Return the accelerations (nv × nu) that the controls make, S with M on the motions of the phase."""
     basis, actuation = _basis(work, q, t)
     columns = work.characteristic.columns
-    inertia = dense.product(dense.product(basis.T, _even_mass(work, q, t)), basis)
+    inertia = dense.product(dense.product(basis.T, _even_mass(work, q)), basis)
     gains = ranked(inertia, relative=ROUNDING).solve(dense.product(basis.T, actuation))
     return np.asarray(dense.product(basis, gains) / columns[:, None])
 
 
-def _even_mass(work: Workspace, q: Array, t: float) -> Array:
+def _even_mass(work: Workspace, q: Array) -> Array:
     """Return M in characteristic units of the velocities."""
     columns = work.characteristic.columns
     return np.asarray(work.mass_matrix(q) / columns[:, None] / columns)

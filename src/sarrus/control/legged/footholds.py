@@ -49,7 +49,7 @@ def reference_footholds(
     ]
     native = system.compiled.named("footholds", lambda: {"all": ca.vertcat(*parts)})
     faults = []
-    for called, q in _poses(system, pose, names):
+    for called, q in _poses(system, pose):
         flat = native(system.pack(q, np.zeros(system.nv), None, 0.0))[native.outputs["all"][0]]
         centre, (c, s), feet = flat[:3], flat[3:5], flat[5:].reshape(-1, 3)
         away = (feet - centre)[:, :2] @ np.array([[c, s], [-s, c]]).T
@@ -65,9 +65,7 @@ def reference_footholds(
     )
 
 
-def _poses(
-    system: System, pose: ArrayLike | str | None, names: tuple[str, ...]
-) -> Iterator[tuple[str, Array]]:
+def _poses(system: System, pose: ArrayLike | str | None) -> Iterator[tuple[str, Array]]:
     """Yield what poses are called and their q: the one that is given, else the reference pose and the keyframes."""
     mechanism = system.mechanism
     assert mechanism is not None

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sarrus.base.errors import ArgumentError
+from sarrus.base.numbers import three_numbers
 from sarrus.control.quantities.quantities import (
     AXES,
     Part,
@@ -15,7 +16,6 @@ from sarrus.control.quantities.quantities import (
     direction,
     frames_of,
     of_jet,
-    three_numbers,
 )
 from sarrus.dynamics.system import System
 from sarrus.model.mechanism.elements import WORLD

@@ -9,20 +9,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sarrus.base.errors import ArgumentError, check_known
-from sarrus.base.numbers import number_between
-from sarrus.control.quantities.quantities import (
-    Part,
-    Quantity,
-    direction,
-    frames_of,
-    mechanism_of,
-    of_jet,
-    three_numbers,
-)
+from sarrus.base.numbers import number_between, three_numbers
+from sarrus.control.quantities.quantities import Part, Quantity, direction, frames_of, mechanism_of, of_jet
 from sarrus.dynamics.system import System
 from sarrus.model.builders.mechanism import Mechanism
 from sarrus.model.mechanism.elements import WORLD, Geom, GeometryContact
-from sarrus.model.mechanism.pose import Pose, perpendicular_to
+from sarrus.model.mechanism.pose import Pose, rotation_along
 from sarrus.model.mechanism.surface_contacts import SurfaceContact, places
 from sarrus.symbolic.kinematics.frames import Frames
 from sarrus.symbolic.kinematics.jet import Jet, dot, through, vertcat
@@ -159,6 +151,4 @@ def _label(shape: Shape, geom: Geom) -> str:
 
 def _towards(way: np.ndarray) -> np.ndarray:
     """Return a rotation whose third axis is along a vector."""
-    z = way / np.linalg.norm(way)
-    x = perpendicular_to(z)
-    return np.column_stack([x, np.cross(z, x), z])
+    return rotation_along(way / np.linalg.norm(way))

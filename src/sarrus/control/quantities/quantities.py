@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sarrus.base.errors import ArgumentError, check_known, place_of
-from sarrus.base.numbers import finite_array
+from sarrus.base.numbers import three_numbers
 from sarrus.control.laws.row_units import units_of_rows
 from sarrus.dynamics.system import System
 from sarrus.model.builders.mechanism import Mechanism
@@ -200,14 +200,6 @@ def bodies_of(system: System) -> list[Body]:
     """Return the bodies of a system with expressions of the parameters in their numbers."""
     mechanism_of(system)
     return list(system.model.symbolic_mechanism().bodies.values())
-
-
-def three_numbers(value: ArrayLike, what: str) -> np.ndarray:
-    """Return a vector of three finite numbers."""
-    vector = finite_array(value)
-    if vector is None or vector.shape != (3,):
-        raise ArgumentError(f"{what} must be three finite numbers, got {value!r}", element=what)
-    return vector
 
 
 def direction(value: ArrayLike, what: str) -> np.ndarray:

@@ -63,7 +63,7 @@ class Adjuster:
         self.regressor, self.sigma = regressor, sigma
         self.samples = _closed(regressor, log)
 
-    def plain_rows(self, values: Array) -> tuple[Array, Array]:
+    def plain_rows(self) -> tuple[Array, Array]:
         """Return Zᵀ W and Zᵀ (τ − w) of all samples at the closed states, without weights."""
         rows, right = [], []
         for s in self.samples:

@@ -163,7 +163,7 @@ def _fast_enough(regressor: Regressor, log: Measurements, sigma: Array) -> Measu
 
 def _start(regressor: Regressor, adjuster: Adjuster, base: BaseParameters) -> tuple[list[int], Array, Array]:
     """Return which base parameters the log tells apart, what it makes of all, and numbers to begin with."""
-    rows, right = adjuster.plain_rows(regressor.values)
+    rows, right = adjuster.plain_rows()
     columns = rows[:, list(base.kept)]
     size = regressor.size[list(base.kept)]
     kept, shares = base.restricted(columns * size, _UNEXCITED)

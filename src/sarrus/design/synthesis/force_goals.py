@@ -6,20 +6,12 @@ from collections.abc import Sequence
 from typing import Literal
 
 import casadi as ca
-import numpy as np
 from numpy.typing import ArrayLike
 
 from sarrus.base.errors import ArgumentError
+from sarrus.base.numbers import positive_number, three_numbers
 from sarrus.design.synthesis.conditions import Condition
-from sarrus.design.synthesis.goals import (
-    Expression,
-    Goal,
-    between,
-    chosen_axes,
-    peak,
-    squares,
-    three_numbers,
-)
+from sarrus.design.synthesis.goals import Expression, Goal, between, chosen_axes, peak, squares
 from sarrus.design.synthesis.loads import WORLD_FRAME
 from sarrus.design.synthesis.quantities import Quantities
 
@@ -58,7 +50,7 @@ def shaking_moment(
     within: float | None = None,
 ) -> Goal:
     """Return the goal that the shaking moment about a point of the world vanishes or is small."""
-    chosen, where = chosen_axes(axes), three_numbers("about", about)
+    chosen, where = chosen_axes(axes), three_numbers(about, "about")
     return squares(
         lambda s: s.shaking_moment(where)[chosen], at, weight=weight, within=within, name="shaking moment"
     )
@@ -114,9 +106,8 @@ def reaction_below(
     frame: str = WORLD_FRAME,
 ) -> Goal:
     """Return the constraint that the magnitude of a load stays at most ``most`` > 0 [N, N m]; see `reaction`."""
-    if not (isinstance(most, (int, float, np.number)) and 0.0 < most < np.inf):
-        raise ArgumentError(f"reaction_below: most must be a positive number, got {most!r}", element=joint)
-    return between(_magnitude(joint, part, axes, frame), at, upper=float(most), name=_label(joint, part))
+    upper = positive_number(most, "reaction_below: most", element=joint)
+    return between(_magnitude(joint, part, axes, frame), at, upper=upper, name=_label(joint, part))
 
 
 def _label(joint: str, part: str) -> str:

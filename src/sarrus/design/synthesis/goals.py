@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError
-from sarrus.base.numbers import real_array
+from sarrus.base.numbers import positive_number, real_array, three_numbers
 from sarrus.design.synthesis.conditions import Condition
 from sarrus.design.synthesis.quantities import Quantities
 
@@ -89,9 +89,8 @@ def linear(
 
 def clearance(at: Condition | Sequence[Condition], least: float) -> Clearance:
     """Return the constraint that the smallest singular value of loops and drivers stays at least ``least`` > 0."""
-    if not 0.0 < least < np.inf:
-        raise ArgumentError(f"clearance: least must be a positive number, got {least!r}", element="least")
-    return Clearance(_conditions("clearance", at), float(least))
+    least = positive_number(least, "clearance: least", element="least")
+    return Clearance(_conditions("clearance", at), least)
 
 
 def point(
@@ -114,7 +113,7 @@ def point(
     return Goal(
         name,
         conditions,
-        lambda s, target: s.position(body, three_numbers("position", position))[chosen] - target,
+        lambda s, target: s.position(body, three_numbers(position, "position"))[chosen] - target,
         "squares",
         _weight(name, weight),
         _rows(name, targets, len(conditions), len(chosen)),
@@ -235,9 +234,7 @@ def _conditions(name: str, at: Condition | Sequence[Condition]) -> tuple[Conditi
 
 
 def _weight(name: str, weight: float) -> float:
-    if not (isinstance(weight, (int, float, np.number)) and 0.0 < weight < np.inf):
-        raise ArgumentError(f"{name}: weight must be a positive number, got {weight!r}", element=name)
-    return float(weight)
+    return positive_number(weight, f"{name}: weight", element=name)
 
 
 def chosen_axes(axes: str) -> list[int]:
@@ -245,14 +242,6 @@ def chosen_axes(axes: str) -> list[int]:
     if not axes or any(letter not in "xyz" for letter in axes) or len(set(axes)) != len(axes):
         raise ArgumentError(f'axes must be letters of "xyz", got {axes!r}', element="axes")
     return ["xyz".index(letter) for letter in axes]
-
-
-def three_numbers(what: str, value: ArrayLike) -> Array:
-    """Return three finite numbers; `ArgumentError` with ``what`` they are for others."""
-    array = real_array(value)
-    if array.shape != (3,) or not np.isfinite(array).all():
-        raise ArgumentError(f"{what} must be three finite numbers, got {value!r}", element=what)
-    return array
 
 
 def _rows(name: str, values: ArrayLike, n: int, width: int) -> Array:

@@ -217,7 +217,7 @@ class Held:
         by_x = np.eye(variables.parameters, n)
         rows, opened = state.rows, self._by_x(d["position_p"])
         dq = -rows.solve(opened)
-        self._verify(rows, d["jacobian"], dq, opened)
+        self._verify(d["jacobian"], dq, opened)
         dv, da, df = np.zeros((nv, n)), np.zeros((nv, n)), np.zeros((nc + nd, n))
         still = np.zeros((nd, n))
         if state.level >= RATES:
@@ -244,7 +244,7 @@ class Held:
                 out[f"{name}_v"] = ca.jacobian(part, e.v)
         return out
 
-    def _verify(self, rows: _Rows, jacobian: Array, dq: Array, opened: Array) -> None:
+    def _verify(self, jacobian: Array, dq: Array, opened: Array) -> None:
         """Raise where redundant rows cannot follow a variable."""
         b = np.vstack([jacobian, self.select])
         left = np.abs(self.rows[:, None] * (b @ dq + opened)).max(axis=0, initial=0.0)

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError, check_known
-from sarrus.base.numbers import finite_array, real_array
+from sarrus.base.numbers import real_array, three_numbers
 from sarrus.codegen import NativeFunction
 from sarrus.model.builders.mechanism import Mechanism
 from sarrus.model.mechanism.elements import Body
@@ -127,12 +127,7 @@ def jacobian(
 def place_on(system: Evaluations, body: str, point: ArrayLike) -> Array:
     """Return a point (3,) in axes of a body; raise `ArgumentError` for an unknown body and for no three numbers."""
     check_known("body", body, _mechanism(system).bodies, system.name)
-    place = finite_array(point)
-    if place is None or place.shape != (3,):
-        raise ArgumentError(
-            f"{system.name}: point must be three finite numbers, got {point!r}", element="point"
-        )
-    return place
+    return three_numbers(point, f"{system.name}: point", element="point")
 
 
 def motion_function(system: Evaluations, body: str) -> NativeFunction:

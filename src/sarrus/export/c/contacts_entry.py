@@ -8,11 +8,9 @@ from sarrus.base.errors import ArgumentError
 from sarrus.codegen.c_source import c_number
 from sarrus.dynamics.contacts.contact_state import gap_outputs, motion_outputs
 from sarrus.export.c.contents import Member, Natives, SystemPlan
-from sarrus.export.c.entry_points import Entry, block, example, function, loop, prototype
+from sarrus.export.c.entry_points import Entry, block, example, function, loaded, loop, prototype
 from sarrus.export.c.functions import Kernels
 from sarrus.export.c.identifiers import enumeration
-from sarrus.export.c.values import DOUBLE, View
-from sarrus.kernels.algebra.retraction import normalize
 
 
 def contacts(name: str, plan: SystemPlan, kernels: Kernels, natives: Natives) -> Entry:
@@ -64,21 +62,17 @@ def contacts(name: str, plan: SystemPlan, kernels: Kernels, natives: Natives) ->
         "their forces, are the caller's: J M^-1 J' and the velocities make the contact problem. No other function "
         "here knows these contacts."
     )
-    copies, at, unit = [], 0, []
+    copies, at = [], 0
     for part, size in zip(texts, sizes):
         copies.append(loop(size, f"out->{part}[i] = W->touch[{at} + i]"))
         at += size
-    if len(system.equations.quaternions):
-        kernel, _ = kernels.call(normalize, [plan.table, View("W->x", DOUBLE)])
-        unit = [f"    {kernel}(W, W->x);"]
     return Entry(
         [Member("touch", at, "what contacts do")],
         f"{declaration}\n{prototype(signature, text)}",
         function(
             signature,
             "    int i = 0;",
-            f"    {name}_state(W, q, v, 0, t, 0);",
-            *unit,
+            *loaded(name, plan, kernels),
             "    model_all_contacts(W->x, W->touch);",
             *copies,
         ),

@@ -65,6 +65,15 @@ def example(call: str, shown: tuple[str, str, int | str], *, said: str = "", dec
     return "\n".join(["    {", *(f"        {line}" for line in lines if line), "    }"])
 
 
+def loaded(name: str, plan: SystemPlan, kernels: Kernels, controls: str = "0", tau: str = "0") -> list[str]:
+    """Return the lines that bring a state to where native functions read it, with unit quaternions."""
+    lines = [f"    {name}_state(W, q, v, {controls}, t, {tau});"]
+    if len(plan.system.equations.quaternions):
+        kernel, _ = kernels.call(normalize, [plan.table, View("W->x", DOUBLE)])
+        lines.append(f"    {kernel}(W, W->x);")
+    return lines
+
+
 # What of a system only steps with contacts know, by the kind of `Touching`.
 _LEFT_OUT = {
     "contact": "contacts with Coulomb friction",

@@ -7,11 +7,9 @@ import casadi as ca
 from sarrus.base.errors import ArgumentError
 from sarrus.dynamics.solve.sensing import needs_accelerations, sensor_expressions, sensors_of
 from sarrus.export.c.contents import Member, Natives, SystemPlan
-from sarrus.export.c.entry_points import Entry, example, function, left_out, loop, prototype
+from sarrus.export.c.entry_points import Entry, example, function, left_out, loaded, loop, prototype
 from sarrus.export.c.functions import Kernels
 from sarrus.export.c.identifiers import enumeration
-from sarrus.export.c.values import DOUBLE, View
-from sarrus.kernels.algebra.retraction import normalize
 
 
 def sensors(name: str, plan: SystemPlan, kernels: Kernels, natives: Natives) -> Entry:
@@ -37,7 +35,7 @@ def sensors(name: str, plan: SystemPlan, kernels: Kernels, natives: Natives) -> 
         "What the sensors read at a state; u and tau may be NULL: zeros. Returns what forward dynamics does where "
         "a sensor measures accelerations or forces, else OK; where there is no answer, readings are not written."
     ) + (left_out(system) if needs_accelerations(found) else "")
-    size, solve, unit, moved = system.parts.tau.stop, [], [], []
+    size, solve, moved = system.parts.tau.stop, [], []
     if needs_accelerations(found):
         solve = [
             f"    {name}_motion motion;",
@@ -48,9 +46,6 @@ def sensors(name: str, plan: SystemPlan, kernels: Kernels, natives: Natives) -> 
             loop(system.nv, f"W->sensed[{size} + i] = motion.a[i]"),
             loop(system.nc, f"W->sensed[{size + system.nv} + i] = motion.multipliers[i]"),
         ]
-    if len(system.equations.quaternions):
-        kernel, _ = kernels.call(normalize, [plan.table, View("W->x", DOUBLE)])
-        unit = [f"    {kernel}(W, W->x);"]
     return Entry(
         [Member("sensed", size + system.nv + system.nc, "what sensors depend on")],
         f"{listed}\n#define {upper}_NS {len(labels)}\n\n{prototype(signature, text)}",
@@ -58,8 +53,7 @@ def sensors(name: str, plan: SystemPlan, kernels: Kernels, natives: Natives) -> 
             signature,
             f"    int i = 0, status = {upper}_OK;",
             *solve,
-            f"    {name}_state(W, q, v, u, t, tau);",
-            *unit,
+            *loaded(name, plan, kernels, "u", "tau"),
             loop(size, "W->sensed[i] = W->x[i]"),
             *moved,
             "    model_readings(W->sensed, readings);",

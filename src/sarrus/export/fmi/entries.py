@@ -8,10 +8,9 @@ from sarrus.dynamics.model.derivatives import bias_rows, residual_force
 from sarrus.dynamics.solve.sensing import sensor_expressions
 from sarrus.dynamics.system import System
 from sarrus.export.c.contents import Member, Natives, SystemPlan
-from sarrus.export.c.entry_points import Entry, function, loop, prototype
+from sarrus.export.c.entry_points import Entry, function, loaded, loop, prototype
 from sarrus.export.c.functions import Kernels
 from sarrus.export.c.values import DOUBLE, Known, View
-from sarrus.kernels.algebra.retraction import normalize
 from sarrus.kernels.integrate.stepping import finish
 from sarrus.kernels.memory import layout as la
 
@@ -25,7 +24,7 @@ def rate(name: str, plan: SystemPlan, kernels: Kernels, natives: Natives) -> Ent
         "    double t, double *rate)"
     )
     text = "The rates of q at a state, its quaternions scaled to length one."
-    body = [*_loaded(name, plan, kernels, "u"), "    model_all_rates(W->x, rate);"]
+    body = [*loaded(name, plan, kernels, "u"), "    model_all_rates(W->x, rate);"]
     return Entry([], prototype(signature, text), function(signature, *body), "")
 
 
@@ -63,7 +62,7 @@ def gaps(name: str, plan: SystemPlan, kernels: Kernels, natives: Natives) -> Ent
     of_watched = f"void {name}_watched({state}, double *watched)"
     size = max(s.nh + s.nc, 1)
     definitions = [
-        function(of_gaps, *_loaded(name, plan, kernels, "0"), "    model_residuals(W->x, gaps);"),
+        function(of_gaps, *loaded(name, plan, kernels, "0"), "    model_residuals(W->x, gaps);"),
         function(
             of_watched,
             f"    double gaps[{size}] = {{0}}, worst = 0.0;",
@@ -100,7 +99,7 @@ def slopes(name: str, plan: SystemPlan, kernels: Kernels, natives: Natives) -> E
     )
     size = s.parts.tau.stop
     body = [
-        *_loaded(name, plan, kernels, "u"),
+        *loaded(name, plan, kernels, "u"),
         loop(size, "W->sloped[i] = W->x[i]"),
         loop(s.nv, f"W->sloped[{size} + i] = a[i]"),
         loop(s.nc, f"W->sloped[{size + s.nv} + i] = multipliers[i]") or "    (void)multipliers;",
@@ -131,12 +130,3 @@ def slope_outputs(system: System, a: ca.SX, multipliers: ca.SX) -> dict[str, ca.
         "by_acceleration": ca.jacobian(outputs, a),
         "by_multipliers": ca.jacobian(outputs, multipliers),
     }
-
-
-def _loaded(name: str, plan: SystemPlan, kernels: Kernels, controls: str) -> list[str]:
-    """Return the lines that bring a state to where native functions read it, with unit quaternions."""
-    lines = [f"    {name}_state(W, q, v, {controls}, t, 0);"]
-    if len(plan.system.equations.quaternions):
-        kernel, _ = kernels.call(normalize, [plan.table, View("W->x", DOUBLE)])
-        lines.append(f"    {kernel}(W, W->x);")
-    return lines

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sarrus.base.errors import ArgumentError
+from sarrus.base.numbers import positive_number
 from sarrus.base.status import Status
 from sarrus.formulations.balance import Solve
 from sarrus.formulations.classical.null_space import EPSILON, motion_solver
@@ -141,8 +142,7 @@ def truncated_svd(
         A cut that is not positive; other bad arguments.
     """
     problem = Problem.checked(M, h, A, gamma, tau, tolerance)
-    if not 0.0 < cut < np.inf:
-        raise ArgumentError(f"cut must be a positive number, got {cut}", element="cut")
+    cut = positive_number(cut, "cut")
     u, sigma, vt = problem.svd
     sigma = sigma[: problem.rank]
     kept = int(np.count_nonzero(sigma > cut))

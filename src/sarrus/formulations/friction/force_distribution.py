@@ -8,7 +8,7 @@ limits leave no such u, `relaxed_distribution` gives up as little of the motion 
 Source: Aghili 2022, Optimal control of legged robots subject to friction cone constraints, sections 3.2 to 3.4 and
 appendix 5. Its condition (13), R(P) ⊆ R(B), is sufficient for every motion to be possible, not necessary: PB needs
 the rank of P, which a robot on legs has although nothing drives its trunk.
-`sarrus.formulations.friction.friction_cones` and `sarrus.formulations.friction.log_barrier` name its other slips.
+`sarrus.formulations.friction.friction_cones` and `sarrus.formulations.log_barrier` name its other slips.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sarrus.base.errors import ArgumentError, SolveError
+from sarrus.base.numbers import positive_number
 from sarrus.base.status import Answer, Status
 from sarrus.formulations.friction.force_limits import Condition, Limits
 from sarrus.formulations.friction.friction_cones import ConeInequality, ContactForces, contact_forces
@@ -168,8 +169,7 @@ def relaxed_distribution(
     ``rho`` is a positive number, of the unit of uᵀWu over that of |d|². The other parameters, solutions and errors are
     those of `optimal_distribution`; ``equalities`` are not relaxed.
     """
-    if not (np.isfinite(rho) and rho > 0.0):
-        raise ArgumentError(f"rho must be a positive number, got {rho!r}", element="rho")
+    rho = positive_number(rho, "rho")
     forces = contact_forces(M, h, A, gamma, B, tau, **weighing)
     limits = Limits.of(forces, contacts, mu, u_min, u_max, inequalities, equalities)
     unit = _unit_losses(W, len(forces.B.T))

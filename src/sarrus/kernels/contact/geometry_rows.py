@@ -210,7 +210,7 @@ def _add_row(table, room, motion, parts, own, pair, row, seen, dx, dy, dz, lengt
         c = colliding.owners[body]
         at = parts + (2 * row + (0 if c == int(room.shared[2 * row]) else 1)) * colliding.widest
         n, moved = _width_of(colliding, body), motion + colliding.offsets[body]
-        x, y, z = _from_origin(colliding, room, body, seen)
+        x, y, z = _from_origin(room, body, seen)
         lx, ly, lz = sign * dx, sign * dy, sign * dz
         ax, ay, az = length * lx, length * ly, length * lz
         if length == 0.0:
@@ -229,7 +229,7 @@ def _add_row(table, room, motion, parts, own, pair, row, seen, dx, dy, dz, lengt
 
 
 @internal
-def _from_origin(colliding, room, body, seen):
+def _from_origin(room, body, seen):
     """Return the point that touches, from the origin of a body."""
     origin = room.places + cl.N_POSE * body
     return seen.x - origin[0], seen.y - origin[1], seen.z - origin[2]
@@ -242,7 +242,7 @@ def _turn_rows(table, room, count, later):
     colliding, base = touching.colliding, tl.lasting_contacts(touching)
     for k in range(count):
         seen = seen_at(room.found + cl.N_SEEN * k)
-        at, first = nearest(colliding, seen, first, room.later, cl.N_SEEN, later)
+        at, first = nearest(seen, first, room.later, cl.N_SEEN, later)
         row, width = touching.first_rows[base + k], touching.sizes[base + k]
         size, start = 2 * width * colliding.widest, 2 * row * colliding.widest
         end = seen_at(room.later + cl.N_SEEN * max(at, 0))
@@ -269,7 +269,7 @@ def _recall(table, h, begun, work, room, count):
         turn = along_parts(colliding, room, room.turned, row, v) + room.own_turned[row]
         begin = seen.gap - 0.5 * h * (rate - 0.5 * turn)
         fill(begun.lasting + row, 0.0, width)
-        at, first = nearest(colliding, seen, first, begun.kept, cl.N_KEPT, many)
+        at, first = nearest(seen, first, begun.kept, cl.N_KEPT, many)
         work.gap[base + k] = begin
         if at < 0:
             continue
@@ -352,7 +352,7 @@ def keep_contacts(table, h, m, kept, work):
 
 
 @internal
-def find_gaps(table, x, h, out, work):
+def find_gaps(table, x, h, out):
     """Write the gaps at x, where a step ends, of the contacts that were found in its middle.
 
     One that is no longer there has the gap that the way from the middle on leads to.
@@ -366,7 +366,7 @@ def find_gaps(table, x, h, out, work):
     later = collide(colliding, 2.0 * margin + 10.0 * touching.settings.closed, room.later)
     for k in range(touching.found):
         seen, row = seen_at(room.found + cl.N_SEEN * k), touching.first_rows[base + k]
-        at, first = nearest(colliding, seen, first, room.later, cl.N_SEEN, max(later, 0))
+        at, first = nearest(seen, first, room.later, cl.N_SEEN, max(later, 0))
         change = along_parts(colliding, room, room.parts, row, room.moved) + 0.5 * h * room.own[row]
         out[k] = seen.gap + change
         if at < 0:

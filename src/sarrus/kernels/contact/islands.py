@@ -133,7 +133,7 @@ def solve_islands(table, x, h, m, again, work):
     for c in range(colliding.components):
         if room.leader[c] != c:
             continue
-        count = _gather(table, room, c, m, contacts, blocks, work)
+        count = _gather(table, room, c, contacts, blocks, work)
         if count == 0:
             continue
         few = count <= FEW
@@ -180,7 +180,7 @@ def keep_rows(given, turn, m):
 
 
 @internal
-def _gather(table, room, island, m, contacts, blocks, work):
+def _gather(table, room, island, contacts, blocks, work):
     """Bring what belongs to an island to its problem; return the number of rows."""
     touching, problem = table.touching, table.touching.problem
     i, count, found, closes = 0, 0, 0, False

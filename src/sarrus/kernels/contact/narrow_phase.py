@@ -124,7 +124,7 @@ def find_contacts(table: cl.Colliding, x: cl.Floats, what: int) -> int:
 
 
 @internal
-def nearest(colliding, seen, first, candidates, width, count):
+def nearest(seen, first, candidates, width, count):
     """Return which of the candidates is nearest to a contact of the same pair, −1: none is; and where to go on.
 
     Candidates ascend by pair; they are records of a width that begin with pair, gap and point. ``first`` is the

@@ -300,7 +300,7 @@ def load_gaps_behind(table, x, h, work):
     """Write the gaps at x, where a step of length h ends."""
     load_gaps(table.touching, x, work.after)
     if exists(table.touching.colliding):
-        find_gaps(table, x, h, work.after + tl.lasting_contacts(table.touching), work)
+        find_gaps(table, x, h, work.after + tl.lasting_contacts(table.touching))
 
 
 @internal

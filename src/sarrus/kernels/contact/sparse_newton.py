@@ -41,7 +41,7 @@ def solve_by_parts(table, work, m, blocks, tries, enough, good, target):
     left, sweeps = _note(work, m, np.inf, np.inf), SWEEPS
     if left <= target:
         return left
-    sparse_sweep(table, work, m, blocks, FIRST_SWEEPS)
+    sparse_sweep(table, work, blocks, FIRST_SWEEPS)
     copy(work.forces, work.kept, m)
     left = min(left, _descend(table, work, m, blocks, left, 0, enough, target))
     if enough < left < np.inf and make_parts_agree(table, work, m, blocks):
@@ -56,7 +56,7 @@ def solve_by_parts(table, work, m, blocks, tries, enough, good, target):
         if left <= good or not left < np.inf:
             break
         copy(work.kept, work.forces, m)
-        sparse_sweep(table, work, m, blocks, sweeps)
+        sparse_sweep(table, work, blocks, sweeps)
         copy(work.forces, work.kept, m)
         work.facts.sweeps += sweeps
         sweeps *= 2

@@ -238,7 +238,7 @@ def _spread_free(answers, stride, product, out):
 
 
 @internal
-def sparse_sweep(table, work, m, blocks, count):
+def sparse_sweep(table, work, blocks, count):
     """Find the forces of one block after the other, from those there are: some that stick, if they may."""
     room = cp.parts_work(table.parts)
     _find_own(table, room, blocks)

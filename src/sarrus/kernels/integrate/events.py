@@ -112,7 +112,7 @@ def locate(table, x, step, what, stages, work):
     copy(stages.new, stages.trial, la.input_size(table))
     earliest, stop, ends = step.h, False, False
     for k in range(count):
-        found[k] = _time_of_event(table, x, step, what, k, earliest, stages, work)
+        found[k] = _time_of_event(table, x, step, what, k, stages, work)
         terminal = modes[2 * k + 1] != 0.0
         if (terminal or (table.n_errors > 0 and k < table.n_events)) and found[k] <= earliest:
             stop = terminal or (stop and found[k] == earliest)
@@ -143,7 +143,7 @@ def locate(table, x, step, what, stages, work):
 
 
 @internal
-def _time_of_event(table, x, step, what, k, earliest, stages, work):
+def _time_of_event(table, x, step, what, k, stages, work):
     """Return when within a step the k-th function crosses zero, infinite where it does not."""
     count, direction = la.event_count(table), table.modes[2 * k]
     margin, before, after = k - (count - table.n_margins), table.values[k], stages.values[k]

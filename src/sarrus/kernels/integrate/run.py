@@ -175,7 +175,7 @@ def _attempt(table, x, size, speed, step, what, stages, work):
     """Take a step from x to ``new`` and project its end; return whether it counts, and h |λ| of a fixed one."""
     state, new, adaptive, h_lambda = table.run, stages.new, table.n_errors > 0, 0.0
     good = take_step(table, adaptive, step.near, x, step.h, stages.slopes, new, work)
-    if table.project > 0 and not step.near and separates(table, work):
+    if table.project > 0 and not step.near and separates(work):
         # Redundant rows contradict each other beside the constraints: from now on stages are projected.
         state.split = 1.0
     if adaptive:

@@ -56,7 +56,7 @@ def single_step(table, x, h, memory):
     memory.typical_pivot = max(memory.typical_pivot, smallest)
     near = smallest < settings.near * memory.typical_pivot or memory.split > 0.0
     good = take_step(table, False, near, x, h, slopes, new, work)
-    if not near and separates(table, work):
+    if not near and separates(work):
         memory.split = 1.0
     memory.step, memory.last_size = h, 0.0
     if not good:

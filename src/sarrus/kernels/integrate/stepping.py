@@ -147,7 +147,7 @@ def _finish_stage(table, x, work):
 
 
 @internal
-def separates(table, work):
+def separates(work):
     """Tell whether redundant rows contradict each other beside the constraints, after a solve there."""
     return work.facts.beyond > SPLIT_PIVOT * work.facts.largest
 

@@ -31,7 +31,7 @@ def note_stiffness(table, slopes, h, crossing, state):
     if crossing:
         return
     if table.implicit == 0:
-        hint = explicit_size(table, slopes, h) > state.threshold
+        hint = explicit_size(table, slopes) > state.threshold
     else:
         hint = implicit_size(table, h) < state.threshold
     if hint:
@@ -82,7 +82,7 @@ def growing_error(n, slopes, x, h, size, last):
 
 
 @internal
-def explicit_size(table, slopes, h):
+def explicit_size(table, slopes):
     """Return h |λ| from the last stage of an embedded pair and the slope at the end of its step, both at one time."""
     nq, n, count = table.nq, table.nq + table.nv, table.n_stages
     a, b = table.stage_weights, table.end_weights

@@ -170,7 +170,7 @@ def _part(table, x, h, parts, begun, kept, near):
     _find_smooth(table, x, h, m, work)
     _end(table, x, h, m, local.state, work)
     _remember(table, x, h, parts, begun, kept, m, work)
-    return 0 if _is_calm(table, x, h, work) else 1
+    return 0 if _is_calm(table, h, work) else 1
 
 
 @internal
@@ -197,7 +197,7 @@ def _close_at_rest(table, x, work):
 
 
 @internal
-def _is_calm(table, x, h, work):
+def _is_calm(table, h, work):
     """Tell whether both passes come to about the same velocity."""
     factors, largest, apart = la.factors_of(table).velocities, 0.0, 0.0
     for i in range(table.nv):
@@ -226,7 +226,7 @@ def _pass(table, x, h, begun, again, before, work):
         copy(work.free, work.smooth, nv)
     copy(x + nq, work.ahead, nv)
     axpy(h, work.free, work.ahead, nv)
-    count, m = _begin(table, x, h, begun, again, work), 0
+    count, m = _begin(table, x, h, again, work), 0
     if again:
         _keep(work, before)
     known = again
@@ -311,7 +311,7 @@ def _remembered(table, x):
 
 
 @internal
-def _begin(table, x, h, begun, again, work):
+def _begin(table, x, h, again, work):
     """Find what each row does without contacts, and which unilateral ones may close; return the number of these.
 
     In the second pass those do too that the impulses of the first one would close.
@@ -405,7 +405,7 @@ def _correct(table, h, m, state, work):
         return False
     if exists(touching.colliding):
         close_gaps(table, count, work)
-    elif not _close_gaps(table, count, m, work):
+    elif not _close_gaps(count, m, work):
         return False
     fill(work.way, 0.0, nv)
     for i in range(count):
@@ -417,7 +417,7 @@ def _correct(table, h, m, state, work):
 
 
 @internal
-def _close_gaps(table, count, m, work):
+def _close_gaps(count, m, work):
     """Replace gaps of ``count`` chosen rows, at work.velocity, by forces that close them; False without such."""
     matrix, rows = work.matrix, work.given
     for i in range(count):

@@ -117,11 +117,10 @@ def rank_by(values: Array, relative: float = CUT, scale: float = 0.0) -> int:
     return int(np.count_nonzero(values > relative * max(values.max(initial=0.0), scale)))
 
 
-def are_independent(columns: Array, share: float = CUT) -> bool:
-    """Tell whether the smallest singular value of columns keeps this share of the largest one."""
-    return columns.shape[1] == 0 or (
-        columns.shape[0] >= columns.shape[1] and rank_of(columns, share) == columns.shape[1]
-    )
+def are_independent(columns: Array) -> bool:
+    """Tell whether the smallest singular value of columns keeps the share `CUT` of the largest one."""
+    rows, count = columns.shape
+    return count == 0 or (rows >= count and rank_of(columns) == count)
 
 
 def independent_rows(matrix: Array, rank: int, share: float = 0.3) -> list[int]:

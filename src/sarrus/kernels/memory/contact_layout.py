@@ -45,8 +45,8 @@ class TouchSettings(Record):
     loose: float  # how many times what counts as zero is larger than where margins are exact
 
 
-class Touching(Record, of=int):
-    """The contacts, stops and dry frictions of a run."""
+class TouchingElements(Record, of=int):
+    """Functions, numbers and coefficients of contacts, stops and dry frictions."""
 
     gaps: int  # native: gaps of the contacts
     motion: int  # native: at x the velocities of their rows, the bias of their derivatives, and their rows
@@ -71,6 +71,11 @@ class Touching(Record, of=int):
     static: Floats  # and of each that sticks
     limits: Floats  # of each dry friction
     restitution: Floats  # of each unilateral one
+
+
+class Touching(TouchingElements, of=int):
+    """The contacts, stops and dry frictions of a run, and what is remembered of them."""
+
     settings: Annotated[Any, TouchSettings]
     slots: Floats  # see `Slot`: what a step begins with, the end of a whole one, those of parts in turn, and room
     kept: Floats  # the same, put aside while steps are tried

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 from sarrus.kernels.memory.record import Floats, Integers, Record, laid
 
 
-class Colliding(Record, of=int):
-    """The geometries of a run. Pairs ascend, and what is found of them does."""
+class Geometries(Record, of=int):
+    """Where MuJoCo has the geometries of a run, and the bodies that carry them."""
 
     mj_model: int  # address of the mjModel that holds the geometries
     mj_data: int  # and of an mjData of this run alone
@@ -28,6 +28,11 @@ class Colliding(Record, of=int):
     carriers: Integers  # their bodies
     poses: Floats  # their positions and rotations there
     extents: Floats  # of each body, how far its geometries reach from its origin
+
+
+class Colliding(Geometries, of=int):
+    """The geometries of a run and their pairs. Pairs ascend, and what is found of them does."""
+
     pairs: int
     ones: Integers  # geometries of each pair, as the functions of MuJoCo expect them
     others: Integers

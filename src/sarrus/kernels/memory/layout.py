@@ -93,10 +93,9 @@ class Chart(Record):
     failed: float  # whether Newton failed to contract since then
 
 
-class Table(Record, of=int):
-    """A compiled system, as kernels see it; then follow the offsets of quaternions in q and room for a permutation."""
+class Functions(Record, of=int):
+    """Native functions of a system, and the kernels that are called through the table."""
 
-    # native functions
     dynamics: int  # elimination traced: L, L⁻ᵀf, A L⁻¹, γ, N v; otherwise: M, f, A, γ, N v
     position: int  # φ, A of the holonomic rows, b = A v − ψ of the holonomic rows
     velocity: int  # ψ, A of all rows
@@ -127,7 +126,11 @@ class Table(Record, of=int):
     # kernels: acceleration(table, x, wanted) → rank, projection(table, x, what) → rank; negative where they fail
     acceleration: int
     projection: int
-    # arrays
+
+
+class Sizes(Record, of=int):
+    """Dimensions, ranks and modes of a system, and its arrays."""
+
     settings: Annotated[Any, Settings]
     x: Floats  # of the system
     work: Floats
@@ -135,7 +138,6 @@ class Table(Record, of=int):
     relation: int  # along a relation R(x, w) = 0: see `sarrus.kernels.solve.state_chart`
     n_own: int  # the last velocities, which are w and move nothing
     watched: Floats  # rows of the multipliers that are watched
-    # dimensions and modes
     nq: int
     nv: int
     nu: int
@@ -158,7 +160,11 @@ class Table(Record, of=int):
     n_factors: int
     n_invariants: int
     kept: Floats  # see `sarrus.kernels.memory.invariant_layout`
-    # of a run of the time loop
+
+
+class Loop(Record, of=int):
+    """What a run of the time loop has: coefficients of its method, records, events and its law."""
+
     bounds: Floats  # limits of the controls: lower, then upper
     stage_weights: Floats  # of the method
     end_weights: Floats
@@ -176,6 +182,11 @@ class Table(Record, of=int):
     project_every: int  # after how many steps
     law: Annotated[Any, LawTable]
     law_kernel: int
+
+
+class Table(Functions, Sizes, Loop, of=int):
+    """A compiled system, as kernels see it; then follow the offsets of quaternions in q and room for a permutation."""
+
     # of an implicit method
     implicit: int  # the kernel that takes a step, 0: the method is explicit
     linear: int  # the derivatives of the equations, native

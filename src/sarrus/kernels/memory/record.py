@@ -23,7 +23,10 @@ Integers = Annotated[Any, int]
 
 
 class Record(np.ndarray):
-    """An array whose first entries have names: those a subclass annotates; ``of`` is the type of all, float or int."""
+    """An array whose first entries have names; ``of`` is the type of all, float or int.
+
+    The names are those of its rooms, the records that a subclass derives from, in their order, then those it annotates.
+    """
 
     fields: ClassVar[dict[str, Any]] = {}
     places: ClassVar[dict[str, int]] = {}
@@ -34,10 +37,14 @@ class Record(np.ndarray):
         taken = [name for name in own if hasattr(np.ndarray, name)]
         if taken:
             raise TypeError(f"{cls.__name__}: arrays have {', '.join(taken)} already")
-        cls.number, cls.fields = of, own
-        cls.places = {name: place for place, name in enumerate(own)}
-        for name, place in cls.places.items():
-            setattr(cls, name, _entry(place) if pointee(own[name]) is None else _place_of_array(place))
+        rooms = [base.fields for base in cls.__bases__ if issubclass(base, Record)]
+        cls.number, cls.fields = of, {name: kind for part in (*rooms, own) for name, kind in part.items()}
+        if len(cls.fields) < len(own) + sum(map(len, rooms)):
+            raise TypeError(f"{cls.__name__}: two of its rooms have a field of the same name")
+        cls.places = {name: place for place, name in enumerate(cls.fields)}
+        for name, kind in cls.fields.items():
+            place = cls.places[name]
+            setattr(cls, name, _entry(place) if pointee(kind) is None else _place_of_array(place))
 
     @classmethod
     def zeros(cls, more: int = 0) -> Self:

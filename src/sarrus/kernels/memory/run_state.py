@@ -19,10 +19,9 @@ ENERGY, RANK, LARGEST, SMALLEST, RESIDUAL, CONDITION = 0, 1, 2, 3, 4, 5
 N_FACTS = 6
 
 
-class Run(Record):
-    """The state of a run: the array at ``table.run``."""
+class Steps(Record):
+    """What one call of the time loop hands to the next."""
 
-    # what one call hands to the next
     step: float  # [s]
     steps: float  # accepted
     rejected: float
@@ -41,7 +40,11 @@ class Run(Record):
     tries: float  # rejections of this step
     grid_start: float
     grid_next: float  # number of the next record on the grid, or in the list of times
-    # what a call is asked for
+
+
+class Request(Record):
+    """What a call of the time loop is asked for, and how many records it answers with."""
+
     end: float  # time to stop at
     grid: float  # interval of a grid of records, 0: none
     every: float  # steps from one record to the next
@@ -51,13 +54,17 @@ class Run(Record):
     shortest: float
     power: float  # of the error in the choice of a step
     between: float  # middle of the widest gap between the stages, as a fraction of the step
-    # what it answers besides
     filled: float  # records written
     # samples of a control law
     period: float  # 0: none, the law acts at all times
     samples: float
     first_sample: float  # its time
     delay: float  # samples until the controls reach the actuators
+
+
+class Run(Steps, Request):
+    """The state of a run: the array at ``table.run``."""
+
     # stiffness, see `sarrus.kernels.integrate.stiffness`
     threshold: float  # h |λ| above which an explicit method hands over, or below which an implicit one does; 0: neither
     hints: float  # steps in a row that said so

@@ -12,16 +12,7 @@ from sarrus.model.mechanism import checks
 from sarrus.model.mechanism.description import Description
 from sarrus.model.mechanism.elements import CONTACT_ROWS, IMPACT_LAWS, WORLD, Contact, ContactPatch
 from sarrus.model.mechanism.faults import Label, check_name, fault
-from sarrus.model.mechanism.pose import (
-    Pose,
-    PoseLike,
-    as_pose,
-    clean,
-    perpendicular_to,
-    scalar,
-    unit_vector,
-    vector,
-)
+from sarrus.model.mechanism.pose import Pose, PoseLike, as_pose, plane_axes, scalar, vector
 
 # Signs of the half sizes at the ends of a line and at the corners of a foot, in order around it.
 _ENDS = ((1.0,), (-1.0,))
@@ -199,11 +190,8 @@ class ContactBuilder(Description):
         label: Label,
     ) -> Plane:
         self.check_body(ground, label)
-        n = unit_vector(normal, "normal", label)
-        along = perpendicular_to(n) if tangent is None else unit_vector(tangent, "tangent", label)
-        if abs(float(n @ along)) > 1e-9:
-            raise fault(label, "tangent must be perpendicular to normal")
-        return Plane(ground, scalar(offset, "offset", label) * n, n, along, clean(np.cross(n, along)))
+        n, along, across = plane_axes(normal, tangent, label)
+        return Plane(ground, scalar(offset, "offset", label) * n, n, along, across)
 
 
 def _surface(

@@ -23,9 +23,6 @@ from sarrus.base.errors import ArgumentError, SarrusError
 from sarrus.model.builders.mechanism import Mechanism
 from sarrus.model.builders.validation import check_description
 from sarrus.model.mechanism.description import annotations_of
-from sarrus.model.mechanism.driven_body import DrivenBody
-from sarrus.model.mechanism.elements import Closure, Coupling
-from sarrus.model.mechanism.rolling import Rolling
 from sarrus.model.mechanism.spline import Spline
 
 FORMAT = "sarrus mechanism 1"
@@ -37,6 +34,12 @@ _LOST = {
     "rolling": "its surface is a Python function, which a file cannot hold: left out",
     "law": "of a spring; it is a Python function, which a file cannot hold: left out",
 }
+# Tables whose elements may hold functions, by what is lost; elements of the latter kinds stay without them.
+_WITH_FUNCTIONS = {
+    "driven_bodies": "driven body", "closures": "closure", "couplings": "coupling", "rollings": "rolling",
+    "springs": "law", "coordinate_springs": "law",
+}  # fmt: skip
+_KEPT = ("driven body", "law")
 _OWN = ("forces", "_owners")  # functions, and what follows from the rest
 _WRONG = (SarrusError, ValueError, KeyError, TypeError, AttributeError, RecursionError)
 
@@ -44,26 +47,15 @@ _WRONG = (SarrusError, ValueError, KeyError, TypeError, AttributeError, Recursio
 def to_json(mechanism: Mechanism) -> str:
     """Return the description of a mechanism as JSON; Python functions are left out, and named."""
     data = {name: value for name, value in vars(mechanism).items() if name not in _OWN}
-    lost = {"driven body": [n for n, body in mechanism.driven_bodies.items() if _lost(body.function)]}
-    data["driven_bodies"] = {
-        name: DrivenBody(name) if name in lost["driven body"] else body
-        for name, body in mechanism.driven_bodies.items()
-    }
-    for table in ("closures", "couplings"):
-        elements = data[table]
-        data[table] = {name: e for name, e in elements.items() if not any(map(_lost, _functions(e)))}
-        lost[table[:-1]] = [name for name in elements if name not in data[table]]
-    data["rollings"] = {n: r for n, r in mechanism.rollings.items() if not _lost_surface(r)}
-    lost["rolling"] = [name for name in mechanism.rollings if name not in data["rollings"]]
-    lost["law"] = []
-    for table in ("springs", "coordinate_springs"):
-        data[table] = dict(data[table])
-        for name, spring in data[table].items():
-            laws = {law: getattr(spring, law) for law in ("law", "damper_law")}
-            if any(map(_lost, laws.values())):
-                lost["law"].append(name)
-                kept = {law: None if _lost(function) else function for law, function in laws.items()}
-                data[table][name] = replace(spring, **kept)
+    lost: dict[str, list[str]] = {kind: [] for kind in _LOST}
+    for table, kind in _WITH_FUNCTIONS.items():
+        gone = {name: _lost_fields(element) for name, element in data[table].items()}
+        lost[kind] += [name for name, some in gone.items() if some]
+        data[table] = {
+            name: replace(element, **dict.fromkeys(gone[name]))
+            for name, element in data[table].items()
+            if kind in _KEPT or not gone[name]
+        }
     document = {
         "format": FORMAT,
         "lost_forces": list(mechanism.forces),
@@ -103,20 +95,17 @@ def from_json(text: str) -> Mechanism:
     return mechanism
 
 
-def _lost(function: Any) -> bool:
-    """Tell whether something is a function that a file cannot hold."""
-    return callable(function) and not isinstance(function, Spline)
+def _lost_fields(element: Any) -> list[str]:
+    """Return the fields of an element that hold, at any depth, a function that a file cannot hold."""
+    return [f.name for f in fields(element) if _is_lost(getattr(element, f.name))]
 
 
-def _lost_surface(rolling: Rolling) -> bool:
-    """Tell whether something rolls on a surface that a file cannot hold."""
-    return _lost(getattr(rolling.surface, "function", None))
-
-
-def _functions(constraint: Closure | Coupling) -> list[Any]:
-    """Return the functions that a constraint follows, None where there is none."""
-    terms = constraint.terms if isinstance(constraint, Coupling) else ()
-    return [constraint.motion, *(term.function for term in terms)]
+def _is_lost(value: Any) -> bool:
+    if isinstance(value, Spline):
+        return False
+    if isinstance(value, tuple):
+        return any(map(_is_lost, value))
+    return bool(_lost_fields(value)) if is_dataclass(value) else callable(value)
 
 
 def _encode(value: Any) -> Any:

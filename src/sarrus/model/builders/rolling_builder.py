@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from sarrus.model.mechanism.description import Description
 from sarrus.model.mechanism.elements import WORLD
 from sarrus.model.mechanism.faults import Label, check_name, fault
-from sarrus.model.mechanism.pose import clean, perpendicular_to, scalar, unit_vector, vector
+from sarrus.model.mechanism.pose import plane_axes, scalar, unit_vector, vector
 from sarrus.model.mechanism.rolling import ROLLING_ROWS, Rolling
 from sarrus.model.mechanism.surfaces import Surface, check_surface
 
@@ -88,10 +88,7 @@ class RollingBuilder(Description):
         chosen = _rows(kind, rows, label)
         for own in chosen:
             self._fresh_constraint(f"{name}.{own}", "rolling row")
-        n = unit_vector(normal, "normal", label)
-        along = perpendicular_to(n) if tangent is None else unit_vector(tangent, "tangent", label)
-        if abs(float(n @ along)) > 1e-9:
-            raise fault(label, "tangent must be perpendicular to normal")
+        n, along, across = plane_axes(normal, tangent, label)
         own_radius = _radius(kind, radius, label)
         rolling = Rolling(
             name=name,
@@ -103,7 +100,7 @@ class RollingBuilder(Description):
             origin=vector(origin, 3, "origin", label),
             normal=n,
             tangent1=along,
-            tangent2=clean(np.cross(n, along)),
+            tangent2=across,
             radius=own_radius,
             roller_angle=_roller_angle(kind, roller_angle, label),
             half_angle=_half_angle(kind, half_angle, label),

@@ -127,6 +127,21 @@ def perpendicular_to(axis: ArrayLike) -> Array:
     return clean(out / np.linalg.norm(out))
 
 
+def rotation_along(axis: Array) -> Array:
+    """Return a rotation whose z axis is the unit vector ``axis``."""
+    x = perpendicular_to(axis)
+    return np.column_stack([x, np.cross(axis, x), axis])
+
+
+def plane_axes(normal: ArrayLike, tangent: ArrayLike | None, element: str) -> tuple[Array, Array, Array]:
+    """Return the unit normal of a plane and two unit tangents, the first as given; the three are right-handed."""
+    n = unit_vector(normal, "normal", element)
+    along = perpendicular_to(n) if tangent is None else unit_vector(tangent, "tangent", element)
+    if abs(float(n @ along)) > 1e-9:
+        raise fault(element, "tangent must be perpendicular to normal")
+    return n, along, clean(np.cross(n, along))
+
+
 def times(a: Any, b: Any) -> Array:
     """Return A B, A x or x·y by sums in order: those of BLAS are rounded as the processor has it."""
     return np.asarray((a * b).sum(axis=-1) if b.ndim == 1 else (a[:, :, None] * b).sum(axis=1))

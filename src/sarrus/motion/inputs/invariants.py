@@ -12,8 +12,9 @@ from numpy.typing import ArrayLike
 
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError, SarrusError, check_known
+from sarrus.base.numbers import three_numbers
 from sarrus.codegen import NativeFunction
-from sarrus.control.quantities.quantities import AXES, Part, bodies_of, direction, frames_of, three_numbers
+from sarrus.control.quantities.quantities import AXES, Part, bodies_of, direction, frames_of
 from sarrus.dynamics.model.compiled import CompiledEquations
 from sarrus.dynamics.model.evaluations import Evaluations
 from sarrus.dynamics.model.state_functions import arguments_beyond

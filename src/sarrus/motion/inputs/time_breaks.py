@@ -123,7 +123,7 @@ def find_breaks(program: TimeProgram, constants: Array, t0: float, t1: float) ->
         linear = linear_values(program, known)
         places, others, until = list[tuple[float, float]](), list[int](), t1
         for k in program.conditions:
-            own = _of_linear(program, k, linear, known, t0, until)
+            own = _of_linear(program, k, linear, t0, until)
             if own is None:
                 others.append(k)
             else:
@@ -174,7 +174,7 @@ def linear_values(program: TimeProgram, known: Array) -> dict[int, Line]:
 
 
 def _of_linear(
-    program: TimeProgram, k: int, lines: dict[int, Line], known: Array, t0: float, t1: float
+    program: TimeProgram, k: int, lines: dict[int, Line], t0: float, t1: float
 ) -> tuple[list[tuple[float, float]], float] | None:
     """Return where a condition changes, each instant with its uncertainty, and until when; None: not in closed form."""
     op, a, b = program.instructions[k]

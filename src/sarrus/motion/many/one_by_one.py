@@ -68,7 +68,7 @@ def do_alone(plan: Plan, todo: Batch, run: int, jumps: DriveJumps) -> None:
     try:
         loop.begin(x.copy(), plan.control.copy() if isinstance(plan.control, Law) else plan.control)
         with progress_bar(o.duration, False) as bar:
-            for end, u in _intervals(plan, todo, run):
+            for end, u in _intervals(todo, run):
                 if u is not None:
                     loop.x[s.parts.u] = u
                 advance_past_jumps(loop, None, end, bar, keep=True)
@@ -81,7 +81,7 @@ def do_alone(plan: Plan, todo: Batch, run: int, jumps: DriveJumps) -> None:
     _note(plan, todo, run, loop, status)
 
 
-def _intervals(plan: Plan, todo: Batch, run: int) -> list[tuple[float, Array | None]]:
+def _intervals(todo: Batch, run: int) -> list[tuple[float, Array | None]]:
     """Return until when each of the controls of a run is held."""
     times = todo.times
     if todo.inputs is None:

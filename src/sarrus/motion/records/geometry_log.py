@@ -9,7 +9,6 @@ from typing import NamedTuple
 import numpy as np
 
 from sarrus.base.arrays import Array, read_only
-from sarrus.base.errors import check_known
 from sarrus.kernels.memory import geometry_layout as cl
 
 # Columns of the table.
@@ -54,14 +53,6 @@ class Meetings:
         found: dict[str, Array] = {}
         for meeting in self.at(sample):
             found[meeting.contact] = found.get(meeting.contact, np.zeros(3)) + meeting.force
-        return found
-
-    def force_of(self, contact: str, samples: int) -> Array:
-        """Return the force on the second geometry of a pair at the first so many samples (samples, 3) [N]."""
-        check_known("geometry contact", contact, self.names, "contacts between geometries")
-        own = self.table[self.table[:, 1] == self.names.index(contact)]
-        found = np.zeros((samples, 3))
-        np.add.at(found, own[:, 0].astype(int), own[:, 9:12])
         return found
 
 

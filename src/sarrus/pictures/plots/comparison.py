@@ -14,7 +14,7 @@ from matplotlib.ticker import LogLocator
 from sarrus.base.arrays import Array
 from sarrus.motion.records.trajectory import Trajectory
 from sarrus.pictures.plots.time_panels import FLOOR, finish, logarithmic, time_panels
-from sarrus.pictures.symbols.style import INK, colour, save_figure
+from sarrus.pictures.symbols.style import colour, save_figure
 from sarrus.pictures.symbols.text import legend, title
 
 if TYPE_CHECKING:
@@ -123,13 +123,4 @@ def _legend(figure: Figure, runs: dict[str, Trajectory]) -> None:
         look = _look(k) if len(run.t) else {"linestyle": "none"}
         handles.append(Line2D([], [], linewidth=1.1, **look))
         names.append(name + ended)
-    legend(
-        figure,
-        handles,
-        names,
-        loc="outside right upper",
-        frameon=False,
-        fontsize=9,
-        labelcolor=INK,
-        handlelength=2.2,
-    )
+    legend(figure, handles, names, loc="outside right upper", handlelength=2.2)

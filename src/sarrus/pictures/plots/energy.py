@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from sarrus.analysis.loads.energy_balance import EnergyBalance
 from sarrus.pictures.plots.time_panels import FLOOR, finish, logarithmic, time_panels
 from sarrus.pictures.symbols.style import FAINT, INK, colour, dress, new_figure, save_figure
-from sarrus.pictures.symbols.text import legend, literal, title
+from sarrus.pictures.symbols.text import BESIDE, head, legend, title
 
 # Lines with a label; the others are drawn together.
 _MOST = 10
@@ -36,8 +36,7 @@ def energy_shares(balance: EnergyBalance, path: str | Path | None = None) -> Fig
         labels.append(f"{len(order) - _MOST} others")
     upper.axhline(0.0, color=FAINT, linewidth=0.8)
     upper.set_ylabel("change and work [J]")
-    place = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.03)}
-    legend(upper, lines, labels, frameon=False, fontsize=9, labelcolor=INK, handlelength=1.4, **place)
+    legend(upper, lines, labels, **BESIDE)
     logarithmic(lower)
     lower.plot(t, np.maximum(np.abs(balance.residual), FLOOR), color=colour(2), linewidth=0.8)
     lower.set_ylabel("residual [J]")
@@ -53,7 +52,7 @@ def motor_diagram(balance: EnergyBalance, path: str | Path | None = None) -> Fig
     """
     figure = new_figure(7.0, 5.0)
     axes = figure.subplots()
-    literal(figure.suptitle("", x=0.01, ha="left", size=12, color=INK, weight="bold"), title(balance.name))
+    head(figure, title(balance.name))
     lines = []
     for k, (speed, torque) in enumerate(zip(balance.speeds.T, balance.torques.T)):
         lines += axes.plot(speed, torque, "-" if k < 7 else "--", color=colour(k), linewidth=1.2)
@@ -67,6 +66,5 @@ def motor_diagram(balance: EnergyBalance, path: str | Path | None = None) -> Fig
     axes.axvline(0.0, color=FAINT, linewidth=0.8)
     axes.set(xlim=(-x, x), ylim=(-y, y), xlabel="speed [rad/s, m/s]", ylabel="torque, force [N m, N]")
     if lines:
-        place = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)}
-        legend(axes, lines, balance.actuator_names, frameon=False, fontsize=9, labelcolor=INK, **place)
+        legend(axes, lines, balance.actuator_names, loc="upper left", bbox_to_anchor=(1.0, 1.0))
     return save_figure(figure, path)

@@ -12,7 +12,7 @@ from sarrus.base.arrays import Array
 from sarrus.motion.records.trajectory import Trajectory
 from sarrus.pictures.plots.time_panels import FLOOR, finish, logarithmic, time_panels
 from sarrus.pictures.symbols.style import FAINT, INK, colour, save_figure
-from sarrus.pictures.symbols.text import legend, literal, title
+from sarrus.pictures.symbols.text import BESIDE, legend, literal, title
 
 QUANTITIES = {
     "rad": "angle [rad]",
@@ -80,17 +80,7 @@ def _coordinates(panel: Axes, t: Array, values: Array, names: list[str]) -> None
         style = "-" if k < 7 else "--"
         drawn += panel.plot(t, values[:, k], style, color=colour(k), linewidth=1.3 if few else 0.7)
     if few and names:
-        legend(
-            panel,
-            drawn,
-            names,
-            loc="upper left",
-            bbox_to_anchor=(1.0, 1.03),
-            frameon=False,
-            fontsize=9,
-            labelcolor=INK,
-            handlelength=1.4,
-        )
+        legend(panel, drawn, names, **BESIDE)
     else:
         panel.annotate(
             f"{len(names)} coordinates", (1.01, 0.95), xycoords="axes fraction", va="top", size=9, color=INK
@@ -112,10 +102,7 @@ def _singularity(panels: Array, trajectory: Trajectory, keep: slice) -> None:
     low, high = panels[1].get_ylim()
     panels[1].set_ylim(bottom=max(low, DECADES * high))  # below it is rounding
     panels[1].set_ylabel("spike [1/s²]")
-    place = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.03)}
-    legend(
-        panels[1], lines, ["indicator", "acceleration"], frameon=False, fontsize=9, labelcolor=INK, **place
-    )
+    legend(panels[1], lines, ["indicator", "acceleration"], **BESIDE)
 
 
 def _logarithmic(panel: Axes, t: Array, values: Array, line_colour: str, linewidth: float) -> None:

@@ -23,7 +23,7 @@ from sarrus.pictures.plots.skeleton import build_skeleton
 from sarrus.pictures.plots.stroboscope import draw_pose
 from sarrus.pictures.symbols.picture_plane import choose_view
 from sarrus.pictures.symbols.style import FAINT, GRID, INK, WARNING, colour, dress, new_figure, save_figure
-from sarrus.pictures.symbols.text import legend, literal, title
+from sarrus.pictures.symbols.text import head, legend, literal, title
 
 if TYPE_CHECKING:
     from sarrus.analysis.linkages.singularity_map import SingularityMap
@@ -70,7 +70,7 @@ def singularity_map(
     figure = new_figure(*_size(found, rows, columns))
     panels = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False).ravel()
     heading = f"{title(found.system.name)}: with {found.held} at rest"
-    literal(figure.suptitle("", x=0.01, ha="left", size=12, color=INK, weight="bold"), heading)
+    head(figure, heading)
     highest = float(np.nanmax(found.values[shown]))
     mesh, lines, curves = None, [], [_Curves(found, one) for one in loci]
     for axes, mode in zip(panels, shown):
@@ -89,8 +89,7 @@ def singularity_map(
     bar.set_label(f"{found.measure} [1]", size=10, color=INK)
     if loci:
         labels = [f"singular, {one.held} at rest" for one in loci]
-        place = {"loc": "outside lower center", "ncols": 2}
-        legend(figure, lines, labels, frameon=False, fontsize=9, labelcolor=INK, **place)
+        legend(figure, lines, labels, loc="outside lower center", ncols=2)
     return save_figure(figure, path)
 
 

@@ -30,7 +30,7 @@ from sarrus.pictures.symbols.style import (
     new_figure,
     save_figure,
 )
-from sarrus.pictures.symbols.text import legend, literal, title
+from sarrus.pictures.symbols.text import BESIDE, legend, literal, title
 
 _LONGEST = 0.35  # arrow of the largest force, in sizes of the mechanism
 _WIDEST = 0.11  # radius of the arrow of the largest couple, likewise
@@ -165,10 +165,7 @@ def reaction_history(
             lines += panel.plot(found.t, size, "-" if sure else ":", color=colour(i), linewidth=1.3)
         panel.set_ylabel(label)
     if len(chosen) <= _MOST:
-        legend(
-            panels[0], lines[: len(chosen)], [found.names[k] for k in chosen], loc="upper left",
-            bbox_to_anchor=(1.0, 1.03), frameon=False, fontsize=9, labelcolor=INK, handlelength=1.4,
-        )  # fmt: skip
+        legend(panels[0], lines[: len(chosen)], [found.names[k] for k in chosen], **BESIDE)
     start, end = (found.t[0], found.t[-1]) if len(found.t) else (0.0, 0.0)
     finish(figure, panels, start, end, None)
     return save_figure(figure, path)

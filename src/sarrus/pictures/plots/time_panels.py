@@ -12,7 +12,7 @@ from matplotlib.ticker import NullLocator
 from sarrus.base.arrays import Array
 from sarrus.motion.records.trajectory import Trajectory
 from sarrus.pictures.symbols.style import FAINT, INK, dress, new_figure
-from sarrus.pictures.symbols.text import literal
+from sarrus.pictures.symbols.text import head
 
 FLOOR = 1e-17  # zeros sit here on a logarithmic axis, below the rounding, rather than vanish
 _ROOM = 0.06  # of the time that the label of a passage needs
@@ -22,7 +22,7 @@ def time_panels(width: float, inches: float, heights: Sequence[float], heading: 
     """Return a figure and its panels (n,), of these heights relative to each other and ``inches`` in all."""
     figure = new_figure(width, inches + 0.7)
     panels = figure.subplots(len(heights), 1, sharex=True, squeeze=False, height_ratios=heights)[:, 0]
-    literal(figure.suptitle("", x=0.01, ha="left", size=12, color=INK, weight="bold"), heading)
+    head(figure, heading)
     return figure, panels
 
 

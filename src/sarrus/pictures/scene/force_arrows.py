@@ -13,9 +13,9 @@ from functools import cache
 import numpy as np
 
 from sarrus.base.arrays import Array
-from sarrus.model.mechanism.pose import Pose
+from sarrus.model.mechanism.pose import Pose, rotation_along
 from sarrus.pictures.scene.loads import Loads
-from sarrus.pictures.scene.meshes import Mesh, along, cone, frame_of, join, rod, tube
+from sarrus.pictures.scene.meshes import Mesh, along, cone, join, rod, tube
 from sarrus.pictures.scene.part import Rgb, rgb
 from sarrus.pictures.symbols.style import COUPLE, colour
 
@@ -84,7 +84,7 @@ def couple_arrows(loads: Loads, scale: Scale, least: float) -> Iterator[tuple[st
     for name, shade, couples in parts:
         sizes = np.linalg.norm(couples, axis=1)
         turning = [
-            Turning(point, frame_of(couple / size), scale.couple * size)
+            Turning(point, rotation_along(couple / size), scale.couple * size)
             for point, couple, size in zip(loads.points, couples, sizes)
             if size > loads.nothing[1] and scale.couple * size >= least
         ]
@@ -100,7 +100,7 @@ def turning_arrow() -> Mesh:
     middle = end + 0.5 * _HEAD
     way = np.array([-np.sin(middle), np.cos(middle), 0.0])
     neck = np.array([np.cos(end), np.sin(end), 0.0])
-    return join([shaft, cone(_HEAD_RADIUS, _HEAD).placed(Pose(neck, frame_of(way)))])
+    return join([shaft, cone(_HEAD_RADIUS, _HEAD).placed(Pose(neck, rotation_along(way)))])
 
 
 def dashes(ends: Array, radius: float) -> Array:

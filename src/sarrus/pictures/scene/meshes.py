@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sarrus.base.arrays import Array
-from sarrus.model.mechanism.pose import Pose, perpendicular_to
+from sarrus.model.mechanism.pose import Pose, perpendicular_to, rotation_along
 
 Faces = NDArray[np.int64]
 
@@ -58,15 +58,13 @@ def box(half: ArrayLike) -> Mesh:
     return Mesh(np.concatenate(sides) * np.asarray(half, dtype=float), faces)
 
 
-def revolved(radii: ArrayLike, heights: ArrayLike, around: int = _AROUND) -> Mesh:
+def revolved(radii: ArrayLike, heights: ArrayLike) -> Mesh:
     """Return the smooth surface of a profile turned about z, from its lower end to its upper end."""
-    angle = 2 * np.pi * np.arange(around) / around
-    circle = np.stack([np.cos(angle), np.sin(angle), np.zeros(around)], axis=1)
+    angle = 2 * np.pi * np.arange(_AROUND) / _AROUND
+    circle = np.stack([np.cos(angle), np.sin(angle), np.zeros(_AROUND)], axis=1)
     radii, heights = np.asarray(radii, dtype=float), np.asarray(heights, dtype=float)
     vertices = radii[:, None, None] * circle + heights[:, None, None] * np.array([0.0, 0.0, 1.0])
-    i, j = np.meshgrid(np.arange(len(radii) - 1), np.arange(around), indexing="ij")
-    a, b = i * around + j, i * around + (j + 1) % around
-    faces = np.stack([a, b, b + around, a, b + around, a + around], axis=-1).reshape(-1, 3)
+    faces = _strips(len(radii), _AROUND)
     vertices = vertices.reshape(-1, 3)
     corners = vertices[faces]
     area = np.linalg.norm(np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]), axis=1)
@@ -130,9 +128,7 @@ def tube(path: ArrayLike, radius: float, around: int = 10, *, ends: bool = True)
         normal /= np.linalg.norm(normal)
         side = np.cross(way, normal)
         rings.append(point + radius * (np.outer(np.cos(angle), normal) + np.outer(np.sin(angle), side)))
-    i, j = np.meshgrid(np.arange(len(path) - 1), np.arange(around), indexing="ij")
-    a, b = i * around + j, i * around + (j + 1) % around
-    faces = np.stack([a, b, b + around, a, b + around, a + around], axis=-1).reshape(-1, 3)
+    faces = _strips(len(path), around)
     if not ends:
         return Mesh(np.concatenate(rings), faces)
     fan = np.stack([np.zeros(around - 2), np.arange(1, around - 1), np.arange(2, around)], axis=1).astype(int)
@@ -147,14 +143,15 @@ def along(start: Array, end: Array) -> tuple[Array, float, Array]:
     return (
         0.5 * (start + end),
         0.5 * length,
-        frame_of(way / length if length > 0.0 else np.array([0, 0, 1.0])),
+        rotation_along(way / length if length > 0.0 else np.array([0, 0, 1.0])),
     )
 
 
-def frame_of(axis: Array) -> Array:
-    """Return a rotation whose z axis is a unit vector."""
-    x = perpendicular_to(axis)
-    return np.column_stack([x, np.cross(axis, x), axis])
+def _strips(rings: int, around: int) -> Faces:
+    """Return the triangles between rings of vertices, one ring after the other."""
+    i, j = np.meshgrid(np.arange(rings - 1), np.arange(around), indexing="ij")
+    a, b = i * around + j, i * around + (j + 1) % around
+    return np.stack([a, b, b + around, a, b + around, a + around], axis=-1).reshape(-1, 3)
 
 
 def _rounded(values: Array) -> Array:

@@ -19,11 +19,11 @@ from sarrus.base.arrays import Array
 from sarrus.model.builders.mechanism import Mechanism
 from sarrus.model.formats.urdf.geometry import find_file
 from sarrus.model.mechanism.elements import WORLD, Body, Closure, Shape
-from sarrus.model.mechanism.pose import Pose
+from sarrus.model.mechanism.pose import Pose, rotation_along
 from sarrus.model.mechanism.rolling import Rolling
 from sarrus.pictures.plots.skeleton import Skeleton
 from sarrus.pictures.scene import meshes
-from sarrus.pictures.scene.meshes import Mesh, frame_of
+from sarrus.pictures.scene.meshes import Mesh
 from sarrus.pictures.scene.part import Part, Rgb, Rod, rgb
 from sarrus.pictures.scene.symbol_parts import contact_parts, contact_rods, symbol_parts, symbol_rods
 from sarrus.pictures.symbols.rolling_drawing import places_of, rim
@@ -228,10 +228,10 @@ def _joints(mechanism: Mechanism, radius: float) -> Iterator[Part]:
                     yield _fixed(number, _cross_pin(radius), joint.anchor, axis, HINGE)
             elif joint.kind in _TURNING:
                 yield _fixed(number, _pin(radius), joint.anchor, joint.axis, HINGE)
-        yield from _foundation(mechanism, body, radius)
+        yield from _foundation(body, radius)
 
 
-def _foundation(mechanism: Mechanism, body: Body, radius: float) -> Iterator[Part]:
+def _foundation(body: Body, radius: float) -> Iterator[Part]:
     """Yield a block on the ground for each joint there."""
     if body.parent != WORLD or not body.joints or body.joints[0].kind == "free":
         return
@@ -324,5 +324,5 @@ def _pin(radius: float) -> Mesh:
 
 def _fixed(number: int, mesh: Mesh, point: Array, axis: Array, colour: Rgb, role: str = "joint") -> Part:
     size = float(np.linalg.norm(axis))
-    turn = frame_of(axis / size) if size > 0.0 else np.eye(3)
+    turn = rotation_along(axis / size) if size > 0.0 else np.eye(3)
     return Part(number, mesh.placed(Pose(point, turn)), colour, 1.0, role)

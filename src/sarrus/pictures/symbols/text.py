@@ -11,8 +11,11 @@ from matplotlib.legend import Legend
 from matplotlib.text import Text
 
 from sarrus.base.printable import printable
+from sarrus.pictures.symbols.style import INK
 
 _MOST = 200  # signs of a name that are drawn
+# Where a legend stands at the right of a panel, its top at that of the panel.
+BESIDE: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.03), "handlelength": 1.4}
 
 
 def title(name: str) -> str:
@@ -27,9 +30,15 @@ def literal(text: Text, words: str) -> Text:
     return text
 
 
+def head(figure: Figure, words: str) -> None:
+    """Write a line above all panels of a figure, as it is."""
+    literal(figure.suptitle("", x=0.01, ha="left", size=12, color=INK, weight="bold"), words)
+
+
 def legend(where: Axes | Figure, handles: Sequence[Any], names: Sequence[str], **options: Any) -> Legend:
-    """Add a legend that shows every name as it is, those with a leading underscore too."""
-    drawn = where.legend(handles, ["name"] * len(names), **options)
+    """Add a legend without a frame that shows every name as it is, those with a leading underscore too."""
+    look = {"frameon": False, "fontsize": 9, "labelcolor": INK, **options}
+    drawn = where.legend(handles, ["name"] * len(names), **look)
     for text, name in zip(drawn.get_texts(), names):
         literal(text, name)
     return drawn

@@ -45,7 +45,7 @@ def trace(mechanism: Mechanism, parameters: MechanismParameters = NO_PARAMETERS)
     lengths = Lengths(mechanism, tree, frames, jets, q, v)
     residual = constraint_rows(mechanism, frames, jets, t, switches, (q, v, *start), tree)
     values = dict(zip(coordinates, ca.vertsplit(q)))
-    passive, potential = _passive(mechanism, frames, jets, lengths, q, v, t)
+    passive, potential = _passive(mechanism, frames, lengths, q, v, t)
     potential += sum(actuators.magnetic_energies(mechanism, values).values(), ca.SX(0))
     rotors, rates = _rotors(mechanism, lengths, v), actuators.activation_rate(mechanism, lengths, values, u)
     rate = ca.vertcat(coordinate_rate(tree, q, v), ca.SX(len(coordinates) - tree.nq, 1))
@@ -170,7 +170,6 @@ def _contact_rows(mechanism: Mechanism) -> tuple[ContactRows, ...]:
 def _passive(
     mechanism: Mechanism,
     frames: Frames,
-    coordinates: dict[str, Jet],
     lengths: Lengths,
     q: ca.SX,
     v: ca.SX,

@@ -14,7 +14,7 @@ from sarrus.model.formats.sdf.inertia import auto_inertia
 from sarrus.model.formats.sdf.sensors import add_sensors
 from sarrus.model.mechanism import checks
 from sarrus.model.mechanism.elements import Geom, Shape
-from sarrus.model.mechanism.pose import Pose, clean, perpendicular_to, unit_vector
+from sarrus.model.mechanism.pose import Pose, rotation_along, unit_vector
 
 # SDF's default coefficient of sliding friction
 _FRICTION = 1.0
@@ -110,8 +110,7 @@ def shape_of(element: Element, pose: Pose, label: str) -> Shape | None:
         normal = unit_vector(
             xml.numbers(xml.text(given, "normal", "0 0 1"), 3, "normal", label), "normal", label
         )
-        x = perpendicular_to(normal)
-        frame = Pose(np.zeros(3), clean(np.column_stack([x, np.cross(normal, x), normal])))
+        frame = Pose(np.zeros(3), rotation_along(normal))
         half = 0.5 * xml.numbers(xml.text(given, "size", "1 1"), 2, "plane size", label)
         return Shape("plane", np.array([*half, 1.0]), pose @ frame, rgba)
     sizes = {

@@ -149,7 +149,7 @@ def _connect(importing: Import, world: Scope, poses: dict[str, Pose], owners: di
                 refuse_mimics(importing, frame.element, joint.name, "its joint is fixed to the world")
             else:
                 joints.append(joint)
-    roots = _roots(importing, world, joints, poses, owners, immovable)
+    roots = _roots(importing, joints, poses, owners, immovable)
     taken, cut = choose_tree(joints, roots, coupled_joints(joints, gearboxes))
     for joint, reverse in taken:
         attach(importing, joint, reverse, poses)
@@ -160,7 +160,6 @@ def _connect(importing: Import, world: Scope, poses: dict[str, Pose], owners: di
 
 def _roots(
     importing: Import,
-    world: Scope,
     joints: list[SdfJoint],
     poses: dict[str, Pose],
     owners: dict[str, Scope],

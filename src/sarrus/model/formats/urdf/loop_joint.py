@@ -18,8 +18,8 @@ import xml.etree.ElementTree as ElementTree
 
 from sarrus.base.errors import ModelFileError
 from sarrus.model.formats.importing import Import, Joined
-from sarrus.model.formats.loops import frame_of, frames_known
-from sarrus.model.formats.urdf.plus import KINDS, attribute, numbers, only, origin_pose
+from sarrus.model.formats.loops import frame_of
+from sarrus.model.formats.urdf.plus import KINDS, attribute, close, only, origin_pose
 from sarrus.model.mechanism.faults import check_name
 from sarrus.model.mechanism.pose import Pose
 
@@ -34,21 +34,16 @@ def add_loop_joints(load: Import, root: ElementTree.Element) -> None:
         only(loop, ("link1", "link2", "axis"), label)
         given, axis = loop.get("type", ""), loop.find("axis")
         check_name("type", given, KINDS, label, name, ModelFileError)
-        kind = KINDS[given]
         ends = [*loop.findall("link1"), *loop.findall("link2")]
         if len(ends) != 2:
             raise ModelFileError(f"{label}: needs one <link1 link=…> and one <link2 link=…>", element=name)
-        if axis is None and kind not in _WITHOUT_AXIS:
+        if axis is None and KINDS[given] not in _WITHOUT_AXIS:
             one, two = (end.get("link", "") for end in ends)
             reason = f"it is {given} and has no <axis>, for which readers have different defaults"
             remedy = 'write <axis xyz="…"/>, in the frame on link 1'
             load.joined.append(Joined("loop_joint", name, (one, two), reason, remedy))
             continue
-        with frames_known(load, f"loop {given}", name):
-            (body1, pose1), (body2, pose2) = (_end(load, end, label) for end in ends)
-            direction = [0.0, 0.0, 1.0] if axis is None else numbers(axis.get("xyz", ""), label, "axis")
-            load.mechanism.add_closure(name, kind, body1, body2, pose1=pose1, pose2=pose2, axis=direction)
-            load.report.act(f"loop {given}", name)
+        close(load, loop, name, label, (_end(load, end, label) for end in ends))
 
 
 def _end(load: Import, end: ElementTree.Element, label: str) -> tuple[str, Pose]:

@@ -23,7 +23,7 @@ nearest common ancestor to the predecessor) = the same sum to the successor.
 from __future__ import annotations
 
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from sarrus.base.errors import ModelFileError
 from sarrus.model.formats.importing import Import
@@ -65,11 +65,17 @@ def _add_loop(load: Import, loop: ElementTree.Element) -> None:
     name = attribute(load, loop, "name", "loop")
     label = f"{load.path}: loop {name!r}"
     only(loop, (*_ENDS, "axis"), label)
-    kind = loop.get("type", "")
-    check_name("type", kind, KINDS, label, name, ModelFileError)
-    axis = loop.find("axis")
+    check_name("type", loop.get("type", ""), KINDS, label, name, ModelFileError)
+    close(load, loop, name, label, (_end(load, loop, end, label) for end in _ENDS))
+
+
+def close(
+    load: Import, loop: ElementTree.Element, name: str, label: str, ends: Iterable[tuple[str, Pose]]
+) -> None:
+    """Add the closure of an element's type and axis between two frames, which are looked for here."""
+    kind, axis = loop.get("type", ""), loop.find("axis")
     with frames_known(load, f"loop {kind}", name):
-        (body1, pose1), (body2, pose2) = (_end(load, loop, end, label) for end in _ENDS)
+        (body1, pose1), (body2, pose2) = ends
         direction = [0.0, 0.0, 1.0] if axis is None else numbers(axis.get("xyz", ""), label, "axis")
         load.mechanism.add_closure(name, KINDS[kind], body1, body2, pose1=pose1, pose2=pose2, axis=direction)
         load.report.act(f"loop {kind}", name)
