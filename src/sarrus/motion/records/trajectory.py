@@ -52,7 +52,7 @@ class Trajectory(RecordedMotion):
         method "moreau-jean" means over the step that ends there.
     meetings : contacts between geometries, see `sarrus.motion.records.geometry_log.Meetings`; `geometry_forces`.
     contact_loss : energy that all of these have taken up to then (T,) [J]. contact_residual : by how much they break
-        the laws of Signorini and Coulomb at the most, relative; see `sarrus.dynamics.optimize.solve_contact_problem`.
+        the laws of Signorini and Coulomb at the most, relative; see `sarrus.optimize.solve_contact_problem`.
         In steps in time rows that depend on each other turn as one motion has them turn.
     mean_contacts : 1 where forces of contacts are means over steps, with what impacts add to them, else 0.
     invariants : (T, k) values of the invariants that the projection kept, ``invariant_names`` (`sarrus.Stabilization`);
