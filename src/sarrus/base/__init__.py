@@ -1,1 +1,1 @@
-"""What every other package stands on: errors, statuses, arrays of numbers, progress and interrupts."""
+"""Foundations without mechanics: errors, statuses, arrays of numbers, argument checks, progress and interrupts."""

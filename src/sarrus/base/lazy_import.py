@@ -1,7 +1,7 @@
-"""Calls into later packages, by name: how a result offers its pictures and its files without importing them.
+"""Lazy imports by name: methods of results that draw or write, without an import of the packages that do it.
 
-Results, the description and the system end in thin methods, `Trajectory.plot`, `Mechanism.to_mjcf`, whose work is done
-in packages that import these classes. Such a method asks for the function when it is called, as an entry point does.
+Thin methods such as `Trajectory.plot` and `Mechanism.to_mjcf` call functions of packages that import the class of the
+method. The function is imported when the method is called.
 """
 
 from __future__ import annotations
@@ -12,5 +12,5 @@ from typing import Any
 
 
 def later(module: str, name: str) -> Callable[..., Any]:
-    """Return a function of a package that imports the caller's: ``later("pictures.plots.history", "plot_history")``."""
+    """Return a function of sarrus, imported now, by module and name: ``later("pictures.plots.history", "plot_history")``."""
     return getattr(importlib.import_module(f"sarrus.{module}"), name)

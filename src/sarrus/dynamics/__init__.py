@@ -1,5 +1,5 @@
-"""From equations to answers at one state, by `System`.
+"""Dynamics at one state, by `System`: closed configurations, ranks, accelerations, controls, sensor readings.
 
-Comes in: a `Mechanism` or `Equations`. Goes out: compiled quantities, closed configurations, ranks, accelerations,
-controls, readings of sensors.
+In: a `Mechanism` or `Equations`. `Model` holds the compiled equations and never changes, `Workspace` the arrays and
+tolerances of one call or thread, `System` is the handle of the user. Start with `sarrus.dynamics.system`.
 """

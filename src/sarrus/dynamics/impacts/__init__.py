@@ -1,1 +1,1 @@
-"""Constraints that come and go: which hold, which push, what happens when they close, and their wrenches."""
+"""Switchable and unilateral constraints: activity, complementarity, impacts, restitution, and contact wrenches."""

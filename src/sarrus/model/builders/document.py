@@ -1,10 +1,10 @@
-"""A mechanism as JSON text and back, every number bit for bit: what a trajectory file holds of it.
+"""A mechanism as JSON text and back, each number to the bit: the description stored in a trajectory file.
 
-Mechanisms are plain data, so one rule does for all elements: a dataclass becomes ``{class name: fields}``, an array
-``{"array": numbers, "shape": sizes}``, a dictionary ``{"map": pairs}``, a tuple or list a list. Python functions cannot
-be written: user forces, motions, surfaces and laws that are no `Spline`. The mechanism read again has an entry for
-each in its report; driven bodies stay still, constraints that follow a function, or roll on one, are left out,
-springs are without their law.
+One rule encodes all elements: a dataclass becomes ``{class name: fields}``, an array
+``{"array": numbers, "shape": sizes}``, a dictionary ``{"map": pairs}``, a tuple or list a list. Python functions
+(user forces, motions, surfaces and laws other than a `Spline`) cannot be stored. The mechanism read back lists them in
+its report as left out: driven bodies stand still, constraints with a function of time and rolling elements on a traced
+surface are absent, springs have no law.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ _LOST = {
     "rolling": "its surface is a Python function, which a file cannot hold: left out",
     "law": "of a spring; it is a Python function, which a file cannot hold: left out",
 }
-_OWN = ("forces", "_owners")  # functions, and what follows from the rest
+_OWN = ("forces", "_owners")  # functions, and a table derived from the elements
 _WRONG = (SarrusError, ValueError, KeyError, TypeError, AttributeError, RecursionError)
 
 
 def to_json(mechanism: Mechanism) -> str:
-    """Return the description of a mechanism as JSON; Python functions are left out, and named."""
+    """Return the description of a mechanism as JSON; Python functions are left out and listed by name."""
     data = {name: value for name, value in vars(mechanism).items() if name not in _OWN}
     lost = {"driven body": [n for n, body in mechanism.driven_bodies.items() if _lost(body.function)]}
     data["driven_bodies"] = {
@@ -74,7 +74,7 @@ def to_json(mechanism: Mechanism) -> str:
 
 
 def from_json(text: str) -> Mechanism:
-    """Return the mechanism that `to_json` described, checked as a built one; other text is an `ArgumentError`."""
+    """Return the mechanism written by `to_json`, checked like a built one; any other text is an `ArgumentError`."""
     mechanism = Mechanism()
     try:
         document = json.loads(text)
@@ -83,7 +83,7 @@ def from_json(text: str) -> Mechanism:
         data, lost = dict(document["data"]["map"]), list(map(str, document["lost_forces"]))
         given = {"driven body": document.get("lost_motions", []), **document.get("lost", {})}
         functions = {kind: list(map(str, given.get(kind, []))) for kind in _LOST}
-        data["keyframes"]["map"] = [  # files of before hold coordinates alone
+        data["keyframes"]["map"] = [  # in files of older releases a keyframe is its coordinates alone
             [name, {"Keyframe": {"name": name, "q": key}} if "array" in key else key]
             for name, key in data["keyframes"]["map"]
         ]
@@ -104,17 +104,17 @@ def from_json(text: str) -> Mechanism:
 
 
 def _lost(function: Any) -> bool:
-    """Tell whether something is a function that a file cannot hold."""
+    """Tell whether a value is a Python function, which a file cannot hold."""
     return callable(function) and not isinstance(function, Spline)
 
 
 def _lost_surface(rolling: Rolling) -> bool:
-    """Tell whether something rolls on a surface that a file cannot hold."""
+    """Tell whether a rolling element is on a surface given by a Python function."""
     return _lost(getattr(rolling.surface, "function", None))
 
 
 def _functions(constraint: Closure | Coupling) -> list[Any]:
-    """Return the functions that a constraint follows, None where there is none."""
+    """Return the functions in a constraint (its motion, its terms), None for each absent one."""
     terms = constraint.terms if isinstance(constraint, Coupling) else ()
     return [constraint.motion, *(term.function for term in terms)]
 
@@ -136,7 +136,7 @@ def _encode(value: Any) -> Any:
 
 
 def _decode(value: Any, hint: Any, label: str) -> Any:
-    """Return what was written, or raise one of the errors above unless it is of the kind that an annotation says."""
+    """Return the decoded value; raise `ValueError` or `TypeError` unless it has the annotated type."""
     if type(value) is hint or {type(value), hint} == {float, int}:
         return value
     origin, parts = get_origin(hint), get_args(hint)
