@@ -201,7 +201,7 @@ def test_what_knows_no_activations_says_so(loaded: tuple[mujoco.MjModel, sr.Syst
     ]
     for call in calls:
         with pytest.raises(
-            ArgumentError, match=r"know no activations yet \(lag\.activation, .*without_activation\(\)"
+            ArgumentError, match=r"do not support activations \(lag\.activation, .*without_activation\(\)"
         ):
             call()
     assert system.mechanism is not None

@@ -251,7 +251,7 @@ def test_kinds_in_a_file(tmp_path: Path) -> None:
         ("onshape_five_bar/robot.urdf", {"effector": "screw"}, "closing 'effector': unknown kind 'screw'"),
         ("onshape_five_bar/robot.urdf", ["point"], "'closing' must be a kind of joint or a mapping"),
         ("onshape_five_bar/robot.xml", {"effector": "point"}, "loop 'effector' is closed already"),
-        ("isaac_four_bar.urdf", "point", "no loop is marked by frames closing_NAME_1"),
+        ("isaac_four_bar.urdf", "point", "no frames closing_NAME_1"),
     ],
 )
 def test_wrong_kinds(file: str, closing: object, message: str) -> None:

@@ -78,7 +78,7 @@ def test_errors_name_what_is_wrong(tmp_path: Path):
     m.add_joint("a", "free", "world", "a")
     with pytest.raises(ModelError, match="capture must be at least 0"):
         m.add_closure("grip", "weld", "world", "a", active=True, capture=-1.0)
-    with pytest.raises(ModelError, match="capture is for closures that come and go"):
+    with pytest.raises(ModelError, match="capture is for switchable closures"):
         m.add_closure("grip", "weld", "world", "a", capture=0.1)
     with pytest.raises(sr.SarrusError, match="holds what is there when it is switched on"):
         system.mechanism.to_mjcf(tmp_path / "pair.xml")

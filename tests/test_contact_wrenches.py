@@ -172,7 +172,7 @@ def test_errors_name_contacts() -> None:
     q = system.neutral()
     with pytest.raises(ArgumentError, match=r"unknown contact patch 'tail'. Known: 'sole'"):
         sr.contact_wrench(system, q, {}, "tail")
-    with pytest.raises(ArgumentError, match=r"'sole.1' and 'heel' stand on different planes"):
+    with pytest.raises(ArgumentError, match=r"'sole.1' and 'heel' are on different planes"):
         sr.contact_wrench(system, q, {}, ["sole", "heel"])
     with pytest.raises(ArgumentError, match=r"unknown contact 'sole.1'"):
         sr.contact_wrench(system, q, {"sole.2": [1, 0, 0]}, "sole")

@@ -232,7 +232,7 @@ def test_sdf_has_frames_and_collisions_with_friction(tmp_path):
         ({"body": "FL", "geom": "FL"}, "contact 'c': give one of body, site and geom, got body and geom"),
         (
             {"site": "FL", "point": (0, 0, 0)},
-            "contact 'c': a place on the body goes with body=; a site has its own",
+            "contact 'c': a point or pose goes with body= only; a site has its own",
         ),
         ({"site": "FR_foot"}, "contact 'c': unknown site 'FR_foot'. Did you mean 'FL_foot'"),
         ({"geom": "feet"}, "contact 'c': unknown geom 'feet'. Known: 'floor', 'shell', 'shin', 'FL'"),
@@ -260,7 +260,7 @@ def test_a_place_that_is_none_is_one_clear_error(walker, wrong, sentence):
         ({"geom": "FL"}, r"contact patch 'p': geom 'FL' \(sphere\): only a box has a face.*body='FL'"),
         ({"geom": "ankle_geom1", "extent": 0.1}, "contact patch 'p': extent: a box has its own"),
         ({"site": "FL_foot"}, "contact patch 'p': extent: give a half length"),
-        ({"site": "FL_foot", "extent": 0.1, "pose": (0, 0, 0)}, "a place on the body goes with body="),
+        ({"site": "FL_foot", "extent": 0.1, "pose": (0, 0, 0)}, "a point or pose goes with body= only"),
     ],
 )
 def test_a_patch_that_has_no_place_is_one_clear_error(walker, wrong, sentence):
@@ -308,7 +308,7 @@ def test_floor_contacts_have_the_gaps_of_the_narrow_phase(tmp_path: Path) -> Non
             if name != "egg":
                 own = sorted(gap for key, gap in gaps.items() if key.partition(".")[0] == name)
                 assert own[: len(distances)] == pytest.approx(sorted(distances), abs=1e-12)
-    with pytest.raises(ModelError, match=r"'egg' .* touches with other points"):
+    with pytest.raises(ModelError, match=r"'egg' .* has no fixed contact point"):
         mechanism.add_floor_contacts(geoms=["egg"])
     with pytest.raises(ModelError, match="'ball'"):
         mechanism.add_floor_contacts()  # they have the names already

@@ -384,10 +384,12 @@ def test_motions_that_no_velocity_meets_are_named() -> None:
     mechanism.add_motion("two", "shaft", lambda t: 2 * t)
     system = sr.System(mechanism)
     with pytest.raises(
-        sr.ArgumentError, match="no velocity meets all constraints at t = 0: 'one', 'two' ask for"
+        sr.ArgumentError, match="no velocity satisfies all constraints at t = 0: 'one', 'two' are redundant"
     ):
         sr.simulate(system, [0.0], [1.5], duration=0.1)
-    with pytest.raises(sr.ArgumentError, match="'one', 'two' ask for"):
+    with pytest.raises(
+        sr.ArgumentError, match="'one', 'two' are redundant and prescribe different velocities"
+    ):
         sr.simulate(system, [0.0], [1.0], duration=0.1)
 
 
@@ -402,6 +404,7 @@ def test_project_velocity_names_motions_that_contradict_each_other() -> None:
     np.testing.assert_allclose(system.project_velocity([0.0], [0.0], 0.0), [1.0])
     for t in (0.5, 1e-3):
         with pytest.raises(
-            sr.ArgumentError, match=f"no velocity meets all constraints at t = {t:g}: 'one', 'two' ask"
+            sr.ArgumentError,
+            match=f"no velocity satisfies all constraints at t = {t:g}: 'one', 'two' are redundant",
         ):
             system.project_velocity([0.0], [0.0], t)

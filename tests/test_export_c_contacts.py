@@ -125,5 +125,5 @@ def test_a_system_without_contacts_says_so(tmp_path) -> None:
     mechanism.add_body("free", 2.0)
     mechanism.add_joint("x", "prismatic", "world", "free")
     for function in ("contacts", "contact_step"):
-        with pytest.raises(sr.ArgumentError, match=f"asks for {function}, and it has n"):
+        with pytest.raises(sr.ArgumentError, match=f"asks for {function}, but the system has n"):
             sr.export.c_code(sr.System(mechanism), tmp_path, [function])

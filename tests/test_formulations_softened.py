@@ -333,7 +333,7 @@ def test_what_softening_costs_where_the_spike_is_true(spike: sr.studies.Comparis
         assert softer.energy_error > soft.energy_error or method is truncated_svd
     print(spike)
     assert "position" in str(spike)
-    assert "off by that" not in str(spike)  # asked for: no message below the table
+    assert "an error of this size" not in str(spike)  # asked for: no message below the table
     assert spike.plot().axes[0].get_ylabel() == "position error [m, rad]"
 
 

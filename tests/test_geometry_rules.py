@@ -167,6 +167,6 @@ def test_statics_say_that_they_do_not_know_them() -> None:
         lambda **more: system.inverse_dynamics(q, np.zeros(6), np.zeros(6), **more),
         lambda **more: sr.mobility(system, q, **more),
     ):
-        with pytest.raises(sr.ArgumentError, match="act in runs alone; contacts=False leaves"):
+        with pytest.raises(sr.ArgumentError, match="act in runs only; contacts=False leaves"):
             call()
     assert sr.mobility(system, q, contacts=False).contacts is None

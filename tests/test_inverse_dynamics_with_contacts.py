@@ -86,7 +86,7 @@ def test_a_cart_is_lifted() -> None:
         ([0, 0], [0, 0], [0, 40.0], Status.INFEASIBLE, "'floor' would have to pull"),
         ([0, 0], [0, 0], [25.0, 0], Status.INFEASIBLE, r"'floor' would slide: friction coefficients of 0\.84947"),
         ([0, 0], [0, 2.0], [0, 0], Status.NOT_ACHIEVABLE, "no actuator, loop or closed contact acts along 'z'"),
-        ([0, 0], [0, -0.1], [0, 0], Status.INCONSISTENT, r"'floor' is closed, .* beyond it by 0\.1"),
+        ([0, 0], [0, -0.1], [0, 0], Status.INCONSISTENT, r"'floor' is closed, .* penetrates it by 0\.1"),
         ([0, -0.1], [0, 0], [0, 0], Status.INCONSISTENT, r"'floor' closes with a velocity of 0\.1, .* impact"),
         ([1.0, 0], [0, 0], [0, 0], Status.NOT_ACHIEVABLE, "closed contact acts along 'x'"),
     ],

@@ -65,7 +65,7 @@ def test_without_it_the_loop_cannot_close_and_the_message_says_how() -> None:
     found = knee(0.002, np.eye(3)).assemble(GUESS, throw=False)
     assert found.status is Status.NOT_CLOSED
     assert found.unmoved == ("knee.y",)
-    assert "keep_offset=True in sr.load or add_closure keeps them apart as they are modelled" in found.message
+    assert "keep_offset=True in sr.load or add_closure keeps the modelled offset" in found.message
 
 
 def test_what_joints_can_close_they_still_have_to() -> None:

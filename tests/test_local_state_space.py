@@ -184,7 +184,7 @@ def test_fixed_steps_stop_before_coordinates_fail(name: str, step: float) -> Non
     motion = sr.simulate(pendulum(), q, v, duration=1.0, dt=step, coordinates=[name], throw=False)
     assert motion.status is Status.COORDINATES_FAILED
     assert motion.message.startswith("the chosen coordinates no longer determine the configuration at t = 0.")
-    assert motion.message.endswith("or coordinates='partition', which changes them on the way")
+    assert motion.message.endswith("or coordinates='partition', which changes them during the run")
     whole = sr.simulate(pendulum(), q, v, duration=1.0, dt=1e-4)
     lost = np.flatnonzero(np.diff(np.sign(whole.q[:, 1 if name == "q1" else 0])))[0] * 1e-4
     assert lost - 8 * step - 1e-3 < motion.t[-1] < lost

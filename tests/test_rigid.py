@@ -271,7 +271,7 @@ def test_a_run_ends_at_its_limit_of_steps(options):
     assert motion.status is sr.Status.STEP_LIMIT
     assert motion.steps + motion.rejected == 25
     assert "max_steps" in motion.message
-    with pytest.raises(SimulationError, match="limit of its steps"):
+    with pytest.raises(SimulationError, match="limit of steps"):
         sr.simulate(system, q, v, duration=1e3, method=method)
 
 

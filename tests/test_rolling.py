@@ -344,10 +344,10 @@ def test_wrong_input_is_named() -> None:
         ("cone", {"radius": 0.1}, "half_angle of a cone must be between 0 and π/2"),
         ("cone", {"radius": 0.1, "half_angle": 1.6}, "half_angle of a cone"),
         ("disc", {"radius": 0.1, "half_angle": 0.2}, "half_angle is for cones, this is a disc"),
-        ("omni", {"radius": 0.1, "roller_angle": np.pi}, "rollers along the axle"),
+        ("omni", {"radius": 0.1, "roller_angle": np.pi}, "rollers are parallel to the axle"),
         ("disc", {"radius": 0.1, "axis": (0, 0, 0)}, "axis"),
         ("disc", {"radius": 0.1, "rows": ("t1",)}, r"unknown row 't1'.*longitudinal"),
-        ("disc", {"radius": 0.1, "rows": ()}, "rows must name one row"),
+        ("disc", {"radius": 0.1, "rows": ()}, "rows must name at least one"),
         ("ball", {"radius": 0.1, "tangent": (0, 0, 1)}, "tangent must be perpendicular"),
     ):
         with pytest.raises(ModelError, match=text):

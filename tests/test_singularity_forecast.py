@@ -214,7 +214,7 @@ def test_bad_arguments() -> None:
         lambda: sr.forecast_singularity(sleigh, [0.0, 0.0], [0.0, 1.0]),
         lambda: sr.simulate(sleigh, [0.0, 0.0], [0.0, 1.0], duration=0.1, watch=0.1),
     ):
-        with pytest.raises(ArgumentError, match=r"knows holonomic rows alone, and .* is a row on velocities"):
+        with pytest.raises(ArgumentError, match=r"needs holonomic rows only, and .* is a row on velocities"):
             call()
     with pytest.raises(ArgumentError, match="v"):
         sr.forecast_singularity(system, q, [1.0])

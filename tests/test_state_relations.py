@@ -283,7 +283,7 @@ def test_both_levels_coupled() -> None:
         chart.tangent(*full)[0], [np.sin(z[0] + 2.5), 0, (y[0] + 0.2) * np.cos(z[0] + 2.5), 0], atol=1e-13
     )
     with pytest.raises(
-        ArgumentError, match="basis is of velocities alone, and the relation of A1, A2 and phase1"
+        ArgumentError, match="basis is for velocities only, and the relation of A1, A2 and phase1"
     ):
         chart.basis(q, v)
     model = sr.linearize_at(particle(), q, v, [0.4, -0.1], coordinates=PHASES)

@@ -343,7 +343,7 @@ def test_parameters_drive_tendons() -> None:
 @pytest.mark.parametrize(
     ("path", "options", "text"),
     [
-        ([("one", (0, 0, 0))], {}, "tendon 't': its path is none: it needs two points at least"),
+        ([("one", (0, 0, 0))], {}, "tendon 't': its path is not valid: it needs two points at least"),
         (["one", Wrap("two", "sphere", 0.1)], {}, "a wrap needs a point before it and a point after it"),
         (["one", Pulley(2.0), "two", "one"], {}, "as many in every part between pulleys"),
         (["one", "two", Pulley(0.0), "one", "two"], {}, "the divisor of a pulley must be positive, got 0.0"),
@@ -352,7 +352,7 @@ def test_parameters_drive_tendons() -> None:
         (["one", Wrap("two", "box", 0.1), "two"], {}, "unknown wrap 'box'"),
         (["one", Wrap("two", "sphere", -0.1), "two"], {}, "the radius of a wrap must be positive, got -0.1"),
         (["one", 3], {}, "an item of a path is (body, point), a Pulley or a Wrap, got 3"),
-        ("one", {}, "path must be a list of points and what is between them"),
+        ("one", {}, "path must be a list of points, pulleys and wraps"),
         ({"elbow": 1.0}, {}, "unknown scalar coordinate 'elbow'"),
         ({"one_joint": np.nan}, {}, "weight of 'one_joint' must be finite"),
         (["one", "two"], {"armature": -1.0}, "armature must not be negative, got -1.0"),

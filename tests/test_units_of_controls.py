@@ -139,7 +139,7 @@ def test_a_metric_is_one_of_the_velocities_or_of_the_controls() -> None:
         ({"metric": [1.0, -1.0]}, "metric must be symmetric and positive definite"),
         ({"metric": [[1.0, 2.0], [2.0, 1.0]]}, "metric must be symmetric and positive definite"),
         ({"metric": [[1.0, 0.5], [0.0, 1.0]]}, "metric must be symmetric and positive definite"),
-        ({"metric": [1.0, 1.0], "weights": [1.0, 1.0, 1.0]}, "weights= and metric= both say"),
+        ({"metric": [1.0, 1.0], "weights": [1.0, 1.0, 1.0]}, "weights= and metric= both define"),
     ],
 )
 def test_a_metric_that_is_none_is_refused(wrong: dict[str, object], match: str) -> None:

@@ -197,7 +197,7 @@ def test_what_closes_nothing_and_what_follows_nothing_is_refused(tmp_path: Path)
 def test_links_in_a_circle_are_named(tmp_path: Path) -> None:
     back = '<joint name="back" type="revolute"><parent link="coupler"/><child link="base"/></joint></robot>'
     with pytest.raises(
-        ModelFileError, match=r"the links ('\w+'(, )?){3} hang on each other in a circle"
+        ModelFileError, match=r"the links ('\w+'(, )?){3} are each other's parents in a circle"
     ) as caught:
         sr.load(four_bar(tmp_path, "</robot>", back))
     assert all(repr(link) in str(caught.value) for link in ("base", "crank", "coupler"))

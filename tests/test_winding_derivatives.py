@@ -98,6 +98,6 @@ def test_the_place_of_rest_follows_voltage_resistance_and_constant() -> None:
         slope = (rest(**{name: value + h}) - rest(**{name: value - h})) / (2 * h)
         np.testing.assert_allclose(column, slope, rtol=0, atol=1e-5 * (1 + np.abs(column).max()))
     with pytest.raises(
-        ArgumentError, match=r"derivatives of eigenvalues know no activations yet \(motor\.curr"
+        ArgumentError, match=r"derivatives of eigenvalues do not support activations \(motor\.curr"
     ):
         sr.sensitivity.eigenvalue_derivatives(system, rest(), [2.0])

@@ -110,7 +110,7 @@ def test_what_knows_no_currents_says_so_by_name() -> None:
         ),
     ]
     for call in calls:
-        with pytest.raises(ArgumentError, match=r"know no activations yet \(motor\.current\)") as caught:
+        with pytest.raises(ArgumentError, match=r"do not support activations \(motor\.current\)") as caught:
             call()
         assert caught.value.element == "motor"
     reach = sr.control.controllability(system, q)

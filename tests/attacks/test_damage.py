@@ -62,7 +62,7 @@ def test_what_is_no_file(make: object, tmp_path: Path) -> None:
     make(path)  # type: ignore[operator]
     with pytest.raises(ArgumentError, match="no such file"):
         Trajectory.load(path)
-    with pytest.raises(ArgumentError, match="something that is no file"):
+    with pytest.raises(ArgumentError, match="exists and is not a file"):
         motion(1).save(path)
 
 

@@ -36,7 +36,7 @@ def test_full_disk_says_how_much_is_missing(tmp_path: Path) -> None:
         with (
             disks.filled(disk, kind, 100_000, {}),
             pytest.raises(
-                WriteError, match=f"cannot be written .*{missing}.*still in memory; .*run.nc is as it was"
+                WriteError, match=f"cannot be written .*{missing}.*still in memory; .*run.nc is unchanged"
             ),
         ):
             long.save(path)

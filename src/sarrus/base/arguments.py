@@ -1,7 +1,7 @@
-"""What arguments are, by their names: `described` has a public function check those that it is called with.
+"""Types of the arguments of public functions, by name: `described` checks them before the function begins.
 
-An argument that has the same name in several functions is the same thing in all of them, and is described here once.
-What depends on the system, such as which names there are, is for the function to say.
+An argument of the same name has the same type in all public functions; the table `ARGUMENTS` has each name once. Checks
+that depend on the system, such as valid names, are made in the function.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def whole(least: int, most: int) -> Check:
 
 
 def count(name: str, value: object) -> None:
-    """Raise unless a value is a number of things, which fit in memory."""
+    """Raise unless a value is a whole number ≥ 1 of items that fit in memory."""
     if not (isinstance(value, int | np.integer) and 1 <= value <= _MANY):
         wanted = "a whole number ≥ 1" if not isinstance(value, int) or value < 1 else f"{_MANY:,} at most"
         raise ArgumentError(f"{name} must be {wanted}, got {value!r}", element=name)
@@ -81,15 +81,15 @@ def text(name: str, value: object) -> None:
 
 
 def mapping(name: str, value: object) -> None:
-    """Raise unless a value maps names to something."""
+    """Raise unless a value is a mapping with names as keys."""
     _maps(name, value, "map names to values, such as {'crank': ...}")
     for key in cast(Mapping[object, object], value):
         text(f"a key of {name}", key)
 
 
 def targets(name: str, value: object) -> None:
-    """Raise unless a value is a mapping; its keys the function looks at."""
-    _maps(name, value, "map what is to be reached to its value")
+    """Raise unless a value is a mapping; the function checks its keys."""
+    _maps(name, value, "map targets to their values")
 
 
 def _maps(name: str, value: object, wanted: str) -> None:
@@ -98,13 +98,13 @@ def _maps(name: str, value: object, wanted: str) -> None:
 
 
 def pair(name: str, value: object) -> None:
-    """Raise unless a value is a pair (lower, upper) of numbers or arrays; what is in them the function looks at."""
+    """Raise unless a value is a pair (lower, upper); the function checks the two entries."""
     if not isinstance(value, tuple | list | np.ndarray) or len(value) != 2:
         raise ArgumentError(f"{name} must be a pair (lower, upper), got {value!r}", element=name)
 
 
 def unchecked(name: str, value: object) -> None:
-    """Leave a value to the function, in which it is something else than elsewhere."""
+    """Accept any value: the function, in which the argument differs from its entry in `ARGUMENTS`, checks it."""
 
 
 def function(name: str, value: object) -> None:
@@ -113,7 +113,7 @@ def function(name: str, value: object) -> None:
         raise ArgumentError(f"{name} must be a function, got {value!r}", element=name)
 
 
-# What arguments are. None and other defaults of a function are always right.
+# Checks of arguments by name. None and other defaults of a function always pass.
 ARGUMENTS: dict[str, Check] = {
     **dict.fromkeys(("assemble", "contacts", "error_estimate", "hold", "progress", "side_by_side"), flag),
     **dict.fromkeys(("stable", "throw", "within_limits"), flag),
@@ -136,7 +136,7 @@ ARGUMENTS: dict[str, Check] = {
 
 
 def described(**others: Check) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Have a function check its arguments by `ARGUMENTS`, or by what they are in it, before it begins."""
+    """Return a decorator that checks arguments by `ARGUMENTS`; ``others`` are checks for this function alone."""
 
     def of(function: Callable[P, R]) -> Callable[P, R]:
         parameters = signature(function).parameters
@@ -148,7 +148,7 @@ def described(**others: Check) -> Callable[[Callable[P, R]], Callable[P, R]]:
         @wraps(function)
         def checked(*args: P.args, **kwargs: P.kwargs) -> R:
             if places[0] == "system" and not hasattr(args[0] if args else kwargs.get("system"), "nv"):
-                return function(*args, **kwargs)  # which says what it needs
+                return function(*args, **kwargs)  # raises Python's TypeError for the wrong signature
             for name, value in (*zip(places, args), *kwargs.items()):
                 if name in checks and value is not defaults[name] and value is not None:
                     checks[name](name, value)

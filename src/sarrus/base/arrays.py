@@ -1,4 +1,4 @@
-"""Arrays of numbers: their type, and results that nobody writes to."""
+"""Array types, and read-only arrays for results."""
 
 from __future__ import annotations
 

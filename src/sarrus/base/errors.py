@@ -1,4 +1,4 @@
-"""Errors of sarrus: one base class; every error names the element at fault and says what would be right."""
+"""Errors of sarrus: one base class; every error names the element that is wrong and what would be right."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from difflib import get_close_matches
 
 
 class SarrusError(Exception):
-    """Base class of all errors that sarrus raises on purpose.
+    """Base class of all errors that sarrus raises.
 
     Attributes
     ----------
     element : str or None
-        Name of the joint, body, closure, file or argument at fault.
+        Name of the joint, body, closure, file or argument that is wrong.
     valid : tuple of str
-        The names that would have been accepted, where there is such a list.
+        The valid names, if the error is about an unknown name.
     """
 
     def __init__(self, message: str, *, element: str | None = None, valid: Iterable[str] = ()) -> None:
@@ -36,15 +36,15 @@ class UnsupportedElementError(ModelError):
 
 
 class ArgumentError(SarrusError, ValueError):
-    """An argument of a call is wrong: length, value or kind."""
+    """An argument of a call has the wrong length, value or type."""
 
 
 class WriteError(SarrusError, OSError):
-    """A file could not be written, as on a full disk; what was to be written is still in memory, an old file whole."""
+    """A file could not be written (disk full, no permission). The data is still in memory, an old file is unchanged."""
 
 
 class SolveError(SarrusError):
-    """A solve could not give the answer asked for; ``result`` holds what it found."""
+    """A solve failed; ``result`` holds the last iterate and its status."""
 
     def __init__(self, message: str, *, result: object = None, element: str | None = None) -> None:
         super().__init__(message, element=element)
@@ -52,7 +52,7 @@ class SolveError(SarrusError):
 
 
 class SimulationError(SarrusError):
-    """A simulation could not go on; ``trajectory`` holds the motion up to then."""
+    """A simulation ended early; ``trajectory`` holds the motion up to that time."""
 
     def __init__(self, message: str, *, trajectory: object = None, time: float | None = None) -> None:
         super().__init__(message)
@@ -61,43 +61,43 @@ class SimulationError(SarrusError):
 
 
 class AccuracyWarning(UserWarning):
-    """A motion that is complete, but whose estimated error leaves no digit that can be trusted."""
+    """A motion is complete, but its estimated error is as large as the motion itself: no digit is reliable."""
 
 
 class SingularityWarning(UserWarning):
-    """A run has come near a singular configuration: said at that time, where it watches, with what will come of it."""
+    """A run approaches a singular configuration; the warning gives the time and the forecast of the passage."""
 
 
 class LimitWarning(UserWarning):
-    """A coordinate begins beyond a limit of its joint: it may come back, and the limit acts where it is."""
+    """A coordinate starts beyond its joint limit; the limit stays at its value, and the coordinate may return."""
 
 
 class ModelWarning(UserWarning):
-    """Something in a model file does not act, or is as no body can be; the report of the mechanism has the list."""
+    """An element of a model file does not act, or has an impossible inertia; ``mechanism.report`` lists all of them."""
 
 
 class StoreWarning(UserWarning):
-    """A file of a store was damaged; what it held is made again."""
+    """A file of a result store was damaged; its content is computed again."""
 
 
 class CacheWarning(UserWarning):
-    """Compiled code is not kept on disk, because there is no directory for it that is the user's alone."""
+    """Compiled code is not kept on disk, because no cache directory belongs to the user alone."""
 
 
 class CompilationError(SarrusError):
-    """Expressions cannot become a native function: wrong inputs, free symbols, or LLVM refused them."""
+    """Expressions cannot be compiled to a native function: wrong inputs, free symbols, or an error of LLVM."""
 
 
 class UnsupportedOperationError(CompilationError):
-    """An expression uses an operation that has no native form; ``element`` is the name of the operation."""
+    """An expression contains an operation without native code; ``element`` is the name of the operation."""
 
 
 class ViewerError(SarrusError):
-    """A viewer that was stopped, cannot be served, or does not answer in time."""
+    """A viewer was stopped, cannot be served, or does not answer in time."""
 
 
 def unknown_name(kind: str, name: object, valid: Iterable[str]) -> str:
-    """Return the sentence that says ``name`` is no ``kind``, with the nearest and all valid names."""
+    """Return the sentence "unknown KIND NAME" with the most similar valid name and all valid names."""
     names = list(valid)
     near = get_close_matches(str(name), names, n=1)
     hint = f" Did you mean {near[0]!r}?" if near else ""
@@ -115,9 +115,9 @@ def check_known(
     element: str | None = None,
     advice: str = "",
 ) -> None:
-    """Raise an ``error`` about ``element``, by default ``name``, unless this is one of the ``valid`` names.
+    """Raise ``error`` with ``element`` (by default ``name``) unless ``name`` is one of the ``valid`` names.
 
-    It begins with the ``label``, says the nearest and all valid names, and ends with the ``advice``.
+    The message begins with ``label``, gives the most similar and all valid names, and ends with ``advice``.
     """
     if not isinstance(name, str) or name not in valid:
         text = unknown_name(kind, name, valid) + (f". {advice}" if advice else "")
@@ -125,7 +125,7 @@ def check_known(
 
 
 def check_is(caller: str, value: object, kind: type) -> None:
-    """Raise `ArgumentError` where what a function or class works on is none of its ``kind``."""
+    """Raise `ArgumentError` unless the object of a function or class is an instance of ``kind``."""
     if not isinstance(value, kind):
         name, article = kind.__name__, "an" if kind.__name__[0] in "AEIOU" else "a"
         text = f"{caller} needs {article} {name}, got {type(value).__name__}"
@@ -133,14 +133,14 @@ def check_is(caller: str, value: object, kind: type) -> None:
 
 
 def check_sequence(argument: str, names: object, label: str = "") -> None:
-    """Raise `ArgumentError`, which begins with the ``label``, where a name stands for a sequence of names."""
+    """Raise `ArgumentError`, beginning with ``label``, if a single name is given for a sequence of names."""
     if isinstance(names, str):
         text = f"{argument} must be a sequence of names, such as [{names!r}]"
         raise ArgumentError(f"{label}: {text}" if label else text, element=argument)
 
 
 def place_of(kind: str, name: str, valid: Iterable[str], argument: str = "") -> int:
-    """Return where a name stands among those of its kind, or raise `ArgumentError`, with the ``argument`` it is of."""
+    """Return the index of ``name`` in ``valid``; raise `ArgumentError` about ``argument`` for an unknown name."""
     names = list(valid)
     check_known(kind, name, names, argument)
     return names.index(name)

@@ -1,8 +1,8 @@
-"""Interrupts from the keyboard that lose nothing: held while a result is put together, let through while it is made."""
+"""Keyboard interrupts (Ctrl-C) without loss of results: deferred while a result is built, raised during a run."""
 
 from __future__ import annotations
 
-import _signal  # what `signal` wraps, without making enumerations: they take longer than a short run
+import _signal  # the C module below `signal`; `signal` makes enumerations, which takes longer than a short run
 import signal
 import sys
 import sysconfig
@@ -12,18 +12,18 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-_previous: Any = None  # the handler of the program, while interrupts are held
+_previous: Any = None  # the interrupt handler of the program while interrupts are deferred
 _come = _open = False
-_delivered = False  # whether an interrupt has been handed to the program since they are held
-_owed: FrameType | None = None  # the caller to whom a result was returned instead of an interrupt
+_delivered = False  # whether an interrupt was passed to the program since interrupts are deferred
+_owed: FrameType | None = None  # the caller that received a partial result instead of KeyboardInterrupt
 _LIBRARIES = tuple({sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")})
 _OWN = str(Path(__file__).resolve().parent.parent)
 
 
 class held:
-    """Have Ctrl-C wait for the next `allowed`; one that still waits at the end is dropped, as all is done.
+    """Defer Ctrl-C until the next `allowed`. An interrupt that is still pending at the end is dropped.
 
-    Other threads than the main one, which alone is interrupted, are not affected; nor is what is held already.
+    Only the main thread is affected, the only one that Python interrupts; nested use changes nothing.
     """
 
     def __enter__(self) -> None:
@@ -33,7 +33,7 @@ class held:
             if _owed is not None:
                 _settle()
             previous = _signal.getsignal(signal.SIGINT)
-            self.here = previous is not None  # else it is not one of Python's
+            self.here = previous is not None  # None: a handler that was not set from Python
         if self.here:
             _previous, _come, _open, _delivered = previous, False, False, False
             _signal.signal(signal.SIGINT, _note)
@@ -46,7 +46,7 @@ class held:
 
 
 class allowed:
-    """Let Ctrl-C raise KeyboardInterrupt within `held`, one that waited too."""
+    """Let Ctrl-C raise KeyboardInterrupt within `held`; a pending interrupt is raised at once."""
 
     def __enter__(self) -> None:
         global _come, _open, _delivered
@@ -69,7 +69,7 @@ class allowed:
 
 
 def call(function: Callable[..., Any], *arguments: Any) -> Any:
-    """Return what compiled code returns. An interrupt waits for `check`: a callback of it could not raise it."""
+    """Return the result of compiled code. Interrupts are deferred until `check`: a callback cannot raise through it."""
     global _open
     before, _open = _open, False
     try:
@@ -79,7 +79,7 @@ def call(function: Callable[..., Any], *arguments: Any) -> Any:
 
 
 def check() -> None:
-    """Hand an interrupt that waited to the program, where it is allowed."""
+    """Pass a pending interrupt to the program if interrupts are allowed."""
     global _come
     if _come and _open:
         _come = False
@@ -87,10 +87,10 @@ def check() -> None:
 
 
 def owe() -> None:
-    """Have the next `held` of the same caller raise KeyboardInterrupt, if an interrupt ended the present one.
+    """Raise KeyboardInterrupt at the next `held` of the same caller, if an interrupt ended the present run.
 
-    What has been done was returned to the caller, whose loop is to end all the same. A caller is the outermost frame of
-    the program that called: a script, a cell of a notebook, a test.
+    The caller received a partial result instead of the exception; its loop must still end. A caller is the outermost
+    frame of the program: a script, a notebook cell, a test.
     """
     global _owed
     if _delivered:
@@ -98,7 +98,7 @@ def owe() -> None:
 
 
 def _settle() -> None:
-    """Raise the interrupt that a caller is owed, if it is that caller who calls again."""
+    """Raise the owed KeyboardInterrupt if the same caller calls again."""
     global _owed
     owed, _owed = _owed, None
     if owed is _caller():
@@ -106,7 +106,7 @@ def _settle() -> None:
 
 
 def _caller() -> FrameType | None:
-    """Return the outermost of the frames around this package's that are not of libraries."""
+    """Return the outermost frame that belongs to no library."""
     frame: FrameType | None = sys._getframe()  # noqa: SLF001  Python has no public way
     while frame is not None and frame.f_code.co_filename.startswith(_OWN):
         frame = frame.f_back
@@ -117,7 +117,7 @@ def _caller() -> FrameType | None:
 
 
 def _note(number: int, frame: FrameType | None) -> None:
-    """Do what the program does of an interrupt where it is let through, and remember it elsewhere."""
+    """Call the interrupt handler of the program if interrupts are allowed, else mark the interrupt as pending."""
     global _come
     if _open:
         _deliver(number, frame)
@@ -126,7 +126,7 @@ def _note(number: int, frame: FrameType | None) -> None:
 
 
 def _deliver(number: int, frame: FrameType | None) -> None:
-    """Do what the program does of an interrupt."""
+    """Call the interrupt handler of the program."""
     global _delivered
     _delivered = True
     if callable(_previous):

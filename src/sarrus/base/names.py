@@ -1,4 +1,4 @@
-"""Names of elements."""
+"""Unique names of elements."""
 
 from __future__ import annotations
 

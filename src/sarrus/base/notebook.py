@@ -1,4 +1,4 @@
-"""What results look like in a notebook: HTML from their words and numbers, with nothing but what HTML has."""
+"""Results in a notebook: plain HTML without scripts or styles from outside."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import numpy as np
 
 from sarrus.base.printable import printable
 
-_MOST = 40  # rows of a table, entries of a text that are shown
-_LONG = 200  # signs
+_MOST = 40  # largest number of table rows, or of entries of a value, that are shown
+_LONG = 200  # largest number of characters of a value that is shown in full
 
 
 def heading(text: str) -> str:
@@ -21,12 +21,12 @@ def heading(text: str) -> str:
 
 
 def preformatted(text: str) -> str:
-    """Return text as it is printed, line by line."""
+    """Return text in a fixed-width block with its line breaks."""
     return f"<pre>{escape(text)}</pre>"
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    """Return a table; of many rows the first ones, and how many more there are."""
+    """Return a table; beyond 40 rows only the first ones, and the number of the remaining rows."""
     whole = list(rows)
     out = ["<table><thead><tr>", *(f"<th>{escape(name)}</th>" for name in head), "</tr></thead><tbody>"]
     for row in whole[:_MOST]:
@@ -37,7 +37,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
 
 
 def answer(result: Any) -> str:
-    """Return a result as it prints; one that prints as its attributes, as a table of these."""
+    """Return a result as printed; a result without its own print as a table of its attributes."""
     if type(result).__str__ is not object.__str__ or not is_dataclass(result):
         return preformatted(str(result))
     rows = [(f.name, _short(getattr(result, f.name))) for f in fields(result) if f.repr]
@@ -45,7 +45,7 @@ def answer(result: Any) -> str:
 
 
 def _short(value: Any) -> str:
-    """Return a value in a line or a few."""
+    """Return a value shortened to a few lines."""
     if isinstance(value, np.ndarray):
         text = np.array2string(value, precision=6, threshold=_MOST, edgeitems=3)
         return text if value.ndim < 2 and value.size <= _MOST else f"{value.shape}: {text}"

@@ -1,4 +1,4 @@
-"""Arrays of real numbers from what users give: text, complex parts and masked entries are no numbers."""
+"""Arrays of real numbers from user input; text, imaginary parts and masked entries are errors."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from numpy.typing import ArrayLike, NDArray
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError
 
-# Entries up to which a loop in Python is faster than an operation of NumPy.
+# Largest number of entries for which a loop in Python is faster than a NumPy operation.
 _FEW = 32
 
 
 def real_array(value: ArrayLike) -> NDArray[np.float64]:
-    """Return a contiguous array of floats, the value itself if it is one; NaN and infinity are floats.
+    """Return a contiguous float array, the value itself if it is one; NaN and infinity are accepted.
 
-    Raises `ArgumentError` for text, for entries with imaginary parts or a mask, and for what is no array. The caller
-    says which argument it is.
+    Raises `ArgumentError` for text, imaginary parts, masked entries, and values that are no array; the caller adds the
+    name of the argument.
     """
     if type(value) is np.ndarray and value.dtype == np.float64:
         return np.ascontiguousarray(value) if value.ndim else value
@@ -69,21 +69,19 @@ def whole_number(value: object, least: int, what: str) -> int:
     except TypeError:
         number = least - 1
     if isinstance(value, bool) or number < least:
-        raise ArgumentError(
-            f"{what} must be {least} at least and a whole number, got {value!r}", element=what
-        )
+        raise ArgumentError(f"{what} must be a whole number, at least {least}, got {value!r}", element=what)
     return number
 
 
 def is_finite(array: NDArray[np.float64]) -> bool:
-    """Tell whether all entries of a vector are finite: of few numbers one after the other, which NumPy is slow at."""
+    """Tell whether all entries of a vector are finite; short vectors in a Python loop, which is faster than NumPy."""
     if array.size <= _FEW:
         return all(map(isfinite, array.tolist()))
     return bool(np.isfinite(array).all())
 
 
 def finite_array(value: ArrayLike) -> NDArray[np.float64] | None:
-    """Return an array of finite numbers; None where it is none."""
+    """Return a finite float array, or None if the value is none."""
     try:
         array = real_array(value)
     except ArgumentError:

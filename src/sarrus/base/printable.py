@@ -1,16 +1,16 @@
-"""Names from model files where a reader sees them: on one line, without signs that cannot be seen."""
+"""Names from model files, made safe to print: on one line, without invisible characters."""
 
 from __future__ import annotations
 
 import unicodedata
 
-# Unicode's controls, formats (marks that turn the direction of text) and half signs
+# Unicode categories: controls, format characters (such as text direction), surrogates.
 _UNSEEN = ("Cc", "Cf", "Cs")
-_JOINERS = "\u200c\u200d"  # formats that writing needs
+_JOINERS = "\u200c\u200d"  # format characters that are part of words in some scripts
 
 
 def printable(text: str) -> str:
-    """Return text on one line with � in the place of what cannot be seen: controls, marks of direction, halves."""
+    """Return text on one line with � for invisible characters: controls, direction marks, surrogates."""
     return "".join(map(_seen, text))
 
 

@@ -1,4 +1,4 @@
-"""A progress bar for long runs in a terminal; silent and free of cost everywhere else."""
+"""A progress bar for long runs in a terminal; otherwise it prints nothing."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from contextlib import contextmanager
 from time import monotonic
 from typing import Any
 
-DELAY = 1.0  # a run shorter than this shows nothing [s]
+DELAY = 1.0  # wall time [s] before the bar appears, so that short runs show none
 
 
 class ProgressBar:
-    """A bar on stderr from 0 to ``total`` of ``unit``, which appears after `DELAY` seconds of waiting.
+    """A bar on stderr from 0 to ``total`` (in ``unit``), which appears after `DELAY` seconds.
 
     ``enabled``: True, False, or None for "if stderr is a terminal".
     """
@@ -25,7 +25,7 @@ class ProgressBar:
         self._task: Any = None
 
     def update(self, t: float) -> None:
-        """Show that ``t`` of ``total`` is done."""
+        """Show the progress ``t`` of ``total``."""
         if not self.enabled:
             return
         if self._bar is None:
@@ -59,7 +59,7 @@ class ProgressBar:
 
 @contextmanager
 def progress_bar(total: float, enabled: bool | None = None, unit: str = "s") -> Iterator[ProgressBar]:
-    """Give a `ProgressBar` for the duration of a ``with`` block."""
+    """Yield a `ProgressBar` for the duration of a ``with`` block."""
     bar = ProgressBar(total, enabled, unit)
     try:
         yield bar

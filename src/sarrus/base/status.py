@@ -12,9 +12,9 @@ from sarrus.base.errors import SolveError
 
 
 class Status(IntEnum):
-    """Outcome of a solve or a run. Values 0 and 1 are answers; the others need attention.
+    """Outcome of a solve or a run. `ok` tells whether the result is a full answer (OK, SINGULAR, EVENT).
 
-    ``status.diagnosis`` says what it means and ``status.remedy`` what to do about it.
+    ``status.diagnosis`` explains the status and ``status.remedy`` says what to do about it.
     """
 
     OK = 0
@@ -47,26 +47,26 @@ class Status(IntEnum):
 
     @property
     def ok(self) -> bool:
-        """True where the result is a full answer."""
+        """True if the result is a full answer."""
         return self in (Status.OK, Status.SINGULAR, Status.EVENT)
 
     @property
     def complete(self) -> bool:
-        """True where nothing ended the run early; how far its numbers can be trusted is another question."""
+        """True if the run reached its end; the accuracy of the motion is a separate question."""
         return self.ok or self in (Status.INACCURATE, Status.NOT_DETERMINED, Status.SOFTENED)
 
     @property
     def diagnosis(self) -> str:
-        """What the status means."""
+        """The meaning of the status, without capital and full stop."""
         return _TEXT[self][0]
 
     @property
     def remedy(self) -> str:
-        """What a user can do about it: a sentence without its full stop."""
+        """What the user can do about it: a sentence without its full stop."""
         return _TEXT[self][1]
 
     def error(self, label: str, reason: str = "", *, result: object = None) -> SolveError:
-        """Return the error of a solve that ended so: label, ``reason`` (default: the diagnosis) and remedy."""
+        """Return the error of a failed solve: label, ``reason`` (default: the diagnosis) and remedy."""
         return SolveError(f"{label}: {reason or self.diagnosis}. {self.remedy}", result=result)
 
     def __str__(self) -> str:
@@ -74,19 +74,19 @@ class Status(IntEnum):
 
 
 class Answer:
-    """What results say beside their ``status``, as results of SciPy do."""
+    """The outcome of a result in addition to its ``status``, named as in SciPy."""
 
     __slots__ = ()
     status: Status
 
     @property
     def success(self) -> bool:
-        """True where the result is a full answer: ``status.ok``."""
+        """True if the result is a full answer: ``status.ok``."""
         return self.status.ok
 
     @property
     def message(self) -> str:
-        """What became of it, in words; ``status.remedy`` says what to do about it."""
+        """The diagnosis of the outcome; ``status.remedy`` says what to do about it."""
         return self.status.diagnosis
 
     def _repr_html_(self) -> str:
@@ -94,14 +94,14 @@ class Answer:
 
 
 def statuses(codes: NDArray[np.int64]) -> NDArray[np.object_]:
-    """Return an array of `Status` from their numbers, such as those of many runs."""
+    """Return an array of `Status` from an array of their numbers, such as the statuses of many runs."""
     found = np.array([*map(Status, np.unique(codes))], dtype=object)
     named = found[np.searchsorted(found.astype(np.int64), codes)]
     named.flags.writeable = False
     return named
 
 
-# What inverse dynamics says of NOT_ACHIEVABLE.
+# Diagnosis of NOT_ACHIEVABLE in inverse dynamics.
 ACTUATORS_FALL_SHORT = "the actuators cannot produce the requested acceleration"
 
 _TEXT: dict[Status, tuple[str, str]] = {
@@ -111,8 +111,8 @@ _TEXT: dict[Status, tuple[str, str]] = {
         "Nothing to do for motion; multipliers in the lost direction are not determined here",
     ),
     Status.INCONSISTENT: (
-        "the constraint equations contradict each other; the answer is their least-squares compromise",
-        "Assemble the configuration, project the velocity, or look for closures that fight each other",
+        "the constraint equations contradict each other; the answer is the least-squares solution",
+        "Assemble the configuration, project the velocity, or look for contradictory closures",
     ),
     Status.NOT_CLOSED: (
         "the loops do not close: the gap is at a local minimum",
@@ -120,9 +120,9 @@ _TEXT: dict[Status, tuple[str, str]] = {
         "closure",
     ),
     Status.NOT_ACHIEVABLE: (
-        "what was asked for is out of reach; the answer is the one that misses it least",
-        "Actuate more joints, start nearer, or ask for what the loops and the passive joints allow; the residual says "
-        "how much is missing",
+        "the target cannot be reached; the answer has the smallest residual",
+        "Actuate more joints, start nearer, or give a target that the loops and the passive joints allow; the residual "
+        "is the remaining distance",
     ),
     Status.ILL_POSED: (
         "the mass matrix is not positive definite on the motions that the constraints leave",
@@ -145,10 +145,10 @@ _TEXT: dict[Status, tuple[str, str]] = {
     Status.EVENT: ("a terminal event stopped the run", "Nothing to do"),
     Status.COORDINATES_FAILED: (
         "the chosen coordinates no longer determine the configuration",
-        "Choose other coordinates, or coordinates='partition', which changes them on the way",
+        "Choose other coordinates, or coordinates='partition', which changes them during the run",
     ),
     Status.SWITCHING_FAILED: (
-        "a constraint that comes or goes left the run without a state to go on from",
+        "no consistent state was found after a contact, limit or constraint was switched on or off",
         "See the message for its name; the motion up to then is kept",
     ),
     Status.INFEASIBLE: (
@@ -160,53 +160,53 @@ _TEXT: dict[Status, tuple[str, str]] = {
         "Give that direction a cost or a limit",
     ),
     Status.NOT_CONVERGED: (
-        "the iterations ended before residuals and gap were small",
+        "the iterations ended before residuals and gap were below their tolerances",
         "Look at the residuals of the result; scale the problem, or allow more iterations",
     ),
     Status.RIGID: (
-        "the constraints allow velocities here that no motion has (second-order rigid); nothing moves in these "
-        "directions, and no finite multipliers hold a force along them",
-        "Ask sr.mobility(system, q) what can move; change the lengths that just reach, or describe what cannot move as "
+        "the constraints allow velocities here, but no motion in their direction (second-order rigid); no finite "
+        "multipliers resist a force in this direction",
+        "Ask sr.mobility(system, q) what can move; change the lengths that just reach, or describe the rigid part as "
         "one body or a weld",
     ),
     Status.STEP_LIMIT: (
-        "the run came to the limit of its steps or of the memory for its records",
+        "the run reached its limit of steps or of memory for records",
         "Give method=Stepping(max_steps=, max_bytes=), record less with every= or dt=, or see why the steps are so "
         "small: loosen rtol, or take an implicit method for stiff forces; the motion up to then is kept",
     ),
     Status.CHATTERING: (
-        "a force or a control jumps and pushes back from both sides: the motion slides along the jump in ever smaller "
+        "a force or a control jumps and drives the motion back to the jump from both sides, in ever smaller "
         "steps",
         "Give dry friction to the joint (add_joint: friction=) or to a contact (friction='coulomb'), which stick and "
-        "slide exactly, instead of writing it as a force with sign(v); hold a control that switches between samples "
+        "slip exactly, instead of a force with sign(v); hold a control that switches between samples "
         "(sample_time=); the motion up to then is kept",
     ),
     Status.ILL_CONDITIONED: (
         "the equations are so ill-conditioned that the answer may have lost all digits",
-        "Look at units, at masses many decades apart and at rows that are nearly dependent; a larger rank tolerance "
-        "counts these as redundant",
+        "Look at units, at masses that differ by many decades and at nearly dependent rows; a larger rank tolerance "
+        "counts these rows as redundant",
     ),
     Status.ALMOST: (
-        "the answer is near, but its residual stays above the tolerance",
-        "Look at the residuals of the result: they say how far to trust it; scale the equations",
+        "the answer is close, but its residual stays above the tolerance",
+        "Look at the residuals of the result, which bound its error; scale the equations",
     ),
     Status.NOT_INVARIANT: (
-        "the motion changes a function of the state that was to be kept as an invariant",
-        "Leave it out: a force, gravity, a driven joint or a contact works on it; or keep one that has no such part, "
-        "as momentum across gravity",
+        "a function of the state given as an invariant changes during the motion",
+        "Leave it out: a force, gravity, a driven joint or a contact changes it; or give an invariant that they do not "
+        "change, such as momentum across gravity",
     ),
     Status.INACCURATE: (
-        "the motion is there, but its estimated error is as large as the digits that count",
-        "Give a tighter rtol or a smaller dt; where that changes nothing the motion magnifies rounding, and no step "
+        "the motion is complete, but its estimated error leaves no digit that can be trusted",
+        "Give a tighter rtol or a smaller dt; if that changes nothing the motion amplifies rounding, and no step "
         "determines it further",
     ),
     Status.NOT_DETERMINED: (
-        "the motion is there, but singular passages magnify rounding: starts that differ by no more lead elsewhere",
-        "Believe it up to trajectory.determined_until; beyond that a tighter rtol, other coordinates or another place "
-        "to cut the loops may tell more, the equations alone do not",
+        "the motion is complete, but singular passages amplify rounding: starts that differ by rounding end elsewhere",
+        "Trust it up to trajectory.determined_until; beyond that a tighter rtol, other coordinates or another place "
+        "to cut the loops may determine more, the equations alone do not",
     ),
     Status.SOFTENED: (
-        "the formulation softens the constraints: they are met in part, and the answer is off by that",
+        "the formulation softens the constraints: they are satisfied in part, and the answer has an error of this size",
         "Lower its damping or cut, or take null_space, which needs none in singular configurations",
     ),
     Status.UNSTABLE_STEP: (

@@ -1,6 +1,6 @@
 """CasADi expressions as native functions: LLVM IR, machine code, disk cache.
 
-Names are loaded when they are first used: the kernels, which are built without CasADi, use modules of this package.
+Names are loaded at their first use, because the kernels, which are built without CasADi, use modules of this package.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Where arrays begin, for ctypes and for tables: without the microsecond that ``ndarray.ctypes`` takes."""
+"""Addresses of arrays, for ctypes and for tables, without the microsecond of ``ndarray.ctypes``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _NOTHING = ctypes.c_char * 0
 
 
 def beginning(array: NDArray[Any]) -> Any:
-    """Return what a C function that expects ``c_void_p`` gets for a C-contiguous array."""
+    """Return a C-contiguous array as argument for a C function that expects ``c_void_p``."""
     if not array.flags.writeable or not array.size:
         return array.ctypes.data
     return _NOTHING.from_buffer(array.data)

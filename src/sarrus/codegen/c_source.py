@@ -1,8 +1,8 @@
-"""A program as C99: one function, or an entry that calls chunks one after the other.
+"""A program as C99: one function, or an entry that calls chunks in order.
 
-The operations are those of `sarrus.codegen.operations`, in the same order. Products and sums are not fused unless the
-C compiler does it (``-ffp-contract=off`` forbids it). Elementary functions are those of the C library, so the last bits
-are too.
+The operations are those of `sarrus.codegen.operations`, in the same order. Products and sums are fused only if the C
+compiler does it (``-ffp-contract=off`` forbids it). Elementary functions are those of the C library, and so are their
+last bits.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from sarrus.codegen.emit import assign_slots
 from sarrus.codegen.operations import ELEMENTARY
 from sarrus.codegen.program import Program
 
-CHUNK = 500  # instructions of one chunk, and of the longest function that is not split
+CHUNK = 500  # largest number of instructions of a chunk, or of a function that is not split
 
 _FUNCTIONS = ("sqrt", "fabs", "floor", "ceil", "sin", "cos", *ELEMENTARY)
 _FUNCTIONS_OF_TWO = ("pow", "copysign", "atan2", "fmod", "remainder", "hypot", "fmin", "fmax")
@@ -63,7 +63,7 @@ static double inverse_erf(double x)
 
 
 def c_number(value: float) -> str:
-    """Return a float64 as a C expression that is bit for bit the same."""
+    """Return a C expression for exactly this float64."""
     if math.isnan(value):
         return "NAN"
     if math.isinf(value):
@@ -73,10 +73,10 @@ def c_number(value: float) -> str:
 
 
 def emit_c(program: Program, name: str, chunk: int = CHUNK) -> str:
-    """Return the definition of ``static void name(const double *in, double *out)``, which must not overlap.
+    """Return the definition of ``static void name(const double *in, double *out)``; the arrays must not overlap.
 
-    Above ``chunk`` instructions the code is split in functions of this length; values that live across them pass
-    through an array on the stack of the entry.
+    Above ``chunk`` instructions the code is split into functions of this length; values used by a later function are
+    stored in an array on the stack of the entry.
     """
     size = len(program.instructions)
     step = chunk if size > chunk else max(size, 1)
@@ -91,7 +91,7 @@ def emit_c(program: Program, name: str, chunk: int = CHUNK) -> str:
 
 
 def _function(name: str, body: str, *more: str) -> str:
-    """Return a function of ``in``, ``out`` and ``more`` arrays to write to."""
+    """Return the definition of a function of ``in``, ``out`` and ``more`` output arrays."""
     arguments = ", ".join(["const double *restrict in", *(f"double *restrict {a}" for a in ("out", *more))])
     unused = "".join(f"    (void){a};\n" for a in ("in", "out", *more) if not re.search(rf"\b{a}\b", body))
     return f"static void {name}({arguments})\n{{\n{unused}{body}}}\n"

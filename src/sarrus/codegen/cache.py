@@ -1,14 +1,14 @@
-"""Object code on disk, found again by the hash of what it was made from.
+"""Disk cache of object code, with the hash of its origin as key.
 
 An entry is one file: a seal, a line of JSON (format, key, facts about the program) and the code. The seal is a digest
-of all the rest, keyed with a secret of the user's that lies beside the entries. Entries are only used in a directory
-that is the user's alone (`sarrus.codegen.private`); where that cannot be had, nothing is kept, which one warning says.
-An entry with a wrong seal, damaged or from elsewhere, is removed and the program compiled again; so are all of them
-if the secret is lost. Nothing of an entry is looked at before its seal.
+of the rest, keyed with a secret of the user stored beside the entries. Entries are used only in a directory that is
+private to the user (`sarrus.codegen.private`); without one nothing is stored, and one warning says so. An entry with a
+wrong seal, damaged or of other origin, is removed and the program compiled again; so are all entries if the secret is
+lost. No part of an entry is read before its seal is verified.
 
-Entries are written to a temporary file and renamed, so readers see a whole entry or none, and processes that compile
-the same program at the same time do not disturb one another. They are not synchronized with the disk: what a power cut
-leaves half written has no seal.
+Entries are written to a temporary file and renamed, so readers see a whole entry or none, and several processes may
+compile the same program at once. They are not synchronized with the disk: after a power cut a partial entry has no
+valid seal.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ class CacheInfo:
     Attributes
     ----------
     directory : Path or None
-        Where the entries are; None if there is no place to write to.
+        The directory of the entries; None if there is none to write to.
     hits, misses : int
-        Compilations that found an entry, and that did not, since this process started.
+        Compilations since the start of this process with and without an entry in the cache.
     entries : int
         Number of entries in the directory.
     """
@@ -58,7 +58,7 @@ class CacheInfo:
 
 @dataclass(frozen=True)
 class Entry:
-    """Object code and what is known about the program it was made from."""
+    """Object code and facts about its program."""
 
     code: bytes
     n_instructions: int
@@ -74,30 +74,30 @@ def cache_info() -> CacheInfo:
 
 
 def clear_cache() -> int:
-    """Remove all entries and return how many there were. Functions that are loaded stay usable."""
+    """Remove all entries and return their number. Loaded functions stay usable."""
     with _place() as place:
         return sum(place.remove(name) for name in _entries(place)) if place else 0
 
 
 def directory() -> Path | None:
-    """The directory in use, made if it is missing.
+    """Return the directory in use, made if it is missing.
 
-    ``SARRUS_CACHE_DIR`` or, if that is not set, the user's cache directory of this system; where that cannot be made or
-    written to, a directory of the user's in the temporary directory. None if that cannot either, and if one of them is
-    not the user's alone: then compiled code is not kept, and a `CacheWarning` says why, once.
+    ``SARRUS_CACHE_DIR`` or, if it is not set, the user's cache directory of this system; if it cannot be made or
+    written to, a directory of the user in the temporary directory. None if that fails too, and if one of them is not
+    private to the user: compiled code is then not stored, and a `CacheWarning` gives the reason, once.
     """
     with _place() as place:
         return place.path if place else None
 
 
 def has(key: str) -> bool:
-    """Tell whether there is an entry of ``key``, sound or not."""
+    """Tell whether an entry of ``key`` exists, valid or not."""
     with _place() as place:
         return place is not None and place.has(f"{key}{_SUFFIX}")
 
 
 def load(key: str) -> Entry | None:
-    """Return the entry of ``key``, or None if there is none that is sound."""
+    """Return the entry of ``key``, or None without a valid one."""
     with _place() as place:
         if place is None:
             return None
@@ -111,7 +111,7 @@ def load(key: str) -> Entry | None:
 
 
 def store(key: str, entry: Entry) -> None:
-    """Write an entry; a disk that is full or read-only only costs the next process a compilation."""
+    """Write an entry; if the disk is full or read-only, the next process compiles again."""
     with _place() as place, suppress(OSError, NotPrivateError):
         if place is not None:
             place.write(f"{key}{_SUFFIX}", _encode(key, entry, _secret(place)))
@@ -130,7 +130,7 @@ def count(hit: bool) -> None:
 
 
 def _place() -> PrivateDirectory | nullcontext[None]:
-    """Open the directory in use; None if compiled code is not kept."""
+    """Open the directory in use; None if compiled code is not stored."""
     try:
         try:
             return open_private(_preferred())
@@ -155,7 +155,7 @@ def _preferred() -> Path:
 
 
 def _warn(reason: str) -> None:
-    """Say once that code is not kept, and not again in the processes that this one starts."""
+    """Warn once that code is not stored, and not in processes started by this one."""
     from multiprocessing import parent_process
 
     if reason not in _warned and parent_process() is None:
@@ -169,7 +169,7 @@ def _entries(place: PrivateDirectory) -> list[str]:
 
 
 def _secret(place: PrivateDirectory) -> bytes:
-    """Return the user's secret; if there is none that is sound, the one that the first process to come here makes."""
+    """Return the user's secret; without a valid one the first process makes it."""
     for _ in range(2):
         try:
             secret = place.read(_SECRET, secret=True)

@@ -43,10 +43,9 @@ def compile_function(
         Expressions of the inputs, of any shape; sparse ones become dense.
     chunk : int, optional
         Number of instructions of one chunk. By default the code is one function up to `CHUNK_THRESHOLD`
-        instructions and split in chunks of `CHUNK` above; 0 never splits.
+        instructions and split into chunks of `CHUNK` above; 0 never splits.
     lanes : int
-        How many sets of inputs a call works on at once; number k of input i then lies at ``in[lanes * i + k]``,
-        outputs likewise.
+        Number of input sets per call; number k of input i is at ``in[lanes * i + k]``, outputs likewise.
 
     Returns
     -------
@@ -55,9 +54,9 @@ def compile_function(
     Raises
     ------
     CompilationError
-        An input is no column of symbols, or appears twice, or an output depends on symbols that are no input.
+        An input is no column of symbols, or is repeated, or an output depends on symbols that are not among the inputs.
     UnsupportedOperationError
-        An expression uses an operation without a native form.
+        An expression has an operation without native code.
     """
     start = perf_counter()
     if chunk is not None and chunk < 0:
@@ -86,7 +85,7 @@ def compile_function(
 def trace_program(
     name: str, inputs: Sequence[ca.SX], outputs: Mapping[str, ca.SX]
 ) -> tuple[Program, int, Layout]:
-    """Return the instructions that `compile_function` compiles, the number of inputs and where the outputs lie."""
+    """Return the instructions compiled by `compile_function`, the number of inputs and the layout of the outputs."""
     column = _join_inputs(name, inputs)
     layout, values = _join_outputs(outputs)
     return _program(name, column, values), column.numel(), layout
@@ -117,12 +116,12 @@ def _join_outputs(outputs: Mapping[str, ca.SX]) -> tuple[Layout, ca.SX]:
         start, end = end, end + matrix.numel()
         layout[key] = (slice(start, end), matrix.shape)
         if matrix.numel():
-            columns.append(ca.vec(ca.densify(matrix).T))  # CasADi stores by columns, the output is by rows
+            columns.append(ca.vec(ca.densify(matrix).T))  # CasADi stores columns, the output vector rows
     return layout, ca.vertcat(*columns)
 
 
 def _casadi_function(name: str, inputs: ca.SX, outputs: ca.SX) -> ca.Function:
-    """One column in, one column out; the internal name is fixed, so that equal content means equal code."""
+    """Return a function of one column in, one column out; its internal name is fixed: equal content, equal code."""
     function = ca.Function("program", [inputs], [outputs], {"allow_free": True})
     if function.has_free():
         free = function.get_free()
@@ -137,7 +136,7 @@ def _casadi_function(name: str, inputs: ca.SX, outputs: ca.SX) -> ca.Function:
 
 
 def _key(function: ca.Function, chunk: int | None, lanes: int) -> str:
-    """Hash of all that the code depends on: program (bit for bit), options, compiler, machine."""
+    """Return the hash of the code's origin: program (to the bit), options, compiler, machine."""
     parts = [
         function.serialize(),
         ca.CasadiMeta.version(),
@@ -150,7 +149,7 @@ def _key(function: ca.Function, chunk: int | None, lanes: int) -> str:
 
 @lru_cache(maxsize=1)
 def _generator_digest() -> str:
-    """Hash of the modules that turn a program into text; code of another version of them is not used."""
+    """Return the hash of this package; code of another version of it is not used."""
     digest = hashlib.sha256()
     for source in sorted(Path(__file__).parent.rglob("*.py")):
         digest.update(source.read_bytes())

@@ -1,4 +1,4 @@
-"""`Deferred`: the address of a function that is compiled when it is first called."""
+"""`Deferred`: the address of a function that is compiled at its first call."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from sarrus.codegen.native import SIGNATURE, NativeFunction
 
 
 class Deferred:
-    """Stands for a `NativeFunction` that may never be needed, such as what decides ranks near singular configurations.
+    """Replaces a `NativeFunction` that may never be called, such as rank decisions near singular configurations.
 
-    The code is valid as long as this object lives. An interrupt while it compiles is raised afterwards; where it cannot
-    be compiled, the output is NaN, which its callers take for a failed evaluation, and `failure` says why.
+    The code is valid while this object lives. An interrupt during compilation is raised afterwards. If compilation
+    fails, the output is NaN, which callers treat as a failed evaluation, and `failure` gives the reason.
     """
 
     def __init__(self, make: Callable[[], NativeFunction], n_out: int) -> None:

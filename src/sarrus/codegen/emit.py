@@ -1,4 +1,4 @@
-"""A program as LLVM IR: one function, or an entry that calls chunks one after the other."""
+"""A program as LLVM IR: one function, or an entry that calls chunks in order."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _LOAD = _ADDRESS + "  %{name} = load {kind}, ptr %{name}.p, align 8\n"
 _STORE = _ADDRESS + "  store {kind} {value}, ptr %{name}.p, align 8\n"
 _FILL = "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)\n"
 _CLEAR = "  call void @llvm.memset.p0.i64(ptr align 8 %out, i8 0, i64 {bytes}, i1 false)\n"
-# Sines and cosines of so many angles are found at once in code on single numbers.
+# Number of angles whose sines and cosines are computed at once in code on single numbers.
 TOGETHER = 4
-# From so many outputs on that are always zero, as most entries of large matrices are, all are cleared at once.
+# Number of constant zero outputs, as in large sparse matrices, above which all outputs are cleared at once.
 MANY_ZEROS = 64
 _ARGUMENTS = "ptr noalias nocapture readonly %in, ptr noalias nocapture %out"
 
@@ -27,15 +27,15 @@ _ARGUMENTS = "ptr noalias nocapture readonly %in, ptr noalias nocapture %out"
 def emit(program: Program, chunk: int, lanes: int = 1) -> tuple[str, int]:
     """Return the text of a module that defines ``void sarrus_entry(const double *in, double *out)``.
 
-    With several ``lanes`` every input and output is that many numbers, one after the other.
+    With several ``lanes`` every input and output consists of ``lanes`` consecutive numbers.
 
     Parameters
     ----------
     program : Program
         The instructions.
     chunk : int
-        Number of instructions of one chunk; 0 puts everything into one function. Values that a later chunk
-        uses pass through an array on the stack of the entry, whose slots are used again when they are dead.
+        Number of instructions of one chunk; 0 makes one function. Values used by a later chunk are stored in an array
+        on the stack of the entry, whose slots are reused.
 
     Returns
     -------
@@ -65,7 +65,7 @@ def emit(program: Program, chunk: int, lanes: int = 1) -> tuple[str, int]:
 
 
 def _zeros(program: Program) -> frozenset[int]:
-    """Return the instructions that put a constant zero into the output, where they are many: it is cleared first."""
+    """Return the instructions with constant zero outputs, if they are many: the output is then cleared first."""
     instructions = program.instructions
     zeros = frozenset(
         index
@@ -80,7 +80,7 @@ def _is_zero(value: float) -> bool:
 
 
 def assign_slots(program: Program, step: int) -> tuple[dict[int, int], int]:
-    """Give every value that lives past the end of its chunk of ``step`` instructions a slot; reuse dead ones.
+    """Return a slot for every value used after its chunk of ``step`` instructions; dead slots are reused.
 
     Returns the slot of each such value and the number of slots.
     """
@@ -111,12 +111,15 @@ def assign_slots(program: Program, step: int) -> tuple[dict[int, int], int]:
 def _body(
     program: Program, start: int, stop: int, slots: dict[int, int], lanes: int, blank: frozenset[int]
 ) -> str:
-    """Text of the instructions from ``start`` to ``stop``, ``blank`` ones left out; what they use is loaded there."""
+    """Return the text of instructions ``start`` to ``stop`` without ``blank`` ones.
+
+    Values of other chunks are loaded.
+    """
     instructions = program.instructions
     text: list[str] = []
     names: dict[int, str] = {}
-    angles: dict[str, str] = {}  # what gives sine and cosine of a value
-    wide: dict[int, tuple[int, int]] = {}  # of an angle among several: which evaluation, and the lane there
+    angles: dict[str, str] = {}  # the call that computes sine and cosine of a value
+    wide: dict[int, tuple[int, int]] = {}  # for an angle computed with others: its evaluation and lane
     real, texts = kind(REAL, lanes), templates(lanes)
 
     def name_of(value: int) -> str:
@@ -165,9 +168,9 @@ def _body(
 
 
 def _together(program: Program, start: int, stop: int) -> dict[int, list[int]]:
-    """Return the angles whose sines and cosines are found at once, by the instruction before which that is done.
+    """Return the angles whose sines and cosines are computed at once, by the instruction before which this is done.
 
-    They are those of the first instructions in a row that are sines and cosines, see `Program.angles_first`.
+    They are the first consecutive sines and cosines of the program, see `Program.angles_first`.
     """
     instructions = program.instructions
     while start < stop and instructions[start][0] not in SINE_AND_COSINE:
@@ -184,7 +187,7 @@ def _together(program: Program, start: int, stop: int) -> dict[int, list[int]]:
 
 
 def _sines_and_cosines(index: int, angles: list[str]) -> str:
-    """Return the text that finds sines and cosines of some angles, the last one repeated where lanes are left."""
+    """Return the text for sines and cosines of some angles, the last one repeated in unused lanes."""
     lanes, pair, text, before = kind(REAL, TOGETHER), pair_of(TOGETHER), [], "poison"
     for lane in range(TOGETHER):
         name = angles[min(lane, len(angles) - 1)]

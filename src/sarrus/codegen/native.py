@@ -1,4 +1,4 @@
-"""A compiled set of expressions: an address with its layout, and a Python call for tests and slow paths."""
+"""`NativeFunction`: compiled expressions, with their address and layout, callable from Python."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ Layout = dict[str, tuple[slice, tuple[int, int]]]
 class NativeFunction:
     """Machine code ``void f(const double *in, double *out)`` for expressions; made by `compile_function`.
 
-    The code is valid as long as this object lives: whoever keeps `address` must keep the object too. It has
-    no state, so threads may call it at the same time. ``in`` and ``out`` must not overlap.
+    The code is valid while this object lives: a user of `address` must keep the object. It has no state, so threads may
+    call it at the same time. ``in`` and ``out`` must not overlap.
 
     Attributes
     ----------
@@ -32,20 +32,20 @@ class NativeFunction:
     address : int
         Address of the function.
     n_in, n_out : int
-        Numbers of inputs (those of all input columns one after the other) and of outputs.
+        Numbers of inputs (all input columns in order) and of outputs.
     outputs : dict of str to (slice, shape)
-        Where each output lies in the output vector: dense and row by row, so that
+        Slice of each output in the output vector: dense and row by row, so that
         ``out[slice].reshape(shape)`` is the matrix.
     n_instructions : int
         Scalar instructions of the program, inputs, constants and outputs included.
     chunks : int
-        Number of pieces that the code was split in; 1 is a single function.
+        Number of functions into which the code was split; 1 is a single function.
     lanes : int
-        How many sets of inputs a call works on: ``in`` holds ``lanes`` numbers for each input, ``out`` for each output.
+        Number of input sets per call: ``in`` holds ``lanes`` numbers for each input, ``out`` for each output.
     from_cache : bool
         Whether the code came from the disk cache.
     compile_seconds : float
-        Time to make or to fetch the code.
+        Time to compile or to load the code [s].
     """
 
     name: str
@@ -64,9 +64,9 @@ class NativeFunction:
         self.call = SIGNATURE(self.address)
 
     def __call__(self, x: ArrayLike) -> NDArray[np.float64]:
-        """Evaluate at the input vector ``x`` (n_in,) and return the output vector (n_out,).
+        """Return the output vector (n_out,) at the input vector ``x`` (n_in,).
 
-        With several lanes: at ``x`` (n_in, lanes), and return (n_out, lanes).
+        With several lanes: (n_out, lanes) at ``x`` (n_in, lanes).
 
         Raises
         ------
@@ -85,7 +85,7 @@ class NativeFunction:
         return out
 
     def each(self, xs: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Evaluate a function of one lane at every row of ``xs`` (k, n_in) and return (k, n_out).
+        """Return the outputs (k, n_out) at every row of ``xs`` (k, n_in), for a function of one lane.
 
         Raises
         ------

@@ -1,16 +1,15 @@
 """The scalar operations of CasADi as LLVM instructions.
 
-Every entry of `OPERATIONS` is a function of the operands a and b; operations of one operand leave b aside. Values are
+Every entry of `OPERATIONS` is a function of the operands a and b; operations of one operand ignore b. Values are
 those of CasADi's own evaluation, NaN and infinity included, with two exceptions: the sign of ``fmin(0, -0)`` is not
-specified (nor is it in C), and ``erfinv`` is exact to a few units in the last place where CasADi's formula is off by
-up to 4e-7.
+specified (as in C), and ``erfinv`` has errors of a few units in the last place, CasADi's formula of up to 4e-7.
 
-The same formulas serve one number and W at once, with the state k in lane k of a vector. What one lane holds never
-depends on the others, and is what the code for one number would give, in every bit.
+The same formulas serve one number and W numbers, with state k in lane k of a vector. The result in a lane never
+depends on the other lanes, and equals the result of the code for one number in every bit.
 
-Sums, differences and products are rounded one by one: no instruction carries a flag that would let the
-compiler fuse or reorder them, and elementary functions are our own (`sarrus.codegen.exact.elementary`). So the same
-program gives the same bits on every processor. See docs/decisions/0014.
+Sums, differences and products are rounded one by one: no instruction has a flag that allows the compiler to fuse or
+reorder them, and elementary functions are those of `sarrus.codegen.exact.elementary`. The same program therefore
+gives the same bits on every processor. See docs/decisions/0014.
 """
 
 from __future__ import annotations
@@ -24,16 +23,16 @@ from sarrus.codegen.exact.straight_line import REAL, Lines, Value, kind, own_nam
 
 OPERATION_NAMES = {getattr(ca, name): name for name in dir(ca) if name.startswith("OP_")}
 
-# Operations whose value is that of their first operand. OP_PRINTME prints in CasADi; native code does not.
+# Operations whose value is their first operand. OP_PRINTME prints in CasADi; native code does not.
 IDENTITIES = frozenset({ca.OP_ASSIGN, ca.OP_LIFT, ca.OP_PRINTME})
 
-# Elementary functions of one operand that are our own, by the names that the C library has for them.
+# Elementary functions of one operand defined in this package, by their names in the C library.
 ELEMENTARY = (
     *("exp", "log", "log1p", "expm1", "tan", "asin", "acos", "atan"),
     *("sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "erf"),
 )
 
-# Place of these among what `sarrus_sincos` returns; whoever emits calls it once for both.
+# Index of sine and cosine in the result of `sarrus_sincos`, which is called once for both.
 SINE_AND_COSINE = {ca.OP_SIN: 0, ca.OP_COS: 1}
 
 
@@ -41,7 +40,7 @@ Operation = Callable[[Value, Value], Value]
 
 
 def pair_of(width: int) -> str:
-    """Return the type of what `sarrus_sincos` returns."""
+    """Return the type of the result of `sarrus_sincos`."""
     return structure([kind(REAL, width)] * 2)
 
 
@@ -62,7 +61,7 @@ def _compared(test: str) -> Operation:
 
 
 def _extremum(test: str) -> Operation:
-    """Return one of the operands; a NaN loses against a number."""
+    """Return one of the operands; of a NaN and a number the number."""
 
     def chosen(a: Value, b: Value) -> Value:
         best = a.is_(test, b).where(a, b)
@@ -119,7 +118,7 @@ OPERATIONS: dict[int, Operation] = {
 
 @lru_cache(maxsize=8)
 def templates(width: int) -> dict[int, str]:
-    """Return the text of all operations on ``width`` numbers at once.
+    """Return the text of all operations on ``width`` numbers.
 
     ``{r}`` names the result, ``{a}`` and ``{b}`` the operands; intermediate results are called ``{r}.1``, ``{r}.2``.
     """
@@ -135,12 +134,12 @@ def _template(operation: Operation, width: int) -> str:
 
 
 _PURE = "nounwind willreturn memory(none)"
-# Operations that LLVM has by name, and how many operands each has.
+# LLVM intrinsics, and their numbers of operands.
 _INTRINSICS = {"sqrt": 1, "fabs": 1, "floor": 1, "ceil": 1, "copysign": 2, "fma": 3}
 
 
 def declarations(widths: Iterable[int]) -> str:
-    """Return the declarations of what code on so many numbers at once, and on one, may call."""
+    """Return the declarations of the functions called in code on one number and on vectors of these widths."""
     text = [f"declare double @{name}(double, double) {_PURE}\n" for name in ("fmod", "remainder")]
     for width in sorted({1, *widths}):
         lines, real = Lines(width), kind(REAL, width)

@@ -1,10 +1,10 @@
-"""Directories that belong to the user alone: where code may lie that is going to be executed.
+"""Private directories: directories of the user alone, for code that will be executed.
 
-A directory is private if the user owns it, nobody else may write to it, and nobody else can put another in its
-place: every directory above it belongs to the user or to root, and others may write to it only if it is sticky, as
-``/tmp`` is. It is opened by descriptor without following a link, and so are its files, relative to that descriptor; a
-file that another user owns or may write to is refused. The way to it is looked at from the root down: of what has
-been found sound, nobody but the user and root can change the next step. Links on that way are followed if the user or
+A directory is private if the user owns it, nobody else may write to it, and nobody else can replace it: every
+directory above it belongs to the user or to root, and others may write to it only if it is sticky, such as
+``/tmp``. It is opened by descriptor without following a link, and so are its files, relative to this descriptor; a
+file that another user owns or may write to is refused. The path is checked from the root down, so that only the user
+and root could change the next component after its parent was checked. Links on the path are followed if the user or
 root made them.
 
 Where files have no owners and modes (Windows), a directory inside the user's profile is private: the system closes it
@@ -25,24 +25,25 @@ _OTHERS_WRITE = 0o022
 _OTHERS = 0o077
 _MOST_LINKS = 40
 _HAS_OWNERS = hasattr(os, "geteuid")
-# Links not followed, pipes not waited for, bytes as they are; a system without a flag has no need of it.
+# Links are not followed, pipes not waited for, bytes not translated; a system without a flag does not need it.
 _FILE = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 
 class NotPrivateError(Exception):
-    """A directory or a file is open to other users; the message says which one, how, and what would be right."""
+    """A directory or a file is open to other users; the message names it, the reason, and the remedy."""
 
 
 class PrivateDirectory:
-    """A private directory, open; ``with`` closes it. Made by `open_private`.
+    """An open private directory; ``with`` closes it. Made by `open_private`.
 
-    All methods raise `OSError` where the file system refuses, `NotPrivateError` where a file is not the user's alone.
+    All methods raise `OSError` for errors of the file system, `NotPrivateError` for a file that is not the user's
+    alone.
     """
 
     def __init__(self, path: Path, descriptor: int | None) -> None:
         self.path = path
         self._descriptor = (
-            descriptor  # None where directories have none: then files are named by their whole paths
+            descriptor  # None on systems without directory descriptors: files are then named by full paths
         )
 
     def __enter__(self) -> PrivateDirectory:
@@ -80,7 +81,7 @@ class PrivateDirectory:
             os.close(file)
 
     def write(self, name: str, data: bytes, *, keep: bool = False) -> None:
-        """Put a file, of mode 0600, in place as a whole; with ``keep`` one that is there already stays."""
+        """Write a file with mode 0600, as a whole; with ``keep`` an existing one is not replaced."""
         temporary = self._at(f".{secrets.token_hex(16)}.tmp")
         here = self._descriptor
         file = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _FILE, 0o600, dir_fd=here)
@@ -94,14 +95,14 @@ class PrivateDirectory:
                 os.unlink(temporary, dir_fd=here)
 
     def remove(self, name: str) -> bool:
-        """Remove a file and tell whether that went well."""
+        """Remove a file and tell whether it succeeded."""
         with suppress(OSError):
             os.unlink(self._at(name), dir_fd=self._descriptor)
             return True
         return False
 
     def _linked(self, temporary: str, name: str) -> bool:
-        """Give a file a second name unless that is taken; False where the file system has no second names."""
+        """Give a file a second name unless the name is taken; False on file systems without hard links."""
         try:
             os.link(temporary, self._at(name), src_dir_fd=self._descriptor, dst_dir_fd=self._descriptor)
         except FileExistsError:
@@ -115,12 +116,12 @@ class PrivateDirectory:
 
 
 def open_private(path: Path) -> PrivateDirectory:
-    """Open a directory, made with mode 0700 if it is missing, that can be written to and belongs to the user alone.
+    """Open a directory, made with mode 0700 if it is missing, that is writable and private to the user.
 
     Raises
     ------
     NotPrivateError
-        It belongs to someone else, or others can write to it, or put another in its place, or it is a link.
+        It belongs to someone else, others can write to it or replace it, or it is a link.
     OSError
         It cannot be made or written to.
     """
@@ -147,7 +148,7 @@ def open_private(path: Path) -> PrivateDirectory:
 
 
 def _trusted(path: Path, links: int) -> Path:
-    """Return the directory itself that ``path`` leads to; refuse it where others can put another in its place."""
+    """Return the real directory of ``path``; refuse it if others can replace it."""
     if path == path.parent:
         real = path
     elif path.name == "..":
@@ -172,7 +173,7 @@ def _trusted(path: Path, links: int) -> Path:
 
 
 def _check_owner(path: Path, status: os.stat_result, closed: int) -> None:
-    """Refuse what another user owns, or what has one of the rights ``closed``."""
+    """Refuse a file or directory of another user, or with one of the rights in ``closed``."""
     if not _HAS_OWNERS:
         return
     if status.st_uid != os.geteuid():
@@ -187,7 +188,7 @@ def _open_to_others(path: Path, status: os.stat_result) -> str:
 
 
 def _in_profile(path: Path) -> Path:
-    """Return the directory itself where it lies inside the user's profile, made if it is missing."""
+    """Return the real directory if it is inside the user's profile, made if it is missing."""
     profiles = [Path.home().resolve()]
     if local := os.environ.get("LOCALAPPDATA"):
         profiles.append(Path(local).resolve())

@@ -9,7 +9,7 @@ import casadi as ca
 from sarrus.base.errors import UnsupportedOperationError
 from sarrus.codegen.operations import IDENTITIES, OPERATION_NAMES, OPERATIONS, SINE_AND_COSINE
 
-# Operations that are worth moving to the beginning with the sine of what they give.
+# Operations that are moved to the beginning together with the sine of their result.
 _SIMPLE = frozenset((ca.OP_ADD, ca.OP_SUB, ca.OP_MUL, ca.OP_NEG))
 
 
@@ -17,9 +17,9 @@ _SIMPLE = frozenset((ca.OP_ADD, ca.OP_SUB, ca.OP_MUL, ca.OP_NEG))
 class Program:
     """Straight-line code. Instruction ``i`` is ``(operation, a, b)`` and defines the value ``i``.
 
-    ``a`` and ``b`` are the values (earlier instructions) that it uses; a unary operation has ``b = a``. For
-    ``OP_INPUT``, ``a`` is the place in the input vector; for ``OP_CONST``, the number itself; ``OP_OUTPUT``
-    stores the value ``b`` at place ``a`` of the output vector.
+    ``a`` and ``b`` are the operands (earlier instructions); a unary operation has ``b = a``. For
+    ``OP_INPUT``, ``a`` is the index in the input vector; for ``OP_CONST``, the number itself; ``OP_OUTPUT``
+    stores the value ``b`` at index ``a`` of the output vector.
     """
 
     instructions: list[tuple[int, int | float, int]]
@@ -30,7 +30,7 @@ class Program:
         return 1 + max((int(a) for op, a, _ in self.instructions if op == ca.OP_OUTPUT), default=-1)
 
     def operands(self, index: int) -> tuple[int, ...]:
-        """Values that instruction ``index`` uses."""
+        """Operands of instruction ``index``."""
         op, a, b = self.instructions[index]
         if op in (ca.OP_INPUT, ca.OP_CONST):
             return ()
@@ -39,9 +39,9 @@ class Program:
         return (int(a), b)
 
     def angles_first(self) -> Program:
-        """Return the same program with sines and cosines in the beginning where only inputs and constants are needed.
+        """Return the same program with sines and cosines of inputs and constants moved to the beginning.
 
-        They may be evaluated several at once there. So many values live longer, but each is a load away.
+        Several of them can be evaluated at once there. More values live longer, but each costs one load.
         """
         early: set[int] = set()
         first: list[int] = []
@@ -72,7 +72,7 @@ class Program:
 
 
 def _collect(program: Program, index: int, found: set[int]) -> None:
-    """Add what an instruction needs."""
+    """Add the instructions on which an instruction depends."""
     for value in program.operands(index):
         if value not in found:
             found.add(value)
@@ -82,14 +82,14 @@ def _collect(program: Program, index: int, found: set[int]) -> None:
 def read_program(function: ca.Function, name: str) -> Program:
     """Read the instruction list of an SX function of one input column and one output column.
 
-    CasADi's list works on registers that are written again and again; here every value gets a number of its
-    own. The list holds no dead code, for CasADi collects it from the outputs backwards. ``name`` is for
+    CasADi's list uses registers that are overwritten; here every value has a number of its own. The list has no dead
+    code, because CasADi collects it from the outputs backwards. ``name`` is for
     messages.
 
     Raises
     ------
     UnsupportedOperationError
-        The list holds an operation without a native form, such as a call of another function.
+        The list has an operation without native code, such as a call of another function.
     """
     instructions: list[tuple[int, int | float, int]] = []
     register: dict[int, int] = {}

@@ -1,4 +1,4 @@
-"""Results of the constrained solves: forward and inverse dynamics, assembly. They check themselves."""
+"""Results of the constrained solves: forward dynamics, inverse dynamics, assembly, with their own residuals."""
 
 from __future__ import annotations
 
@@ -18,29 +18,28 @@ if TYPE_CHECKING:
 
 
 class ForwardDynamics(Answer):
-    """Acceleration and constraint force at one state (read-only arrays, evaluated by the kernel at once).
+    """Acceleration and constraint force at one state, as read-only arrays.
 
     Attributes
     ----------
     a : (nv,) acceleration v̇.
-    multipliers : (nc,) λ [N, N m; see `sarrus.dynamics.model.units.constraint_units`]; where A is redundant the λ of
-        least norm in characteristic units, R⁻¹λ (see `sarrus.dynamics.model.characteristic`): a moment counts as this
-        force at a characteristic length, in metres as in millimetres.
-    constraint_force : (nv,) Aᵀλ (plus the non-ideal force C, where the system has one), the force of the
-        constraints on the mechanism. Unique even where λ is not.
+    multipliers : (nc,) λ [N, N m; see `sarrus.dynamics.model.units.constraint_units`]. If A is redundant, the λ of
+        least norm in characteristic units, R⁻¹λ (see `sarrus.dynamics.model.characteristic`): a moment is divided by
+        the characteristic length, so a model in metres and in millimetres has the same λ.
+    constraint_force : (nv,) Aᵀλ (plus the non-ideal force C, if the system has one), the force of the
+        constraints on the mechanism. Unique even if λ is not.
     rank, dof : rank of A used, and nv − rank.
     determined : (nc,) bool, which multipliers are unique.
     residual : norm of A a + γ, zero unless the constraints contradict each other.
-    unbalanced : (nv,) force that no finite multipliers balance, M a + h = k + S u + τ + Aᵀλ + unbalanced: zero but
-        where the status is RIGID.
-    status : OK, SINGULAR (rank below the rank nearby), INCONSISTENT (least squares), NOT_CLOSED (the loops are open
-        by more than runs take, ``message`` names the row; the numbers are those of the rows at q), ILL_POSED, or
-        RIGID: q is
-        isolated, or v or the forces point where the constraints to second order leave no motion. Then ``a`` has
-        nothing in these directions; an isolated q at rest stays there, a = 0. Where contacts act, also that of
-        ``contacts``: without their forces a is what the mechanism would do without them.
-    contacts : forces of contacts with Coulomb friction, of stops and of dry friction where these act, else None:
-        nothing is closed, and there is no dry friction.
+    unbalanced : (nv,) force that no finite multipliers balance, M a + h = k + S u + τ + Aᵀλ + unbalanced; nonzero
+        only if the status is RIGID.
+    status : OK; SINGULAR (rank below the rank nearby); INCONSISTENT (least squares); NOT_CLOSED (the loops are open
+        by more than runs accept, ``message`` names the row; the numbers are for the rows at q); ILL_POSED; RIGID: q is
+        isolated, or v or the forces point where the constraints to second order allow no motion. ``a`` has no part in
+        these directions; an isolated q at rest stays at rest, a = 0. If contacts act, also the status of ``contacts``:
+        without contact forces a is the acceleration without contacts.
+    contacts : forces of contacts with Coulomb friction, joint stops and dry friction; None if all are open and no
+        joint has dry friction.
     """
 
     __slots__ = ("_out", "_reason", "_system", "_time", "_unbalanced", "contacts", "rank", "status")
@@ -65,7 +64,7 @@ class ForwardDynamics(Answer):
         self.contacts: ContactForces | None = None
 
     def on(self, contacts: ContactForces) -> ForwardDynamics:
-        """Return the same with forces of contacts, which are in it, or the status that says why there are none."""
+        """Return this result with the forces of contacts added, or with the status that explains their absence."""
         status = self.status if contacts.status.ok else contacts.status
         found = ForwardDynamics(self._system, self._out, self.rank, status, self._time, self._unbalanced)
         found.contacts = contacts
@@ -73,7 +72,7 @@ class ForwardDynamics(Answer):
 
     @property
     def message(self) -> str:
-        """What became of it, in words."""
+        """The diagnosis in words."""
         if self.contacts and self.contacts.reason:
             return self.contacts.reason
         return self._reason or self.status.diagnosis
@@ -100,17 +99,17 @@ class ForwardDynamics(Answer):
 
     @property
     def unbalanced(self) -> Array:
-        """Force that no finite multipliers balance (nv,)."""
+        """Force (nv,) that no finite multipliers balance, zero unless the status is RIGID."""
         return read_only(np.zeros(self._system.nv) if self._unbalanced is None else self._unbalanced)
 
     @property
     def residual(self) -> float:
-        """Norm of A a + γ in the least-squares sense."""
+        """Norm of A a + γ, zero unless the constraints contradict each other."""
         return float(self._out[2 * self._system.nv + self._system.nc])
 
     @property
     def gap(self) -> float:
-        """Ratio of the last pivot kept to the first one beyond the generic rank; inf where there is none."""
+        """Ratio of the last pivot of the rank to the first pivot beyond it; inf if all pivots are used."""
         kept, beyond = self._out[2 * self._system.nv + self._system.nc + 3 :][:2]
         return float(kept / beyond) if beyond > 0.0 else float("inf")
 
@@ -126,7 +125,7 @@ class ForwardDynamics(Answer):
 
     @property
     def determined(self) -> np.ndarray:
-        """Which multipliers are unique (nc,)."""
+        """Mask (nc,) of the unique multipliers."""
         system = self._system
         if self.rank == system.nc:
             return np.ones(system.nc, dtype=bool)
@@ -140,18 +139,17 @@ class ForwardDynamics(Answer):
         return tuple(n for n, sure in zip(self._system.constraint_names, self.determined) if not sure)
 
     def closure_force(self, name: str) -> dict[str, float]:
-        """Return the multipliers of one closure by row name: forces [N] and torques [N m].
+        """Return the multipliers of one closure by row name: forces [N] and torques [N m] of body 1 on body 2.
 
-        They are what body 1 exerts on body 2 at the closure. Axes: the world's for rows x, y, z; frame 2
-        for rx, ry, rz; directions fixed to body 1 for p1, p2, height. The multiplier of row n1 is the couple
-        about normal 2, that of n2 the couple about minus normal 1, and that of ``perpendicular`` the couple
-        about axis 2 × axis 1, because these are the rotations that change the rows.
-        `sarrus.symbolic.rows.closures` defines the directions.
+        Axes: of `Mechanism.carrier` (often the world) for rows x, y, z; frame 2 for rx, ry, rz; directions fixed to
+        body 1 for p1, p2, height. The multiplier of row n1 is the couple about normal 2, of row n2 the couple about
+        minus normal 1, and of ``perpendicular`` the couple about axis 2 × axis 1, because these are the rotations that
+        change the rows. `sarrus.symbolic.rows.closures` defines the directions. An unknown name is an `ArgumentError`.
         """
         return self._system.rows_of_closure(name, self.multipliers)
 
     def __copy__(self) -> ForwardDynamics:
-        return self  # nothing in it changes
+        return self  # immutable
 
     def __deepcopy__(self, memo: object) -> ForwardDynamics:
         return self
@@ -162,15 +160,14 @@ class ForwardDynamics(Answer):
 
 @dataclass(frozen=True, eq=False)
 class InverseDynamics(Answer):
-    """Actuator controls for an acceleration. ``residual`` is the norm of the missing generalized force.
+    """Controls u and multipliers for a given acceleration. ``residual`` is the norm of the missing generalized force.
 
-    ``multipliers`` are those of `ForwardDynamics`; ``rank`` is that of A, ``actuation_rank`` that of the actuators on
-    the motions the constraints leave. ``status`` is OK, NOT_ACHIEVABLE (the actuators cannot produce it)
-    INCONSISTENT (the acceleration violates the constraints; ``acceleration_residual`` says by how much), or NOT_CLOSED
-    (the loops are open by more than runs take).
-    ``saturated`` names the actuators that a limit would keep from giving their part of it.
-    ``contacts`` are the forces of contacts with Coulomb friction, stops and dry friction where these act, else None.
-    The status is INFEASIBLE where their laws do not allow the motion, INCONSISTENT where v or a go into a plane.
+    ``multipliers`` are as in `ForwardDynamics`; ``rank`` is the rank of A, ``actuation_rank`` the rank of the actuators
+    on the motions that the constraints allow. ``status`` is OK, NOT_ACHIEVABLE (the actuators cannot produce a),
+    INCONSISTENT (a violates the constraints by ``acceleration_residual``, or v or a penetrates a plane), NOT_CLOSED
+    (the loops are open by more than runs accept), or INFEASIBLE (the contact laws do not allow the motion).
+    ``saturated`` names the actuators whose limits u exceeds.
+    ``contacts`` are the forces of contacts with Coulomb friction, joint stops and dry friction, None without any.
     """
 
     u: Array
@@ -187,19 +184,19 @@ class InverseDynamics(Answer):
 
 @dataclass(frozen=True, eq=False)
 class Assembly(Answer):
-    """A configuration with closed loops. ``residual`` is the largest row of φ [m, rad], ``gaps`` by closure.
+    """A configuration q with closed loops. ``residual`` is the largest entry of φ [m, rad], ``gaps`` by closure.
 
-    ``antiparallel`` names the closures that hold with opposite instead of parallel axes, ``left_branch`` those of which
-    the answer may be on another branch than the guess (another elbow, the mirror image). ``limits``: where locked
-    coordinates could not be moved to their values from the closed configuration that the guess came from, how far
-    they came; an answer is then one that no such motion reaches. ``outside``: coordinates beyond limits of their joints
-    by more than digits explain, and their values. ``unmet``: with ``within_limits``, stops and contacts that stay
-    outside. ``unmoved`` names the rows that stay open because no joint moves the bodies along them in any
-    configuration, such as those across the plane of a planar loop. ``status``: OK; NOT_ACHIEVABLE (some of ``unmet``);
-    SINGULAR (closed, where the rank drops); RIGID (closed in an isolated configuration, out of which there is no motion
-    although A allows velocities); INCONSISTENT (redundant rows contradict each other by more than the
-    digits of the model explain (`sarrus.dynamics.model.model_precision`), and by less than 1e-6);
-    NOT_CLOSED (stuck at a local minimum, or antiparallel).
+    ``antiparallel`` names the closures that hold with opposite instead of parallel axes, ``left_branch`` the closures
+    whose answer may be on another assembly branch than the guess (another elbow, the mirror image). ``limits``: if
+    locked coordinates could not be moved to their values from the closed configuration of the guess, the values
+    reached; no continuous motion leads to the answer then. ``outside``: coordinates beyond their joint limits by more
+    than rounding of a file, with their values. ``unmet``: with ``within_limits``, stops and contacts that stay
+    violated. ``unmoved`` names rows that stay open because no joint moves the bodies along them in any configuration,
+    such as along the normal of a planar linkage. ``status``: OK; NOT_ACHIEVABLE (``unmet`` is not empty);
+    SINGULAR (closed, and the rank drops here); RIGID (closed in an isolated configuration without finite motion,
+    although A allows velocities); INCONSISTENT (redundant rows contradict each other by more than the digits of the
+    model explain (`sarrus.dynamics.model.model_precision`), and by less than 1e-6); NOT_CLOSED (at a local minimum, or
+    antiparallel).
     """
 
     q: Array
@@ -236,8 +233,8 @@ class Assembly(Answer):
         if self.antiparallel:
             names = ", ".join(repr(name) for name in self.antiparallel)
             return (
-                f"the loops close only with opposite axes of closure {names}; if that is meant, give axis2 "
-                "the other sign"
+                f"the loops close only with opposite axes of closure {names}; if this is intended, change "
+                "the sign of axis2"
             )
         if self.status is not Status.NOT_CLOSED or not self.gaps:
             return self.status.diagnosis
@@ -246,7 +243,7 @@ class Assembly(Answer):
             rows = ", ".join(map(repr, self.unmoved))
             return (
                 f"closure {worst!r} stays open by {self.gaps[worst]:.3g}: no joint moves the two bodies along {rows}, "
-                "in no configuration. keep_offset=True in sr.load or add_closure keeps them apart as they are modelled "
+                "in no configuration. keep_offset=True in sr.load or add_closure keeps the modelled offset "
                 "there; else give both sides of the closure the same place along it"
             )
         return f"{self.status.diagnosis}: closure {worst!r} stays open by {self.gaps[worst]:.3g}"

@@ -1,18 +1,18 @@
-"""`forecast_singularity`: whether a motion that nears a singular configuration will pass it, turn back or lock up.
+"""`forecast_singularity`: does a motion pass a near singular configuration, turn back before it, or lock up?
 
-Close to a singular configuration one singular value σ of A is small, with the vectors u and w. On the surface that
-all other combinations of rows leave, f = uᵀφ is the last constraint, and has a critical point there:
+Near a singular configuration one singular value σ of A is small, with the singular vectors u and w. On the surface
+defined by all other combinations of rows, f = uᵀφ is the last constraint. f has a critical point there, and near it
 
     f = s + ½ zᵀ H z = 0,     σ = |H z|,     H = Σ u_j ∂²φ_j on the motions z that are left at the critical point
 
-with s the value of f at the critical point. It is found by Newton's method from the state, for (q, y, s):
+with the value s of f at the critical point. Newton's method finds it from the state, for (q, y, s):
 
-    g(q) = s y,     G(q)ᵀ y = 0,     |y| = 1,     g and G the φ and A of a basis of the combinations that count
+    g(q) = s y,     G(q)ᵀ y = 0,     |y| = 1,     g and G the φ and A of a basis of the leading combinations of rows
 
-so s is exact, however far away it is asked. The state then moves on this quadric alone, under the forces that act
-now. Where s = 0 the branches cross and a motion on one of them goes through. Where not, the quadric is a hyperbola,
-on which it turns: the nearer, the sharper. Rows that are driven move s in time; where the quadric shrinks to nothing
-the mechanism is at a dead centre, and no motion goes on.
+so s is exact at any distance. The state then moves on this quadric under the present forces. If s = 0 the branches
+cross and a motion on one of them passes. Otherwise the quadric is a hyperbola, on which the motion turns, the more
+sharply the nearer it comes. Prescribed motions change s in time; where the quadric shrinks to a point the mechanism is
+at a dead centre, and no motion goes on.
 """
 
 from __future__ import annotations
@@ -37,32 +37,33 @@ from sarrus.dynamics.system import System
 from sarrus.kernels.linalg import dense
 from sarrus.kernels.linalg.ranked import ROUNDING, at_rank, ranked
 
-# Longest step of Newton's method and farthest critical point [rad, κ], its iterations, and its last step.
+# Longest step of Newton's method and farthest critical point [rad, κ], largest number of iterations, last step.
 _STEP, _REACH, _ITERATIONS, _SURE = 0.3, 1.5, 40, 1e-12
-# Value of s that is rounding of the positions: the branches cross.
+# Value of s within the rounding of positions: the branches cross.
 _CROSSED = 1e-13
-# Singular values below this part of the largest one vanish together; closures that matter in u.
+# Relative size of singular values that vanish together; relative size of entries of u whose closures are named.
 _TOGETHER, _INVOLVED = 1e-6, 0.3
-# Times ahead at which rows that are driven are looked at.
+# Number of times ahead at which prescribed motions are evaluated.
 _NODES = 65
 
 
 @dataclass(frozen=True, eq=False)
 class SingularityForecast:
-    """What comes of a motion that nears a singular configuration.
+    """Forecast of a motion near a singular configuration.
 
     Attributes
     ----------
-    outcome : "passes": the branches cross there, and the motion goes through. "turns back": it comes as near as
-        ``least`` and leaves on the other arm of a hyperbola, with a spike of the acceleration. "locks up": the rows
-        that are driven lead beyond what the loops can reach, a dead centre. "leads away": σ grows, now or before it
-        becomes much smaller. "undecided": ``reason`` says why.
-    time : time from now to the smallest σ, to the passage or to the dead centre [s]; NaN where the motion leads away.
+    outcome : "passes": the branches cross there, and the motion goes through. "turns back": σ falls to ``least``, and
+        the motion leaves on the other arm of a hyperbola, with a peak of the acceleration. "locks up": prescribed
+        motions lead beyond the reach of the loops, to a dead centre. "leads away": σ grows, now or before it becomes
+        much smaller. "undecided": ``reason`` says why.
+    time : time from now to the smallest σ, to the passage or to the dead centre [s]; NaN for "leads away".
     sigma, rate : σ now, in characteristic units, and dσ/dt [1/s].
-    least : σ at its smallest, zero where the motion passes or locks up.
-    spike : largest |uᵀȦv| / σ on the way [1/s²], the acceleration along w; infinite at a dead centre. NaN where the
-        motion passes: it is finite then, and of third order in the distance, which the quadric does not have.
-    gap : s at the critical point, in characteristic units: by how much the mechanism misses a singular configuration.
+    least : smallest σ, zero if the motion passes or locks up.
+    spike : largest |uᵀȦv| / σ on the way [1/s²], the acceleration along w; infinite at a dead centre. NaN if the motion
+        passes: it is finite then, and of third order in the distance, beyond the quadric.
+    gap : s at the critical point, in characteristic units: the distance by which the mechanism misses a singular
+        configuration.
     q : (nq,) the critical point.
     closures : names of the closures whose rows become dependent.
     reason : for "undecided", else empty.
@@ -100,23 +101,21 @@ class SingularityForecast:
 def forecast_singularity(
     system: System, q: ArrayLike, v: ArrayLike, u: ArrayLike | None = None, t: float = 0.0
 ) -> SingularityForecast:
-    """Return whether the motion from (q, v) will pass the singular configuration that it nears, turn back or lock up.
+    """Return whether the motion from (q, v) passes the singular configuration near it, turns back or locks up.
 
-    Spencer 2004, section 3.1.1, tells the three by whether |uᵀȦv| goes to zero with σ; this says it before. The
-    critical point is exact, the way there is that on the quadric at it: times and distances are right to first order
-    in the distance, and become exact on the way. A motion that would pass closer than rounding can tell (s below
-    1e-13) passes.
+    Spencer 2004, section 3.1.1, tells the three apart by whether |uᵀȦv| goes to zero with σ; the forecast says it in
+    advance. The critical point is exact; times and distances, computed on its quadric, are correct to first order in
+    the distance. A motion that would pass closer than rounding can tell (s below 1e-13) passes.
 
     Parameters
     ----------
     q, v : state on the constraints; loops open by more than 1e-5 are an `ArgumentError`.
-    u, t : inputs (nu,), held, and time.
+    u, t : inputs (nu,), held constant, and time.
 
-    Full rank and redundant rows alike: σ is the singular value number r of A in characteristic units, r the generic
-    rank. In the singular configuration itself the outcome is "undecided", as it is where several singular values
-    vanish together, where the nearest critical point is farther than 1.5 rad or characteristic lengths, and where
-    contacts, stops or dry friction act. Rows on the level of velocities, which have no f, are an `ArgumentError`, as
-    are systems without constraints.
+    Full rank and redundant rows alike: σ is singular value number r of A in characteristic units, r the generic rank.
+    The outcome is "undecided" in the singular configuration itself, if several singular values vanish together, if the
+    nearest critical point is farther than 1.5 rad or characteristic lengths, and if contacts, stops or dry friction
+    act. Raises `ArgumentError` for nonholonomic rows, which have no f, and for systems without constraints.
     """
     check_is("forecast_singularity", system, System)
     work = system.workspace().copy()
@@ -126,13 +125,13 @@ def forecast_singularity(
 
 
 def require_holonomic(work: Workspace, what: str) -> None:
-    """Raise `ArgumentError` where there are no rows, or rows on the level of velocities."""
+    """Raise `ArgumentError` if there are no rows, or if some rows are nonholonomic."""
     if work.nc == 0:
         raise ArgumentError(f"{work.name}: {what} needs constraints, and there are none", element=what)
     if work.nc > work.nh:
         name = work.equations.constraint_names[work.nh]
         raise ArgumentError(
-            f"{work.name}: {what} knows holonomic rows alone, and {name!r} is a row on velocities",
+            f"{work.name}: {what} needs holonomic rows only, and {name!r} is a row on velocities",
             element=name,
         )
 
@@ -153,7 +152,7 @@ def forecast_at(work: Workspace, q: Array, v: Array, u: Array | None, t: float) 
     if work.touching_geometries or (
         takes_part(work, True) and not (all_between(work, q) or all_open(work, q, t))
     ):
-        return outcome("undecided", "contacts, stops or dry friction act, which the quadric does not know")
+        return outcome("undecided", "contacts, stops or dry friction act, which the quadric does not contain")
     if not sigma > ROUNDING * max(rows.largest, 1.0):
         return outcome("undecided", "this is a singular configuration")
     if rate >= 0.0:
@@ -194,9 +193,9 @@ def forecast_at(work: Workspace, q: Array, v: Array, u: Array | None, t: float) 
 def _driven(
     rows: Rows, q: Array, y: Array, s: float, t: float, ahead: float
 ) -> tuple[Callable[[float, int], float], float, Array]:
-    """Return s and its derivatives as a function of the time from now, how far it goes, and the velocity of the centre.
+    """Return s and its derivatives as a function of the time from now, its range [s], and the velocity of the centre.
 
-    Where rows are driven, s is that of the critical points at times ahead, exact, with a spline between them.
+    With prescribed motions, s is exact at the critical points of times ahead, interpolated by a spline.
     """
     if not rows.work.model.is_rheonomic:
         fixed = s if abs(s) > _CROSSED else 0.0
@@ -221,7 +220,7 @@ def _driven(
 
 
 class Rows:
-    """g = Uᵀφ and G = UᵀA near a configuration, in characteristic units; U are the left vectors that count there."""
+    """g = Uᵀφ and G = UᵀA near a configuration, in characteristic units; U are the leading left singular vectors."""
 
     def __init__(self, work: Workspace, q: Array, t: float, rank: int) -> None:
         self.work, self.rank = work, rank
@@ -229,7 +228,7 @@ class Rows:
         left, values, right = dense.svd(sizes.even(work.constraint_jacobian(q, None, t)), rank)
         self.sigma, self.largest = float(values[rank - 1]), float(values[0])
         self.right = right[rank - 1]
-        self.combination = sizes.rows[:, None] * left[:, :rank]  # of the rows as they are
+        self.combination = sizes.rows[:, None] * left[:, :rank]  # of rows in their own units
 
     def matrix(self, q: Array, t: float) -> Array:
         """Return G (r × nv)."""
@@ -242,7 +241,7 @@ class Rows:
         return np.asarray(self.combination.T @ self.work.constraint_residual(q, t))
 
     def rate(self, q: Array, v: Array, t: float) -> float:
-        """Return dσ/dt = uᵀ Ȧ w at the configuration that the rows were made at."""
+        """Return dσ/dt = uᵀ Ȧ w at the configuration of the singular vectors."""
         across = self.right / self.work.characteristic.columns
         gradient = row_gradient(self.work, q, self.combination[:, -1], across, t)
         rate = float(gradient @ v)
@@ -263,14 +262,14 @@ class Rows:
         )
 
     def closures(self, y: Array) -> tuple[str, ...]:
-        """Return the names of the closures that matter in the combination y (r,)."""
+        """Return the names of the closures with large entries in the combination y (r,)."""
         left = self.combination @ y
         weight = {name: float(np.linalg.norm(left[part])) for name, part in self.work.closure_rows.items()}
         largest = max(weight.values(), default=0.0)
         return tuple(name for name, size in weight.items() if size > _INVOLVED * largest)
 
     def critical(self, q: Array, t: float, y: Array | None = None) -> tuple[Array, Array, float] | None:
-        """Return q, y and s of the critical point nearby by Newton's method; None where there is none."""
+        """Return q, y and s of the critical point nearby by Newton's method; None without convergence."""
         work, r, nv = self.work, self.rank, self.work.nv
         scale, start, s = work.characteristic.columns, q, 0.0
         y = np.eye(r)[-1] if y is None else y

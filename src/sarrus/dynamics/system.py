@@ -1,4 +1,4 @@
-"""`System`: the equations of motion of a mechanism, or of the user's own, compiled."""
+"""`System`: the equations of motion of a mechanism, or of the user's own, compiled to native code."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ Found = TypeVar("Found")
 def _of_workspace(
     function: Callable[Concatenate[Workspace, Given], Found],
 ) -> Callable[Concatenate[System, Given], Found]:
-    """Return a function of a workspace as a method of systems."""
+    """Return a function of a workspace as a method of `System`."""
 
     @wraps(function)
     def method(self: System, *args: Given.args, **kwargs: Given.kwargs) -> Found:
@@ -59,26 +59,26 @@ class System(Evaluations):
 
     Build it from a `Mechanism`, from a Lagrangian (`from_lagrangian`) or from matrices (`from_equations`).
     Redundant rows, zero rows and singular configurations are ordinary input of every method: rank, the
-    minimum-norm multipliers and a status come back. Methods take (q, v, u, t) in this order, copy what
-    they get and return read-only arrays; q and v are laid out as MuJoCo's qpos and qvel. Quaternions in q
+    minimum-norm multipliers and a status come back. Methods take (q, v, u, t) in this order, copy their
+    arguments and return read-only arrays; q and v are laid out as MuJoCo's qpos and qvel. Quaternions in q
     may have any length but zero and are scaled to length one.
 
-    Threads share a system: what a call writes to is the thread's own. A call goes by the values of ``parameters`` and
-    ``options`` at its start; a thread that wants others takes `with_parameters`. A system made from a mechanism can be
-    copied and pickled; the copy compiles again, from the disk cache.
+    Threads share a system: each thread has its own work arrays. A call uses the values of ``parameters`` and
+    ``options`` at its start; for a thread with other values take `with_parameters`. A system made from a mechanism can
+    be copied and pickled; the copy compiles again, from the disk cache.
 
-    ``parameters`` of a mechanism maps names to numbers of its description that they drive: {"m": "upper.mass",
+    ``parameters`` of a mechanism maps names to the numbers of its description that they drive: {"m": "upper.mass",
     "l": ["fore.placement.x", ("upper.com.x", 0.5)]}. A driven number is its value + Σ factor × (p − p0), where p0 is
-    what gives the first target its value; `sarrus.model.mechanism.entries` lists the numbers. {"c": 0.5} is a
-    parameter of 0.5 that drives nothing of the mechanism, for functions of (q, v, t, p): controls, forces, events.
+    the present value of the first target; `sarrus.model.mechanism.entries` lists the numbers. {"c": 0.5} is a
+    parameter of value 0.5 without target, for functions of (q, v, t, p): controls, forces, events.
     ``system.parameters`` holds the values of the symbols p: assign to its items, or several with ``update``; nothing
     is compiled again. A value that makes a mass, stiffness, damping, armature, length or moment of inertia negative
-    is an `ArgumentError` at the assignment; an inertia matrix that no body can have is not noticed there, and where M
-    is not positive definite a solve says ILL_POSED. Loops that a new length opens are closed by `assemble`.
+    is an `ArgumentError` at the assignment. An impossible inertia matrix is not detected there; if M is not positive
+    definite a solve has the status ILL_POSED. A new length may open loops; close them with `assemble`.
 
-    The equations become straight-line code, and compiling it takes time and memory. A mechanism of more than
-    ``largest`` velocities is a `ModelError` before anything is traced; those of one long chain count three times, see
-    `sarrus.symbolic.multibody.size`. None: any number.
+    The equations become straight-line code, whose compilation takes time and memory. A mechanism of more than
+    ``largest`` velocities is a `ModelError` before anything is traced; velocities of one long chain count three times,
+    see `sarrus.symbolic.multibody.size`. None: any number.
     """
 
     def __init__(
@@ -89,7 +89,7 @@ class System(Evaluations):
 
     @classmethod
     def from_lagrangian(cls, nq: int, lagrangian: Callable[..., Any], **arguments: Any) -> System:
-        """Derive the equations from L(q, v, t), v = q̇; arguments: `symbolic.equations.lagrangian.derive`.
+        """Return the system of a Lagrangian L(q, v, t), v = q̇; arguments: `symbolic.equations.lagrangian.derive`.
 
         Keywords: holonomic f(q, t), velocity f(q, v, t), generalized_force f(q, v, t), inputs f(q, t), non_ideal
         f(q, v, t), parameters, name, coordinate_names, actuator_names, constraint_names.
@@ -101,9 +101,9 @@ class System(Evaluations):
     def from_equations(
         cls, nq: int, mass_matrix: Callable[..., Any], bias: Callable[..., Any], **arguments: Any
     ) -> System:
-        """Take M(q, t) and h(q, v, t) as given; arguments: `symbolic.equations.matrices.assemble_equations`.
+        """Return the system of given M(q, t), h(q, v, t); arguments: `symbolic.equations.matrices.assemble_equations`.
 
-        Keywords: those of `from_lagrangian`; nv, rate f(q, v), potential_energy f(q, t), quaternions,
+        Keywords: as in `from_lagrangian`; nv, rate f(q, v), potential_energy f(q, t), quaternions,
         velocity_names. Functions that do not depend on t may leave it out.
         """
         check_keywords(assemble_equations, arguments)
@@ -111,14 +111,14 @@ class System(Evaluations):
 
     @classmethod
     def from_symbolic(cls, equations: Equations) -> System:
-        """Compile given symbolic `Equations`."""
+        """Return the system of given symbolic `Equations`."""
         return cls.of_model(Model(equations))
 
     @classmethod
     def of_model(
         cls, model: Model, parameters: Mapping[str, float] | None = None, options: Options | None = None
     ) -> System:
-        """Return a system of a model, which others may share, with values of its parameters."""
+        """Return a system of a model, which several systems may share, with values of its parameters."""
         system = cls.__new__(cls)
         system._begin(model, options or Options())  # noqa: SLF001  of this class
         system.parameters.update(parameters or {})
@@ -130,9 +130,9 @@ class System(Evaluations):
     def with_parameters(
         self, parameters: Mapping[str, float] | None = None, *, options: Options | None = None
     ) -> System:
-        """Return a system of the same compiled equations with values and options of its own, at first as here.
+        """Return a system of the same compiled equations with its own parameter values and options, initially these.
 
-        It costs some microseconds. What is assigned to the one is not seen by the other.
+        It takes some microseconds. Later assignments to one system do not change the other.
         """
         other = System.__new__(System)
         Evaluations.__init__(other, self.model, self.parameters.own(), options or self.options)
@@ -142,7 +142,7 @@ class System(Evaluations):
 
     @property
     def options(self) -> Options:
-        """Tolerances of the solves; assign others, which hold from the next call on."""
+        """Tolerances of the solves; an assignment holds from the next call on."""
         return self._options
 
     @options.setter
@@ -150,9 +150,9 @@ class System(Evaluations):
         self._options, self._of_thread = options, _OfThread()
 
     def workspace(self) -> Workspace:
-        """Return the workspace of this thread, with parameters and options as they are now: for one call at a time.
+        """Return the workspace of this thread with the present parameters and options; for one call at a time.
 
-        A run, and what assigns parameters, takes a `copy` of it.
+        A run, or a function that changes parameters, takes a `copy` of it.
         """
         work = self._of_thread.work
         if work is None:
@@ -192,29 +192,28 @@ class System(Evaluations):
         least norm in characteristic units (`sarrus.dynamics.model.characteristic`), the same in metres and in
         millimetres.
         Inconsistent: least squares, status INCONSISTENT. Singular: status SINGULAR, the lost direction
-        unconstrained. Rigid (velocities that A allows and no motion has): status RIGID, nothing accelerates there,
-        and ``unbalanced`` is the force that no finite multipliers hold. Massless bodies: solved in the null space of
-        A; ILL_POSED raises `SolveError` (or is the status with ``throw=False``) where M is not positive definite on it.
+        unconstrained. Rigid (A allows velocities that no motion has): status RIGID, no acceleration in these
+        directions, and ``unbalanced`` is the force that no finite multipliers balance. Massless bodies: solved in the
+        null space of A; ILL_POSED raises `SolveError` (or is the status with ``throw=False``) if M is not positive
+        definite on it.
 
-        OK is said of an answer whose residuals were looked at: relative to what was summed in them they are below
-        1e-9, after one step of refinement if it takes that; of dependent rows, which a model closes to its printed
-        digits, below ``options.inconsistent``. Otherwise the status is ALMOST. It is ILL_CONDITIONED where M is so
-        near to singular (condition above 5e9, every coordinate in units of its own √M_kk) that a may be wrong by
-        more than 1e-6 though the residuals are small.
+        Accuracy: status OK means that the residuals, relative to the size of the summed terms, are below 1e-9, after
+        one step of iterative refinement if necessary; for dependent rows, which a model closes to its printed digits,
+        below ``options.inconsistent``. Otherwise the status is ALMOST. ILL_CONDITIONED: M is so near to singular
+        (condition above 5e9, coordinates in units of 1/√M_kk) that a may have an error above 1e-6 despite small
+        residuals.
 
-        Contacts with Coulomb friction, stops of joints and dry friction act with exact laws, as in runs, and as many at
-        once as there are: what is closed and neither leaves nor approaches pushes or opens, sticks or slides, so that a
-        is that of the motion from here on; ``result.contacts`` has the forces, what each does, the residual of the
-        laws, and what is not determined (`sarrus.dynamics.contacts.support_reactions.ContactForces`). Closed are gaps
-        up to 1e-6 lengths (rad) of what neither approaches nor leaves; what approaches is, from 1e-9. Velocities
-        below 1e-8 are none. Where something closes with a velocity there is an impact in place of an acceleration:
-        INCONSISTENT. Where no finite forces obey the laws (Painlevé): INFEASIBLE. Both are raised, the names in the
-        message. With friction the laws may allow other accelerations too; this is one. A joint beyond its limit is
-        stopped where it is, as in
-        runs: it may come back and does not go further out. A contact below its plane by more than 1e-6 lengths is an
-        `ArgumentError`, and so are contacts between geometries without closed form, which runs alone know.
-        ``contacts=False`` leaves all of them out; contacts and closures that are constraints hold as ``parameters``
-        say.
+        Contacts with Coulomb friction, joint stops and dry friction act with exact laws, as in runs, for any number of
+        them: a closed contact without normal velocity pushes or opens, sticks or slips, so that a is the acceleration
+        of the motion from this state on. ``result.contacts`` has the forces, modes, residual of the laws, and which
+        forces are unique (`sarrus.dynamics.contacts.support_reactions.ContactForces`). Gaps up to 1e-6 lengths (rad)
+        are closed, of approaching contacts up to 1e-9; velocities below 1e-8 are zero. A closed contact that
+        approaches is an impact without acceleration: INCONSISTENT. No finite forces satisfy the laws (Painlevé):
+        INFEASIBLE. Both are raised with the names in the message. With friction several accelerations may satisfy the
+        laws; one of them is returned. A joint beyond its limit has its stop there: it may return and goes no further
+        out. ``contacts=False`` ignores all of them; contacts and closures that are constraints hold as ``parameters``
+        say. Raises `ArgumentError` for a contact below its plane by more than 1e-6 lengths, and for contacts between
+        geometries without closed form, which act in runs only.
 
         Parameters: q (nq,), v (nv,), u (nu,) controls, t [s], tau (nv,) applied generalized force.
         """
@@ -230,7 +229,7 @@ class System(Evaluations):
 
     @cached_property
     def _is_untouched(self) -> bool:
-        """Whether there is nothing that `sarrus.dynamics.contacts.contact_state.takes_part` asks for."""
+        """Whether the system has nothing that `sarrus.dynamics.contacts.contact_state.takes_part` looks for."""
         return not (self.touching_geometries or touching_of(self))
 
     inverse_dynamics = _of_workspace(inverse_dynamics)

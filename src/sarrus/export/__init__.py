@@ -1,5 +1,5 @@
-"""For other programs: `c_code` (C99 of a system or a control law), `fmu` (a system as a unit of FMI 3.0),
-`casadi_function`, `mjcf_file` (of a mechanism).
+"""Exports to other programs: `c_code` (C99 of a system or a control law), `fmu` (FMI 3.0), `casadi_function`,
+`mjcf_file` (a mechanism as a MuJoCo model).
 """
 
 from sarrus.export.c.c_code import CExport, c_code

@@ -27,10 +27,10 @@ from sarrus.symbolic.equations.sparse import column_of, eliminate, matrix_of, ro
 from sarrus.symbolic.multibody.model import body_placements
 
 INDEPENDENT = "independent"
-# For more constraints that come and go a function of straight lines is one of those that hold now.
+# Largest number of switchable constraints in one function; with more the function holds for the present active set.
 _MOST_SWITCHES = 6
 
-# Quantities of the equations by name: the attribute of `Equations`, and the symbols it is a function of.
+# Quantities of the equations by name: the attribute of `Equations`, and the symbols in it.
 _QUANTITIES = {
     "mass_matrix": ("mass_matrix", "qtp"),
     "bias_force": ("bias_force", "qvtp"),
@@ -58,9 +58,9 @@ def casadi_function(
 ) -> ca.Function:
     """Return a CasADi function of the system: differentiable, callable with numbers, SX and MX, serialisable.
 
-    Inputs and outputs have names, so that ``f(q=q, v=v, u=u)["a"]`` works; inputs come in the order (q, v, u, t, p),
-    those left out of a call by name are zero. p are the values of ``system.parameters``, in their order; its
-    length is zero where there are none. Quaternions in q must have length one: nothing is scaled here.
+    Inputs and outputs have names: ``f(q=q, v=v, u=u)["a"]``. Inputs come in the order (q, v, u, t, p); omitted named
+    inputs are zero. p are the values of ``system.parameters``, in their order, empty without parameters. Quaternions in
+    q must have length one: they are not normalized here.
 
     name : one of
 
@@ -79,45 +79,43 @@ def casadi_function(
     constraint_bias       q, v, t, p        γ (nc,)
     kinetic_energy        q, v, t, p        T [J]
     potential_energy      q, t, p           V [J]
-    rate                  q, v, p           N v (nq,): q̇ but for activations
+    rate                  q, v, p           N v (nq,): q̇ without activations
     body_placements       q, p              positions (nb × 3), rotations (3 nb × 3), one block for each body;
-                                            q, t, p where a body is driven
+                                            q, t, p with driven bodies
     quantity              q, v, t, p        value (m,) and rate (m,) of a ``quantity``
     ===================== ================= ===================================================================
 
-    Contacts with Coulomb friction and between geometries, limits of joints and dry friction of joints are left out:
-    what they do is no smooth function. `System.forward_dynamics` has them.
+    Contacts with Coulomb friction and between geometries, joint limits and dry friction of joints are left out, because
+    they are not smooth. `System.forward_dynamics` has them.
 
-    The first two solve the constrained equations as straight-line expressions, without a decision about the rank:
-    λ = (Â Âᵀ)⁻¹(−γ − Â f̂) after M is eliminated, and Kᵀ M K ÿ = Kᵀ(f − M K̇ ẏ) for independent velocities ẏ. So
-    their rows must be independent wherever the function is used. Full rank: the same answer as
-    `System.forward_dynamics`. Redundant rows are an error that names them; ``rows`` leaves them out, which changes
-    neither a nor Aᵀλ, but then λ is zero in rows left out instead of the λ of minimum norm. Rows that are zero by
-    structure are left out by themselves. At singular configurations the functions return infinity or NaN, and next to
-    them they lose digits: keep away from them. Massless bodies are for "reduced_dynamics" alone, where Kᵀ M K
-    is positive definite. Inconsistent rows are not noticed, and neither are open loops. The functions have no status:
-    where products of the inputs overflow, as from speeds of 1e155 on, results are infinite or NaN. Look at them with
-    `numpy.isfinite`.
+    The first two solve the constrained equations as straight-line expressions, without a rank decision:
+    λ = (Â Âᵀ)⁻¹(−γ − Â f̂) after elimination of M, and Kᵀ M K ÿ = Kᵀ(f − M K̇ ẏ) for independent velocities ẏ. Their
+    rows must be independent wherever the function is used. Full rank: the same answer as `System.forward_dynamics`.
+    Redundant rows are an error that names them; ``rows`` omits them, which changes neither a nor Aᵀλ, but λ is zero in
+    omitted rows instead of the minimum-norm λ. Structurally zero rows are omitted automatically. Singular: infinity or
+    NaN at singular configurations, loss of digits near them. Massless bodies: "reduced_dynamics" only, if Kᵀ M K is
+    positive definite. Inconsistent rows and open loops are not detected. The functions have no status: if products of
+    the inputs overflow (speeds above 1e155), results are infinite or NaN; test them with `numpy.isfinite`.
 
-    Constraints that come and go follow p in "forward_dynamics": a row that is off has λ = 0, and rows="independent"
-    chooses anew for each set of them, up to six switches. Where the rows that are left are not as many independent ones
-    as hold, and in "reduced_dynamics" wherever others hold than now, all results are infinite or NaN.
+    Switchable constraints follow p in "forward_dynamics": an inactive row has λ = 0, and rows="independent" chooses
+    anew for each active set, for up to six switches. If the remaining rows are not as many independent ones as the
+    rank, and in "reduced_dynamics" for every active set other than the present one, all results are infinite or NaN.
 
     Parameters
     ----------
-    rows : names of the constraint rows that the solve keeps; by default all; "independent" for a choice at q, which
-        takes early rows before late ones.
-    coordinates : of "reduced_dynamics", names of independent coordinates or joints whose rates are ẏ, or "partition".
-    quantity : of "quantity", what a task may be about: `sarrus.control.singularity_measure`, `clearance`, a point,
-        names of coordinates, and so on. Bounded from below in optimal control, a measure keeps motions from
-        singularities.
-    q, t : closed configuration and time at which rows and coordinates are judged; by default the reference
-        pose with its loops closed.
+    rows : names of the constraint rows kept in the solve; by default all; "independent" for a choice at q, which
+        prefers early rows.
+    coordinates : for "reduced_dynamics", names of independent coordinates or joints whose rates are ẏ, or "partition".
+    quantity : for "quantity", any quantity of a control task: `sarrus.control.singularity_measure`, `clearance`, a
+        point, names of coordinates, … Bounded from below in optimal control, a singularity measure keeps motions away
+        from singularities.
+    q, t : closed configuration and time at which rows and coordinates are chosen; by default the reference pose with
+        closed loops.
 
     Raises
     ------
     ArgumentError
-        A name is unknown; rows depend on each other or are too few, with the names to drop or to add; M is singular.
+        A name is unknown; rows are dependent or too few, with the names to drop or to add; M is singular.
     """
     check_is("casadi_function", system, System)
     if name in _QUANTITIES:
@@ -137,7 +135,7 @@ def casadi_function(
 
 
 def _refused(system: System, element: str, reason: str, valid: Sequence[str] = ()) -> ArgumentError:
-    """Return the error of an argument that does not go with a system."""
+    """Return the error about an argument that does not fit a system."""
     return ArgumentError(f"{system.name}: {reason}", element=element, valid=valid)
 
 
@@ -164,7 +162,7 @@ def _placements(system: System) -> ca.Function:
 
 
 class _Place:
-    """A closed configuration, and what is known of the rows there."""
+    """A closed configuration, and the rank and rows of A there."""
 
     def __init__(self, system: System, q: ArrayLike | None, t: float) -> None:
         self.system, self.t = system, t
@@ -181,7 +179,7 @@ class _Place:
         self.switches = switches_of(system, system.equations.shaping_parameters)
 
     def rows(self, wanted: Sequence[str] | str | None) -> list[int]:
-        """Return the indices of the rows to keep, which are independent at generic configurations."""
+        """Return the indices of the rows to keep, independent at generic configurations."""
         names, live = self.system.constraint_names, live_rows(self.system.equations)
         if live is None:
             raise _refused(self.system, "rows", "a row of A is zero, but its γ is not")
@@ -211,8 +209,8 @@ class _Place:
         raise _refused(self.system, "rows", reason, right)
 
     def topology(self, wanted: Sequence[str] | str | None, kept: list[int]) -> tuple[list[int], ca.SX, ca.SX]:
-        """Return rows, a column that is 1 where one counts and 0 where it is off or depends on others, and a number
-        that is 1 where these are as many as the rank, and 0 elsewhere: both follow p.
+        """Return rows, a column (1 for a used row, 0 for an inactive or dependent one), and a number (1 if the used
+        rows are as many as the rank, else 0); both are expressions of p.
         """
         system, nc, live = self.system, self.system.nc, live_rows(self.system.equations) or []
         if len(self.switches) > _MOST_SWITCHES:
@@ -234,7 +232,7 @@ class _Place:
         return rows, ca.vertcat(ca.SX(0, 1), *counts), self._chosen(known.values[:, nc].tolist())
 
     def _chosen(self, values: list[Any]) -> ca.SX:
-        """Return the value for the constraints that p has; the first switch is the lowest bit of its number."""
+        """Return the value for the active set in p; the first switch is the lowest bit of its index."""
         p = self.system.equations.p
         for index in self.switches:
             pairs = zip(values[::2], values[1::2])
@@ -248,7 +246,7 @@ class _Place:
 
     @property
     def as_now(self) -> ca.SX:
-        """1 where p has the constraints hold that hold now, else 0."""
+        """1 if the active set in p is the present one, else 0."""
         p, now = self.system.equations.p, list(self.system.parameters.values())
         same = ca.SX(1.0)
         for index in self.switches:
@@ -276,7 +274,7 @@ def _require_definite(system: System) -> None:
 
 
 def _switched(system: System, kept: list[int], counts: ca.SX, good: ca.SX) -> ca.Function:
-    """Solve with rows that come and go: with D = diag(counts), (D Â Âᵀ D + 1 − D) λ = −D(γ + Â f̂)."""
+    """Return the solve with switchable rows: with D = diag(counts), (D Â Âᵀ D + 1 − D) λ = −D(γ + Â f̂)."""
     _require_definite(system)
     e = system.equations
     problem = weighted(e, _forces(system))
@@ -310,7 +308,7 @@ def _forward(system: System, place: _Place, kept: list[int], coordinates: Coordi
 
 
 def _reduced(system: System, place: _Place, kept: list[int], coordinates: Coordinates) -> ca.Function:
-    """Solve in the velocities ẏ = W v: K = (−A_d⁻¹ A_y, 1), A split into columns of dependent ones and of ẏ."""
+    """Return the solve in velocities ẏ = W v: K = (−A_d⁻¹ A_y, 1), A split into dependent and independent columns."""
     e = system.equations
     if ca.depends_on(e.jacobian, e.v):
         reason = "constraints that are not linear in the velocity leave no linear K; use 'forward_dynamics'"
@@ -335,7 +333,7 @@ def _reduced(system: System, place: _Place, kept: list[int], coordinates: Coordi
     force, bias, rate = ca.substitute([_forces(system), e.constraint_bias[kept], e.whole_rate], [e.v], [v])
     bent = whole(_solve(rows[:, dependent], -bias), ca.SX.zeros(len(own)))
     mass = basis.T @ e.mass_matrix
-    factor = eliminate(mass @ basis)  # of a definite matrix: indifferent to the scales of its rows
+    factor = eliminate(mass @ basis)  # positive definite: independent of the scales of its rows
     (right,) = rows_of((basis.T @ force - mass @ bent).T)
     yddot = column_of(factor.solve(factor.solve_transposed(right)), len(own))
     outputs = {"yddot": yddot, "v": v, "a": bent + basis @ yddot, "rate": rate}

@@ -1,4 +1,4 @@
-"""`Topologies`: what an exported function knows of A for each set of the constraints that come and go."""
+"""`Topologies`: rank and scales of A for each active set of the switchable constraints, for exported functions."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from sarrus.dynamics.solve.workspace import Workspace
 from sarrus.dynamics.system import System
 from sarrus.symbolic.equations.equations import activity_parameter, anchor_parameter, stick_parameter
 
-# For more switches there is no table: 2^10 sets are looked at in some seconds.
+# Largest number of switches with a table: 2^10 active sets take some seconds.
 MOST_SWITCHES = 10
 _STICK = stick_parameter("")
 
 
 @dataclass(frozen=True, eq=False)
 class Topologies:
-    """A row of numbers for each set of constraints that hold; the first ``counts`` of a row are whole.
+    """A row of numbers for each active set; the first ``counts`` entries of a row are whole numbers.
 
-    ``switches`` are indices of parameters, the first one the lowest bit of the number of a row. Where there are too
-    many, there is one row for all sets.
+    ``switches`` are indices of parameters, the first one the lowest bit of the row index. With too many switches there
+    is one row for all active sets.
     """
 
     switches: tuple[int, ...]
@@ -42,11 +42,11 @@ def topologies(
     counts: int,
     t: float = 0.0,
 ) -> Topologies | None:
-    """Return what ``look`` tells of a workspace near a closed configuration, for each set of constraints that hold.
+    """Return the results of ``look`` for a workspace near a closed configuration, one for each active set.
 
-    ``names`` are parameters that shape A; only switches among them count, the others are as they are now. None where
-    there are none. ``otherwise`` is told where the constraints are no numbers, and where there are too many switches:
-    then pivots alone decide about the rank.
+    ``names`` are parameters in A; only switches among them are varied, the others keep their values. None without
+    switches. ``otherwise`` is the result if the constraints are not finite, and for too many switches: pivots then
+    decide the rank.
     """
     keys, switches = list(system.parameters), switches_of(system, names)
     if not switches:
@@ -57,7 +57,7 @@ def topologies(
     rows = []
     for number in range(2 ** len(switches)):
         values = {keys[index]: float(number >> bit & 1) for bit, index in enumerate(switches)}
-        for name in values:  # what is open neither sticks nor slides
+        for name in values:  # an open contact neither sticks nor slides
             own = name.removeprefix(_STICK)
             if own != name and not values.get(activity_parameter(own), 1.0):
                 values[name] = 0.0
@@ -69,7 +69,7 @@ def topologies(
 
 
 def switches_of(system: System, names: Sequence[str]) -> tuple[int, ...]:
-    """Return the indices of those of the parameters that switch constraints."""
+    """Return the indices of the parameters that are switches of constraints."""
     keys = list(system.parameters)
     return tuple(keys.index(name) for name in names if name.startswith((activity_parameter(""), _STICK)))
 
@@ -82,7 +82,7 @@ def _looked_at(
     look: Callable[[Workspace, Array], Sequence[float]],
     otherwise: Sequence[float],
 ) -> Sequence[float]:
-    """Return what is told where these constraints hold, couplings and sticking contacts what is there at q."""
+    """Return the result for one active set, with couplings and sticking contacts anchored at q."""
     work = system.workspace().copy()
     try:
         work.parameters.update(values)

@@ -1,1 +1,1 @@
-"""Files: whole or not at all (`atomic`), sealed where numbers are read again (`seals`), as NetCDF (`netcdf`)."""
+"""Files: written whole or not at all (`atomic`), with a checksum (`seals`), as NetCDF (`netcdf`)."""

@@ -1,7 +1,6 @@
-"""Files that are there whole or not at all.
+"""Atomic writes: after a full disk, a kill or a power cut a file has its old content or its new content, never a part.
 
-A file is written beside its name, flushed to the disk and renamed: whatever happens on the way (a full disk, a kill, a
-power cut), its name stands for the old content or for the new one.
+A file is written under another name in the same folder, flushed to the disk, and renamed.
 """
 
 from __future__ import annotations
@@ -17,26 +16,26 @@ from pathlib import Path
 
 from sarrus.base.errors import ArgumentError, SarrusError, WriteError
 
-PART = ".part"  # in the name of a file that is being written
-_STEM = 40  # characters of the own name in it, which may be as long as the system allows
+PART = ".part"  # marks the name of a file while it is written
+_STEM = 40  # characters of the final name in the temporary name, whose length systems limit
 _BLOCK = 1 << 20
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 @contextmanager
 def replacing(path: str | Path, *, kept: str, needed: int | None = None) -> Iterator[Path]:
-    """Yield the path of an empty file to write; at the end it takes the place of ``path``, flushed to the disk.
+    """Yield the path of an empty file to write; at the end it replaces ``path`` and is flushed to the disk.
 
     Parameters
     ----------
-    path : where the file shall be. A link is followed, the mode of an old file stays.
-    kept : what an error says of the data, such as "the trajectory is still in memory".
-    needed : size of the content in bytes, where it is known.
+    path : the final path. A link is followed; the mode of an old file is kept.
+    kept : end of the error message about the data, such as "the trajectory is still in memory".
+    needed : size of the content in bytes, if known.
 
     Raises
     ------
     WriteError
-        The file cannot be written; the old one is untouched. Where the disk is full it says how much is missing.
+        The file cannot be written; the old one is unchanged. On a full disk the error says how much space is missing.
     """
     path = Path(path)
     target = Path(os.path.realpath(path))
@@ -69,7 +68,7 @@ def replacing(path: str | Path, *, kept: str, needed: int | None = None) -> Iter
 def write(
     path: str | Path, pieces: Iterable[bytes | memoryview], *, kept: str, needed: int | None = None
 ) -> None:
-    """Write pieces of content one after the other; see `replacing`."""
+    """Write pieces of content in order; see `replacing`."""
     with replacing(path, kept=kept, needed=needed) as partial, partial.open("wb", buffering=_BLOCK) as file:
         for piece in pieces:
             file.write(piece)
@@ -81,14 +80,14 @@ def write_text(path: str | Path, text: str, *, kept: str) -> None:
 
 
 def write_table(path: str | Path, headers: Iterable[str], lines: Iterable[str], *, kept: str) -> None:
-    """Write a table as CSV: the headers, quoted where they must be, then lines of numbers; see `replacing`."""
+    """Write a table as CSV: the headers, quoted if necessary, then the lines of numbers; see `replacing`."""
     with replacing(path, kept=kept) as partial, partial.open("w", newline="", encoding="utf-8") as file:
         csv.writer(file, lineterminator="\n").writerow(headers)
         file.writelines(lines)
 
 
 def flush(path: Path) -> None:
-    """Have the disk hold what was written to a file, or the names in a folder."""
+    """Flush the content of a file, or the entries of a folder, to the disk."""
     folder = path.is_dir()
     if folder and os.name == "nt":  # Windows flushes no folders
         return
@@ -110,12 +109,12 @@ def checked_path(path: str | Path, suffixes: tuple[str, ...], what: str) -> Path
     if not path.parent.is_dir():
         raise ArgumentError(f"{path}: no such folder: {path.parent}", element=str(path))
     if path.exists() and not path.is_file():
-        raise ArgumentError(f"{path}: {what}: there is something that is no file", element=str(path))
+        raise ArgumentError(f"{path}: {what}: the path exists and is not a file", element=str(path))
     return path
 
 
 def _why(error: OSError, path: Path, partial: Path, needed: int | None, kept: str) -> str:
-    """Return the sentence about a write that failed."""
+    """Return the sentence about a failed write."""
     reason = (error.strerror or str(error)).lower()
     if error.errno in _NO_ROOM:
         with suppress(OSError):
@@ -125,7 +124,7 @@ def _why(error: OSError, path: Path, partial: Path, needed: int | None, kept: st
                 reason += f": {_bytes(free)} are free"
             elif needed > free:
                 reason += f": {_bytes(needed)} are needed, {_bytes(needed - free)} are missing"
-    old = f"; {path} is as it was" if path.exists() else ""
+    old = f"; {path} is unchanged" if path.exists() else ""
     return f"{path}: cannot be written ({reason}): {kept}{old}"
 
 

@@ -8,17 +8,17 @@ from pathlib import Path
 
 
 class DeferredErrorFile(io.RawIOBase):
-    """A file whose writes do not fail, for HDF5, which ends the process when the disk is full.
+    """A file whose writes do not raise, for HDF5, which ends the process when the disk is full.
 
-    The first error of the disk is kept as ``error``, and what is written from then on stays in memory, so that the
-    library can close its file in peace. Whoever writes looks at ``check`` between large pieces and at the end.
+    The first error of the disk is kept as ``error``; later content stays in memory, so that HDF5 can close its file.
+    The writer calls ``check`` between large pieces and at the end.
     """
 
     def __init__(self, path: Path) -> None:
         super().__init__()
         self._file = path.open("r+b", buffering=0)
         self._place = 0
-        self._late: list[tuple[int, bytes]] = []  # what came after the error
+        self._late: list[tuple[int, bytes]] = []  # (place, content) written after the error
         self.error: OSError | None = None
 
     def check(self) -> None:
@@ -33,12 +33,12 @@ class DeferredErrorFile(io.RawIOBase):
     readable = writable = seekable
 
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        """Go to a place, and return it."""
+        """Move to a position and return it."""
         self._place = offset + {os.SEEK_SET: 0, os.SEEK_CUR: self._place, os.SEEK_END: self._size}[whence]
         return self._place
 
     def tell(self) -> int:
-        """Return the place."""
+        """Return the position."""
         return self._place
 
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
@@ -54,7 +54,7 @@ class DeferredErrorFile(io.RawIOBase):
         return len(data)
 
     def write(self, data: memoryview) -> int:  # type: ignore[override]
-        """Write all, to the disk or, once that failed, to memory."""
+        """Write all bytes, to the disk or, after an error of the disk, to memory."""
         try:
             if self.error is None:
                 self._file.seek(self._place)

@@ -1,7 +1,6 @@
-"""NetCDF-4 files, sealed: variables by name in, variables by name out.
+"""NetCDF-4 files with a checksum: named arrays with named dimensions, written and read.
 
-Straight through h5netcdf, which starts ten times faster than xarray. Both are imported where files are touched:
-`import sarrus` does without.
+The files are made with h5netcdf, which imports ten times faster than xarray; both are imported at the first use.
 """
 
 from __future__ import annotations
@@ -25,8 +24,8 @@ from sarrus.base.files.seals import add_seal, content_of, seal, unsealed
 if TYPE_CHECKING:
     import xarray as xr
 
-_IN_MEMORY = 64e6  # bytes
-# What the name of a variable or a dimension in a file, or a list of such names, cannot have: there %2F and so on.
+_IN_MEMORY = 64e6  # size [bytes] up to which a file is built in memory and written with one flush
+# Characters not allowed in names of variables and dimensions; in the file they are percent-encoded (%2F …).
 _IMPOSSIBLE = re.compile(r"[/% \x00-\x1f\x7f]|^\.")
 
 
@@ -45,18 +44,18 @@ class Variable:
 
 
 def file_name(name: str) -> str:
-    """Return the name of a variable or a dimension as files have it."""
+    """Return the name of a variable or dimension, percent-encoded for the file."""
     return _IMPOSSIBLE.sub(lambda found: f"%{ord(found[0]):02X}", name)
 
 
 def own_name(name: str) -> str:
-    """Return the name that `file_name` made another of."""
+    """Return the name that `file_name` encoded."""
     return unquote(name, errors="strict")
 
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """Variables by name, labels along their dimensions, and attributes: what a file and an `xarray.Dataset` hold."""
+    """Variables by name, labels along dimensions, and attributes: the content of a file or of an `xarray.Dataset`."""
 
     variables: Mapping[str, Variable]
     labels: Mapping[str, Variable] = field(default_factory=dict)
@@ -64,7 +63,7 @@ class Dataset:
 
     @classmethod
     def of(cls, data: xr.Dataset) -> Dataset:
-        """Return the dataset that xarray holds."""
+        """Return the dataset made from an `xarray.Dataset`."""
         parts = {
             str(k): Variable(tuple(map(str, v.dims)), v.values, v.attrs) for k, v in data.variables.items()
         }
@@ -83,7 +82,7 @@ class Dataset:
         return {name: size for part in parts for name, size in zip(part.dimensions, part.values.shape)}
 
     def to_xarray(self) -> xr.Dataset:
-        """Return it as xarray has it."""
+        """Return an `xarray.Dataset`."""
         import xarray as xr
 
         variables, labels = (
@@ -93,7 +92,7 @@ class Dataset:
         return xr.Dataset(variables, coords=labels, attrs=dict(self.attributes))
 
     def save(self, path: Path, *, kept: str) -> None:
-        """Write a sealed file; a small one is made in memory, with one flush. ``kept`` as in `replacing`."""
+        """Write a file with its seal; a small one is built in memory, with one flush. ``kept`` as in `replacing`."""
         import h5netcdf
 
         needed = sum(variable.values.nbytes for variable in self.all.values())
@@ -106,7 +105,7 @@ class Dataset:
             self._fill(file, lambda: None)
         content = (
             image.getvalue()
-        )  # no copy; a view of it crashed the garbage collector of early Pythons 3.12
+        )  # no copy; a view crashed the garbage collector of the first releases of Python 3.12
         write(path, [content, seal(content)], kept=kept, needed=len(content))
 
     def _fill(self, file: Any, check: Callable[[], None]) -> None:
@@ -118,9 +117,9 @@ class Dataset:
 
 @contextmanager
 def large(path: Path, *, kept: str, needed: int) -> Iterator[tuple[Any, DeferredErrorFile]]:
-    """Yield an h5netcdf file to fill, larger than memory if need be, and the disk below it to ``check`` on the way.
+    """Yield an h5netcdf file to fill, which may be larger than memory, and its disk file to ``check`` after each piece.
 
-    At the end it is sealed and takes the place of ``path``; errors as in `sarrus.base.files.atomic.replacing`.
+    At the end the checksum is added and the file replaces ``path``; errors as in `sarrus.base.files.atomic.replacing`.
     """
     import h5netcdf
 
@@ -133,12 +132,12 @@ def large(path: Path, *, kept: str, needed: int) -> Iterator[tuple[Any, Deferred
 
 
 def declare(file: Any, data: Dataset, sizes: Mapping[str, int]) -> None:
-    """Give a new file dimensions of these sizes, attributes, and room for variables, of which only the type matters."""
+    """Create the dimensions, attributes and empty variables of a new file; only the types of the variables are used."""
     import h5py
 
     file.attrs.update(data.attributes)
     others = [file_name(name) for name, label in data.labels.items() if label.dimensions != (name,)]
-    if others:  # labels that are no axis of their own, by the conventions of CF
+    if others:  # labels along the dimension of another label, by the conventions of CF
         file.attrs["coordinates"] = " ".join(others)
     file.dimensions = {file_name(name): size for name, size in sizes.items()}
     for name, variable in data.all.items():
@@ -148,7 +147,7 @@ def declare(file: Any, data: Dataset, sizes: Mapping[str, int]) -> None:
 
 
 def put(file: Any, name: str, place: Any, values: np.ndarray) -> None:
-    """Write values of a variable to a place in it."""
+    """Write values to a slice of a variable."""
     if values.size:
         file[file_name(name)][place] = values.astype(object) if values.dtype.kind == "U" else values
 
@@ -157,13 +156,13 @@ def put(file: Any, name: str, place: Any, values: np.ndarray) -> None:
 def opened(
     path: Path, what: str, *, verify: bool = True
 ) -> Iterator[tuple[dict[str, Variable], dict[str, Any]]]:
-    """Yield the variables and attributes of a sealed file, all in memory; ``what`` says what it should be.
+    """Yield the variables and attributes of a file, all in memory; ``what`` names its expected content in errors.
 
     Raises
     ------
     ArgumentError
-        The file is not there, cannot be read, is damaged, is no NetCDF, or lacks what the block of this context looks
-        for. ``verify`` off: the seal may be missing or wrong.
+        The file is missing, cannot be read, is damaged, is no NetCDF, or lacks a variable that the ``with`` block
+        reads. With ``verify`` False the checksum may be missing or wrong.
     """
     import h5netcdf
 
@@ -175,7 +174,7 @@ def opened(
         yield found, attributes
     except ArgumentError as error:
         raise ArgumentError(f"{path}: {error}", element=error.element, valid=error.valid) from error
-    except Exception as error:  # HDF5 and h5netcdf raise many kinds on foreign content
+    except Exception as error:  # HDF5 and h5netcdf raise many types of errors on damaged content
         raise ArgumentError(
             f"{path}: not a NetCDF-4 file, or a damaged one ({error})", element=str(path)
         ) from error

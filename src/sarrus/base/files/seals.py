@@ -1,7 +1,7 @@
-"""Seals: the last line of a file that sarrus reads again as numbers, with the SHA-256 of all before it.
+"""Seals: the last line of a data file of sarrus, with the SHA-256 checksum of all bytes before it.
 
-Nothing else looks at the content before its seal was found true, so that a damaged file is one clear error, whatever
-the library that reads it would make of it. HDF5 and what builds on it allow bytes behind the end that they know.
+The seal is checked before the content is parsed, so that a damaged file is one clear error. HDF5 allows bytes after
+the end of its data.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ _BLOCK = 1 << 20
 
 
 def seal(content: bytes | memoryview) -> bytes:
-    """Return the seal of content, to be written behind it."""
+    """Return the seal of a content, to be appended to it."""
     return _seal_of(hashlib.sha256(content))
 
 
 def add_seal(path: Path) -> None:
-    """Seal a file as it is."""
+    """Append the seal to a file."""
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256")
     with path.open("ab") as file:
@@ -31,7 +31,7 @@ def add_seal(path: Path) -> None:
 
 
 def unsealed(path: Path, what: str) -> bytes:
-    """Return the content of a sealed file without its seal; other files are errors as in `check_seal`."""
+    """Return the content of a sealed file without its seal; errors as in `check_seal`."""
     data = _read(path)
     content, seal = data[:-_SEAL_BYTES], data[-_SEAL_BYTES:]
     _compare(path, what, seal, hashlib.sha256(content))
@@ -39,9 +39,9 @@ def unsealed(path: Path, what: str) -> bytes:
 
 
 def check_seal(path: Path, what: str) -> None:
-    """Raise an `ArgumentError` unless a file is there, can be read and is as it was sealed; it may be large.
+    """Raise `ArgumentError` unless a file exists, can be read and matches its seal; read in pieces, so it may be large.
 
-    ``what`` says what it should be, such as "a trajectory that sarrus saved".
+    ``what`` names the expected content in errors, such as "a trajectory that sarrus saved".
     """
     try:
         if not path.is_file():
@@ -58,14 +58,14 @@ def check_seal(path: Path, what: str) -> None:
 
 
 def content_of(path: Path) -> bytes:
-    """Return the content of a file, sealed or not, without looking at its seal."""
+    """Return the content of a file, sealed or not, without a check."""
     data = _read(path)
     return data[:-_SEAL_BYTES] if data[-_SEAL_BYTES:].startswith(_SEAL) else data
 
 
 def _read(path: Path) -> bytes:
     try:
-        if not path.is_file():  # a pipe would be waited for
+        if not path.is_file():  # reading a pipe could wait for ever
             raise FileNotFoundError(errno.ENOENT, "no such file")
         return path.read_bytes()
     except OSError as error:

@@ -3,8 +3,8 @@
 Angles below `LARGEST_ANGLE` are reduced by multiples of π/2 in three parts with fused products (Cody and
 Waite, Software Manual for the Elementary Functions, 1980), larger ones by as many digits of 2/π as they need
 (Payne and Hanek, SIGNUM Newsletter 18, 1983). Sine and cosine then are the minimax polynomials of fdlibm.
-Errors are below one unit in the last place; the values at zeros, infinities and outside of the domain are
-those of C99, annex F.
+Errors are below one unit in the last place; values at zeros, infinities and outside of the domain are those of
+C99, annex F.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from sarrus.codegen.exact.straight_line import (
     polynomial,
 )
 
-# Largest angle that three parts of π/2 reduce to full accuracy.
+# Largest angle [rad] that a reduction by three parts of π/2 keeps to full accuracy.
 LARGEST_ANGLE = 2.0**20
 
 _HALF_PI = (1.5707963267948966, 6.123233995736766e-17, -1.4973849048591833e-33)
@@ -101,8 +101,8 @@ DIGITS_OF_TWO_OVER_PI = (
 def reduce_large_angle(x: Value) -> tuple[Value, Value, Value]:
     """Return the two parts of r and k with x = r + k π/2, |r| ≤ π/4, of one number above `LARGEST_ANGLE`.
 
-    x = m 2ᵉ. Bits of 2/π whose product with x is a multiple of four are left out, the next 192 are taken; the product
-    is then two bits of quadrant and a fraction of 190 bits, which is brought to between −1/2 and 1/2, made two numbers
+    x = m 2ᵉ. Bits of 2/π whose product with x is a multiple of four are skipped, the next 192 are used. The product has
+    two bits of quadrant and a fraction of 190 bits, which is shifted to the range −1/2 to 1/2, split into two numbers
     of 53 bits (no float64 is closer to a multiple of π/2 than 2⁻⁶²) and multiplied by π/2.
     """
     lines, bits = x.lines, x.bits()
@@ -182,7 +182,7 @@ def _cosine(r: Pair) -> Pair:
 
 
 def _turned(value: Value, quadrant: Value) -> Value:
-    """Return the value, negative in the quadrants 2 and 3."""
+    """Return the value with its sign changed in quadrants 2 and 3."""
     return (value.bits() ^ ((quadrant & 2) << 62)).as_real()
 
 
@@ -251,7 +251,7 @@ def atan(x: Value) -> Value:
 
 
 def atan2(y: Value, x: Value) -> Value:
-    """Return the angle of the point (x, y), from −π to π, the signs of zeros considered."""
+    """Return the angle of the point (x, y), from −π to π, with the signs of zeros as in C99."""
     return _angle(y, x)
 
 
@@ -290,7 +290,7 @@ def _angle(y: Value, x: Value) -> Value:
 
 
 def hypot(x: Value, y: Value) -> Value:
-    """Return √(x² + y²) (Borges, ACM Trans. Math. Software 47, 2021); infinite where one is, NaN or not."""
+    """Return √(x² + y²) (Borges, ACM Trans. Math. Software 47, 2021); infinite if x or y is, even beside NaN."""
     lines = x.lines
     p, q = abs(x), abs(y)
     swap = p.is_("<", q)

@@ -1,9 +1,8 @@
-"""Elementary functions of our own as text of LLVM: one description each, for one number and for several at
-once.
+"""Elementary functions of this package as LLVM text, each defined once for one number and for vectors.
 
-The C library's differ between its versions and, in one version, between processors; these differ nowhere, for
-they are made of operations that IEEE 754 rounds correctly. Where a processor has no fused products LLVM calls
-the C library's ``fma``, which is exact too.
+Functions of C libraries differ between versions and, in one version, between processors. These are equal everywhere,
+because they consist of operations that IEEE 754 rounds correctly. On a processor without fused products LLVM calls
+``fma`` of the C library, which is exact too.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from typing import Any
 from sarrus.codegen.exact import angles, error_functions, exponentials
 from sarrus.codegen.exact.straight_line import Lines, own_name
 
-# Of one or two values; they return one, or several together.
+# Functions of one or two values; they return one value, or several.
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "pow": exponentials.power,
     **{
@@ -46,7 +45,7 @@ _USED = re.compile(r"@sarrus_([a-z0-9_]+)(?:\.(\d+))?\(")
 
 
 def definitions(text: str) -> str:
-    """Return the definitions of all functions of ours that a text calls."""
+    """Return the definitions of all functions of this package called in a text."""
     made: dict[tuple[str, int], str] = {}
     waiting = [text]
     while waiting:

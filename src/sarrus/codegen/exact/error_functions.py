@@ -1,7 +1,7 @@
 """The error function, its complement and its inverse as straight-line code: the same bits on every processor.
 
 erf is a polynomial near zero, else 1 − erfc; erfc x = e^(−x²)/(1 + 2x) times a smooth function of (x −
-3.75)/(x + 3.75) (Shepherd and Laframboise, Math. Comp. 36, 1981), here with a polynomial of our own.
+3.75)/(x + 3.75) (Shepherd and Laframboise, Math. Comp. 36, 1981), with a newly fitted polynomial.
 """
 
 from __future__ import annotations
@@ -94,14 +94,14 @@ def erfc(x: Value) -> Value:
 def erfinv(x: Value) -> Value:
     """Return the inverse of the error function: infinite at ±1, NaN beyond.
 
-    It starts from Winitzki's closed form ("A handy approximation for the error function and its inverse",
-    2008, with a = 0.147), relative error 2e-3. Then come three Halley steps on erf, or, where erf is near one
-    and 1 − |x| is exact, on erfc.
+    Winitzki's closed form ("A handy approximation for the error function and its inverse", 2008, with a = 0.147),
+    relative error 2e-3, followed by three Halley steps on erf, or on erfc if erf is near one and 1 − |x| is
+    exact.
     """
     y = abs(x)
     logarithm = log1p(-(y * y))
     half = logarithm * 0.5 + 4.330746750799873
-    # rounding may have made the difference under the second root negative
+    # rounding may make the difference under the second root negative
     z = abs((half * half - logarithm / 0.147).root() - half).root()
     rest, tail = 1.0 - y, y.is_(">", 0.5)
     for _ in range(3):

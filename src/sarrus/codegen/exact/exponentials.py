@@ -1,9 +1,8 @@
-"""Exponential, logarithm and what is made of them, as straight-line code: the same bits on every processor.
+"""Exponential, logarithm and derived functions as straight-line code: the same bits on every processor.
 
-Each is within one unit in the last place (`tests/test_elementary.py` measures them), with the values of C99,
-annex F, at zeros, infinities and outside of the domain. Arguments and results are carried as pairs of numbers
-where a rounding would show. The coefficients are those of near-minimax polynomials (Chebyshev's expansion, in
-300 bits).
+Errors are below one unit in the last place (measured by `tests/test_elementary.py`); values at zeros, infinities and
+outside of the domain are those of C99, annex F. Arguments and results are pairs of numbers where one rounding would
+matter. The coefficients are those of near-minimax polynomials (Chebyshev's expansion, in 300 bits).
 
 Source of the reductions: Tang, ACM Trans. Math. Software 15 (1989) and 16 (1990), without his tables; Muller,
 Elementary Functions, 3rd ed. (2016), chapters 5 and 11.
@@ -25,7 +24,7 @@ from sarrus.codegen.exact.straight_line import (
     times,
 )
 
-# Adding it rounds to an integer, which then is the difference of the bits.
+# Adding it rounds to an integer, which is then the difference of the bits.
 ROUND = 1.5 * 2.0**52
 _ROUND_BITS = 0x4338000000000000
 
@@ -49,7 +48,7 @@ _EXPONENTIAL = (
     0.1666666666666667,
     0.5,
 )
-# ((artanh(s)/s − 1)/s² − 1/3)/s² as a function of s², |s| ≤ (√2 − 1)/(√2 + 1), error 2⁻⁵²; it counts by 2⁻¹²
+# ((artanh(s)/s − 1)/s² − 1/3)/s² as a function of s², |s| ≤ (√2 − 1)/(√2 + 1), error 2⁻⁵²; its weight is 2⁻¹²
 _LOGARITHM = (
     0.06457356091967545,
     0.06642934418772871,
@@ -59,7 +58,7 @@ _LOGARITHM = (
     0.14285714285669004,
     0.20000000000000015,
 )
-# Beyond these eˣ is infinite, or zero.
+# Arguments beyond which eˣ is infinite, or zero.
 _HIGHEST, _LOWEST = 711.0, -746.0
 
 
@@ -88,7 +87,7 @@ def exponential_of(x: Pair, halvings: int = 0) -> Value:
     low = above.where(0.0, below.where(lines.number(0.0), x.low))
     k, part = _reduced(Pair(high, low))
     near = fast_sum(1.0, part.high)
-    # in two steps, the first of which is exact, for results may be subnormal
+    # in two steps, the first exact, because results may be subnormal
     first = k >> 1
     second = k - first - halvings
     return (near.high + (near.low + part.low)) * power_of_two(first) * power_of_two(second)
@@ -104,11 +103,11 @@ def exponential_less_one(x: Value) -> Pair:
 
 
 def logarithm_of(x: Pair, doublings: int = 0) -> Pair:
-    """Return ln(2^doublings x) as a pair; x ≥ 2⁻¹⁰²² and finite, else anything."""
+    """Return ln(2^doublings x) as a pair; valid for finite x ≥ 2⁻¹⁰²²."""
     shifted = x.high.bits() - _ROOT_HALF_BITS
     k = shifted >> 52
     m = (x.high.bits() - (k << 52)).as_real()
-    # the second part of a large number does not count; its scale would not be a number
+    # the second part of a large number is negligible, and its scaling would not be finite
     down = (k.is_("<", 1000)).where(-k, x.high.lines.integer(-1000))
     f = fast_sum(m - 1.0, x.low * power_of_two(down))
     d = fast_sum(2.0, f.high)
@@ -124,13 +123,13 @@ def logarithm_of(x: Pair, doublings: int = 0) -> Pair:
 
 
 def _normal(x: Value) -> tuple[Value, Value]:
-    """Return x times 2⁵⁴ where it is subnormal, and the logarithm of that factor in units of ln 2."""
+    """Return x times 2⁵⁴ if it is subnormal, and the logarithm of this factor in units of ln 2."""
     tiny = x.is_("<", 2.0**-1022)
     return tiny.where(x * 2.0**54, x), tiny.where(x.lines.number(54.0), 0.0)
 
 
 def _full_logarithm(x: Value) -> Pair:
-    """Return ln x as a pair for every positive x; −∞ at zero, x itself at infinity, NaN else."""
+    """Return ln x as a pair for every positive x; −∞ at zero, infinity at infinity, NaN otherwise."""
     normal, shift = _normal(x)
     found = logarithm_of(Pair(normal, x.lines.number(0.0)))
     main = exact_sum(found.high, -(shift * _LN2[0]))
@@ -141,7 +140,7 @@ def _full_logarithm(x: Value) -> Pair:
 
 
 def _logarithm_outside(x: Value) -> Value:
-    """Return ln x where x is no positive finite number."""
+    """Return ln x for x that is no positive finite number."""
     outside = x.is_("==", math.inf).where(math.inf, (x - x) / (x - x))
     return x.is_("==", 0.0).where(-math.inf, outside)
 
@@ -208,7 +207,7 @@ def cosh(x: Value) -> Value:
 
 
 def _half_sum(a: Pair, b: Pair, size: Value) -> Value:
-    """Return (a + b)/2 where |x| is below 40, else e^|x| / 2."""
+    """Return (a + b)/2 for |x| below 40, else e^|x| / 2."""
     near = exact_sum(a.high, b.high)
     value = (near.high + (near.low + (a.low + b.low))) * 0.5
     far = exponential_of(Pair(size, size.lines.number(0.0)), halvings=1)

@@ -1,8 +1,8 @@
 """Straight-line code on W numbers at once, written as formulas: `Value` has the operators of numbers.
 
-One description of a function gives its text for every W, and in every lane the same bits: each operation is
-one instruction of IEEE 754 with one rounding, and none is left to the compiler. Products and sums are fused
-where `fma` says so and nowhere else.
+One definition of a function gives its text for every W, with the same bits in every lane: each operation is one
+instruction of IEEE 754 with one rounding, and the compiler may not change it. Products and sums are fused in `fma`
+only.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import struct
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-# Types of the numbers in a lane: float64, int64, truth values.
+# Types of the numbers in a lane: float64, int64, truth value.
 REAL, INTEGER, TRUTH = "double", "i64", "i1"
 
 # Comparisons of float64 and of integers.
@@ -31,25 +31,25 @@ def kind(scalar: str, width: int) -> str:
 
 
 def own_name(function: str, width: int) -> str:
-    """Return the name of a function of our own (`sarrus.codegen.exact.elementary`) on ``width`` numbers."""
+    """Return the name of a function of `sarrus.codegen.exact.elementary` on ``width`` numbers."""
     return f"sarrus_{function}" if width == 1 else f"sarrus_{function}.{width}"
 
 
 def structure(kinds: Sequence[str]) -> str:
-    """Return the type of several values together."""
+    """Return the type of a structure of several values."""
     return f"{{ {', '.join(kinds)} }}"
 
 
 def constant(value: float, width: int) -> str:
-    """Return a float64, in every lane, bit for bit."""
+    """Return a float64 constant in every lane, exact to the bit."""
     text = f"0x{struct.unpack('>Q', struct.pack('>d', value))[0]:016X}"
     return text if width == 1 else "<" + ", ".join([f"double {text}"] * width) + ">"
 
 
 class Lines:
-    """The lines of one function of ``width`` lanes, in the order in which values were asked for.
+    """The lines of one function of ``width`` lanes, in the order in which its values are defined.
 
-    Values are called ``prefix`` and a number.
+    Values are named ``prefix`` and a number.
     """
 
     def __init__(self, width: int, prefix: str = "%t") -> None:
@@ -73,42 +73,42 @@ class Lines:
         self.text.append(f"{name}:\n")
 
     def branch(self, test: Value, yes: str, no: str) -> None:
-        """Go to one block or the other."""
+        """Branch to one of two blocks."""
         self.text.append(f"  br i1 {test.name}, label %{yes}, label %{no}\n")
 
     def jump(self, to: str) -> None:
-        """Go to a block."""
+        """Jump to a block."""
         self.text.append(f"  br label %{to}\n")
 
     def number(self, value: float) -> Value:
-        """Return a number, in every lane."""
+        """Return a constant number in every lane."""
         return Value(self, constant(value, self.width), REAL)
 
     def integer(self, value: int, scalar: str = INTEGER) -> Value:
-        """Return an integer of at most 64 bits, in every lane."""
+        """Return a constant integer of at most 64 bits in every lane."""
         value = (value + 2**63) % 2**64 - 2**63
         text = str(value) if self.width == 1 else "<" + ", ".join([f"{scalar} {value}"] * self.width) + ">"
         return Value(self, text, scalar)
 
     def call(self, function: str, *arguments: Value, scalar: str = REAL) -> Value:
-        """Call a function that takes and returns numbers of ``width`` lanes."""
+        """Call a function of vectors of ``width`` lanes."""
         given = ", ".join(f"{a.kind} {a.name}" for a in arguments)
         return self.let(f"call {kind(scalar, self.width)} @{function}({given})", scalar)
 
     def intrinsic(self, name: str, *arguments: Value) -> Value:
-        """Call an operation on float64 that LLVM has by name."""
+        """Call an LLVM intrinsic on float64."""
         return self.call(self.intrinsic_name(name), *arguments)
 
     def intrinsic_name(self, name: str) -> str:
-        """Return the whole name of such an operation."""
+        """Return the full name of an LLVM intrinsic."""
         return f"llvm.{name}.f64" if self.width == 1 else f"llvm.{name}.v{self.width}f64"
 
     def own(self, function: str, *arguments: Value) -> Value:
-        """Call a function of our own on numbers."""
+        """Call a function of `sarrus.codegen.exact.elementary`."""
         return self.call(own_name(function, self.width), *arguments)
 
     def by_lane(self, function: str, *arguments: Value, scalars: Sequence[str] = (REAL,)) -> list[Value]:
-        """Call a function of single float64, lane by lane, and return its values of these types."""
+        """Call a function of single float64 for each lane, and return its values of these types."""
         single = len(scalars) == 1
         result, found = scalars[0] if single else structure(scalars), ["poison"] * len(scalars)
         for lane in range(self.width):
@@ -125,13 +125,13 @@ class Lines:
         return [Value(self, name, scalar) for name, scalar in zip(found, scalars)]
 
     def _in_lane(self, value: Value, lane: int) -> str:
-        """Return the name of what one lane holds."""
+        """Return the name of the value in one lane."""
         if self.width == 1:
             return value.name
         return self.let(f"extractelement {value.kind} {value.name}, i32 {lane}", value.scalar).name
 
     def together(self, values: Sequence[Value]) -> tuple[str, str]:
-        """Return type and name of all values as one."""
+        """Return type and name of all values as one structure."""
         kinds = [value.kind for value in values]
         if len(values) == 1:
             return kinds[0], values[0].name
@@ -154,7 +154,7 @@ def _operator(real: str, integer: str, *, swapped: bool = False) -> Callable[[Va
 
 @dataclass(frozen=True, eq=False)
 class Value:
-    """A value of each lane, by its name in the text."""
+    """A value in each lane, by its name in the text."""
 
     lines: Lines
     name: str
@@ -166,7 +166,7 @@ class Value:
         return kind(self.scalar, self.lines.width)
 
     def operand(self, other: Value | float) -> Value:
-        """Return what an operator meets: a value, or a number of the same type as one."""
+        """Return the operand of an operator: a value, or a number as a constant of the same type."""
         if isinstance(other, Value):
             return other
         return (
@@ -196,14 +196,14 @@ class Value:
         return self.lines.intrinsic("fabs", self)
 
     def is_(self, test: str, other: Value | float) -> Value:
-        """Compare: ``<``, ``<=``, ``>``, ``>=``, ``==`` are false and ``!=`` is true where one is not a
-        number."""
+        """Return a comparison: ``<``, ``<=``, ``>``, ``>=``, ``==`` are false and ``!=`` is true if an operand is
+        NaN."""
         b, (real, integer) = self.operand(other), _TESTS[test]
         word = f"fcmp {real}" if self.scalar == REAL else f"icmp {integer}"
         return self.lines.let(f"{word} {self.kind} {self.name}, {b.name}", TRUTH)
 
     def where(self, yes: Value | float, no: Value | float) -> Value:
-        """Return ``yes`` in lanes where this truth value holds, else ``no``."""
+        """Return ``yes`` in lanes in which this truth value is true, else ``no``."""
         model = yes if isinstance(yes, Value) else no
         assert isinstance(model, Value)
         a, b = model.operand(yes), model.operand(no)
@@ -212,7 +212,7 @@ class Value:
         )
 
     def to(self, scalar: str, how: str) -> Value:
-        """Return the number as one of another type, by an instruction such as ``zext``."""
+        """Return the number converted to another type by an instruction such as ``zext``."""
         wide = kind(scalar, self.lines.width)
         return self.lines.let(f"{how} {self.kind} {self.name} to {wide}", scalar)
 
@@ -229,7 +229,7 @@ class Value:
         return self.to(REAL, "uitofp")
 
     def shifted_down(self, count: int) -> Value:
-        """Return an integer without its last bits, zeros above."""
+        """Return an integer shifted right by ``count`` bits, zeros above."""
         return self.lines.let(f"lshr {self.kind} {self.name}, {count}", self.scalar)
 
     def signed_as(self, other: Value) -> Value:
@@ -241,7 +241,7 @@ class Value:
         return self.lines.intrinsic("sqrt", self)
 
     def floor(self) -> Value:
-        """Return the largest integer that is not larger."""
+        """Return the largest integer ≤ the number."""
         return self.lines.intrinsic("floor", self)
 
 
@@ -261,7 +261,7 @@ def polynomial(x: Value, coefficients: Sequence[float]) -> Value:
 
 @dataclass(frozen=True)
 class Pair:
-    """An unevaluated sum of a number and what rounding lost of it (Dekker, Numer. Math. 18, 1971)."""
+    """An unevaluated sum of a number and its rounding error (Dekker, Numer. Math. 18, 1971)."""
 
     high: Value
     low: Value
@@ -272,7 +272,7 @@ class Pair:
 
 
 def fast_sum(a: Value | float, b: Value) -> Pair:
-    """Return a + b without error, where a = 0 or |a| ≥ |b|."""
+    """Return a + b without error, for a = 0 or |a| ≥ |b|."""
     high = a + b
     return Pair(high, b - (high - a))
 

@@ -1,7 +1,7 @@
-"""Closures assembled the wrong way round: parallel axes that point in opposite directions.
+"""Antiparallel closures: closures assembled with opposite instead of parallel axes.
 
-Rows n1 and n2 of a closure vanish for opposite axes too (see `sarrus.symbolic.rows.closures`), so a descent on
-the residual may end there. No motion leads from such an assembly to the one that is meant.
+Rows n1 and n2 of a closure vanish for opposite axes too (see `sarrus.symbolic.rows.closures`), so a descent on the
+residual may end there. No motion leads from such an assembly to the modelled one.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def antiparallel(system: Evaluations, q: Array, t: float) -> tuple[str, ...]:
-    """Return the names of the closures with rows n1, n2 whose axes point in opposite directions at a time."""
+    """Return the names of the closures with rows n1, n2 whose axes point in opposite directions at (q, t)."""
     if system.mechanism is None:
         return ()
     closures = [c for c in system.mechanism.closures.values() if "n1" in CLOSURE_ROWS[c.kind]]

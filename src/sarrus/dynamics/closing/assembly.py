@@ -1,4 +1,4 @@
-"""Assembly: from a rough guess to closed loops, and the rank of the constraints near a configuration."""
+"""Assembly: closed loops from a rough guess, and the rank of A near a configuration."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ from sarrus.kernels.linalg.ranked import CUT, at_rank, in_metric, independent_ro
 
 TOLERANCE = 1e-12
 RESTARTS = 4
-# Seeded steps of this size [rad, m] from an assembly with opposite axes, to find one with parallel axes.
+# Largest seeded step [rad, m] from an assembly with opposite axes in the search for one with parallel axes.
 _TURN, _TURNS = 2.0, 24
-# Neighbours: length of the step along the tangent space, how many are drawn, iterations of a quick closing.
+# Neighbours of q: step along the tangent space [rad, m], number of samples, iterations of a quick closing.
 _NEAR, _DRAWS, _QUICK = 0.03, 12, 20
 
 
@@ -50,25 +50,25 @@ def assemble(
     within_limits: bool = False,
     throw: bool = True,
 ) -> Assembly:
-    """Close the loops from the guess q without leaving its branch, moving as little as possible.
+    """Return a configuration with closed loops on the branch of the guess q, as near to the guess as possible.
 
-    Coordinates in ``locked`` (joint or coordinate names) keep their values. Where the guess is a closed configuration
-    but for these, they are moved to their values from there and the mechanism comes along, as it would by continuous
-    motion; ``limits`` says how far they came where the way is blocked. Any other guess is closed by a continuous
-    descent. Lengths are measured in the kinetic metric, so that units do not matter.
+    Coordinates in ``locked`` (joint or coordinate names) keep their values. If the guess is a closed configuration
+    except for its locked coordinates, these are moved to their values by continuation, and the free coordinates follow;
+    ``limits`` gives the values reached if the path is blocked. Any other guess is closed by a continuous descent.
+    Lengths are measured in the kinetic metric, so the answer does not depend on units.
 
-    Where that does not close the loops, Levenberg–Marquardt steps are tried from the guess and from four seeded
-    perturbations before giving up. Revolute, cylindrical, screw and planar closures may end up with opposite instead
-    of parallel axes; then it starts again from larger seeded steps, and where that fails the status is NOT_CLOSED and
-    ``antiparallel`` names them. ``left_branch`` names the closures of which the answer may be on another branch than
-    the guess: all after such a jump, after a descent those whose orientation changed.
+    If the descent does not close the loops, Levenberg–Marquardt is tried from the guess and from four seeded
+    perturbations. Revolute, cylindrical, screw and planar closures may end with opposite instead of parallel axes; the
+    search then restarts from larger seeded steps, and if it fails the status is NOT_CLOSED and ``antiparallel`` names
+    the closures. ``left_branch`` names closures whose answer may be on another assembly branch than the guess: all of
+    them after such a jump, after a descent the closures with changed orientation.
 
-    Coordinates beyond the limits of their joints stay there, and ``outside`` names them. ``within_limits`` brings them
-    inside with the loops closed, and lifts contacts with Coulomb friction that are below their planes, flanks out of
-    each other and geometries in closed form, by steps that are as short as they can be in the kinetic metric. Where
-    that fails the status is NOT_ACHIEVABLE; locked coordinates keep their values then, too.
+    Coordinates beyond their joint limits stay there; ``outside`` names them. ``within_limits`` moves them inside with
+    closed loops, and separates contacts with Coulomb friction, gearing flanks and geometries in closed form from their
+    ground, by shortest steps in the kinetic metric. If this fails the status is NOT_ACHIEVABLE; locked coordinates
+    keep their values.
 
-    ``throw`` raises `SolveError` for NOT_CLOSED and NOT_ACHIEVABLE; the error's ``result`` holds the answer.
+    ``throw`` raises `SolveError` for NOT_CLOSED and NOT_ACHIEVABLE; the error's ``result`` holds the configuration.
     """
     free = free_velocities(system, locked)
     start = system.normalized(q)
@@ -129,7 +129,7 @@ def assemble(
 
 @dataclass(frozen=True, eq=False)
 class _Closed:
-    """Where closing the loops ended; the fields are those of `Assembly`."""
+    """The end of a search for closed loops; the fields are explained in `Assembly`."""
 
     q: Array
     iterations: int
@@ -139,7 +139,7 @@ class _Closed:
 
 
 def _close(system: Evaluations, start: Array, t: float, free: Array) -> _Closed:
-    """Close the loops: by continuation, else by a continuous descent, else by jumps."""
+    """Close the loops by continuation; if it fails by a continuous descent; if it fails by Levenberg–Marquardt."""
     error = open_by(system, start, t)
     closed = data_of(system).closed(DATA_TOLERANCE)
     if error <= data_of(system).closed():
@@ -189,17 +189,17 @@ def _close(system: Evaluations, start: Array, t: float, free: Array) -> _Closed:
 
 @dataclass(frozen=True)
 class Neighbourhood:
-    """What the constraints are like at generic closed configurations near one.
+    """The constraints at generic closed configurations near q.
 
-    ``rank`` of A and ``holonomic_rank`` of its holonomic rows; ``here`` is the latter at the configuration itself.
-    ``scale`` is the largest singular value of A nearby or at a random configuration and ``weighted_scale`` that of A
-    M^(−1/2), ``even_scale`` the same with rows in characteristic units, ``measured_scale`` that of A with rows and
-    velocities in these: pivots count as singular against these. ``smallest`` is the largest value nearby of the
-    smallest singular value, at the generic rank, of what the solve factors: A M^(−1/2) with rows in characteristic
-    units, or where M is singular A with rows and velocities in them. ``independent`` are as many rows as the rank,
-    independent where that value was found, if others depend on them and straight-line code eliminates M. ``motions``
-    (nv × d): basis of the motions out of the configuration where A allows velocities besides that no motion has; d = 0
-    where it is isolated; else None (`sarrus.dynamics.closing.rigidity`).
+    ``rank`` is the rank of A, ``holonomic_rank`` of its holonomic rows; ``here`` is the holonomic rank at q itself.
+    Scales are the largest singular values of A nearby or at a random configuration, and decide which pivots count as
+    singular: ``scale`` of A, ``weighted_scale`` of A M^(−1/2), ``even_scale`` of A M^(−1/2) with rows in characteristic
+    units, ``measured_scale`` of A with rows and velocities in characteristic units. ``smallest`` is the largest value
+    nearby of the singular value number ``rank`` of the factored matrix: A M^(−1/2) with rows in characteristic units,
+    or, if M is singular, A with rows and velocities in them. ``independent`` are ``rank`` row indices, independent at
+    this configuration; given if other rows depend on them and straight-line code eliminates M. ``motions`` (nv × d) is
+    a basis of the finite motions out of a rigid q, where A allows more velocities than motions; d = 0 if q is isolated;
+    None elsewhere (`sarrus.dynamics.closing.rigidity`).
     """
 
     holonomic_rank: int
@@ -217,11 +217,11 @@ class Neighbourhood:
 def survey(system: Evaluations, q: Array, t: float = 0.0, v: Array | None = None) -> Neighbourhood:
     """Return the largest rank and scale of A at q and at up to three closed configurations nearby.
 
-    The loops are closed first if they are open at q: beside the constraints redundant rows separate.
-    Neighbours are steps of 0.03 along v and along the tangent space, closed again. At a singular
-    configuration the rank is lower than nearby. ``v`` matters for constraints nonlinear in the velocity; the
-    neighbours' velocities are seeded steps too. Where holonomic rows are dependent and no neighbour has a higher
-    rank, the second order says whether the configuration is rigid, and on which branches else to look.
+    The loops are closed first if they are open at q, because redundant rows become independent off the constraints.
+    Neighbours are steps of 0.03 along v and along the tangent space, closed again. At a singular configuration the rank
+    is lower than nearby. ``v`` matters for constraints nonlinear in the velocity; the neighbours' velocities are seeded
+    steps too. If holonomic rows are dependent and no neighbour has a higher rank, a second-order test decides whether
+    the configuration is rigid, and gives further branches to sample.
     """
     start = np.zeros(system.nv) if v is None else v
     everything = np.ones(system.nv)
@@ -245,10 +245,10 @@ def survey(system: Evaluations, q: Array, t: float = 0.0, v: Array | None = None
 
 
 def _compared(system: Evaluations, samples: list[tuple[Array, Array]], t: float) -> Neighbourhood:
-    """Return the largest rank and scale of A at states, of which the first one is the one that is asked about."""
+    """Return the largest rank and scale of A at several states; the first state is q itself."""
     size = system.characteristic
     anywhere = random_coordinates(system.equations, np.random.default_rng(4)) / size.coordinates
-    # rows that are no numbers there, as of what rolls far from its surface, tell nothing
+    # skip rows that are not finite there, such as those of a rolling element far from its surface
     elsewhere = np.nan_to_num(system.constraint_jacobian(anywhere, samples[0][1], t), posinf=0.0, neginf=0.0)
     places = [*(place for place, _ in samples), anywhere]
     jacobians = [*(finite_jacobian(system, place, t, speed) for place, speed in samples), elsewhere]
@@ -281,7 +281,7 @@ def _compared(system: Evaluations, samples: list[tuple[Array, Array]], t: float)
 
 
 def kinetic_rank(system: Evaluations, q: Array, t: float = 0.0, v: Array | None = None) -> int:
-    """Return the rank of A at q alone, every velocity measured in 1/√M_kk and every row in its length then."""
+    """Return the rank of A at q alone, with velocities in units of 1/√M_kk and rows scaled to length one."""
     mass = np.diag(system.mass_matrix(q, t))
     jacobian = finite_jacobian(system, q, t, v) / np.sqrt(np.where(mass > 0.0, mass, 1.0))
     length = np.linalg.norm(jacobian, axis=1, keepdims=True)
@@ -289,9 +289,9 @@ def kinetic_rank(system: Evaluations, q: Array, t: float = 0.0, v: Array | None 
 
 
 def _row_scales(system: Evaluations, jacobians: list[Array]) -> Array:
-    """Return factors (nc, 1) that give the largest row of every closure length one, of rows in characteristic units.
+    """Return factors (nc, 1) for rows in characteristic units that scale the largest row of each closure to length one.
 
-    Rows of one closure keep their proportions: a row that rounding keeps from being zero must not grow.
+    Rows of one closure keep their proportions, so that a zero row with rounding stays small.
     """
     length = np.max([np.linalg.norm(jacobian, axis=1) for jacobian in jacobians], axis=0)
     factors = np.ones(system.nc)
@@ -304,13 +304,15 @@ def _row_scales(system: Evaluations, jacobians: list[Array]) -> Array:
 def _neighbours(system: Evaluations, q: Array, t: float, v: Array) -> list[tuple[Array, Array]]:
     """Return closed configurations near q with velocities near v: along v first, then in seeded directions.
 
-    Where q is singular most tangent directions lead off the constraints, and closing the loops again falls
-    back to q; then they are closed without motion along the step, and what still falls back is drawn anew.
+    At a singular q most tangent directions leave the constraints, and closing the loops falls back to q. These steps
+    are repeated with the motion along the step locked; samples that still fall back are drawn anew.
     """
     rng = np.random.default_rng(2)
     everything = np.ones(system.nv)
     size = system.characteristic
-    far = max(_NEAR, data_of(system).passing_cut)  # beyond what the data leave of a singular configuration
+    far = max(
+        _NEAR, data_of(system).passing_cut
+    )  # farther than the imprecise zone of a singular configuration
     beside = system.move(q, far * rng.standard_normal(system.nv) / np.sqrt(system.nv) / size.columns)
 
     def even(place: Array) -> Array:
@@ -346,21 +348,21 @@ def _neighbours(system: Evaluations, q: Array, t: float, v: Array) -> list[tuple
 
 
 def _weighted(system: Evaluations, q: Array, jacobian: Array, t: float) -> Array:
-    """Return A L⁻ᵀ with M = L Lᵀ (the singular values of A M^(−1/2)); A itself where M is singular."""
+    """Return A L⁻ᵀ with M = L Lᵀ (singular values of A M^(−1/2)); A if M is singular."""
     if is_singular_at(system, q, t):
         return jacobian
     return in_metric(jacobian, dense.cholesky(system.mass_matrix(q, t)))
 
 
 def _in_metric(system: Evaluations, q: Array, jacobian: Array, t: float) -> Array:
-    """Return R A L⁻¹, what a projection factors: the rows in characteristic units, in its metric LᵀL."""
+    """Return R A L⁻¹, the matrix factored by a projection: rows in characteristic units R A, metric LᵀL."""
     size = system.characteristic
     rows = size.rows[:, None] * jacobian
     return in_metric(rows, metric_root(system, q, t)) / (np.sqrt(size.mass) * size.length)
 
 
 def _turn_round(system: Evaluations, q: Array, t: float, free: Array) -> tuple[Array, tuple[str, ...], int]:
-    """Return closed coordinates with the fewest antiparallel closures found, their names, and the iterations."""
+    """Return the closed coordinates with the fewest antiparallel closures found, their names, and the iterations."""
     rng = np.random.default_rng(3)
     names, iterations = antiparallel(system, q, t), 0
     for _ in range(_TURNS):
@@ -382,7 +384,7 @@ def held_velocities(system: Evaluations, locked: Sequence[str]) -> Array:
 
 
 def free_velocities(system: Evaluations, names: Sequence[str], argument: str = "locked") -> Array:
-    """Return ones (nv,) for velocities that may move and zeros for those of the named joints or coordinates."""
+    """Return ones (nv,) for free velocities and zeros for the velocities of the named joints or coordinates."""
     check_sequence(argument, names)
     free = np.ones(system.nv)
     for name in names:

@@ -1,9 +1,9 @@
-"""Branches of the configuration space at one configuration: where motion can really go, and how many ways.
+"""Branches of the configuration space through a configuration: number and tangents of the finite motions.
 
-At a singular configuration the kernel K of A holds more directions than motion can take. A motion with
-velocity x needs an acceleration with A a + γ(x) = 0, so uᵀγ(x) = 0 for every u with uᵀA = 0: quadratic forms
-on K whose common zeros are the candidates. Each candidate is then tried: a small step along it, the loops
-closed again, the rank measured there. Branches that touch without crossing have one tangent and count as one.
+At a singular configuration the kernel K of A has more directions than finite motions. A motion with velocity x needs an
+acceleration with A a + γ(x) = 0, so uᵀγ(x) = 0 for every u with uᵀA = 0: quadratic forms on K. Their common zeros are
+the candidates. Each is tried: a small step along it, the loops closed again, the rank measured there. Branches that
+touch without crossing have one tangent and count as one.
 
 (Tangent cones of configuration spaces, shaky linkages: A. Müller, Local kinematic analysis of closed-loop linkages,
 Journal of Mechanisms and Robotics 8(4), 2016.)
@@ -29,32 +29,32 @@ from sarrus.dynamics.model.evaluations import Evaluations
 from sarrus.dynamics.model.measures import open_by
 from sarrus.kernels.linalg.ranked import Ranked, ranked
 
-# Length of the step that tries a direction [rad, m], and how far it may end beside its direction.
+# Step [rad, m] that tests a direction, and the largest deviation of its end from the direction.
 STEP, ASIDE = 0.02, 0.3
-# Forms below this multiple of the curvature of φ vanish.
+# Largest size of a form that counts as zero, relative to the curvature of φ.
 _FLAT = 1e-6
-# Starts of the search for common zeros in one round, rounds and candidates at most, and how often each one must have
-# come up before the search ends by itself.
+# Search for common zeros: starts in one round, largest numbers of rounds and candidates, and how often each candidate
+# must be found before the search ends.
 _ROUND, _ROUNDS, _MOST, _OFTEN = 64, 8, 64, 3
-# Two tangent spaces are one when their projectors differ by less: from the forms, and from steps.
+# Difference of two projectors below which tangent spaces are equal: from the forms, and from steps.
 _SAME, _ALIKE = 1e-4, 0.15
-# More candidates than this with tangents of their own are a cone; directions tried where the forms say nothing.
+# Number of candidates with different tangents above which they form a cone; directions tried if all forms vanish.
 _LOOSE, _TRIALS = 8, 30
 
 
 @dataclass(frozen=True, eq=False)
 class Branch:
-    """One way on from a configuration.
+    """One branch of finite motions out of a configuration.
 
     Attributes
     ----------
-    tangents : (nv × dof) orthonormal basis of the motions into the branch. Where ``cone`` is True the motions
-        into it fill a cone and not a plane; then they are the tangents at ``q``.
+    tangents : (nv × dof) orthonormal basis of its tangent space. If ``cone`` is True, the motions into the branch fill
+        a cone instead of a plane, and these are the tangents at ``q``.
     dof : its dimension, the degrees of freedom on it.
     rank : rank of the holonomic rows of A on it nearby.
     q : (nq,) a configuration on it, about 0.02 away.
     sides : 2; 1 for a curve that ends here, as at a cusp.
-    exact : whether the quadratic forms give the tangents; else they are those of a short step.
+    exact : whether the quadratic forms give the tangents; else a short step gives them.
     """
 
     tangents: Array
@@ -68,10 +68,10 @@ class Branch:
 
 @dataclass(frozen=True)
 class Tangents:
-    """First and second order of the closed configurations at q: A at its rank by ``cut`` and its forms on the kernel.
+    """First and second order of the closed configurations at q: A with its rank by ``cut``, forms on its kernel.
 
     ``forms`` (l × k × k): uᵀ γ(x) = xᵀ F x for every left null vector u, x in the basis of the kernel.
-    ``space`` (nv × d): the directions in which all of them vanish with their derivatives.
+    ``space`` (nv × d): the directions in which all forms vanish together with their derivatives.
     """
 
     rows: Ranked
@@ -81,12 +81,12 @@ class Tangents:
 
     @property
     def flat(self) -> bool:
-        """Whether no form is left: to second order every motion of the kernel can go on."""
+        """Whether all forms vanish: to second order every velocity of the kernel is the velocity of a motion."""
         return len(self.forms) == 0
 
 
 def tangents(system: Evaluations, q: Array, t: float, cut: float) -> Tangents:
-    """Return kernel, independent quadratic forms, and their common null space."""
+    """Return the kernel of A, the independent quadratic forms on it, and their common null space."""
     parts = ranked(comparable(system, holonomic_jacobian(system, q, t)), cut)
     kernel = parts.null
     k = kernel.shape[1]
@@ -102,7 +102,7 @@ def tangents(system: Evaluations, q: Array, t: float, cut: float) -> Tangents:
 
 
 def goes_on(system: Evaluations, q: Array, t: float, here: Tangents) -> bool:
-    """Tell whether the closed configurations at q are a smooth surface whose tangents are the whole kernel."""
+    """Tell whether the closed configurations at q are a smooth manifold with the whole kernel as tangent space."""
     kernel = here.rows.null
     if not here.flat:
         return False
@@ -117,15 +117,15 @@ def goes_on(system: Evaluations, q: Array, t: float, here: Tangents) -> bool:
 
 
 def find_branches(system: Evaluations, q: Array, t: float, here: Tangents) -> tuple[tuple[Branch, ...], bool]:
-    """Return the branches through q, and whether the search ended because it found no more.
+    """Return the branches through q, and whether the search ended because it found no new one.
 
-    A search from seeded starts: it may miss branches that few of them lead to. It ends when a round of starts
-    brings nothing new and every candidate has come up three times.
+    The search starts from seeded directions, so it may miss branches to which few of them lead. It ends after a round
+    without a new candidate when every candidate has been found three times.
     """
     kernel, cut = here.rows.null, here.cut
     rng = np.random.default_rng(14)
     if len(here.forms) and not any(_candidates(*_outside(here), rng)):
-        # All motions keep to the space in which every form vanishes.
+        # All motions stay in the space in which every form vanishes.
         if here.space.shape[1] == 0:
             return (), True
         x = here.space @ rng.standard_normal(here.space.shape[1])
@@ -154,7 +154,7 @@ def find_branches(system: Evaluations, q: Array, t: float, here: Tangents) -> tu
 
 @dataclass
 class _Group:
-    """Candidates with one tangent space."""
+    """Candidates with the same tangent space."""
 
     direction: Array
     space: Array
@@ -162,12 +162,12 @@ class _Group:
 
     @property
     def is_loose(self) -> bool:
-        """Whether its tangents are those of one candidate alone, as on a cone, where every one has its own."""
+        """Whether one candidate alone has these tangents, as on a cone, where each candidate has its own."""
         return self.hits == 1 and self.space.shape[1] > 1
 
 
 def _outside(here: Tangents) -> tuple[Array, int]:
-    """Return the forms on the part of the kernel normal to the space in which they vanish, and its dimension."""
+    """Return the forms on the part of the kernel normal to their common null space, and its dimension."""
     k = here.rows.null.shape[1]
     across = ranked(here.forms.reshape(-1, k), 1e-6).right
     return np.einsum("mij,ia,jb->mab", here.forms, across, across), across.shape[1]
@@ -176,7 +176,7 @@ def _outside(here: Tangents) -> tuple[Array, int]:
 def _candidates(forms: Array, k: int, rng: np.random.Generator) -> Iterator[tuple[Array, Array]]:
     """Yield common zeros x of the forms on the unit sphere, with the null space of their derivative there.
 
-    Gauss–Newton from random starts, all at once. Double zeros converge linearly, and count too.
+    Gauss–Newton from random starts, all at once. Double zeros converge linearly; they are included.
     """
     x = rng.standard_normal((_ROUND, k))
     x /= np.linalg.norm(x, axis=1)[:, None]
@@ -203,13 +203,13 @@ def _gather(groups: list[_Group], direction: Array, space: Array) -> None:
 
 
 def _apart(one: Array, two: Array) -> float:
-    """Return the sine of the largest angle between two spaces of one dimension."""
+    """Return the sine of the largest angle between two spaces of equal dimension."""
     return float(np.linalg.norm(one @ one.T - two @ two.T, 2))
 
 
 @dataclass(frozen=True)
 class _Landing:
-    """A closed configuration at a step from q: the direction that led there, and the tangents of it."""
+    """A closed configuration at a step from q: the direction of the step, and the tangents at the configuration."""
 
     q: Array
     direction: Array
@@ -219,7 +219,7 @@ class _Landing:
 def _land(
     system: Evaluations, q: Array, t: float, x: Array, step: float, cut: float, aside: float = ASIDE
 ) -> _Landing | None:
-    """Step along the unit vector x and close the loops beside it; None where this leads elsewhere."""
+    """Step along the unit vector x and close the loops across it; None if the closed configuration is too far away."""
     p = close(system, system.move(q, step * x), t, across=x[:, None])
     shift = difference(system, q, p)
     beside, length = float(np.linalg.norm(shift - step * x)), float(np.linalg.norm(shift))
@@ -241,7 +241,7 @@ def _try(
     rng: np.random.Generator,
     trials: int = _TRIALS,
 ) -> list[Branch]:
-    """Return the branches that steps along a candidate find: one where the forms are decisive, or any number."""
+    """Return the branches found by steps along a candidate: one if the forms decide, else any number."""
     x, space = group.direction, group.space
     size = space.shape[1]
     sides = [_land(system, q, t, side * x, STEP, cut) for side in (1.0, -1.0)]
@@ -262,7 +262,7 @@ def _try(
 
 
 def _add(branches: list[Branch], branch: Branch) -> None:
-    """Add a branch unless it is there already; the one that goes on both ways stays."""
+    """Add a branch unless it is known; of two equal ones keep the branch with two sides."""
     for k, other in enumerate(branches):
         exact = branch.exact and other.exact
         near = _apart(other.tangents, branch.tangents) < (_SAME if exact else _ALIKE)

@@ -1,4 +1,4 @@
-"""Whether a given state lies on the constraints: one check and one error for all who need such a state."""
+"""Checks that a given state satisfies the constraints, with one error for all functions that need this."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from sarrus.kernels.linalg.ranked import CUT, ranked
 from sarrus.symbolic.equations.equations import anchor_parameter
 from sarrus.symbolic.equations.sparse import largest
 
-# A state farther from the constraints than this [rad, characteristic lengths] is an error, where the digits of the
-# model close its loops better than that.
+# Largest residual of the constraints [rad, characteristic lengths] of an accepted state; a model whose digits do not
+# close its loops to this is accepted with its own residual (see `largest_opening`).
 OPEN = 1e-5
-# Velocity of the constraints [rad/s, m/s] at v = 0 from which nothing is at rest.
+# Velocity of the constraints [rad/s, m/s] at v = 0 from which on no state is at rest.
 _MOVES = 1e-9
 
 
-# Places around q at which rows must be unmoved, too; and the part of the largest gap that they must be.
+# Configurations around q at which an unmoved row must be unmoved too, and its largest share of the residual there.
 _AROUND, _NEARLY_ALL = 3, 0.9
 _REMEDY = "close them with system.assemble(q)"
 
 
 def largest_opening(system: Evaluations) -> float:
-    """Return by how much loops may be open [rad, characteristic lengths] and still count as closed.
+    """Return the largest residual of loops [rad, characteristic lengths] that still counts as closed.
 
-    A run may leave as much where the digits of the model leave that.
+    It depends on the digits of the model: a run may leave as much.
     """
     return data_of(system).accepted(OPEN)
 
@@ -39,8 +39,8 @@ def largest_opening(system: Evaluations) -> float:
 def gap_expression(system: Evaluations) -> ca.SX:
     """Return the largest entry of φ in absolute value, in radians and characteristic lengths, over q, p and t.
 
-    Rows that hold what was there when they were closed, as those of a brake do, are left out: whoever closes them says
-    where, and a law does not know.
+    Rows of switchable constraints that hold the position at which they were switched on, such as brakes, are left out:
+    the position is not known here.
     """
     factors, phi = system.characteristic.rows, ca.vertsplit(ca.densify(system.equations.position_residual))
     names = enumerate(system.constraint_names[: system.nh])
@@ -49,7 +49,7 @@ def gap_expression(system: Evaluations) -> ca.SX:
 
 
 def what_is_open(system: Evaluations, q: Array, t: float, what: str = "q", remedy: str = _REMEDY) -> str:
-    """Return a sentence that names the row by which the loops are open most at q, empty where they are closed."""
+    """Return a sentence that names the row with the largest residual at q, empty if the loops are closed."""
     gap = open_by(system, q, t)
     if gap <= largest_opening(system):
         return ""
@@ -62,9 +62,10 @@ def what_is_open(system: Evaluations, q: Array, t: float, what: str = "q", remed
 
 
 def unmoved_rows(system: Evaluations, q: Array, t: float) -> tuple[str, ...]:
-    """Return the names of the rows that stay open at q because no joint moves the bodies along them, if that is all.
+    """Return the names of the rows that stay open at q because no joint moves the bodies along them.
 
-    Such directions are the left null space of A at q and at places around it, which a singular q alone has not.
+    These are all open rows, or () is returned. Such directions are the left null space of A at q and at configurations
+    around it; at a singular q alone A has further ones.
     """
     size, nh, rng = system.characteristic, system.nh, np.random.default_rng(3)
     phi = size.rows[:nh] * system.constraint_residual(q, t)
@@ -89,7 +90,7 @@ def require_closed(
     what: str = "q",
     remedy: str = _REMEDY,
 ) -> None:
-    """Raise `ArgumentError`, which names the worst row, where the loops are open at q."""
+    """Raise `ArgumentError`, which names the row with the largest residual, if the loops are open at q."""
     if reason := what_is_open(system, q, t, what, remedy):
         raise ArgumentError(f"{system.name}: {reason}", element="q")
 
@@ -97,15 +98,15 @@ def require_closed(
 def require_on_constraints(
     system: Evaluations, q: Array, v: Array, t: float, which: str = "", also: str = ""
 ) -> None:
-    """Raise `ArgumentError`, which names the worst row, where the loops are open at q or v violates the constraints.
+    """Raise `ArgumentError`, which names the worst row, if the loops are open at q or v violates the constraints.
 
-    ``which`` says of q and v which they are, ``also`` what else helps.
+    ``which`` is put before q and v in the message ("start "), ``also`` after the remedy.
     """
     require_at(system, system.pack(q, v, t=t), which, also)
 
 
 def require_at(system: Evaluations, x: Array, which: str = "", also: str = "") -> None:
-    """Do the same with the state in x = [q | v | u | t | p | τ]."""
+    """Raise as `require_on_constraints` for the state in x = [q | v | u | t | p | τ]."""
     size, nh, residuals = system.characteristic, system.nh, system.compiled.function("residuals")(x)
     factors = system.model.lasting("residuals", lambda: np.concatenate([size.rows[:nh], size.rows]))
     if (np.abs(factors * residuals) <= OPEN).all():
@@ -136,10 +137,10 @@ def require_at(system: Evaluations, x: Array, which: str = "", also: str = "") -
 def contradicting_rows(
     system: Evaluations, q: Array, v: Array, t: float, values: Array
 ) -> tuple[tuple[str, ...], float]:
-    """Return the names of redundant rows whose ``values`` (nc,), ψ or γ, no velocity or acceleration can meet together.
+    """Return the names of redundant rows whose ``values`` (nc,), ψ or γ, no velocity or acceleration can satisfy.
 
-    Second, how far the worst of them stays from zero, in characteristic units. The names are of those with a tenth of
-    that or more; () where A has full rank or nothing contradicts.
+    The second result is the largest residual in characteristic units. The names are those of rows with at least a tenth
+    of it; () if A has full rank or no rows contradict each other.
     """
     size = system.characteristic
     even = size.even(system.constraint_jacobian(q, v, t))
@@ -151,23 +152,23 @@ def contradicting_rows(
 
 
 def require_velocities_that_agree(system: Evaluations, x: Array, psi: Array) -> None:
-    """Raise `ArgumentError` where no velocity meets all constraints at x = [q | v | …]; ``psi`` (nc,) is ψ there."""
+    """Raise `ArgumentError` if no velocity satisfies all constraints at x = [q | v | …]; ``psi`` (nc,) is ψ there."""
     q, v, t = x[system.parts.q], x[system.parts.v], float(x[system.parts.t])
     allowed = largest_opening(system) * (1.0 + np.abs(system.characteristic.columns * v).max(initial=0.0))
     names, most = contradicting_rows(system, q, v, t, psi)
     if most > allowed:
         raise ArgumentError(
-            f"{system.name}: no velocity meets all constraints at t = {t:g}: {', '.join(map(repr, names))} ask for "
-            "different ones, and are redundant; leave some of them out, or give them motions that agree",
+            f"{system.name}: no velocity satisfies all constraints at t = {t:g}: {', '.join(map(repr, names))} are "
+            "redundant and prescribe different velocities; leave some out, or give them consistent motions",
             element=names[0],
         )
 
 
 def require_rest(system: Evaluations, q: Array, t: float, remedy: str = "") -> None:
-    """Raise `SolveError` where the constraints move at rest: then nothing is at rest."""
+    """Raise `SolveError` if prescribed motions move the constraints at v = 0: then no state is at rest."""
     drift = np.abs(system.velocity_residual(q, np.zeros(system.nv), t))
     if drift.max(initial=0.0) > _MOVES:
         raise SolveError(
             f"{system.name}: the constraint {system.constraint_names[int(drift.argmax())]!r} moves at t = {t:g} (by "
-            f"{drift.max():.3g} at v = 0), so nothing is at rest{remedy}"
+            f"{drift.max():.3g} at v = 0), so no state is at rest{remedy}"
         )

@@ -1,12 +1,12 @@
-"""The closed mechanism comes along while locked coordinates move to new values: continuation from where it was closed.
+"""Continuation of closed configurations while locked coordinates move to new values.
 
-A configuration in which only locked coordinates differ from a closed one says which one that was: moving the locked
-coordinates back closes the loops. From there they go straight to their values in steps with a tangent predictor and
-Newton's method (Allgower and Georg, Introduction to numerical continuation methods, 2003, chapter 2); what else may
-move does so as little as possible in the kinetic metric. Steps are so short that the tangent hardly turns, and where
-the free coordinates follow uniquely the orientation of their columns of A must not change, det(N₀ᵀN₁) > 0: it does in
-a jump across to another branch, however straight that looks. It does too where branches cross, so it is believed
-once a step is too short to be a jump.
+If only locked coordinates of a guess differ from a closed configuration, moving them back closes the loops and finds
+it. From there the locked coordinates move straight to their values, in steps with a tangent predictor and Newton's
+method (Allgower and Georg, Introduction to numerical continuation methods, 2003, chapter 2); the free coordinates move
+as little as possible in the kinetic metric. Steps are short enough that the tangent hardly turns. If the closures
+determine the free coordinates, the orientation of their columns of A must not change, det(N₀ᵀN₁) > 0: a jump to another
+branch changes it, even if it looks straight. So does a crossing of branches; a change is accepted once the step is too
+short for a jump.
 """
 
 from __future__ import annotations
@@ -26,38 +26,38 @@ from sarrus.kernels.linalg import dense
 from sarrus.kernels.linalg.newton import contract
 from sarrus.kernels.linalg.ranked import are_independent, in_metric, ranked
 
-# Longest step; share of it that Newton's method may move aside; share of the tangent that may change. A length is the
+# Longest step; share of it that Newton's method may correct; largest relative change of the tangent. Lengths are the
 # largest change of a coordinate in radians or characteristic lengths.
 _LONGEST, _ASIDE, _TURN = 0.2, 0.1, 0.3
-# Steps shorter than this are given up. Shorter than this they cannot jump to another branch. Most steps.
+# Steps below the first are given up; steps below the second cannot jump to another branch; largest number of steps.
 _SHORTEST, _CROSSING, _MOST = 1e-9, 1e-6, 5000
-# Newton's method: most iterations, least contraction, and the correction after which what is left is rounding.
+# Newton's method: largest number of iterations, slowest contraction, and the correction that counts as rounding.
 _NEWTON, _CONTRACTION, _DONE = 8, 0.5, 1e-9
-# Singular values below this share of the largest one move nothing.
+# Singular values below this share of the largest one count as zero.
 _NONE = 1e-11
-# A guess belongs to a closed configuration if moving its locked coordinates alone closes it up to this share of its
-# gap, and to this.
+# A guess belongs to a closed configuration if moving its locked coordinates alone reduces the residual to this share,
+# and below this residual.
 _SHARE, _ROUGH = 0.1, 0.02
-# Starts of the search for these, and the distance below which two configurations are one.
+# Starts of this search, and the distance below which two configurations are equal.
 _STARTS, _SAME = 8, 1e-6
-# Next to one that is nearer than the first of these, others so many times farther away are not meant.
+# If the nearest closed configuration is nearer than the first number, those farther by the second factor are dropped.
 _BESIDE, _FARTHER = 0.02, 20.0
 
 
 @dataclass(frozen=True, eq=False)
 class Followed:
-    """Where locked coordinates were taken, and whether they arrived."""
+    """End of a continuation: the configuration, and whether the locked coordinates reached their values."""
 
     q: Array
     arrived: bool
 
 
 def closed_origins(system: Evaluations, q: Array, t: float, free: Array) -> list[Array]:
-    """Return the closed configurations that differ from q in the locked coordinates, the nearest first.
+    """Return the closed configurations that differ from q in the locked coordinates only, the nearest first.
 
-    ``free`` (nv,) is zero for velocities that are locked. Other coordinates may be a little rough. Found from q and,
-    where several coordinates are locked, which may close the loops in several ways, from seeded starts; angles are
-    within half a turn of those in q.
+    ``free`` (nv,) is zero for locked velocities. The free coordinates may have small residuals. The search starts from
+    q and, with several locked coordinates, which may close the loops in several ways, from seeded starts; angles stay
+    within half a turn of their values in q.
     """
     locked, turns = 1.0 - free, turning(system)
     columns, rng = system.characteristic.columns, np.random.default_rng(5)
@@ -83,14 +83,14 @@ def closed_origins(system: Evaluations, q: Array, t: float, free: Array) -> list
 
 
 def same_place(system: Evaluations, p: Array, q: Array) -> bool:
-    """Tell whether two configurations are the same, full turns aside."""
+    """Tell whether two configurations are equal up to full turns."""
     return longest(system, difference(system, p, q, turning(system))) <= _SAME
 
 
 def follow(system: Evaluations, origin: Array, q: Array, t: float, free: Array) -> Followed:
-    """Take the locked coordinates from the closed ``origin`` to their values in q, all others along.
+    """Move the locked coordinates from the closed configuration ``origin`` to their values in q, with closed loops.
 
-    Where the way is blocked and one angle alone is taken, it is tried the other way round.
+    If the path is blocked and a single angle is locked, the opposite direction of rotation is tried.
     """
     way = _Way(system, origin, q, t, free)
     found = way.walk()
@@ -106,7 +106,7 @@ def follow(system: Evaluations, origin: Array, q: Array, t: float, free: Array) 
 
 
 class _Way:
-    """The way of the locked coordinates from their values in a closed configuration to others, s from 0 to 1."""
+    """The path of the locked coordinates from their values in a closed configuration to given ones, s from 0 to 1."""
 
     def __init__(self, system: Evaluations, origin: Array, goal: Array, t: float, free: Array) -> None:
         self.system, self.t, self.origin = system, t, origin
@@ -124,20 +124,20 @@ class _Way:
         self.turning: int | None = int(moved[0]) if turns else None
 
     def placed(self, q: Array, s: float) -> Array:
-        """Return q with its locked coordinates at s."""
+        """Return q with its locked coordinates at path parameter s."""
         out = q.copy()
         out[self.indices] = ((1.0 - s) * self.origin + s * self.goal)[self.indices]
         return self.system.normalized(out)
 
     def rows(self, q: Array) -> tuple[Array, Array]:
-        """Return φ and A (of the holonomic rows), both measured by the characteristic sizes."""
+        """Return φ and A of the holonomic rows, in characteristic units."""
         system, factors = self.system, self.size.rows[: self.system.nh]
         phi = factors * system.constraint_residual(q, self.t)
         jacobian = system.constraint_jacobian(q, t=self.t)[: system.nh]
         return phi, factors[:, None] * jacobian / self.size.columns
 
     def solve(self, q: Array, rows: Array, residual: Array) -> Array:
-        """Return the least motion of the free coordinates, measured, with rows @ motion = −residual."""
+        """Return the least motion of the free coordinates, in characteristic units, with rows @ motion = −residual."""
         free = rows[:, ~self.locked]
         root = np.eye(free.shape[1])
         if not self.unique:
@@ -148,13 +148,13 @@ class _Way:
         return out
 
     def tangent(self, q: Array, s: float, rows: Array) -> Array:
-        """Return the derivative of the motion by s, measured."""
+        """Return the derivative of the motion by s, in characteristic units."""
         ahead = self.size.columns * difference(self.system, q, self.placed(q, s + 1e-3)) / 1e-3
         ahead[~self.locked] = 0.0
         return ahead + self.solve(q, rows, dense.product(rows, ahead))
 
     def walk(self) -> Followed:
-        """Go as far as it is possible."""
+        """Follow the path until its end or until it is blocked."""
         q, s = self.origin, 0.0
         _, rows = self.rows(q)
         regular = self.unique = are_independent(rows[:, ~self.locked])
@@ -168,7 +168,7 @@ class _Way:
             if p is not None:
                 _, there = self.rows(p)
                 self.unique = are_independent(there[:, ~self.locked])
-                # on a singular configuration the motion goes on as it came
+                # at a singular configuration the motion continues in its direction
                 ahead = self.tangent(p, s + h, there) if self.unique or not regular else tangent
                 turn = float(np.abs(ahead - tangent).max()) / max(float(np.abs(ahead).max()), speed, 1e-300)
                 good = turn <= _TURN
@@ -190,9 +190,9 @@ class _Way:
         return Followed(q, False)
 
     def step(self, q: Array, s: float, h: float, tangent: Array) -> tuple[Array | None, float]:
-        """Return the closed configuration at s + h next to where the tangent leads, None where that is not near it.
+        """Return the closed configuration at s + h near the predicted one, None if there is none near it.
 
-        Also the share of the step that Newton's method moved aside.
+        The second result is the share of the step that Newton's method corrected.
         """
         system = self.system
         length = h * float(np.abs(tangent).max(initial=0.0))
@@ -217,7 +217,7 @@ class _Way:
         aside = sizes[0] / max(length, 1e-300)
         if p is not None:
             return (p if is_closed(system, p, self.t) else None), aside
-        if s + h >= 1.0:  # the end may be a singular configuration, where Newton's method is slow
+        if s + h >= 1.0:  # the end may be a singular configuration, where Newton's method converges slowly
             p, _ = descend(system, aim, self.t, self.basis)
             moved = longest(system, difference(system, aim, p))
             if is_closed(system, p, self.t) and moved <= _ASIDE * length:
@@ -226,7 +226,7 @@ class _Way:
 
 
 def held_coordinates(system: Evaluations, free: Array) -> np.ndarray:
-    """Return the coordinates (indices) that velocities with ``free`` zero hold: whole quaternions, or none of them."""
+    """Return the indices of the coordinates locked by ``free`` = 0: whole quaternions or none of them."""
     q = system.normalized(random_coordinates(system.equations, np.random.default_rng(6)))
     rates = np.array([system.coordinate_rate(q, v) for v in np.eye(system.nv)]).T
     return np.flatnonzero(rates.any(axis=1) & ~rates[:, free != 0.0].any(axis=1))

@@ -1,9 +1,9 @@
-"""Closing the loops of a rough guess: a continuous descent, and which closures turned over on the way.
+"""Closing the loops of a rough guess by a continuous descent, and the closures whose assembly branch it changed.
 
 The continuous form of Newton's method, dq/dτ = −L⁻¹Âᵀ(Â Âᵀ + |φ|²)⁻¹ φ in the kinetic metric (Branin, IBM J. Res.
 Dev. 16, 1972; the damping is that of `sarrus.dynamics.closing.levenberg_marquardt`), takes φ to zero without leaving
 the branch of the
-guess: where A is regular it does not reach configurations where A loses rank. Long steps do, and land anywhere.
+guess: while A is regular the path meets no configuration where A loses rank. Long discrete steps may.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from sarrus.kernels.linalg.ranked import are_independent, in_metric
 if TYPE_CHECKING:
     from sarrus.dynamics.model.evaluations import Evaluations
 
-# Loops open by less than this (characteristic lengths, radians) are closed by Newton's method.
+# Residual [characteristic lengths, rad] below which Newton's method closes the loops.
 NEWTON = 1e-3
-# Error and length of a step, and how many there are at most. A speed below this does not close anything.
+# Tolerance and length of a step, largest number of steps, and the speed below which the descent has stagnated.
 _ERROR, _LONGEST, _MOST, _STILL = 1e-4, 0.2, 400, 1e-4
-# Entries below this share of the largest are zero.
+# Entries of a matrix below this share of its largest entry are zero.
 _ZERO = 1e-9
 
 
 def flow(system: Evaluations, q: Array, t: float, free: Array) -> tuple[Array, int]:
-    """Return where the continuous descent leads from q until the loops are nearly closed, and the number of steps.
+    """Return the end of the continuous descent from q, with nearly closed loops, and the number of steps.
 
-    By the method of Bogacki and Shampine, order 3(2). ``free`` (nv,) is zero for velocities that are locked.
+    Integrated by the method of Bogacki and Shampine, order 3(2). ``free`` (nv,) is zero for locked velocities.
     """
     basis, factors = directions(free), system.characteristic.rows[: system.nh]
 
@@ -71,9 +71,9 @@ def flow(system: Evaluations, q: Array, t: float, free: Array) -> tuple[Array, i
 def turned_over(system: Evaluations, before: Array, after: Array, t: float, free: Array) -> tuple[str, ...]:
     """Return the closures whose columns of A changed their orientation between two configurations.
 
-    Where the free coordinates follow from the closures, A has as many independent columns as there are free ones. They
-    fall into blocks that share no row; each with the sign of its determinant on rows that are independent at ``after``.
-    Nothing is named where motions are left, where the sign has no meaning, and where a block is singular.
+    If the closures determine the free coordinates, A has as many independent columns as free coordinates. They split
+    into blocks without common rows; each has the sign of its determinant on rows that are independent at ``after``.
+    Nothing is returned if degrees of freedom are left (the sign has no meaning), or if a block is singular.
     """
     blocks = [system.constraint_jacobian(q, t=t)[: system.nh, free != 0.0] for q in (before, after)]
     size = system.characteristic
@@ -93,7 +93,7 @@ def turned_over(system: Evaluations, before: Array, after: Array, t: float, free
 
 
 def _parts(sizes: Array) -> list[tuple[list[int], list[int]]]:
-    """Return the blocks (rows, columns) of a matrix that share no row and no column, from the sizes of its entries."""
+    """Return the blocks (rows, columns) of a matrix without common rows and columns, from the sizes of its entries."""
     linked = sizes > _ZERO * sizes.max(initial=0.0)
     left, parts = set(range(sizes.shape[1])), []
     while left:
@@ -110,7 +110,7 @@ def _parts(sizes: Array) -> list[tuple[list[int], list[int]]]:
 
 
 def _independent(columns: Array) -> list[int]:
-    """Return as many independent rows of independent columns, the largest that are left first."""
+    """Return as many independent rows as there are (independent) columns, by elimination with largest pivots."""
     left, chosen = columns.copy(), []
     for _ in range(columns.shape[1]):
         k = int(np.argmax((left**2).sum(axis=1)))

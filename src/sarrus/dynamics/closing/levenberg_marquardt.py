@@ -1,7 +1,7 @@
-"""Descent on the closures: Levenberg–Marquardt steps in the kinetic metric, from a guess to closed loops.
+"""Levenberg–Marquardt descent in the kinetic metric, from a guess to closed loops.
 
-Rows and steps are measured in radians and characteristic lengths (`sarrus.dynamics.model.characteristic`) and a step
-δ has the length δᵀM δ / (mass × length²), so that a descent takes the same steps in metres and in millimetres.
+Rows and steps are in radians and characteristic lengths (`sarrus.dynamics.model.characteristic`); a step δ has the
+length δᵀM δ / (mass × length²). The steps are therefore equal for a model in metres and in millimetres.
 """
 
 from __future__ import annotations
@@ -22,23 +22,23 @@ from sarrus.dynamics.model.units import constraint_units
 from sarrus.kernels.linalg import dense
 from sarrus.kernels.linalg.ranked import in_metric, ranked
 
-# Contradictions of redundant rows below this are rounding of the data, as robot files have it.
+# Largest contradiction of redundant rows that counts as rounding of the data in model files.
 DATA_TOLERANCE = 1e-6
 MAX_ITERATIONS = 300
-# Dampings tried in one step, each ten times the one before: the last is next to nothing even against the square of a
-# residual of 1e-12, which is what it takes beside an isolated configuration.
+# Number of dampings tried in one step, each ten times the one before; the smallest is negligible even against the
+# square of a residual of 1e-12, which is needed near an isolated configuration.
 _DAMPINGS = 40
-# Of a residual below the tolerance of data a step that leaves more than this part gains little. So many in a row end
-# the descent, beside a zero of high order; and none is taken that is longer than this multiple of the residual: rows
-# that contradict each other by printed digits are nearly met, or not, anywhere along the motions.
+# A residual below the tolerance of the data: a step gains little if it leaves more than this share; so many such steps
+# in a row end the descent, near a zero of high order. No step is longer than this multiple of the residual: rows that
+# contradict each other by digits have nearly the same residual everywhere along the motions.
 _LITTLE, _CRAWL, _FAR = 0.9, 10, 1e3
-# Singular values below this share of the largest count as zero: always, and where loops are nearly closed, unless
-# only these are left to close. Beside the constraints redundant rows separate, and what they say there is rounding.
+# Singular values below this share of the largest count as zero: always; and for nearly closed loops, unless only these
+# directions are open. Off the constraints redundant rows become independent, and their difference is rounding.
 _LEAST, _REDUNDANT = 1e-9, 1e-6
-# A loop that is open by a longer gap [characteristic lengths] where nobody has drawn it closed has other dimensions:
-# three digits do not explain more, 1.57 instead of π/2 turns the end of a link so far aside.
+# Largest gap [characteristic lengths] explained by digits in a configuration that is not drawn closed: three digits,
+# 1.57 instead of π/2, displace the end of a link by this much. Beyond it the dimensions differ.
 _OFFSET = 8e-4
-# Where a model is judged: lengths of seeded steps [rad, characteristic lengths], from so many places, and iterations.
+# Judging a model: lengths of seeded steps [rad, characteristic lengths], number of starts, and iterations.
 _KICKS, _STARTS, _ROUGH_ITERATIONS = (0.3, 0.6, 1.0, 1.5, 2.0, 3.0), 2, 100
 
 
@@ -49,7 +49,7 @@ def directions(free: Array) -> Array:
 
 @dataclass(frozen=True)
 class Rows:
-    """Equations on q with their Jacobian, which the descent solves as it solves the closures."""
+    """Equations on q with their Jacobian, solved by the same descent as the closures."""
 
     system: Evaluations
     nh: int
@@ -70,7 +70,7 @@ class Rows:
 
 
 def _along(basis: Array | None, matrix: Array) -> Array:
-    """Return a matrix in the directions of a ``basis`` by columns; as it is in all directions, None."""
+    """Return ``matrix`` times the columns of ``basis``; the matrix itself for None."""
     return matrix if basis is None else dense.product(matrix, basis)
 
 
@@ -83,12 +83,13 @@ def descend(
     *,
     data: DataTolerance | None = None,
 ) -> tuple[Array, int]:
-    """Run Levenberg–Marquardt steps of at most one radian or characteristic length until nothing improves.
+    """Return q after Levenberg–Marquardt steps until the residual stagnates, and the number of iterations.
 
-    The damping is ‖φ‖², with which it converges fast even where A loses rank (Fan and Yuan, Computing 74, 2005).
-    ``free`` is one for velocities that may move and zero for others (nv,), or a basis of the directions in which q
-    may move (nv × k). ``enough`` of q and the norm of the residual ends the descent. Rows that are independent by the
-    digits of the ``data`` alone, by default those of the model, move nothing. Returns q and the number of iterations.
+    Steps are at most one radian or characteristic length. The damping is ‖φ‖², with fast convergence even if A loses
+    rank (Fan and Yuan, Computing 74, 2005). ``free`` is one for free velocities and zero for locked ones (nv,), or a
+    basis of the directions in which q may move (nv × k). ``enough``, a function of q and the norm of the residual, ends
+    the descent. Rows that are independent only because of the digits of ``data`` (by default of the model) cause no
+    motion.
     """
     plant = cast(Evaluations, getattr(system, "system", system))
     data = data_of(plant) if data is None else data
@@ -107,7 +108,7 @@ def descend(
             return q, iteration
         root = metric_root(plant, q, t, basis)
         rows = factors[:, None] * _along(basis, system.constraint_jacobian(q, t=t)[: system.nh])
-        if not np.isfinite(rows).all():  # no direction to go
+        if not np.isfinite(rows).all():  # no direction of descent
             return q, iteration
         weighted = ranked(in_metric(rows, root), relative=cut if size < fine else least)
         improved = False
@@ -142,16 +143,17 @@ def descend(
 
 
 def data_of(system: Evaluations) -> DataTolerance:
-    """Return what the digits of a model leave open of its loops, found once at the first configuration that tells.
+    """Return the precision of the data of a model, judged once at the first suitable configuration.
 
-    The first of the neutral configuration, the keyframes and seeded steps from these that closes to `ROUGH`, steps with
-    lengths to `_OFFSET`, and is not singular; where none does, see `judge_at`. A model of which none tells is exact.
+    Candidates: the neutral configuration, the keyframes and seeded steps from them. Suitable: it closes to `ROUGH`
+    (lengths after steps to `_OFFSET`) and is not singular. If none is suitable, `judge_at` is used later; until then
+    the model counts as exact.
     """
     return EXACT if system.nh < 2 else _judgement(system) or EXACT
 
 
 def judge_at(system: Evaluations, q: Array, t: float) -> None:
-    """Judge the digits of a model at q, if its loops are nearly closed there and no other configuration told."""
+    """Judge the digits of a model at q, if its loops are nearly closed there and it has not been judged before."""
     if system.nh < 2 or _judgement(system) is not None or not _is_rough(system, q, t):
         return
     with np.errstate(all="ignore"):
@@ -169,12 +171,12 @@ def _key(system: Evaluations) -> tuple[str, tuple[float, ...]]:
 
 
 def is_closed(system: Evaluations, q: Array, t: float = 0.0) -> bool:
-    """Tell whether the loops are closed but for the digits of the model."""
+    """Tell whether the loops are closed up to the digits of the model."""
     return open_by(system, q, t) <= data_of(system).closed(DATA_TOLERANCE)
 
 
 def _judged_data(system: Evaluations) -> DataTolerance | None:
-    """Return the tolerance of the data of a model at the first configuration that tells, None where none does."""
+    """Return the tolerance of the data at the first suitable configuration, None if there is none."""
     places = []
     with np.errstate(all="ignore"):
         for q in _rough_configurations(system):
@@ -187,7 +189,7 @@ def _judged_data(system: Evaluations) -> DataTolerance | None:
 
 
 def _rough_configurations(system: Evaluations) -> Iterator[Array]:
-    """Iterate over configurations that are closed to `ROUGH`: at and near the neutral one and the keyframes."""
+    """Iterate over configurations closed to `ROUGH`: at and near the neutral configuration and the keyframes."""
     rng, everything = np.random.default_rng(11), np.ones(system.nv)
     keys = () if system.mechanism is None else system.mechanism.keyframes.values()
     starts = [system.neutral(), *(system.normalized(key.q) for key in keys if len(key.q) == system.nq)]
@@ -209,7 +211,7 @@ def _rough_configurations(system: Evaluations) -> Iterator[Array]:
 
 
 def _is_rough(system: Evaluations, q: Array, t: float) -> bool:
-    """Tell whether loops are open by less than `ROUGH`, and by no longer gap than `_OFFSET`, where nobody drew them."""
+    """Tell whether loops are open by less than `ROUGH`, and gaps of undrawn configurations by less than `_OFFSET`."""
     lengths = np.array([unit == "N" for unit in constraint_units(system)[: system.nh]])
     gaps = np.abs(system.constraint_residual(q, t)[lengths]) / system.characteristic.length
     return open_by(system, q, t) <= ROUGH and bool((gaps <= _OFFSET).all())

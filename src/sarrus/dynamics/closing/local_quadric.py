@@ -1,4 +1,4 @@
-"""`follow`: a point of the quadric s + ½ zᵀ H z = 0 that moves past its centre: the model of a near singular place."""
+"""Motion on the quadric s + ½ zᵀ H z = 0 past its centre: the local model of a near-singular configuration."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ import numpy as np
 
 from sarrus.base.arrays import Array
 
-# Length of a step relative to the time in which H z would change by itself.
+# Length of a step, relative to the time scale of H z.
 _PART = 0.05
-# Steps, at most; part of the first |H z| at which the centre is reached.
+# Largest number of steps; share of the initial |H z| at which the centre counts as reached.
 _STEPS, _THERE = 4000, 1e-6
-# żᵀH ż at the centre, relative to |ż| |H ż|, above which it does not vanish with σ.
+# Size of żᵀH ż at the centre, relative to |ż| |H ż|, above which it does not vanish with σ.
 _STAYS = 1e-2
-# σ falls to this part of its value at least where the motion nears the centre.
+# Share of its initial value to which σ must fall for a motion that approaches the centre.
 _NEARS = 0.9
 
 
 class Quadric(NamedTuple):
-    """s(τ) + ½ zᵀ H z = 0 with s by name of its derivative, up to a time τ."""
+    """The quadric s(τ) + ½ zᵀ H z = 0; ``s`` is a function of τ and of the order of the derivative, up to a time τ."""
 
     H: Array
     constant: Callable[[float, int], float]
@@ -28,7 +28,7 @@ class Quadric(NamedTuple):
 
 
 class Way(NamedTuple):
-    """What becomes of the motion: see `sarrus.dynamics.singularity_forecast.SingularityForecast`."""
+    """Outcome of the motion; fields as in `sarrus.dynamics.singularity_forecast.SingularityForecast`."""
 
     outcome: str
     time: float
@@ -38,7 +38,7 @@ class Way(NamedTuple):
 
 
 def follow(quadric: Quadric, mass: Array, force: Array, z: Array, velocity: Array) -> Way:
-    """Return the outcome of the motion M z̈ = force + H z λ on the quadric, from its point next to z and velocity."""
+    """Return the outcome of M z̈ = force + H z λ on the quadric, started at its point closest to z with a velocity."""
     H, constant, inverse = quadric.H, quadric.constant, np.linalg.inv(mass)
 
     def place(z: Array, time: float) -> Array:
@@ -69,10 +69,14 @@ def follow(quadric: Quadric, mass: Array, force: Array, z: Array, velocity: Arra
             turning = float(np.linalg.norm(H @ velocity))
             if not np.isfinite(turning) or turning == 0.0:
                 return Way(
-                    "undecided", np.nan, least, spike, "the way to the singular configuration is not resolved"
+                    "undecided",
+                    np.nan,
+                    least,
+                    spike,
+                    "the motion to the singular configuration is not resolved",
                 )
             h = _PART * float(np.linalg.norm(H @ z)) / turning
-            # the classical method of Runge and Kutta
+            # classical Runge–Kutta step
             k1, l1 = velocity, acceleration(z, velocity, time)
             k2 = velocity + 0.5 * h * l1
             l2 = acceleration(z + 0.5 * h * k1, k2, time + 0.5 * h)
@@ -106,7 +110,7 @@ def follow(quadric: Quadric, mass: Array, force: Array, z: Array, velocity: Arra
                 return Way("passes", arrival, 0.0, np.nan)
         else:
             return Way(
-                "undecided", np.nan, least, spike, "the way to the singular configuration is not resolved"
+                "undecided", np.nan, least, spike, "the motion to the singular configuration is not resolved"
             )
     if least > _NEARS * first:
         return Way("leads away", np.nan, first, spike)
@@ -114,7 +118,7 @@ def follow(quadric: Quadric, mass: Array, force: Array, z: Array, velocity: Arra
 
 
 def _lowest(points: list[tuple[float, float]]) -> tuple[float, float]:
-    """Return time and σ of the minimum of the parabola through σ² at three times, the second one the lowest."""
+    """Return time and σ of the minimum of the parabola through σ² at three times, the lowest in the middle."""
     times, squares = np.array(points)[:, 0], np.array(points)[:, 1] ** 2
     middle = times[1]
     a, b, c = np.polyfit(times - middle, squares, 2)

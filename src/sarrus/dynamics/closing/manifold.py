@@ -1,6 +1,6 @@
-"""The set of closed configurations as a curved space: tangents, curvature, steps and differences.
+"""Geometry of the set of closed configurations: tangents, curvature, retraction and differences.
 
-A direction is a velocity x (nv,); q ⊕ x = `System.move`. Lengths are Euclidean in x, metres and radians alike.
+A direction is a velocity x (nv,); q ⊕ x is `System.move`. Lengths are Euclidean in x, with metres and radians mixed.
 """
 
 from __future__ import annotations
@@ -22,26 +22,26 @@ from sarrus.dynamics.model.rolling_contacts import why_not_finite
 from sarrus.kernels.linalg import dense
 from sarrus.kernels.linalg.ranked import CUT, ranked
 
-# Length of one step of a walk [rad, m] where nothing else is said.
+# Default length of one step of a walk [rad, m].
 STEP = 0.05
-# Loops open by less are closed, and by ten times as much as the data leave open where a motion starts.
+# Residual below which loops are closed; at the start of a motion ten times the closing error of the data is allowed.
 _CLOSED = 1e-10
-# A walk bends by less than this cosine in one step, and does not take steps below this share of the first one.
+# Smallest cosine between tangents of consecutive steps of a walk; shortest step relative to the first one.
 _STRAIGHT, _SHORTEST = 0.98, 1e-3
 
 
 def rank_cut(
     system: Evaluations, q: Array, t: float = 0.0, least: float = 0.0, *, even: bool = False
 ) -> float:
-    """Return the singular value of A below which it counts as zero at q, the size of A being ``least`` at least.
+    """Return the threshold below which a singular value of A counts as zero at q; the size of A is at least ``least``.
 
-    Of A as `comparable` has it, or with ``even`` in characteristic units.
+    For A in the units of `comparable`, or with ``even`` in characteristic units.
     """
     return data_of(system).rank_cut(CUT) * max(typical_size(system, q, t, even=even), least)
 
 
 def finite_jacobian(system: Evaluations, q: Array, t: float = 0.0, v: Array | None = None) -> Array:
-    """Return A, or raise `SolveError` naming the first constraint row that is not a number there."""
+    """Return A (nc × nv), or raise `SolveError` with the name of the first row that is not finite."""
     jacobian = system.constraint_jacobian(q, v, t)
     bad = ~np.isfinite(jacobian).all(axis=1)
     if bad.any():
@@ -55,22 +55,22 @@ def finite_jacobian(system: Evaluations, q: Array, t: float = 0.0, v: Array | No
 
 
 def holonomic_jacobian(system: Evaluations, q: Array, t: float = 0.0) -> Array:
-    """Return the rows of A that belong to φ (nh × nv); a row that is no number is a `SolveError`."""
+    """Return the rows of A of φ (nh × nv); a row that is not finite is a `SolveError`."""
     return finite_jacobian(system, q, t)[: system.nh]
 
 
 def comparable(system: Evaluations, rows: Array) -> Array:
-    """Return A (nc × nv), or its first rows, with rows in characteristic units where digits make their units matter.
+    """Return A (nc × nv), or its first rows, with rows in characteristic units if the model is not exact.
 
-    Which of contradicting rows count must not depend on units. As they are of an exact model.
+    If rows contradict each other by digits, the choice among them must not depend on units.
     """
     return rows if data_of(system).exact else system.characteristic.rows[: len(rows), None] * rows
 
 
 def typical_size(system: Evaluations, q: Array, t: float = 0.0, *, even: bool = False) -> float:
-    """Return the largest singular value of A at q and 0.03 beside it: what its zeros are measured against.
+    """Return the largest singular value of A at q and at 0.03 from it: the scale for zero singular values.
 
-    Both as `comparable` has them, or with ``even`` rows and velocities in characteristic units.
+    In the units of `comparable`, or with ``even`` with rows and velocities in characteristic units.
     """
     if system.nc == 0:
         return 0.0
@@ -90,10 +90,10 @@ def rate_matrix(system: Evaluations, q: Array) -> Array:
 
 
 def turning(system: Evaluations) -> np.ndarray:
-    """Return the indices of the coordinates that stand for the same place after a full turn.
+    """Return the indices of the coordinates that are angles: q and q + 2π are the same configuration.
 
-    Those of a mechanism follow from its joints. In one's own equations a coordinate turns where no row and no
-    entry of M tells q from q + 2π at seeded random configurations.
+    For a mechanism they follow from its joints. For the user's own equations: no row and no entry of M differs
+    between q and q + 2π at seeded random configurations.
     """
     if system.mechanism is not None:
         names = {name for joint in system.mechanism.joints() for name in joint.turning_names}
@@ -121,9 +121,9 @@ def _fingerprint(system: Evaluations, q: Array) -> Array:
 
 
 def difference(system: Evaluations, start: Array, end: Array, turns: np.ndarray | None = None) -> Array:
-    """Return the chord x (nv,) from start to end: start ⊕ x ≈ end, exact where N is constant.
+    """Return the chord x (nv,) from start to end: start ⊕ x ≈ end, exact for constant N.
 
-    Quaternions of either sign are the same. ``turns`` are the coordinates of which full turns are taken away.
+    Quaternions q and −q are equal. ``turns`` are the indices of coordinates whose full turns are removed.
     """
     return dense.product(ranked(rate_matrix(system, start)).inverse, _gap(system, start, end, turns))
 
@@ -135,7 +135,7 @@ def differences(system: Evaluations, start: Array, ends: Array) -> Array:
 
 
 def _gap(system: Evaluations, start: Array, end: Array, turns: np.ndarray | None = None) -> Array:
-    """Return end − start (nq,), signs of quaternions aside, and full turns of some coordinates."""
+    """Return end − start (nq,) with the nearer sign of quaternions, and without full turns of ``turns``."""
     gap = np.asarray(end, dtype=float) - start
     for s in system.equations.quaternions:
         part = slice(s, s + 4)
@@ -149,17 +149,17 @@ def _gap(system: Evaluations, start: Array, end: Array, turns: np.ndarray | None
 def solve_rows(
     rows: Rows, q: Array, free: Array, enough: Callable[[Array, float], bool] | None = None
 ) -> Array:
-    """Return the configuration next to q where the rows vanish, or come closest to it.
+    """Return the configuration closest to q with zero ``rows``, or with the smallest residual.
 
-    ``free`` (nv,) is one where q may move and zero elsewhere; ``enough`` as in `descend`.
+    ``free`` (nv,) is one for free velocities and zero for locked ones; ``enough`` as in `descend`.
     """
     return descend(rows, q, 0.0, free, enough)[0]
 
 
 def close(system: Evaluations, q: Array, t: float = 0.0, across: Array | None = None) -> Array:
-    """Return the closed configuration next to q, or the least open one.
+    """Return the closed configuration next to q, or the one with the smallest residual.
 
-    ``across`` (nv × m, orthonormal) are directions in which q must not move.
+    ``across`` (nv × m, orthonormal) are locked directions.
     """
     if across is None or across.size == 0:
         return descend(system, q, t, np.ones(system.nv))[0]
@@ -168,7 +168,7 @@ def close(system: Evaluations, q: Array, t: float = 0.0, across: Array | None = 
 
 
 def stays_closed(system: Evaluations, q: Array, start: Array, t: float) -> bool:
-    """Tell whether the loops are closed at q, or open by no more than ten times what the data leave at the start."""
+    """Tell whether the residual at q is closed, or at most ten times the closing error of the data at the start."""
     return open_by(system, q, t) < _CLOSED + 10 * open_by(system, start, t)
 
 
@@ -180,7 +180,7 @@ def closed_start(system: Evaluations, q: Array, t: float) -> Array:
 
 
 def closed_starts(system: Evaluations, q: ArrayLike, t: float) -> list[Array]:
-    """Return one start (nq,) or several (k, nq) by `closed_start`, one at least."""
+    """Return one start (nq,) or several (k, nq), each closed by `closed_start`; at least one."""
     rows = np.atleast_2d(real_array(q))
     if rows.ndim != 2 or not len(rows):
         raise ArgumentError(
@@ -191,10 +191,10 @@ def closed_starts(system: Evaluations, q: ArrayLike, t: float) -> list[Array]:
 
 
 def second_derivatives(system: Evaluations, q: Array, t: float, basis: Array) -> Array:
-    """Return ∂²φ (nh × k × k) over the directions x_i by columns of ``basis``, from γ(q, v) by polarization.
+    """Return ∂²φ (nh × k × k) along the columns x_i of ``basis``, from γ(q, v) by polarization, at a fixed time.
 
-    At a fixed time. Combinations of rows with uᵀA = 0 have this as their curvature whatever the coordinates:
-    along any motion q(s) with velocity x, uᵀ d²φ/ds² = uᵀ γ(q, x).
+    For rows combined by u with uᵀA = 0 it is the curvature in any coordinates: a motion q(s) with velocity x has
+    uᵀ d²φ/ds² = uᵀ γ(q, x).
     """
     still = system.constraint_bias(q, np.zeros(system.nv), t)[: system.nh]
 
@@ -224,20 +224,19 @@ def walk(
     hold: Array | None = None,
     scale: Array | None = None,
 ) -> Iterator[tuple[Array, Array]]:
-    """Yield (configuration, unit tangent) along the closed configurations, straight on from q, without end.
+    """Yield (configuration, unit tangent) along the closed configurations, straight on from q.
 
-    The tangent is the previous one projected on the kernel of A, which carries it through singular
-    configurations. Steps are halved where the path bends by more than 0.2 rad or the loops do not close; it
-    ends where that does not help. ``hold`` (nv × m, orthonormal): directions in which q must not move.
-    ``scale`` (nv,): lengths, bends, tangents of length one and what is across them are those of scale · x, by default
-    of x.
+    The tangent is the previous one projected on the kernel of A, which continues through singular configurations.
+    Steps are halved if the path bends by more than 0.2 rad or the loops do not close; the iteration ends if this does
+    not help. ``hold`` (nv × m, orthonormal) are locked directions. ``scale`` (nv,) is a metric: lengths, angles and
+    unit tangents are those of scale · x, by default of x.
     """
     held = np.zeros((system.nv, 0)) if hold is None else hold
     factors = np.ones(system.nv) if scale is None else scale
     tangent = direction / np.linalg.norm(factors * direction)
     length = step
     while length > _SHORTEST * step:
-        level = factors**2 * tangent  # of the plane across the step, in the lengths of the walk
+        level = factors**2 * tangent  # normal of the plane across the step, in the metric of the walk
         across = np.column_stack([held, level / np.linalg.norm(level)])
         p = close(system, system.move(q, length * tangent), t, across=across)
         rows = comparable(system, holonomic_jacobian(system, p, t))
@@ -262,9 +261,9 @@ def came_back(
     turns: np.ndarray,
     counted: Array | None = None,
 ) -> bool:
-    """Tell whether a walk in steps of `STEP` that left the start along ``way`` is there again, full turns aside.
+    """Tell whether a walk in steps of `STEP` that left the start along ``way`` has returned to it, up to full turns.
 
-    ``counted`` (nv,) is zero for velocities that do not matter.
+    ``counted`` (nv,) is zero for velocities that are not compared.
     """
     weight = np.ones(system.nv) if counted is None else counted
     home = float(np.linalg.norm(weight * difference(system, start, q, turns)))

@@ -1,11 +1,11 @@
-"""Rigid configurations: velocities that the constraints allow and that no motion has.
+"""Rigid configurations: velocities allowed by the constraints that no finite motion has.
 
-Where rows are dependent, the kernel of A may hold more than the tangents of motions. A curve q(s) of closed
+If rows are dependent, the kernel of A may be larger than the tangent space of the motions. A curve q(s) of closed
 configurations has ∂²φ(q′, q′) + A q″ = 0, so uᵀ∂²φ(q′, q′) = 0 for every u with uᵀA = 0 (Connelly and Whiteley,
 Second-order rigidity and prestress stability for tensegrity frameworks, SIAM Journal on Discrete Mathematics 9(3),
-1996); `sarrus.dynamics.closing.branches` finds what satisfies that and tries it. M a = f + Aᵀλ, A a + γ = 0 knows
-nothing of it, and moves such a mechanism into a direction that is closed. In the limit of stiff links it stays where
-it is, with multipliers that grow without bound.
+1996); `sarrus.dynamics.closing.branches` finds the solutions and tests them. The equations M a = f + Aᵀλ, A a + γ = 0
+do not contain this condition, and would accelerate such a mechanism in a blocked direction. In the limit of stiff
+links it stays at rest, and its multipliers grow without bound.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ from sarrus.dynamics.model.evaluations import Evaluations
 from sarrus.dynamics.model.measures import open_by
 from sarrus.kernels.linalg.ranked import NORMAL, Ranked, ranked
 
-# Step of the central difference that finds how tangents turn along a motion [rad, m].
+# Step of the central difference for the rate of tangents along a motion [rad, m].
 _STEP = 1e-3
-# Directions that are probed for curvature, and what counts as none, relatively.
+# Number of directions probed for curvature, and the relative curvature that counts as zero.
 _PROBES, _FLAT = 3, 1e-7
-# What an acceleration may have in a direction that is closed: error of that difference, relatively; and a velocity.
+# Largest relative part of an acceleration in a blocked direction (error of the difference), and of a velocity.
 _BESIDE, _SLOW = 1e-4, 1e-6
 
 
 @dataclass(frozen=True)
 class Ways:
-    """What a look at the second order has found.
+    """Result of the second-order test.
 
-    ``motions`` (nv × d): orthonormal basis of the motions out of q, where these are fewer than A allows; d = 0: q is
-    isolated. None where they are not fewer, or branches meet. ``places``: configurations on the branches, if any.
+    ``motions`` (nv × d): orthonormal basis of the finite motions out of q if they are fewer than the kernel of A; d = 0
+    if q is isolated. None if they are not fewer, or if branches meet. ``places``: configurations on the branches.
     """
 
     motions: Array | None = None
@@ -43,10 +43,10 @@ class Ways:
 
 
 def look(system: Evaluations, q: Array, t: float, *, alone: bool = True) -> Ways:
-    """Return the ways out of a closed configuration q where the rank of A is known not to be higher nearby.
+    """Return the finite motions out of a closed configuration q at which the rank of A is known to be generic.
 
-    ``alone``: no closed configuration beside q is known. Little is done where the second order lets all velocities of
-    A pass at seeded directions. Constraints that depend on time may open what is closed at t: nothing is said of them.
+    ``alone``: no closed configuration near q is known. The test ends early if second-order terms vanish along seeded
+    directions of the kernel. For constraints that depend on time nothing is decided: they may open at other times.
     """
     if not system.nh or system.model.is_rheonomic:
         return Ways()
@@ -79,14 +79,14 @@ def _bends_nowhere(system: Evaluations, q: Array, t: float, parts: Ranked) -> bo
 
 
 def leaves(motions: Array, v: Array) -> bool:
-    """Tell whether a velocity that A allows is none of the motions."""
+    """Tell whether a velocity v with A v = 0 is outside the span of the motions."""
     return float(np.linalg.norm(v - motions @ (motions.T @ v))) > _SLOW * float(np.linalg.norm(v))
 
 
 def is_blocked(system: Evaluations, q: Array, v: Array, t: float, a: Array, motions: Array) -> bool:
-    """Tell whether v or a point where no motion goes on, of those that there are; always at an isolated q.
+    """Tell whether v or a has a part outside the finite motions; always True at an isolated q.
 
-    Never where the loops are open: there the rows are those of another mechanism.
+    False if the loops are open: the rows then describe another mechanism.
     """
     if open_by(system, q, t) > OPEN:
         return False
@@ -100,13 +100,13 @@ def is_blocked(system: Evaluations, q: Array, v: Array, t: float, a: Array, moti
 
 
 def _across(system: Evaluations, q: Array, t: float, motions: Array) -> Array:
-    """Return a basis of the velocities that A allows, normal to the motions."""
+    """Return a basis of the velocities x with A x = 0 normal to the motions."""
     kernel = ranked(system.constraint_jacobian(q, t=t), rank_cut(system, q, t)).null
     return kernel @ ranked(motions.T @ kernel, NORMAL).null
 
 
 def _bending(system: Evaluations, q: Array, t: float, rates: Array, motions: Array) -> Array:
-    """Return the acceleration across the motions of a curve with velocity motions · rates: Ṗ v, P on the tangents."""
+    """Return the acceleration normal to the motions of a curve of velocity motions · rates: Ṗ v, P on the tangents."""
     speed = float(np.linalg.norm(rates))
     if speed == 0.0 or motions.shape[1] == 0:
         return np.zeros(system.nv)
@@ -121,13 +121,13 @@ def _bending(system: Evaluations, q: Array, t: float, rates: Array, motions: Arr
 
 
 def held(system: Evaluations, x: Array, motions: Array) -> tuple[Array, Array, Array, float]:
-    """Return what a mechanism does at x = [q | v | u | t | p | τ] that can move along its motions alone.
+    """Return the dynamics at x = [q | v | u | t | p | τ] of a mechanism restricted to its finite motions.
 
-    That is a (nv,), the multipliers (nc,) of least norm, as in `ForwardDynamics`, the force (nv,) that is unbalanced,
-    with M a + h = k + S u + τ + Aᵀλ + unbalanced, and the norm of A a + γ.
+    Returns a (nv,); the multipliers (nc,) of least norm, as in `ForwardDynamics`; the unbalanced force (nv,) in
+    M a + h = k + S u + τ + Aᵀλ + unbalanced; the norm of A a + γ.
 
-    Gauss's principle on what the motions leave: Tᵀ(M a − f) = 0 with A a + γ = 0. M a − f is then split into what
-    multipliers give, Aᵀλ, and the rest, for which no finite ones are enough.
+    Gauss's principle on the motions T: Tᵀ(M a − f) = 0 with A a + γ = 0. M a − f is split into Aᵀλ and the unbalanced
+    rest, which no finite multipliers balance.
     """
     s = system
     q, v, u, t = x[s.parts.q], x[s.parts.v], x[s.parts.u], float(x[s.parts.t])

@@ -1,4 +1,4 @@
-"""Configurations within the limits of joints and above the planes of contacts, and what is outside of these."""
+"""Configurations inside the joint limits and above the planes of contacts, and the violations of a configuration."""
 
 from __future__ import annotations
 
@@ -11,25 +11,24 @@ from sarrus.dynamics.model.evaluations import Evaluations
 from sarrus.dynamics.model.joint_limits import beyond_limits, joint_limits
 from sarrus.dynamics.model.measures import open_by
 
-# How far outside a limit or a plane is inside [characteristic lengths, rad].
+# Violation of a limit or plane [characteristic lengths, rad] that still counts as inside.
 INSIDE = 1e-10
-# Seeded starts beside the configuration where the way from there does not lead inside, and how far beside
-# [characteristic lengths, rad] the first one is.
+# Number of seeded starts if the search from the configuration fails, and the distance [characteristic lengths, rad] of
+# the first one.
 _STARTS, _BESIDE = 8, 0.1
 
 
 def outside_limits(system: Evaluations, q: Array) -> dict[str, float]:
-    """Return the names of the coordinates that are beyond a limit by more than digits explain, with their values."""
+    """Return the coordinates beyond a limit by more than rounding of a file, with their values."""
     limits = joint_limits(system)
     return {limits.names[k]: float(q[limits.places[k]]) for k in np.flatnonzero(beyond_limits(system, q))}
 
 
 def bring_inside(system: Evaluations, q: Array, t: float, free: Array) -> tuple[Array, tuple[str, ...], int]:
-    """Return q moved inside all limits and out of all planes with its loops closed, what is left, and the iterations.
+    """Return q moved inside all limits and above all planes with closed loops, the violations left, the iterations.
 
-    What is left are names of stops and contacts that stay outside. The equations φ = 0 and g_k = 0 of the gaps that are
-    negative are solved by steps that are as short as they can be in the kinetic metric; velocities that are not
-    ``free`` (nv,) stay zero.
+    Violations left are names of stops and contacts. The equations φ = 0 and g_k = 0 for the negative gaps g_k are
+    solved by shortest steps in the kinetic metric; velocities with ``free`` (nv,) zero are locked.
     """
     gaps = _Gaps(system, t)
     rows = Rows(system, system.nh + len(gaps.heads), gaps.residual, gaps.jacobian)
@@ -47,7 +46,7 @@ def bring_inside(system: Evaluations, q: Array, t: float, free: Array) -> tuple[
 
 
 class _Gaps:
-    """The gaps of stops and contacts of a system at a time, as equations for those that are negative."""
+    """Gaps of stops and contacts at a fixed time, as equations g_k = 0 for the negative ones."""
 
     def __init__(self, system: Evaluations, t: float) -> None:
         self.system, self.t = system, t
@@ -62,7 +61,7 @@ class _Gaps:
         return found.gaps[: len(self.own)] / self.units, found.rows[self.heads] / self.units[:, None]
 
     def residual(self, q: Array) -> Array:
-        """Return φ and the gaps that are negative, zero for the others."""
+        """Return φ and the gaps, with zeros for positive gaps."""
         phi = self.system.constraint_residual(q, self.t)
         return np.concatenate([phi, np.minimum(self._at(q)[0], 0.0)])
 
@@ -73,5 +72,5 @@ class _Gaps:
         return np.vstack([loops, np.where(gaps[:, None] < 0.0, rows, 0.0)])
 
     def names_outside(self, q: Array) -> tuple[str, ...]:
-        """Return what is outside at q."""
+        """Return the names of the stops and contacts with negative gaps at q."""
         return tuple(one.name for one, gap in zip(self.own, self._at(q)[0]) if not gap >= -INSIDE)

@@ -1,9 +1,9 @@
-"""`ContactState`: contacts with Coulomb friction, stops and dry friction of joints at a state, and what each one does.
+"""`ContactState`: the modes of contacts with Coulomb friction, joint stops and dry friction at a state.
 
-Their forces r act by Jᵀ r, J their rows: of a contact its normal and tangential velocities and the torsion, of a stop
-the velocity away from it, of dry friction the velocity of the joint. What each does follows from (q, v, a): it is open,
-or opens; it slides, with its friction against the slip; or it sticks. One that neither moves nor begins to carries
-whatever its law allows.
+Their forces r act by Jᵀ r. Rows J: of a contact its normal and tangential velocities and its torsion, of a stop the
+velocity away from it, of dry friction the joint velocity. The modes follow from (q, v, a): open or opening; slipping,
+with the friction against the slip; sticking. A force whose row has neither velocity nor acceleration is any force
+within its law.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ from sarrus.dynamics.model.joint_limits import bounds_at, dry_friction, joint_li
 from sarrus.kernels.contact.tolerances import ARRIVED, AT_BOUND, STEADY, still_speed
 from sarrus.model.mechanism.gearing import LEAST_PLAY
 
-# Gaps below this [m] are closed where contacts face each other.
+# Gap [m] below which opposite flanks count as closed.
 CLOSED_OF_FLANKS = 0.1 * LEAST_PLAY
-# In steps in time: from which speed on a flank is left behind [m/s], which gaps of flanks have been closed, and the gap
-# that is out of reach [m].
+# For time stepping: the speed [m/s] with which a flank opens, the largest gap [m] of a closed flank, and the gap [m]
+# assigned to a flank that must not act.
 _LEAVING, _EXACTLY, _OUT_OF_REACH = 1e-4, 1e-3 * CLOSED_OF_FLANKS, 1e100
-# The remedy for what begins deep in something.
+# Remedy in errors about deep penetration.
 LIFTS = ", or take system.assemble(q, within_limits=True).q"
 
 
 class Mode(IntEnum):
-    """What a contact does: it is open, it sticks, it slides."""
+    """Mode of a contact: open, sticking or sliding."""
 
     OPEN = 0
     STICKING = 1
@@ -45,11 +45,11 @@ class Mode(IntEnum):
 
 @dataclass(frozen=True, eq=False)
 class Touching:
-    """A contact, a stop or dry friction: its rows among all, and the law of its forces.
+    """A contact, a joint stop or dry friction: its rows among all rows, and its force law.
 
-    ``kind`` is "contact", "stop" or "friction"; ``limit`` [N, N m] is that of dry friction. ``unit`` is what its gap
-    and its velocities are measured by: the characteristic length, or 1 rad. ``facing`` is the number of the contact on
-    the other side of the play, of which at most one pushes; −1: there is none.
+    ``kind`` is "contact", "stop" or "friction"; ``limit`` [N, N m] is the largest dry friction. ``unit`` scales its gap
+    and velocities: the characteristic length [m], or 1 rad. ``facing`` is the index of the opposite flank, of which at
+    most one pushes; −1 without an opposite flank.
     """
 
     name: str
@@ -63,7 +63,7 @@ class Touching:
 
     @property
     def reach(self) -> float:
-        """Gaps up to this are closed [m, rad]: 1e-6 lengths, of flanks that face each other at least their play."""
+        """Largest gap [m, rad] that counts as closed: 1e-6 ``unit``, for opposite flanks at least their backlash."""
         return max(AT_BOUND * self.unit, LEAST_PLAY if self.facing >= 0 else 0.0)
 
     @property
@@ -74,9 +74,9 @@ class Touching:
 
 @dataclass(frozen=True, eq=False)
 class ForceLaws:
-    """The forces r = base + ways · y that laws allow, y by blocks (`sarrus.optimize.solve_contact_problem`).
+    """The forces r = base + ways · y allowed by the laws, y in blocks (`sarrus.optimize.solve_contact_problem`).
 
-    ``contacts`` are (number of entries of y, μ), ``dry`` (number, limit), which come last; ``owners`` the touching of
+    ``contacts`` are (number of entries of y, μ), ``dry`` (number, limit), which come last; ``owners`` is the contact of
     each block.
     """
 
@@ -89,15 +89,15 @@ class ForceLaws:
 
 @dataclass(frozen=True, eq=False)
 class ContactState:
-    """Contacts, stops and dry friction at a state.
+    """The modes of contacts, stops and dry friction at a state.
 
     Attributes
     ----------
-    touching : what there is, in the order of the rows. names : of the rows (m,).
-    rows : (m × nv) J. gaps : of each [m, rad], zero for dry friction.
-    modes : of each.
-    directions : (m,) of the slip of those that slide, tails of length one.
-    impossible : why no finite forces give this motion, in words; "" where nothing is against it.
+    touching : the contacts, stops and joints with dry friction, in the order of the rows. names : of the rows (m,).
+    rows : (m × nv) J. gaps : one for each [m, rad], zero for dry friction.
+    modes : one for each.
+    directions : (m,) slip directions of sliding contacts, tangential parts of length one.
+    impossible : why no finite forces give this motion, in words; "" if there is no objection.
     """
 
     touching: tuple[Touching, ...]
@@ -110,17 +110,17 @@ class ContactState:
 
     @property
     def facing(self) -> list[tuple[int, int]]:
-        """Pairs that face each other and are both closed, of which at most one pushes."""
+        """Pairs of opposite flanks that are both closed; at most one of each pair pushes."""
         return facing_pairs(self.touching, {k for k, mode in enumerate(self.modes) if mode is not Mode.OPEN})
 
     def without(self, numbers: Container[int]) -> ContactState:
-        """Return the same with some open."""
+        """Return the state with the given contacts set to open."""
         modes = (Mode.OPEN if k in numbers else mode for k, mode in enumerate(self.modes))
         return replace(self, modes=tuple(modes))
 
     @property
     def laws(self) -> ForceLaws:
-        """The forces that its laws allow."""
+        """The forces allowed by the laws in these modes."""
         m = len(self.names)
         base = np.zeros(m)
         columns: tuple[list[Array], list[Array]] = [], []
@@ -154,7 +154,7 @@ def _inside(rows: slice, count: int) -> np.ndarray:
 def touch_names(system: Evaluations) -> tuple[str, ...]:
     """Return the names of the forces of contacts with Coulomb friction, of stops and of dry friction, in this order.
 
-    Those of contacts are the names of their rows.
+    Forces of contacts are named like their rows.
     """
     return system.model.lasting("touch names", lambda: _names(system))
 
@@ -191,7 +191,7 @@ def _touching(system: Evaluations) -> tuple[Touching, ...]:
 
 
 def facing_pairs(touching: Sequence[Touching], closed: Container[int]) -> list[tuple[int, int]]:
-    """Return the pairs of contacts with next to no play between them that are both among the closed ones."""
+    """Return the pairs of opposite flanks with negligible backlash that are both among the closed contacts."""
     return [
         (k, one.facing)
         for k, one in enumerate(touching)
@@ -200,9 +200,9 @@ def facing_pairs(touching: Sequence[Touching], closed: Container[int]) -> list[t
 
 
 def choices_of_flanks(pairs: Sequence[tuple[int, int]], first: Sequence[bool]) -> Iterator[frozenset[int]]:
-    """Yield sets of contacts to leave out, one of each pair; ``first`` tells of which the second one is left out first.
+    """Yield sets of flanks to leave out, one of each pair; ``first`` is True if the second flank is left out first.
 
-    Of more than six pairs those that are as at first but for one pair.
+    For more than six pairs: the first choice, and all choices that differ from it in one pair.
     """
     count = len(pairs)
     flips: Iterable[Sequence[bool]] = product((False, True), repeat=count)
@@ -213,17 +213,17 @@ def choices_of_flanks(pairs: Sequence[tuple[int, int]], first: Sequence[bool]) -
 
 
 def takes_part(system: Evaluations, contacts: bool) -> bool:
-    """Tell whether contacts with Coulomb friction, stops and dry friction act: wherever there are any.
+    """Tell whether contacts with Coulomb friction, stops or dry friction act: whenever the system has any.
 
-    So it is in runs, in statics, in forward dynamics and in linear models, unless ``contacts`` is False. Raises
-    `ArgumentError` where there are contacts between geometries without closed form, which runs alone know.
+    True in runs, statics, forward dynamics and linear models, unless ``contacts`` is False. Raises `ArgumentError` for
+    contacts between geometries without closed form, which act in runs only.
     """
     if not contacts:
         return False
     if system.touching_geometries:
         name = system.touching_geometries[0]
         raise ArgumentError(
-            f"{system.name}: contacts between geometries without closed form, such as {name!r}, act in runs alone; "
+            f"{system.name}: contacts between geometries without closed form, such as {name!r}, act in runs only; "
             "contacts=False leaves all contacts out",
             element=name,
         )
@@ -231,31 +231,32 @@ def takes_part(system: Evaluations, contacts: bool) -> bool:
 
 
 def without_dry_friction(system: Evaluations, what: str) -> None:
-    """Raise `ArgumentError` where joints have dry friction, which ``what`` does not know."""
+    """Raise `ArgumentError` if joints have dry friction, which ``what`` does not support."""
     rubbing = dry_friction(system).names
     if rubbing:
         raise ArgumentError(
-            f"{system.name}: {what} know no dry friction of joints yet ({', '.join(map(repr, rubbing))}); give these "
-            "joints friction=0, or damping",
+            f"{system.name}: {what} do not support dry friction of joints ({', '.join(map(repr, rubbing))}); give "
+            "these joints friction=0, or damping",
             element=rubbing[0],
         )
 
 
 def without_poisson(system: Evaluations, what: str) -> None:
-    """Raise `ArgumentError` where a contact has Poisson's law of restitution, which ``what`` do not know."""
+    """Raise `ArgumentError` if a contact has Poisson's law of restitution, which ``what`` do not support."""
     for touch in system.equations.touches:
         if touch.impact_law == "poisson":
             raise ArgumentError(
-                f"{system.name}: contact {touch.name!r} has impact_law='poisson', which {what} do not know; single "
-                "runs by events do (sarrus.simulate without dt, or with method='rk4'); or give it impact_law='newton'",
+                f"{system.name}: contact {touch.name!r} has impact_law='poisson', which {what} do not support; use a "
+                "single event-driven run (sarrus.simulate without dt, or with method='rk4'), or impact_law='newton'",
                 element=touch.name,
             )
 
 
 def all_open(system: Evaluations, q: Array, t: float = 0.0) -> bool:
-    """Tell whether nothing acts at a configuration, whatever the velocity: all is open, and there is no dry friction.
+    """Tell whether no contact, stop or dry friction acts at q (nq,) and t, for any velocity.
 
-    Gaps within `Touching.reach` are none. A joint that is beyond its limit is stopped where it is.
+    All are open then, and no joint has dry friction. Gaps up to `Touching.reach` are closed. A joint beyond its limit
+    is at a stop.
     """
     limits, size = joint_limits(system), system.characteristic
     if dry_friction(system).names:
@@ -270,15 +271,15 @@ def all_open(system: Evaluations, q: Array, t: float = 0.0) -> bool:
 
 
 def between_stops(system: Evaluations) -> tuple[Array, Array] | None:
-    """Return bounds of q (nq,) strictly between which nothing acts whatever the velocity; None where there are none.
+    """Return bounds of q (nq,) strictly between which no stop acts for any velocity; None if other contacts exist.
 
-    They are for those who ask `all_open` at every call.
+    A fast test before `all_open`.
     """
     return system.model.lasting("between stops", lambda: _between_stops(system))
 
 
 def all_between(system: Evaluations, q: Array) -> bool:
-    """Tell whether q is strictly between stops, and nothing else could act."""
+    """Tell whether q is strictly between the stops and the system has no other contacts."""
     stops = between_stops(system)
     return stops is not None and bool(np.logical_and(q > stops[0], q < stops[1]).all())
 
@@ -300,10 +301,10 @@ def gap_outputs(system: Evaluations) -> dict[str, ca.SX]:
 
 
 def step_gap_outputs(system: Evaluations) -> dict[str, ca.SX]:
-    """Return the gaps as steps in time see them: of two flanks that face each other one is out of reach.
+    """Return the gaps for time stepping: of two opposite flanks one is out of reach.
 
-    It is the one that is left behind, or at rest the one that faces a closed one. A step that passed both flanks of a
-    little play would have them squeeze each other by forces that nothing decides, or rebound into each other.
+    It is the flank that opens, or at rest the one opposite to a closed flank. Otherwise a step that passes both flanks
+    of a small backlash would squeeze them with undetermined forces, or let them rebound into each other.
     """
     touches = system.equations.touches
     gaps = {touch.name: touch.gap for touch in touches}
@@ -326,24 +327,24 @@ def motion_outputs(system: Evaluations) -> dict[str, ca.SX]:
 
 
 def touch_gaps(system: Evaluations) -> NativeFunction:
-    """Return the function of x = [q | v | u | t | p | τ] that gives the gaps of contacts."""
+    """Return the function of x = [q | v | u | t | p | τ] for the gaps of contacts."""
     return system.compiled.named("touch gaps", partial(gap_outputs, system))
 
 
 def step_gaps(system: Evaluations) -> NativeFunction:
-    """Return the function that gives what `step_gap_outputs` has."""
+    """Return the function of x for `step_gap_outputs`."""
     if not any(touch.facing for touch in system.equations.touches):
         return touch_gaps(system)
     return system.compiled.named("step gaps", partial(step_gap_outputs, system))
 
 
 def touch_motion(system: Evaluations) -> NativeFunction:
-    """Return the function that gives what `motion_outputs` has."""
+    """Return the function of x for `motion_outputs`."""
     return system.compiled.named("touch motion", partial(motion_outputs, system))
 
 
 def touch_tangent(system: Evaluations) -> NativeFunction:
-    """Return the function of [x | a | f] that gives what `tangent_outputs` has, a (nv,), f the forces on the rows."""
+    """Return the function of [x | a | f] for `tangent_outputs`: a (nv,), f the forces on the rows."""
     rows = sum(len(touch.row_names) for touch in system.equations.touches)
     return system.compiled.named(
         "touch tangent", partial(tangent_outputs, system), {"a": system.nv, "forces": rows}
@@ -351,9 +352,9 @@ def touch_tangent(system: Evaluations) -> NativeFunction:
 
 
 def tangent_outputs(system: Evaluations, a: ca.SX, forces: ca.SX) -> dict[str, ca.SX]:
-    """Return the derivatives of Hᵀ f, H a + Ḣ v and H v of contacts (`kernels.memory.contact_layout.PhaseTangent`).
+    """Return the derivatives of Hᵀ f, H a + Ḣ v and H v (`kernels.memory.contact_layout.PhaseTangent`).
 
-    H are their rows, f the forces on them.
+    H are the rows of the contacts, f the forces on them.
     """
     motion, v = motion_outputs(system), system.equations.v
     force, bias = motion["rows"].T @ forces, motion["rows"] @ a + motion["bias"]
@@ -378,9 +379,9 @@ class TouchRows:
 
 
 def touch_rows(system: Evaluations, q: Array, v: Array, t: float, bounds: Array | None = None) -> TouchRows:
-    """Return what moves at all contacts, stops and joints with dry friction.
+    """Return gaps, rows, velocities and biases of all contacts, stops and joints with dry friction.
 
-    ``bounds`` are those of the stops, by default the ones that act at q, see `sarrus.dynamics.model.joint_limits`.
+    ``bounds`` are the stops [m, rad], by default those active at q, see `sarrus.dynamics.model.joint_limits`.
     """
     limits, dry = joint_limits(system), dry_friction(system)
     signs, acting = -limits.signs, bounds_at(limits, q) if bounds is None else bounds
@@ -399,10 +400,10 @@ def touch_rows(system: Evaluations, q: Array, v: Array, t: float, bounds: Array 
 
 
 def contact_state(system: Evaluations, q: Array, v: Array, a: Array, t: float = 0.0) -> ContactState:
-    """Return what contacts, stops and dry friction do at (q, v, t) with the acceleration a.
+    """Return the modes of contacts, stops and dry friction at (q, v, t) with the acceleration a.
 
-    Gaps within `Touching.reach` are closed, of what approaches up to 1e-9 lengths. A joint that is beyond its limit is
-    stopped where it is, as in runs; a contact that is below its plane by more is an `ArgumentError`.
+    Gaps up to `Touching.reach` are closed, of approaching contacts up to 1e-9 lengths. A joint beyond its limit is at a
+    stop there, as in runs; a contact deeper below its plane is an `ArgumentError`.
     """
     found, touching, size = touch_rows(system, q, v, t), touching_of(system), system.characteristic
     speed = float(np.abs(size.columns * v).max(initial=0.0))
@@ -426,7 +427,7 @@ def contact_state(system: Evaluations, q: Array, v: Array, a: Array, t: float = 
                 continue
             elif changes[0] < -steady:
                 impossible = impossible or (
-                    f"{one.kind} {one.name!r} is closed, and this acceleration goes beyond it by "
+                    f"{one.kind} {one.name!r} is closed, and this acceleration penetrates it by "
                     f"{-changes[0] * one.unit:.3g}"
                 )
         modes.append(_mode_of_tails(one, rates, changes, slow, steady, directions))
@@ -435,12 +436,12 @@ def contact_state(system: Evaluations, q: Array, v: Array, a: Array, t: float = 
 
 
 def it_hits(one: Touching, speed: float) -> str:
-    """Return the words for what closes with a velocity."""
+    """Return the message for a contact that closes with a velocity [m/s, rad/s]."""
     return f"{one.kind} {one.name!r} closes with a velocity of {speed:.3g}, which takes an impact"
 
 
 def below_its_plane(system: Evaluations, one: Touching, gap: float) -> ArgumentError:
-    """Return the error that a contact is deep below its plane, or geometries deep in each other."""
+    """Return the error for a contact deep below its plane, or for geometries deep inside each other."""
     between = system.mechanism is not None and one.name not in system.mechanism.contacts
     text = (
         flanks_are_deep(one.name, -gap)
@@ -453,9 +454,9 @@ def below_its_plane(system: Evaluations, one: Touching, gap: float) -> ArgumentE
 
 
 def flanks_are_deep(flank: str, depth: float) -> str:
-    """Return the words for coordinates of a gearing that are beyond its play by a depth [m]."""
+    """Return the message for gearing coordinates that penetrate a flank by ``depth`` [m]."""
     return (
-        f"flank {flank!r} is {depth:.3g} m in the other one: the coordinates of this gearing do not fit each other; "
+        f"flank {flank!r} is {depth:.3g} m inside the opposite one: the coordinates of this gearing are inconsistent; "
         f"change one of them, or its references{LIFTS}"
     )
 
@@ -463,7 +464,7 @@ def flanks_are_deep(flank: str, depth: float) -> str:
 def _mode_of_tails(
     one: Touching, rates: Array, changes: Array, slow: float, steady: float, directions: Array
 ) -> Mode:
-    """Return whether what is closed slides, or begins to, and write down in which direction."""
+    """Return sliding or sticking for a closed contact, and write the direction of its slip (or of its onset)."""
     first = one.tails.start - one.rows.start
     for motion, least in ((rates[first:], slow), (changes[first:], steady)):
         length = float(np.linalg.norm(motion))

@@ -1,4 +1,4 @@
-"""Forces that the equations of motion leave open: directions in which they balance each other."""
+"""Forces not determined by the equations of motion: directions of [λ | r] without effect on the motion."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _DEPENDENT = 1e-9
 
 
 def push_count(system: Evaluations) -> int:
-    """Return the number of rows of contacts with Coulomb friction, the first of all forces of contacts."""
+    """Return the number of rows of contacts with Coulomb friction, the first entries of r."""
     return sum(len(touch.row_names) for touch in system.equations.touches)
 
 
@@ -23,8 +23,8 @@ def open_forces(
 ) -> Array:
     """Return directions of [λ | r] (columns) along which forces change without a change of the motion.
 
-    λ are multipliers (nc,), A at the given rank, and r the forces of contacts with Coulomb friction by rows. ``ways``
-    (m × k) are the directions in which all forces of contacts, stops and dry friction may change, None: no way.
+    λ are multipliers (nc,), with A at the given rank; r are forces of contacts with Coulomb friction, by rows. ``ways``
+    (m × k) are the directions in which forces of contacts, stops and dry friction may change; None: no direction.
     """
     size, count, holds = system.characteristic, push_count(system), holding_rows(system)
     rows = size.even(system.constraint_jacobian(q, v, t))[holds]
@@ -43,7 +43,7 @@ def open_forces(
 
 
 def holding_rows(system: Evaluations) -> np.ndarray:
-    """Return which rows of A hold now (nc,): not those of what is off, or slides."""
+    """Return a mask (nc,) of the active rows of A: not those of switched-off or sliding constraints."""
     holds = np.ones(system.nc, dtype=bool)
     for name, rows in system.closure_rows.items():
         if system.parameters.get(activity_parameter(name), 1.0) == 0.0:

@@ -1,4 +1,4 @@
-"""What results say of the forces of contacts, stops and dry friction: `TouchForces`, `CarriedLoad`, `ContactForces`."""
+"""Results about unilateral and friction forces: `TouchForces`, `CarriedLoad` (statics), `ContactForces` (dynamics)."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from sarrus.dynamics.contacts.contact_state import Mode
 
 @dataclass(frozen=True, eq=False)
 class TouchForces(Answer):
-    """Forces of contacts with Coulomb friction, of stops and of dry friction, within exact laws.
+    """Forces of contacts with Coulomb friction, of joint stops and of dry friction, within exact laws.
 
     Attributes
     ----------
-    names : of the forces, those of ``contact_row_names`` of a `sarrus.Trajectory`.
-    forces : (m,) r [N, N m]. Of several that do the same the one of least norm, in which a moment counts as this force
-        at the characteristic length.
-    force : (nv,) Jᵀ r, what they do together.
-    determined : (m,) which forces are the same in all that do the same, laws left aside.
-    modes : what each contact, stop and joint with dry friction does, by name: open (or opening), sticking, sliding.
-    carrying : names of those that have a force.
-    reason : why there are no such forces, in words; "" where there are.
-    status : OK, or what is in the way.
+    names : names of the forces, as ``contact_row_names`` of a `sarrus.Trajectory`.
+    forces : (m,) r [N, N m]. If several r have the same effect, the one of least norm; a moment is divided by the
+        characteristic length.
+    force : (nv,) Jᵀ r, the generalized force of all r.
+    determined : (m,) bool, which entries of r are unique for this Jᵀ r (without regard to the laws).
+    modes : mode of each contact, stop and joint with dry friction, by name: open (or opening), sticking, sliding.
+    carrying : names of the contacts, stops and joints with a nonzero force.
+    reason : why no such forces exist, in words; "" if they exist.
+    status : OK, or the reason as a status.
     """
 
     names: tuple[str, ...]
@@ -41,7 +41,7 @@ class TouchForces(Answer):
 
     @property
     def message(self) -> str:
-        """The reason, or that all is well."""
+        """The reason, or the diagnosis of the status."""
         return self.reason or self.status.diagnosis
 
     def __getitem__(self, name: str) -> Array:
@@ -59,11 +59,12 @@ class TouchForces(Answer):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CarriedLoad(TouchForces):
-    """Forces that carry a load; where nothing carries it ``forces`` are those that miss it least.
+    """Forces that support a load in statics; if the load cannot be supported, ``forces`` have the smallest residual.
 
-    ``reason`` says what would have to pull, how much friction it takes, where nothing acts. ``status``: OK;
-    INFEASIBLE, the laws do not allow it; NOT_ACHIEVABLE, nothing that acts reaches it, whatever the laws;
-    INCONSISTENT, the motion goes into a plane. ``determined`` is meant with these inputs.
+    ``reason`` names the contacts that would have to pull, the friction needed, or the missing support. ``status``: OK;
+    INFEASIBLE, the laws do not allow the forces; NOT_ACHIEVABLE, no forces of the active contacts balance the load,
+    even without laws; INCONSISTENT, the velocity or acceleration penetrates a plane. ``determined`` is for these
+    inputs.
     """
 
     _friction: Callable[[], float] = field(repr=False)
@@ -71,34 +72,35 @@ class CarriedLoad(TouchForces):
 
     @cached_property
     def friction_needed(self) -> float:
-        """The least factor of the friction coefficients of all that sticks with which the load is carried.
+        """The least factor of the friction coefficients of all sticking contacts with which the load is supported.
 
-        At most 1 where it is carried, with any inputs; infinite where no friction is enough; found to 1e-9, and not
-        any further below 1e-3.
+        At most 1 if the load is supported (with any inputs); infinite if no friction is enough. Accuracy 1e-9; values
+        below 1e-3 are not resolved further.
         """
         return self._friction()
 
     def holds_with(self, factor: float) -> bool:
-        """Tell whether the load is carried with the friction coefficients of all that sticks times a factor."""
+        """Tell whether friction coefficients of all sticking contacts times ``factor`` support the load."""
         return self._balances(factor)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ContactForces(TouchForces):
-    """Forces that go with an acceleration.
+    """Forces of contacts, stops and dry friction together with an acceleration.
 
     Attributes
     ----------
-    touching : names of what is closed and neither approaches nor leaves, and of joints at rest with dry friction: what
-        may hold, slide or let go.
-    residual : largest violation of the laws: of forces over the largest force, of accelerations over the largest
-        without these forces.
-    ambiguous : contacts whose forces the laws leave open although the acceleration depends on them, so that there are
-        others: what slides and is pressed the less the more it pushes (Painlevé), and what shares a load with others
-        that slide in other directions, as the corners of a box that spins. () does not prove that there is no other.
+    touching : names of the closed contacts and stops without normal velocity, and of the joints with dry friction at
+        rest: these may stick, slide or open.
+    residual : largest violation of the laws: of forces relative to the largest force, of accelerations relative to the
+        largest acceleration without these forces.
+    ambiguous : contacts whose forces are not unique although the acceleration depends on them, so that other solutions
+        exist: sliding contacts whose normal acceleration falls with the normal force (Painlevé), and contacts that
+        share a load with contacts sliding in other directions (the corners of a spinning box). () does not prove
+        uniqueness.
     ways : (m × k) directions in which forces may change with these modes.
-    status : OK; INCONSISTENT, something closes with a velocity, which takes an impact; INFEASIBLE, no finite forces
-        obey the laws; NOT_CONVERGED, none were found.
+    status : OK; INCONSISTENT, a contact closes with a velocity: there is an impact; INFEASIBLE, no finite forces
+        satisfy the laws; NOT_CONVERGED, none were found.
     """
 
     touching: tuple[str, ...]

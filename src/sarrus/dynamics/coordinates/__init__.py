@@ -1,4 +1,4 @@
-"""Independent coordinates of a constrained system: how they are chosen, and the local state-space form in them."""
+"""Independent coordinates of a constrained system: their choice, and the local state-space form in them."""
 
 from sarrus.dynamics.coordinates.momenta import Momenta
 from sarrus.dynamics.coordinates.relation import Relation, extend

@@ -1,4 +1,4 @@
-"""`Chart`: the independent coordinates of a run, chosen anew when they become poor."""
+"""`Chart`: the independent coordinates of a run, chosen anew when they become ill-conditioned."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from sarrus.dynamics.model.evaluations import Evaluations
 from sarrus.kernels.memory import layout as la
 from sarrus.kernels.platform.c_function import chart_projection
 
-# A chart is renewed when the smallest pivot of W T, a cosine, has fallen to this part of what it was: the farther from
-# where it was chosen, the larger the errors of a step. Energy error of a pendulum in x and y, 10 s by RK4 at 1 ms:
+# Smallest pivot of W T, a cosine, relative to its value at the choice, at which a chart is renewed: the farther from
+# the choice, the larger the errors of a step. Energy error of a pendulum in x and y, 10 s by RK4 at 1 ms:
 # 8e-9 J at 0.7, 8e-10 at 0.9, 3e-10 at 0.95 with 87 charts, 2e-10 at 0.98 with 140 and with a new one in every step.
 WORN = 0.95
-# Coordinates that the user named stay until that part is this small; then they fail.
+# The same ratio at which coordinates named by the user fail; they are not renewed.
 USELESS = 1e-3
 
 
 class Chart:
-    """Independent coordinates along a run, handed to `sarrus.kernels.solve.chart.chart_projection`.
+    """Independent coordinates along a run, used by `sarrus.kernels.solve.chart.chart_projection`.
 
     ``choices`` lists (time, names of y) of every chart taken, the first one included.
     """
@@ -33,11 +33,14 @@ class Chart:
         self.renewed = -np.inf
 
     def attach(self, table: la.Table) -> None:
-        """Have the kernels project along this chart."""
+        """Set the kernels to project along this chart."""
         table.chart, table.projection = self.array.ctypes.data, chart_projection.address
 
     def renew(self, table: la.Table, settings: la.Settings, x: Array) -> bool:
-        """Choose the coordinates at x; False where the user's own have failed. The kernel's limit goes to settings."""
+        """Choose the coordinates at x and set the kernel's limit.
+
+        False if coordinates named by the user have failed.
+        """
         s = self.system
         q, v, t = x[: s.nq], x[s.nq : s.nq + s.nv], float(x[s.nq + s.nv + s.nu])
         if self.choices and (self.named or (self.failed and t == self.renewed)):
@@ -65,12 +68,12 @@ class Chart:
         return bool(self.array.failed)
 
     def cause(self, x: Array) -> str:
-        """Return which condition fails at x in words: none for choices without a relation."""
+        """Return the condition that fails at x in words; empty for choices without a relation."""
         return ""
 
     @property
     def changes(self) -> list[tuple[float, str]]:
-        """Times of the changes of chart, with what was taken then in words; none where every step has its own."""
+        """Times of the changes of chart with the new coordinates in words; empty if every step has its own chart."""
         if self.coordinates == NULL_SPACE:
             return []
         return [(time, f"independent coordinates: {', '.join(names)}") for time, names in self.choices[1:]]

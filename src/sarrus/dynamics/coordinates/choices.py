@@ -1,7 +1,7 @@
-"""Which independent coordinates to take at a configuration: linear choices W with ẏ = W v.
+"""Choice of independent coordinates at a configuration: linear choices W with ẏ = W v.
 
-A choice is good where [A; W] has full column rank: then v follows from ẏ (Spencer 2004, theorem 2.3.1). All of them
-here are linear changes of coordinates, (2.33) there.
+A choice is valid if [A; W] has full column rank: v follows from ẏ (Spencer 2004, theorem 2.3.1). All choices here are
+linear changes of coordinates, (2.33) there.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ AUTOMATIC = (PARTITION, TANGENT_SPACE, NULL_SPACE)
 
 Coordinates = str | Sequence[str]
 
-# Beyond this condition number of [A / |A|; W] in characteristic units coordinates do not determine the others.
+# Condition number of [A / |A|; W] in characteristic units above which coordinates do not determine the configuration.
 WORST = 1e8
 
 
@@ -30,7 +30,7 @@ WORST = 1e8
 class IndependentVelocities:
     """Rows W (dof × nv) with ẏ = W v, the names of y, and the condition number of [A / |A|; W] in characteristic units.
 
-    ``indices`` are the coordinates taken where the rows are unit vectors, else empty.
+    ``indices`` are the chosen coordinates if the rows are unit vectors, else empty.
     """
 
     rows: Array
@@ -42,18 +42,18 @@ class IndependentVelocities:
 def choose(
     system: Evaluations, coordinates: Coordinates, jacobian: Array, rank: int
 ) -> IndependentVelocities:
-    """Choose independent velocities where A is ``jacobian`` (m × nv) of the given rank.
+    """Return independent velocities for A = ``jacobian`` (m × nv) of the given rank.
 
-    coordinates : "partition", generalized coordinate partitioning: the coordinates that QR with column pivoting of A
-        leaves over (Wehage and Haug 1982); "tangent-space" (Potra and Yen 1991) and "null-space" (Liang and Lance
-        1987): an orthonormal basis of the null space of A; all of them in characteristic units; or names of coordinates
-        or of joints.
+    coordinates : "partition", generalized coordinate partitioning: the coordinates that are no pivots of QR with column
+        pivoting of A (Wehage and Haug 1982); "tangent-space" (Potra and Yen 1991) and "null-space" (Liang and Lance
+        1987): an orthonormal basis of the null space of A; all in characteristic units; or names of coordinates or of
+        joints.
 
     Raises
     ------
     ArgumentError
         A name is unknown, its joint has no coordinate whose rate is a velocity, the number of names is not
-        nv − rank, or the named coordinates do not determine the others here (the condition number is given).
+        nv − rank, or the named coordinates do not determine the configuration (the condition number is given).
     """
     dof = system.nv - rank
     if isinstance(coordinates, str):
@@ -87,7 +87,7 @@ def choose(
     if not chosen.condition < WORST:
         raise ArgumentError(
             f"{system.name}: {', '.join(chosen.names)} do not determine the other coordinates here (condition number "
-            f"{chosen.condition:.3g}); choose others or coordinates='partition'",
+            f"{chosen.condition:.3g}); choose other coordinates or coordinates='partition'",
             element="coordinates",
         )
     return chosen
@@ -96,9 +96,9 @@ def choose(
 def choose_both(
     system: Evaluations, coordinates: Coordinates, jacobian: Array, holonomic_rank: int, rank: int
 ) -> tuple[IndependentVelocities, IndependentVelocities]:
-    """Choose independent rates of positions, which the holonomic rows of A bind, and independent velocities.
+    """Return independent rates of positions (bound by the holonomic rows of A) and independent velocities.
 
-    Without nonholonomic constraints they are the same; with these, names are an `ArgumentError`.
+    Without nonholonomic constraints they are equal; with them, names are an `ArgumentError`.
     """
     velocities = choose(system, coordinates, jacobian, rank)
     if system.nc == system.nh:
@@ -114,7 +114,7 @@ def choose_both(
 
 
 def rows_of_rates(system: Evaluations, rows: Array, rate: Array) -> Array:
-    """Return W N⁺ (dof × nq) of rows W of velocities, with which W v = W N⁺ q̇; N (nq × nv) must have full rank."""
+    """Return W N⁺ (dof × nq) for rows W of velocities: W v = W N⁺ q̇. N (nq × nv) must have full rank."""
     turns = ranked(rate)
     if turns.rank < system.nv:
         raise ArgumentError(
@@ -139,9 +139,9 @@ def _units(system: Evaluations, indices: list[int], jacobian: Array, rank: int) 
 
 
 def condition_number(system: Evaluations, jacobian: Array, rows: Array, rank: int) -> float:
-    """Return the condition number of [A / |A|; W], A cut to its rank; infinite where A = 0 though its rank is not.
+    """Return the condition number of [A / |A|; W] with A cut to its rank; infinite for A = 0 with a nonzero rank.
 
-    In characteristic units, with rows of W of length one: a choice is as good in millimetres as in metres.
+    In characteristic units, with rows of W of length one, so that it does not depend on units.
     """
     if rank and not jacobian.any():
         return np.inf

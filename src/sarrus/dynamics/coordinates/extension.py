@@ -1,4 +1,4 @@
-"""The equations of a system with the coordinates of a relation appended, which have no mass."""
+"""Equations of a system extended by the coordinates of a relation, which have no mass."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def with_coordinates(relation: TracedRelation) -> Equations:
 def with_state(relation: TracedRelation) -> Equations:
     """Return the equations with (y, z) appended to v and R(x, y) = 0 to the rows of velocities.
 
-    y and z are velocities that move no coordinate: their "accelerations" are ẏ and ż. The constants of a chart are
+    y and z are velocities without coordinates: their "accelerations" are ẏ and ż. The constants of a chart are
     parameters.
     """
     e, n = relation.system.equations, len(relation.all_names)
@@ -64,7 +64,7 @@ def constants_of(relation: TracedRelation) -> dict[str, float]:
 
 
 def _with_velocities(e: Equations, v: ca.SX) -> Equations:
-    """Return the equations with more velocities, on which no force acts and which have no mass."""
+    """Return the equations with additional massless velocities on which no force acts."""
     n = v.numel() - e.nv
     zero = ca.SX.zeros(n)
     momentum = None if e.linear_momentum is None else ca.vertcat(e.linear_momentum, zero)

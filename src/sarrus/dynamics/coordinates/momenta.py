@@ -1,4 +1,4 @@
-"""`Momenta`: independent positions with the momenta conjugate to them on the constraint manifold."""
+"""`Momenta`: independent positions and their conjugate momenta on the constraint manifold."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ from sarrus.dynamics.system import System
 class Momenta(Relation):
     """Positions y = W N(q0)⁺ (q − q0) + y0 and their momenta p = ∂L/∂ẏ = Kᵀ ∂L/∂v on the constraint manifold.
 
-    K = ∂v/∂ẏ is the basis of the null space of A with W K = 1, and ∂L/∂v = M v plus what a Lagrangian with terms linear
-    in v adds to it. With holonomic constraints and forces that have a potential these are Hamilton's equations:
-    ẏ = ∂H/∂p, ṗ = −∂H/∂y. With nonholonomic constraints there are more y than p: z = W v are independent velocities
-    chosen on their own, and the p are conjugate to them, but no canonical pairs.
+    K = ∂v/∂ẏ is the basis of the null space of A with W K = 1, and ∂L/∂v = M v plus the terms of a Lagrangian linear in
+    v. With holonomic constraints and potential forces these are Hamilton's equations: ẏ = ∂H/∂p, ṗ = −∂H/∂y. With
+    nonholonomic constraints there are more y than p: z = W v are independently chosen velocities, and p is conjugate to
+    them, but (y, p) are no canonical pairs.
 
     Parameters
     ----------
-    coordinates : "tangent-space", "partition" or names of coordinates, as in `sarrus.parametrize`. Coordinates that the
-        user names keep their names with "y." before, their momenta have "p."; else y0, y1, … and p0, p1, …. In a run
-        automatic charts that become poor are changed, which changes y and p with them.
+    coordinates : "tangent-space", "partition" or names of coordinates, as in `sarrus.parametrize`. Coordinates named by
+        the user keep their names with the prefix "y.", their momenta have "p."; else y0, y1, … and p0, p1, …. In a run
+        an ill-conditioned automatic chart is renewed, which changes y and p.
 
-    Redundant constraints change nothing: K follows from all rows by least squares, which is exact where they agree.
+    Redundant constraints are legal: K follows from all rows by least squares, exact if they are consistent.
     Conditions and errors are those of a `Relation`.
     """
 
@@ -44,7 +44,7 @@ class Momenta(Relation):
 
     @property
     def has_velocities(self) -> bool:
-        """Whether z is given by rows of its own: momenta are."""
+        """Whether z is given by its own rows: True."""
         return True
 
     @property
@@ -53,7 +53,7 @@ class Momenta(Relation):
         return isinstance(self.coordinates, str) and self.coordinates in AUTOMATIC
 
     def traced(self, system: System, x: Place, ranks: tuple[int, int]) -> tuple[TracedRelation, Array]:
-        """Return the relation of the chart at x over the symbols of a system, and (y, p) near which to solve it."""
+        """Return the relation of the chart at x over the symbols of a system, and start values of (y, p)."""
         e = system.equations
         chart = self.chart(system, x, ranks)
         names, velocity_names = self._names(chart)
@@ -81,7 +81,7 @@ class Momenta(Relation):
         rate = np.column_stack([system.coordinate_rate(x.q, unit) for unit in np.eye(system.nv)])
         place = rows_of_rates(system, chosen.rows, rate)
         shift = -place @ x.q
-        for k, row in enumerate(place):  # what is an entry of q keeps its value
+        for k, row in enumerate(place):  # a y that is an entry of q keeps its value
             i = int(np.argmax(row))
             if np.allclose(row, np.eye(system.nq)[i], rtol=0.0, atol=1e-12):
                 place[k], shift[k] = np.eye(system.nq)[i], 0.0
@@ -99,7 +99,7 @@ class Momenta(Relation):
 
 
 class MomentaChart:
-    """Rows W of positions and of velocities, the constants that stand for them in the relation, and y there."""
+    """Rows W of positions and of velocities, the symbols' values in the relation, and y at the chart's state."""
 
     def __init__(
         self, positions: IndependentVelocities, velocities: IndependentVelocities, values: Array, y: Array
@@ -110,8 +110,8 @@ class MomentaChart:
 def momentum_rows(system: System, rows: ca.SX) -> ca.SX:
     """Return Kᵀ ∂L/∂v (dof,) with [W; A] K = [1; 0] for rows W (dof × nv), over the symbols of a system.
 
-    By the QR decomposition of [W; A], whose columns are independent where W and the constraints determine v: with
-    [W; A] = Q R and Q₁ the rows of Q that belong to W, K = R⁻¹ Q₁ᵀ whatever rows of A are redundant.
+    By the QR decomposition of [W; A], whose columns are independent if W and the constraints determine v: with
+    [W; A] = Q R and the rows Q₁ of Q that belong to W, K = R⁻¹ Q₁ᵀ, for any redundant rows of A.
     """
     e = system.equations
     momentum = e.mass_matrix @ e.v

@@ -1,4 +1,4 @@
-"""`Parametrization`: the local state-space form at a state, (q, v) = Ψ(y, z) with the constraints fulfilled."""
+"""`Parametrization`: the local state-space form at a state, (q, v) = Ψ(y, z), which satisfies the constraints."""
 
 from __future__ import annotations
 
@@ -45,25 +45,25 @@ def parametrize(
     t: float = 0.0,
     coordinates: Coordinates | Relation = "partition",
 ) -> Parametrization:
-    """Choose independent coordinates y near the closed configuration q (Spencer 2004, sections 2.2 to 2.4).
+    """Return independent coordinates y near the closed configuration q (Spencer 2004, sections 2.2 to 2.4).
 
     Parameters
     ----------
     coordinates : "partition", "tangent-space", "null-space" or names of coordinates, as in
-        `sarrus.dynamics.coordinates.choices.choose`; or a `Relation`. The former are y = W N(q0)⁺ (q − q0) + y0,
-        linear in q, where y0 is zero but for entries of y that are entries of q: these keep their values. At q0 ẏ = W
-        v. ("null-space" differs from "tangent-space" only in a simulation, where every step chooses anew.) A relation
-        R_q(q, y) = 0 gives y alone; one with velocities gives z, too, which then stands where ``ydot`` is written.
-    v : velocity (nv,), which matters where constraints are nonlinear in it.
+        `sarrus.dynamics.coordinates.choices.choose`; or a `Relation`. The first four are y = W N(q0)⁺ (q − q0) + y0,
+        linear in q, with ẏ = W v at q0. y0 is zero, except for entries of y that are entries of q: these keep their
+        values. ("null-space" differs from "tangent-space" only in a simulation, where every step has a new choice.) A
+        relation R_q(q, y) = 0 gives y alone; a relation with velocities also gives z, which then replaces ``ydot``.
+    v : velocity (nv,); matters for constraints nonlinear in the velocity.
 
-    Redundant constraints change nothing: A is cut to its rank. With nonholonomic constraints positions have more
+    Redundant constraints are legal: A is cut to its rank. With nonholonomic constraints positions have more degrees of
     freedom than velocities; then only the automatic choices and relations with velocities are possible, and ``ydot``
-    are velocities chosen on their own, z = W v or as the relation says, with names in ``velocity_names``, and not the
-    derivatives of y. The parametrization holds for the constraints that are switched on now.
+    are independently chosen velocities, z = W v or given by the relation, with names in ``velocity_names``, and not the
+    derivatives of y. The parametrization is for the constraints active now.
 
-    Raises `ArgumentError` where q is open or v violates the constraints by more than 1e-5, where names or relation
-    do not fit, and where the coordinates do not determine q here, with the condition number and, of a relation, the
-    number of the condition in Spencer 2004 that fails: at a singular configuration none are determined.
+    Raises `ArgumentError` if q is open or v violates the constraints by more than 1e-5, if names or relation
+    do not fit, and if the coordinates do not determine q here, with the condition number and, for a relation, the
+    number of the failed condition in Spencer 2004: at a singular configuration no coordinates do.
     """
     check_is("parametrize", system, System)
     system.without_activations("parametrizations")
@@ -72,9 +72,9 @@ def parametrize(
 
 @dataclass(frozen=True, eq=False)
 class Reached(Answer):
-    """How far `Parametrization.to_full` came before it failed: q, closed, on a ``part`` of the way to the y asked for.
+    """The last closed configuration q before `Parametrization.to_full` failed, at a share ``part`` of the way to y.
 
-    ``condition`` is the condition number there.
+    ``condition`` is the condition number at q.
     """
 
     q: Array
@@ -85,15 +85,15 @@ class Reached(Answer):
 
 
 class Parametrization:
-    """Independent coordinates (y, z) near a state; made by `parametrize`. Nothing in it changes.
+    """Independent coordinates (y, z) near a state; made by `parametrize`; immutable.
 
     Attributes
     ----------
-    names : of y; with holonomic constraints these are nv − rank, with others nv − rank of the holonomic rows.
-    velocity_names : of z, nv − rank of them: names of y and z = ẏ, but for nonholonomic constraints and relations with
-        velocities of their own.
+    names : of y: nv − rank with holonomic constraints, else nv − rank of the holonomic rows.
+    velocity_names : of z, nv − rank: the names of y with z = ẏ, except for nonholonomic constraints and relations with
+        own velocities.
     dof : number of velocities, nv − rank.
-    q0, v0, y0, time : where it was made. ``time`` stands in for a ``t`` that a method is not given.
+    q0, v0, y0, time : the state at which it was made. ``time`` is the default of ``t`` in all methods.
     """
 
     def __init__(
@@ -126,16 +126,16 @@ class Parametrization:
 
     @property
     def coupled(self) -> bool:
-        """Whether y and z come from one relation R(x, y) = 0 that is not split into positions and velocities."""
+        """Whether y and z come from one relation R(x, y) = 0 that does not separate positions and velocities."""
         return self._relation.coupled
 
     def to_independent(
         self, q: ArrayLike, v: ArrayLike | None = None, t: float | None = None
     ) -> tuple[Array, Array]:
-        """Return (y, z) at a closed configuration q and an admissible velocity v (default zero); z = ẏ unless chosen.
+        """Return (y, z) at a closed configuration q and an admissible velocity v (default zero); z = ẏ by default.
 
-        Raises `ArgumentError` where q or v violate the constraints by more than 1e-5, and `SolveError` where a
-        relation cannot be solved for (y, z) on the straight way from (q0, v0) to (q, v).
+        Raises `ArgumentError` if q or v violate the constraints by more than 1e-5, and `SolveError` if a relation
+        cannot be solved for (y, z) on the straight line from (q0, v0) to (q, v).
         """
         t = self._at(t)
         q, v = self._checked(q, v, t)
@@ -149,15 +149,15 @@ class Parametrization:
         t: float | None = None,
         guess: ArrayLike | None = None,
     ) -> tuple[Array, Array]:
-        """Return (q, v) with the constraints fulfilled for given y and z = ẏ (default zero): q = Ψ(y), v = K ẏ + v_t.
+        """Return (q, v) on the constraints for given y and z = ẏ (default zero): q = Ψ(y), v = K ẏ + v_t.
 
         Newton's method on φ(q, t) = 0, R(q, y) = 0 (Spencer 2004, equation (2.23) and section 2.3.1) from ``guess``,
-        by default q0; where it does not contract, y is approached in shorter steps from its value at the guess. So the
-        solution is the one that belongs to the guess. v_t is the motion that driven constraints impose. A relation that
-        is not split is solved for q and v at once, from v0.
+        by default q0. If it does not contract, y is approached in shorter steps from its value at the guess, so that
+        the solution is on the branch of the guess. v_t is the velocity prescribed by driven constraints. A coupled
+        relation is solved for q and v at once, from v0.
 
-        Raises `SolveError` where y lies outside the chart, with ``Reached`` as its ``result``: there is no closed
-        configuration for it, or none that can be reached without passing one where the coordinates fail.
+        Raises `SolveError`, with `Reached` as its ``result``, if y is outside the chart: no closed configuration exists
+        for it, or none is reached without passing one where the coordinates fail.
         """
         t = self._at(t)
         aim, rate = self._vector(y, self.names, "y"), self._vector(ydot, self.velocity_names, "ydot")
@@ -194,9 +194,9 @@ class Parametrization:
         return read_only(x), read_only(self._velocity(x, own, t))
 
     def tangent(self, q: ArrayLike, v: ArrayLike | None = None, t: float | None = None) -> Array:
-        """Return DΨ (2 nv × P): changes of (q along velocities, v) for unit changes of (y, z), Spencer's (2.29).
+        """Return DΨ (2 nv × P): changes of (q along velocities, v) for unit changes of (y, z), (2.29) of Spencer 2004.
 
-        Raises `SolveError`, with the condition number, where the coordinates fail.
+        Raises `SolveError`, with the condition number, if the coordinates fail here.
         """
         x = self._place(q, v, t)
         s, slopes = self.system, self._relation.slopes(x, self._solve_own(x))
@@ -209,9 +209,9 @@ class Parametrization:
     def basis(self, q: ArrayLike, v: ArrayLike | None = None, t: float | None = None) -> Array:
         """Return K = ∂v/∂z (nv × dof) at a closed configuration, A K = 0 (Spencer 2004, equation (2.44)).
 
-        ``v`` matters where constraints are nonlinear in the velocity, and for relations with velocities. Raises
-        `SolveError`, with the condition number, where the coordinates fail, and `ArgumentError` where y and z come from
-        a relation that is not split: `tangent` has both.
+        ``v`` matters for constraints nonlinear in the velocity, and for relations with velocities. Raises `SolveError`,
+        with the condition number, if the coordinates fail here, and `ArgumentError` if a coupled relation gives y and
+        z: use `tangent`.
         """
         self._require_split("basis")
         x = self._place(q, v, t)
@@ -219,9 +219,9 @@ class Parametrization:
         return read_only(self._solve(x, rows, np.zeros((self.system.nc, self.dof)), -by_own))
 
     def basis_rate(self, q: ArrayLike, v: ArrayLike, t: float | None = None) -> Array:
-        """Return K̇ z (nv,), what v̇ is at ż = 0: [∂R/∂q N; A] v̇ = −[d²R/dt²; γ] (Spencer 2004, equation (2.45)).
+        """Return K̇ z (nv,), v̇ at ż = 0: [∂R/∂q N; A] v̇ = −[d²R/dt²; γ] (Spencer 2004, equation (2.45)).
 
-        For driven constraints it contains the acceleration that they impose. Raises as `basis` does.
+        For driven constraints it contains their prescribed acceleration. Errors as in `basis`.
         """
         self._require_split("basis_rate")
         x = self._place(q, v, t)
@@ -232,17 +232,17 @@ class Parametrization:
     def conditions(
         self, q: ArrayLike, v: ArrayLike | None = None, t: float | None = None
     ) -> tuple[Condition, ...]:
-        """Return the conditions of theorem 2.3.1 in Spencer 2004 at (q, v) by their numbers there.
+        """Return the conditions of theorem 2.3.1 in Spencer 2004 at (q, v), with their numbers there.
 
-        (2.27) and (2.28) for positions, (2.21) and (2.22) for velocities that are chosen on their own, or of both where
-        a relation is not split. Each has the condition number of its matrix, A cut to its rank, in characteristic units
-        with rows of R scaled to length one, and ``holds``.
+        (2.27) and (2.28) for positions, (2.21) and (2.22) for independently chosen velocities, or for both in a coupled
+        relation. Each has the condition number of its matrix, with A cut to its rank, in characteristic units and with
+        rows of R scaled to length one, and ``holds``.
         """
         x = self._place(q, v, t)
         return self._relation.conditions(x, self._solve_own(x), (self.holonomic_rank, self.rank))
 
     def condition(self, q: ArrayLike, v: ArrayLike | None = None, t: float | None = None) -> float:
-        """Return the worst condition number of `conditions`: infinite where the coordinates fail."""
+        """Return the largest condition number of `conditions`; infinite if the coordinates fail."""
         return max(found.number for found in self.conditions(q, v, t))
 
     def state_rate(
@@ -256,7 +256,7 @@ class Parametrization:
     ) -> tuple[Array, Array]:
         """Return (ẏ, ż), the local state-space form (2.16) of Spencer 2004: DΨ⁻¹ f(Ψ(y, z)).
 
-        Arguments as of `reduced_dynamics`. The acceleration is that of `System.forward_dynamics` without contacts.
+        Arguments as in `reduced_dynamics`. The acceleration is the one of `System.forward_dynamics` without contacts.
         """
         s, t = self.system, self._at(t)
         q, v = self.to_full(y, z, t, guess)
@@ -274,11 +274,11 @@ class Parametrization:
         tau: ArrayLike | None = None,
         guess: ArrayLike | None = None,
     ) -> Array:
-        """Return ż (dof,), ÿ where z = ẏ, from Kᵀ M K ż = Kᵀ (F − M K̇ z), F = k + S u + τ − h (Spencer, before (2.43)).
+        """Return ż (dof,), ÿ for z = ẏ, from Kᵀ M K ż = Kᵀ (F − M K̇ z), F = k + S u + τ − h (Spencer, before (2.43)).
 
-        u (nu,) are controls, tau (nv,) is an applied force, ``guess`` as in `to_full`. Massless bodies are legal where
-        Kᵀ M K is positive definite. Raises `SolveError` where it is not, and as `to_full` does. Where y and z come from
-        a relation that is not split it is the second part of `state_rate`.
+        u (nu,) are controls, tau (nv,) is an applied force, ``guess`` as in `to_full`. Massless bodies are legal if
+        Kᵀ M K is positive definite. Raises `SolveError` if it is not, and as `to_full` does. For a coupled relation it
+        is the second part of `state_rate`.
         """
         if self.coupled:
             return self.state_rate(y, ydot, u, t, tau, guess)[1]
@@ -298,7 +298,7 @@ class Parametrization:
             raise Status.ILL_POSED.error(s.name) from None
         return read_only(projected_rates(basis, mass, -force, drift, inertia))
 
-    # --- what the methods need ---------------------------------------------------------------------
+    # --- helpers ------------------------------------------------------------------------------------
 
     def _at(self, t: float | None) -> float:
         return self.time if t is None else t
@@ -323,19 +323,19 @@ class Parametrization:
         return Place(q, self.v0 if v is None else self.system.checked(v, self.system.nv, "v"), self._at(t))
 
     def _solve_own(self, x: Place) -> Array:
-        """Return the (y, z) that belong to x."""
+        """Return the (y, z) of the state x."""
         return self._relation.solve(x, self._own0, Place(self.q0, self.v0, self.time))
 
     def _require_split(self, what: str) -> None:
         if self.coupled:
             raise ArgumentError(
-                f"{self.system.name}: {what} is of velocities alone, and the relation of {', '.join(self.names)} and "
-                f"{', '.join(self.velocity_names)} is not split into positions and velocities; tangent has both",
+                f"{self.system.name}: {what} is for velocities only, and the relation of {', '.join(self.names)} and "
+                f"{', '.join(self.velocity_names)} does not separate positions and velocities; use tangent",
                 element="coordinates",
             )
 
     def _checked(self, q: ArrayLike, v: ArrayLike | None, t: float) -> tuple[Array, Array]:
-        """Return q and v (default zero) as arrays, verified to lie on the constraints."""
+        """Return q and v (default zero) as arrays, checked to satisfy the constraints."""
         s = self.system
         q = s.normalized(q)
         v = np.zeros(s.nv) if v is None else s.checked(v, s.nv, "v").copy()
@@ -348,7 +348,7 @@ class Parametrization:
         return slopes.by_velocity[n:], slopes.by_own[n:, n:]
 
     def _close(self, q: Array, own: Array, t: float) -> Array | None:
-        """Return the closed configuration near q with this y, or None where Newton does not contract."""
+        """Return the closed configuration near q with these y, or None if Newton's method does not contract."""
         s, relation, rank, n = self.system, self._relation, self.holonomic_rank, len(self.names)
 
         def correction(q: Array) -> tuple[Array, float]:
@@ -364,7 +364,8 @@ class Parametrization:
         return newton(q, correction, s.move)
 
     def _close_state(self, x: Array, own: Array, t: float) -> Array | None:
-        """Return the state on the constraints near x with these (y, z), or None where Newton does not contract."""
+        """Return the state on the constraints near x with these (y, z), or None if Newton's method does not
+        contract."""
         s, relation, rank = self.system, self._relation, self.holonomic_rank + self.rank
 
         def correction(x: Array) -> tuple[Array, float]:
@@ -383,7 +384,7 @@ class Parametrization:
         return newton(x, correction, move)
 
     def _velocity(self, q: Array, own: Array, t: float) -> Array:
-        """Return the admissible velocity with this z at q."""
+        """Return the admissible velocity at q with these z."""
         s, n = self.system, len(self.names)
 
         def correction(v: Array) -> tuple[Array, float]:
@@ -405,7 +406,7 @@ class Parametrization:
         return v
 
     def _require(self, x: Place) -> None:
-        """Raise `SolveError` where the coordinates fail at x."""
+        """Raise `SolveError` if the coordinates fail at x."""
         condition = self.condition(*x)
         if not condition < WORST:
             raise SolveError(
@@ -415,12 +416,12 @@ class Parametrization:
             )
 
     def _solve(self, x: Place, rows: Array, a: Array, b: Array) -> Array:
-        """Return the solution of A x = a, V x = b at a state, V given by rows."""
+        """Return the solution of A x = a, V x = b at a state for rows V."""
         self._require(x)
         return solve_stacked(self.system.constraint_jacobian(*x), rows, self.rank, a, b)
 
     def _choose(self, coordinates: Coordinates) -> tuple[TracedRelation, Array]:
-        """Take rows W at q0, and the relation y = W N(q0)⁺ (q − q0) + y0; with nonholonomic rows also z = W v."""
+        """Return rows W at q0 as the relation y = W N(q0)⁺ (q − q0) + y0; with nonholonomic rows also z = W v."""
         s, e, q0 = self.system, self.system.equations, self.q0
         jacobian = s.constraint_jacobian(q0, self.v0, self.time)
         chosen, velocities = choose_both(s, coordinates, jacobian, self.holonomic_rank, self.rank)
@@ -443,7 +444,7 @@ class Parametrization:
 
 
 def solve_stacked(jacobian: Array, rows: Array, rank: int, a: Array, b: Array) -> Array:
-    """Return x with A x = a in the least-squares sense, A cut to its rank, and V x = b exactly."""
+    """Return x with A x = a (least squares, A cut to its rank) and V x = b (exactly)."""
     parts = at_rank(jacobian, rank)
     top = dense.product(parts.left.T, a).T / parts.kept
     return dense.solve(np.vstack([parts.right.T, rows]), np.concatenate([top.T, b]))

@@ -1,4 +1,4 @@
-"""`Relation`: independent coordinates given by equations R(x, y) = 0, x = (q, v), and their conditions.
+"""`Relation`: independent coordinates given by equations R(x, y) = 0, x = (q, v), and their rank conditions.
 
 The theory is Spencer 2004, section 2.3: `sarrus.dynamics.coordinates.traced_relation` has the conditions.
 """
@@ -24,30 +24,28 @@ from sarrus.symbolic.equations.symbolic import Tracer, UserFunction, names_of
 
 
 class Relation:
-    """Independent coordinates y of positions and z of velocities, given by any smooth relation R(x, y) = 0.
+    """Independent coordinates y of positions and z of velocities, given by a smooth relation R(x, y) = 0.
 
-    One of three forms, all of which may take the time t and the parameters p by these names:
+    One of three forms; functions may also take the time t and the parameters p by these names:
 
     - ``Relation(R_q, names)``: R_q(q, y) = 0 with z = ẏ, for holonomic constraints;
     - ``Relation(R_q, names, velocity=R_v, velocity_names=...)``: R_v(q, v, y, z) = 0 gives velocities that need not be
       derivatives of coordinates: quasi-velocities, momenta; the form for nonholonomic constraints;
-    - ``Relation(R, names, velocity_names=...)``: R(q, v, y, z) = 0, of as many rows as there are y and z, where
-      both depend on both.
+    - ``Relation(R, names, velocity_names=...)``: R(q, v, y, z) = 0, coupled, with as many rows as y and z together.
 
     Parameters
     ----------
-    function : R_q(q, y), or R(q, v, y, z) of the third form, of CasADi columns; returns rows that vanish, SX
-        expressions or lists of these. There are nv − rank of the holonomic rows entries of y, and nv − rank of all
-        rows of z.
-    names : names of the entries of y, none of them a coordinate of the system.
-    guess : y near which R = 0 is solved at the starting configuration; zeros by default. It decides between several
-        solutions, as with a length that R contains squared.
-    velocity : R_v(q, v, y, z), one row for each z. velocity_names, velocity_guess : as ``names`` and ``guess``, of z.
+    function : R_q(q, y), or R(q, v, y, z) of the third form, of CasADi columns; returns residuals, SX expressions or
+        lists of these. The number of y is nv − rank of the holonomic rows, of z nv − rank of all rows.
+    names : names of the entries of y, different from the coordinates of the system.
+    guess : y near which R = 0 is solved at the starting configuration; zeros by default. It selects one of several
+        solutions, as of a length squared in R.
+    velocity : R_v(q, v, y, z), one row for each z. velocity_names, velocity_guess : names and guess of z.
 
     Example: ``Relation(lambda q, y: [q[0] - y[0] * cos(y[1]), q[1] - y[0] * sin(y[1])], ["r", "angle"], [1.0, 0.0])``.
 
-    Where it is used, the rank conditions (2.21) and (2.22) of theorem 2.3.1 in Spencer 2004, or (2.27) and (2.28) of
-    positions, are verified, and an `ArgumentError` says which one fails and by how much.
+    When it is used, the rank conditions (2.21) and (2.22) of theorem 2.3.1 in Spencer 2004, or (2.27) and (2.28) for
+    positions, are verified; an `ArgumentError` gives the failed condition and its condition number.
     """
 
     def __init__(
@@ -82,13 +80,13 @@ class Relation:
 
     @property
     def has_velocities(self) -> bool:
-        """Whether z is given by rows of its own, not as ẏ."""
+        """Whether z is given by its own rows instead of ẏ."""
         return self.velocity_names is not None
 
     def traced(self, system: System, x: Place, ranks: tuple[int, int]) -> tuple[TracedRelation, Array]:
-        """Return the relation over the symbols of a system, and (y, z) near which it is to be solved at x.
+        """Return the relation over the symbols of a system, and start values of (y, z) for its solution at x.
 
-        ``ranks`` are those of the holonomic rows and of all.
+        ``ranks`` are the ranks of the holonomic rows and of all rows.
         """
         ny, nz = self._counts(system, ranks)
         y, z = ca.SX.sym("y", ny), ca.SX.sym("z", nz)
@@ -106,7 +104,7 @@ class Relation:
         return found, np.concatenate([self.guess, speeds])
 
     def _counts(self, system: System, ranks: tuple[int, int]) -> tuple[int, int]:
-        """Return the numbers of y and z, or raise `ArgumentError` where there are others."""
+        """Return the numbers of y and z, or raise `ArgumentError` if they do not fit the ranks."""
         holonomic, rank = ranks
         if self.velocity_names is None and system.nc > system.nh:
             raise ArgumentError(
@@ -137,7 +135,7 @@ class Relation:
 
 
 class _Tracing:
-    """Tracing of a user's functions of q, v, y, z, and of t and p where they are named, over symbols of a system."""
+    """Tracing of user functions of q, v, y, z, and of t and p if they name them, over the symbols of a system."""
 
     def __init__(self, system: System, y: ca.SX, z: ca.SX) -> None:
         self.system, self.y, self.z = system, y, z
@@ -156,13 +154,13 @@ class _Tracing:
 
 
 class _Tracer(Tracer):
-    """A tracer that knows y and z, too."""
+    """A tracer with the additional symbols y and z."""
 
     y, z = ca.SX(0, 1), ca.SX(0, 1)
 
     @property
     def symbols(self) -> ca.SX:
-        """All symbols that a function may use."""
+        """All symbols allowed in a function."""
         return ca.vertcat(super().symbols, self.y, self.z)
 
 
@@ -190,17 +188,16 @@ def trace_relation(
 def extend(
     system: System, q: ArrayLike, v: ArrayLike | None = None, t: float = 0.0, *, relation: Relation
 ) -> tuple[System, Array, Array]:
-    """Return the system with the coordinates of a relation appended, and the state (q, v) extended by them.
+    """Return the system extended by the coordinates of a relation, and the state (q, v) extended by their values.
 
-    They have no mass. Where R(q, y) = 0 gives y alone, these are appended to q and ẏ to v, and the relation is
-    holonomic rows after the others, named as y is. So y are ordinary coordinates: they are recorded, can be locked,
-    named in ``coordinates=`` and used in control laws, the first nq and nv entries being those of the system given.
-    Where the relation gives velocities, too, y and z are appended to v, q stays as it is, and R(x, y) = 0 are rows of
-    velocities after the others. Forces have as many entries more as v. The mechanism is left behind: motions of the
-    extended system cannot be drawn.
+    The coordinates have no mass. R(q, y) = 0 for y alone: y is appended to q and ẏ to v, and the relation gives
+    additional holonomic rows, named like y. y are then ordinary coordinates: recorded, lockable, and valid names in
+    ``coordinates=`` and control laws; the first nq and nv entries are those of the given system. A relation with
+    velocities: y and z are appended to v, q does not change, and R(x, y) = 0 are additional rows on velocities. Forces
+    have as many additional entries as v. The extended system has no mechanism: its motions cannot be drawn.
 
-    q must be closed. Redundant constraints change nothing. Raises `ArgumentError` where the relation fails the rank
-    conditions at q, at a singular configuration among others, and `SolveError` where R = 0 has no solution near the
+    q must be closed. Redundant constraints are legal. Raises `ArgumentError` if the relation fails the rank
+    conditions at q, for example at a singular configuration, and `SolveError` if R = 0 has no solution near the
     guess.
     """
     check_is("extend", system, System)
@@ -210,7 +207,7 @@ def extend(
 def extend_traced(
     system: System, q: ArrayLike, v: ArrayLike | None, t: float, relation: Relation
 ) -> tuple[System, Array, Array, TracedRelation]:
-    """Return what `extend` returns, and the traced relation."""
+    """Return the results of `extend`, and the traced relation."""
     return _extend(system, q, v, t, relation)
 
 

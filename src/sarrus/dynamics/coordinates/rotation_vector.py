@@ -1,4 +1,4 @@
-"""`RotationVector`: independent coordinates of spherical and free joints, about an orientation that a run renews."""
+"""`RotationVector`: rotation vectors of spherical and free joints as independent coordinates."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from sarrus.dynamics.system import System
 from sarrus.symbolic.kinematics.kinematics import skew
 from sarrus.symbolic.kinematics.rotations import conjugate, product
 
-# Square of the sine of half the angle below which the angle is a series in it: beyond the quotient loses few digits.
+# sin² of half the angle below which the angle is computed by a series: above it the quotient loses few digits.
 _SMALL, _TERMS = 1e-2, 9
-# Square of an angle below which the factor of [θ×]² is a series in it, of |B₂ₙ|/(2n)!.
+# Squared angle below which the factor of [θ×]² is computed by a series, with coefficients |B₂ₙ|/(2n)!.
 _SHORT = 0.3
 _BERNOULLI = tuple(
     abs(top / bottom) / factorial(2 * n)
@@ -29,30 +29,29 @@ _BERNOULLI = tuple(
         [(1, 6), (1, 30), (1, 42), (1, 30), (5, 66), (691, 2730), (7, 6), (3617, 510)], start=1
     )
 )
-# Angle from which on a run that fails does so because of π [rad].
+# Angle [rad] above which a failure of a run is attributed to the limit π.
 _AT_LIMIT = 3.0
 
 
 class RotationVector(Relation):
-    """Rotation vectors θ of spherical and free joints, q = q₀ exp(θ/2), and other coordinates, as independent ones.
+    """Rotation vectors θ of spherical and free joints, q = q₀ exp(θ/2), with other coordinates, as independent ones.
 
-    θ [rad] is in axes of what the joint carries, |θ| < π; where q = q₀ it is 2 vec(q₀⁻¹ q) to first order, and θ̇ is the
-    angular velocity there. θ̇ = J(θ)⁻¹ ω elsewhere. y are JOINT.rx, JOINT.ry and JOINT.rz of every joint, then
-    y.NAME of the others; z are their rates, NAME.rate, or the ``velocities``.
+    θ [rad] is in axes of the child body, |θ| < π; θ ≈ 2 vec(q₀⁻¹ q) near q₀. Its rate is θ̇ = J(θ)⁻¹ ω, the angular
+    velocity at q₀. y are JOINT.rx, JOINT.ry and JOINT.rz of every joint, then y.NAME of the others; z are their rates,
+    NAME.rate, or the ``velocities``.
 
     Parameters
     ----------
     joints : name of a spherical or free joint, or several.
-    others : names of coordinates that are independent besides, such as those of the position of a free joint. With the
-        θ they must be nv − rank of the holonomic rows.
-    velocities : names of independent velocities z that take the place of the rates: with nonholonomic constraints
-        there are fewer z than y, and they have to be named.
-    reference : q₀, a wxyz quaternion, or one by the name of each joint. By default the orientation where the relation
-        is used, and a run takes a new one after the step in which |θ| passes 1.2 rad (an event of the trajectory says
-        so; θ begins at zero again). With a reference of one's own a run ends with COORDINATES_FAILED where |θ|
-        comes to π.
+    others : names of additional independent coordinates, such as the position of a free joint. Together with θ they are
+        nv − rank of the holonomic rows.
+    velocities : names of independent velocities z instead of the rates; required with nonholonomic constraints, which
+        have fewer z than y.
+    reference : q₀, a wxyz quaternion, or one by the name of each joint. By default the orientation at the start; a run
+        takes a new one after the step in which |θ| passes 1.2 rad (recorded as an event of the trajectory; θ restarts
+        at zero). With a given reference a run ends with COORDINATES_FAILED when |θ| reaches π.
 
-    Redundant constraints change nothing. Conditions and errors are those of a `Relation`.
+    Redundant constraints are legal. Conditions and errors are those of a `Relation`.
     """
 
     def __init__(
@@ -75,16 +74,16 @@ class RotationVector(Relation):
 
     @property
     def has_velocities(self) -> bool:
-        """Whether z is given by rows of its own: here it is."""
+        """Whether z is given by its own rows: True."""
         return True
 
     @property
     def renews(self) -> bool:
-        """Whether a run may take another orientation of reference."""
+        """Whether a run may renew the reference orientation."""
         return self.reference is None
 
     def traced(self, system: System, x: Place, ranks: tuple[int, int]) -> tuple[TracedRelation, Array]:
-        """Return the relation about the orientations of reference over the symbols of a system, and (y, z) at x."""
+        """Return the relation about the reference orientations over the symbols of a system, and (y, z) at x."""
         self._counts(system, ranks)
         e, starts = system.equations, self._starts(system)
         for name in self.others:
@@ -116,7 +115,7 @@ class RotationVector(Relation):
         return found, np.concatenate([chart.y, np.zeros(own.numel() - n)])
 
     def chart(self, system: System, x: Place, ranks: tuple[int, int]) -> RotationChart:
-        """Return the orientations of reference, those at x by default, and y at x as far as they are zero there."""
+        """Return the reference orientations, by default those at x, and y at x with θ = 0 for these."""
         starts = self._starts(system)
         here = [x.q[start : start + 4] for start in starts]
         held = here if self.reference is None else [self.reference[joint] for joint in self.joints]
@@ -124,7 +123,7 @@ class RotationVector(Relation):
         return RotationChart(np.concatenate(held), np.concatenate([np.zeros(3 * len(starts)), others]))
 
     def limit_met(self, own: Array) -> str:
-        """Return of which joint |θ| has come to π, in words; nothing where it has of none."""
+        """Return a text with the joint whose |θ| has reached π; empty if there is none."""
         for k, joint in enumerate(self.joints):
             theta = own[3 * k : 3 * k + 3]
             size = float(np.sqrt(np.add.reduce(theta * theta)))
@@ -136,7 +135,7 @@ class RotationVector(Relation):
         return ""
 
     def _starts(self, system: System) -> list[int]:
-        """Return where the quaternions of the joints begin in q."""
+        """Return the start indices of the joints' quaternions in q."""
         with_turns = [name[:-3] for name in system.coordinate_names if name.endswith(".qw")]
         for joint in self.joints:
             check_known("spherical or free joint", joint, with_turns, system.name)
@@ -165,20 +164,20 @@ class RotationVector(Relation):
 
 @dataclass(frozen=True, eq=False)
 class RotationChart:
-    """The orientations of reference as constants of the relation, and y there."""
+    """The reference orientations as constants of the relation, and y there."""
 
     values: Array
     y: Array
 
 
 def rotation_vector(quaternion: ca.SX) -> ca.SX:
-    """Return axis × angle of a rotation, below π, with all its derivatives where the angle is zero, too."""
+    """Return axis × angle of a rotation with angle below π; smooth at angle zero."""
     quaternion = quaternion / ca.norm_2(quaternion)
     quaternion = quaternion * ca.if_else(quaternion[0] < 0, -1, 1)
     vector = quaternion[1:]
     square = ca.dot(vector, vector)
     small = square < _SMALL
-    series = ca.SX(0)  # of 2 arcsin(s)/s in s²
+    series = ca.SX(0)  # 2 arcsin(s)/s in powers of s²
     for k in reversed(range(_TERMS)):
         series = series * square + 2 * comb(2 * k, k) / (4**k * (2 * k + 1))
     sine = ca.sqrt(ca.if_else(small, 1, square))
@@ -198,7 +197,7 @@ def inverse_right_jacobian(theta: ca.SX) -> ca.SX:
 
 
 def _gauge(own: ca.SX, count: int) -> ca.SX:
-    """Return a matrix whose smallest pivot falls from one at θ = 0 to zero at |θ| = π, for the largest of all θ.
+    """Return a matrix whose smallest pivot falls from one at θ = 0 to zero at |θ| = π, for the largest |θ|.
 
     Rows (1, 0) and (sin α, cos α) with α = |θ|²/2π.
     """

@@ -1,4 +1,4 @@
-"""`StateChart`: the independent coordinates (y, z) of a run that a relation R(x, y) = 0 with velocities gives."""
+"""`StateChart`: the independent coordinates (y, z) of a run given by a relation R(x, y) = 0 with velocities."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from sarrus.kernels.platform.c_function import state_projection
 
 @dataclass(frozen=True, eq=False)
 class StateCoordinates:
-    """A relation with velocities, and the ``traced`` one by which a system was extended."""
+    """A relation with velocities, and the ``traced`` relation by which a system was extended."""
 
     relation: Relation
     traced: TracedRelation
@@ -45,7 +45,7 @@ def chart_of(system: Evaluations, coordinates: RunCoordinates) -> Chart | StateC
 
 
 class StateChart:
-    """Independent coordinates along a run, handed to `sarrus.kernels.solve.state_chart.state_projection`.
+    """Independent coordinates along a run, used by `sarrus.kernels.solve.state_chart.state_projection`.
 
     ``choices`` lists (time, names of y and z) of every chart taken, the first one included.
     """
@@ -62,7 +62,7 @@ class StateChart:
         self.array = np.zeros(la.CHART_ROWS).view(la.Chart)
 
     def attach(self, table: la.Table) -> None:
-        """Have the kernels project along the relation."""
+        """Set the kernels to project along the relation."""
         s, traced = self.system, self.coordinates.traced
         self.function = s.compiled.named("relation", self._outputs)
         table.n_own, table.relation = len(traced.all_names), self.function.address
@@ -84,7 +84,7 @@ class StateChart:
         }
 
     def _gauge(self) -> ca.SX:
-        """Return the matrix of the relation that judges the chart, over the symbols of the extended equations."""
+        """Return the matrix of the relation whose pivots rate the chart, over the symbols of the extended equations."""
         e, traced = self.system.equations, self.coordinates.traced
         n, own = len(traced.all_names), traced.own
         if traced.gauge is traced.by_own:
@@ -92,14 +92,17 @@ class StateChart:
         return ca.substitute(traced.gauge, own, e.v[e.nv - n :])
 
     def renew(self, table: la.Table, settings: la.Settings, x: Array) -> bool:
-        """Choose the coordinates at x; False where the user's own have failed. The kernel's limit goes to settings."""
+        """Choose the coordinates at x and set the kernel's limit.
+
+        False if coordinates named by the user have failed.
+        """
         t = float(x[self.system.parts.t])
         if self.choices and (self.named or (self.failed and t == self.renewed)):
             return False
         if self.choices:
             left = self.system.nv - int(table.generic_rank)
             if left != len(self.coordinates.traced.velocity_names):
-                return False  # constraints came or went: there are more velocities, or less
+                return False  # the active set changed: the number of velocities differs
             self._choose(x)
         self.renewed = t
         self.choices.append((t, self.coordinates.traced.all_names))
@@ -110,7 +113,7 @@ class StateChart:
         return not failed
 
     def _choose(self, x: Array) -> None:
-        """Take the chart of the relation at x, and the values of its coordinates there."""
+        """Use the chart of the relation at x, and the values of its coordinates there."""
         assert self.renewed_by is not None
         s, traced = self.system, self.coordinates.traced
         base = traced.system.with_parameters({name: s.parameters[name] for name in traced.system.parameters})
@@ -126,7 +129,7 @@ class StateChart:
         self.coordinates = replace(self.coordinates, traced=here)
 
     def cause(self, x: Array) -> str:
-        """Return the condition of theorem 2.3.1 in Spencer 2004 that is worst at x, by its number there."""
+        """Return the worst condition of theorem 2.3.1 in Spencer 2004 at x, with its number there."""
         s, traced = self.system, self.coordinates.traced
         base, v = traced.system, x[s.parts.v]
         place = Place(x[s.parts.q].copy(), v[: base.nv].copy(), float(x[s.parts.t]))
@@ -144,5 +147,5 @@ class StateChart:
 
     @property
     def changes(self) -> list[tuple[float, str]]:
-        """Times of the changes of chart, with what was taken then in words."""
+        """Times of the changes of chart, with the new coordinates in words."""
         return [(time, f"independent coordinates: {', '.join(names)}") for time, names in self.choices[1:]]

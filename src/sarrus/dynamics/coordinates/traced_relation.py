@@ -1,13 +1,13 @@
-"""`TracedRelation`: a relation R(x, y) = 0 over the symbols of one system, and its derivatives as numbers.
+"""`TracedRelation`: a relation R(x, y) = 0 over the symbols of one system, and its numerical derivatives.
 
 x = (q, v) is the state of the mechanism and (y, z) the independent one: y of positions, z of velocities. Spencer 2004,
-section 2.3: with H the rows of φ = 0 and ψ = 0 over x,
+section 2.3: with the derivatives H of φ = 0 and ψ = 0 by x,
 
     |∂R/∂(y, z)| ≠ 0        (2.21), (y, z) follow from x,
     |[∂R/∂x; H]| ≠ 0        (2.22), x follows from (y, z) and the constraints.
 
-Where R = (R_q(q, y), R_v(q, v, y, z)) both matrices are block-triangular and each condition is one for positions,
-(2.27) and (2.28), and one for velocities.
+If R = (R_q(q, y), R_v(q, v, y, z)) both matrices are block-triangular, and each condition splits into one for
+positions, (2.27) and (2.28), and one for velocities.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ class Place(NamedTuple):
     t: float
 
     def toward(self, end: Place, s: float) -> Place:
-        """Return the place at a part s of the straight way to another."""
+        """Return the state at a share s of the straight line to another state."""
         q, v, t = self
         return Place(q + s * (end.q - q), v + s * (end.v - v), t + s * (end.t - t))
 
 
 class Slopes(NamedTuple):
-    """Derivatives of R: along velocities (δq = N δ), by v, by (y, z), and dR/dt at v̇ = 0 and held (y, z)."""
+    """Derivatives of R: along velocities (δq = N δ), by v, by (y, z), and dR/dt at v̇ = 0 with constant (y, z)."""
 
     by_place: Array
     by_velocity: Array
@@ -53,10 +53,10 @@ class Slopes(NamedTuple):
 
 @dataclass(frozen=True)
 class Condition:
-    """One of the conditions that make R(x, y) = 0 a change of coordinates, with the condition number of its matrix.
+    """A rank condition for R(x, y) = 0 to be a change of coordinates, with the condition number of its matrix.
 
-    ``equation`` is its number in Spencer 2004, ``matrix`` what must be regular, ``fails`` what is not determined where
-    it is not.
+    ``equation`` is its number in Spencer 2004, ``matrix`` the matrix that must be regular, ``fails`` the quantity that
+    is undetermined otherwise.
     """
 
     equation: str
@@ -76,9 +76,9 @@ class Condition:
 class TracedRelation:
     """R(x, y) = 0 of one system.
 
-    ``position`` is R_q over (q, y, t, p), or None where R is not split; ``velocity`` the other rows, or None where
-    these are d/dt R_q, z = ẏ. ``own`` are the symbols of (y, z); ``constants`` symbols whose ``values`` belong to a
-    chart, and the smallest pivot of ``gauge``, by default ∂R/∂(y, z), tells a run how good this is.
+    ``position`` is R_q over (q, y, t, p), None for a coupled R; ``velocity`` are the other rows, None if they are
+    d/dt R_q with z = ẏ. ``own`` are the symbols of (y, z); ``constants`` are symbols whose ``values`` belong to a
+    chart; the smallest pivot of ``gauge``, by default ∂R/∂(y, z), rates the chart in a run.
     """
 
     def __init__(
@@ -103,7 +103,7 @@ class TracedRelation:
         self.gauge = self.by_own if gauge is None else gauge
 
     def with_values(self, system: System, values: Array) -> TracedRelation:
-        """Return the same relation for the system with other parameters, and other constants of a chart."""
+        """Return the same relation for the system with other parameters, and other constants of the chart."""
         other = copy(self)
         other.system, other.values = system, values
         return other
@@ -115,7 +115,7 @@ class TracedRelation:
 
     @property
     def coupled(self) -> bool:
-        """Whether R is not split into rows of positions and of velocities."""
+        """Whether R does not separate rows of positions and of velocities."""
         return self.position is None
 
     @property
@@ -165,21 +165,21 @@ class TracedRelation:
         return np.block([[jacobian[: s.nh], still], [turning, jacobian]])
 
     def rates(self, x: Place, w: Array, a: Array) -> Array:
-        """Return d/dt (y, z) where v̇ = a: −(∂R/∂(y, z))⁻¹ (∂R/∂x ẋ + ∂R/∂t)."""
+        """Return d/dt (y, z) for v̇ = a: −(∂R/∂(y, z))⁻¹ (∂R/∂x ẋ + ∂R/∂t)."""
         slopes = self.slopes(x, w)
         return -dense.solve(slopes.by_own, slopes.flow + dense.product(slopes.by_velocity, a))
 
     def bias(self, x: Place, w: Array) -> Array:
-        """Return what d/dt R_v is at v̇ = 0 and ż = 0, y in motion."""
+        """Return d/dt R_v at v̇ = 0 and ż = 0, with moving y."""
         n, slopes = self.count, self.slopes(x, w)
         rate = -dense.solve(slopes.by_own[:n, :n], slopes.flow[:n])
         return slopes.flow[n:] + dense.product(slopes.by_own[n:, :n], rate)
 
     def solve(self, x: Place, w: Array, start: Place | None = None) -> Array:
-        """Return the (y, z) with R = 0 at x that follow from those given: on the way from R(start, w), by default at x.
+        """Return the (y, z) with R = 0 at x, by continuation from w at R(start, w), by default with start = x.
 
-        Both x and the residual go straight to their ends. Raises `SolveError` where the solution is lost: ∂R/∂(y, z)
-        becomes singular on the way, or there is none near the one given.
+        Both x and the residual move on straight lines. Raises `SolveError` if the solution is lost: ∂R/∂(y, z)
+        becomes singular on the way, or there is no solution near w.
         """
         origin = x if start is None else start
         left = self.residual(origin, w)
@@ -223,7 +223,7 @@ class TracedRelation:
         )
 
     def dependence(self, x: Place, w: Array) -> list[Condition]:
-        """Return the conditions under which x determines (y, z): (2.27) and, where R is not d/dt R_q, (2.21)."""
+        """Return the conditions under which x determines (y, z): (2.27) and, unless R_v = d/dt R_q, (2.21)."""
         found, own = self._dependence(self.slopes(x, w).by_own), ", ".join
         if self.coupled:
             texts = [("∂R/∂y", f"x does not determine {own(self.all_names)}")]
@@ -239,7 +239,7 @@ class TracedRelation:
     def independence(self, x: Place, w: Array, ranks: tuple[int, int]) -> list[Condition]:
         """Return the conditions under which (y, z) and the constraints determine x: (2.28) and (2.22).
 
-        ``ranks`` are those of the holonomic rows and of all. In characteristic units, rows of R of length one.
+        ``ranks`` are the ranks of the holonomic rows and of all rows. Characteristic units, rows of R of length one.
         """
         s, slopes, n = self.system, self.slopes(x, w), self.count
         if self.coupled:
@@ -286,7 +286,7 @@ class TracedRelation:
 
 
 def stacked_condition(system: System, constraints: Array, rows: Array, rank: int) -> float:
-    """Return the condition number of [H / |H|; ∂R/∂x], H cut to its rank, in characteristic units."""
+    """Return the condition number of [H / |H|; ∂R/∂x] with H cut to its rank, in characteristic units."""
     size = system.characteristic
     columns = np.concatenate([size.columns, size.columns])
     rows = rows / columns
@@ -312,7 +312,7 @@ def _along(q: ca.SX, rate: ca.SX, t: ca.SX, expression: ca.SX) -> ca.SX:
 
 
 def _even(matrix: Array) -> Array:
-    """Return a matrix with rows, then columns, of length one where they are not zero."""
+    """Return a matrix whose nonzero rows, then columns, are scaled to length one."""
     if not np.isfinite(matrix).all():
         return matrix
     for axis in (1, 0):

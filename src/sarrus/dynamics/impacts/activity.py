@@ -1,11 +1,11 @@
-"""Constraints that come and go: which ones hold now, how far contacts are open, and switching them.
+"""Activity of switchable constraints: which are active, the gaps of contacts, switching on and off.
 
-A closure or coupling added with ``active=`` and every contact has the parameter "active.NAME" in
-``system.parameters``: 1 where it holds, 0 where it does not. Sizes never change; the rows of a constraint that is off
-are zero rows, with zero multipliers. What is redundant changes with them, and every solve finds it anew.
+A closure or coupling added with ``active=``, and every contact, has the parameter "active.NAME" in
+``system.parameters``: 1 active, 0 inactive. Sizes never change; the rows of an inactive constraint are zero rows, with
+zero multipliers. Redundancy depends on the active set, and every solve determines it anew.
 
-Contacts that stick, couplings, and closures with a ``capture`` hold what was there when they were closed: the
-parameters "anchor.ROW", which `switch_on` sets. Other closures must be closed when they are switched on.
+Sticking contacts, couplings, and closures with a ``capture`` keep the residual at which they were closed: the
+parameters "anchor.ROW", set by `switch_on`. Other closures must be closed when they are switched on.
 "stick.NAME" = 0 lets a closed contact slide without friction.
 """
 
@@ -23,26 +23,26 @@ from sarrus.dynamics.closing.closed_state import OPEN
 from sarrus.dynamics.model.evaluations import Evaluations
 from sarrus.symbolic.equations.equations import activity_parameter, anchor_parameter, stick_parameter
 
-# Farther apart than this [characteristic lengths, rad], a closure cannot be switched on: loops are closed to that.
+# Largest residual [characteristic lengths, rad] with which a closure can be switched on; loops are closed to this.
 TOUCHING = OPEN
 
 
 def active(system: Evaluations) -> dict[str, bool]:
-    """Return which of the constraints that come and go hold now, by name, in the order of their rows."""
+    """Return the activity of the switchable constraints by name, in the order of their rows."""
     parameters = {name: activity_parameter(name) for name in system.closure_rows}
     return {n: system.parameters[p] != 0.0 for n, p in parameters.items() if p in system.parameters}
 
 
 def switch_on(system: Evaluations, names: Iterable[str], q: ArrayLike, t: float = 0.0) -> None:
-    """Let the named constraints hold from now on, at the configuration q; contacts stick if they can.
+    """Activate the named constraints from now on, at the configuration q; contacts stick if they can.
 
-    Contacts that stick, couplings, and closures with a ``capture`` are anchored at q if they were off or sliding; what
-    holds already stays as it is.
-    The velocity is left alone: `sarrus.dynamics.impacts.impacts.impact` says what it becomes.
+    Sticking contacts, couplings, and closures with a ``capture`` are anchored at q if they were inactive or sliding; an
+    active constraint does not change. The velocity does not change; `sarrus.dynamics.impacts.impacts.impact` gives
+    the velocity after the impact.
 
-    Raises `ArgumentError` for names of constraints that always hold or do not exist, and where one is open at q by
-    more than 1e-5 rad or characteristic lengths, or by more than its ``capture``, with its name and the gap; then
-    nothing is switched.
+    Raises `ArgumentError` for names of permanent or unknown constraints, and for a constraint open at q by more than
+    1e-5 rad or characteristic lengths, or by more than its ``capture``, with its name and residual; then nothing is
+    switched.
     """
     new = [name for name in _checked(system, names) if not active(system)[name] or sliding(system, name)]
     trial = system.varied()
@@ -73,23 +73,23 @@ def switch_on(system: Evaluations, names: Iterable[str], q: ArrayLike, t: float 
 
 
 def switch_off(system: Evaluations, names: Iterable[str]) -> None:
-    """Let the named constraints hold no longer; `ArgumentError` names one that always holds or does not exist."""
+    """Deactivate the named constraints; `ArgumentError` for the name of a permanent or unknown constraint."""
     for name in _checked(system, names):
         system.parameters[activity_parameter(name)] = 0.0
 
 
 def sliding(system: Evaluations, name: str) -> bool:
-    """Tell whether a contact that could stick slides without friction while it is closed."""
+    """Tell whether a contact with friction is set to slide without friction while it is closed."""
     return system.parameters.get(stick_parameter(name)) == 0.0
 
 
 def gaps(system: Evaluations, q: ArrayLike, t: float = 0.0) -> dict[str, float]:
-    """Return how far each contact is open [m], negative where its point is below the plane; on or off."""
+    """Return the gap of each contact [m], active or not; negative if its point is below the plane."""
     return _measured(system, "gap", q, None, t)
 
 
 def gap_rates(system: Evaluations, q: ArrayLike, v: ArrayLike, t: float = 0.0) -> dict[str, float]:
-    """Return how fast each gap opens [m/s], negative where the point approaches its plane; on or off."""
+    """Return the rate of each gap [m/s], active or not; negative if the point approaches its plane."""
     return _measured(system, "rate", q, v, t)
 
 
@@ -99,7 +99,8 @@ def contact_names(system: Evaluations) -> tuple[str, ...]:
 
 
 def gap_expressions(system: Evaluations) -> tuple[ca.SX, ca.SX]:
-    """Return the gaps and their rates as columns over the symbols of the equations, whatever is on or off."""
+    """Return the gaps and their rates as columns over the symbols of the equations, for active and inactive
+    contacts."""
     e = system.equations
     switches = [k for k, name in enumerate(e.parameter_values) if name.startswith(activity_parameter(""))]
     rows = [contact.normal for contact in e.contacts]
@@ -109,7 +110,7 @@ def gap_expressions(system: Evaluations) -> tuple[ca.SX, ca.SX]:
 
 
 def _capture(system: Evaluations, name: str) -> float:
-    """Return how far from closed a constraint that holds what is there may be: of closures their ``capture``."""
+    """Return the largest residual with which an anchored constraint can be switched on: ``capture`` for closures."""
     closures = {} if system.mechanism is None else system.mechanism.closures
     return closures[name].capture if name in closures else math.inf
 
@@ -135,7 +136,7 @@ def _measured(
 
 
 def _motion(system: Evaluations) -> dict[str, ca.SX]:
-    """Return gaps and rates of contacts that are constraints, then of the others, and the rows of the first ones."""
+    """Return gaps and rates of contacts that are constraints, then of the others, and the rows of the constraints."""
     gap, rate = gap_expressions(system)
     touches = system.equations.touches
     return {
@@ -146,7 +147,7 @@ def _motion(system: Evaluations) -> dict[str, ca.SX]:
 
 
 def contact_motion(system: Evaluations, x: Array) -> tuple[Array, Array, Array]:
-    """Return gaps (k,), their rates (k,) and rows (k × nv) of contacts that are constraints, on or off.
+    """Return gaps (k,), their rates (k,) and rows (k × nv) of contacts that are constraints, active or not.
 
     x = [q | v | u | t | p | τ].
     """
@@ -163,9 +164,9 @@ def _checked(system: Evaluations, names: Iterable[str]) -> list[str]:
         if name in system.closure_rows and name not in valid:
             raise ArgumentError(
                 f"{system.name}: {name!r} always holds; add it with active=True or False to switch it. "
-                f"Those that come and go: {', '.join(map(repr, valid)) or 'none'}",
+                f"Switchable constraints: {', '.join(map(repr, valid)) or 'none'}",
                 element=name,
                 valid=valid,
             )
-        check_known("constraint that comes and goes", name, valid, system.name)
+        check_known("switchable constraint", name, valid, system.name)
     return checked

@@ -1,17 +1,18 @@
-"""Which contacts push: Gauss's principle with one-sided rows, for velocities at an impact and for accelerations.
+"""Active sets of unilateral contacts by Gauss's principle, for velocities after an impact and for accelerations.
 
 The change x in the kinetic metric is the smallest one that the contacts allow:
 
     min ½ |x|²   with   B x = β,   n_i x ≥ r_i   for every contact,
 
-B the rows of the closures and the tangential rows of the contacts that stick. The normal rows that push are found with
-the nonnegative least squares of Lawson and Hanson (Solving Least Squares Problems, 1974, ch. 23, least distance
-programming), which is exact and finite. Without friction that is the answer, and unique.
+B the rows of the closures and the tangential rows of sticking contacts. The active normal rows are found by the
+nonnegative least squares of Lawson and Hanson (Solving Least Squares Problems, 1974, ch. 23, least distance
+programming), which is exact and finite. Without friction the solution is unique.
 
-A contact sticks only where it pushes, with any force (the limit of Coulomb's law for a large coefficient). Whether
-contacts can all stick or part is no convex problem, and at some states they cannot: sticking would have to pull and
-parting would go into the ground. So contacts that stick without pushing are freed, all at a time, until the others
-push; then those that hold without sticking try to stick again, one by one. What still holds without sticking slips.
+A contact sticks only while its normal force is positive, with any friction force (the limit of Coulomb's law for a
+large coefficient). The choice between sticking and opening is not a convex problem, and at some states neither is
+possible: sticking would need a pulling force, opening would penetrate the ground. Therefore all sticking contacts
+without normal force are freed at once, until the remaining ones have a normal force; then the closed contacts that do
+not stick are set to stick again, one by one. Closed contacts that still do not stick slip.
 """
 
 from __future__ import annotations
@@ -32,21 +33,24 @@ from sarrus.kernels.linalg.dense import product
 from sarrus.kernels.linalg.ranked import in_metric, ranked
 from sarrus.symbolic.equations.equations import ContactRows, activity_parameter, stick_parameter
 
-# Pushes and gaps below this multiple of the largest one count as zero; so do singular values of rows, which are looser
-# than the rounding of a model's data.
+# Normal forces and gaps below this multiple of the largest one are zero; likewise singular values of rows, which exceed
+# the rounding of a model's data.
 _ROUNDING, _DEPENDENT = 1e-9, 1e-7
 
 
 @dataclass(frozen=True)
 class Pushing:
-    """Contacts that hold, which push or could without changing anything; those of them that slip; the others."""
+    """Result: contacts that hold (with a normal force, or able to have one), those of them that slip, and the rest."""
 
     holding: tuple[ContactRows, ...]
     slipping: tuple[ContactRows, ...]
     released: tuple[ContactRows, ...]
 
     def apply(self, system: Evaluations) -> None:
-        """Switch off what is released and let slide what slips; anchors and the others stay as they are."""
+        """Deactivate the released contacts and let the slipping ones slide.
+
+        Anchors and other contacts do not change.
+        """
         for contact in self.released:
             system.parameters[activity_parameter(contact.name)] = 0.0
         for contact in self.slipping:
@@ -54,19 +58,19 @@ class Pushing:
 
 
 class OneSided:
-    """The problem in the kinetic metric at a state, for the contacts that are on.
+    """The problem in the kinetic metric at a state, for the active contacts.
 
     Parameters
     ----------
-    able : the contacts that may stick, those that do not slide; by default all that are not frictionless.
+    able : tells for a contact whether it may stick; by default every contact with friction may.
 
     Attributes
     ----------
-    contacts : the contacts that are on.
+    contacts : the active contacts.
     rows : (nc, n) rows of A in characteristic units (`sarrus.dynamics.model.characteristic`), in coordinates x with the
-        metric one. Where M is singular these are the motions that the closures leave, which must have kinetic energy
-        (`SolveError` otherwise).
-    cut : singular values of rows below it are dependent ones.
+        identity as metric. If M is singular, x are coordinates of the motions that the closures allow, which must have
+        kinetic energy (`SolveError` otherwise).
+    cut : singular values of rows below it are zero.
     """
 
     def __init__(
@@ -89,7 +93,10 @@ class OneSided:
             self.cut = _DEPENDENT * dense.largest(self.rows)
 
     def solve(self, wanted: Array) -> Pushing:
-        """Return which contacts hold, slip and part for the right sides r (nc,), β of the closures being zero."""
+        """Return the holding, slipping and released contacts for right-hand sides r (nc,).
+
+        Β of the closures is zero.
+        """
         self.wanted = self.factors * wanted
         self.wanted[self.bilateral] = 0.0
         sticking = set(self.able)
@@ -109,9 +116,9 @@ class OneSided:
         )
 
     def _try(self, sticking: set[int]) -> tuple[set[int], set[int]]:
-        """Return the contacts that hold where the given ones stick, and those of these that stick without pushing.
+        """Return the contacts that hold if the given ones stick, and the sticking ones without normal force.
 
-        Contacts that neither push nor part share the load if all of them can push.
+        Closed contacts without a unique force share the load if all their forces can be nonnegative.
         """
         x, push = self._shortest(sticking)
         reached = product(self.rows, x)
@@ -130,7 +137,7 @@ class OneSided:
         return holding, parting or (sticking - holding if left > near else set())
 
     def _shortest(self, sticking: set[int]) -> tuple[Array, Array]:
-        """Return x and the pushes of the normals, where the given contacts stick whether they push or not."""
+        """Return x and the normal forces, with the given contacts sticking whatever their normal force."""
         held = self.bilateral + [row for k in sorted(sticking) for row in self.contacts[k].tangential]
         fixed = ranked(self.rows[held], self.cut)
         x = fixed.solve(self.wanted[held])
@@ -148,7 +155,7 @@ class OneSided:
         return x, push
 
     def _share(self, x: Array, holding: set[int], sticking: set[int]) -> tuple[set[int], float]:
-        """Return the contacts that pull where rows of those that hold give x, at minimum norm, and what is missing."""
+        """Return the contacts with a pulling force in the minimum-norm forces of x, and the residual of x."""
         rows = list(self.bilateral)
         for k in sorted(holding):
             rows += [self.normals[k], *(self.contacts[k].tangential if k in sticking else ())]
@@ -160,9 +167,9 @@ class OneSided:
 
 
 def kinetic_rows(system: Evaluations, q: Array, v: Array, t: float, bilateral: Sequence[int]) -> Array:
-    """Return A in coordinates of the velocity in which the metric M is one: A L⁻ᵀ with M = L Lᵀ.
+    """Return A in velocity coordinates in which the metric M is the identity: A L⁻ᵀ with M = L Lᵀ.
 
-    Where M is singular, these are coordinates of the motions that the bilateral rows leave, and these rows are zero.
+    If M is singular, the coordinates are those of the motions that the bilateral rows allow, and these rows are zero.
     """
     mass, jacobian = system.mass_matrix(q, t), finite_jacobian(system, q, t, v)
     if is_singular_at(system, q, t):
@@ -173,7 +180,7 @@ def kinetic_rows(system: Evaluations, q: Array, v: Array, t: float, bilateral: S
 
 
 def mass_left(system: Evaluations, q: Array, v: Array, t: float, mass: Array, free: Array) -> Array:
-    """Return the mass matrix of the motions ``free`` (by rows); `SolveError` where it is not positive definite."""
+    """Return the mass matrix of the motions ``free`` (by rows); `SolveError` if it is not positive definite."""
     reduced = product(free, mass, free.T)
     if len(free) and not dense.is_definite(reduced, 1e-12 * float(np.abs(mass).max())):
         raise Status.ILL_POSED.error(system.name, ill_posed(system, q, v, t))
@@ -181,7 +188,7 @@ def mass_left(system: Evaluations, q: Array, v: Array, t: float, mass: Array, fr
 
 
 def _least_distance(rows: Array, missing: Array, scale: float) -> Array:
-    """Return the pushes u ≥ 0 for which z = rowsᵀ u is the shortest one with rows z ≥ missing."""
+    """Return u ≥ 0 for which z = rowsᵀ u is the shortest vector with rows z ≥ missing."""
     from scipy.optimize import nnls  # here, because its import takes a third of a second
 
     if missing.max() <= 0.0:

@@ -1,12 +1,12 @@
 """`impact`: the jump of the velocity when constraints close.
 
-During an impact positions stand still and the constraints act by impulses Λ = ∫ λ dt:
+During an impact positions are constant and the constraints act by impulses Λ = ∫ λ dt:
 
     M (v⁺ − v⁻) = AᵀΛ,    A v⁺ = b.
 
-For b of the constraints themselves that is the projection of v⁻ on the admissible velocities in the metric of M, and
-the kinetic energy that it takes is that of the lost velocity, ½ ‖v⁺ − v⁻‖²_M (Carnot's theorem; Moreau: Unilateral
-contact and dry friction in finite freedom dynamics, 1988). Contacts that close may rebound with Newton's law,
+If b belongs to the constraints themselves, v⁺ is the projection of v⁻ on the admissible velocities in the metric of M,
+and the loss of kinetic energy is the energy of the lost velocity, ½ ‖v⁺ − v⁻‖²_M (Carnot's theorem; Moreau: Unilateral
+contact and dry friction in finite freedom dynamics, 1988). Closing contacts may rebound with Newton's law,
 v_n⁺ = −e v_n⁻.
 """
 
@@ -34,31 +34,31 @@ from sarrus.kernels.linalg.dense import product
 from sarrus.kernels.linalg.projected import projected_rates
 from sarrus.kernels.linalg.ranked import at_rank, in_metric, ranked
 
-# From the right side r of A Δ = r to the change Δ of the velocity and the impulses Λ.
+# Maps the right side r of A Δ = r to the change Δ of the velocity and the impulses Λ.
 _Solve = Callable[[Array], tuple[Array, Array]]
-# Relative difference of the part of the restitutions below which it counts as found; parts below the other are none.
+# Relative accuracy of the scale of the restitutions, and the scale below which it is zero.
 _ROUNDING, _LEAST = 1e-9, 1e-3
 
 
 @dataclass(frozen=True, eq=False)
 class Impact(Answer):
-    """Velocities after an impact, and what it took.
+    """Velocity after an impact, and the impulses.
 
     Attributes
     ----------
     v : (nv,) velocity after the impact, v⁺.
     impulse : (nc,) Λ [N s, N m s] of each row, of least norm in characteristic units
-        (`sarrus.dynamics.model.characteristic`) where rows are redundant; normal impulses are ≥ 0.
-    generalized_impulse : (nv,) AᵀΛ = M (v⁺ − v⁻), unique even where Λ is not.
-    energy_loss : kinetic energy that the impulses take [J]; ½ ‖v⁺ − v⁻‖²_M where nothing rebounds.
-    rank : rank of the rows that gave impulses.
+        (`sarrus.dynamics.model.characteristic`) if rows are redundant; normal impulses are ≥ 0.
+    generalized_impulse : (nv,) AᵀΛ = M (v⁺ − v⁻), unique even if Λ is not.
+    energy_loss : loss of kinetic energy [J]; ½ ‖v⁺ − v⁻‖²_M without rebound.
+    rank : rank of the rows with impulses.
     determined : (nc,) bool, which impulses are unique.
-    restitution_scale : the part of the restitutions that creates no energy; 1 but for contacts that would.
-    slipping : names of contacts that push but cannot stick, because they would have to pull.
-    released : names of contacts that take no impulse because they would have to pull, in the order of their rows.
-    status : OK; SINGULAR (the rank drops at this configuration; the lost direction gives no impulse); RIGID (v⁺ points
-        where A leaves velocities that no motion has, which no finite impulse stops); INCONSISTENT
-        (redundant rows that ask for different velocities: their least-squares compromise).
+    restitution_scale : largest factor ≤ 1 on all restitutions with which kinetic energy does not grow.
+    slipping : names of closed contacts that cannot stick, because they would have to pull.
+    released : names of contacts without impulse, because they would have to pull, in the order of their rows.
+    status : OK; SINGULAR (the rank drops at this configuration; the lost direction has no impulse); RIGID (v⁺ has a
+        part that A allows and no motion has; no finite impulse stops it); INCONSISTENT (redundant rows prescribe
+        different velocities: least squares).
     """
 
     v: Array
@@ -83,32 +83,32 @@ def impact(
     closing: Iterable[str] | None = None,
     restitution: float | Mapping[str, float] | None = None,
 ) -> Impact:
-    """Return the velocity after the constraints ``closing`` have closed at q, all others that hold still holding.
+    """Return the velocity after the constraints ``closing`` have closed at q; all other active ones stay active.
 
     Parameters
     ----------
     q, v : configuration (nq,) and the velocity before the impact (nv,).
-    closing : names of closures, couplings and contacts, on or off; None: all that are on, such as after a jump of v
-        or after `sarrus.dynamics.impacts.activity.switch_on`. What is off and not named takes no part. Contacts with
-        Coulomb friction and between geometries, limits of joints and dry friction of joints are left out; runs have
-        their impacts.
-    restitution : coefficient of Newton's law v_n⁺ = −e v_n⁻ for the contacts that close: one number, numbers by
-        name, or None for those of the mechanism. Where these would create kinetic energy, which Newton's law can do
-        for contacts that stick or touch at several points (Kane and Levinson 1985), all of them are scaled down to
-        the largest that does not.
+    closing : names of closures, couplings and contacts, active or not; None: all active ones, for example after a jump
+        of v or after `sarrus.dynamics.impacts.activity.switch_on`. Inactive constraints that are not named take no
+        part. Contacts with Coulomb friction and between geometries, joint limits and dry friction of joints are left
+        out; runs handle their impacts.
+    restitution : coefficient e of Newton's law v_n⁺ = −e v_n⁻ for the closing contacts: one number, numbers by
+        name, or None for the coefficients of the mechanism. Newton's law can create kinetic energy for contacts that
+        stick or touch at several points (Kane and Levinson 1985); then all coefficients are scaled down to the largest
+        ones that do not.
 
-    Contacts push only: those that would have to pull are let go and named in ``released``. A contact that sticks does
-    so with any force, but only while it pushes; where it can neither stick nor part without going into its plane, it
-    pushes without friction, and ``slipping`` names it. `sarrus.dynamics.impacts.complementarity` says how these are
-    found.
+    Contacts are unilateral: those that would have to pull open and are named in ``released``. A contact sticks, with
+    any friction impulse, while its normal impulse is positive. If it can neither stick nor open without penetrating its
+    plane, it has a frictionless impulse, and ``slipping`` names it. `sarrus.dynamics.impacts.complementarity` has the
+    method.
 
     Redundant rows: v⁺ and the generalized impulse are unique, Λ has least norm in characteristic units. Singular M:
-    solved in the null space of A. The system's parameters stay as they are: switch the constraints on for the motion
+    solved in the null space of A. The system's parameters do not change: switch the constraints on for the motion
     afterwards.
 
-    Raises `ArgumentError` for unknown names and for a constraint that is open at q; `SolveError` where M is not
-    positive definite on the motions that the constraints leave (ILL_POSED), or where no velocity keeps all contacts
-    from going into their planes.
+    Raises `ArgumentError` for unknown names and for a constraint that is open at q; `SolveError` if M is not positive
+    definite on the motions that the constraints allow (ILL_POSED), or if no velocity keeps all contacts from
+    penetrating their planes.
     """
     check_is("impact", system, Evaluations)
     q, v = system.normalized(q), np.array(system.checked(v, system.nv, "v"))
@@ -125,7 +125,7 @@ def impact(
 
 
 def hold(system: Evaluations, q: ArrayLike, v: ArrayLike, t: float = 0.0) -> Impact:
-    """Return the impact after which all that is on at the moment holds, contacts like closures: they may pull too."""
+    """Return the impact after which all active constraints hold as bilateral ones: contacts may pull."""
     q, v = system.normalized(q), np.array(system.checked(v, system.nv, "v"))
     return _jump(system, q, v, t, np.zeros(system.nc), 0.0)
 
@@ -145,7 +145,7 @@ def _rebound(
     restitution: float | Mapping[str, float] | None,
     rates: dict[str, float],
 ) -> dict[str, float]:
-    """Return −e v_n⁻ ≥ 0 of the contacts that close, by name [m/s]."""
+    """Return −e v_n⁻ ≥ 0 [m/s] of the closing contacts, by name."""
     coefficients = {c.name: c.restitution for c in system.equations.contacts if c.name in closing}
     given = dict(restitution) if isinstance(restitution, Mapping) else {}
     if restitution is not None and not isinstance(restitution, Mapping):
@@ -160,7 +160,7 @@ def _rebound(
 
 
 def _resolve(system: Evaluations, q: Array, v: Array, t: float, rebound: dict[str, float]) -> Impact:
-    """Find the contacts that push among those that are on, and return the impact with these."""
+    """Return the impact with the active set found among the active constraints."""
     elastic = np.zeros(system.nc)
     problem = OneSided(system, q, v, t)
     for contact in problem.contacts:
@@ -186,7 +186,7 @@ def _resolve(system: Evaluations, q: Array, v: Array, t: float, rebound: dict[st
 
 
 def _jump(system: Evaluations, q: Array, v: Array, t: float, elastic: Array, most: float) -> Impact:
-    """Return the impact with all rows that are on; after it their velocities are a part ≤ ``most`` of ``elastic``."""
+    """Return the impact with all active rows; their velocities after it are ``elastic`` × a scale ≤ ``most``."""
     mass, jacobian = system.mass_matrix(q, t), finite_jacobian(system, q, t, v)
     inelastic, elastic = -system.velocity_residual(q, v, t), np.where(jacobian.any(axis=1), elastic, 0.0)
     near = survey(system, q, t, v)
@@ -231,7 +231,7 @@ def _jump(system: Evaluations, q: Array, v: Array, t: float, elastic: Array, mos
 
 
 def _in_kinetic_metric(mass: Array, jacobian: Array, most: int, cut: float) -> tuple[int, _Solve]:
-    """Return the rank and the solver of M Δ = AᵀΛ, A Δ = r, of least squares and minimum norm: Â = A L⁻ᵀ, M = L Lᵀ."""
+    """Return the rank and the least-squares, minimum-norm solver of M Δ = AᵀΛ, A Δ = r, with Â = A L⁻ᵀ, M = L Lᵀ."""
     lower = dense.cholesky(mass)
     weighted = in_metric(jacobian, lower)
     rows = at_rank(weighted, min(most, ranked(weighted, cut).rank))
@@ -246,7 +246,7 @@ def _in_kinetic_metric(mass: Array, jacobian: Array, most: int, cut: float) -> t
 def _in_null_space(
     left_mass: Callable[[Array], Array], mass: Array, jacobian: Array, most: int, cut: float
 ) -> tuple[int, _Solve]:
-    """Return the same for singular M: Δ = A⁺r + Z y with ZᵀM Δ = 0, Z a basis of the null space of A."""
+    """Return rank and solver for singular M: Δ = A⁺r + Z y with ZᵀM Δ = 0, Z a basis of the null space of A."""
     rows = at_rank(jacobian, min(most, ranked(jacobian, cut).rank))
     inertia = left_mass(rows.null.T)
 

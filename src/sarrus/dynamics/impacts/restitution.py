@@ -1,29 +1,28 @@
-"""`impulses`: contacts with friction that hit at once, each with Newton's or with Poisson's law of restitution.
+"""`impulses`: simultaneous impacts of contacts with friction, each with Newton's or with Poisson's law of restitution.
 
-**Newton's law** says of velocities that u_n⁺ ≥ −e u_n⁻. The whole impact is one contact problem with Coulomb's law for
-its impulses (Moreau 1988). With friction, and with several contacts at a time, it may create energy.
+**Newton's law** is a law for velocities, u_n⁺ ≥ −e u_n⁻. The whole impact is one contact problem with Coulomb's law for
+its impulses (Moreau 1988). With friction, or with several contacts at a time, it may create energy.
 
-**Poisson's law** says of impulses that the normal one of expansion is e times that of compression, and more where the
-contact would close else (Glocker and Pfeiffer, Nonlinear Dynamics 7, 1995). With Λ that of compression and R that of
-expansion
+**Poisson's law** is a law for impulses: the normal impulse of expansion is e times the one of compression, and more if
+the contact would close otherwise (Glocker and Pfeiffer, Nonlinear Dynamics 7, 1995). With the impulses Λ of compression
+and R of expansion
 
     u' = u⁻ + W Λ,    Λ_n ≥ 0       ⊥  u'_n ≥ 0,    ‖Λ_t‖ ≤ μ Λ_n  against u'_t
     u⁺ = u' + W R,    R_n ≥ e Λ_n   ⊥  u⁺_n ≥ 0,    ‖R_t‖ ≤ μ R_n  against u⁺_t
 
-With R_n = e Λ_n + P the friction of expansion, ‖R_t‖ ≤ μ (e Λ_n + P), is a cone and a ball added, both against the same
-slip: so expansion is a contact problem for P with dry friction of the limit μ e Λ_n on the same tangential rows.
+With R_n = e Λ_n + P the friction of expansion, ‖R_t‖ ≤ μ (e Λ_n + P), is the sum of a cone and a ball, both against the
+same slip: expansion is a contact problem for P with additional dry friction of the limit μ e Λ_n on the same rows.
 
-Compression takes D + ½ Λᵀ W Λ, with D = −Λ_tᵀ u'_t ≥ 0. Without friction R makes what expansion gives,
-u'ᵀ R + ½ Rᵀ W R, least among all R ≥ e Λ. As Λ is one of these, for which that is ½ Λᵀ W Λ, the kinetic energy
-never grows, whatever the coefficients. With friction, but the same e at all contacts, P u⁺_n = 0 and
-Λ_tᵀ u⁺_t ≥ −μ Λ_n ‖u⁺_t‖ give
+Energy: compression dissipates D + ½ Λᵀ W Λ, with D = −Λ_tᵀ u'_t ≥ 0. Without friction R minimizes the energy gained in
+expansion, u'ᵀ R + ½ Rᵀ W R, among all R ≥ e Λ. R = Λ is admissible, with the gain ½ Λᵀ W Λ, so the kinetic energy never
+grows, for any coefficients. With friction and equal e at all contacts, P u⁺_n = 0 and Λ_tᵀ u⁺_t ≥ −μ Λ_n ‖u⁺_t‖ give
 
     T⁺ − T⁻ ≤ −(1 + e) D − ½ (1 − e²) Λᵀ W Λ
 
-so it does not grow either, whatever the number of contacts and the rank of W. With friction and different e it may.
+so it does not grow either, for any number of contacts and rank of W. With friction and different e it may grow.
 
-Where both laws meet in an impact, contacts with Newton's take part in compression without rebound, and in expansion
-with all of their impulse.
+If both laws occur in one impact, contacts with Newton's law have no rebound in compression, and their whole restitution
+in expansion.
 """
 
 from __future__ import annotations
@@ -36,11 +35,11 @@ import numpy as np
 from sarrus.base.arrays import Array
 from sarrus.kernels.linalg import dense
 
-# Rounds in which the direction of sliding is found, and its change that is none; residual of a sticking contact, and
-# compliance of a row, as a part of the largest, that is none.
+# Sliding direction: largest number of iterations, and the change that ends them. Sticking: largest relative residual,
+# and relative compliance of a row that counts as zero.
 _ROUNDS, _SAME, _EXACT, _DEPENDENT = 30, 4e-16, 1e-12, 1e-9
 Blocks = list[tuple[int, float]]
-# Forces of the contact problem of chosen rows, with their velocities, contacts and dry friction.
+# Returns the forces of a contact problem for chosen rows, their velocities, contacts and dry friction.
 Solve = Callable[[list[int], Array, Blocks, Blocks], Array]
 
 
@@ -56,14 +55,15 @@ def impulses(
 
     Parameters
     ----------
-    solve : the contact problem, see `sarrus.optimize.solve_contact_problem`, of rows that may be named twice.
-    operator, velocities : W (m, m) and u⁻ (m,); positive normal ones open.
-    contacts : (number of rows, μ) of all that touch.
-    rebounds : (k,) −e u_n⁻ ≥ 0 of those with Newton's law, zero of the others.
-    expansions : e of those with Poisson's law, by their place among the contacts.
+    solve : the contact problem, see `sarrus.optimize.solve_contact_problem`, for row indices that may be
+        repeated.
+    operator, velocities : W (m, m) and u⁻ (m,); positive normal velocities open.
+    contacts : (number of rows, μ) of each closed contact.
+    rebounds : (k,) −e u_n⁻ ≥ 0 of contacts with Newton's law, zero of the others.
+    expansions : e of contacts with Poisson's law, by their index.
 
-    Redundant rows are allowed: u⁺ = u⁻ + W r, and what the impulses r do together, are found as well. Errors are those
-    of ``solve``.
+    Redundant rows are allowed: u⁺ = u⁻ + W r and the total effect of the impulses r exist then too. Errors are those of
+    ``solve``.
     """
     m, starts = len(velocities), np.cumsum([0, *(size for size, _ in contacts)]).tolist()
     every, blocks, heads = list(range(m)), list(contacts), starts[:-1]
@@ -88,13 +88,13 @@ def impulses(
 
 
 def lone_impulse(operator: Array, velocities: Array, rebound: float, friction: float) -> Array | None:
-    """Return the impulse (m,) [N s] of one contact that hits alone, with Newton's law; None where it is not simple.
+    """Return the impulse (m,) [N s] of a single contact with Newton's law; None if no simple solution exists.
 
-    The normal velocity becomes ``rebound``. The contact sticks if the cone has the impulse for that; else it slides in
-    the direction d of the velocity after the impact, r = r_n (1, −μ d). That is closed for one direction of sliding;
-    for two it is iterated. ``operator`` W (m, m) and ``velocities`` u⁻ (m,) as in `impulses`.
+    The normal velocity becomes ``rebound``. The contact sticks if the friction cone contains the necessary impulse;
+    else it slides in the direction d of the velocity after the impact, r = r_n (1, −μ d): a closed form for one
+    tangential row, an iteration for two. ``operator`` W (m, m) and ``velocities`` u⁻ (m,) as in `impulses`.
 
-    None where friction may hold the contact against its normal (μ ‖W_tn‖ ≥ W_nn, Painlevé), and where directions do not
+    None if friction may hold the contact against its normal (μ ‖W_tn‖ ≥ W_nn, Painlevé), or if directions do not
     converge.
     """
     W, u = operator.tolist(), velocities.tolist()
@@ -118,16 +118,16 @@ def _size(vector: Sequence[float]) -> float:
 
 
 def _sticking(W: list[list[float]], u: list[float], missing: float) -> list[float] | None:
-    """Return the impulse with which one contact sticks; None where there is none, or rows depend on one another.
+    """Return the impulse of a sticking contact; None if there is none, or if its rows are dependent.
 
-    Directions in which nothing moves, as across a planar mechanism, have none.
+    Rows without compliance, such as those normal to a planar mechanism, have no impulse.
     """
     least = _DEPENDENT * max(row[k] for k, row in enumerate(W))
     moved = [k for k, row in enumerate(W) if row[k] > least]
     if 0 not in moved or any(u[k] != 0.0 for k in range(len(u)) if k not in moved):
         return None
     right = [missing, *(-x for x in u[1:])]
-    # elimination of a definite matrix
+    # elimination of a positive definite matrix
     rows = [[*(W[k][j] for j in moved), right[k]] for k in moved]
     for k, row in enumerate(rows):
         if not row[k] > least:
@@ -147,7 +147,7 @@ def _sticking(W: list[list[float]], u: list[float], missing: float) -> list[floa
 def _sliding(
     W: list[list[float]], u: list[float], missing: float, friction: float, sticking: list[float] | None
 ) -> Array | None:
-    """Return the impulse with which one contact slides on; None where no direction is found."""
+    """Return the impulse of a sliding contact; None if no direction is found."""
     before = u[1:] if any(u[1:]) or sticking is None else [-r for r in sticking[1:]]
     size = _size(before)
     if not size > 0.0:

@@ -1,4 +1,4 @@
-"""Wrenches of contacts: what they add up to, and where the load is, at a state and along a run."""
+"""Wrenches of contact patches and their centres of pressure, at a state and along a run."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ from sarrus.dynamics.system import System
 from sarrus.model.mechanism.elements import Contact
 from sarrus.model.mechanism.pose import Pose
 
-# A normal force below this part of the largest force of the contacts is none.
+# Normal force, relative to the largest contact force, below which it is zero.
 _ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
 class ContactWrench:
-    """What the ground exerts on a body at contacts, along the axes n, t1, t2 of the first of them (right-handed).
+    """Total force of the ground on a body at contacts, along the axes n, t1, t2 of the first contact (right-handed).
 
     Attributes
     ----------
     force : (3,) normal force, and friction along the two tangents [N].
     moment : (3,) about these axes through the centre of the contacts [N m]; the first is the torsion.
-    centre_of_pressure : (2,) where the normal force acts, as way from the centre along t1 and t2 [m]: the mean of the
-        contact points weighted by their pushes, (−moment[2], moment[1]) / force[0] where the patch lies flat. It is
-        inside the patch as long as no contact pulls. None where the normal force is zero to 1e-9 of the largest force
-        of the contacts: a patch that is off, or whose contacts are.
+    centre_of_pressure : (2,) point of action of the normal force, from the centre along t1 and t2 [m]: the mean of the
+        contact points weighted by their normal forces, (−moment[2], moment[1]) / force[0] if the patch lies flat. It
+        is inside the patch while no contact pulls. None if the normal force is below 1e-9 of the largest contact
+        force: all contacts of the patch are open.
     centre : (3,) the mean of the contact points in the world [m]. axes : (3, 3) rows n, t1, t2 in the world.
     """
 
@@ -46,7 +46,7 @@ class ContactWrench:
 
     @property
     def pressure_point(self) -> Array | None:
-        """The centre of pressure in the world (3,) [m], None where there is none."""
+        """The centre of pressure in the world (3,) [m], None without normal force."""
         return (
             None if self.centre_of_pressure is None else self.centre + self.centre_of_pressure @ self.axes[1:]
         )
@@ -54,12 +54,12 @@ class ContactWrench:
 
 @dataclass(frozen=True, eq=False)
 class ContactWrenches:
-    """The wrenches of contacts along a run: the entries of `ContactWrench` with time as leading axis.
+    """The wrenches of contacts along a run: the attributes of `ContactWrench` with time as leading axis.
 
     Attributes
     ----------
     t : (T,) [s]. force, moment : (T, 3) [N, N m].
-    centre_of_pressure : (T, 2) [m], NaN where nothing pushes. centre : (T, 3) [m]. axes : (T, 3, 3).
+    centre_of_pressure : (T, 2) [m], NaN without normal force. centre : (T, 3) [m]. axes : (T, 3, 3).
     """
 
     t: Array
@@ -71,7 +71,7 @@ class ContactWrenches:
 
 
 class _Motion(Protocol):
-    """What is read of a `sarrus.Trajectory`."""
+    """The attributes of `sarrus.Trajectory` used here."""
 
     name: str
     t: Array
@@ -81,7 +81,7 @@ class _Motion(Protocol):
     parameters: Mapping[str, float]
 
     def moved_system(self) -> System | None:
-        """Return the system that moved."""
+        """Return the system of the run."""
 
 
 def contact_wrench(
@@ -89,24 +89,24 @@ def contact_wrench(
 ) -> ContactWrench:
     """Return the wrench of a contact patch at (q, t).
 
-    ``patch`` names a patch, or a contact, or several of them that stand on one plane, as the feet of a robot do: then
-    the centre of pressure is that of all. ``forces`` is one of
+    ``patch`` names a patch, a contact, or several of them on one plane, such as the feet of a robot; the centre of
+    pressure is then the one of all. ``forces`` is one of
 
-    - a result: of ``forward_dynamics``, whose ``contacts`` count for what has Coulomb friction; the ``contacts`` of an
-      equilibrium; the answer of a law with contacts, such as ``LeggedController.solve``;
-    - forces by contact, {"sole.1": (n, t1, t2), …}, such as ``contact_forces`` of that answer;
-    - a vector: of contacts with Coulomb friction a row of ``Trajectory.contact_forces``, of others multipliers (nc,),
+    - a result: of ``forward_dynamics``, with its ``contacts`` for contacts with Coulomb friction; the ``contacts`` of
+      an equilibrium; the answer of a control law with contacts, such as ``LeggedController.solve``;
+    - forces by contact, {"sole.1": (n, t1, t2), …}, such as ``contact_forces`` of a control law's answer;
+    - a vector: for contacts with Coulomb friction a row of ``Trajectory.contact_forces``, for others multipliers (nc,),
       such as a row of ``Trajectory.multipliers``. Impulses, such as ``Impact.impulse``, give the impulsive wrench
       [N s, N m s].
 
-    `contact_wrenches` has it along a run. How the contacts of a patch share the load is not determined, and λ is the
-    share of minimum norm; their wrench is determined, unless the patch is redundant with others, as the two feet of a
-    standing robot are.
+    `contact_wrenches` is the same along a run. The forces of the single contacts of a patch are not unique, and λ is
+    the minimum-norm one; their wrench is unique, unless the patch is redundant with other patches, such as the two feet
+    of a standing robot.
 
-    The centre is the mean of the points of the contacts; of a ball that of its surface. The axes are those of the
-    plane, on whatever body it is; ``ContactPatch.along`` turns against them with the foot.
+    The centre is the mean of the contact points, for balls of their points on the surface. The axes are those of the
+    plane, on any body; ``ContactPatch.along`` turns relative to them with the foot.
 
-    Raises `ArgumentError` for an unknown patch, contacts on several planes, forces that lack one of them, and for a
+    Raises `ArgumentError` for an unknown patch, contacts on several planes, a missing force, and for a
     system without mechanism.
     """
     check_is("contact_wrench", system, System)
@@ -117,7 +117,7 @@ def contact_wrench(
 def contact_wrenches(trajectory: _Motion, patch: str | Sequence[str]) -> ContactWrenches:
     """Return the wrenches of a contact patch at all times of a run; ``patch`` as in `contact_wrench`.
 
-    Of contacts with Coulomb friction the forces are ``trajectory.contact_forces``, of others the multipliers.
+    Forces are ``trajectory.contact_forces`` for contacts with Coulomb friction, multipliers for others.
     """
     system = trajectory.moved_system()
     if system is None:
@@ -155,7 +155,7 @@ def contacts_of(system: System, patch: str | Sequence[str]) -> list[Contact]:
     for contact in found:
         if not contact.same_plane(found[0]):
             raise ArgumentError(
-                f"{system.name}: {found[0].name!r} and {contact.name!r} stand on different planes: they have a "
+                f"{system.name}: {found[0].name!r} and {contact.name!r} are on different planes: they have a "
                 "wrench each, and no common centre of pressure",
                 element=contact.name,
             )
@@ -163,20 +163,20 @@ def contacts_of(system: System, patch: str | Sequence[str]) -> list[Contact]:
 
 
 def _slide(contacts: Sequence[Contact]) -> bool:
-    """Tell whether the contacts have Coulomb friction; they are of one kind where forces come as a vector."""
+    """Tell whether the contacts have Coulomb friction; all must be of one kind if forces come as a vector."""
     kinds = {contact.slides for contact in contacts}
     if len(kinds) == 2:
         names = ", ".join(contact.name for contact in contacts if contact.slides)
         raise ArgumentError(
-            f"some of the contacts have Coulomb friction ({names}) and others are constraints: one vector has not "
-            "the forces of both; give them by contact",
+            f"some of the contacts have Coulomb friction ({names}) and others are constraints: one vector does not "
+            "contain the forces of both; give them by contact",
             element="forces",
         )
     return kinds.pop()
 
 
 def _forces(system: System, contacts: Sequence[Contact], given: Any) -> list[Array]:
-    """Return the forces of each contact, as many as it has rows."""
+    """Return the forces of each contact, one for each row."""
     by_name = getattr(given, "contact_forces", given)
     if isinstance(by_name, Mapping):
         return [_of_mapping(system, contact, by_name) for contact in contacts]
@@ -186,7 +186,7 @@ def _forces(system: System, contacts: Sequence[Contact], given: Any) -> list[Arr
         return [_of_result(system, contact, given) for contact in contacts]
     rows = _rows_of_friction(system) if _slide(contacts) else system.closure_rows
     count = system.nc
-    if contacts[0].slides:  # behind those of contacts come stops and dry friction
+    if contacts[0].slides:  # stops and dry friction follow the contacts
         count = max(np.size(given), *(own.stop for own in rows.values()))
     vector = system.checked(given, count, "multipliers")
     return [vector[rows[contact.name]] for contact in contacts]
@@ -211,7 +211,7 @@ def _of_result(system: System, contact: Contact, found: ForwardDynamics) -> Arra
 
 
 def _rows_of_friction(system: System) -> dict[str, slice]:
-    """Return where the forces of contacts with Coulomb friction are among those of a run."""
+    """Return the rows of each contact with Coulomb friction in the contact forces of a run."""
     touches = system.equations.touches
     ends = [0, *accumulate(len(touch.row_names) for touch in touches)]
     return {touch.name: slice(*pair) for touch, pair in zip(touches, pairwise(ends))}
@@ -220,7 +220,7 @@ def _rows_of_friction(system: System) -> dict[str, slice]:
 def _wrench(
     system: System, q: ArrayLike, t: float, contacts: Sequence[Contact], given: Sequence[Array]
 ) -> ContactWrench:
-    """Return what forces (n, t1, t2, torsion) of contacts on one plane add up to."""
+    """Return the sum of forces (n, t1, t2, torsion) of contacts on one plane as a wrench."""
     placed = (Pose(p, r) for p, r in zip(*system.body_placements(q, t)))
     poses = dict(zip(system.current_mechanism().bodies, placed))
     ground = poses[contacts[0].ground].rotation if contacts[0].ground in poses else np.eye(3)

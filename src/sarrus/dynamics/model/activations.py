@@ -1,4 +1,4 @@
-"""Activations of actuators in a linear model: to the mechanism they are inputs, to the model states."""
+"""Activations of actuators in a linear model: inputs of the mechanism, states of the model."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Activations:
-    """ẇ = d(w, u, q, v, t) of one state with its derivatives, and the names of the w; all empty where there are none.
+    """ẇ = d(w, u, q, v, t) at one state with its derivatives, and the names of the activations w; empty without any.
 
-    ``by_place`` (nw × (nv + 1)) are those along velocities, then by time, ``by_velocity`` (nw × nv) those by v: the
-    voltage that turning induces. None where the rates depend on (w, u) alone.
+    ``by_place`` (nw × (nv + 1)) are the derivatives along velocities, then by time, ``by_velocity`` (nw × nv) by v (the
+    induced voltage of a motor). None if the rates depend on (w, u) alone.
     """
 
     names: tuple[str, ...]
@@ -32,9 +32,9 @@ class Activations:
     by_velocity: Array | None = None
 
     def moving(self, w: Array, tolerance: float) -> str | None:
-        """Return the name of the one that is least at rest at w, None where all are.
+        """Return the name of the activation that is farthest from equilibrium at w, None if all are in equilibrium.
 
-        Rates are compared with the tolerance, those of currents in units of what they fall by: a volt is 1/L A/s.
+        |ẇ| is compared with the tolerance; a current in units of its rate per volt, 1/L.
         """
         falls = np.abs(np.diag(self.by_state)) * (1.0 + np.abs(w))
         sizes = [
@@ -44,14 +44,14 @@ class Activations:
         return self.names[int(rates.argmax())] if (rates > tolerance).any() else None
 
     def states(self, of_mechanism: Array, tangent: Array) -> Array:
-        """Return A of (x, w) from [A | B_w], x the states of the mechanism, whose changes are (N⁺δq, δv) = T δx."""
+        """Return A of the states (x, w) from [A | B_w]; x are the states of the mechanism, (N⁺δq, δv) = T δx."""
         moved = np.zeros((len(self.names), of_mechanism.shape[0]))
         if self.by_place is not None and self.by_velocity is not None:
             moved = product(np.hstack([self.by_place[:, :-1], self.by_velocity]), tangent)
         return np.block([[of_mechanism], [moved, self.by_state]])
 
     def times(self, of_mechanism: Array, in_time: Array) -> Array:
-        """Return E of (x, w) from that of x; (N⁺q, v) change by ``in_time`` per second at given x."""
+        """Return E of (x, w) from E of x; (N⁺q, v) change by ``in_time`` per second at given x."""
         moved = np.zeros(len(self.names))
         if self.by_place is not None and self.by_velocity is not None:
             along = np.hstack([self.by_place[:, :-1], self.by_velocity])
@@ -63,11 +63,11 @@ class Activations:
         return np.vstack([of_mechanism, self.by_control])
 
     def beside(self, columns: Array) -> Array:
-        """Return rows over x as rows over (x, w), which do not depend on w."""
+        """Return rows over x extended by zeros for w: rows over (x, w)."""
         return np.hstack([columns, np.zeros((len(columns), len(self.names)))])
 
     def outputs(self, states: tuple[str, ...], names: tuple[str, ...], c: Array) -> Array:
-        """Return C over (x, w): named activations are themselves."""
+        """Return C over (x, w), with a unit row for each named activation."""
         c = self.beside(c)
         for row, name in enumerate(names):
             if name in self.names:
@@ -77,13 +77,13 @@ class Activations:
 
 
 def by_inputs(system: Evaluations) -> ca.SX:
-    """Return the derivatives of the input force by u and w, which to the mechanism are inputs alike."""
+    """Return the derivatives of the input force by (u, w): the force depends on both in the same way."""
     e = system.equations
     return ca.jacobian(e.input_force, ca.vertcat(e.u, e.q[e.activation_places]))
 
 
 def driving_matrix(system: Evaluations, q: ArrayLike, v: ArrayLike, t: float = 0.0) -> Array:
-    """Return S (nv × nu), where actuators have activations the generalized force per unit of these, near zero."""
+    """Return S (nv × nu) near zero: the generalized force per unit of control, or of activation where there is one."""
     e = system.equations
     matrix = np.array(system.actuation_matrix(q, v, t))
     if not e.activations or system.mechanism is None:

@@ -1,4 +1,4 @@
-"""Jacobians of points of bodies, and the momentum of all of them: kinematics in world axes, at a state."""
+"""Jacobians of points of bodies, and the centroidal momentum, in world axes."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class BodyJacobian:
-    """How a point of a body and its axes move: ṗ = J v, ω = J_ω v, p̈ = J a + J̇ v; all in world axes.
+    """Motion of a point of a body and of its axes: ṗ = J v, ω = J_ω v, p̈ = J a + J̇ v; all in world axes.
 
-    On driven bodies velocities and biases have the part of the drive, which J v has not.
+    On driven bodies, velocities and biases include the prescribed motion; J v does not.
 
     Attributes
     ----------
@@ -48,7 +48,7 @@ class BodyJacobian:
     angular_bias: Array
 
     def acceleration(self, a: ArrayLike) -> Array:
-        """Return p̈ = J a + J̇ v (3,) [m/s²] for v̇ = a (nv,), as of `System.forward_dynamics`."""
+        """Return p̈ = J a + J̇ v (3,) [m/s²] for a = v̇ (nv,), for example ``System.forward_dynamics(…).a``."""
         return read_only(self.linear @ self._checked(a) + self.linear_bias)
 
     def angular_acceleration(self, a: ArrayLike) -> Array:
@@ -69,9 +69,9 @@ class BodyJacobian:
 class CentroidalMotion:
     """Momentum of the whole mechanism about its centre of mass: [p | L] = A_G v, d/dt [p | L] = A_G a + Ȧ_G v.
 
-    World axes; linear momentum first, then angular. Their rate is the wrench about the centre of mass of all that acts
-    from outside: gravity, contacts, closures with the world. Armatures are inertia of rotors, not of bodies, and take
-    no part (as in MuJoCo and Pinocchio). On driven bodies ``momentum`` has the part of the drive; A_G v has it not.
+    World axes; linear momentum first, then angular. The rate of [p | L] is the external wrench about the centre of
+    mass: gravity, contacts, closures with the world. Armatures are rotor inertias, not part of the bodies, and are not
+    included (as in MuJoCo and Pinocchio). On driven bodies ``momentum`` includes the prescribed motion; A_G v does not.
 
     Attributes
     ----------
@@ -80,7 +80,7 @@ class CentroidalMotion:
         three MuJoCo's ``mj_angmomMat`` of the world.
     bias : (6,) Ȧ_G v, the rate of the momentum at a = 0 [N, N m].
     momentum : (6,) p [kg m/s] and L [kg m²/s].
-    inertia : (3, 3) composite inertia of all bodies about c, as if joints were locked [kg m²].
+    inertia : (3, 3) composite inertia of all bodies about c with locked joints [kg m²].
     """
 
     mass: float
@@ -103,11 +103,11 @@ def jacobian(
 ) -> BodyJacobian:
     """Return position, velocity, Jacobians and J̇ v of a ``point`` (3,) of a ``body``, given in its axes [m].
 
-    v is laid out as MuJoCo's qvel: of a free joint linear velocity in world axes and angular in body axes. By default
-    it is zero, and so are velocities and biases but for drives. Kinematics of the tree alone: loops, redundant rows and
-    singular configurations change nothing; what moves with the loops is J restricted to A v = 0.
+    v is laid out as MuJoCo's qvel (free joint: linear velocity in world axes, angular in body axes), by default
+    zero. Only the tree counts: loops, redundant rows and singular configurations do not change J. Motions that satisfy
+    the loops are J v with A v = 0.
 
-    Raises `ArgumentError` for an unknown body or none, and for a system without mechanism.
+    Raises `ArgumentError` for an unknown or missing body, and for a system without mechanism.
     """
     if not isinstance(body, str) or not body:
         names = ", ".join(_mechanism(system).bodies)
@@ -125,13 +125,13 @@ def jacobian(
 
 
 def place_on(system: Evaluations, body: str, point: ArrayLike) -> Array:
-    """Return a point (3,) in axes of a body; raise `ArgumentError` for an unknown body and for no three numbers."""
+    """Return a point (3,) in axes of a body, checked; an unknown body, or no three numbers, is an `ArgumentError`."""
     check_known("body", body, _mechanism(system).bodies, system.name)
     return three_numbers(point, f"{system.name}: point", element="point")
 
 
 def motion_function(system: Evaluations, body: str) -> NativeFunction:
-    """Return the function of [x | point] that gives the arrays of a `BodyJacobian`, compiled at its first use."""
+    """Return the native function of [x | point] for the arrays of a `BodyJacobian`, compiled at its first use."""
 
     def outputs(at: ca.SX) -> Mapping[str, ca.SX]:
         frames = _frames(system)
@@ -181,7 +181,7 @@ def centroidal(
 
 
 def _arrays(found: Mapping[str, Array], *matrices: str) -> dict[str, Array]:
-    """Return outputs read-only, columns as vectors; those with a width, and ``matrices``, stay as they are."""
+    """Return read-only outputs, single columns as vectors except for the named ``matrices``."""
     keep = {"linear", "angular", *matrices}
     return {name: read_only(x if name in keep else x[:, 0]) for name, x in found.items()}
 
@@ -201,6 +201,6 @@ def _frames(system: Evaluations) -> Frames:
 
 
 def _bodies(system: Evaluations) -> list[Body]:
-    """Return the bodies with expressions of the parameters in their numbers."""
+    """Return the bodies with symbolic parameters as their numbers."""
     _mechanism(system)
     return list(system.model.symbolic_mechanism().bodies.values())

@@ -1,8 +1,8 @@
-"""Characteristic length and mass of a mechanism, and what makes its coordinates and rows comparable.
+"""Characteristic length κ and mass of a mechanism, which make its coordinates and rows comparable.
 
-Metres and radians are weighed against each other by a length κ: a translation by κ counts as much as a turn by one
-radian (Aghili, projection matrix formulation, section 7.2). κ is proportional to the dimensions of the mechanism, so
-whatever is measured by it, a tolerance, a step, a rank, is the same in metres and in millimetres.
+κ weighs metres against radians: a translation by κ counts as much as a rotation by one radian (Aghili, projection
+matrix formulation, section 7.2). κ is proportional to the dimensions of the mechanism, so a tolerance, a step or a
+rank in units of κ is the same for a model in metres and in millimetres.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ from sarrus.model.mechanism.surface_contacts import balls
 from sarrus.model.mechanism.tendons import TendonPoint
 from sarrus.symbolic.kinematics.timed import slope_at
 
-# Gravity of the earth [m/s²].
+# Gravity of the earth [m/s²], for the estimate of the unit of length.
 EARTH = 9.81
 
 
 @dataclass(frozen=True, eq=False)
 class Characteristic:
-    """What sizes are measured by.
+    """The characteristic sizes of a mechanism.
 
     Attributes
     ----------
     length, mass : κ [m] and the mass of all bodies [kg]; one where they are unknown or zero.
-    rows : (nc,) factors of φ and ψ: 1/κ where a row is a length, else one.
+    rows : (nc,) factors of φ and ψ: 1/κ for a row that is a length, else one.
     columns : (nv,) factors of velocities and of steps along them: 1/κ for translations, else one.
-    coordinates : (nq,) the same for coordinates.
+    coordinates : (nq,) factors of coordinates, likewise.
     """
 
     length: float
@@ -49,15 +49,15 @@ class Characteristic:
 
     @property
     def metric(self) -> Array:
-        """Diagonal (nv,) of a metric of velocities in the units of M: a body of this mass, κ wide."""
+        """Diagonal (nv,) of a metric of velocities in the units of M: a body of this mass and size κ."""
         return self.mass * (self.length * self.columns) ** 2
 
     def even(self, jacobian: Array) -> Array:
-        """Return A (…, m, nv), or its first rows, with rows and velocities in characteristic units."""
+        """Return A (…, m, nv), or its first m rows, with rows and velocities in characteristic units."""
         return np.asarray(self.rows[: jacobian.shape[-2], None] * jacobian / self.columns)
 
     def least_multipliers(self, jacobian: Array, rank: int, force: Array) -> Array:
-        """Return, of the λ with Aᵀλ nearest to a force, the one of least norm in these units; A at the given rank."""
+        """Return the λ (m,) with Aᵀλ closest to ``force`` of least norm in characteristic units; A at ``rank``."""
         if rank == 0:
             return np.zeros(len(jacobian))
         return np.asarray(
@@ -68,7 +68,7 @@ class Characteristic:
 def characteristic(system: Described) -> Characteristic:
     """Return the characteristic sizes of a system.
 
-    In a system from one's own equations the units are unknown: all factors are one.
+    Equations without a mechanism have unknown units: all factors are one.
     """
     mechanism = system.mechanism
     if mechanism is None:
@@ -85,7 +85,7 @@ def characteristic(system: Described) -> Characteristic:
 
 
 def _row_factors(system: Described, mechanism: Mechanism, length: float) -> Array:
-    """Return the factors of the rows; a coupling gets that of its largest term at a coordinate of one radian or κ."""
+    """Return the factors of the rows; of a coupling by its largest term at a coordinate of 1 rad or κ."""
     factors = np.array([1.0 / length if unit == "N" else 1.0 for unit in constraint_units(system)])
     size = {
         name: length if unit == "m" else 1.0
@@ -93,7 +93,8 @@ def _row_factors(system: Described, mechanism: Mechanism, length: float) -> Arra
     }
     for coupling in mechanism.couplings.values():
         terms = [
-            abs(c) * size.get(term.coordinate, length) ** k  # lengths of tendons are no coordinates
+            abs(c)
+            * size.get(term.coordinate, length) ** k  # tendon lengths are no coordinates: they count as κ
             for term in coupling.terms
             for k, c in enumerate(term.coefficients)
             if k > 0
@@ -110,12 +111,12 @@ def _row_factors(system: Described, mechanism: Mechanism, length: float) -> Arra
 
 
 def characteristic_length(mechanism: Mechanism) -> float:
-    """Return κ, the largest distance between joints, centres of mass and closures on one body.
+    """Return κ [m], the largest distance between joints, centres of mass and closures on one body.
 
-    Where all these coincide: the largest radius of gyration, then the largest distance in the world, then the widest
-    range between two stops of a translation, unless both are one to printed digits. Points over a plane have none of
-    them: then κ is the power of ten nearest to their gravity over that of the earth, which is a thousand where lengths
-    are millimetres, but at least one.
+    If all of these coincide: the largest radius of gyration; else the largest distance in the world; else the widest
+    range between two stops of a translation, unless both are one to printed digits. For points over a plane, without
+    any of these lengths, κ is the power of ten nearest to gravity / gravity of the earth (1000 for a model in
+    millimetres), at least one.
     """
     on_bodies, in_world = [0.0], [0.0]
     for owner, distance in _distances(mechanism):
@@ -137,7 +138,7 @@ def characteristic_length(mechanism: Mechanism) -> float:
 
 
 def _ranges(mechanism: Mechanism) -> Iterator[float]:
-    """Iterate over the ranges between both stops of translations."""
+    """Iterate over the ranges [m] between both limits of translations."""
     for joint in mechanism.joints():
         for (kind, _), limits in zip(joint.series, joint.limits):
             if kind == "prismatic" and limits is not None and np.isfinite(limits).all():
@@ -145,7 +146,7 @@ def _ranges(mechanism: Mechanism) -> Iterator[float]:
 
 
 def _distances(mechanism: Mechanism) -> Iterator[tuple[str, float]]:
-    """Iterate over bodies and lengths on them."""
+    """Iterate over pairs of a body and a length on it [m]."""
     for body in mechanism.bodies.values():
         yield body.name, dense.norm(body.com)
         yield body.parent, dense.norm(body.placement.position)
@@ -161,7 +162,7 @@ def _distances(mechanism: Mechanism) -> Iterator[tuple[str, float]]:
         yield rolling.body, rolling.radius
     for contact in mechanism.contacts.values():
         yield contact.body, dense.norm(contact.point)
-    for pair in mechanism.geometry_contacts.values():  # as contacts at the same places
+    for pair in mechanism.geometry_contacts.values():  # like contacts at the same places
         for geom in (mechanism.geoms[pair.geom1], mechanism.geoms[pair.geom2]):
             for centre, _ in balls(geom):
                 yield geom.body, dense.norm(centre)

@@ -1,14 +1,14 @@
-"""How well the data of a model close its loops.
+"""Judging how precisely the data of a model close its loops.
 
-Dimensions and axes come with printed digits. Where rows are redundant they then contradict each other a little, at
-every configuration: the residual cannot be taken to zero, and what is dependent on paper has singular values of that
-size. Both are of the data and not of the mechanism, and no motion may depend on them. A rank r is believed to be the
-one that was meant, with the singular values beyond it from the data, where closing the loops by r combinations of rows
-alone leaves them about as far open everywhere: here, and after a walk along the motions that these r leave. At a
-singular configuration of an exact model the walk opens them by its square, and singular values grow with it.
+Dimensions and axes have printed digits. Redundant rows then contradict each other a little in every configuration: the
+residual cannot be reduced to zero, and singular values that are zero for the ideal model have the same size. Both are
+properties of the data, not of the mechanism, and no motion may depend on them. A rank r is accepted as the ideal one,
+with the remaining singular values due to the data, if closing r combinations of rows leaves the other rows about
+equally far open everywhere: at q, and after a walk along the motions of these r. At a singular configuration of an
+exact model the walk opens them with its square, and the singular values grow with it.
 
-A singular configuration does not tell what is of the data: there `data_tolerance` returns None, and another one is
-asked.
+A singular configuration does not show which singular values are due to the data: there `data_tolerance` returns None,
+and another configuration is tried.
 """
 
 from __future__ import annotations
@@ -23,29 +23,29 @@ from sarrus.kernels.linalg import dense
 from sarrus.kernels.linalg.newton import contract
 from sarrus.kernels.linalg.ranked import at_rank, in_metric
 
-# Loops open by less are closed exactly, and singular values below this part of the largest one are rounding.
+# Residual below which loops are closed exactly, and relative singular value that is rounding.
 EXACT_GAP, _ROUNDING = 1e-12, 1e-12
-# Loops that are open by more than this (characteristic lengths, radians) are no matter of digits; neither is a singular
-# value above this part of the largest one, nor one that is not this many times smaller than the one before.
+# Largest residual (characteristic lengths, rad) explained by digits; largest relative singular value due to the data,
+# and its smallest ratio to the next larger one.
 ROUGH, _LARGE, _DROP = 3e-3, 3e-3, 15.0
-# The walk: its length, directions drawn besides those of the singular values in question; and by how much more than the
-# data it may open the loops.
+# The walk: its length, the number of random directions besides those of the small singular values, and the factor by
+# which it may open the loops more than the data do.
 _WALK, _DRAWS, _SPREAD = 0.2, 2, 5.0
-# Newton steps with a given rank, and the length of the last one.
+# Newton steps with a given rank: largest number, and length of the last one.
 _NEWTON, _DONE = 20, 1e-13
 
 
-# Loops count as closed, and rows as dependent, by so much on the way to a configuration that is rough and no more.
+# Tolerances of residuals and ranks on the way to a rough configuration.
 NEARLY = DataTolerance(0.1 * ROUGH, _LARGE)
 
 
 def data_tolerance(
     system: Evaluations, q: Array, t: float = 0.0, least: float = _LARGE
 ) -> DataTolerance | None:
-    """Return what the data of a model leave open, judged at a configuration whose loops are nearly closed.
+    """Return the precision of the data of a model, judged at a configuration with nearly closed loops.
 
-    None where the loops are too far open to tell, or small singular values are neither rounding nor of the data, or
-    one that counts is below ``least`` times the largest: at a singular configuration they are of any size.
+    None if the loops are too far open, if small singular values are neither rounding nor due to the data, or if a
+    significant one is below ``least`` times the largest: near a singular configuration they have any size.
     """
     error = open_by(system, q, t)
     if system.nh < 2:
@@ -68,9 +68,9 @@ def data_tolerance(
 
 
 def close_at_rank(system: Evaluations, q: Array, t: float, rank: int) -> Array | None:
-    """Return the nearest configuration where the leading ``rank`` combinations of rows are closed, None if none is.
+    """Return the nearest configuration with closed leading ``rank`` combinations of rows, None if there is none.
 
-    Gauss–Newton steps in the kinetic metric, with so many singular values.
+    Gauss–Newton steps in the kinetic metric with ``rank`` singular values.
     """
     factors = system.characteristic.rows[: system.nh]
 
@@ -89,7 +89,7 @@ def _values(system: Evaluations, q: Array, t: float) -> Array:
 
 
 def _judged(system: Evaluations, q: Array, t: float, rank: int) -> DataTolerance | None:
-    """Return the tolerance if singular values beyond the rank are of the data, or rounding, else None."""
+    """Return the tolerance if the singular values beyond the rank are due to the data or rounding, else None."""
     place = close_at_rank(system, q, t, rank)
     if place is None:
         return None

@@ -1,4 +1,4 @@
-"""`CompiledEquations`: native functions of a system, each compiled when it is first needed."""
+"""`CompiledEquations`: the native functions of a system, each compiled at its first use."""
 
 from __future__ import annotations
 
@@ -38,16 +38,16 @@ from sarrus.symbolic.equations.stages import (
     stage,
 )
 
-# Multiplications beyond which an elimination is left to the kernels: so many, and so many more for each row.
+# Multiplications of an elimination above which the kernels do it instead: a constant, and a number for each row.
 TRACED, TRACED_FOR_EACH = 30_000, 100
-# Share of the multiplications of the elimination by G below which that of the whole saddle pays: its gauge takes more.
+# Share of the multiplications of the elimination by G below which eliminating the whole saddle is cheaper.
 SADDLE = 0.85
-# Most rows that straight-line code has depend on others.
+# Largest number of dependent rows in straight-line code.
 DEPENDENT = 16
 
-# Part of a definite metric that is added to a singular M, where the constraints do not make it definite.
+# Share of a definite metric that is added to a singular M if the constraints do not make it definite.
 RIDGE = 2.0**-40
-# Eigenvalues of M, each coordinate in units of its own 1/√M_kk, below which a direction has no inertia worth a digit.
+# Eigenvalue of M, with coordinates in units of 1/√M_kk, below which a direction has no numerically relevant inertia.
 NO_INERTIA = 1.0 / la.NO_METRIC
 
 
@@ -57,21 +57,21 @@ class CompiledEquations:
     def __init__(
         self, equations: Equations, units: Units, ridge: Array | None = None, stiff: Array | None = None
     ) -> None:
-        """``units``: what makes rows and velocities comparable, see `sarrus.dynamics.model.characteristic`.
+        """``units`` makes rows and velocities comparable, see `sarrus.dynamics.model.characteristic`.
 
-        ``ridge`` (nv,), ``stiff`` (nc,): what makes a singular M definite, in its units; see `metric`.
+        ``ridge`` (nv,) and ``stiff`` (nc,) make a singular M definite, in the units of M; see `metric`.
         """
         self.equations, self.units = equations, units
         self.ridge, self.stiff = ridge, stiff
-        self._functions: dict[str, NativeFunction] = {}  # of the equations themselves
-        self._named: dict[str, NativeFunction] = {}  # what others build of them, under names of their own
+        self._functions: dict[str, NativeFunction] = {}  # functions of the equations
+        self._named: dict[str, NativeFunction] = {}  # functions built by other modules, under their own names
         self._deferred: dict[str, Deferred] = {}
         self._bases: dict[tuple[int, tuple[int, ...]], Basis | None] = {}
         self._solves: dict[Basis, LeastNorm] = {}
         self._stages: dict[tuple[int, ...], StageElimination] = {}
-        #: what tables say of these functions, see `sarrus.dynamics.model.entries`
+        #: entries of tables for these functions, see `sarrus.dynamics.model.entries`
         self.entries: dict[tuple[frozenset[str], Basis | None], Any] = {}
-        self._lock = threading.RLock()  # one function by one name: others may hold its address
+        self._lock = threading.RLock()  # one function for one name: kernels hold its address
         e = equations
         self.applied = ca.SX.sym("tau", e.nv)
         self.inputs = [e.q, e.v, e.u, e.t, e.p, self.applied]
@@ -86,7 +86,7 @@ class CompiledEquations:
         return own.get(name) or self._compiled(own, name, partial(self.outputs, name), extra)
 
     def address(self, name: str) -> int:
-        """Return the address of the native function ``name``, which is compiled when it is first called."""
+        """Return the address of the native function ``name``, which is compiled at its first call."""
         if name in self._functions:
             return self._functions[name].address
         if name not in self._deferred:
@@ -95,7 +95,7 @@ class CompiledEquations:
         return self._deferred[name].address
 
     def _length(self, name: str) -> int:
-        """Return how many numbers a function for the kernels writes, without tracing it."""
+        """Return the number of outputs of a function for the kernels, without tracing it."""
         e = self.equations
         nv, nc, nh = e.nv, e.nc, e.nh
         return {
@@ -117,8 +117,8 @@ class CompiledEquations:
     ) -> NativeFunction:
         """Return a function that is not part of the equations, built by ``outputs`` at its first use.
 
-        ``extra`` has names and lengths of inputs that follow x; ``outputs`` gets their symbols, in this order. It may
-        have the name of a function of the equations, and never stands in for it.
+        ``extra`` has names and lengths of inputs after x; ``outputs`` gets their symbols in this order. The name may be
+        the name of a function of the equations; the two are kept apart.
         """
         return self._compiled(self._named, name, outputs, extra, lanes)
 
@@ -135,7 +135,7 @@ class CompiledEquations:
                 if name not in known:
                     symbols = [ca.SX.sym(symbol, length) for symbol, length in (extra or {}).items()]
                     known[name] = self.compile(name, outputs(*symbols), symbols, lanes=lanes)
-                    self.entries.clear()  # no longer is it compiled when it is called
+                    self.entries.clear()  # they name it as compiled at its first call
         return known[name]
 
     def compile(
@@ -170,7 +170,7 @@ class CompiledEquations:
         return table
 
     def outputs(self, name: str, *extra: ca.SX) -> dict[str, ca.SX]:
-        """Return what a native function gives, as expressions over ``inputs`` and what follows these."""
+        """Return the outputs of a native function as expressions over ``inputs`` and the symbols ``extra``."""
         e = self.equations
         match name:
             case "dynamics":
@@ -203,11 +203,11 @@ class CompiledEquations:
                 return {name: getattr(e, name)}
 
     def basis(self, rank: int, independent: Sequence[int]) -> Basis | None:
-        """Return the rows that straight-line code serves where they have this rank at generic configurations, or None.
+        """Return the rows that straight-line code solves for at generic configurations of this rank, or None.
 
-        ``independent`` rows are as many. They are all that are not zero by structure; or few others depend on them, and
-        no parameter shapes A, so that others would be independent at other values. The elimination is no longer than it
-        may be.
+        ``independent`` are ``rank`` row indices. Required: they are all rows that are not structurally zero, or few
+        rows depend on them and no parameter shapes A (other values could make other rows independent); and the
+        elimination takes few enough multiplications.
         """
         key = rank, tuple(independent)
         if key not in self._bases:
@@ -230,15 +230,16 @@ class CompiledEquations:
         return found if len(found.independent) == rank and work <= TRACED + TRACED_FOR_EACH * rank else None
 
     def direct(self, name: str, basis: Basis) -> NativeFunction:
-        """Return "checked", "direct", "closed" or "measure" for a basis.
+        """Return the native function "checked", "direct", "closed" or "measure" for a basis of rows.
 
-        The solve, that of stages, a projection, and the smallest singular value.
+        They solve for accelerations, for accelerations at stages, for a projection, and for the smallest singular
+        value.
         """
         full = name if basis.independent == tuple(self.live or ()) else f"{name} by rows {basis.label}"
         return self._compiled(self._functions, full, lambda: self.direct_outputs(name, basis))
 
     def nearest(self, basis: Basis) -> NativeFunction:
-        """Return the function of the factors that "direct" leaves and of residuals (nc,) that gives `nearest`."""
+        """Return the function `nearest` of residuals (nc,) and of the factors left by "direct"."""
         name = f"nearest by rows {basis.label}"
         with self._lock:
             if name not in self._functions:
@@ -248,7 +249,7 @@ class CompiledEquations:
             return self._functions[name]
 
     def direct_outputs(self, name: str, basis: Basis) -> dict[str, ca.SX]:
-        """Return what `direct` gives, as expressions over ``inputs``."""
+        """Return the outputs of `direct` as expressions over ``inputs``."""
         e = self.equations
         if self.articulated:
             answer = articulated_answer(e, self.force)
@@ -259,12 +260,12 @@ class CompiledEquations:
             return smallest_singular_value(e, basis, self.units)
         if name == "closed":
             return direct_projection(e, self.weighted, self.least_norm(basis), self.moved)
-        if name == "direct":  # of stages, where a alone counts, and dependent rows separate from the others
+        if name == "direct":  # at stages only a is needed, and dependent rows need not be consistent
             return stage(e, self.stages(basis))
         return direct_solution(e, self.weighted, self.least_norm(basis))
 
     def stages(self, basis: Basis) -> StageElimination:
-        """Return the elimination for stages that takes fewer multiplications, traced once."""
+        """Return the elimination for stages with fewer multiplications, traced once."""
         own = basis.independent
         if own not in self._stages:
             mass, rows = rows_of(self.equations.mass_matrix), rows_of(self.equations.jacobian)
@@ -277,19 +278,19 @@ class CompiledEquations:
         return self._stages[own]
 
     def least_norm(self, basis: Basis) -> LeastNorm:
-        """Return the solves with the rows of a basis, traced once for all functions that are made of them."""
+        """Return the least-norm solves with the rows of a basis, traced once for all functions that use them."""
         if basis not in self._solves:
             self._solves[basis] = LeastNorm(self.weighted.rows, basis, self.units)
         return self._solves[basis]
 
     def moved(self, step: ca.SX) -> ca.SX:
-        """Return q ⊕ δ: along N(q) δ, quaternions back to unit length."""
+        """Return q ⊕ δ: q + N(q) δ with quaternions scaled to unit length."""
         e = self.equations
         return normalized_expression(e.q + ca.substitute(e.rate, e.v, step), e.quaternions)
 
     @property
     def projecting(self) -> tuple[str, ...]:
-        """Names of the functions that projections need besides position, velocity and rate."""
+        """Names of the functions needed by projections in addition to position, velocity and rate."""
         e = self.equations
         if self.mode != la.TRACED:
             return ("metric",) if e.nc else ()
@@ -305,9 +306,9 @@ class CompiledEquations:
     def metric(self) -> ca.SX:
         """Expression of the metric of projections: M, or where M is singular M + AᵀD A + a small ridge.
 
-        A motion without kinetic energy has no length in M. The shortest δ with given A δ is unique all the same where
-        M is definite on the motions that the constraints leave, as the dynamics demand; then M + AᵀD A is definite for
-        any D > 0, and the same δ is the shortest in it (δᵀAᵀD A δ is given).
+        A motion without kinetic energy has no length in M. The shortest δ with given A δ is still unique if M is
+        definite on the kernel of A, which the dynamics requires; then M + AᵀD A is definite for any D > 0 and gives the
+        same shortest δ, because δᵀAᵀD A δ is fixed.
         """
         e = self.equations
         if self.mode != la.NULL_SPACE:
@@ -319,7 +320,7 @@ class CompiledEquations:
 
     @cached_property
     def weighted(self) -> Weighted:
-        """The problem after elimination, traced once for all functions that solve it."""
+        """The problem after elimination of M, traced once for all functions that solve it."""
         return weighted(self.equations, self.force)
 
     def _dynamics(self, mode: int) -> dict[str, ca.SX]:
@@ -331,7 +332,7 @@ class CompiledEquations:
         return {"mass": mass, "force": force, "rows": rows, "bias": e.constraint_bias, "rate": e.whole_rate}
 
     def mass_at(self, q: Array, t: float, parameters: Sequence[float]) -> Array:
-        """Return M without compiling it, for a look now and then: its last digits may differ from compiled ones."""
+        """Return M without compiling it, for occasional use; its last digits may differ from compiled code."""
         return np.array(self._probe(q, t, np.array(parameters)))
 
     @cached_property
@@ -360,7 +361,7 @@ def random_coordinates(equations: Equations, rng: np.random.Generator) -> Array:
 
 
 def is_definite(mass: Array, least: float = NO_INERTIA) -> bool:
-    """Tell whether M, with ones on its diagonal, has eigenvalues above ``least`` only; also where it is no number."""
+    """Tell whether M, scaled to a unit diagonal, has all eigenvalues above ``least``; False if it is not finite."""
     scale = np.sqrt(np.maximum(np.diag(mass), 0.0))
     if not np.isfinite(mass).all():
         return True

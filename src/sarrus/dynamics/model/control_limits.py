@@ -1,4 +1,4 @@
-"""What limits controls: as bounds of u where they can be said so, and by name where the state decides."""
+"""Limits of controls: as bounds of u, or, if they depend on the state, by the name of the actuator."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 
 def control_bounds(system: Evaluations) -> Array:
-    """Return (lower, upper) rows of u: its own limits, and where a motor without bias reaches a limit of force.
+    """Return (lower, upper) rows of u (2, nu): limits of u, and of the force of actuators without bias divided by gain.
 
-    Limits of the force of a servo depend on its place and speed, those behind an activation on its state; they act in
-    the equations, as all of these do.
+    Force limits of a servo depend on position and speed, limits behind an activation on its state; they are not
+    included. All limits act in the equations.
     """
     key = "bounds", *system.parameters.values()
     return system.model.remember(key, lambda: _control_bounds(system))
@@ -45,7 +45,7 @@ def _control_bounds(system: Evaluations) -> Array:
 
 
 def limited_by_state(system: Evaluations) -> tuple[str, ...]:
-    """Return the actuators whose limits `control_bounds` cannot say: servos, and those that share a joint."""
+    """Return the actuators whose limits are no bounds of u: servos, and actuators that share a limited joint."""
     if not system.mechanism:
         return ()
     mechanism = system.current_mechanism()
@@ -64,18 +64,18 @@ def limited_by_state(system: Evaluations) -> tuple[str, ...]:
 
 
 def _varies(actuator: Actuator) -> bool:
-    """Tell whether the force at a control depends on place or speed."""
+    """Tell whether the force at a given control depends on position or speed."""
     return any(actuator.bias) or any(actuator.gain_slopes)
 
 
 def _reaches(actuator: Actuator, joints: set[str]) -> bool:
-    """Tell whether an actuator may act on one of some joints."""
+    """Tell whether an actuator acts on one of the joints."""
     gears = actuator.transmission
     return any(name in joints for name, _ in gears) if isinstance(gears, tuple) else bool(joints)
 
 
 def _driven_alone(mechanism: Mechanism) -> dict[str, tuple[str, float]]:
-    """Return velocity and gear of the actuators that have one, and it for themselves; none where some act elsewhere."""
+    """Return (velocity, gear) of each actuator on one velocity that no other actuator drives; {} with transmissions."""
     gears = {a.name: a.transmission for a in mechanism.actuators.values()}
     on_joints = {name: g for name, g in gears.items() if isinstance(g, tuple)}
     driven = [velocity for g in on_joints.values() for velocity, _ in g]
@@ -85,7 +85,7 @@ def _driven_alone(mechanism: Mechanism) -> dict[str, tuple[str, float]]:
 
 
 def _scaled(limits: tuple[float, float] | None, factor: float) -> list[tuple[float, float]]:
-    """Return the limits of u from those of factor × u."""
+    """Return the limits of u from limits of factor × u."""
     if limits is None or factor == 0.0:
         return []
     lower, upper = sorted(x / factor for x in limits)

@@ -1,9 +1,9 @@
-"""The norm of the controls: which u is the least of those that do the same, whatever the units of u.
+"""The norm of the controls, which selects u among all controls with the same effect, independent of units.
 
-A force in newtons and a torque in newton metres cannot be added (Aghili 2005, section 7.2). A metric of the velocities
-W makes them comparable: the norm of the generalized force f = S u is fᵀW⁻¹f (eq. (49) there), so that of the controls
-is uᵀ(SᵀW⁻¹S)u. Without a given one the controls are measured by what their motors can do, or else by what they exert in
-characteristic units (eq. (50) there): `default_weights`.
+A force in newtons and a torque in newton metres cannot be added (Aghili 2005, section 7.2). A metric W of the
+velocities makes them comparable: the norm of the generalized force f = S u is fᵀW⁻¹f (eq. (49) there), and the norm of
+the controls uᵀ(SᵀW⁻¹S)u. Without a given metric, controls are scaled by the limits of the motors, or by the force of a
+unit control in characteristic units (eq. (50) there): `default_weights`.
 """
 
 from __future__ import annotations
@@ -22,21 +22,22 @@ from sarrus.kernels.linalg import dense
 from sarrus.model.mechanism.elements import Actuator
 from sarrus.model.mechanism.transmissions import ParentTransmission, SiteTransmission
 
-# Entries of SᵀW⁻¹S relative to its diagonal, up to which it is diagonal; a metric beyond the latter is not definite.
+# Off-diagonal entries of SᵀW⁻¹S, relative to its diagonal, that count as zero; smallest relative eigenvalue of a
+# metric.
 _DIAGONAL, _DEFINITE = 1e-14, 1e-13
-# A force that is a small one, of the weight of all bodies: solvers go to their tolerances times this at the least.
+# A small force, relative to the weight of all bodies: solvers use at least their tolerance times this force.
 _SMALL = 1.0 / 64.0
 
 
 @dataclass(frozen=True, eq=False)
 class ControlNorm:
-    """The norm uᵀ diag(``weights``) u of the controls, or |R S u|² with R = W^(−1/2), before it.
+    """The norm uᵀ diag(``weights``) u of the controls, or, if ``root`` is given, |R S u|² with R = W^(−1/2).
 
     Attributes
     ----------
-    weights : (nu,) positive. They decide where ``root`` does not.
-    root : R (k, nv) of a given metric of the velocities, or (k, nu) of the controls; None where the weights say it all.
-    of_velocities : whether ``root`` is of the velocities.
+    weights : (nu,) positive. With ``root`` they decide only what it leaves open.
+    root : R (k, nv) of a metric of the velocities, or (k, nu) of the controls; None if the weights are the norm.
+    of_velocities : whether ``root`` is a metric of the velocities.
     """
 
     weights: Array
@@ -44,13 +45,13 @@ class ControlNorm:
     of_velocities: bool = True
 
     def rows(self, actuation: Array) -> Array | None:
-        """Return the matrix (k, nu) whose product with u has the norm, with S (nv, nu); None for the weights alone."""
+        """Return the matrix (k, nu) whose product with u has the norm, for S (nv, nu); None if weights are the norm."""
         if self.root is None:
             return None
         return self.root @ actuation if self.of_velocities else self.root
 
     def at(self, actuation: Array) -> ControlNorm:
-        """Return the same norm for a constant S (nv, nu): weights alone where SᵀW⁻¹S is diagonal."""
+        """Return the same norm for a constant S (nv, nu): weights alone if SᵀW⁻¹S is diagonal."""
         rows = self.rows(actuation)
         if rows is None:
             return self
@@ -66,26 +67,26 @@ class ControlNorm:
 def control_norm(
     system: Evaluations, weights: ArrayLike | None = None, metric: ArrayLike | None = None
 ) -> ControlNorm:
-    """Return the norm in which controls are least.
+    """Return the norm in which controls are minimal.
 
     Parameters
     ----------
     weights : (nu,) positive: uᵀ diag(weights) u.
-    metric : W, symmetric and positive definite, or its diagonal, as `sarrus.formulations.actuator_metric` and
-        `sarrus.formulations.characteristic_metric` make it: (nv, nv) of the velocities, with the norm fᵀW⁻¹f of f = S
-        u; or (nu, nu) of the controls, uᵀW⁻¹u. Where nu = nv it is of the velocities. What it leaves open, as between
-        two motors of one joint, is decided by `default_weights`.
+    metric : W, symmetric and positive definite, or its diagonal, as made by `sarrus.formulations.actuator_metric` and
+        `sarrus.formulations.characteristic_metric`: (nv, nv) of the velocities, with the norm fᵀW⁻¹f of f = S u; or
+        (nu, nu) of the controls, uᵀW⁻¹u. If nu = nv it is a metric of the velocities. Controls with the same f (two
+        motors on one joint) are decided by `default_weights`.
 
     Raises
     ------
     ArgumentError
-        For both at once, another size, or what is not positive.
+        Both are given, a size is wrong, or a matrix or weight is not positive.
     """
     if metric is None:
         return ControlNorm(default_weights(system) if weights is None else _positive(system, weights))
     if weights is not None:
         raise ArgumentError(
-            f"{system.name}: weights= and metric= both say how controls are measured; give one",
+            f"{system.name}: weights= and metric= both define the norm of the controls; give one",
             element="metric",
         )
     given = finite_array(metric)
@@ -115,22 +116,21 @@ def control_norm(
 
 
 def default_weights(system: Evaluations) -> Array:
-    """Return the weights (nu,) of the controls where none are given: (s₀ / s)², s the scale of each, s₀ of the first.
+    """Return the default weights (nu,) of the controls: (s₀ / s)², with the scale s of each control, s₀ of the first.
 
-    The scale of a motor with limits is the larger of these, so that u is compared as a part of what the motor can do:
-    limits of the control, or of the force divided by the gain
-    (`sarrus.dynamics.model.control_limits.control_bounds`). Where no motor has limits it is 1/e, with what one unit
-    of the control exerts in characteristic units, e: gain and gear, a force counting as the torque that it makes at
-    the characteristic length. Where some have limits, the others count as strong as the strongest of these, s = max(s
-    e) / e. In one's own equations, whose units are unknown: ones.
+    For motors with limits, s is the larger absolute limit of the control, or of the force divided by the gain
+    (`sarrus.dynamics.model.control_limits.control_bounds`): u is measured relative to the capability of the motor. If
+    no motor has limits, s = 1/e, with e the force of a unit control (gain and gear) in characteristic units: a force
+    counts as its torque at the characteristic length. If only some motors have limits, the others get s = max(s e) /
+    e, as if they were as strong as the strongest limited one. Equations without a mechanism have unknown units: ones.
     """
     key = "control weights", *system.parameters.values()
     return system.model.remember(key, lambda: _default_weights(system))
 
 
 def force_weight(system: Evaluations, weights: Array) -> float:
-    """Return the weight of the square of a force [N] that counts as a control of mean weight does which exerts as much
-    as it at the characteristic length."""
+    """Return the weight of the square of a force [N] equivalent to the mean weight of the controls: equal cost for a
+    control with the same effect as the force at the characteristic length."""
     return float(np.mean(weights / effects(system) ** 2)) * system.characteristic.length**2
 
 
@@ -138,7 +138,7 @@ def unit_of_controls(system: Evaluations, weights: Array) -> float:
     """Return √(uᵀ diag(weights) u) of controls that exert about 1/64 of the weight of all bodies at the characteristic
     length.
 
-    Solvers that look for u measure it by this number, a power of two, so that nothing is rounded by it.
+    Solvers for u use it as unit. It is a power of two, so that scaling by it does not round.
     """
     size = system.characteristic
     gravity = float(dense.norm(np.array(system.mechanism.gravity))) if system.mechanism else 1.0
@@ -147,7 +147,7 @@ def unit_of_controls(system: Evaluations, weights: Array) -> float:
 
 
 def effects(system: Evaluations) -> Array:
-    """Return e (nu,), what a unit of each control exerts in characteristic units [N m]; ones where that is unknown."""
+    """Return e (nu,), the force of a unit of each control in characteristic units [N m]; ones if units are unknown."""
     found = np.ones(system.nu)
     if system.mechanism:
         size = system.characteristic
@@ -166,7 +166,7 @@ def _default_weights(system: Evaluations) -> Array:
 
 
 def _effect(actuator: Actuator, columns: dict[str, float], length: float) -> float:
-    """Return what one unit of a control exerts: its gain times its largest gear; never zero."""
+    """Return the force of a unit control: gain times its largest gear; never zero."""
     way, gain = actuator.transmission, abs(actuator.gain) or 1.0
     if isinstance(way, tuple):
         gears = [gear / columns[name] for name, gear in way]
@@ -180,7 +180,7 @@ def _effect(actuator: Actuator, columns: dict[str, float], length: float) -> flo
 
 
 def _positive(system: Evaluations, weights: ArrayLike) -> Array:
-    """Return given weights; raises `ArgumentError` for others than positive."""
+    """Return checked weights; raises `ArgumentError` unless all are positive."""
     given = system.checked(weights, system.nu, "weights")
     if not np.all(given > 0.0):
         raise ArgumentError(
@@ -191,7 +191,7 @@ def _positive(system: Evaluations, weights: ArrayLike) -> Array:
 
 
 def _inverse_root(metric: Array) -> Array | None:
-    """Return R with RᵀR = W⁻¹, None where W is not symmetric and positive definite."""
+    """Return R with RᵀR = W⁻¹, None if W is not symmetric and positive definite."""
     scale = np.sqrt(np.diag(metric))
     relative = metric / np.outer(scale, scale)
     if np.abs(relative - relative.T).max() > _DEFINITE * len(metric):

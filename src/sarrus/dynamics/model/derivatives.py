@@ -1,9 +1,9 @@
-"""Exact derivatives of the equations, traced with CasADi and compiled when they are first needed.
+"""Exact derivatives of the equations of motion, traced with CasADi and compiled at their first use.
 
-With F = M a + h − k − S u − C − τ − Aᵀλ and G = A a + γ, which vanish in a motion, φ and ψ = A v − b the residuals of
-position and velocity, and r = N v the coordinate rates: ``force``, ``bias``, ``position``, ``velocity`` and ``rate``
-here. A name with _q is a derivative along velocities and by time, with _v one by v; without either, in `Terms` and
-`RowTerms`, one by z = (q, v, u, p), coordinates as they are.
+Notation: F = M a + h − k − S u − C − τ − Aᵀλ and G = A a + γ, zero in a motion; residuals φ and ψ = A v − b; coordinate
+rates r = N v. In names they are ``force``, ``bias``, ``position``, ``velocity`` and ``rate``. A suffix _q is a
+derivative along velocities and by time, _v a derivative by v; names without suffix, in `Terms` and `RowTerms`, are
+derivatives by z = (q, v, u, p) with plain coordinates.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Derivatives:
-    """What the linear model at a state (q, v, u, t) with a and λ consists of.
+    """Terms of the linear model at a state (q, v, u, t) with a and λ.
 
     Attributes
     ----------
-    mass, jacobian, actuation : M, A, S = −∂F/∂(u, w), zero for actuators at a limit; w are the activations.
+    mass, jacobian, actuation : M, A, S = −∂F/∂(u, w) with activations w, zero for actuators at a limit.
     force_q, bias_q, velocity_q : ∂F, ∂G, ∂ψ along velocities (columns, δq = N δ), then by time (last column).
     force_v, bias_v : ∂F/∂v, ∂G/∂v.
-    rate_q, rate2_q, rate2_v : of r and r̈ in the same way; rate2 is r̈ itself and rate_v = N. Where N is the identity
-        these are None.
+    rate_q, rate2_q, rate2_v : derivatives of r and r̈, likewise; rate2 is r̈ itself and rate_v = N. None if N is the
+        identity.
     """
 
     mass: Array
@@ -56,7 +56,7 @@ class Derivatives:
     rate2_v: Array | None = None
 
     def times_rows(self, factors: Array) -> Derivatives:
-        """Return the same with the rows of A, G and ψ (nc,) times factors: those of λ are what they were."""
+        """Return the same terms with the rows of A, G and ψ multiplied by ``factors`` (nc,); λ is not scaled."""
         by = factors[:, None]
         return replace(
             self,
@@ -68,19 +68,19 @@ class Derivatives:
 
 
 def derivatives(system: Evaluations, x: Array, a: Array, multipliers: Array) -> Derivatives:
-    """Evaluate the derivatives at x = [q | v | u | t | p | τ], a (nv,) and λ (nc,)."""
+    """Return the `Derivatives` at x = [q | v | u | t | p | τ], a (nv,) and λ (nc,)."""
     return Derivatives(**native_derivatives(system).evaluate(np.concatenate([x, a, multipliers])))
 
 
 def native_derivatives(system: Evaluations) -> NativeFunction:
-    """Return the function of [x | a | λ] that gives `Derivatives`, compiled when it is first needed."""
+    """Return the function of [x | a | λ] for `Derivatives`, compiled at its first use."""
     return _native(system, "linear", _outputs)
 
 
 def _native(
     system: Evaluations, name: str, outputs: Callable[[Evaluations, ca.SX, ca.SX], Mapping[str, ca.SX]]
 ) -> NativeFunction:
-    """Return a function of x, something (nv,) and something (nc,) by its name, compiled where it is new."""
+    """Return the native function of x and two further inputs of lengths nv and nc, by name."""
     return system.compiled.named(name, partial(outputs, system), {"a": system.nv, "multipliers": system.nc})
 
 
@@ -104,8 +104,8 @@ def _outputs(system: Evaluations, a: ca.SX, multipliers: ca.SX) -> dict[str, ca.
 class Terms:
     """Derivatives by z of F = M a + h − k − S u − C − τ − Aᵀλ, of G = A a + γ and of r = q̇, and M, A themselves.
 
-    Coordinates count as they are, unit quaternions or not: the stages of a step leave them a little longer than one.
-    ``drift`` is d of q̇ = N v + d where actuators have activations, else None.
+    Quaternions are not normalized: the stages of a step have lengths slightly above one.
+    ``drift`` is d in q̇ = N v + d for actuators with activations, else None.
     """
 
     mass: Array
@@ -118,9 +118,9 @@ class Terms:
 
 @dataclass(frozen=True, eq=False)
 class RowTerms:
-    """Derivatives by z of φ, of ψ, and of A w, Aᵀμ, M w and N w with w and μ held; A, N and the metric M themselves.
+    """Derivatives by z of φ, ψ, A w, Aᵀμ, M w and N w with constant w and μ; A, N and the metric M themselves.
 
-    M is that of `CompiledEquations.metric`.
+    M is the metric of `CompiledEquations.metric`.
     """
 
     jacobian: Array
@@ -135,13 +135,13 @@ class RowTerms:
 
 
 def terms(system: Evaluations, x: Array, a: Array, multipliers: Array) -> Terms:
-    """Evaluate the derivatives of the equations at x = [q | v | u | t | p | τ], a (nv,) and λ (nc,)."""
+    """Return the `Terms` at x = [q | v | u | t | p | τ], a (nv,) and λ (nc,)."""
     native = _native(system, "sensitivity", _terms)
     return Terms(**native.evaluate(np.concatenate([x, a, multipliers])))
 
 
 def row_terms(system: Evaluations, x: Array, w: Array, mu: Array) -> RowTerms:
-    """Evaluate the derivatives of the constraints at x, w (nv,) and μ (nc,)."""
+    """Return the `RowTerms` at x, w (nv,) and μ (nc,)."""
     native = _native(system, "row_sensitivity", _row_terms)
     return RowTerms(**native.evaluate(np.concatenate([x, w, mu])))
 
@@ -158,7 +158,7 @@ def _terms(system: Evaluations, a: ca.SX, multipliers: ca.SX) -> dict[str, ca.SX
     force, bias = residual_force(system, a, multipliers), bias_rows(system, a)
     if (
         e.quaternions and e.tree is not None
-    ):  # at stages their length is not one, and M a + h is no recursion's
+    ):  # at stages quaternions have other lengths, for which the recursion of M a + h does not hold
         force += e.mass_matrix @ a + e.bias_force - _inertial_force(system, a)
     out = {
         "mass": e.mass_matrix,
@@ -183,14 +183,14 @@ def _row_terms(system: Evaluations, w: ca.SX, mu: ca.SX) -> dict[str, ca.SX]:
 
 
 def _by_variables(system: Evaluations, parts: dict[str, ca.SX]) -> dict[str, ca.SX]:
-    """Return the derivatives of several columns by z, which share what they have in common."""
+    """Return the derivatives of several columns by z, computed together to share subexpressions."""
     return _split(parts, ca.jacobian(ca.vertcat(*parts.values()), variables(system)))
 
 
 def row_gradient(system: Evaluations, q: Array, left: Array, right: Array, t: float = 0.0) -> Array:
-    """Return the derivative (nv,) along velocities of leftᵀ A(q, t) right, both held; left (nc,), right (nv,).
+    """Return the derivative (nv,) along velocities of leftᵀ A(q, t) right for constant left (nc,) and right (nv,).
 
-    Where left and right are the singular vectors of a simple singular value this is its derivative.
+    If left and right are the singular vectors of a simple singular value, it is the derivative of this singular value.
     """
 
     def outputs(left: ca.SX) -> dict[str, ca.SX]:
@@ -205,9 +205,9 @@ def row_gradient(system: Evaluations, q: Array, left: Array, right: Array, t: fl
 def stiffness_times(
     system: Evaluations, q: Array, u: Array, multipliers: Array, direction: Array, t: float = 0.0
 ) -> Array:
-    """Return −d/ds (k + S u − h + C + Aᵀλ) (nv,) at rest along a direction x (nv,), with u and λ held.
+    """Return −d/ds (k + S u − h + C + Aᵀλ) (nv,) at rest along a direction x (nv,), with constant u and λ.
 
-    At an equilibrium this is (∂²V − Σ λ_j ∂²φ_j) x in directions that A allows.
+    At an equilibrium it is (∂²V − Σ λ_j ∂²φ_j) x for x with A x = 0.
     """
 
     def outputs(multipliers: ca.SX) -> dict[str, ca.SX]:
@@ -243,7 +243,7 @@ def along(system: Evaluations, expressions: ca.SX) -> ca.SX:
 
 
 def _split(parts: dict[str, ca.SX], rows: ca.SX) -> dict[str, ca.SX]:
-    """Return the rows that belong to each part, by its name."""
+    """Return the rows of each part, by its name."""
     out, start = {}, 0
     for name, part in parts.items():
         out[name] = rows[start : start + part.shape[0], :]
@@ -252,7 +252,7 @@ def _split(parts: dict[str, ca.SX], rows: ca.SX) -> dict[str, ca.SX]:
 
 
 def _inertial_force(system: Evaluations, a: ca.SX) -> ca.SX:
-    """Return M a + h: of a mechanism by the recursion with its accelerations, which is cheaper to differentiate."""
+    """Return M a + h; for a mechanism by the recursion with accelerations, which is cheaper to differentiate."""
     e = system.equations
     if e.tree is None or e.rotors:
         return e.mass_matrix @ a + e.bias_force

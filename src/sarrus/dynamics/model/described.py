@@ -1,4 +1,4 @@
-"""`Described`: what a model, and systems and workspaces of it, say of themselves: equations, dimensions, names."""
+"""`Described`: equations, dimensions and names common to models, systems and workspaces."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from sarrus.symbolic.equations.equations import Equations
 
 
 class Parts(NamedTuple):
-    """Places in x = [q | v | u | t | p | τ], the input of the native functions."""
+    """Slices of x = [q | v | u | t | p | τ], the input of the native functions."""
 
     q: slice
     v: slice
@@ -20,10 +20,10 @@ class Parts(NamedTuple):
 
 
 class Described:
-    """What has coordinates, velocities and rows with names."""
+    """Base of objects with named coordinates, velocities and rows."""
 
     equations: Equations  #: the symbolic equations
-    mechanism: Mechanism | None  #: the mechanism as it was at the start, None for one's own equations
+    mechanism: Mechanism | None  #: the mechanism as it was given, None for the user's own equations
     name: str  #: name of the mechanism or of the equations
     nq: int  #: number of coordinates
     nv: int  #: number of velocities

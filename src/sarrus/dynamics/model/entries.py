@@ -1,4 +1,4 @@
-"""`Entries`: what a table for the kernels says of the native functions of a model, found once and put there at once."""
+"""`Entries`: addresses and sizes of the native functions of a model for the table of the kernels, written at once."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from sarrus.kernels.memory import layout as la
 from sarrus.kernels.platform.c_function import Kernel, acceleration, null_space_acceleration
 from sarrus.symbolic.equations.least_norm import Basis
 
-# Functions that straight-line code makes superfluous but next to singular configurations.
+# Functions used next to singular configurations only, if straight-line code solves the rest.
 SELDOM = frozenset(("dynamics", "position", "velocity", "closing", "slipping"))
-# Entries of A up to which singular values come from dense matrices.
+# Largest number of entries of A for which singular values are computed densely.
 SMALL = 100
-# What is said of them: all of these are written, so that nothing is left of another basis.
+# Fields of the table: all are written, so that none is left from another basis.
 _NAMES = (
     "dynamics", "position", "velocity", "closing", "slipping", "rate", "energy", "metric", "acceleration",
     "direct", "checked", "measure", "nearest", "unmet", "residuals", "direct_rank", "n_dependent", "n_factors",
@@ -27,22 +27,22 @@ _STRAIGHT = frozenset(("direct", "checked", "measure", "nearest"))
 
 @dataclass(frozen=True, eq=False)
 class Entries:
-    """Addresses and counts."""
+    """Addresses and sizes of native functions."""
 
     values: NDArray[np.int64]
 
     def fill(self, table: la.Table) -> None:
-        """Write them into a table."""
+        """Write the entries into a table."""
         table[_PLACES] = self.values
 
 
 def acceleration_kernel(compiled: CompiledEquations) -> Kernel:
-    """Return the kernel that solves for accelerations."""
+    """Return the kernel for accelerations."""
     return null_space_acceleration if compiled.mass_is_singular else acceleration
 
 
 def entries_of(compiled: CompiledEquations, names: frozenset[str], basis: Basis | None) -> Entries:
-    """Return what to tell kernels that want functions by ``names``, where straight-line code serves a ``basis``."""
+    """Return the entries for kernels that call the functions ``names``, with straight-line code for ``basis``."""
     found: Entries | None = compiled.entries.get((names, basis))
     if found is None:
         found = compiled.entries[names, basis] = _found(compiled, names, basis)
@@ -50,7 +50,7 @@ def entries_of(compiled: CompiledEquations, names: frozenset[str], basis: Basis 
 
 
 def _found(compiled: CompiledEquations, names: frozenset[str], basis: Basis | None) -> Entries:
-    """Compile these functions; what is seldom needed beside straight-line code is compiled when it is first called."""
+    """Compile the functions; with straight-line code, compile the rarely used ones at their first call."""
     e = compiled.equations
     wanted = set(names)
     if "position" in wanted:

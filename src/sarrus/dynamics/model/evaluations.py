@@ -26,7 +26,7 @@ from sarrus.symbolic.multibody.model import body_placements
 
 
 class Evaluations(Described):
-    """What the handle of a user (`sarrus.System`) and the workspace of a call have in common.
+    """Base of the handle of a user (`sarrus.System`) and of the workspace of a call: quantities at states.
 
     A model, values of its ``parameters`` and ``options``; dimensions and names of the model are attributes.
     """
@@ -37,12 +37,12 @@ class Evaluations(Described):
         self.model, self.parameters, self.options = model, parameters, options
         vars(self).update(model.description)
         self.compiled: CompiledEquations = model.compiled
-        #: what sizes are measured by
+        #: characteristic length and mass
         self.characteristic: Characteristic = model.characteristic
         self._quaternions = model.quaternions
 
     def varied(self, parameters: Mapping[str, float] | None = None) -> Evaluations:
-        """Return the evaluations of the same model with values of their own: those of here, and these."""
+        """Return the evaluations of the same model with own parameter values: the present ones updated by these."""
         other = Evaluations(self.model, self.parameters.own(), self.options)
         other.parameters.update(parameters or {})
         return other
@@ -50,17 +50,17 @@ class Evaluations(Described):
     # --- description -------------------------------------------------------------------------------
 
     def rows_of_closure(self, name: str, values: Array) -> dict[str, float]:
-        """Return the entries of a constraint vector that belong to one closure, by row name."""
+        """Return the entries of a constraint vector for one closure, by row name."""
         rows = self.closure_rows
         check_known("closure", name, rows)
         return {n: float(x) for n, x in zip(self.constraint_names[rows[name]], values[rows[name]])}
 
     def velocity_indices(self, name: str) -> list[int]:
-        """Return the indices of a joint's or a coordinate's velocities; empty where there is none."""
+        """Return the indices of a joint's or a coordinate's velocities; empty for an unknown name."""
         return [i for i, n in enumerate(self.velocity_names) if n == name or n.rpartition(".")[0] == name]
 
     def current_mechanism(self) -> Mechanism:
-        """Return the mechanism with the present values of ``parameters`` in its numbers, to draw or export it."""
+        """Return the mechanism with the present values of ``parameters``, to draw or export it."""
         if self.mechanism is None:
             raise ArgumentError(
                 f"{self.name}: only a system made from a Mechanism has one", element="mechanism"
@@ -76,10 +76,10 @@ class Evaluations(Described):
         return self.mechanism.neutral()
 
     def keyframe(self, name: str) -> Keyframe:
-        """Return a keyframe of the mechanism, q with unit quaternions, v and u with zeros where it has none.
+        """Return a keyframe of the mechanism, with unit quaternions in q and zeros for missing v and u.
 
-        `ArgumentError` for an unknown name and for a keyframe that does not fit joints or actuators that were added
-        after it.
+        `ArgumentError` for an unknown name and for a keyframe whose lengths do not fit because joints or actuators were
+        added after it.
         """
         known = self.mechanism.keyframes if self.mechanism else {}
         check_known("keyframe", name, known)
@@ -98,7 +98,7 @@ class Evaluations(Described):
     # --- quantities of the equations ---------------------------------------------------------------
 
     def mass_matrix(self, q: ArrayLike, t: float = 0.0) -> Array:
-        """Return M(q) (nv × nv), armature included; t matters where a user's equations have explicit time."""
+        """Return M(q) (nv × nv), armature included; t matters for equations with explicit time only."""
         return self.evaluate("mass_matrix", q, t=t)["mass_matrix"]
 
     def bias_force(self, q: ArrayLike, v: ArrayLike, t: float = 0.0) -> Array:
@@ -110,22 +110,22 @@ class Evaluations(Described):
         return self.evaluate("passive_force", q, v, t=t)["passive_force"][:, 0]
 
     def actuation_matrix(self, q: ArrayLike, v: ArrayLike | None = None, t: float = 0.0) -> Array:
-        """Return S (nv × nu), the generalized force per unit of control where no limit acts.
+        """Return S (nv × nu), the generalized force per unit of control, without limits.
 
-        v matters only where the gain of an actuator depends on its rate, by default it is zero; t as in `mass_matrix`.
+        v, by default zero, matters only for an actuator with a gain that depends on its rate; t as in `mass_matrix`.
         """
         return self.evaluate("actuation", q, v, t=t)["actuation"]
 
     def input_force(self, q: ArrayLike, v: ArrayLike, u: ArrayLike | None = None, t: float = 0.0) -> Array:
-        """Return what the actuators add to k (nv,): S u within the limits of controls, actuators and joints."""
+        """Return the generalized force of the controls (nv,): S u within limits of controls, actuators and joints."""
         return self.evaluate("input_force", q, v, u=u, t=t)["input_force"][:, 0]
 
     def saturated(
         self, q: ArrayLike, v: ArrayLike, u: ArrayLike | None = None, t: float = 0.0
     ) -> tuple[str, ...]:
-        """Return the names of the actuators whose force a limit holds, so that it does not follow u as S says.
+        """Return the names of the actuators at a limit, whose force does not follow u as S u.
 
-        Of motors with inductance those whose current does not follow u, because a limit holds either of the two.
+        For motors with inductance: motors whose current does not follow u, because the current or u is at a limit.
         """
         if self.mechanism is None or not self.mechanism.has_limits:
             return ()
@@ -147,11 +147,11 @@ class Evaluations(Described):
         return self.evaluate("velocity_residual", q, v, t=t)["velocity_residual"][:, 0]
 
     def constraint_jacobian(self, q: ArrayLike, v: ArrayLike | None = None, t: float = 0.0) -> Array:
-        """Return A (nc × nv); ``v`` matters only where a constraint is nonlinear in the velocity."""
+        """Return A (nc × nv); ``v`` matters only for constraints nonlinear in the velocity."""
         return self.evaluate("jacobian", q, v, t=t)["jacobian"]
 
     def constraint_bias(self, q: ArrayLike, v: ArrayLike, t: float = 0.0) -> Array:
-        """Return γ (nc,), so that A a + γ = 0."""
+        """Return γ (nc,) of A a + γ = 0."""
         return self.evaluate("constraint_bias", q, v, t=t)["constraint_bias"][:, 0]
 
     def kinetic_energy(self, q: ArrayLike, v: ArrayLike, t: float = 0.0) -> float:
@@ -169,9 +169,9 @@ class Evaluations(Described):
     def activation_rate(
         self, q: ArrayLike, u: ArrayLike | None = None, v: ArrayLike | None = None, t: float = 0.0
     ) -> Array:
-        """Return ẇ of the activations of the actuators, the last coordinates, at controls u; empty without any.
+        """Return ẇ of the activations of the actuators (the last coordinates) at controls u; empty without any.
 
-        The rate of a current [A/s] depends on v, by default zero, through the voltage that turning induces.
+        The rate of a current [A/s] depends on v, by default zero, through the induced voltage.
         """
         e = self.equations
         if e.drift is None:
@@ -179,42 +179,42 @@ class Evaluations(Described):
         return self.evaluate("drift", q, v, u, t)["drift"][e.activation_places, 0]
 
     def without_activations(self, what: str) -> None:
-        """Raise `ArgumentError` where actuators have activations, which ``what`` does not know."""
+        """Raise `ArgumentError` if actuators have activations, which ``what`` does not support."""
         e = self.equations
         if e.activations:
             names = e.coordinate_names[e.activation_places]
             raise ArgumentError(
-                f"{self.name}: {what} know no activations yet ({', '.join(names)}): take a system of "
+                f"{self.name}: {what} do not support activations ({', '.join(names)}): take a system of "
                 "mechanism.without_activation(), whose actuators act at once",
                 element=names[0].rpartition(".")[0],
             )
 
     def without_touches(self, what: str) -> None:
-        """Raise `ArgumentError` where contacts have Coulomb friction, which ``what`` does not know."""
+        """Raise `ArgumentError` if contacts have Coulomb friction, which ``what`` does not support."""
         name = self.touching_name
         if name is not None:
             names = [touch.name for touch in self.equations.touches] or [name]
             raise ArgumentError(
-                f"{self.name}: {what} know no contacts with friction='coulomb' yet "
+                f"{self.name}: {what} do not support contacts with friction='coulomb' "
                 f"({', '.join(map(repr, names))}); sarrus.simulate does",
                 element=name,
             )
 
     @property
     def touching_name(self) -> str | None:
-        """Name of the first contact that time stepping alone knows: with Coulomb friction, between geometries."""
+        """Name of the first contact with Coulomb friction or between geometries, None without any."""
         return next(
             (touch.name for touch in self.equations.touches), next(iter(self.touching_geometries), None)
         )
 
     @property
     def touching_geometries(self) -> tuple[str, ...]:
-        """Names of the contacts between geometries that are not in closed form, which steps in time alone know."""
+        """Names of the contacts between geometries without closed form, which act in time stepping only."""
         return self.model.lasting("touching geometries", self._touching_geometries)
 
     @property
     def surface_contacts(self) -> tuple[SurfaceContact, ...]:
-        """The places at which geometries touch in closed form."""
+        """The contact places of geometries in closed form."""
         return self.model.lasting("surface contacts", self._surface_contacts)
 
     def _surface_contacts(self) -> tuple[SurfaceContact, ...]:
@@ -226,7 +226,7 @@ class Evaluations(Described):
     def body_placements(self, q: ArrayLike, t: float = 0.0) -> tuple[Array, Array]:
         """Return positions (nb × 3) and rotations (nb × 3 × 3) in the order of ``mechanism.bodies``.
 
-        ``t`` matters where bodies are driven.
+        ``t`` matters for driven bodies.
         """
         mechanism, tree = self.mechanism, self.equations.tree
         if mechanism is None or tree is None:
@@ -242,7 +242,7 @@ class Evaluations(Described):
     def evaluate(
         self, name: str, q: ArrayLike, v: ArrayLike | None = None, u: ArrayLike | None = None, t: float = 0.0
     ) -> dict[str, Array]:
-        """Evaluate a native function of these equations by name; its outputs come as read-only matrices."""
+        """Return the outputs of a native function of the equations at a state, read-only matrices by name."""
         found = self.compiled.function(name).evaluate(self.pack(q, v, u, t))
         return {key: read_only(part) for key, part in found.items()}
 
@@ -251,7 +251,7 @@ class Evaluations(Described):
     ) -> Array:
         """Return x = [q | v | u | t | p | τ], the input of the native functions, with τ = 0.
 
-        Lengths and finiteness are checked, and quaternions scaled to length one.
+        Lengths and finiteness are checked; quaternions are scaled to length one.
         """
         x = np.zeros(self.parts.tau.stop)
         q = self.checked(q, self.nq, "q")
@@ -266,7 +266,7 @@ class Evaluations(Described):
         return x
 
     def checked(self, value: ArrayLike, size: int, what: str) -> Array:
-        """Return an argument as a finite vector; the error names it and the ``size`` entries it needs."""
+        """Return an argument as a finite vector of ``size`` entries; the error names it and its entries."""
         given = ""
         try:
             array = real_array(value)
@@ -306,5 +306,5 @@ class Evaluations(Described):
         return out
 
     def move(self, q: ArrayLike, step: ArrayLike) -> Array:
-        """Return q ⊕ step: along N(q) step, quaternions back to unit length."""
+        """Return q ⊕ step: q + N(q) step with quaternions scaled to unit length."""
         return self.normalized(real_array(q) + self.coordinate_rate(q, step))

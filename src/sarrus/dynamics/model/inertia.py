@@ -1,8 +1,8 @@
-"""Directions without inertia: where M is singular, everywhere or at single configurations.
+"""Directions without inertia: null space of M, everywhere or at single configurations.
 
 Three hinges with massless bodies between them lose a direction of M at gimbal lock, a massless knee where its leg is
-stretched. Where the constraints hold these directions the null-space method has the acceleration all the same
-(`sarrus.kernels.solve.null_space`); where they do not, it is not determined, and the error names the coordinates.
+stretched. If the constraints determine the acceleration in these directions, the null-space method finds it
+(`sarrus.kernels.solve.null_space`); otherwise it is undetermined, and the error names the coordinates.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ if TYPE_CHECKING:
     from sarrus.dynamics.model.evaluations import Evaluations
     from sarrus.model.builders.mechanism import Mechanism
 
-# Entries of such a direction that are named, as a part of the largest.
+# Entries of a direction without inertia that are named, relative to its largest entry.
 _NAMED = 0.05
-# Inertia of what has none where a size of responses is asked for, as a part of the largest.
+# Inertia assumed for a direction without inertia in estimates of responses, relative to the largest one.
 _LEAST = 1e-6
 
 
 def is_singular_at(system: Evaluations, q: Array, t: float = 0.0) -> bool:
-    """Tell whether M is singular at q, but for rounding."""
+    """Tell whether M is numerically singular at q."""
     compiled, parameters = system.compiled, list(system.parameters.values())
     return compiled.mass_is_singular or not is_definite(compiled.mass_at(q, t, parameters))
 
 
 def lightness(system: Evaluations, q: Array, t: float = 0.0) -> Array:
-    """Return the size of M⁻¹ without constraints (nv,), its diagonal: what responses that are rounding are small to.
+    """Return the diagonal (nv,) of M⁻¹ without constraints, the scale of responses to forces.
 
-    Directions without inertia count as light ones.
+    Directions without inertia count as very light.
     """
     columns = system.characteristic.columns
     mass = system.mass_matrix(q, t) / np.outer(columns, columns)
@@ -46,7 +46,7 @@ def lightness(system: Evaluations, q: Array, t: float = 0.0) -> Array:
 
 
 def may_lose_inertia(mechanism: Mechanism | None) -> bool:
-    """Tell whether a body on a joint without armature has no mass: M may be singular at single configurations."""
+    """Tell whether a body on a joint without armature has no mass, so that M may be singular at some configurations."""
     return mechanism is not None and any(
         body.mass == 0.0 and any(not np.any(joint.armature) for joint in body.joints)
         for body in mechanism.bodies.values()
@@ -54,7 +54,7 @@ def may_lose_inertia(mechanism: Mechanism | None) -> bool:
 
 
 def without_inertia(system: Evaluations, q: Array, v: Array, t: float = 0.0) -> tuple[str, ...]:
-    """Return the names of the coordinates that move where neither M nor the constraints determine the motion."""
+    """Return the names of the coordinates whose motion neither M nor the constraints determine."""
     size = system.characteristic
     mass = system.mass_matrix(q, t) / np.outer(size.columns, size.columns)
     free = np.eye(system.nv)
@@ -72,6 +72,6 @@ def without_inertia(system: Evaluations, q: Array, v: Array, t: float = 0.0) -> 
 
 
 def ill_posed(system: Evaluations, q: Array, v: Array, t: float = 0.0) -> str:
-    """Return the diagnosis of ILL_POSED with the coordinates that have no inertia here."""
+    """Return the diagnosis of ILL_POSED with the names of the coordinates without inertia."""
     names = ", ".join(map(repr, without_inertia(system, q, v, t)))
     return Status.ILL_POSED.diagnosis + (f": nothing resists a motion of {names}" if names else "")

@@ -1,8 +1,8 @@
-"""Limits and dry friction of joints: at which coordinates, on which velocities they act.
+"""Limits and dry friction of joints: coordinates, velocities, bounds.
 
-A coordinate may be beyond a limit: digits of model files end somewhere, and reference poses of files of other people
-often lie beyond the limits that they state. Then the limit acts where the coordinate is (`bounds_at`): the coordinate
-may come back, which the bound follows, and does not go further out. From the modelled limit on that one acts.
+A coordinate may start beyond its limit: digits of model files end somewhere, and reference poses of public files often
+violate their own limits. The stop then acts at the coordinate (`bounds_at`): the coordinate may return, the stop
+follows it, and no motion goes further out. Once the coordinate is inside, the modelled limit acts.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from sarrus.kernels.contact.tolerances import AT_BOUND
 
 
 class JointLimits(NamedTuple):
-    """All limits of joints: coordinate and velocity of each, the bound, and the sign with which it is an upper one.
+    """All joint limits: coordinate, velocity and bound of each; the sign is 1 for an upper, −1 for a lower limit.
 
-    ``restitution`` is Newton's coefficient of each.
+    ``restitution`` is Newton's coefficient of each limit.
     """
 
     names: tuple[str, ...]
@@ -33,7 +33,7 @@ class JointLimits(NamedTuple):
 
 
 class DryFriction(NamedTuple):
-    """All dry friction of joints: name and place of each velocity, and the largest force [N, N m]."""
+    """Dry friction of joints: name and index of each velocity, and the largest friction force [N, N m]."""
 
     names: tuple[str, ...]
     rates: np.ndarray
@@ -51,9 +51,9 @@ def dry_friction(system: Evaluations) -> DryFriction:
 
 
 def bounds_at(limits: JointLimits, q: Array, closed: float = 0.0) -> Array:
-    """Return the bound that acts at q for each limit: the modelled one, or the coordinate where that is beyond.
+    """Return the active bound of each limit at q: the modelled one, or the coordinate if it is beyond.
 
-    q is (nq,) or (runs, nq), the bounds (limits,) or (runs, limits). ``closed`` [m, rad] is how far beyond the modelled
+    q is (nq,) or (runs, nq), the bounds (limits,) or (runs, limits). Up to ``closed`` [m, rad] beyond it the modelled
     limit still acts.
     """
     places = q[..., limits.places]
@@ -61,16 +61,16 @@ def bounds_at(limits: JointLimits, q: Array, closed: float = 0.0) -> Array:
 
 
 def beyond_limits(system: Evaluations, q: Array) -> Array:
-    """Return which limits coordinates are beyond by more than digits explain: a mask (limits,), or (runs, limits).
+    """Return a mask (limits,), or (runs, limits), of limits exceeded by more than rounding of a file.
 
-    Digits explain `AT_BOUND` of the range between both limits, or of the characteristic length (1 rad).
+    Rounding of a file is `AT_BOUND` of the range between both limits, or of the characteristic length (1 rad).
     """
     limits = joint_limits(system)
     return np.asarray(limits.signs * (q[..., limits.places] - limits.bounds) > digits_of_limits(system))
 
 
 def digits_of_limits(system: Evaluations) -> Array:
-    """Return how far beyond each limit digits explain (limits,) [m, rad]; see `beyond_limits`."""
+    """Return how far beyond each limit (limits,) [m, rad] is rounding of a file; see `beyond_limits`."""
     return system.model.lasting("digits of limits", lambda: _digits_of_limits(system))
 
 
@@ -83,7 +83,7 @@ def _digits_of_limits(system: Evaluations) -> Array:
 
 
 def sides_beyond(system: Evaluations, q: Array) -> list[str]:
-    """Return for each limit that a coordinate of q (nq,) is beyond by more than digits a text that says so."""
+    """Return a text for each limit that a coordinate of q (nq,) exceeds by more than rounding of a file."""
     limits, sides = joint_limits(system), {-1.0: "lower", 1.0: "upper"}
     return [
         f"{limits.names[k]} = {q[limits.places[k]]:.6g} is beyond its {sides[float(limits.signs[k])]} limit "
@@ -93,14 +93,14 @@ def sides_beyond(system: Evaluations, q: Array) -> list[str]:
 
 
 def warn_beyond(name: str, beyond: list[str], *, stacklevel: int) -> None:
-    """Warn that coordinates of the system of this name begin beyond limits, as the texts say."""
+    """Warn that the texts ``beyond`` hold for the start of the system ``name``."""
     remedy = "system.assemble(q, within_limits=True) moves q inside"
     text = f"{name}: {'; '.join(beyond)}; it may come back and goes no further out; {remedy}"
     warn(text, LimitWarning, stacklevel=stacklevel + 1)
 
 
 def _limits_of(system: Evaluations) -> JointLimits:
-    """Return the limits of a model, the lower one of each coordinate first."""
+    """Return the limits of a model, lower before upper for each coordinate."""
     place = {name: i for i, name in enumerate(system.coordinate_names)}
     rate = {name: i for i, name in enumerate(system.velocity_names)}
     joints = system.mechanism.joints() if system.mechanism is not None else ()

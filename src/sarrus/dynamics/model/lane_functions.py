@@ -1,8 +1,8 @@
-"""What a fixed step of many runs at once is made of: straight-line functions on W states, one in each lane.
+"""Straight-line functions for fixed steps of many runs at once: W states, one in each lane of a vector register.
 
-Where the rows of A are independent, acceleration and projection need no branches
-(`sarrus.symbolic.equations.elimination`), so the same code serves W runs in the registers of the processor. The gauge
-of the solve tells how far it is to be trusted; a lane where it is not goes on by the kernels that decide ranks.
+If the rows of A are independent, acceleration and projection need no branches
+(`sarrus.symbolic.equations.elimination`), so one instruction sequence serves W runs. The conditioning number of the
+solve tells whether it is accurate; a lane where it is not continues with the kernels that decide ranks.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from sarrus.kernels.memory.batch_layout import LANES
 from sarrus.symbolic.equations.elimination import direct_projection, direct_solution
 from sarrus.symbolic.equations.least_norm import Basis
 
-# Straight-line functions by their names in the table of the lanes; kept alive as long as they are used.
+# Straight-line functions by their names in the table of the lanes; kept alive while they are used.
 Lanes = dict[str, NativeFunction]
 
 
 def suits_lanes(system: Evaluations, rank: int) -> bool:
-    """Tell whether straight-line code solves this system at generic configurations, where A has this rank."""
+    """Tell whether straight-line code solves this system at generic configurations of this rank of A."""
     return system.nc == system.equations.nh and _basis(system.compiled, rank) is not None
 
 
 def lane_slope(system: Evaluations, rank: int) -> NativeFunction:
-    """Return the function that gives (q̇, a, gauge), with the gauge of `direct_solution`, in all lanes."""
+    """Return the function (q̇, a, gauge) of all lanes, with the gauge (conditioning) of `direct_solution`."""
     compiled = system.compiled
     basis = _basis(compiled, rank)
     assert basis is not None
@@ -41,11 +41,11 @@ def lane_slope(system: Evaluations, rank: int) -> NativeFunction:
 
 
 def lane_functions(system: Evaluations, rank: int, control: StateFunction | None) -> Lanes:
-    """Return what the lanes call, by its name in their table: functions of the states x of all of them.
+    """Return the functions of the states x of all lanes, by their names in the table.
 
     slope : (q̇, a, gauge), see `lane_slope`.
     closed : (φ, q, v) after a step of `direct_projection`, with unit quaternions before and after.
-    control : u, where there is a control law.
+    control : u, if there is a control law.
     """
     compiled, e = system.compiled, system.compiled.equations
     basis = _basis(compiled, rank)
@@ -68,6 +68,6 @@ def lane_functions(system: Evaluations, rank: int, control: StateFunction | None
 
 
 def _basis(compiled: CompiledEquations, rank: int) -> Basis | None:
-    """Return the rows that straight-line code takes where no row depends on others."""
+    """Return the rows for straight-line code, None if some rows depend on others."""
     found = compiled.basis(rank, ())
     return None if found is None or found.dependent else found

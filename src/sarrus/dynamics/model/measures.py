@@ -1,4 +1,4 @@
-"""Measures of closures in radians and characteristic lengths (`sarrus.dynamics.model.characteristic`)."""
+"""Sizes of residuals and steps in radians and characteristic lengths (`sarrus.dynamics.model.characteristic`)."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def longest(system: Evaluations, step: Array) -> float:
 def metric_root(system: Evaluations, q: Array, t: float = 0.0, basis: Array | None = None) -> Array:
     """Return the lower triangle C with C Cᵀ = Bᵀ M B / (mass × length²), B the ``basis`` by columns (default: all).
 
-    M is that of `CompiledEquations.metric`; where it is not definite but for rounding, or no number, it is the
-    characteristic metric.
+    M is the metric of `CompiledEquations.metric`; if it is numerically not definite, or not finite, the characteristic
+    metric.
     """
     size = system.characteristic
     name = "metric" if system.compiled.mass_is_singular else "mass_matrix"

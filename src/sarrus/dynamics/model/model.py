@@ -1,4 +1,4 @@
-"""`Model`: the equations of motion of a mechanism, or of the user's own, with their compiled code. It never changes."""
+"""`Model`: the equations of motion of a mechanism, or of the user's own, with their compiled code; immutable."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ from sarrus.symbolic.multibody.parameters import NO_PARAMETERS, MechanismParamet
 from sarrus.symbolic.multibody.size import LARGEST, check_size
 
 Found = TypeVar("Found")
-# So many findings are kept for values of the parameters.
+# Largest number of results kept in `remember`.
 _KEPT = 64
 
 
 @dataclass(frozen=True, eq=False)
 class Model(Described):
-    """Equations, compiled code, dimensions and names, shared by threads; equal only to itself.
+    """Equations, compiled code, dimensions and names, immutable and shared by threads; equal only to itself.
 
-    Values of parameters, tolerances and arrays belong to a `sarrus.dynamics.solve.workspace.Workspace`. A model made
-    from a mechanism can be pickled: the copy compiles again, from the disk cache.
+    Values of parameters, tolerances and arrays belong to a `sarrus.dynamics.solve.workspace.Workspace`. A model of a
+    mechanism can be pickled: the copy compiles again, from the disk cache.
     """
 
     equations: Equations
@@ -52,13 +52,13 @@ class Model(Described):
     def of_mechanism(
         cls, mechanism: Mechanism, parameters: Targets | None = None, largest: int | None = LARGEST
     ) -> Model:
-        """Trace the equations of a mechanism; see `sarrus.System` for the arguments."""
+        """Return the model of a mechanism, with traced equations; arguments as in `sarrus.System`."""
         check_size(mechanism, largest)
         driven = MechanismParameters.read(mechanism, parameters)
         return cls(trace(mechanism, driven), mechanism.snapshot(), driven)
 
     def symbolic_mechanism(self) -> Mechanism:
-        """Return the mechanism with the symbols of its parameters, ``equations.p``, in its numbers."""
+        """Return the mechanism with the symbols of its parameters, ``equations.p``, as its numbers."""
         assert self.mechanism is not None
         symbols = dict(zip(self.equations.parameter_values, ca.vertsplit(self.equations.p)))
         return self.driven.apply(self.mechanism, symbols)
@@ -68,7 +68,7 @@ class Model(Described):
         return Model(equations, self.mechanism, self.driven)
 
     def parameter_values(self) -> ParameterValues:
-        """Return values of the parameters: those that the model was made with."""
+        """Return the parameter values with which the model was made."""
         e = self.equations
         return ParameterValues(e.name, e.parameter_values, e.shaping_parameters, self.driven.check)
 
@@ -82,13 +82,13 @@ class Model(Described):
         return Model.of_mechanism, (self.mechanism, self.driven.targets, None)
 
     def lasting(self, name: str, find: Callable[[], Found]) -> Found:
-        """Return what follows from the model alone, found once."""
+        """Return a result that depends on the model alone, computed once under this name."""
         if name not in self._lasting:
             self._lasting[name] = find()
         return self._lasting[name]
 
     def remember(self, key: Hashable, find: Callable[[], Found]) -> Found:
-        """Return what was found for a key, or find it; the latest findings are kept. Keys begin with their subject."""
+        """Return the result for a key, computed once; the most recent ones are kept. Keys begin with their subject."""
         with self._lock:
             if key in self._findings:
                 self._findings.move_to_end(key)
@@ -98,22 +98,22 @@ class Model(Described):
         return value
 
     def revise(self, key: Hashable, value: Any) -> None:
-        """Keep a finding for a key, in the place of an earlier one."""
+        """Replace the result for a key."""
         with self._lock:
             self._findings[key] = value
             if len(self._findings) > _KEPT:
                 self._findings.popitem(last=False)
 
-    # --- what follows from them --------------------------------------------------------------------
+    # --- derived properties ------------------------------------------------------------------------
 
     @cached_property
     def description(self) -> dict[str, Any]:
-        """The attributes of `Described`, as systems and workspaces have them too."""
+        """The attributes of `Described`."""
         return description(self.equations, self.mechanism)
 
     @cached_property
     def first_rows(self) -> list[int]:
-        """For every row the first one of its closure."""
+        """For each row the index of the first row of its closure."""
         return [row.start for row in self.closure_rows.values() for _ in range(row.start, row.stop)]
 
     @cached_property
@@ -123,17 +123,17 @@ class Model(Described):
 
     @cached_property
     def is_ideal(self) -> bool:
-        """Whether the constraints do no work."""
+        """Whether the constraints do no work (no force C)."""
         return bool(self.equations.non_ideal.is_zero())
 
     @cached_property
     def characteristic(self) -> Characteristic:
-        """What sizes are measured by."""
+        """The characteristic length and mass."""
         return characteristic(self)
 
     @cached_property
     def settings(self) -> Settings:
-        """What the kernels are told of sizes, and zeros for tolerances; nobody writes to it."""
+        """Sizes for the kernels, with zeros for tolerances; read-only."""
         size = self.characteristic
         factors = Factors(size.rows, size.columns, self.first_rows, size.coordinates)
         settings = np.concatenate([Settings.zeros(), *factors]).view(Settings)
@@ -147,7 +147,7 @@ class Model(Described):
 
     @cached_property
     def compiled(self) -> CompiledEquations:
-        """The native functions, each compiled when it is first asked for."""
+        """The native functions, each compiled at its first use."""
         size = self.characteristic
         units = Units(size.rows, size.columns, self.first_rows)
         if self.mechanism is None:

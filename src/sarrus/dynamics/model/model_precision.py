@@ -1,6 +1,6 @@
-"""What follows from the printed digits of a model: what counts as closed and as dependent because of them.
+"""`DataTolerance`: the residual and the singular values due to the printed digits of a model.
 
-`sarrus.dynamics.model.closure_precision` finds it.
+`sarrus.dynamics.model.closure_precision` determines it.
 """
 
 from __future__ import annotations
@@ -11,23 +11,23 @@ import numpy as np
 
 from sarrus.kernels.memory.layout import Settings
 
-# Loops open by up to so many times what the data leave open count as closed where they are found, and on the way.
+# Factors on the closing error below which loops count as closed: at a start, and during a motion.
 _CLOSED, _ACCEPTED = 10.0, 30.0
-# How near to a singular configuration, in roots of the closing error, the data have no say.
+# Size of the zone around a singular configuration that the digits leave open, in √(closing error).
 _PASSING = 10.0
-# A projection that fails after a shorter step [s] is not tried again: the loops jam.
+# Time step [s] below which a failed projection is not repeated: the loops are jammed.
 SHORTEST = 1e-9
 
 
 @dataclass(frozen=True)
 class DataTolerance:
-    """What follows from the digits of a model.
+    """The precision of the data of a model.
 
     Attributes
     ----------
-    closing_error : largest residual of a row that the data leave, in characteristic lengths and radians, and largest
-        change of one by a motion of one radian; 0 of a model whose loops close to rounding.
-    cut : singular values of A below this part of the largest one are of the data; 0 likewise.
+    closing_error : largest residual of a row due to the digits [characteristic lengths, rad], and largest change of it
+        in a motion of one radian; 0 for a model whose loops close to rounding.
+    cut : singular values of A below this share of the largest one are due to the digits; 0 likewise.
     """
 
     closing_error: float = 0.0
@@ -40,36 +40,36 @@ class DataTolerance:
 
     @property
     def passing_cut(self) -> float:
-        """The part of its ordinary value below which the smallest singular value counts as zero.
+        """Share of its ordinary value below which the smallest singular value counts as zero.
 
-        Links that do not quite flatten together turn away from a singular configuration where that value is the root of
-        what they disagree by; ideal ones pass. What the data do not tell is not to decide.
+        Links that do not quite flatten together miss the singular configuration: the singular value stays above the
+        square root of their disagreement. Ideal links pass through it. The digits of the data must not decide this.
         """
         return min(0.3, _PASSING * float(np.sqrt(self.closing_error)))
 
     def closed(self, least: float = 0.0) -> float:
-        """Return the residual below which loops count as closed, ``least`` of an exact model."""
+        """Return the residual below which loops count as closed; ``least`` for an exact model."""
         return max(least, _CLOSED * self.closing_error)
 
     def accepted(self, least: float) -> float:
-        """Return the residual that a motion may leave where Newton's method stagnates, ``least`` of an exact model."""
+        """Return the residual allowed in a motion where Newton's method stagnates; ``least`` for an exact model."""
         return max(least, _ACCEPTED * self.closing_error)
 
     def rank_cut(self, least: float) -> float:
-        """Return the relative singular value below which rows are dependent, ``least`` of an exact model."""
+        """Return the relative singular value below which rows are dependent; ``least`` for an exact model."""
         return max(least, self.cut)
 
     def loosen(self, settings: Settings, beside: float, *, holonomic: bool) -> None:
-        """Change the tolerances of the kernels to those of these data, nothing for an exact model.
+        """Loosen the tolerances of the kernels to the precision of the data; no change for an exact model.
 
-        ``beside`` is the size that the smallest pivot has nearby, relative to the largest one.
+        ``beside`` is the ordinary size of the smallest pivot nearby, relative to the largest one.
         """
         if self.exact:
             return
         settings.accepted_residual = self.accepted(settings.accepted_residual)
         settings.shortest_closing = SHORTEST
         settings.singular_cut = max(settings.singular_cut, self.passing_cut * beside)
-        # γ may differ by any part of it where little is left; holonomic rows are judged by where they are.
+        # γ may differ by any share of it where it is small; holonomic rows are judged by their residual
         settings.inconsistent = 1.0 if holonomic else max(settings.inconsistent, 0.1)
 
 

@@ -1,4 +1,4 @@
-"""Functions of time that jump: whether they do between two times, and the time just behind a jump of a speed."""
+"""Discontinuous functions of time: jumps between two times, and the time just after a jump."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 from sarrus.base.arrays import Array
 from sarrus.dynamics.model.evaluations import Evaluations
 
-# Changes of a speed below this part of it are none: within rounding of the time a smooth motion does as much.
+# Relative change of a speed that counts as no jump: a smooth motion changes as much within rounding of the time.
 SMOOTH = 1e-11
-# How far beside a time [s] its sides are, in units of rounding of it, or of a second.
+# Distance [s] of the times just before and just after a time, in units of its rounding, or of the rounding of 1 s.
 BESIDE = 4.0
 
 
 def jumps(values: Callable[[float], Array], before: float, after: float) -> NDArray[np.bool_]:
-    """Tell which values jump between two times: change by more than rounding, and than just before and just after."""
+    """Return a mask of the values that jump between two times: their change exceeds rounding and smooth changes."""
     one, other, width = values(before), values(after), after - before
     smooth = np.abs(values(before - width) - one) + np.abs(values(after + width) - other)
     found: NDArray[np.bool_] = (
@@ -28,7 +28,7 @@ def jumps(values: Callable[[float], Array], before: float, after: float) -> NDAr
 
 
 def behind_jump(system: Evaluations, q: Array, t: float) -> float:
-    """Return t, or a time just behind it [s] where the speed b(q, t) that a row asks for jumps at t."""
+    """Return t, or a time just after t [s] if the prescribed speed b(q, t) of a row jumps at t."""
     e = system.equations
     moves = system.model.lasting("moves in time", lambda: bool(ca.depends_on(e.velocity_residual, e.t)))
     if not moves:

@@ -10,13 +10,13 @@ class Options:
     """Tolerances of the constrained solves: ``system.options = Options(singular_cut=1e-8)`` holds from then on.
 
     singular_cut : a pivot of A below this multiple of the largest one nearby is singular. Redundant rows are
-        cut by the generic rank, found at closed configurations nearby with a cut of 1e-6, or more where the
-        digits of the model ask for it (`sarrus.dynamics.model.model_precision`).
-    near_singular : smallest pivot, relative to its largest value in a run, below which `simulate` projects
-        the Runge–Kutta stages that stray from the constraints, where steps are fixed; adaptive methods project
-        such stages everywhere. Infinite: all stages.
-    inconsistent : a solve is INCONSISTENT where dependent rows contradict each other by more than this: where row
-        j of A is Σ c_k (row k), |γ_j − Σ c_k γ_k| over the sum of the magnitudes of these terms.
+        cut by the generic rank, found at closed configurations nearby with a cut of 1e-6, or more if the
+        digits of the model require it (`sarrus.dynamics.model.model_precision`).
+    near_singular : smallest pivot, relative to its largest value in a run, below which `simulate` with fixed steps
+        projects the Runge–Kutta stages onto the constraints; adaptive methods project all such stages. Infinite:
+        all stages.
+    inconsistent : a solve is INCONSISTENT if dependent rows contradict each other by more than this: if row j of A is
+        Σ c_k (row k), |γ_j − Σ c_k γ_k| relative to the sum of the magnitudes of these terms.
     position_tolerance : closure residual at which a projection stops, in radians and multiples of the characteristic
         length of the mechanism; see `sarrus.dynamics.model.characteristic`.
     """

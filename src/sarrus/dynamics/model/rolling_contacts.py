@@ -1,4 +1,4 @@
-"""Where what rolls touches its plane and how fast it slips there, by name, and why rows have no answer."""
+"""Contact points of rolling elements and their slip, and the reasons why their rows are undefined."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from sarrus.symbolic.kinematics.frames import Frames
 from sarrus.symbolic.kinematics.link import links
 from sarrus.symbolic.rows.rolling import rolling_frame
 
-# Moments after the last state of a run at which rows are asked for to find what ended it [s].
+# Times after the last state of a run [s] at which rows are evaluated to find the reason why it ended.
 _MOMENTS = (1e-9, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3)
 
 
 @dataclass(frozen=True, eq=False)
 class RollingContact:
-    """Where a wheel, a ball, a blade or a cone touches its plane or surface; all in world axes.
+    """Contact point of a wheel, ball, blade or cone with its plane or surface; all in world axes.
 
     Attributes
     ----------
-    point : (3,) the lowest point [m], of a cone that of its base.
-    normal, longitudinal, lateral : (3,) the normal of the plane or surface there, and across it the directions of
-        the rows; of a ball those are its tangents.
-    slip : (3,) velocity of the material of the body less that of the ground there [m/s]; zero along the rows that hold.
-    height : of the point above the plane [m], zero where it touches.
+    point : (3,) the lowest point [m], for a cone of its base.
+    normal, longitudinal, lateral : (3,) the normal of the plane or surface at the point, and the directions of the rows
+        tangential to it; for a ball its tangents.
+    slip : (3,) velocity of the body minus velocity of the ground at the point [m/s]; zero along the active rows.
+    height : of the point above the plane [m], zero in contact.
     """
 
     name: str
@@ -45,10 +45,10 @@ class RollingContact:
 def rolling(
     system: Evaluations, q: ArrayLike, v: ArrayLike | None = None, t: float = 0.0
 ) -> dict[str, RollingContact]:
-    """Return what rolls by name, at q (nq,) and v (nv,), by default at rest; empty where nothing does.
+    """Return the contact of each rolling element by name, at q (nq,) and v (nv,), by default zero; empty without any.
 
-    `SolveError` where a circle lies flat, or a blade stands across its plane, and where a surface is as much curved as
-    what rolls or touched at a second place: it names the element, which touches nowhere in particular there.
+    Raises `SolveError`, which names the element, if its contact point is undefined: a circle lies flat, a blade is
+    normal to its plane, the surface is as curved as the body, or the body touches at a second place.
     """
     rollings = {} if system.mechanism is None else system.mechanism.rollings
     found = {}
@@ -63,14 +63,14 @@ def rolling(
 
 
 def why_not_finite(system: Evaluations, row: int, q: Array, t: float = 0.0) -> str:
-    """Return why a row of A is no number at q, to go on in an error, where that is known."""
+    """Return the reason why a row of A is not finite at q, as the end of a message; empty if unknown."""
     rollings = {} if system.mechanism is None else system.mechanism.rollings
     name = next((r.name for r in rollings.values() if system.constraint_names[row] in r.row_names), None)
     return "" if name is None else f": {_reason(rollings[name], _numbers(system, q, None, t)[name])}"
 
 
 def why_it_ends(system: Evaluations, q: Array, v: Array, t: float) -> str:
-    """Return why an element that rolls has no rows at q or a moment later, as it moves; empty where all have."""
+    """Return the reason why rows of a rolling element are undefined at q or a moment later; empty if all exist."""
     rollings = {} if system.mechanism is None else system.mechanism.rollings
     if not rollings or not np.isfinite([*q, *v]).all():
         return ""
@@ -82,7 +82,7 @@ def why_it_ends(system: Evaluations, q: Array, v: Array, t: float) -> str:
 
 
 def _numbers(system: Evaluations, q: ArrayLike, v: ArrayLike | None, t: float) -> dict[str, Array]:
-    """Return of each element the numbers of `_places`."""
+    """Return the numbers of `_places` for each element."""
     rollings = {} if system.mechanism is None else system.mechanism.rollings
     if not rollings:
         return {}
@@ -91,31 +91,31 @@ def _numbers(system: Evaluations, q: ArrayLike, v: ArrayLike | None, t: float) -
 
 
 def _reason(rolling: Rolling, numbers: Array) -> str:
-    """Say why the rows of an element that rolls are no numbers."""
+    """Return the reason why the rows of a rolling element are not finite."""
     name = rolling.name
     found, fits, single = numbers[16:19] > 0.5
     if not found:
         return (
-            f"where rolling {name!r} touches its surface was not found: it lies nearly flat on it, is hardly more "
-            "curved than it, or is too far from it or from the places near= of the surface"
+            f"the contact point of rolling {name!r} was not found: it lies nearly flat on its surface, is hardly more "
+            "curved than it, or is too far from it or from the start values near= of the surface"
         )
     if not fits:
         return (
-            f"rolling {name!r} is less curved than its surface where it touches, so that it would touch elsewhere, "
-            "too: its radius must be smaller"
+            f"rolling {name!r} is less curved than its surface at the contact point, so that it would touch at a "
+            "second place: give a smaller radius"
         )
     if not single:
         return f"rolling {name!r} touches its surface at a second place, and this element has rows for one"
     if rolling.kind == "ball":
         return (
-            f"rolling {name!r} touches where the normal of its surface is opposite to normal=, which is where t1 "
+            f"rolling {name!r} touches where the normal of its surface is opposite to normal=, so that t1 "
             "and t2 have no direction: give a normal= that points elsewhere"
         )
     return f"the axis of rolling {name!r} is along the normal of its plane, so that it has no lowest point"
 
 
 def _places(system: Evaluations) -> ca.SX:
-    """Return 19 numbers for each element: those of `RollingContact` in their order, then why they may be none."""
+    """Return 19 numbers for each element: the attributes of `RollingContact` in order, then reasons to be undefined."""
     e = system.equations
     assert e.tree is not None
     frames = Frames(e.tree, links(e.tree, e.q, e.v))

@@ -1,7 +1,7 @@
-"""A second look at what seems to contradict itself: is it more than the rounding of γ?
+"""Second test of a contradiction of dependent rows: does it exceed the rounding of γ?
 
-γ = Ȧ v cancels where a mechanism turns as a whole. The kernels compare a residual with γ itself; here it is compared
-with what was summed there, |Ȧ| |v|.
+γ = Ȧ v cancels if a mechanism rotates as a whole. The kernels compare a residual with γ; here it is compared with the
+size of the summed terms, |Ȧ| |v|.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ _ROUNDING = 1e-13
 def only_rounding(system: Evaluations, x: Array, a: Array, rank: int) -> bool:
     """Tell whether dependent rows contradict each other at x = [q | v | u | t | p | τ] by the rounding of γ alone.
 
-    Then a, found with this rank of A, meets A a + γ = 0, and what γ has outside of the range of A is rounding of what
-    was summed in it.
+    If so, a, found with this rank of A, satisfies A a + γ = 0, and the part of γ outside the range of A is rounding of
+    the terms summed in it.
     """
     native = system.compiled.named("row rates", lambda: _outputs(system.compiled))
     outputs, nc = native.evaluate(x), system.nc

@@ -1,4 +1,4 @@
-"""Functions of the state, and of parameters, that users write: controls, applied forces, events."""
+"""User functions of the state and of parameters: controls, applied forces, events."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from sarrus.symbolic.equations.symbolic import Parameters, traced
 if TYPE_CHECKING:
     from sarrus.dynamics.model.evaluations import Evaluations
 
-# f(q, v, t) or f(q, v, t, p), of CasADi symbols or of arrays
+# f(q, v, t) or f(q, v, t, p), of CasADi symbols or of arrays.
 StateFunction = Callable[..., Any]
 
 
 def trace_function(system: Evaluations, function: StateFunction, size: int, what: str) -> ca.SX:
     """Return function(q, v, t), or function(q, v, t, p), as an SX column of ``size`` entries over the symbols.
 
-    p has the system's parameters by attribute and item.
+    p gives the system's parameters by attribute and by item.
     """
     e = system.equations
     if not callable(function):
         raise ArgumentError(
-            f"{what} must be a function of (q, v, t), got {type(function).__name__}. For what is constant write "
+            f"{what} must be a function of (q, v, t), got {type(function).__name__}. For a constant write "
             "lambda q, v, t: value",
             element=what,
         )
@@ -38,7 +38,7 @@ def trace_function(system: Evaluations, function: StateFunction, size: int, what
 def arguments_beyond(
     function: StateFunction, names: Iterable[str], values: Iterable[Any]
 ) -> tuple[Parameters, ...]:
-    """Return (p,), the parameters by name, for a function of (q, v, t, p), and nothing for one of (q, v, t)."""
+    """Return (p,), the parameters by name, for a function of (q, v, t, p), and () for a function of (q, v, t)."""
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):
@@ -49,7 +49,7 @@ def arguments_beyond(
 
 
 def _takes(signature: inspect.Signature, count: int) -> bool:
-    """Tell whether a function takes so many arguments by position."""
+    """Tell whether a function accepts ``count`` positional arguments."""
     try:
         signature.bind(*range(count))
     except TypeError:

@@ -1,4 +1,4 @@
-"""Forward dynamics of trees without constraints, by articulated bodies where these take fewer operations than M."""
+"""Forward dynamics of trees without constraints by articulated bodies, if it takes fewer operations than M."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from sarrus.symbolic.equations.sparse import elimination_work, largest, rows_of
 from sarrus.symbolic.kinematics.link import links
 from sarrus.symbolic.multibody.articulated import solve
 
-# Multiplications of articulated bodies for each velocity, and those for an entry of M, its elimination apart.
+# Multiplications of the articulated-body algorithm per velocity, and of one entry of M without its elimination.
 EACH_VELOCITY, EACH_ENTRY = 175, 25
 
 
 def articulated_pays(equations: Equations) -> bool:
-    """Tell whether articulated bodies serve, and take fewer operations than M and its factor.
+    """Tell whether the articulated-body algorithm applies and takes fewer operations than M and its factor.
 
-    They do not know the armature of tendons, and take quaternions for unit ones, which those of stages are not.
+    It does not support armature of tendons, and needs unit quaternions, which the stages of a step do not have.
     """
     e = equations
     if e.tree is None or e.rotors or e.nc or e.quaternions:
@@ -27,12 +27,12 @@ def articulated_pays(equations: Equations) -> bool:
 
 
 def articulated_answer(equations: Equations, force: ca.SX) -> dict[str, ca.SX]:
-    """Trace a with M a = f, and the rest of what `direct_solution` and `stage` give where there are no rows."""
+    """Return a with M a = f, and the other outputs of `direct_solution` and `stage` for a system without rows."""
     e = equations
     assert e.tree is not None
     found = solve(e.tree, links(e.tree, e.q, e.v), force)
     weak = [mass / pivot for mass, pivot in zip(found.diagonal, found.pivots)]
-    # a pivot that is not positive, as that of no inertia, has no digits
+    # a nonpositive pivot, as of a direction without inertia, leaves no correct digit
     worst = ca.if_else(ca.mmin(ca.vertcat(*found.pivots)) > 0, largest(weak), ca.inf)
     return {
         "a": found.a,

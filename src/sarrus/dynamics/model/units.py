@@ -8,20 +8,20 @@ from typing import Any
 from sarrus.dynamics.model.described import Described
 
 _TURNING_ROWS = ("n1", "n2", "rx", "ry", "rz", "perpendicular")
-# Of the elementary joints that joints are made of.
+# Units of the elementary joints.
 _OF_COORDINATES = {"prismatic": ("m",), "spherical": ("1",) * 4, "free": ("m",) * 3 + ("1",) * 4}
 _OF_VELOCITIES = {"prismatic": ("m/s",), "spherical": ("rad/s",) * 3, "free": ("m/s",) * 3 + ("rad/s",) * 3}
 
 
 def coordinate_units(system: Described) -> tuple[str, ...]:
-    """Return the unit of each coordinate: m, rad, 1 for the entries of quaternions, A of currents, else empty."""
+    """Return the unit of each coordinate: m, rad, 1 for quaternions, A for currents, else empty."""
     units = _units(system, _OF_COORDINATES, ("rad",), system.nq)
     currents = system.mechanism.current_names if system.mechanism else ()
     return tuple("A" if name in currents else unit for name, unit in zip(system.coordinate_names, units))
 
 
 def velocity_units(system: Described) -> tuple[str, ...]:
-    """Return the unit of each velocity: m/s or rad/s; empty where unknown."""
+    """Return the unit of each velocity: m/s or rad/s; empty if unknown."""
     return _units(system, _OF_VELOCITIES, ("rad/s",), system.nv)
 
 
@@ -34,7 +34,7 @@ def _units(
 
 
 def constraint_units(system: Described) -> tuple[str, ...]:
-    """Return the unit of each multiplier: N or N m; empty for couplings and where unknown."""
+    """Return the unit of each multiplier: N or N m; empty for couplings and if unknown."""
     if system.mechanism is None:
         return ("",) * system.nc
     couplings = system.mechanism.couplings
@@ -46,7 +46,7 @@ def constraint_units(system: Described) -> tuple[str, ...]:
 
 
 def labels(system: Described) -> dict[str, Any]:
-    """Return names and units of coordinates, velocities, actuators and rows, as a `Trajectory` takes them."""
+    """Return names and units of coordinates, velocities, actuators and rows, as arguments of `Trajectory`."""
     names = {
         f"{kind}_names": getattr(system, f"{kind}_names")
         for kind in ("coordinate", "velocity", "actuator", "constraint")

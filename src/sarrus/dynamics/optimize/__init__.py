@@ -1,7 +1,7 @@
-"""Small convex programs with second-order cones, as they arise from friction.
+"""Small convex programs with second-order cones, and contact problems with Coulomb friction.
 
 Solve     `solve_cone_program`, `ConeProgram` (the same sizes again and again, warm starts) → `ConeSolution`
-Contact   `solve_contact_problem` → `ContactSolution`: Coulomb friction exactly, which is no convex program
+Contact   `solve_contact_problem` → `ContactSolution`: exact Coulomb friction, which is no convex program
 Rows      `bounds`, `friction_cone`, `quadratic_constraint`, put together by `stack`
 """
 

@@ -17,10 +17,10 @@ from sarrus.base.status import Answer, Status
 from sarrus.kernels.memory import cone_layout as cl
 from sarrus.kernels.platform.c_function import cone_program
 
-# Relative gap and residuals that the iterations aim at, and those that are accepted where rounding ends them.
+# Relative gap and residuals: the target of the iterations, and the values accepted if rounding ends them.
 TARGET, ACCEPTED = 1e-13, 1e-8
 ITERATIONS = 60
-# How far inside the cone, in units of the program, a warm start begins.
+# Distance of a warm start from the boundary of the cone, in units of the program.
 WARM_SHIFT = 1e-3
 
 _STATUS = {
@@ -41,21 +41,21 @@ _FAULTS = {
 
 @dataclass(frozen=True, eq=False)
 class ConeSolution(Answer):
-    """The answer to a cone program, with what proves it.
+    """The answer to a cone program with its certificate.
 
     Attributes
     ----------
-    x : (n,) the variables; where infeasible the last iterate, where unbounded a direction: P x = 0, A x = 0, −G x ∈ K
+    x : (n,) the variables; if infeasible the last iterate, if unbounded a direction: P x = 0, A x = 0, −G x ∈ K
         and qᵀx = −1.
-    slack : (m,) s = h − G x ∈ K; where unbounded −G x.
-    dual : (m,) z ∈ K, the multipliers of the rows: P x + q + Gᵀz + Aᵀy = 0, sᵀz = 0. Where infeasible a proof of that:
-        Gᵀz + Aᵀy = 0 and hᵀz + bᵀy = −1; its large entries name the rows in conflict.
-    multipliers : (e,) y of the equalities. Where these are redundant, the one of minimum norm when rows are of length
-        one, in units in which the columns of A and G are of size one.
+    slack : (m,) s = h − G x ∈ K; if unbounded −G x.
+    dual : (m,) z ∈ K, the multipliers of the rows: P x + q + Gᵀz + Aᵀy = 0, sᵀz = 0. If infeasible a certificate:
+        Gᵀz + Aᵀy = 0 and hᵀz + bᵀy = −1; its large entries belong to the contradictory rows.
+    multipliers : (e,) y of the equalities. If these are redundant, the one of minimum norm for rows of length one, in
+        units in which the columns of A and G have size one.
     cost, dual_cost : ½ xᵀP x + qᵀx, and the lower bound −½ xᵀP x − hᵀz − bᵀy that z and y prove.
     gap : cost − dual_cost.
-    primal_residual, dual_residual : largest entry of h − G x − s and A x − b, and of P x + q + Gᵀz + Aᵀy. Where
-        infeasible the latter of Gᵀz + Aᵀy; where unbounded those of G x + s and A x, and of P x.
+    primal_residual, dual_residual : largest entry of h − G x − s and A x − b, and of P x + q + Gᵀz + Aᵀy. If
+        infeasible the latter of Gᵀz + Aᵀy; if unbounded of G x + s and A x, and of P x.
     rank : of A.
     iterations : of the interior-point method.
     status : OK, INFEASIBLE, UNBOUNDED, NOT_CONVERGED or NOT_FINITE.
@@ -82,17 +82,17 @@ class ConeSolution(Answer):
 
 
 class ConeProgram:
-    """Minimise ½ xᵀP x + qᵀx subject to A x = b and h − G x ∈ K, for programs of the same sizes one after the other.
+    """Minimise ½ xᵀP x + qᵀx subject to A x = b and h − G x ∈ K, for a sequence of programs of equal sizes.
 
     K is the product of ``linear`` half-lines s ≥ 0 and then second-order cones ‖(s₁, s₂, …)‖ ≤ s₀ of the sizes
-    ``cones``. Redundant equalities are found and count once; contradicting ones are INFEASIBLE. A cost that is not
-    strictly convex is allowed: then the minimum is unique, x need not be.
+    ``cones``. Redundant equalities are found and count once; contradictory ones are INFEASIBLE. The cost need not be
+    strictly convex: the minimum is then unique, x need not be.
 
     Parameters
     ----------
     variables, equalities : n and e.
-    linear, cones : what K consists of.
-    target : relative gap and residuals at which the iterations end; they end before where rounding allows no more, with
+    linear, cones : the parts of K.
+    target : relative gap and residuals at which the iterations end; they end earlier if rounding allows no more, with
         OK if 1e-8 is reached.
     """
 
@@ -113,7 +113,7 @@ class ConeProgram:
                 f"{variables}, {equalities}, {linear}, {sizes}",
                 element="cones",
             )
-        # a cone of one row is a half-line all the same
+        # a cone of one row is a half-line too
         n, e, m = int(variables), int(equalities), int(linear) + sum(sizes)
         self.variables, self.equalities, self.rows = n, e, m
         self._table = table = cl.ConeTable.zeros(len(sizes) + e + m + n)
@@ -144,10 +144,10 @@ class ConeProgram:
         warm: bool = False,
         throw: bool = True,
     ) -> ConeSolution:
-        """Solve for the data; ``warm`` begins at the last solution, which pays where the data change little.
+        """Return the solution for these data; ``warm`` starts from the last solution, faster if the data change little.
 
         Raises `ArgumentError` for data of the wrong shape or not finite and for a P that is not symmetric or not
-        positive semidefinite, `SolveError` where there is no solution unless ``throw`` is False; its ``result`` is
+        positive semidefinite; `SolveError` if there is no solution, unless ``throw`` is False; its ``result`` is
         the `ConeSolution`.
         """
         for (name, part), value in zip(self._parts.items(), (P, q, A, b, G, h)):
@@ -201,22 +201,21 @@ def solve_cone_program(
     target: float = TARGET,
     throw: bool = True,
 ) -> ConeSolution:
-    """Minimise ½ xᵀP x + qᵀx subject to A x = b and h − G x ∈ K.
+    """Return the minimum of ½ xᵀP x + qᵀx subject to A x = b and h − G x ∈ K.
 
     Parameters
     ----------
     P, q : (n, n) symmetric positive semidefinite, (n,).
-    G, h : (m, n), (m,): the rows, first ``linear`` half-lines h − G x ≥ 0 (by default all rows that are in no cone),
-        then second-order cones ‖(s₁, s₂, …)‖ ≤ s₀ of the sizes ``cones``. `sarrus.optimize.stack` puts them
-        together.
+    G, h : (m, n), (m,): the rows, first ``linear`` half-lines h − G x ≥ 0 (by default all rows outside of cones),
+        then second-order cones ‖(s₁, s₂, …)‖ ≤ s₀ of the sizes ``cones``. `sarrus.optimize.stack` builds them.
     A, b : (e, n), (e,): equalities, which may be redundant.
     target : relative gap and residuals to reach.
-    throw : raise `SolveError` where there is no solution, instead of returning the status.
+    throw : raise `SolveError` if there is no solution, instead of returning the status.
 
     Returns
     -------
     ConeSolution
-        With residuals, gap and dual: the certificate of the answer, or of there being none.
+        With residuals, gap and dual: the certificate of the answer, or of infeasibility.
 
     Source: a homogeneous embedding for quadratic costs (Goulart and Chen, 2024); see
     `sarrus.kernels.cones.interior_point`. Made for some tens of variables: dense, without a factorisation of more

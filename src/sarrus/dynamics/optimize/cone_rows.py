@@ -12,7 +12,7 @@ from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError
 from sarrus.base.numbers import real_array
 
-# Eigenvalues of a quadratic form below this multiple of the largest are zero.
+# Eigenvalues of a quadratic form below this multiple of the largest one are zero.
 _FLAT = 1e-12
 
 
@@ -30,7 +30,7 @@ class ConeRows:
 
 
 def bounds(lower: ArrayLike | None = None, upper: ArrayLike | None = None) -> ConeRows:
-    """Return lower ≤ x ≤ upper, (n,) each; infinite limits make no rows."""
+    """Return lower ≤ x ≤ upper, (n,) each, as rows; infinite limits make no rows."""
     if lower is None and upper is None:
         raise ArgumentError("bounds needs lower, upper or both", element="bounds")
     sides: list[tuple[Array, float]] = []
@@ -61,7 +61,7 @@ def friction_cone(
     ----------
     forces : (3, n), or (2, n) for a contact in the plane, (n, t).
     offset : (3,) or (2,), zero by default.
-    coefficient : μ ≥ 0; with 0 the tangential force is zero, which leaves the cone without inside: use equalities.
+    coefficient : μ > 0; for frictionless contacts set the tangential forces to zero by equalities.
     normal_limit : largest λ_n [N].
     """
     E = real_array(forces)
@@ -88,8 +88,8 @@ def friction_cone(
 def quadratic_constraint(Q: ArrayLike, q: ArrayLike, r: float) -> ConeRows:
     """Return ½ xᵀQ x + qᵀx + r ≤ 0 for a symmetric positive semidefinite Q (n, n), as one second-order cone.
 
-    With ½ Q = LᵀL and t = −(qᵀx + r): ‖(L x, ½ t − ½)‖ ≤ ½ t + ½. Raises `ArgumentError` where Q is not positive
-    semidefinite: then the inequality is not convex.
+    With ½ Q = LᵀL and t = −(qᵀx + r): ‖(L x, ½ t − ½)‖ ≤ ½ t + ½. Raises `ArgumentError` if Q is not positive
+    semidefinite, because the inequality is not convex then.
     """
     Q, q = real_array(Q), real_array(q)
     if Q.shape != (q.size, q.size) or not np.allclose(Q, Q.T, rtol=0.0, atol=1e-12 * (1.0 + np.abs(Q).max())):

@@ -1,17 +1,17 @@
-"""`solve_contact_problem`: contact with Coulomb friction, exactly: Signorini's and Coulomb's laws, without relaxation.
+"""`solve_contact_problem`: contact with exact Coulomb friction: Signorini's and Coulomb's laws without relaxation.
 
-Forces r and velocities u = H Hᵀ r + b of every contact, its normal n and its tangent t, meet
+Forces r and velocities u = H Hᵀ r + b of every contact, with normal n and tangential part t, satisfy
 
     K ∋ r  ⊥  u + μ ‖u_t‖ n ∈ K*,    K = {‖r_t‖ ≤ μ r_n}
 
-(De Saxcé and Feng, Mathematical and Computer Modelling 28, 1998): it opens, or sticks, or slides against its friction
-without leaving. The convex relaxation, without the shift μ ‖u_t‖, lifts off what slides. With a given shift this is a
-cone program; solved again and again with the shift of its last answer (Acary, Cadoux, Lemaréchal and Malick, ZAMM 91,
-2011) it comes near, and a semismooth Newton method on r = P_K(r − u − μ ‖u_t‖ n) (Alart and Curnier, Computer Methods
-in Applied Mechanics and Engineering 92, 1991) ends it in a few steps, to rounding.
+(De Saxcé and Feng, Mathematical and Computer Modelling 28, 1998): it is open, or sticks, or slips against its friction
+with zero normal velocity. The convex relaxation, without the shift μ ‖u_t‖, lets slipping contacts open. With a given
+shift it is a cone program. Solved repeatedly with the shift of its last answer (Acary, Cadoux, Lemaréchal and Malick,
+ZAMM 91, 2011) it comes near the solution, and a semismooth Newton method on r = P_K(r − u − μ ‖u_t‖ n) (Alart and
+Curnier, Computer Methods in Applied Mechanics and Engineering 92, 1991) converges to rounding in a few steps.
 
-The same problem has accelerations in place of u, and impulses in place of r. Dry friction in joints is in it: a force
-‖r‖ ≤ limit, against the velocity where that is not zero. So are one-sided stops and cables: contacts of one row.
+The same problem holds for accelerations in place of u, and for impulses in place of r. It includes dry friction of
+joints, a force ‖r‖ ≤ limit against the velocity, and joint stops and cables, contacts of one row.
 """
 
 from __future__ import annotations
@@ -37,38 +37,38 @@ from sarrus.kernels.linalg.ranked import ranked
 from sarrus.kernels.memory import contact_problem_layout as cp
 from sarrus.kernels.platform.c_function import contact_problem
 
-# Relative residual that is aimed at, that any answer of least forces may have, and where rounding ends the iterations.
+# Relative residual: the target, the largest one of least forces, and the one at which rounding ends the iterations.
 TARGET, SMALL, ACCEPTED = 1e-14, 1e-12, 1e-10
-# Beginnings by sweeps before cone programs are tried; so many of these, at most; from which on an answer will do that
-# is good even if forces are of size one, and any that is accepted; after how many that make it no better; from which on
-# shifts are the mean of the last two.
+# Counts and tolerances: starts by sweeps before cone programs; largest number of cone programs; residual of a good
+# answer with forces of size one, and of any accepted answer; number of cone programs without progress that ends; number
+# from which on the shift is the mean of the last two.
 BEGINNINGS, ROUNDS, ENOUGH, MANY, PATIENCE, TURNS = 4, 100, 4, 60, 15, 10
-# Singular values below this part of the largest one are zero where it is asked what is unique.
+# Relative singular value that is zero in tests of uniqueness.
 DEPENDENT = 1e-9
-# Forces and velocities below this part of the largest ones are zero where it is asked what a contact does.
+# Relative forces and velocities that are zero in the modes of contacts.
 NOTHING = 1e-9
-# Forces are determined that free directions of length one move by less than this.
+# A force is determined if directions of length one in the null space change it by less than this.
 UNMOVED = 1e-7
-# A proof that there is no answer holds to this.
+# Tolerance of a certificate of infeasibility.
 PROVED = 1e-10
 
 
 @dataclass(frozen=True, eq=False)
 class ContactSolution(Answer):
-    """The answer to a contact problem, with what proves it.
+    """The answer to a contact problem with its certificate.
 
     Attributes
     ----------
-    forces : (m,) r; of several that do the same the least ones, see ``determined``. Where infeasible a proof of that.
+    forces : (m,) r; if not unique the least ones, see ``determined``. If infeasible a certificate.
     velocities : (m,) u = H Hᵀ r + b.
-    change : (k,) Hᵀ r, what the forces do to the whole.
-    modes : of every contact, then of every dry friction. One without force counts as open where its normal velocity is
-        not zero.
-    determined : (m,) which forces are the same in all answers with these velocities and modes.
-    residual : largest entry of r − P_K(r − u − μ ‖u_t‖ n) over the largest of b and r, each contact in units in which
-        its rows of H are of size one. Exact but for rounding where it is 1e-14.
-    programs, steps : cone programs and Newton steps that it took.
-    status : OK; INFEASIBLE where no motion keeps all contacts from closing further: ``forces`` are then r_n ≥ 0 with
+    change : (k,) Hᵀ r, the change of the generalized velocity.
+    modes : of every contact, then of every dry friction. A contact without force is open if its normal velocity is not
+        zero.
+    determined : (m,) mask of the forces that are unique for these velocities and modes.
+    residual : largest entry of r − P_K(r − u − μ ‖u_t‖ n) relative to the largest of b and r, each contact in units in
+        which its rows of H have size one. 1e-14 is rounding.
+    programs, steps : numbers of cone programs and Newton steps.
+    status : OK; INFEASIBLE, no motion keeps all contacts from closing further: ``forces`` are then r_n ≥ 0 with
         Hᵀ r = 0 and rᵀ b < 0; NOT_CONVERGED.
     """
 
@@ -100,23 +100,23 @@ def solve_contact_problem(
 
     Parameters
     ----------
-    rows : (m, k) H, the rows of the contacts in coordinates in which the kinetic metric is one, such as J L⁻ᵀ for
-        M = L Lᵀ, with the motions that loops leave. Each contact has its normal row first, then its tangential ones.
-    velocities : (m,) b, those without forces; positive normal ones open.
+    rows : (m, k) H, the rows of the contacts in coordinates in which the kinetic metric is the identity, such as J L⁻ᵀ
+        for M = L Lᵀ on the motions that loops allow. Each contact has its normal row first, then its tangential ones.
+    velocities : (m,) b, the velocities without forces; positive normal velocities open.
     contacts : (number of rows, μ ≥ 0) of every contact: (1, 0) is a stop, (2, μ) a point in a plane, (3, μ) in space;
         with one row more, scaled by the radius of the patch, torsional friction.
-    dry : (number of rows, limit ≥ 0) of every dry friction, behind the contacts.
-    start : forces to begin with, such as those of a moment ago.
+    dry : (number of rows, limit ≥ 0) of every dry friction, after the contacts.
+    start : initial forces, such as those of a moment ago.
 
-    Redundant rows are allowed: velocities, and what the forces do together, are found as well, and the forces are the
-    least. b that no motion has may be INFEASIBLE. With friction the answer need not be unique; this is one.
+    Redundant rows are legal: velocities and Hᵀ r are found, and the forces are the least ones. A b outside the range of
+    H may be INFEASIBLE. With friction the solution need not be unique; one is returned.
 
     Raises
     ------
     ArgumentError
         Wrong shapes, numbers that are not finite, μ or limits below zero or infinite.
     SolveError
-        There is no answer, unless ``throw`` is False; its ``result`` is the `ContactSolution`.
+        No solution was found, unless ``throw`` is False; its ``result`` is the `ContactSolution`.
     """
     H, b = real_array(rows), real_array(velocities)
     blocks = _checked(H, b, contacts, dry)
@@ -133,7 +133,7 @@ def solve_contact_problem(
 def _checked(
     H: Array, b: Array, contacts: Sequence[tuple[int, float]], dry: Sequence[tuple[int, float]]
 ) -> Blocks:
-    """Return the blocks of arguments that make sense."""
+    """Return the blocks of checked arguments."""
     for what, sizes in (("contacts", contacts), ("dry", dry)):
         for k, (size, number) in enumerate(sizes):
             if size < 1 or size != int(size) or not 0.0 <= number < np.inf:
@@ -154,12 +154,12 @@ def _checked(
 
 
 class _Scaled:
-    """The problem with every block of rows and b of about size one, which keeps cones as they are."""
+    """The problem with every block of rows and b scaled to about size one, which preserves the cones."""
 
     def __init__(self, H: Array, b: Array, blocks: Blocks) -> None:
         self.given, self.b_given = H, b
         sizes = np.sqrt(np.bincount(blocks.owner, (H * H).sum(axis=1), blocks.count))
-        sizes = np.exp2(np.rint(np.log2(np.where(sizes > 0.0, sizes, 1.0))))  # no digit is lost
+        sizes = np.exp2(np.rint(np.log2(np.where(sizes > 0.0, sizes, 1.0))))  # powers of two: no rounding
         self.factors = 1.0 / sizes[blocks.owner]
         self.H = H * self.factors[:, None]
         size = float(np.abs(b * self.factors).max(initial=0.0))
@@ -195,13 +195,13 @@ class _Scaled:
             u = dense.product(self.W, r) + self.b
             ahead = self.b + (self.blocks.shift(u) - u)
             shifted = ahead if programs < TURNS else 0.5 * (shifted + ahead)
-        if least > ACCEPTED and np.isfinite(best).all():  # from the best there is, which no program began at
+        if least > ACCEPTED and np.isfinite(best).all():  # from the best forces, at which no program started
             ended, left, more = self.newton(best, BEGINNINGS)
             best, least, steps = (ended, left, steps + more) if left < least else (best, least, steps + more)
         return best, least, programs, steps
 
     def newton(self, r: Array, beginnings: int) -> tuple[Array, float, int]:
-        """Return the best that Newton's method comes by, its residual, and the number of steps."""
+        """Return the best forces of Newton's method, their residual, and the number of steps."""
         m, blocks = len(r), self.blocks
         table, best = cp.ContactProblem.zeros(), np.array(r)
         work = np.zeros(sum(cp.contact_sizes(m, blocks.count, m * m)))
@@ -214,10 +214,10 @@ class _Scaled:
         facts = work.view(cp.ContactFacts)
         return best, facts.residual, int(facts.steps)
 
-    # --- what it says --------------------------------------------------------------------------------
+    # --- the result ----------------------------------------------------------------------------------
 
     def solution(self, r: Array, residual: float, programs: int, steps: int) -> ContactSolution:
-        """Return the answer for the best forces there are, or the proof that there is none."""
+        """Return the result for the best forces, or the certificate of infeasibility."""
         modes, determined, status = self.modes(r), np.zeros(len(r), dtype=bool), Status.OK
         huge = np.abs(r).max(initial=0.0) >= HUGE
         if residual <= ACCEPTED and not (huge and self.proof is not None):
@@ -241,7 +241,7 @@ class _Scaled:
         )
 
     def modes(self, r: Array) -> tuple[Mode, ...]:
-        """Return what every block does."""
+        """Return the mode of every block."""
         blocks, u = self.blocks, dense.product(self.W, r) + self.b
         force, speed = NOTHING * np.abs(r).max(initial=1.0), NOTHING * np.abs(u).max(initial=1.0)
         opens = blocks.cone & (blocks.heads(u) > speed) & (blocks.heads(r) <= force)
@@ -252,7 +252,7 @@ class _Scaled:
         )
 
     def least(self, r: Array, residual: float, modes: tuple[Mode, ...]) -> tuple[Array, float, np.ndarray]:
-        """Return the least forces of these velocities and modes, their residual, and which are alike in all of them."""
+        """Return the least forces of these velocities and modes, their residual, and a mask of the unique ones."""
         ways = self.free_forces(r, modes)
         null = (
             ranked(dense.product(self.H.T, ways), relative=DEPENDENT).null if ways.size else np.zeros((0, 0))
@@ -273,7 +273,7 @@ class _Scaled:
         return r, residual, determined
 
     def free_forces(self, r: Array, modes: tuple[Mode, ...]) -> Array:
-        """Return directions in which forces may change without another velocity or mode, by columns."""
+        """Return directions (columns) in which forces may change at constant velocities and modes."""
         blocks, u = self.blocks, dense.product(self.W, r) + self.b
         d = blocks.directions(u, blocks.lengths(u))
         columns: list[Array] = []
@@ -289,9 +289,9 @@ class _Scaled:
 
     @cached_property
     def proof(self) -> Array | None:
-        """Forces that prove that no motion keeps all contacts from closing further, None where one does.
+        """Forces that prove that no motion keeps all contacts from closing further, None if one does.
 
-        They are z ≥ 0 on heads with Hᵀz = 0 and bᵀz < 0 (Farkas): a motion with u ≥ 0 would give bᵀz = uᵀz ≥ 0.
+        z ≥ 0 on normal rows with Hᵀz = 0 and bᵀz < 0 (Farkas): a motion with u ≥ 0 would give bᵀz = uᵀz ≥ 0.
         """
         from scipy.optimize import nnls  # here, because its import takes a third of a second
 

@@ -2,8 +2,8 @@
 
     R u + C y = w,    y by blocks in friction cones, half-lines and intervals,    u within limits
 
-u is the least, and of the y that go with it the least is taken. Both are cone programs, which prove their answer or
-that there is none; where there is none, `ForceBalance` says what is in the way.
+u is minimal, then y is minimal for this u. Both are cone programs with a certificate of the answer or of infeasibility;
+without a balance, `ForceBalance` gives the reason.
 """
 
 from __future__ import annotations
@@ -21,29 +21,29 @@ from sarrus.dynamics.optimize.cone_rows import ConeRows, bounds, stack
 from sarrus.dynamics.optimize.friction_blocks import Blocks, allowed_rows
 from sarrus.kernels.linalg.ranked import ROUNDING, ranked
 
-# A balance holds to this part of the load; forces below this part of the largest are none.
+# Relative residual of a balance, and relative forces that are zero.
 BALANCED, NOTHING = 1e-9, 1e-7
-# The factor of friction is found to this, and not looked for beyond the others.
+# Accuracy of the friction factor, and the range of its search.
 _FACTOR, _LEAST, _MOST = 1e-9, 1e-3, 1e6
-# What is added to the squares of a compromise, so that forces are found where they are not unique.
+# Regularization of a least-squares compromise, for forces that are not unique.
 _RIDGE = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
 class ForceBalance:
-    """Forces that balance a load, or come nearest to it.
+    """Forces that balance a load, or have the smallest residual.
 
     Attributes
     ----------
     u, y : forces of actuators and of blocks.
     missing : w − R u − C y.
-    determined : which y are the same in all balances with this u, laws left aside.
-    friction : finds the least factor of all friction coefficients with which there is a balance, with any u: at most 1
-        where there is one; inf where no friction is enough. Below 1e-3 it is not looked for any further.
-    balances : tells whether there is one with all friction coefficients multiplied by a factor.
-    pulling : blocks that would have to pull, even if friction were without limit; () where there is a balance.
-    status : OK; INFEASIBLE (the laws allow no balance); NOT_ACHIEVABLE (nothing that acts reaches the
-        load, laws left aside); ALMOST (to more than 1e-9).
+    determined : mask of the y that are unique for this u (without regard to the laws).
+    friction : returns the least factor of all friction coefficients with which a balance exists, with any u: at most 1
+        if one exists; inf if no friction is enough. Values below 1e-3 are not resolved.
+    balances : tells whether a balance exists with all friction coefficients multiplied by a factor.
+    pulling : blocks that would have to pull, even with unlimited friction; () if a balance exists.
+    status : OK; INFEASIBLE (the laws allow no balance); NOT_ACHIEVABLE (no forces reach the load, even without the
+        laws); ALMOST (residual above 1e-9).
     """
 
     u: Array
@@ -71,20 +71,20 @@ def balance_forces(
 
     Parameters
     ----------
-    reach, ways, load : R (n × nu), C (n × k), w (n,), in coordinates in which the entries of w compare.
+    reach, ways, load : R (n × nu), C (n × k), w (n,), in coordinates in which the entries of w are comparable.
     contacts, dry : blocks of y, see `sarrus.optimize.solve_contact_problem`.
-    weights : (nu,) of the squares of u, positive. sizes : (k,) what entries of y are measured by; alike in a cone.
-    limits : (2, nu) lower and upper, infinite where there is none.
+    weights : (nu,) of the squares of u, positive. sizes : (k,) units of the entries of y; equal within a cone.
+    limits : (2, nu) lower and upper limits of u, infinite without a limit.
 
-    Redundant rows and columns are ordinary: u is unique, y the least, see ``determined``. Where there is no balance, u
-    and y are those that miss w least.
+    Redundant rows and columns are legal: u is unique, y the least, see ``determined``. Without a balance, u and y have
+    the smallest residual.
     """
     problem = _Problem(reach, ways, load, Blocks.of(contacts, dry), weights, sizes, limits)
     return problem.answer()
 
 
 class _Problem:
-    """The balance in units in which weights, sizes and the load are one: x = (u, y without what friction cannot do)."""
+    """The balance in units of weights, sizes and load: x = (u, y without entries that friction cannot provide)."""
 
     def __init__(
         self,
@@ -115,7 +115,7 @@ class _Problem:
     # --- programs ------------------------------------------------------------------------------------
 
     def rows(self, blocks: Blocks, alive: np.ndarray) -> ConeRows:
-        """Return the rows of the laws for the entries of x that are alive."""
+        """Return the rows of the laws for the entries of x selected by ``alive``."""
         along = (np.eye(len(self.unit)) * self.unit)[self.nu :, alive]
         limit = np.where(np.isinf(blocks.limit), np.inf, blocks.limit / self.size)
         scaled = Blocks(blocks.owner, blocks.head, blocks.friction, limit)
@@ -128,13 +128,13 @@ class _Problem:
         return stack(parts)
 
     def alive(self, blocks: Blocks) -> np.ndarray:
-        """Return which entries of x may differ from zero."""
+        """Return a mask of the entries of x that may be nonzero."""
         return np.concatenate([np.ones(self.nu, dtype=bool), ~blocks.idle])
 
     def program(self, costs: Array, factor: float = 1.0, fixed: Array | None = None) -> Array | None:
-        """Return the x of least Σ costs x² that balances the load with this part of friction, None without any.
+        """Return the x of least Σ costs x² that balances the load with friction times ``factor``, None without any.
 
-        ``fixed`` are the u, where they are given.
+        ``fixed`` are the u, if given.
         """
         blocks = self.rough(factor)
         alive = self.alive(blocks)
@@ -146,7 +146,7 @@ class _Problem:
             matrix, alive[: self.nu] = matrix[:, self.nu :], False
             G = rows.G[:, self.nu :]
             kept = np.ones(len(G), dtype=bool)
-            if self.limits is not None:  # they are the last half-lines
+            if self.limits is not None:  # the last half-lines
                 kept[rows.linear - self.limits.linear : rows.linear] = False
             rows = ConeRows(G[kept], rows.h[kept], int(kept[: rows.linear].sum()), rows.cones)
         parts = ranked(matrix, relative=ROUNDING)
@@ -170,11 +170,11 @@ class _Problem:
         return x
 
     def rough(self, factor: float) -> Blocks:
-        """Return the blocks with all friction coefficients multiplied."""
+        """Return the blocks with all friction coefficients multiplied by a factor."""
         return Blocks(self.blocks.owner, self.blocks.head, factor * self.blocks.friction, self.blocks.limit)
 
     def nearest(self, rows: ConeRows, alive: np.ndarray) -> ConeSolution:
-        """Return the x that misses the load least within rows."""
+        """Return the x with the smallest residual within the rows."""
         matrix = self.matrix[:, alive]
         return solve_cone_program(
             matrix.T @ matrix + _RIDGE * np.eye(matrix.shape[1]),
@@ -188,7 +188,7 @@ class _Problem:
     # --- the answer ----------------------------------------------------------------------------------
 
     def answer(self) -> ForceBalance:
-        """Return the least forces, or those that miss the load least and why."""
+        """Return the least forces, or those with the smallest residual and the reason."""
         nu = self.nu
         of_u = np.arange(len(self.unit)) < nu
         x = self.program(of_u.astype(float)) if nu else self.program(np.ones(len(self.unit)))
@@ -222,7 +222,7 @@ class _Problem:
 
     @property
     def determined(self) -> np.ndarray:
-        """Which y no change keeps the balance of."""
+        """Mask of the y that no change without effect on the load alters."""
         alive = self.alive(self.blocks)[self.nu :]
         out = np.ones(len(alive), dtype=bool)
         null = ranked(self.matrix[:, self.nu :][:, alive], relative=ROUNDING).null
@@ -231,16 +231,16 @@ class _Problem:
 
     @cached_property
     def unreachable(self) -> bool:
-        """Whether the load has a part that nothing reaches, whatever the laws."""
+        """Whether a part of the load is outside the range of [R C]."""
         parts = ranked(self.matrix[:, self.alive(self.rough(1.0))], relative=ROUNDING)
         return bool(np.linalg.norm(self.load - parts.left @ (parts.left.T @ self.load)) > BALANCED)
 
     def balances(self, factor: float) -> bool:
-        """Tell whether there is a balance with this part of friction."""
+        """Tell whether a balance exists with friction times ``factor``."""
         return self.program(np.ones(len(self.unit)), factor) is not None
 
     def friction(self, balanced: bool) -> float:
-        """Return the least factor of friction with which there is a balance."""
+        """Return the least factor of friction with which a balance exists."""
         if not (self.blocks.friction > 0.0).any():
             return 0.0 if balanced else float("inf")
         low, high = 0.0, 1.0
@@ -256,9 +256,9 @@ class _Problem:
         return float(high)
 
     def pulling(self) -> tuple[int, ...]:
-        """Return which blocks would have to pull for a balance with friction without limit.
+        """Return the blocks that would have to pull for a balance with unlimited friction.
 
-        Of the pulls that do, those of the least sum: most are zero.
+        Pulling forces with the least sum are taken, of which most are zero.
         """
         blocks = self.blocks
         n, cones = len(self.unit), np.flatnonzero(blocks.cone)
@@ -293,7 +293,7 @@ class _Problem:
         return tuple(int(k) for k, pull in zip(cones, pulls) if pull > NOTHING)
 
     def rows_of_limits(self, n: int, more: int) -> ConeRows:
-        """Return the rows of dry friction and of limits of u, for x and ``more`` variables behind it."""
+        """Return the rows of dry friction and of limits of u, for x followed by ``more`` variables."""
         dry = np.flatnonzero(~self.blocks.cone)
         parts = [ConeRows(np.zeros((0, n + more)), np.zeros(0), 0)]
         for k in dry:

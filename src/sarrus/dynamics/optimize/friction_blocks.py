@@ -1,7 +1,7 @@
-"""Friction forces by blocks: projection on their cones and balls, and the shift of De Saxcé.
+"""Friction forces in blocks: projection on their cones and balls, and the shift of De Saxcé.
 
-A contact is a head, its normal force, and tails, its tangential forces: K = {‖tails‖ ≤ μ head}. Dry friction has tails
-alone: ‖tails‖ ≤ limit. Rows of one contact follow each other, the head first.
+A contact has a head, its normal force, and tails, its tangential forces: K = {‖tails‖ ≤ μ head}. Dry friction has tails
+only: ‖tails‖ ≤ limit. Rows of one contact are consecutive, the head first.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class Blocks:
     Attributes
     ----------
     owner : (m,) the block of each row.
-    head : (m,) whether it is a normal force.
+    head : (m,) mask of the normal forces.
     friction, limit : of each block; μ is zero for balls, the limit infinite for cones.
     """
 
@@ -33,7 +33,7 @@ class Blocks:
 
     @classmethod
     def of(cls, contacts: Sequence[tuple[int, float]], dry: Sequence[tuple[int, float]] = ()) -> Blocks:
-        """Return those of contacts, (rows, μ) each, and of dry friction, (rows, limit), whose rows come last."""
+        """Return the blocks of contacts, (rows, μ) each, and of dry friction, (rows, limit), whose rows come last."""
         sizes = [int(size) for size, _ in (*contacts, *dry)]
         owner = np.repeat(np.arange(len(sizes)), sizes)
         head = np.zeros(len(owner), dtype=bool)
@@ -49,17 +49,17 @@ class Blocks:
 
     @property
     def cone(self) -> np.ndarray:
-        """Which blocks are cones (count,)."""
+        """Mask of the blocks that are cones (count,)."""
         return np.isinf(self.limit)
 
     @property
     def idle(self) -> np.ndarray:
-        """Which rows can have no force: tails without friction (m,)."""
+        """Mask (m,) of the rows without force: tails without friction."""
         stiff = np.where(self.cone, self.friction, self.limit)
         return np.asarray(~self.head & (stiff[self.owner] == 0.0))
 
     def heads(self, x: Array) -> Array:
-        """Return the heads of blocks (count,), zero where there is none."""
+        """Return the heads of the blocks (count,), zero for dry friction."""
         return np.asarray(np.bincount(self.owner[self.head], x[self.head], self.count), dtype=np.float64)
 
     def lengths(self, x: Array) -> Array:
@@ -67,11 +67,11 @@ class Blocks:
         tails = np.where(self.head, 0.0, x)
         size = np.zeros(self.count)
         np.maximum.at(size, self.owner, np.abs(tails))
-        scale = np.where(size > 0.0, size, 1.0)  # no square is too small
+        scale = np.where(size > 0.0, size, 1.0)  # avoids underflow of squares
         return scale * np.sqrt(np.bincount(self.owner, (tails / scale[self.owner]) ** 2, self.count))
 
     def directions(self, x: Array, lengths: Array) -> Array:
-        """Return tails of length one, zero where they have no direction, and zero heads (m,)."""
+        """Return (m,) tails of length one, zero for tails of length zero, and zero heads."""
         divisor = np.where(lengths > 0.0, lengths, 1.0)[self.owner]
         return np.asarray(np.where(self.head, 0.0, x / divisor))
 
@@ -81,7 +81,7 @@ class Blocks:
         return np.asarray(u + np.where(self.head, own * self.lengths(u)[self.owner], 0.0))
 
     def project(self, x: Array) -> Array:
-        """Return the nearest forces that are allowed."""
+        """Return the nearest admissible forces."""
         owner, head, cone, mu, lengths = self.owner, self.head, self.cone, self.friction, self.lengths(x)
         heads, d = self.heads(x), self.directions(x, lengths)
         inside = np.where(cone, (lengths <= mu * heads) & (heads >= 0.0), lengths <= self.limit)
@@ -93,7 +93,7 @@ class Blocks:
 
 
 def allowed_rows(along: Array, base: Array, blocks: Blocks) -> ConeRows:
-    """Return the rows of the x for which the forces base + along x are allowed."""
+    """Return the rows of x for admissible forces base + along x."""
     parts = []
     for k in range(blocks.count):
         mine = np.flatnonzero(blocks.owner == k)

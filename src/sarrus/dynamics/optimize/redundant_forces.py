@@ -1,4 +1,4 @@
-"""Sharing: forces of redundant contacts that stick, as far from the limits of friction as they can be."""
+"""Statically indeterminate contact forces: distributed far from the friction limits, or as on equal springs."""
 
 from __future__ import annotations
 
@@ -11,26 +11,25 @@ from sarrus.dynamics.optimize.cone_program import solve_cone_program
 from sarrus.kernels.linalg import dense
 from sarrus.kernels.linalg.ranked import ROUNDING, ranked
 
-# Weight of the sum of squares beside the largest part: where little is left, this decides when something slides.
+# Weight of the sum of squares relative to the largest share: it decides the time of slip if the largest share is fixed.
 EVENLY = 1e-4
 
 
 def share(operator: Array, forces: Array, sizes: Sequence[int], coefficients: Sequence[float]) -> Array:
-    """Return forces (m,) that do what the given ones do and need the least part of the friction that there is.
+    """Return forces (m,) with the same effect W r as the given ones and the smallest share of the available friction.
 
-    That is the least s with ‖r_t‖ ≤ μ (r_n − (1 − s) r⁰_n) in all contacts, r⁰ the given forces, and r_n ≥ (1 − s) r⁰_n
-    in those without friction: below one exactly where other forces than such at a limit do the same. A small sum of
-    squares, of friction and of changes of normal forces in parts of μ r⁰_n, keeps those that s does not bind away
-    from their limits too.
+    This is the least s with ‖r_t‖ ≤ μ (r_n − (1 − s) r⁰_n) in all contacts, r⁰ the given forces, and r_n ≥ (1 − s) r⁰_n
+    in frictionless ones: s < 1 exactly if other forces with the same effect are inside the limits. A small weight on
+    the sum of squares, of friction and of changes of normal forces in units of μ r⁰_n, moves contacts that do not
+    determine s away from their limits too.
 
     Parameters
     ----------
-    operator : (m, m) W, by which forces do the same where W r is the same.
-    forces : (m,) r⁰, within the laws, normal forces above zero.
-    sizes, coefficients : of each block of rows, the normal one first, its number of rows and μ; one of one row has no
-        friction.
+    operator : (m, m) W; forces r have the same effect if W r is the same.
+    forces : (m,) r⁰, within the laws, with positive normal forces.
+    sizes, coefficients : number of rows (the normal one first) and μ of each block; a block of one row has no friction.
 
-    Where no row is redundant, or no better forces are found, those are the given ones.
+    Without redundant rows, or without better forces, the given forces are returned.
     """
     null = ranked(operator, relative=ROUNDING).null
     first = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(int)
@@ -39,7 +38,7 @@ def share(operator: Array, forces: Array, sizes: Sequence[int], coefficients: Se
     room = np.repeat(forces[first] * parts, sizes)
     if null.shape[1] == 0 or not (room > 0.0).all():
         return forces
-    # Unknowns are the parts of null vectors and s; rows are in units of the room of their contact.
+    # unknowns are the coefficients of null vectors and s; rows are in units of μ r⁰_n of their contact
     moves = np.hstack([null / room[:, None], np.zeros((len(forces), 1))])
     held, normals = np.where(normal, 0.0, forces / room), moves * np.repeat(parts, sizes)[:, None]
     normals[:, -1] = 1.0
@@ -54,12 +53,12 @@ def share(operator: Array, forces: Array, sizes: Sequence[int], coefficients: Se
 
 
 def on_springs(operator: Array, normals: Sequence[int]) -> Array | None:
-    """Return W (m, m) with equal springs in the ways that change the normal forces ``normals`` and nothing else.
+    """Return W (m, m) with equal springs along changes of the normal forces ``normals`` without effect on the motion.
 
-    Rigid bodies leave those forces open, N = N₀ + Z y with W Z = 0. With a compliance along Z the answer to a contact
-    problem in which all of them push has Zᵀ N = 0, as a plate on equal springs, and the motion is what it was; one that
-    would have to pull goes without force, though the others might press it down. Where statics determines all of them
-    that is None.
+    Rigid bodies do not determine these forces, N = N₀ + Z y with W Z = 0. With a compliance along Z the solution of a
+    contact problem with all contacts pushing has Zᵀ N = 0, as a plate on equal springs, and the same motion. A contact
+    that would have to pull has no force, though the others might press it down. None if statics determines all normal
+    forces.
     """
     if len(normals) < 2:
         return None

@@ -1,8 +1,8 @@
-"""`ShiftedProgram`: the cone program of a contact problem whose shift is given, in forces or in what they do together.
+"""`ShiftedProgram`: the cone program of a contact problem with given shift, with forces or motions as unknowns.
 
 The forces r of ½ rᵀW r + (b + s)ᵀr → min in their cones are the multipliers of the motions v = Hᵀ r of ½ vᵀv → min with
-H v + b + s in the dual cones, and dry friction takes limit · ‖u‖ (Acary, Cadoux, Lemaréchal and Malick, ZAMM 91, 2011).
-Where rows are redundant there are fewer motions than forces, and these have an answer of their own.
+H v + b + s in the dual cones, and dry friction adds limit · ‖u‖ (Acary, Cadoux, Lemaréchal and Malick, ZAMM 91, 2011).
+With redundant rows there are fewer motions than forces, and the motions are unique.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from sarrus.dynamics.optimize.cone_program import ConeProgram
 from sarrus.dynamics.optimize.friction_blocks import Blocks, allowed_rows
 from sarrus.kernels.linalg import dense
 
-# What is added to the diagonal of W where forces are the unknowns, so that redundant rows share them.
+# Regularization of the diagonal of W with forces as unknowns, which distributes forces of redundant rows.
 GIVING = 1e-10
 
 
 class ShiftedProgram:
-    """Solves the program of rows H (m, k), W = H Hᵀ, for one shift after the other."""
+    """Solves the program of rows H (m, k), W = H Hᵀ, for a sequence of shifts."""
 
     def __init__(self, H: Array, W: Array, blocks: Blocks) -> None:
         self.H, self.W, self.blocks = H, W, blocks
@@ -29,7 +29,7 @@ class ShiftedProgram:
         self.by_motion = H.shape[1] + len(self.balls) < (~blocks.idle).sum()
 
     def solve(self, shifted: Array) -> Array:
-        """Return the forces (m,) for b + s; of a program that has no answer those of the last iterate."""
+        """Return the forces (m,) for b + s; without a solution those of the last iterate."""
         if self.by_motion:
             G, rows, scale, program = self._motions
             cost = np.zeros(program.variables)
@@ -45,7 +45,7 @@ class ShiftedProgram:
         return self._of_forces(shifted)
 
     def _of_forces(self, shifted: Array) -> Array:
-        """Return the answer with forces as the unknowns."""
+        """Return the solution with forces as unknowns."""
         if self.blocks.idle.all():
             return np.zeros(len(shifted))
         along, W, G, h, program = self._forces
@@ -57,7 +57,7 @@ class ShiftedProgram:
 
     @cached_property
     def _motions(self) -> tuple[Array, np.ndarray, Array, ConeProgram]:
-        """G, the row of the problem that each row is, −1 for the bound of a ball, by what it is scaled, the program.
+        """G, the row of the problem for each row (−1 for the bound of a ball), its scale, and the program.
 
         The tails of a contact are scaled by μ.
         """
@@ -82,7 +82,7 @@ class ShiftedProgram:
 
     @cached_property
     def _forces(self) -> tuple[Array, Array, Array, Array, ConeProgram]:
-        """The forces that there may be, by columns, W and the rows of the program for them."""
+        """The admissible forces by columns, W and the rows of the program for them."""
         along = np.eye(len(self.W))[:, ~self.blocks.idle]
         rows = allowed_rows(along, np.zeros(len(self.W)), self.blocks)
         W = dense.product(along.T, self.W, along) + GIVING * np.eye(along.shape[1])

@@ -1,14 +1,15 @@
-"""`accelerate`: the acceleration at a state with the forces of contacts, stops and dry friction, exactly.
+"""`accelerate`: the acceleration at a state with the exact forces of contacts, joint stops and dry friction.
 
-With W = J K Jᵀ, K the response of the mechanism to generalized forces with its loops closed, and b = J a + J̇ v without
-these forces, accelerations of rows are u = W r + b. Of what touches and neither approaches nor leaves
+Delassus matrix W = J K Jᵀ, K the response of the mechanism with closed loops to generalized forces; b = J a + J̇ v
+without contact forces; accelerations of the rows u = W r + b. For closed contacts without normal velocity
 
 - r_n ≥ 0, u_n ≥ 0, r_n u_n = 0 (Signorini);
-- what slides has r_t = −μ r_n v_t/‖v_t‖; what does not sticks, u_t = 0 with ‖r_t‖ ≤ μ_s r_n, or begins to slide,
+- slipping: r_t = −μ r_n v_t/‖v_t‖; otherwise sticking, u_t = 0 with ‖r_t‖ ≤ μ_s r_n, or starting to slip,
   r_t = −μ r_n u_t/‖u_t‖ (Coulomb); dry friction likewise with its limit in place of μ r_n.
 
-The contact problem (`sarrus.optimize.solve_contact_problem`) says what each does, with what slides given so
-large an acceleration that it goes on; then forces follow from linear equations, and the laws are looked at.
+The contact problem (`sarrus.optimize.solve_contact_problem`) gives the modes; slipping contacts enter it
+with an acceleration large enough to continue slipping. Then the forces follow from linear equations, and the laws are
+checked.
 """
 
 from __future__ import annotations
@@ -47,22 +48,22 @@ from sarrus.kernels.contact.rows import FAR_ABOVE, HELD
 from sarrus.kernels.contact.tolerances import ARRIVED, GOING, LIFT, STEADY, UNLOADED, still_speed
 from sarrus.kernels.linalg.ranked import Ranked, ranked
 
-# Relative size of singular values that are zero, and of what obeys the laws.
+# Relative size of singular values that are zero, and of violations of the laws that are rounding.
 _DEPENDENT, _OBEYED = 1e-12, 1e-8
-# Forces are determined that free directions of length one move by less than this.
+# A force is determined if directions of length one in the null space change it by less than this.
 _LOOSE = 1e-7
-# Rounds in which directions of what begins to slide are found, and their change that is none.
+# Directions of starting slip: largest number of iterations, and the change that ends them.
 _ROUNDS, _SAME = 50, 1e-13
 
 
 def accelerate(
     work: Workspace, free: ForwardDynamics, x: Array, tau: ArrayLike | None, throw: bool
 ) -> ForwardDynamics:
-    """Return the answer with the forces of contacts, given the one without them at x = [q | v | u | t | p | τ].
+    """Return forward dynamics with contact forces at x = [q | v | u | t | p | τ], from the answer ``free`` without.
 
-    The controls and parameters are those in the workspace. None touch: the given answer. Raises `SolveError` where
-    there is no acceleration, unless ``throw`` is False: then the answer is the one without these forces, and its
-    ``contacts`` say why.
+    Controls and parameters are those in the workspace. Without closed contacts ``free`` is returned. Raises
+    `SolveError` if no acceleration satisfies the laws; with ``throw`` False the answer is ``free``, with the reason in
+    its ``contacts``.
     """
     problem = _Acceleration(work, x, tau)
     if problem.idle:
@@ -81,9 +82,10 @@ def accelerate(
 def _on_flanks(
     problem: _Acceleration, x: Array, tau: ArrayLike | None
 ) -> tuple[_Acceleration, ContactForces]:
-    """Return the problem, and its answer, in which of contacts that face each other at most one pushes.
+    """Return the problem and its answer, in which at most one of two opposite flanks pushes.
 
-    The other is left out, and must not close further; those that do take part instead, then all choices are tried.
+    The other flank is left out, and must not close further; otherwise it replaces the first, then all choices are
+    tried.
     """
     numbers = {one.name: k for k, one in enumerate(problem.touching)}
     closed = {numbers[b.one.name] for b in problem.blocks}
@@ -113,7 +115,7 @@ def _on_flanks(
 
 
 class _Acceleration:
-    """The contact problem on accelerations of one state, each block in units in which its rows are of size one."""
+    """The contact problem on accelerations of one state, each block in units in which its rows have size one."""
 
     def __init__(
         self, work: Workspace, x: Array, tau: ArrayLike | None, left_out: frozenset[int] = frozenset()
@@ -133,11 +135,11 @@ class _Acceleration:
 
     @property
     def idle(self) -> bool:
-        """Whether nothing acts."""
+        """Whether no contact acts."""
         return not (self.blocks or self.closing or self.rubbing)
 
     def _sort(self, one: Touching, gap: float, rates: Array) -> None:
-        """Note what something does: it is open or leaves, it hits, it rubs, or it may stay."""
+        """Sort a contact by its state: open or opening, hitting, slipping, or possibly sticking."""
         dry = one.kind == "friction"
         slip = rates[0 if dry else 1 :]
         speed = float(np.linalg.norm(slip))
@@ -162,11 +164,11 @@ class _Acceleration:
     # --- the answer ----------------------------------------------------------------------------------
 
     def solved(self, force: Array) -> ForwardDynamics:
-        """Return forward dynamics with a generalized force on top of τ."""
+        """Return forward dynamics with an additional generalized force."""
         return solved(self.work, self.q, self.v, self.t, self.tau + force, False)
 
     def closing_further(self, force: Array, which: frozenset[int]) -> frozenset[int]:
-        """Return which of contacts that are left out would close further with a generalized force."""
+        """Return the left-out contacts that would close further under a generalized force."""
         a = np.array(self.solved(force).a)
         change = self.found.rows @ a + self.found.bias
         size = self.work.characteristic
@@ -176,18 +178,18 @@ class _Acceleration:
         return frozenset(k for k, head in heads.items() if head < -least)
 
     def may_jam(self, known: Container[str]) -> tuple[str, ...]:
-        """Return the names of what slides and would jam if it pushed, but for those that are known."""
+        """Return the names of slipping contacts that would jam under a normal force, except ``known`` ones."""
         if not any(b.going for b in self.blocks):
             return ()
         self._find_operator()
         return tuple(name for name in self._jamming if name not in known)
 
     def refused(self, reason: str) -> ContactForces:
-        """Return that there is no answer, and why."""
+        """Return the result without forces, with its reason."""
         return self._said(None, reason, Status.INFEASIBLE)
 
     def answer(self) -> ContactForces:
-        """Return the forces, or why there are none."""
+        """Return the forces, or the reason why there are none."""
         if self.closing:
             return self._said(None, it_hits(*self.closing[0]), Status.INCONSISTENT)
         self._find_operator()
@@ -213,7 +215,7 @@ class _Acceleration:
         return self._said(None, text, Status.NOT_CONVERGED, residual)
 
     def _slip_at_rest(self, forces: Array) -> bool:
-        """Have what the constraints hold, and rubs, slide as it does a moment later (a dead centre); False: nothing."""
+        """Set contacts held by the constraints to their slip of a moment later (at a dead centre); False for none."""
         moved = is_moved(np.diag(self.operator), self.given)
         blocks = [
             b for b in self.blocks
@@ -238,9 +240,9 @@ class _Acceleration:
         return any(way.any() for way in ways)
 
     def _find_operator(self) -> None:
-        """Find W, and b without forces but those of dry friction that slides.
+        """Find W, and b without forces other than dry friction of sliding joints.
 
-        Of rows that the constraints hold fast both are zero, instead of rounding.
+        For rows held by the constraints both are set to zero instead of rounding.
         """
         size, count = self.work.characteristic, sum(b.rows.stop - b.rows.start for b in self.blocks)
         rows, self.given, self.units = np.zeros((count, self.work.nv)), np.zeros(count), np.ones(count)
@@ -268,16 +270,17 @@ class _Acceleration:
         self.cut = _DEPENDENT * float((rows**2 / size.metric).sum(axis=1).max(initial=0.0))
 
     def _find_modes(self) -> tuple[Array, Status]:
-        """Solve the contact problem, note what each block does, and return its forces."""
+        """Return the forces of the contact problem and its status; store the mode of each block."""
         given = self.given.copy()
         for b in self.blocks:
             given[b.tails] += GOING * self.largest * b.going * b.direction
         return self._solved(given, {b.one.name: b.rows for b in self.blocks})
 
     def _by_turns(self, forces: Array) -> Array:
-        """Return forces with which what slides rubs as it was pressed the time before, until that is the same.
+        """Return the forces by fixed-point iteration on the friction of slipping contacts.
 
-        What else begins to slide, and whither, follows each time.
+        Each iteration uses their last normal forces, and finds anew which contacts start to slip, and in which
+        direction.
         """
         for _ in range(_ROUNDS):
             before, given = forces, self.given.copy()
@@ -294,9 +297,9 @@ class _Acceleration:
         return forces
 
     def _solved(self, given: Array, rows: dict[str, slice]) -> tuple[Array, Status]:
-        """Solve the contact problem of these rows of blocks, until none breaks loose any more.
+        """Return forces and status of the contact problem of these rows, repeated until no contact starts to slip.
 
-        Normal forces that statics does not determine are those on equal springs, as in runs, unless one would pull.
+        Statically indeterminate normal forces are those on equal springs, as in runs, unless one would pull.
         """
         chosen = [k for part in rows.values() for k in range(part.start, part.stop)]
         sizes = [part.stop - part.start for part in rows.values()]
@@ -317,7 +320,7 @@ class _Acceleration:
     def _solved_with(
         self, operator: Array, given: Array, chosen: list[int], sizes: list[int]
     ) -> tuple[Array, Status]:
-        """Solve the contact problem with W of the rows that are chosen."""
+        """Return forces and status of the contact problem with the chosen rows of W."""
         parts = self._ranked(operator)
         H, out = parts.left * np.sqrt(parts.kept), np.zeros(len(given))
         while True:
@@ -336,7 +339,7 @@ class _Acceleration:
                 return out, found.status
 
     def _breaks_loose(self, b: Block, mode: Mode, force: Array, slip: Array, least: float) -> bool:
-        """Note what a block does; True where it begins to slide, and its coefficient is from now on that of sliding."""
+        """Store the mode of a block; True if it starts to slip, and has the kinetic coefficient from now on."""
         slides = b.going or (mode is Mode.SLIDING and len(slip) > 0)
         b.mode = Mode.SLIDING if slides else Mode.STICKING
         if not b.is_dry and force[0] <= least:
@@ -349,13 +352,13 @@ class _Acceleration:
         return False
 
     def _ranked(self, matrix: Array) -> Ranked:
-        """Return responses with what is rounding of them zero."""
+        """Return a response matrix with singular values that are rounding set to zero."""
         return ranked(matrix, cut=self.cut, relative=_DEPENDENT)
 
-    # --- forces of what slides -----------------------------------------------------------------------
+    # --- forces of slipping contacts -----------------------------------------------------------------
 
     def _laws(self) -> tuple[Array, Array, np.ndarray]:
-        """Return forces base + ways · y of the modes, and which rows they hold."""
+        """Return the forces base + ways · y of the modes, and a mask of the rows without motion."""
         count = len(self.given)
         base, held, columns = np.zeros(count), np.zeros(count, dtype=bool), []
         for b in self.blocks:
@@ -376,7 +379,7 @@ class _Acceleration:
         return base, np.array(columns).reshape(len(columns), count).T, held
 
     def _exact(self, forces: Array) -> Array:
-        """Return the forces of the modes next to given ones, with friction exactly against what slides."""
+        """Return the forces of the modes closest to given ones, with friction exactly against the slip."""
         for _ in range(_ROUNDS):
             base, ways, held = self._laws()
             if ways.size == 0:
@@ -395,7 +398,7 @@ class _Acceleration:
                 break
         return forces
 
-    # --- how good it is ------------------------------------------------------------------------------
+    # --- residuals -----------------------------------------------------------------------------------
 
     def _residual(self, forces: Array) -> float:
         """Return the largest violation of the laws."""
@@ -419,7 +422,7 @@ class _Acceleration:
 
     @property
     def _ambiguous(self) -> tuple[str, ...]:
-        """The contacts whose forces the laws leave open although the acceleration depends on them."""
+        """The contacts whose forces the laws do not determine although the acceleration depends on them."""
         names = self._jamming
         _, ways, held = self._laws()
         if not ways.size or not any(b.mode is Mode.SLIDING for b in self.blocks):
@@ -432,7 +435,7 @@ class _Acceleration:
 
     @property
     def _jamming(self) -> tuple[str, ...]:
-        """The contacts that slide and are pressed the less the more they push, each on its own."""
+        """The slipping contacts whose normal acceleration falls with their normal force, each alone."""
         found = []
         for b in self.blocks:
             if b.going and not b.is_dry:
@@ -447,7 +450,7 @@ class _Acceleration:
     def _said(
         self, forces: Array | None, reason: str, status: Status, residual: float = np.inf
     ) -> ContactForces:
-        """Return what there is to say."""
+        """Return the result with its modes and texts."""
         names = touch_names(self.work)
         out, determined = np.zeros(len(names)), np.ones(len(names), dtype=bool)
         modes = {one.name: Mode.OPEN for one in self.touching}

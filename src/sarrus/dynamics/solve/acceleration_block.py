@@ -1,4 +1,4 @@
-"""`Block`: a contact, a stop or dry friction in the contact problem on accelerations."""
+"""`Block`: a contact, a joint stop or dry friction in the contact problem on accelerations."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from sarrus.dynamics.contacts.contact_state import Mode, Touching
 
 @dataclass
 class Block:
-    """What touches, or rubs: its rows in W, what it does, the direction of its slip, and its friction now.
+    """A contact, stop or dry friction: its rows in W, mode, slip direction, and present friction coefficient.
 
-    ``going``: it slides already.
+    ``going``: it slips at the present velocity.
     """
 
     one: Touching
@@ -29,5 +29,5 @@ class Block:
 
     @property
     def tails(self) -> slice:
-        """Its rows that have friction."""
+        """Its rows with friction."""
         return slice(self.rows.start + (not self.is_dry), self.rows.stop)

@@ -1,4 +1,4 @@
-"""Forward dynamics at one state: the kernel's answer where it is an ordinary one, else a second look."""
+"""Forward dynamics at one state: the answer of the kernel, and a closer look if its status is not OK."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from sarrus.dynamics.solve.workspace import Workspace
 from sarrus.kernels.memory import layout as la
 from sarrus.kernels.solve.forward import MAYBE_OPEN
 
-_OK, _NOT_ARRAYS = Status.OK, la.NOT_ARRAYS  # looked up once: a call takes little more than a microsecond
+_OK, _NOT_ARRAYS = Status.OK, la.NOT_ARRAYS  # looked up once: a call takes about a microsecond
 
 
 def forward_dynamics(
@@ -37,7 +37,7 @@ def forward_dynamics(
 ) -> ForwardDynamics:
     """Return acceleration, constraint force, multipliers, rank and status; see `sarrus.System.forward_dynamics`.
 
-    ``may_be_open``: loops that are open count as they are, as those of runs that do not project.
+    ``may_be_open``: open loops are not an error, as in runs without projection.
     """
     parameters = work.parameters
     if not work.is_ready or work.switched != parameters.switched:
@@ -60,12 +60,12 @@ def solved(
     throw: bool,
     may_be_open: bool = False,
 ) -> ForwardDynamics:
-    """Return the same with the controls and parameters that are in the workspace, where all is prepared."""
+    """Return the answer for the controls and parameters in the workspace, which is prepared."""
     out, code = empty(work.output_size), _NOT_ARRAYS
     if type(t) is not float:
         t = work.checked_time(t)
     if type(q) is type(v) is ndarray and (tau is None or type(tau) is ndarray):
-        # Arrays of other numbers or lengths are converted, or what is wrong with them is said.
+        # arrays of another type or length: convert them, or raise the error about them
         code = work.forward(q, v, work.no_force if tau is None else tau, t, out)
     if code == work.ordinary:
         return ForwardDynamics(work, out, code, _OK, t)
@@ -73,16 +73,16 @@ def solved(
 
 
 def _prepare(work: Workspace, q: ArrayLike, v: ArrayLike, t: float) -> None:
-    """Compile what forward dynamics needs and find the generic rank."""
+    """Compile the functions for forward dynamics and find the generic rank."""
     work.load_forward()
     x = work.pack(q, v, None, t)
     try:
         generic_rank(work, x[work.parts.q], float(x[work.parts.t]), x[work.parts.v])
     except SolveError:
-        return  # the constraints are not numbers here, which the status of the solve will say
+        return  # the constraints are not finite here: the status of the solve reports it
     finally:
         work.load_functions("dynamics", "checked", "position", "velocity")
-    # An ordinary answer has this code; a non-ideal force, or a rigid q, needs a second look at every answer.
+    # Code of an OK answer; with a non-ideal force, or at a rigid q, every answer gets the closer look.
     second_look = not work.model.is_ideal or work.motions_left is not None
     work.ordinary = -2 if second_look else int(work.table.generic_rank)
     work.is_ready = True
@@ -99,7 +99,7 @@ def _second_look(
     throw: bool,
     may_be_open: bool,
 ) -> ForwardDynamics:
-    """Return the answer of a solve that is not an ordinary one, or raise where there is none."""
+    """Return the answer of a solve whose status is not OK, or raise if there is none."""
     x = work.pack(q, v, None, t)
     x[work.parts.u] = work.x[work.parts.u]
     tau = work.no_force if tau is None else work.checked(tau, work.nv, "tau")
@@ -115,7 +115,7 @@ def _second_look(
         or (outcome == la.INCONSISTENT_ANSWER and rank < work.table.generic_rank)
         or (outcome >= 0 and work.motions_left is not None)
     ):
-        # The rank nearby may differ from where it was found: look again, here.
+        # The rank nearby may differ from where it was found: determine it again here.
         generic_rank(work, work.normalized(q), t, v, renew=True)
         outcome, rank = _read(again())
         _prepare(work, q, v, t)
@@ -145,7 +145,7 @@ def _second_look(
 
 
 def _read(code: int) -> tuple[int, int]:
-    """Return the outcome and the rank that a code of the kernel says; −1 where it has no answer."""
+    """Return the outcome and the rank from a code of the kernel; rank −1 without an answer."""
     if code <= MAYBE_OPEN:
         code = MAYBE_OPEN - code
     return divmod(code, la.STRIDE) if code >= 0 else (code, -1)
@@ -154,9 +154,9 @@ def _read(code: int) -> tuple[int, int]:
 def _with_more_rows(
     work: Workspace, q: Array, v: Array, t: float, out: Array, again: Callable[[], int]
 ) -> tuple[int, int] | None:
-    """Solve once more with the rank that A has in the kinetic metric, if that is more, and it ends a contradiction.
+    """Solve again with the rank of A in the kinetic metric if it is higher and removes a contradiction; else None.
 
-    Velocities in units that are many decades apart may hide it where it was found. None where it does not.
+    Velocities in units that differ by many decades can hide rank in characteristic units.
     """
     known, found = int(work.table.generic_rank), kinetic_rank(work, q, t, v)
     if found <= known:

@@ -22,7 +22,7 @@ from sarrus.dynamics.solve.workspace import Workspace
 from sarrus.kernels.linalg.ranked import Ranked, at_rank, rank_of, ranked
 
 _TOLERANCE = 1e-8
-# Relative size from which a singular value beyond the rank nearby is no split of redundant rows.
+# Relative singular value beyond the generic rank above which it is no rounding of redundant rows.
 _DISTINCT = 1e-3
 
 
@@ -41,28 +41,31 @@ def inverse_dynamics(
 ) -> InverseDynamics:
     """Return actuator controls u and multipliers λ with M a + h = k + S u + τ + Aᵀλ + Jᵀ r.
 
-    The constraints are projected out with a basis Z of the null space of A, orthonormal in characteristic units
-    (`sarrus.dynamics.model.characteristic`), in which λ is the shortest too, so redundant and singular rows are
-    ordinary: Zᵀ S u = Zᵀ(M a + h − k − τ). Where the actuators are redundant, u is the least one: in the norm uᵀ
-    diag(weights) u, or in a ``metric``, see `sarrus.dynamics.model.control_metric.control_norm`; by default motors
-    are compared by their limits, or by what they exert in characteristic units, so that u does not depend on units of
-    measurement. Where they cannot produce the motion, u is the least-squares answer and the status NOT_ACHIEVABLE
-    (raised as `SolveError` unless ``throw`` is False). Passive joints are those no actuator acts on. Limits of the
-    actuators are left aside here; the result names those that would act (``saturated``), so that this u does not give
-    this motion. Rigid (``a`` or v point where A leaves velocities that no motion has, and anything at an isolated q):
-    status RIGID, raised as well; u is then what holds these directions too, as far as the actuators can.
+    The constraints are eliminated with a basis Z of the null space of A, orthonormal in characteristic units
+    (`sarrus.dynamics.model.characteristic`): Zᵀ S u = Zᵀ(M a + h − k − τ). λ is the minimum-norm one in these units, so
+    redundant and singular rows are legal.
 
-    Contacts with Coulomb friction, stops of joints and dry friction have the forces r, with exact laws: what is open or
-    opens has none, what slides or begins to has its friction against the slip, what sticks any within its cone. Zero
-    are velocities below 1e-8 and accelerations below 1e-6, relative in characteristic units: those of runs with
-    method="moreau-jean" are means over steps and do not keep contacts closed to that. u is the least with which
-    such r exist, then r is the least, see `sarrus.dynamics.contacts.support_reactions.CarriedLoad`. Where they do not
-    exist no u gives this motion: status INFEASIBLE, and ``contacts.reason`` names what would have to pull, or how
-    much friction it takes; u and r are those that miss it least. INCONSISTENT where v or a go into a plane. Where
-    nothing is closed and there is no dry friction, ``result.contacts`` is None. q below a plane by more than 1e-5
-    lengths is an `ArgumentError`, and so are contacts between geometries without closed form, which runs alone know;
-    ``contacts=False`` leaves all of them out. So are activations of actuators, currents of motors with inductance
-    among them: with these no u gives an acceleration, for the force is that of the state.
+    Redundant actuators: u has the least norm uᵀ diag(weights) u, or the least norm in ``metric``
+    (`sarrus.dynamics.model.control_metric.control_norm`); by default motors are scaled by their limits, or by their
+    force in characteristic units, so that u does not depend on units. Too few actuators: u is the least-squares
+    solution, status NOT_ACHIEVABLE (raised as `SolveError` unless ``throw`` is False). Joints without an actuator are
+    passive. Actuator limits are not applied; ``saturated`` names the actuators beyond their limits, with which this u
+    does not give this motion. Rigid (``a`` or v has a part that A allows and no motion has; everything at an isolated
+    q): status RIGID, raised too; u then also resists these directions as far as the actuators can.
+
+    Contacts with Coulomb friction, joint stops and dry friction exert the forces r, with exact laws: open or opening,
+    r = 0; slipping or starting to slip, friction against the slip; sticking, any r in the cone. Velocities below 1e-8
+    and accelerations below 1e-6 (relative, characteristic units) count as zero; accelerations of runs with
+    method="moreau-jean" are means over steps and do not keep contacts closed to this precision. u is the least control
+    for which admissible r exist, then r the least one, see `sarrus.dynamics.contacts.support_reactions.CarriedLoad`.
+    If no admissible r exists for any u: status INFEASIBLE, and ``contacts.reason`` names the contacts that would have
+    to pull, or the friction needed; u and r then have the smallest residual. INCONSISTENT: v or a penetrates a plane.
+    If all contacts are open and no joint has dry friction, ``result.contacts`` is None. ``contacts=False`` ignores
+    all of them.
+
+    Raises `ArgumentError` for q below a plane by more than 1e-5 lengths, for contacts between geometries without closed
+    form (they act in runs only), and for activations of actuators, currents of windings included: their force is given
+    by the state, and no u changes the acceleration.
     """
     system.without_activations("inverse dynamics")
     q = system.normalized(q)
@@ -82,7 +85,7 @@ def inverse_dynamics(
         state = contact_state(system, q, real_array(v), acceleration, t)
         if norm.root is not None:
             raise ArgumentError(
-                f"{system.name}: with contacts the norm of the controls must be one of weights, and this metric "
+                f"{system.name}: with contacts the norm of the controls must be given by weights, and this metric "
                 "couples controls or leaves some open; give weights= or contacts=False",
                 element="metric",
             )
@@ -94,7 +97,7 @@ def inverse_dynamics(
     residual = float(np.linalg.norm(free @ missing))
     multipliers = size.least_multipliers(jacobian, rank, missing)
     missed = jacobian @ acceleration + system.constraint_bias(q, v, t)
-    if not data_of(system).exact:  # what dependent rows say besides is of the digits
+    if not data_of(system).exact:  # the digits of the data make dependent rows contradict each other
         missed = rows.left @ (rows.left.T @ (size.rows * missed)) / size.rows
     violation = float(np.linalg.norm(missed))
     scale = float(np.linalg.norm(acceleration)) * float(np.abs(jacobian).max(initial=0.0))
@@ -132,7 +135,7 @@ def inverse_dynamics(
 
 
 def _least(reach: Ranked, rows: Array | None, root: Array, load: Array) -> Array:
-    """Return the u with reach · (root u) = load of least norm |rows u|, and of these that of least |root u|."""
+    """Return the u with reach · (root u) = load of least norm |rows u|; if several, the one with least |root u|."""
     scaled = reach.solve(load)
     if rows is not None:
         own = rows / root
@@ -152,7 +155,7 @@ def _smooth_load(
 def _where_rigid(
     system: Workspace, q: Array, v: Array, t: float, a: Array, status: Status, missing: Array, needed: Array
 ) -> Status:
-    """Return RIGID where v, a or all that is missing point out of the motions that there are; else the status."""
+    """Return RIGID if v, a or the whole missing force is outside the finite motions; else ``status``."""
     motions = system.motions_left
     if motions is None:
         return status
@@ -165,7 +168,7 @@ def _where_rigid(
 
 
 def constraint_rank(system: Workspace, q: Array, v: Array, t: float, jacobian: Array) -> int:
-    """Return the rank of A, at most the one nearby, which is found again where A is unlike it."""
+    """Return the rank of A, at most the generic rank nearby, which is determined again if A has changed much."""
     generic, cut = generic_rank(system, q, t, v), system.options.singular_cut
     scale = system.settings().scale_of_rows
     rank = rank_of(jacobian, cut, scale)

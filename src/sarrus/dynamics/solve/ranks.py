@@ -1,4 +1,4 @@
-"""The rank of A that the kernels go by: found at closed configurations near a state, and kept in a workspace."""
+"""The rank of A used by the kernels: found at closed configurations near a state, and kept in a workspace."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from sarrus.dynamics.model.one_sided import behind_jump
 from sarrus.dynamics.solve.workspace import Workspace
 from sarrus.kernels.memory.layout import Settings
 
-# States larger than this are no place to look at: the run flew off.
+# Largest state at which ranks are determined; a run with larger ones has diverged.
 _FAR = 1e6
 
 
 def generic_rank(
     work: Workspace, q: Array, t: float = 0.0, v: Array | None = None, *, renew: bool = False
 ) -> int:
-    """Return the rank that A has at generic closed configurations near q, the kernels' most; found once.
+    """Return the rank of A at generic closed configurations near q, an upper bound for the kernels; found once.
 
-    It is found anew where ``renew`` asks for it, and where parameters have changed on which it may depend.
-    ``work.near`` is then what the survey found.
+    It is determined again with ``renew``, and after a change of parameters on which it may depend.
+    ``work.near`` holds the `Neighbourhood` found.
     """
     if work.near is None or renew or work.switched != work.parameters.switched:
         near, weak, tolerances = look_around(work, q, t, v)
@@ -43,25 +43,25 @@ def generic_rank(
 def look_around(
     work: Workspace, q: Array, t: float = 0.0, v: Array | None = None
 ) -> tuple[Neighbourhood, bool, Settings]:
-    """Return what the constraints are like near a state, whether M is singular there, and tolerances for kernels.
+    """Return the `Neighbourhood` of a state, whether M is singular there, and tolerances for the kernels.
 
-    It depends on the state, the parameters and the options, and leaves the workspace as it is.
+    The result depends on the state, the parameters and the options; the workspace is not changed.
     """
 
     def look() -> tuple[Neighbourhood, bool, Settings]:
         near = _with_rows_of_the_model(work, survey(work, q, t, v))
         return near, is_singular_at(work, q, t), work.settings(near)
 
-    # runs often begin where another one did: to look around costs more than to go some hundred steps
+    # many runs begin at the same state, and this costs more than some hundred steps
     place = q.tobytes(), t, None if v is None else v.tobytes(), *work.parameters.values(), work.options
     return work.model.remember(("survey", data_of(work), *place), look)
 
 
 def _with_rows_of_the_model(work: Workspace, near: Neighbourhood) -> Neighbourhood:
-    """Return what is known near a state, with the independent rows chosen at the neutral configuration if they serve.
+    """Return the neighbourhood with the independent rows chosen at the neutral configuration, if they are independent.
 
-    So a model has one choice, and code for that alone, wherever runs begin. There is none where the digits of a model
-    leave loops open: what dependent rows say differs then.
+    A model then has one choice of rows, and one compiled function for it, wherever runs begin. No rows are chosen if
+    the digits of the model leave loops open: dependent rows then have different residuals.
     """
     live = work.compiled.live
     if live is None or near.rank == len(live) or work.equations.shaping_parameters:
@@ -73,7 +73,7 @@ def _with_rows_of_the_model(work: Workspace, near: Neighbourhood) -> Neighbourho
         try:
             closed = assemble(work, work.neutral(), throw=False)
             return None if closed.status is Status.NOT_CLOSED else survey(work, closed.q)
-        except SarrusError:  # the constraints are no numbers there
+        except SarrusError:  # the constraints are not finite there
             return None
 
     reference = work.model.remember(("independent rows", *work.parameters.values(), work.options), found)
@@ -83,11 +83,11 @@ def _with_rows_of_the_model(work: Workspace, near: Neighbourhood) -> Neighbourho
 
 
 def project_velocity(work: Workspace, q: ArrayLike, v: ArrayLike, t: float = 0.0) -> Array:
-    """Return the velocity nearest to v that the constraints allow at q, for any rank of A.
+    """Return the velocity closest to v that satisfies the constraints at q, for any rank of A.
 
-    Nearest in the kinetic metric, v − L⁻¹(A L⁻¹)⁺ψ with M = LᵀL: what an ideal impulse of the constraints leaves.
-    Massless links: see `sarrus.kernels.solve.projection`. Where the speed of a drive jumps at t, that behind the jump
-    counts. Redundant rows whose motions ask for different velocities are an `ArgumentError` that names them.
+    Closest in the kinetic metric, v − L⁻¹(A L⁻¹)⁺ψ with M = LᵀL: the velocity after an ideal impulse of the
+    constraints. Massless links: see `sarrus.kernels.solve.projection`. If a prescribed speed jumps at t, the speed
+    after the jump holds. Redundant rows that prescribe different velocities are an `ArgumentError` that names them.
     """
     q = work.normalized(q)
     t = behind_jump(work, q, t)
@@ -98,7 +98,7 @@ def project_velocity(work: Workspace, q: ArrayLike, v: ArrayLike, t: float = 0.0
     left = np.abs(work.velocity_residual(place, speed, t)).max(initial=0.0)
     allowed = data_of(work).rank_cut(DATA_TOLERANCE) * (1.0 + np.abs(speed).max(initial=0.0))
     if rank < generic or left > allowed:
-        x[:] = given  # the rank nearby may differ from where it was found: look again, here
+        x[:] = given  # the rank nearby may differ from where it was found: determine it again here
         generic_rank(work, place, t, speed, renew=True)
         work.project(x, positions=False)
         psi = work.velocity_residual(place, speed, t)
@@ -108,7 +108,7 @@ def project_velocity(work: Workspace, q: ArrayLike, v: ArrayLike, t: float = 0.0
 
 
 def has_left(work: Workspace, x: Array) -> bool:
-    """Tell whether a run that failed at x = [q | v | u | t | p | τ] left the motions that a rigid mechanism has."""
+    """Tell whether a run that failed at x = [q | v | u | t | p | τ] had left the motions of a rigid mechanism."""
     s, x = work, x.copy()
     q, v, t = x[s.parts.q], x[s.parts.v], float(x[s.parts.t])
     if s.nc == 0 or not max(np.abs(q).max(), np.abs(v).max()) < _FAR:

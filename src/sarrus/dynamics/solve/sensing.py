@@ -1,4 +1,4 @@
-"""What the sensors of a system read, at a state and along a run."""
+"""Readings of the sensors of a system, at a state and along a run."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from sarrus.dynamics.solve.workspace import Workspace
 from sarrus.model.mechanism.sensor import ACCELERATION_KINDS, REACTION_KINDS, Sensor
 from sarrus.symbolic.multibody.sensors import sensor_values
 
-# Changes of readings that count.
+# Relative change of a reading above which it depends on an undetermined force.
 _MATTERS = 1e-9
 
 
 class Readings(Mapping[str, Array]):
     """Readings by the names of the sensors: arrays (size,) at a state, (time, size) along a run; read-only.
 
-    ``array`` has all entries side by side, (entries,) or (time, entries), in the order of the sensors: of a file
-    MuJoCo's ``mjData.sensordata``, less the sensors that were left out. ``labels`` are names of the entries, such as
-    "imu.x", ``units`` their units, empty where they depend on what is measured.
+    ``array`` has all entries side by side, (entries,) or (time, entries), in the order of the sensors: for an MJCF file
+    MuJoCo's ``mjData.sensordata``, without the sensors that were left out. ``labels`` are names of the entries, such as
+    "imu.x", ``units`` their units, empty if they depend on the target.
     """
 
     def __init__(
@@ -49,9 +49,9 @@ class Readings(Mapping[str, Array]):
 
     @cached_property
     def undetermined(self) -> tuple[str, ...]:
-        """Sensors of force and torque whose readings are one choice of many, because constraints are redundant.
+        """Force and torque sensors whose readings are not unique, because constraints are redundant.
 
-        What they read follows from the multipliers of least norm. Known at a state only; () along a run.
+        Their readings use the multipliers of least norm. Known at a state only; () along a run.
         """
         if self._free is None:
             return ()
@@ -78,7 +78,7 @@ class Readings(Mapping[str, Array]):
 
 
 def sensors_of(system: Evaluations) -> dict[str, Sensor]:
-    """Return the sensors of a system; one from its own equations has none, which is an `ArgumentError`."""
+    """Return the sensors of a system; a system from the user's own equations is an `ArgumentError`."""
     if system.mechanism is None:
         raise ArgumentError(
             f"{system.name}: only a system made from a Mechanism has sensors", element="mechanism"
@@ -87,16 +87,16 @@ def sensors_of(system: Evaluations) -> dict[str, Sensor]:
 
 
 def needs_accelerations(sensors: Mapping[str, Sensor]) -> bool:
-    """Tell whether a reading needs forward dynamics."""
+    """Tell whether a sensor measures accelerations or forces, which need forward dynamics."""
     return any(sensor.kind in ACCELERATION_KINDS for sensor in sensors.values())
 
 
 def sensor_expressions(
     system: Evaluations, a: ca.SX, multipliers: ca.SX, pushes: ca.SX | None = None
 ) -> dict[str, ca.SX]:
-    """Return the entries of all sensors over the symbols of the equations, accelerations and forces.
+    """Return the entries of all sensors over the symbols of the equations, accelerations, multipliers and ``pushes``.
 
-    These are multipliers, and ``pushes``, the forces of contacts with Coulomb friction by rows, zero by default.
+    ``pushes`` are the forces of contacts with Coulomb friction by rows, zero by default.
     """
     mechanism = system.model.symbolic_mechanism()
     values = sensor_values(mechanism, system.equations, a, multipliers, pushes)
@@ -104,7 +104,7 @@ def sensor_expressions(
 
 
 def native_readings(system: Evaluations) -> NativeFunction:
-    """Return the function of [x | a | λ | r] that gives all entries, compiled when it is first needed.
+    """Return the function of [x | a | λ | r] for all sensor entries, compiled at its first use.
 
     r are the forces of contacts with Coulomb friction, by rows.
     """
@@ -122,11 +122,11 @@ def sensors(
     *,
     contacts: bool = True,
 ) -> Readings:
-    """Return what the sensors of the mechanism read at a state, by name; `Mechanism.add_sensor` lists the kinds.
+    """Return the readings of the sensors of the mechanism at a state, by name; `Mechanism.add_sensor` lists the kinds.
 
-    Where one of them measures accelerations or forces, forward dynamics is solved, with ``contacts`` as
-    `System.forward_dynamics` has them, and its errors are raised. Readings of forces that redundant constraints and
-    contacts leave open are named in ``undetermined``.
+    If a sensor measures accelerations or forces, forward dynamics is solved, with ``contacts`` as in
+    `System.forward_dynamics`, and its errors are raised. With redundant constraints or contacts, ``undetermined`` names
+    the force sensors whose readings are not unique.
     """
     asked = sensors_of(system)
     x = system.pack(q, v, u, t)
@@ -152,7 +152,7 @@ def sensors(
 
 
 def _loose(system: Evaluations, native: NativeFunction, at: Array, found: ForwardDynamics) -> np.ndarray:
-    """Return for each entry whether it changes with forces that the equations leave open, which balance each other."""
+    """Return a mask of the entries that change with forces that the equations do not determine."""
     q, v, t = at[system.parts.q], at[system.parts.v], float(at[system.parts.t])
     ways = None if found.contacts is None else found.contacts.ways
     base, changes = native(at), []

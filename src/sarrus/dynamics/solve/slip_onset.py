@@ -1,9 +1,9 @@
-"""Whither something with friction begins to slip that the constraints hold at an instant: a slider at its dead centre.
+"""Direction in which a contact with friction begins to slip although the constraints hold it at this instant.
 
-There its velocity J v is zero and its acceleration J a + J̇ v next to none, whatever forces act. In a motion
-v t⁰ + a t + … along which the constraints stay closed the velocity is then (B(v, v) t + … + B(a, a) t³/2), B the
-quadratic part of the acceleration J a + J̇ v in velocities: for one motion both terms have one direction, whichever
-way that goes. Friction there has no lever and does no work to first order, but it acts from that instant on.
+Example: a slider at its dead centre. Its velocity J v is zero and its acceleration J a + J̇ v nearly so, for all
+forces. On a motion v t⁰ + a t + … along closed constraints the velocity is then B(v, v) t + … + B(a, a) t³/2, with the
+quadratic part B of J a + J̇ v in velocities; for one motion both terms have the same direction, and so has the reversed
+motion. Friction there does no work to first order, but it acts from this instant on.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from sarrus.dynamics.solve.ranks import project_velocity
 from sarrus.dynamics.solve.workspace import Workspace
 from sarrus.kernels.contact.tolerances import STEADY, STILL
 
-# Parts of the largest response, and of the largest acceleration, of rows that are rounding: rows across a plane
-# mechanism are 1e-17 of the others.
+# Relative responses and accelerations of rows that are rounding: rows normal to a planar mechanism have 1e-17 of the
+# largest.
 _RESPONSE, _ACCELERATION = 1e-24, 1e-13
 
 
 def is_moved(responses: Array, accelerations: Array) -> Array:
-    """Return which of all rows move, with forces on themselves or without, by more than rounding.
+    """Return a mask of the rows that move, under forces on themselves or without, by more than rounding.
 
-    The arguments are the diagonal of W and the accelerations without these forces; both are zero where the constraints
-    hold a row.
+    The arguments are the diagonal of W and the accelerations without these forces; both are zero for rows held by the
+    constraints.
     """
     responses, accelerations = np.abs(responses), np.abs(accelerations)
     moved: Array = responses > _RESPONSE * responses.max(initial=0.0)
@@ -44,11 +44,11 @@ def slip_onsets(
     blocks: Sequence[Touching],
     answer: Callable[[Array], ForwardDynamics],
 ) -> list[Array]:
-    """Return the direction in which each of ``blocks`` begins to slip, of length one; zero where it stays at rest.
+    """Return the unit direction in which each of ``blocks`` begins to slip; zero if it stays at rest.
 
-    ``blocks`` have neither velocity nor acceleration nor an acceleration by forces in their tangential rows at q, v
-    and the acceleration a with all forces; ``answer`` is the forward dynamics without contacts at q and a velocity.
-    The velocity v counts, and where it moves nothing the acceleration.
+    ``blocks`` have tangential rows without velocity, acceleration and response to forces at q, v and the acceleration
+    a with all forces; ``answer`` is the forward dynamics without contacts at q for a velocity. The velocity v decides
+    the direction, and if it gives none the acceleration.
     """
 
     def accelerations(v: Array) -> Array:

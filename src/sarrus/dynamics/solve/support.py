@@ -1,4 +1,4 @@
-"""`carry`: which contacts, stops and dry friction carry a generalized force, with the least forces that they allow."""
+"""`carry`: forces of contacts, stops and dry friction that support a generalized force, with the least controls."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sarrus.dynamics.model.evaluations import Evaluations
 from sarrus.dynamics.optimize.force_balance import NOTHING, ForceBalance, balance_forces
 from sarrus.kernels.linalg.ranked import ROUNDING, ranked
 
-# Velocities that are named as those along which a force is missing: with at least this part of the largest one.
+# Velocities named in messages about missing forces: entries of at least this share of the largest.
 _NAMED, _MOST_NAMED = 0.5, 4
 
 
@@ -29,17 +29,16 @@ def carry(
     weights: Array | None = None,
     limits: Array | None = None,
 ) -> tuple[Array, CarriedLoad]:
-    """Return u and r with free · (S u + Jᵀ r) = free · load, u the least and then r.
+    """Return u and r with free · (S u + Jᵀ r) = free · load, u minimal, then r minimal.
 
     Parameters
     ----------
-    state : what contacts do. free : (k × nv) the motions along which forces count, by rows.
+    state : the modes of the contacts. free : (k × nv) the motions along which forces must balance, by rows.
     load : (nv,). actuation : S (nv × nu).
     weights, limits : of u, see `sarrus.dynamics.optimize.force_balance.balance_forces`.
 
-    Of several r the one of least norm in characteristic units is taken, in which a moment counts as this force at the
-    characteristic length. Of contacts that face each other at most one pushes: of the ways to choose them, up to six
-    pairs, the one with the least u is taken.
+    If several r exist, the one of least norm in characteristic units (a moment divided by the characteristic length).
+    At most one of two opposite flanks pushes: for up to six pairs the choice with the least u is taken.
     """
     asked = _Asked(system.characteristic.length, free, load, actuation, weights, limits)
     if state.facing:
@@ -68,7 +67,7 @@ def carry(
 
 @dataclass(frozen=True, eq=False)
 class _Asked:
-    """The forces that are to be balanced, and by what; ``length`` is the characteristic one."""
+    """The forces to be balanced, and the means; ``length`` is the characteristic length."""
 
     length: float
     free: Array
@@ -78,7 +77,7 @@ class _Asked:
     limits: Array | None
 
     def balance(self, state: ContactState) -> ForceBalance:
-        """Return the least u, and then the least forces that the laws of a state allow."""
+        """Return the least u, and then the least contact forces within the laws of a state."""
         laws, free = state.laws, self.free
         owners = [state.touching[k] for k in laws.owners]
         counts = [size for size, _ in (*laws.contacts, *laws.dry)]
@@ -95,9 +94,9 @@ class _Asked:
 
 
 def _on_flanks(asked: _Asked, state: ContactState) -> ContactState:
-    """Return the state with one of each two contacts that face each other open, so that the u of a balance is least.
+    """Return the state with one of two opposite flanks open, chosen for the least u of a balance.
 
-    First come those that push where there is no friction and they may pull; where there is no balance they stay.
+    First the flanks that push in a frictionless solution with pulling allowed; without a balance this choice stays.
     """
     pairs = state.facing
     heads = [state.touching[one].rows.start for one, _ in pairs]
@@ -120,7 +119,7 @@ def _on_flanks(asked: _Asked, state: ContactState) -> ContactState:
 
 
 def _carrying(state: ContactState, forces: Array) -> tuple[str, ...]:
-    """Return the names of what has a force."""
+    """Return the names of the contacts with a nonzero force."""
     least = NOTHING * float(np.abs(forces).max(initial=0.0))
     return tuple(one.name for one in state.touching if np.abs(forces[one.rows.start]) > least)
 
@@ -128,7 +127,7 @@ def _carrying(state: ContactState, forces: Array) -> tuple[str, ...]:
 def _reason(
     system: Evaluations, state: ContactState, laws: ForceLaws, found: ForceBalance, free: Array
 ) -> str:
-    """Return what is in the way of a balance."""
+    """Return the reason why there is no balance."""
     if found.status is Status.OK:
         return ""
     if found.status is Status.ALMOST:

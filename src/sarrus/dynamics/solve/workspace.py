@@ -1,4 +1,4 @@
-"""`Workspace`: what a call or a thread writes to: values, tolerances, and the arrays that the kernels work on."""
+"""`Workspace`: the mutable data of one call or thread: parameter values, tolerances, arrays of the kernels."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ if TYPE_CHECKING:
 
 
 class Workspace(Evaluations):
-    """A model with values of its own, the table of the kernels, and the arrays that this points to.
+    """A model with parameter values, the table of the kernels, and the arrays to which the table points.
 
-    Nobody else writes to it: a call takes one from its system, a run makes a `copy`, and assigns parameters as it needs
-    them. ``near`` is what is known of A at closed configurations nearby (`sarrus.dynamics.solve.ranks`), None at first.
+    It belongs to one caller: a call takes one from its system, a run makes a `copy` and assigns parameters to it.
+    ``near`` describes A at closed configurations nearby (`sarrus.dynamics.solve.ranks`), None at first.
     """
 
     def __init__(self, model: Model, parameters: ParameterValues, options: Options) -> None:
@@ -46,18 +46,20 @@ class Workspace(Evaluations):
         #: length of the float workspace of the kernels
         self.size = int(sum(self.sizes))
         self._factored = self.size - int(sum(self.sizes[self.sizes._fields.index("factored") :]))
-        # `sarrus.kernels.solve.forward.forward_of_arrays` for this table, once it is loaded, and the length of its
-        # answer
+        # `sarrus.kernels.solve.forward.forward_of_arrays` for this table, once loaded, and the length of its answer
         self.forward: Any = None
         self.output_size = 2 * self.nv + self.nc + la.N_FACTS + self.nq + self.nv
         self.near: Neighbourhood | None = None
-        self.loaded: frozenset[str] = frozenset()  # what `load_functions` was asked for
-        self.switched = parameters.switched  # for which parameters that was found
+        self.loaded: frozenset[str] = frozenset()  # arguments of the calls of `load_functions`
+        self.switched = parameters.switched  # the switches for which ``near`` was found
         self._arrays(self.settings())
 
     def _arrays(self, tolerances: la.Settings, stage: int = 0) -> None:
-        """Make arrays and have the table point to them."""
-        self.tolerances, self.settled = tolerances, self.parameters.changes  # for which parameters they are
+        """Make arrays and set the pointers of the table."""
+        self.tolerances, self.settled = (
+            tolerances,
+            self.parameters.changes,
+        )  # and the parameters they hold for
         self.x = np.zeros(self.parts.tau.stop)
         self.work = np.zeros(self.size)
         self.no_force = np.zeros(self.nv)
@@ -67,7 +69,7 @@ class Workspace(Evaluations):
         self.forget()
 
     def copy(self, options: Options | None = None) -> Workspace:
-        """Return a workspace with the same values and knowledge, and arrays of its own; it costs some microseconds."""
+        """Return a workspace with the same values and knowledge, and its own arrays; it takes some microseconds."""
         copy = object.__new__(Workspace)
         vars(copy).update(vars(self))
         copy.parameters = self.parameters.own()
@@ -81,23 +83,23 @@ class Workspace(Evaluations):
         return _of_values, (self.model, dict(self.parameters), self.options)
 
     def learn(self, other: Workspace) -> None:
-        """Take over what another workspace of this model found near a state, for copies that begin there too."""
+        """Take over the neighbourhood found by another workspace of this model, for copies that begin there too."""
         if other.near is not None:
             self.learn_rank(other.near, other.tolerances)
             self.switched = other.switched
 
     def on(self, model: Model) -> Workspace:
-        """Return a workspace with these values for another model of the same coordinates and parameters."""
+        """Return a workspace with these values for another model with the same coordinates and parameters."""
         return Workspace(model, self.parameters.own(), self.options)
 
-    # --- what forward dynamics keeps from call to call -----------------------------------------------
+    # --- state of forward dynamics between calls ------------------------------------------------------
 
     def forget(self) -> None:
-        """Have forward dynamics begin anew; see `sarrus.dynamics.solve.forward_dynamics`."""
+        """Reset the prepared state of forward dynamics; see `sarrus.dynamics.solve.forward_dynamics`."""
         self.is_ready, self.ordinary, self.has_controls, self.is_plain = False, -2, False, False
 
     def load_forward(self) -> None:
-        """Make forward dynamics of this workspace a function of q, v, τ (nv,), t and room for the answer."""
+        """Prepare forward dynamics as a native function of q, v, τ (nv,), t and an array for the answer."""
         if self.forward is None:
             address = forward_of_arrays.address
             self.forward, self.forward_needs = bound(address, bridge.address, self.table)
@@ -106,16 +108,16 @@ class Workspace(Evaluations):
 
     @property
     def typical_pivot(self) -> float:
-        """Size of the smallest pivot at ordinary configurations nearby, 0 where it is not known."""
+        """Size of the smallest pivot at ordinary configurations nearby, 0 if unknown."""
         return 0.0 if self.near is None else self.near.smallest
 
     @property
     def motions_left(self) -> Array | None:
-        """At a rigid q the basis of the motions that there are; None elsewhere (see `Neighbourhood`)."""
+        """Basis of the finite motions at a rigid q; None elsewhere (see `Neighbourhood`)."""
         return None if self.near is None else self.near.motions
 
     def settings(self, near: Neighbourhood | None = None) -> la.Settings:
-        """Return the tolerances for the kernels, from ``options`` and from what is known of A, by default here."""
+        """Return the tolerances for the kernels, from ``options`` and the neighbourhood, by default the present one."""
         near, settings = near or self.near, self.model.settings.copy()
         settings.singular_cut = self.options.singular_cut
         settings.position_tolerance = self.options.position_tolerance
@@ -138,7 +140,7 @@ class Workspace(Evaluations):
 
     @property
     def acceleration_kernel(self) -> Kernel:
-        """The kernel that solves for accelerations."""
+        """The kernel for accelerations."""
         return acceleration_kernel(self.compiled)
 
     def load_functions(self, *names: str) -> None:
@@ -151,23 +153,23 @@ class Workspace(Evaluations):
             self.expect_singular_mass()
 
     def _fill(self) -> None:
-        """Have the kernels find what was loaded, for the rows that are known, and room for what stages leave."""
+        """Write the loaded functions for the known rows into the table, and reserve memory for stages."""
         if self.loaded:
             entries_of(self.compiled, self.loaded, self.basis).fill(self.table)
             self._keep_stages(sum(la.stage_sizes_of(self.table)))
 
     def _keep_stages(self, length: int) -> None:
-        """Make room for what stages leave."""
+        """Reserve memory for the results of stages."""
         self.stage_answer = np.zeros(max(1, length))
         self.table.stage = self.stage_answer
 
     @property
     def basis(self) -> Basis | None:
-        """The rows that straight-line code serves, None where it does not or nothing is known of A."""
+        """The rows solved by straight-line code, None if it is not applicable or A is unknown."""
         return None if self.near is None else self.compiled.basis(self.near.rank, self.near.independent)
 
     def learn_rank(self, near: Neighbourhood, tolerances: la.Settings) -> None:
-        """Go by what is known of A near a state, and by the tolerances that follow, from now on."""
+        """Use this neighbourhood of a state, and the tolerances that follow from it, from now on."""
         known, self.near, self.switched = self.near, near, self.parameters.switched
         self.table.holonomic_rank, self.table.generic_rank = near.holonomic_rank, near.rank
         self.is_ready = self.is_plain = False
@@ -176,7 +178,7 @@ class Workspace(Evaluations):
             self._settle(tolerances)
 
     def expect_singular_mass(self) -> bool:
-        """Have the kernels solve in the null space of A wherever M is nearly singular; False where they did."""
+        """Let the kernels use the null space of A wherever M is nearly singular; False if they already did."""
         if self.compiled.mass_is_singular or self.table.whole != 0:
             return False
         self.table.whole = self.compiled.function("whole").address
@@ -185,16 +187,15 @@ class Workspace(Evaluations):
         return True
 
     def project(self, x: Array, *, positions: bool = True) -> int:
-        """Project v in x = [q | v | …] in place, q before it if ``positions``; return the rank, −1 where it fails."""
+        """Project v in x = [q | v | …] in place, before it q if ``positions``; return the rank, −1 on failure."""
         self.load_functions("position", "velocity", "rate")
         self.work[self._factored] = 0.0
         return projection(self.table, x, la.CONSTRAINTS if positions else la.VELOCITIES)
 
     def accelerate(self, x: Array) -> tuple[int, Array]:
-        """Solve at x = [q | v | u | t | p | τ] as it is, quaternions of any length; return the rank and (a, λ, Aᵀλ,
-        facts).
+        """Return the rank and (a, λ, Aᵀλ, facts) at x = [q | v | u | t | p | τ], with quaternions of any length.
 
-        The rank is −1 where there is no answer; the facts are those of `sarrus.kernels.memory.layout`.
+        The rank is −1 without an answer; the facts are explained in `sarrus.kernels.memory.layout`.
         """
         self.load_functions("dynamics", "checked", "position", "velocity")
         rank = self.acceleration_kernel(self.table, x, la.ANSWER)
@@ -202,9 +203,9 @@ class Workspace(Evaluations):
         return rank, np.concatenate([work.a, work.lam, work.reaction, work.facts])
 
     def stage(self, x: Array) -> tuple[list[int], Array] | None:
-        """Return the rows that are met at a stage beside the constraints, where others depend on them, and (a, λ).
+        """Return the rows satisfied at a stage off the constraints, if other rows depend on them, and (a, λ).
 
-        None where `accelerate` says the same, or straight-line code does not serve.
+        None if `accelerate` gives the same, or if straight-line code is not applicable.
         """
         if self.basis is None or not self.basis.dependent:
             return None
@@ -217,7 +218,7 @@ class Workspace(Evaluations):
         return (list(rows), found) if np.array_equal(found[: self.nv], taken) else None
 
     def diagnose(self, x: Array) -> Status:
-        """Say why there is no acceleration at x: NOT_FINITE or ILL_POSED; bad input is an error."""
+        """Return why there is no acceleration at x: NOT_FINITE or ILL_POSED; wrong arguments are an error."""
         q, v, u, t = x[self.parts.q], x[self.parts.v], x[self.parts.u], float(x[self.parts.t])
         self.pack(q, v, u, t)
         names = (

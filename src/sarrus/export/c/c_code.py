@@ -39,9 +39,9 @@ FUNCTIONS = (
     "contact_step",
     "law",
 )
-# Those that go on in time, and until when it is asked whether a drive jumps [s].
+# Functions that advance time, and the time [s] until which prescribed motions are checked for jumps.
 _STEPS, _LONG = ("step", "contact_step"), 1e3
-# Those that read their state from the array x of the workspace.
+# Functions that read their state from the array x of the workspace.
 _OF_THE_SYSTEM = ("forward_dynamics", "terms", "step", "sensors", "contacts", "contact_step")
 
 
@@ -53,9 +53,9 @@ class CExport:
     ----------
     name : prefix of all names.
     files : source, header, example, Makefile.
-    functions : what was asked for.
+    functions : names of the exported functions.
     n_instructions : scalar instructions in the straight-line code of the model.
-    workspace_bytes : size of the workspace, but for what a compiler adds to align it.
+    workspace_bytes : size of the workspace [bytes], without padding of the compiler.
     """
 
     name: str
@@ -75,34 +75,32 @@ def c_code(
 ) -> CExport:
     """Write a system or a control law as self-contained C99: name.h, name.c, main.c (an example) and a Makefile.
 
-    The code needs libm and nothing else, allocates nothing, and changes nothing but the workspace and the results that
-    it is handed; one workspace serves one thread at a time. It is the code that runs here: the traced terms of the
-    model in the same order of operations, and the kernels, translated from their one source with the sizes of the model
-    filled in. Results agree to rounding.
+    The code needs only libm, allocates nothing, and writes only to the workspace and the results; one workspace serves
+    one thread at a time. It is the code that runs here: the traced terms of the model in the same order of operations,
+    and the kernels, translated from their source with the sizes of the model filled in. Results agree to rounding.
 
-    Redundant rows, zero rows and singular configurations are ordinary there as here, and a status comes back. The rank
-    of A at ordinary configurations follows the parameters that switch constraints, up to ten of them, by a table that
-    is made here; where there are more, pivots decide at each call. Python finds it anew where it changes with q, too.
+    Redundant rows, zero rows and singular configurations are ordinary input, as in Python, and a status is returned.
+    The rank of A at ordinary configurations is looked up for the active set of switchable constraints, for up to ten
+    switches; with more, pivots decide at each call. A generic rank that changes with q is found by Python only.
 
     Parameters
     ----------
     source : System or Law
-        What to export; tolerances, parameters, gains and limits with the values that they have now.
+        The system or law to export, with its present tolerances, parameters, gains and limits.
     directory : path
-        Where to write to, made if it is missing. Files of an earlier export are replaced; others of these names stay,
-        and are an error.
+        The output folder, made if it is missing. Files of an earlier export are replaced; any other file of these names
+        is an error and is kept.
     functions : sequence of str, optional
-        Of a system: forward_dynamics (default), inverse_dynamics (a law that demands a; u of least norm), terms (M, h,
-        k, S, φ, ψ, A, γ, N v), step (RK4 with projection), sensors (what they read; where some measure accelerations
-        or forces it brings forward_dynamics along), contacts (gaps, velocities and rows of those with Coulomb
-        friction), contact_step (a step with them, stops and dry friction; the others leave them open). Of a law also:
-        law (default).
+        Of a system: forward_dynamics (default), inverse_dynamics (the u of least norm for a given a), terms (M, h,
+        k, S, φ, ψ, A, γ, N v), step (RK4 with projection), sensors (readings; with sensors of accelerations or forces
+        also forward_dynamics), contacts (gaps, velocities and rows of contacts with Coulomb friction), contact_step (a
+        step with contacts, stops and dry friction, which the other functions leave out). Of a law also: law (default).
     name : str, optional
-        Prefix of all names in C; by default that of the system, letters, digits and underscores of it, after
-        ``model_`` where C has that name already.
+        Prefix of all names in C; by default the name of the system with letters, digits and underscores only, with
+        ``model_`` before it if C has that name already.
     q : (nq,), optional
-        An ordinary configuration, at which the rank is found and the example runs. By default the first keyframe, or
-        the reference pose, assembled where it is open, and the rank that the system has found where it was used.
+        An ordinary configuration for the rank and the example. By default the first keyframe, or the reference pose,
+        assembled if it is open, with the rank that the system has found before.
 
     Returns
     -------
@@ -111,9 +109,9 @@ def c_code(
     Raises
     ------
     ArgumentError
-        A function does not exist, ``law`` of a system, or a system without actuators has inverse dynamics; the speed of
-        a drive jumps, which steps do not know; ``name`` is one that C, libm or the export has already; a file that
-        sarrus did not write is in the way.
+        An unknown function, ``law`` of a system, or inverse dynamics without actuators; a prescribed speed with jumps,
+        which steps do not support; a ``name`` used by C, libm or the export; an existing file that sarrus did not
+        write.
     UnsupportedOperationError
         An expression uses an operation without a form in C.
     """
@@ -138,7 +136,7 @@ def c_contents(
     q: ArrayLike | None = None,
     more: Sequence[Callable[[str, SystemPlan, Kernels, Natives], Entry]] = (),
 ) -> Contents:
-    """Return what the files of an export are made of; see `c_code`. ``more`` makes further entries of a system."""
+    """Return the contents of the files of an export; see `c_code`. ``more`` makes additional entries of a system."""
     if not isinstance(source, System | Law):
         raise ArgumentError(
             f"c_code needs a System or a control law, got {type(source).__name__}", element="source"
@@ -166,7 +164,7 @@ def _contents(
     q: Array,
     more: Sequence[Callable[[str, SystemPlan, Kernels, Natives], Entry]],
 ) -> Contents:
-    """Return what is written of a system, or of its law, for the functions that are wanted."""
+    """Return the contents for a system, or for its law, with the given functions."""
     natives, kernels = Natives(), Kernels(f"{name}_workspace")
     plan = SystemPlan(system, natives)
     contents = Contents(
@@ -207,7 +205,7 @@ def _contents(
 
 
 def _checked(functions: Sequence[str] | None, of_a_law: bool) -> tuple[str, ...]:
-    """Return the functions asked for, each once."""
+    """Return the requested functions, each once."""
     valid = FUNCTIONS if of_a_law else FUNCTIONS[:-1]
     if functions is None:
         return ("law",) if of_a_law else ("forward_dynamics",)
@@ -220,7 +218,7 @@ def _checked(functions: Sequence[str] | None, of_a_law: bool) -> tuple[str, ...]
 
 
 def _configuration(system: System, q: ArrayLike | None) -> Array:
-    """Return the configuration of the example, and have the system know the rank of A nearby."""
+    """Return the configuration of the example, after the system has found the rank of A nearby."""
     if q is not None:
         given = np.array(system.normalized(q))
         generic_rank(system.workspace(), given, renew=True)

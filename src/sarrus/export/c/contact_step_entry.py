@@ -1,4 +1,4 @@
-"""A step with contacts in C: the time-stepping method of runs, for the contacts that a system has."""
+"""A time step with contacts in C, by the time-stepping method of runs."""
 
 from __future__ import annotations
 
@@ -46,14 +46,14 @@ def contact_step(name: str, plan: SystemPlan, kernels: Kernels, natives: Natives
     if system.touching_geometries:
         pair = system.touching_geometries[0]
         raise ArgumentError(
-            f"{system.name}: contact_step knows no contacts between geometries without closed form, such as "
-            f"{pair!r}; runs alone do",
+            f"{system.name}: contact_step does not support contacts between geometries without closed form, such as "
+            f"{pair!r}; use runs in Python",
             element=pair,
         )
     if not touching_of(system):
         raise ArgumentError(
-            f"{system.name}: functions asks for contact_step, and it has no contacts with friction='coulomb', no "
-            "limits and no dry friction; step is for it",
+            f"{system.name}: functions asks for contact_step, but the system has no contacts with friction='coulomb', "
+            "no limits and no dry friction; use step",
             element="contact_step",
         )
     system.without_activations("steps with contacts")
@@ -131,7 +131,7 @@ def contact_step(name: str, plan: SystemPlan, kernels: Kernels, natives: Natives
 
 
 def _attach(plan: SystemPlan, natives: Natives, touches: Touches) -> list[Member]:
-    """Have the table of a system know its contacts; return what the workspace holds for them."""
+    """Add the contacts to the table of a system; return their members of the workspace."""
     touching = touches.touching
     problem, entries = _problem(plan, touching), plan.table.entries
     arrays = touches.arrays
@@ -180,7 +180,7 @@ def _traced(
 
 
 def _problem(plan: SystemPlan, touching: tl.Touching) -> Table:
-    """Return the table of the contact problem, whose arrays are in the room for contacts."""
+    """Return the table of the contact problem, whose arrays are in the workspace."""
     s = plan.system
     sizes = tl.touch_sizes(touching, s.nq, s.nv, la.input_size(plan.table.numbers))
     starts = dict(zip(sizes._fields, np.cumsum([0, *sizes])[:-1].tolist()))

@@ -1,4 +1,4 @@
-"""Contacts with Coulomb friction in C: their gaps, and the rows along which they move and push."""
+"""Contacts with Coulomb friction in C: their gaps and their rows."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def contacts(name: str, plan: SystemPlan, kernels: Kernels, natives: Natives) ->
     touches = system.equations.touches
     if not touches:
         raise ArgumentError(
-            f"{system.name}: functions asks for contacts, and it has none with friction='coulomb'; add_contact",
+            f"{system.name}: functions asks for contacts, but the system has none with friction='coulomb'; add_contact",
             element="contacts",
         )
     outputs = gap_outputs(system) | motion_outputs(system)

@@ -1,4 +1,4 @@
-"""What an exported system or law is made of: tables for the kernels, native functions, and the workspace in C."""
+"""The parts of an exported system or law: tables for the kernels, native functions, and the workspace in C."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ from sarrus.symbolic.equations.least_norm import Basis
 
 T = TypeVar("T", bound=Record)
 _SCALES = [place for name, place in la.Settings.places.items() if name.startswith("scale_of_")]
-# Members of the workspace that follow what holds.
+# Members of the workspace that depend on the active set.
 TOPOLOGY = ("W->rank", "W->holonomic_rank", *(f"W->settings[{place}]" for place in _SCALES))
 
 
 @dataclass(frozen=True)
 class Member:
-    """A member of the workspace: an array, or a number where ``size`` is zero.
+    """A member of the workspace: an array, or a number if ``size`` is zero.
 
-    ``start`` are its numbers at first, zeros where there are none.
+    ``start`` are its initial values, zeros if empty.
     """
 
     name: str
@@ -51,24 +51,24 @@ class Member:
 
 
 def array(name: str, note: str, start: np.ndarray) -> Member:
-    """Return the member that holds these numbers at first."""
+    """Return an array member with these initial values."""
     return Member(name, len(start), note, start)
 
 
 @dataclass
 class Natives:
-    """Native functions of an export by their names in C, traced when they are asked for."""
+    """Native functions of an export by their names in C, traced at their first use."""
 
     outputs: dict[str, Callable[[], tuple[list[ca.SX], Mapping[str, ca.SX]]]] = field(default_factory=dict)
     programs: dict[str, Program] = field(default_factory=dict)
 
     def add(self, name: str, trace: Callable[[], tuple[list[ca.SX], Mapping[str, ca.SX]]]) -> Native:
-        """Announce a function: ``trace`` returns its inputs and outputs."""
+        """Register a function: ``trace`` returns its inputs and outputs."""
         self.outputs[name] = trace
         return Native(name)
 
     def texts(self, names: Iterable[str]) -> list[str]:
-        """Return the definitions in C of those of ``names`` that are native functions."""
+        """Return the C definitions of the native functions among ``names``."""
         found = []
         for name in names:
             if name in self.outputs:
@@ -80,12 +80,12 @@ class Natives:
 
     @property
     def count(self) -> int:
-        """The number of scalar instructions of all that were written."""
+        """The number of scalar instructions of all written functions."""
         return sum(len(program.instructions) for program in self.programs.values())
 
 
 class SystemPlan:
-    """A system in C: its table, what the workspace holds for it, and its native functions."""
+    """A system in C: its table, its members of the workspace, and its native functions."""
 
     def __init__(self, system: System, natives: Natives) -> None:
         self.system, self.work = system, system.workspace()
@@ -110,7 +110,7 @@ class SystemPlan:
         if system.nh > 0:
             natives.add("model_gap", lambda: (compiled.inputs, {"gap": gap_expression(system.workspace())}))
         table.direct_rank, table.n_dependent = -1, 0
-        # steps are solved and projected by "checked" and "closed"
+        # steps solve with "checked" and project with "closed"
         table.direct = table.residuals = table.nearest = table.unmet = table.measure = table.stage = 0
         if basis is not None:
             table.direct_rank, table.n_dependent = len(basis.independent), len(basis.dependent)
@@ -127,7 +127,7 @@ class SystemPlan:
         self._entries = entries
 
     def where_open(self, answer: str) -> list[str]:
-        """Return the lines that return an answer where the loops are open at W->x by more than runs take."""
+        """Return C lines that return ``answer`` if the loops are open at W->x by more than runs accept."""
         if self.system.nh == 0:
             return []
         allowed = largest_opening(self.work)
@@ -137,7 +137,7 @@ class SystemPlan:
         ]
 
     def enter(self, more: Mapping[str, Value]) -> None:
-        """Have the table know more entries, for kernels that are translated from now on."""
+        """Add entries to the table, for kernels translated from now on."""
         self._entries.update(more)
 
     def _native(self, natives: Natives, name: str) -> None:
@@ -145,12 +145,12 @@ class SystemPlan:
         natives.add(f"model_{name}", lambda: (compiled.inputs, compiled.outputs(name)))
 
     def parameters(self) -> list[Member]:
-        """Return the member of the workspace that holds the parameters, if there are any."""
+        """Return the member of the workspace for the parameters, if there are any."""
         values = np.array(list(self.system.parameters.values()))
         return [array("parameters", "that may be changed", values)] if len(values) else []
 
     def topologies(self, q: np.ndarray) -> Topologies | None:
-        """Return ranks and scales for each set of constraints that hold, in the order of `TOPOLOGY`."""
+        """Return ranks and scales for each active set, in the order of `TOPOLOGY`."""
         system, now = self.system, self.work.settings()
 
         def look(work: Workspace, near: np.ndarray) -> tuple[float, ...]:
@@ -161,8 +161,8 @@ class SystemPlan:
         return topologies(system, q, system.equations.shaping_parameters, look, otherwise, 2)
 
     def members(self, stepping: bool) -> list[Member]:
-        """Return the members of the workspace; ``stepping`` asks for room to take steps."""
-        table = self.table.numbers  # with the stages of the exported method
+        """Return the members of the workspace; with ``stepping`` including memory for steps."""
+        table = self.table.numbers  # including the stages of the exported method
         ranks = self.work.table
         work = la.run_storage(table) if stepping else sum(la.workspace_sizes(table))
         generic, holonomic = np.array([ranks.generic_rank]), np.array([ranks.holonomic_rank])

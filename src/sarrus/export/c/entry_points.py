@@ -1,4 +1,4 @@
-"""The functions of a system that C code offers: what they declare, define and need."""
+"""The C functions of a system: declarations, definitions and workspace members."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from sarrus.kernels.solve.forward import answer_at, gap_of_answer
 
 @dataclass
 class Entry:
-    """One thing that an export offers: its members of the workspace and its parts of header, source and example."""
+    """One exported function: its members of the workspace and its parts of header, source and example."""
 
     members: list[Member]
     declaration: str
@@ -33,7 +33,7 @@ class Entry:
 
 
 def prototype(signature: str, text: str) -> str:
-    """Return the declaration of a function, below what is said of it."""
+    """Return the declaration of a function, with its comment above."""
     return f"{note(text)}\n{signature};\n"
 
 
@@ -43,18 +43,18 @@ def function(signature: str, *body: str) -> str:
 
 
 def loop(count: int, statement: str) -> str:
-    """Return a statement done for each i below a count; nothing for none."""
+    """Return a loop over i < count of a statement; empty for count 0."""
     return f"    for (i = 0; i < {count}; i++)\n        {statement};" if count else ""
 
 
 def block(type_: str, members: list[tuple[str, int, str]], *others: str) -> str:
-    """Return the definition of a structure of arrays of doubles, those of no length left out, and other members."""
+    """Return the definition of a structure of double arrays (those of length zero omitted) and other members."""
     lines = [f"    double {m}[{size}]; {note(text)}" for m, size, text in members if size]
     return "\n".join(["typedef struct {", *lines, *others, f"}} {type_};\n"])
 
 
 def example(call: str, shown: tuple[str, str, int | str], *, said: str = "", declared: str = "") -> str:
-    """Return a block that does and times a call: ``said`` is printed with its status, ``shown`` its result."""
+    """Return a block that calls and times a function: ``said`` is printed with its status, ``shown`` its result."""
     lines = [
         declared,
         f"{'status = ' if said else ''}{call};",
@@ -74,7 +74,7 @@ def loaded(name: str, plan: SystemPlan, kernels: Kernels, controls: str = "0", t
     return lines
 
 
-# What of a system only steps with contacts know, by the kind of `Touching`.
+# Elements of a system that only contact_step includes, by the kind of `Touching`.
 _LEFT_OUT = {
     "contact": "contacts with Coulomb friction",
     "stop": "limits of joints",
@@ -83,7 +83,7 @@ _LEFT_OUT = {
 
 
 def left_out(system: System) -> str:
-    """Return the sentence that says what of a system a function leaves out, empty where there is no such thing."""
+    """Return the sentence about the elements that a function leaves out, empty if there are none."""
     kinds = dict.fromkeys(one.kind for one in touching_of(system))
     names = [_LEFT_OUT[kind] for kind in kinds]
     if system.touching_geometries:
@@ -92,7 +92,7 @@ def left_out(system: System) -> str:
 
 
 def forward_dynamics(name: str, plan: SystemPlan, kernels: Kernels) -> Entry:
-    """Return accelerations, constraint forces and multipliers at a state, checked and sorted."""
+    """Return the entry for accelerations, constraint forces and multipliers at a state, checked and sorted."""
     s, table = plan.system, plan.table
     arrays = [
         ("a", s.nv, "acceleration"),
@@ -175,7 +175,7 @@ TERMS = {
 
 
 def terms(name: str, plan: SystemPlan, natives: Natives) -> Entry:
-    """Return all terms of the equations of motion at a state, handed out one by one."""
+    """Return the entry for all terms of the equations of motion at a state."""
     compiled = plan.system.compiled
     outputs: dict[str, ca.SX] = {own: getattr(compiled.equations, own) for own in TERMS}
     natives.add("model_all_terms", lambda: (compiled.inputs, outputs))
@@ -210,12 +210,12 @@ def terms(name: str, plan: SystemPlan, natives: Natives) -> Entry:
     )
 
 
-# Answers of a step that has not been done.
+# Return codes of a step that was not taken.
 NOT_DONE = (Status.ILL_POSED, Status.NOT_FINITE, Status.PROJECTION_FAILED)
 
 
 def step(name: str, plan: SystemPlan, kernels: Kernels) -> Entry:
-    """Return one step of the simulation: Runge–Kutta of order 4, then projection on the constraints."""
+    """Return the entry for one time step: Runge–Kutta of order 4, then projection on the constraints."""
     s, table = plan.system, plan.table
     start = one.StepMemory.zeros()
     start.typical_pivot = plan.work.typical_pivot
@@ -268,7 +268,7 @@ def step(name: str, plan: SystemPlan, kernels: Kernels) -> Entry:
 
 
 def state_functions(system: System, name: str, known: Topologies | None) -> list[str]:
-    """Return functions that bring a state to where the kernels read it, and that look why there is no answer."""
+    """Return C functions that load a state for the kernels, and functions that diagnose a missing answer."""
     n, tau, count = system.nq + system.nv, system.parts.tau.start, len(system.parameters)
     load = [
         loop(system.nu, f"W->x[{n} + i] = u ? u[i] : 0.0") or "    (void)u;",

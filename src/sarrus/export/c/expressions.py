@@ -1,4 +1,4 @@
-"""Expressions of the kernels as C. What is known when the code is written is computed here, the rest becomes text."""
+"""Kernel expressions as C: values known at export are computed, the rest becomes text."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ _SIMPLE = re.compile(r"[A-Za-z_][\w]*(?:->\w+)?$")
 
 
 class Functions(Protocol):
-    """Who knows the C functions that kernels call; ``workspace`` is the type of what functions with a table get."""
+    """Registry of the C functions that kernels call; ``workspace`` is the C type of the structure W."""
 
     workspace: str
 
@@ -68,19 +68,19 @@ class Functions(Protocol):
         """Return the name in C of a kernel function for such arguments, and what it returns."""
 
     def helper(self, name: str) -> str:
-        """Note that the function at hand uses what has this name in C."""
+        """Note that the present function uses this C name."""
 
     def forget(self) -> None:
-        """Forget what the function at hand uses: it is translated again."""
+        """Forget the C names used by the present function, before it is translated again."""
 
     def type_name(self, kind: Kind) -> str:
         """Return the name of a type in C."""
 
 
 class Expressions(ABC):
-    """Translates expressions with the names that a function sees.
+    """Translates expressions with the names of a Python function.
 
-    ``globals`` are those of the Python function; `lookup` finds its locals.
+    ``globals`` are the globals of the function; `lookup` finds its locals.
     """
 
     def __init__(self, functions: Functions, names: dict[str, Any]) -> None:
@@ -99,12 +99,12 @@ class Expressions(ABC):
 
     @abstractmethod
     def lookup(self, name: str) -> Value | None:
-        """Return a local name, None where there is none."""
+        """Return the value of a local name, None if there is none."""
 
     # --- dispatch ----------------------------------------------------------------------------------------
 
     def value(self, node: ast.expr) -> Value:
-        """Return an expression's value."""
+        """Return the value of an expression."""
         method = getattr(self, f"_{type(node).__name__.lower()}", None)
         if method is None:
             raise TypeError(f"line {node.lineno}: {ast.unparse(node)} has no form in C")
@@ -112,7 +112,7 @@ class Expressions(ABC):
         return result
 
     def term(self, node: ast.expr) -> Term:
-        """Return an expression that is a number, as C."""
+        """Return a numerical expression as C."""
         return as_term(self.value(node))
 
     def _constant(self, node: ast.Constant) -> Value:
@@ -228,7 +228,7 @@ class Expressions(ABC):
 
     @staticmethod
     def _short(sign: str, left: Value, right: Value) -> Value | None:
-        """Return a sum or a product of integers that needs no computation, None where it does."""
+        """Return a trivial sum or product of integers (x + 0, x × 1, …), None if it must be computed."""
         known = {k: v.value for k, v in (("left", left), ("right", right)) if isinstance(v, Known)}
         if sign in ("+", "-") and known.get("right") == 0:
             return left
@@ -278,7 +278,7 @@ class Expressions(ABC):
 
     @staticmethod
     def _joined(parts: list[Value], every: bool) -> Value:
-        """Return whether every one or any one of the parts holds."""
+        """Return the conjunction (``every``) or disjunction of the parts."""
         if any(isinstance(part, Known) and bool(part.value) is not every for part in parts):
             return Known(not every)
         open_ = [as_term(part) for part in parts if not isinstance(part, Known)]
@@ -336,7 +336,7 @@ class Expressions(ABC):
 
     @staticmethod
     def _computed(value: Any) -> Value:
-        """Return what a layout function of the kernels gives, pointers among it."""
+        """Return the result of a layout function of the kernels, including pointers."""
         if isinstance(value, View):
             return value
         if isinstance(value, tuple) and any(isinstance(part, View) for part in value):
@@ -346,7 +346,7 @@ class Expressions(ABC):
         return Known(value)
 
     def _laid(self, arguments: list[Value]) -> Value:
-        """Return the parts of memory from a pointer on: pointers in a structure where sizes are not known now."""
+        """Return the parts of memory after a pointer: a structure of pointers if sizes are not known at export."""
         start, sizes = arguments
         assert isinstance(start, View)
         if isinstance(sizes, Known):
@@ -355,10 +355,10 @@ class Expressions(ABC):
 
     @abstractmethod
     def kept_parts(self, start: View, sizes: Value) -> Term:
-        """Return a variable with pointers to the parts of memory that have these sizes."""
+        """Return a variable with pointers to parts of memory of these sizes."""
 
     def _addressed(self, value: Value) -> Value:
-        """Return an argument, in a variable if it is a structure that has no address."""
+        """Return an argument, stored in a variable if it is a structure without address."""
         if isinstance(value, Pack):
             return value if value.is_global else self.kept(value)
         if not isinstance(value, Term) or not isinstance(value.kind, Struct):
@@ -367,7 +367,7 @@ class Expressions(ABC):
 
     @abstractmethod
     def kept(self, value: Value) -> Term:
-        """Return a value, or those of a tuple, in a variable of its own."""
+        """Return a value, or the values of a tuple, stored in a new variable."""
 
     def _invoke(self, function: Any, arguments: list[Value]) -> Value:
         arguments = [self._addressed(argument) for argument in arguments]
@@ -410,7 +410,7 @@ class Expressions(ABC):
 
 
 def needs_workspace(value: Value) -> bool:
-    """Tell whether a function that gets this as an argument needs the structure W."""
+    """Tell whether a function with this argument needs the structure W."""
     return isinstance(value, Table) or (isinstance(value, Pack) and value.is_global)
 
 
@@ -419,7 +419,7 @@ def _is_known(value: Value) -> bool:
 
 
 def _plain(value: Value) -> Any:
-    """Return what a layout function of the kernels gets for a value that is known."""
+    """Return the argument of a layout function for a known value."""
     if isinstance(value, Pack):
         make: Any = value.kind
         return make(*(v.value if isinstance(v, Known) else v for v in value.values))
@@ -427,21 +427,21 @@ def _plain(value: Value) -> Any:
 
 
 def typed(text: str, kind: Kind) -> Term | View:
-    """Return a C expression of a type, a pointer or a number."""
+    """Return a C expression of a type as a pointer or a number."""
     if isinstance(kind, str) and kind.endswith("*"):
         return View(text, kind.removeprefix("const ").removesuffix(" *"), kind.startswith("const "))
     return Term(text, kind)
 
 
 def shifted(view: View, first: Value) -> View:
-    """Return a view from the entry ``first`` on."""
+    """Return a view that starts at entry ``first``."""
     if isinstance(first, Known) and first.value == 0:
         return view
     return View(f"{view.text} + {as_term(first).inner}", view.kind, view.constant)
 
 
 def passed(value: Value) -> str | None:
-    """Return how a value is handed to a C function, None where it is known to it already."""
+    """Return the text of an argument of a C function, None if the function knows it."""
     if isinstance(value, View):
         return value.text
     if isinstance(value, Term) and isinstance(value.kind, Struct):
@@ -453,5 +453,5 @@ def passed(value: Value) -> str | None:
 
 
 def is_number(value: Any) -> bool:
-    """Tell whether a value known now is a number, which C functions take as an argument."""
+    """Tell whether a known value is a number, to be passed as an argument."""
     return isinstance(value, bool | np.bool_ | int | np.integer | float | np.floating)

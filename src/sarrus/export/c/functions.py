@@ -1,4 +1,4 @@
-"""Functions of the kernels as C functions: which are needed, for which types of arguments, and what calls what."""
+"""Kernel functions as C functions: which are needed, for which argument types, with their calls."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ HELPERS = {
 
 
 class Kernels:
-    """The kernel functions that an export needs, each translated once for every set of argument types.
+    """The kernel functions of an export, each translated once for every set of argument types.
 
-    ``workspace`` is the type in C of the structure W that functions with a table get.
+    ``workspace`` is the C type of the structure W.
     """
 
     def __init__(self, workspace: str) -> None:
@@ -51,13 +51,13 @@ class Kernels:
         return found.name, found.result
 
     def helper(self, name: str) -> str:
-        """Note that the function at hand uses what has this name in C."""
+        """Note that the present function uses this C name."""
         if self._callers:
             self._callers[-1].append(name)
         return name
 
     def forget(self) -> None:
-        """Forget what the function at hand uses: it is translated again."""
+        """Forget the C names used by the present function, before it is translated again."""
         self._callers[-1].clear()
 
     def type_name(self, kind: Kind) -> str:
@@ -70,7 +70,7 @@ class Kernels:
         return self.structs[kind]
 
     def reached(self, *roots: str) -> tuple[list[str], list[CFunction]]:
-        """Return the names of all that ``roots`` use which is no kernel function, and the kernel functions, callees
+        """Return the names other than kernel functions that ``roots`` use, and the kernel functions, callees
         first."""
         by_name = {function.name: function for function in self.functions.values()}
         others: dict[str, None] = {}

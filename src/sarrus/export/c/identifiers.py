@@ -31,7 +31,7 @@ _HEADERS = frozenset(
     stdio stdlib string tgmath time wchar wctype
     """.split()  # noqa: SIM905
 )
-_LONGEST = 63  # letters of a name that C tells apart
+_LONGEST = 63  # significant characters of a C identifier
 
 
 def identifier(name: str, fallback: str = "model") -> str:
@@ -43,9 +43,9 @@ def identifier(name: str, fallback: str = "model") -> str:
 
 
 def prefix_of(model: str, given: str | None) -> str:
-    """Return what all names of an export begin with, like the one that is given or else like that of the model.
+    """Return the prefix of all names of an export, made from ``given`` or else from the name of the model.
 
-    A given one that C, its libraries or the files of an export have already is an `ArgumentError`.
+    A given prefix used by C, its libraries or the files of an export is an `ArgumentError`.
     """
     name = identifier(model if given is None else given)
     taken = _taken(name)
@@ -64,7 +64,7 @@ def prefix_of(model: str, given: str | None) -> str:
 
 
 def _taken(name: str) -> str:
-    """Return whose name it is, letters large or small as files have them; nothing if it is free."""
+    """Return the owner of a name (compared without case, as file names may be), empty if it is free."""
     name = name.lower()
     if name in KEYWORDS:
         return "a keyword of C"
@@ -89,7 +89,7 @@ def macros(prefix: str, names: Iterable[str]) -> list[str]:
 
 
 def comment(text: str) -> str:
-    """Return text that can stand in a comment of C."""
+    """Return text made safe for a C comment."""
     text = " ".join(printable(text).split()).replace("?", ".").replace("\\", "/")
     return text.replace("*/", "* /").replace("/*", "/ *")
 
@@ -100,7 +100,7 @@ def note(text: str) -> str:
 
 
 def wrapped(text: str, width: int, indent: str) -> str:
-    """Return text in lines of so many characters, indent included, broken at spaces only."""
+    """Return text in lines of at most ``width`` characters including indent, broken at spaces."""
     return fill(
         text,
         width,

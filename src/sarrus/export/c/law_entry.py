@@ -1,4 +1,4 @@
-"""Control laws in C: their tables, and the functions that ask them for controls."""
+"""Control laws in C: their tables, and the functions for their controls."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from sarrus.kernels.memory import law_layout as ll
 
 
 class LawPlan:
-    """A law in C: its tables, its constants and what the workspace holds for it, named with ``prefix``."""
+    """A law in C: its tables, constants and members of the workspace, with names that begin with ``prefix``."""
 
     def __init__(self, law: Law, natives: Natives, q: np.ndarray, prefix: str = "law") -> None:
         self.law, self.prefix = law, prefix
@@ -99,7 +99,7 @@ class LawPlan:
 
     def _contact_members(self, limits: LawLimits, contacts: Table) -> list[Member]:
         p, arrays = self.prefix, limits.arrays
-        forgotten = np.zeros(len(arrays["memory"]))  # before the first sample
+        forgotten = np.zeros(len(arrays["memory"]))  # state before the first sample
         forgotten[limits.slots] = -1.0
         room = len(contacts.numbers) - contacts.room
         return [
@@ -111,7 +111,7 @@ class LawPlan:
         ]
 
     def run(self, name: str, kernels: Kernels) -> str:
-        """Return the function that loads the state and tells what became of the demands."""
+        """Return the C function that loads the state, solves, and returns the status of the demands."""
         law, p, s, upper = self.law, self.prefix, self.law.system, name.upper()
         kernel, _ = kernels.call(
             command if law.limits is None else distribution,
@@ -169,7 +169,7 @@ class LawPlan:
 
 
 def control_law(name: str, plan: LawPlan, kernels: Kernels) -> Entry:
-    """Return u = law(q, v, t), as it is and at samples."""
+    """Return the entry for u = law(q, v, t), called directly and at samples."""
     law, p, upper = plan.law, plan.prefix, name.upper()
     own = law.system.parts.tau.stop
     ask = f"int {name}_law({name}_workspace *W, const double *q, const double *v, double t, double *u)"
@@ -221,7 +221,7 @@ def control_law(name: str, plan: LawPlan, kernels: Kernels) -> Entry:
 
 
 def _memory(plan: LawPlan, own: int) -> tuple[list[str], list[str]]:
-    """Return what takes in measured multipliers, and what forgets; ``own`` is where the settings begin."""
+    """Return C functions that store measured multipliers, and that reset; ``own`` is the index of the settings."""
     law, p, at = plan.law, plan.prefix, plan.law.table.measured
     measure, reset = ["    (void)multipliers;"], []
     if law.measured:
@@ -247,7 +247,7 @@ def _memory(plan: LawPlan, own: int) -> tuple[list[str], list[str]]:
 
 
 def demanding_law(system: System, q: np.ndarray) -> Law:
-    """Return the law that demands the accelerations it is given: inverse dynamics."""
+    """Return the law that demands given accelerations: inverse dynamics."""
     settings = Settings()
     wanted = settings.add("a", 0.0, system.nv, "inverse dynamics")
     rows = ca.SX.eye(system.nv)
@@ -258,7 +258,7 @@ def demanding_law(system: System, q: np.ndarray) -> Law:
 
 
 def inverse_dynamics(name: str, plan: LawPlan, kernels: Kernels) -> Entry:
-    """Return the controls of least norm that produce given accelerations."""
+    """Return the entry for the controls of least norm that produce given accelerations."""
     s = plan.law.system
     signature = (
         f"int {name}_inverse_dynamics({name}_workspace *W, const double *q, const double *v,\n"

@@ -38,11 +38,11 @@ STATUSES = (
 
 @dataclass
 class Contents:
-    """What the files of an export are made of.
+    """The contents of the files of an export.
 
-    ``name`` is the prefix of all names in C; ``tables`` and ``constants`` the constant arrays of integers and of
-    numbers by name; ``q`` a configuration for the example; ``topologies`` what functions of the system know of A;
-    ``settings`` the names of those of the law; ``functions`` what was asked for.
+    ``name`` is the prefix of all names in C; ``tables`` and ``constants`` are constant arrays of integers and of
+    doubles by name; ``q`` is the configuration of the example; ``topologies`` are ranks and scales of A by active set;
+    ``settings`` are the names of the law's settings; ``functions`` the exported functions.
     """
 
     name: str
@@ -59,7 +59,7 @@ class Contents:
     topologies: Topologies | None = None
 
     def add(self, entry: Entry) -> None:
-        """Take in an entry with its members of the workspace."""
+        """Add an entry and its members of the workspace."""
         self.members += entry.members
         self.entries.append(entry)
 
@@ -144,7 +144,7 @@ class Contents:
         return "\n".join(part for part in parts if part)
 
     def _used_state_functions(self, body: str) -> str:
-        """Return the functions that bring in states, those that something calls."""
+        """Return the functions that load states, if something calls them."""
         kept = ""
         for text in reversed(state_functions(self.system, self.name, self.topologies)):
             called = text.split("(")[0].split(" ")[-1]

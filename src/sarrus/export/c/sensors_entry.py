@@ -1,4 +1,4 @@
-"""Sensors in C: what they read at a state, by the forward dynamics where they measure accelerations or forces."""
+"""Sensor readings in C at a state, with forward dynamics for sensors of accelerations or forces."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ from sarrus.export.c.identifiers import enumeration
 
 
 def sensors(name: str, plan: SystemPlan, kernels: Kernels, natives: Natives) -> Entry:
-    """Return all readings at a state; calls forward_dynamics where one needs accelerations."""
+    """Return the entry for all readings at a state; it calls forward_dynamics for accelerations."""
     system, upper = plan.system, name.upper()
     found = sensors_of(system)
     if not found:
         raise ArgumentError(
-            f"{system.name}: functions asks for sensors, and it has none: add_sensor", element="sensors"
+            f"{system.name}: functions asks for sensors, but the system has none: add_sensor",
+            element="sensors",
         )
     a, multipliers = ca.SX.sym("a", system.nv), ca.SX.sym("multipliers", system.nc)
     natives.add(

@@ -33,14 +33,14 @@ from sarrus.export.c.values import (
     storable,
 )
 
-# What Python may call a variable and C may not, or not without hiding a function.
+# Names of Python variables that C reserves, or that would hide a function.
 _RESERVED = KEYWORDS | LIBM | {"larger", "smaller", "square", "main", "in", "out", "W"}
 _ROUNDS = 8
 
 
 @dataclass
 class CFunction:
-    """One C function: its text and the names of what it uses."""
+    """One C function: its text and the C names that it uses."""
 
     name: str
     result: Kind
@@ -62,7 +62,7 @@ class Translator(Expressions):
     def __init__(self, kernels: Functions, function: Any, arguments: list[Value]) -> None:
         super().__init__(kernels, function.__globals__)
         self.kernels, self.tree = kernels, copy.deepcopy(_definition(function))
-        self.mixed: set[str] = set()  # variables that are integers at one place and not at another
+        self.mixed: set[str] = set()  # variables that are integers in some places and doubles in others
         self.parameters: list[tuple[str, str]] = []  # type and name in C
         self.given: dict[str, Value] = {}
         self.kinds: dict[str, Kind] = {}
@@ -90,7 +90,7 @@ class Translator(Expressions):
             self.given[name] = argument
 
     def _check_loops(self) -> None:
-        """Make sure that nobody reads the variable of a loop after the loop, where C has another value."""
+        """Raise if the variable of a loop is read after the loop, where C has another value."""
         loops = [node for node in ast.walk(self.tree) if isinstance(node, ast.For)]
         own, stored = Counter(name for loop in loops for name in _names(loop.target)), _stored(self.tree)
         inside = {
@@ -105,7 +105,7 @@ class Translator(Expressions):
                 raise TypeError(f"{self.tree.name}: {node.id} is read after its loop, line {node.lineno}")
 
     def translate(self, name: str) -> CFunction:
-        """Translate until the types of variables settle."""
+        """Translate repeatedly until the types of variables do not change."""
         for _ in range(_ROUNDS):
             before = dict(self.kinds), self.result
             self.stores = _stored(self.tree)
@@ -171,7 +171,7 @@ class Translator(Expressions):
         return self.extra[-1]
 
     def store(self, name: str, value: Value) -> None:
-        """Let a local name have a value."""
+        """Assign a value to a local name."""
         again = self.stores[name] > 1 or name in self.given
         if isinstance(value, Pack) and value.is_global and not again:
             self.locals[name] = value
@@ -199,7 +199,7 @@ class Translator(Expressions):
     # --- statements --------------------------------------------------------------------------------------
 
     def _block(self, statements: list[ast.stmt]) -> bool:
-        """Translate statements; tell whether the code ends here."""
+        """Translate statements; tell whether they end with a jump."""
         for statement in statements:
             method = getattr(self, f"_do_{type(statement).__name__.lower()}", None)
             if method is None:
@@ -240,7 +240,7 @@ class Translator(Expressions):
             self._unpack(target, value, source)
 
     def _place(self, target: ast.expr) -> Value:
-        """Return what an assignment changes."""
+        """Return the target of an assignment."""
         if isinstance(target, ast.Subscript):
             return self.element(self.value(target.value), self.value(target.slice))
         return self.value(target)
@@ -262,7 +262,7 @@ class Translator(Expressions):
             self._assign(item, part, source)
 
     def kept(self, value: Value) -> Term:
-        """Return a value, or those of a tuple, in a variable of its own."""
+        """Return a value, or the values of a tuple, stored in a new variable."""
         if isinstance(value, Pack):
             return self._kept_pack(value)
         term = as_term(value)
@@ -271,7 +271,7 @@ class Translator(Expressions):
         return found
 
     def _kept_pack(self, pack: Pack, before: Kind | None = None) -> Term:
-        """Return a variable with the values of a tuple; its members can hold those of another one ``before``."""
+        """Return a variable with the values of a tuple, whose members can also hold the values of ``before``."""
         terms = [storable(value) for value in pack.values]
         old = dict(before.members) if isinstance(before, Struct) else {}
         kinds = (str(join(old.get(m, term.kind), term.kind)) for m, term in zip(pack.members, terms))
@@ -281,7 +281,7 @@ class Translator(Expressions):
         return found
 
     def kept_parts(self, start: View, sizes: Value) -> Term:
-        """Return a variable with pointers to the parts of memory that have these sizes."""
+        """Return a variable with pointers to parts of memory of these sizes."""
         if isinstance(sizes, Pack):
             sizes = self._kept_pack(sizes)
         assert isinstance(sizes, Term)
@@ -304,7 +304,7 @@ class Translator(Expressions):
 
     @staticmethod
     def _independent(target: ast.Tuple, source: ast.expr) -> bool:
-        """Tell whether the right side of an assignment does not see what the left side changes."""
+        """Tell whether the right side of an assignment does not depend on names assigned by the left side."""
         into_memory = any(isinstance(t, ast.Subscript | ast.Attribute) for t in target.elts)
         if into_memory:
             return not any(isinstance(n, ast.Subscript | ast.Attribute | ast.Call) for n in ast.walk(source))
@@ -397,7 +397,7 @@ class Translator(Expressions):
         self.line("}")
 
     def _repeat(self, node: ast.For, name: str) -> None:
-        """Translate a loop over a tuple: its body once for each."""
+        """Translate a loop over a tuple: its body once for each entry."""
         values = self.value(node.iter)
         if isinstance(values, Term):
             assert isinstance(values.kind, Struct)
@@ -412,16 +412,16 @@ class Translator(Expressions):
 
     @staticmethod
     def _steady(bound: ast.expr, body: list[ast.stmt]) -> bool:
-        """Tell whether a loop's body leaves its bound as it is."""
+        """Tell whether a loop's body does not change its bound."""
         if any(isinstance(n, ast.Subscript | ast.Call) for n in ast.walk(bound)):
             return False
         return not _names(bound) & set(_stored(*body))
 
 
 def separate(tree: ast.FunctionDef, name: str) -> bool:
-    """Give a name that belongs to several loops of a function another name in each; tell whether that can be.
+    """Rename a variable shared by several loops of a function in each loop; tell whether that is possible.
 
-    Each loop must assign it, whatever happens, before it reads it.
+    Each loop must assign it before it reads it.
     """
     owners = [statement for statement in tree.body if name in _names(statement)]
     if len(owners) < 2 or not all(
@@ -436,7 +436,7 @@ def separate(tree: ast.FunctionDef, name: str) -> bool:
 
 
 def _begins_with(loop: ast.For, name: str) -> bool:
-    """Tell whether a loop's body assigns a name before anything else is done with it."""
+    """Tell whether a loop's body assigns a name before it uses it."""
     if name in _names(loop.target) or name in _names(loop.iter):
         return False
     first = next(statement for statement in loop.body if name in _names(statement))
@@ -461,6 +461,6 @@ def c_name(name: str) -> str:
 
 
 def _is_read(name: str, body: str) -> bool:
-    """Tell whether a body reads a variable, more than to change it."""
+    """Tell whether a body reads a variable other than to change it."""
     written = len(re.findall(rf"^\s*{name} [-+*/]?= ", body, re.MULTILINE))
     return len(re.findall(rf"(?<![>.])\b{name}\b", body)) > written

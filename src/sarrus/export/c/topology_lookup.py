@@ -1,4 +1,4 @@
-"""The function in C that assigns what goes with the constraints that hold."""
+"""The C function that selects the row of `Topologies` for the present active set."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sarrus.export.topologies import Topologies
 
 
 def lookup(known: Topologies, signature: str, targets: Sequence[str]) -> str:
-    """Return the definition of a C function of the workspace W that assigns the row that holds to ``targets``."""
+    """Return the definition of a C function of the workspace W that assigns the selected row to ``targets``."""
     lines = [f"{signature}", "{"]
     if len(known.values) > 1:
         lines.append("    int row = 0;")

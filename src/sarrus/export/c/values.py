@@ -1,4 +1,4 @@
-"""What an expression of a kernel is while it is translated to C: known now, or a C expression of some type."""
+"""Values of kernel expressions during translation to C: known at export, or a C expression of some type."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ import numpy as np
 from sarrus.codegen.c_source import c_number
 from sarrus.kernels.memory.record import Record, pointee, record_fields
 
-# Types of C expressions besides those of structs. Python's bool is an int.
+# Types of C expressions other than structures. Python's bool is an int.
 INT, DOUBLE, VOID = "int", "double", "void"
 
 
 @dataclass(frozen=True)
 class Struct:
-    """A tuple that a function returns: its members and their types, and the named tuple that it is in Python."""
+    """A tuple returned by a function: its members, their types, and the named tuple in Python."""
 
     members: tuple[tuple[str, str], ...]
     python: type[tuple[Any, ...]] | None = None
@@ -28,7 +28,7 @@ class Struct:
         return "" if self.python is None else self.python.__name__
 
     def record(self, member: str) -> type[Record] | None:
-        """Return the record that a member points to, None where it is numbers."""
+        """Return the record that a member points to, None for numbers."""
         records = () if self.python is None else record_fields(self.python)
         return dict(zip(dict(self.members), records)).get(member)
 
@@ -38,14 +38,14 @@ Kind = str | Struct
 
 @dataclass(frozen=True)
 class Known:
-    """A value known when the code is written: a number, a module, a function, a tuple of offsets."""
+    """A value known at export: a number, a module, a function, a tuple of offsets."""
 
     value: Any
 
 
 @dataclass(frozen=True)
 class Term:
-    """A C expression. ``atomic`` ones need no parentheses; ``counts`` says that it cannot be negative."""
+    """A C expression. ``atomic``: it needs no parentheses; ``counts``: it cannot be negative."""
 
     text: str
     kind: Kind
@@ -60,7 +60,7 @@ class Term:
 
 @dataclass(frozen=True)
 class View:
-    """A pointer to numbers of type ``kind``; ``length`` where it is known and asked for."""
+    """A pointer to numbers of type ``kind``, with its ``length`` if known."""
 
     text: str
     kind: str
@@ -69,7 +69,7 @@ class View:
     record: type[Record] | None = None
 
     def __add__(self, count: int) -> View:
-        """Return the pointer so many numbers further on."""
+        """Return the pointer ``count`` numbers further on."""
         return self if count == 0 else View(f"{self.text} + {count}", self.kind, self.constant)
 
     @property
@@ -80,7 +80,7 @@ class View:
 
 @dataclass(frozen=True)
 class Pack:
-    """Several values that Python has as a tuple, by name where they have names."""
+    """Several values, a tuple in Python, by name if they have names."""
 
     values: tuple[Value, ...]
     kind: type[tuple[Any, ...]] | None = None
@@ -92,20 +92,20 @@ class Pack:
 
     @property
     def is_global(self) -> bool:
-        """Whether every function with the structure W knows it without being told."""
+        """Whether every function with the structure W knows it without an argument."""
         return all(isinstance(v, Known) or (isinstance(v, View) and "W->" in v.text) for v in self.values)
 
 
 @dataclass(frozen=True)
 class Native:
-    """A native function of the model, by the name that it has in C."""
+    """A native function of the model, by its name in C."""
 
     name: str
 
 
 @dataclass(frozen=True)
 class KernelCode:
-    """A kernel that is called through the table: its Python source."""
+    """A kernel called through the table: its Python source."""
 
     function: Any
 
@@ -119,11 +119,10 @@ class Address:
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """The integer table of a system or a law: what the kernels find behind each entry.
+    """The integer table of a system or a law: values of its entries for the kernels.
 
-    ``numbers`` is the table itself, with zeros where there are addresses; ``entries`` what is not a number known now.
-    From ``room`` on it is written to: ``room_text`` is the array in C that does that service, ``text`` one of
-    constants that holds all before it.
+    ``numbers`` is the table, with zeros for addresses; ``entries`` are the entries other than known numbers. From index
+    ``room`` on it is work memory: ``room_text`` is this array in C, ``text`` the constant array of the entries before.
     """
 
     name: str
@@ -134,7 +133,7 @@ class Table:
     text: str
 
     def field(self, name: str) -> Value:
-        """Return the entry of a name: a number, what it points to, or the address of a function."""
+        """Return the entry of a name: a number, a pointer, or the address of a function."""
         found = self.entries.get(name, Known(getattr(self.numbers, name)))
         if not isinstance(found, Address) or not isinstance(found.target, View | Table):
             return found
@@ -155,7 +154,7 @@ class Table:
         return found.value
 
     def __add__(self, place: int) -> View:
-        """Return the room to work in from a place on."""
+        """Return the work memory from an index on."""
         if place < self.room:
             raise LookupError(f"entry {place} of the table {self.name} is no room to work in")
         return View(self.room_text, INT) + (place - self.room)
@@ -179,7 +178,7 @@ def as_term(value: Value) -> Term:
 
 
 def storable(value: Value) -> Term:
-    """Return a number or a pointer as what a member of a structure can hold, or a function return."""
+    """Return a number or a pointer in a form that a structure member can hold, or a function return."""
     return Term(value.text, value.type) if isinstance(value, View) else as_term(value)
 
 

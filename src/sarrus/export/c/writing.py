@@ -1,4 +1,4 @@
-"""Writing the files of an export where nothing of anybody else's is lost."""
+"""Writing the files of an export without overwriting files of other origin."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from pathlib import Path
 from sarrus.base.errors import ArgumentError
 from sarrus.base.files.atomic import write_text
 
-MARK = "Written by sarrus"  # what the first line of every file begins with, in a comment
+MARK = "Written by sarrus"  # beginning of the first line of every file, in a comment
 
 
 def write_files(folder: Path, texts: Mapping[str, str]) -> tuple[Path, ...]:
-    """Write texts, each beginning with the mark in a comment, to files of a folder, which is made if it is missing.
+    """Write texts, each with the mark in a comment at the beginning, to files of a folder, made if it is missing.
 
-    Files that an export wrote before are replaced; any other of these names is an `ArgumentError`, and nothing is
+    Files of an earlier export are replaced; any other file of these names is an `ArgumentError`, and nothing is
     written.
     """
     paths = {folder / name: text for name, text in texts.items()}

@@ -1,4 +1,4 @@
-"""Systems and laws as units of the Functional Mock-up Interface 3.0: exported C, and what the standard asks for."""
+"""Systems and control laws as units (FMUs) of the Functional Mock-up Interface 3.0: exported C with its description."""
 
 from sarrus.export.fmi.fmu import FMUExport, fmu
 

@@ -19,7 +19,7 @@ _SYSTEMS = {"Linux": ("linux", ".so"), "Darwin": ("darwin", ".dylib"), "Windows"
 
 
 def compiler() -> str:
-    """Return the C compiler: that of the environment's CC, else cc, gcc or clang."""
+    """Return the C compiler: the environment variable CC, else cc, gcc or clang."""
     given = os.environ.get("CC", "").strip()
     names = (given,) if given else _NAMES
     for name in names:
@@ -36,7 +36,7 @@ def compiler() -> str:
 
 
 def place(name: str) -> str:
-    """Return where a unit has its library for this machine."""
+    """Return the path of the library for this machine inside a unit."""
     known = _SYSTEMS.get(platform.system())
     if known is None:
         raise ArgumentError(
@@ -48,12 +48,12 @@ def place(name: str) -> str:
 
 
 def library(texts: Mapping[str, str], with_compiler: str) -> bytes:
-    """Return the shared library of sources by their file names."""
+    """Return the shared library of sources given by file names."""
     with tempfile.TemporaryDirectory(prefix="sarrus_fmu_") as folder:
         for name, text in texts.items():
             Path(folder, name).write_text(text, encoding="utf-8")
         sources = sorted(name for name in texts if name.endswith(".c"))
-        # The same sources give the same bytes: no build id, no names of temporary files.
+        # reproducible bytes: no build id, no names of temporary files
         plain = ("-s", "-Wl,--build-id=none") if platform.system() == "Linux" else ()
         command = [with_compiler, *FLAGS, *plain, "-o", "unit", *sources, "-lm"]
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)

@@ -20,7 +20,7 @@ CATEGORIES = {
 
 
 def model_description(system: System, name: str, token: str, variables: Variables, options: Options) -> str:
-    """Return the description of the unit."""
+    """Return modelDescription.xml of the unit."""
     root = ET.Element(
         "fmiModelDescription",
         fmiVersion="3.0",
@@ -56,7 +56,7 @@ def model_description(system: System, name: str, token: str, variables: Variable
 
 
 def build_description(name: str, files: Iterable[str]) -> str:
-    """Return what a compiler gets."""
+    """Return buildDescription.xml for importers that compile the sources."""
     root = ET.Element("fmiBuildDescription", fmiVersion="3.0")
     build = ET.SubElement(root, "BuildConfiguration", modelIdentifier=name)
     sources = ET.SubElement(build, "SourceFileSet", language="C99", compilerOptions="-ffp-contract=off")
@@ -67,7 +67,7 @@ def build_description(name: str, files: Iterable[str]) -> str:
 
 
 def _said(system: System, options: Options) -> str:
-    """Return what a user of the unit should know."""
+    """Return the description text of the unit."""
     left = "" if options.contacts else left_out(system)
     if options.law:
         return f"control law for {printable(system.name)}, in SI units and radians."
@@ -104,7 +104,7 @@ def _variable(one: Variable) -> ET.Element:
 
 
 def _structure(root: ET.Element, every: list[Variable]) -> None:
-    """Append the outputs, the derivatives of states, and what is computed at the start."""
+    """Append the outputs, the derivatives of states, and the variables computed at initialization."""
     structure = ET.SubElement(root, "ModelStructure")
     outputs = [one for one in every if one.causality == "output"]
     rates = [one for one in every if one.derivative is not None]

@@ -1,4 +1,4 @@
-"""Functions of a system in C that a unit needs beside those of every export."""
+"""Additional C functions of a system that a unit needs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sarrus.kernels.memory import layout as la
 
 
 def rate(name: str, plan: SystemPlan, kernels: Kernels, natives: Natives) -> Entry:
-    """Return the rates of q at a state, those of activations too."""
+    """Return the entry for q̇ at a state, activations included."""
     compiled = plan.system.compiled
     natives.add("model_all_rates", lambda: (compiled.inputs, {"rate": compiled.equations.whole_rate}))
     signature = (
@@ -29,7 +29,7 @@ def rate(name: str, plan: SystemPlan, kernels: Kernels, natives: Natives) -> Ent
 
 
 def project(name: str, plan: SystemPlan, kernels: Kernels, natives: Natives) -> Entry:
-    """Return the projection of position and velocity that ends every step."""
+    """Return the entry for the projection of position and velocity after a step."""
     s = plan.system
     kernel, _ = kernels.call(finish, [plan.table, View("W->x", DOUBLE), Known(la.CONSTRAINTS)])
     signature = f"int {name}_project({name}_workspace *W, double *q, double *v, double t)"
@@ -51,7 +51,7 @@ def project(name: str, plan: SystemPlan, kernels: Kernels, natives: Natives) -> 
 
 
 def gaps(name: str, plan: SystemPlan, kernels: Kernels, natives: Natives) -> Entry:
-    """Return the residuals of position and velocity; with them the largest of position and the energies."""
+    """Return the entry for the residuals of position and velocity, the largest position residual, and the energies."""
     s, e = plan.system, plan.system.equations
     residuals = {"gaps": ca.vertcat(e.position_residual, e.velocity_residual)}
     natives.add("model_residuals", lambda: (s.compiled.inputs, residuals))
@@ -83,7 +83,7 @@ def gaps(name: str, plan: SystemPlan, kernels: Kernels, natives: Natives) -> Ent
 
 
 def slopes(name: str, plan: SystemPlan, kernels: Kernels, natives: Natives) -> Entry:
-    """Return what directional derivatives are computed from."""
+    """Return the entry for the matrices of directional derivatives."""
     s = plan.system
     a, multipliers = ca.SX.sym("a", s.nv), ca.SX.sym("multipliers", s.nc)
     natives.add(

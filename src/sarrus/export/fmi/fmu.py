@@ -31,7 +31,7 @@ from sarrus.export.fmi.unit import unit_header
 from sarrus.export.fmi.variables import LawVariables, Options, SystemVariables, Variables
 from sarrus.motion.inputs.winding_steps import refuse_long_steps
 
-_TIME = (1980, 1, 1, 0, 0, 0)  # of every file in the archive, so that the same unit is the same bytes
+_TIME = (1980, 1, 1, 0, 0, 0)  # date of every file in the archive, for reproducible bytes
 
 
 @dataclass(frozen=True)
@@ -44,8 +44,8 @@ class FMUExport:
     name : model identifier, and prefix of the names in its sources.
     token : instantiation token, a digest of sources and variables.
     variables : names of all variables, in the order of their value references from 0.
-    interfaces : "ModelExchange" and "CoSimulation", or the latter alone.
-    binary : where in the archive the library for this machine is; None for a unit of sources.
+    interfaces : ("ModelExchange", "CoSimulation"), or co-simulation only.
+    binary : path of the library for this machine in the archive; None for a unit of sources.
     """
 
     path: Path
@@ -74,52 +74,50 @@ def fmu(
 ) -> FMUExport:
     """Write a system or a control law as a unit of the Functional Mock-up Interface 3.0 (Modelica Association, 2022).
 
-    It has the exported C inside, as sources and compiled, and needs neither Python nor sarrus where it runs. Loops stay
+    The exported C is inside, as sources and compiled; the unit needs neither Python nor sarrus. Loops are solved
     inside: the importer sees coordinates, velocities and controls, and no algebraic loop.
 
-    Co-simulation takes steps of Runge–Kutta of order 4 with projection, those of ``sr.simulate(dt=step)``, as many as
-    fit a communication step; controls are held. Model exchange has the states (q, v), ẋ = (N(q) v + d, a), for any
-    rank of A; where the constraints are violated by more than ``closure_tolerance``, a completed integrator step asks
-    for an event, at which the state is projected. Redundant rows are as they are elsewhere; passages through singular
-    configurations are for co-simulation, in model exchange they are left to the importer's method.
+    Co-simulation takes steps of Runge–Kutta of order 4 with projection, as ``sr.simulate(dt=step)``, as many as fit a
+    communication step; controls are held. Model exchange has the states (q, v), ẋ = (N(q) v + d, a), for any rank of A.
+    If the constraints are violated by more than ``closure_tolerance``, a completed integrator step requests an event,
+    at which the state is projected. Redundant rows are legal; for passages through singular configurations use
+    co-simulation, because model exchange leaves them to the integrator of the importer.
 
-    Variables, with their units: ``u.`` controls and ``tau.`` applied forces, which are inputs; ``q.``, ``v.``,
-    ``sensor.``, ``lambda.``, ``energy.`` and ``residual``, the largest |φ|, which are outputs; ``p.`` parameters, which
-    may be tuned; ``step_size`` and ``closure_tolerance``, fixed from the start on. Start values of ``q.`` and ``v.``
-    must lie on the constraints: initialization is an error that names the row where they do not, to 1e-5. A coordinate
-    that starts beyond a limit of its joint may come back and goes no further out, with a `LimitWarning` here.
+    Variables, with their units: inputs ``u.`` (controls) and ``tau.`` (applied forces); outputs ``q.``, ``v.``,
+    ``sensor.``, ``lambda.``, ``energy.`` and ``residual``, the largest |φ|; tunable parameters ``p.``; fixed
+    parameters ``step_size`` and ``closure_tolerance``. Start values of ``q.`` and ``v.`` must satisfy the constraints
+    to 1e-5; otherwise initialization is an error that names the row. A coordinate that starts beyond its joint limit
+    may return and goes no further out, with a `LimitWarning` at the export.
 
-    What has no answer (ill-posed, not finite, a projection that fails, a step too long for the fastest forces) is
-    fmi3Discard with a message that says why; what has no full one (inconsistent, singular, ill-conditioned) is
-    fmi3Warning with one.
+    Status: fmi3Discard with a message if there is no answer (ill-posed, not finite, a projection that fails, a step
+    too long for the fastest forces); fmi3Warning for an incomplete one (inconsistent, singular, ill-conditioned).
 
-    A control law becomes a controller for co-simulation: ``q.`` and ``v.`` come in, and ``lambda.`` where it measures
-    multipliers, ``u.`` goes out. Points of communication are its samples, at which what it remembers goes on; the
-    controls are those for the state at the beginning of the communication step. Its settings, ``setting.``, may be
-    tuned. A demand that is missed is fmi3Warning.
+    A control law becomes a controller for co-simulation: inputs ``q.``, ``v.``, and ``lambda.`` if it measures
+    multipliers; output ``u.``. Communication points are its samples, at which its internal state advances; the controls
+    are those for the state at the beginning of the communication step. Its settings, ``setting.``, are tunable. A
+    missed demand is fmi3Warning.
 
     Parameters
     ----------
     source : System or Law
-        What to export; parameters, tolerances and settings with the values that they have now.
+        The system or law to export, with its present parameters, tolerances and settings.
     path : path
         The file, .fmu. It is written whole or not at all; the same system gives the same bytes with one compiler.
     name : str, optional
-        Model identifier, by default like the name of the system.
+        Model identifier, by default made from the name of the system.
     q, v : (nq,), (nv,), optional
-        State at the start, on the constraints; by default the first keyframe or the reference pose, and the nearest to
-        rest.
+        Initial state, on the constraints; by default the first keyframe or the reference pose, and the admissible
+        velocity closest to zero.
     step : longest step of co-simulation [s].
     closure_tolerance : violation of the constraints, relative to the size of the mechanism, at which model exchange
         projects.
-    forces, energies, multipliers : whether there are variables of these. With redundant rows the multipliers are those
+    forces, energies, multipliers : whether the unit has these variables. With redundant rows the multipliers are those
         of least norm.
-    contacts : with contacts with Coulomb friction, stops or dry friction the unit has co-simulation alone: steps of the
-        method "moreau-jean", with the forces of contact as outputs (``contact.``), without sensors and multipliers.
-        False leaves all of these out, and the description says so.
-    derivatives : whether the unit provides directional derivatives, exact ones. They take code: about as much again as
-        the rest.
-    binary : False writes a unit of sources alone, which importers with a compiler build.
+    contacts : True: with contacts with Coulomb friction, joint stops or dry friction the unit has co-simulation only,
+        with steps of the method "moreau-jean" and contact forces as outputs (``contact.``), without sensors and
+        multipliers. False leaves all of these out; the description of the unit says so.
+    derivatives : whether the unit provides exact directional derivatives; they double the code.
+    binary : False writes a unit of sources only, for importers with a compiler.
 
     Returns
     -------
@@ -129,8 +127,7 @@ def fmu(
     ------
     ArgumentError
         There is no C compiler; q and v are not on the constraints; ``step`` is not positive, or too long for the
-        winding of a motor; contacts between geometries without closed form, which C does not have; what `c_code`
-        refuses.
+        winding of a motor; there are contacts between geometries without closed form; an error of `c_code`.
     CompilationError
         The compiler fails.
     WriteError
@@ -194,7 +191,7 @@ def fmu(
 def _functions(
     system: System, law: Law | None, touched: bool, sloped: bool
 ) -> tuple[list[str], list[Callable[..., Entry]]]:
-    """Return what a unit needs of the export, by name, and beside it."""
+    """Return the functions of the export that a unit needs, and the additional entries."""
     if law is not None:
         return ["law"], []
     more = [entries.project, entries.gaps]
@@ -206,23 +203,23 @@ def _functions(
 
 
 def _start(system: System, q: Array, v: ArrayLike | None) -> Array:
-    """Return the velocities at the start, verified with the configuration."""
+    """Return the initial velocity, checked together with the configuration."""
     start = np.zeros(system.nv) if v is None else system.checked(v, system.nv, "v")
-    if v is None and np.any(system.velocity_residual(q, start)):  # motions that are given
+    if v is None and np.any(system.velocity_residual(q, start)):  # prescribed motions
         start = system.project_velocity(q, start)
     require_on_constraints(system, q, start, 0.0)
     return np.array(start)
 
 
 def _written_by_hand() -> dict[str, str]:
-    """Return the sources that are the same in every unit, by their names."""
+    """Return the sources common to all units, by their names."""
     folder = files("sarrus.export.fmi") / "sources"
     names = sorted(entry.name for entry in folder.iterdir() if entry.name.endswith((".c", ".h")))
     return {name: (folder / name).read_text(encoding="utf-8") for name in names}
 
 
 def _token(texts: Mapping[str, str], header: str, variables: Variables) -> str:
-    """Return a digest of all that the unit is."""
+    """Return the digest of all contents of the unit."""
     digest = hashlib.sha256()
     for text in (*(f"{name}\n{text}" for name, text in sorted(texts.items())), header, repr(variables.all)):
         digest.update(text.encode())

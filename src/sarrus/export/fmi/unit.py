@@ -1,4 +1,4 @@
-"""unit.h: what the C of every unit has to know of the one that it is."""
+"""unit.h: the constants of one unit for the C sources common to all units."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sarrus.export.c.package import STATUSES
 from sarrus.export.c.writing import MARK
 from sarrus.export.fmi.variables import TIME, Options, Variables
 
-_NONE = 2**32 - 1  # a value reference that nothing has
+_NONE = 2**32 - 1  # a value reference without variable
 
 
 def unit_header(system: System, name: str, token: str, variables: Variables, options: Options) -> str:
@@ -75,11 +75,11 @@ def unit_header(system: System, name: str, token: str, variables: Variables, opt
 
 
 def _calls(name: str, variables: Variables, options: Options) -> list[str]:
-    """Return what the sources call the steps of a system, or the settings and the measurements of a law."""
+    """Return the macros with which the sources call the steps of a system, or the settings and inputs of a law."""
     blocks = variables.blocks
     if options.law:
         measured = "(now)->measured" if blocks["MEASURED"].variables else "NULL"
-        nothing = "*((void)(k), (W)->law_work)"  # of no settings nothing is read
+        nothing = "*((void)(k), (W)->law_work)"  # without settings nothing is read
         settings = f"{name.upper()}_SETTING(W, k)" if blocks["SETTINGS"].variables else nothing
         return [f"#define MODEL_SETTING(W, k) {settings}", f"#define MEASURED_OR_NULL(now) {measured}"]
     step, forces = ("contact_step", ", (now)->forces") if options.contacts else ("step", "")
@@ -91,7 +91,7 @@ def _calls(name: str, variables: Variables, options: Options) -> list[str]:
 
 
 def _bounds(system: System) -> list[str]:
-    """Return the conditions that numbers of the description put on the parameters that drive them."""
+    """Return the C conditions on parameters from the bounds of the numbers that they drive."""
     places = {name: k for k, name in enumerate(system.parameters)}
     found = []
     for drive in system.model.driven.drives:

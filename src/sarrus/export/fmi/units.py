@@ -20,7 +20,7 @@ _FACTOR = re.compile(r"([A-Za-z]+|1)(?:\^?(-?\d+))?$")
 
 
 def base_units(unit: str) -> dict[str, int] | None:
-    """Return the exponents of a unit such as ``N m`` or ``m/s²``; None where it is none that is known."""
+    """Return the exponents of a unit such as ``N m`` or ``m/s²``; None for an unknown unit."""
     found: dict[str, int] = {}
     above, *below = unit.translate(_POWERS).replace("·", " ").split("/")
     for sign, text in ((1, above), *((-1, part) for part in below)):
@@ -34,12 +34,12 @@ def base_units(unit: str) -> dict[str, int] | None:
 
 
 def derived(unit: str) -> str:
-    """Return the unit of the rate of change of something."""
+    """Return the unit of the time derivative of a quantity."""
     return {"m": "m/s", "rad": "rad/s", "1": "1/s", "m/s": "m/s²", "rad/s": "rad/s²", "A": "A/s"}.get(
         unit, ""
     )
 
 
 def of_force(unit: str) -> str:
-    """Return the unit of what does work along a velocity."""
+    """Return the unit of the force conjugate to a velocity (power in watts)."""
     return {"m/s": "N", "rad/s": "N m"}.get(unit, "")

@@ -1,4 +1,4 @@
-"""The variables of a unit: value references run through blocks of one kind."""
+"""The variables of a unit: consecutive value references in blocks of one kind."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ class Variable:
 
     @property
     def is_calculated(self) -> bool:
-        """Tell whether its value at the start follows from those of others."""
+        """Whether its initial value is computed from other variables."""
         return self.start is None and self.reference != TIME
 
 
 @dataclass
 class Block:
-    """Variables of one kind, one after the other."""
+    """Consecutive variables of one kind."""
 
     first: int
     variables: list[Variable] = field(default_factory=list)
@@ -47,7 +47,7 @@ class Block:
 
 @dataclass(frozen=True)
 class Options:
-    """What a unit has beside coordinates, velocities, controls and parameters."""
+    """Optional variables of a unit, besides coordinates, velocities, controls and parameters."""
 
     q: Array
     v: Array
@@ -62,7 +62,7 @@ class Options:
 
 
 class Variables:
-    """All variables of a unit in blocks by the names that the C source has for them."""
+    """All variables of a unit in blocks, named as in the C source."""
 
     def __init__(self) -> None:
         self.blocks: dict[str, Block] = {key: Block(1) for key in BLOCKS}
@@ -104,14 +104,14 @@ class Variables:
 
     @property
     def all(self) -> list[Variable]:
-        """All variables by their value references, time first."""
+        """All variables in the order of their value references, time first."""
         time = Variable("time", TIME, "independent", "continuous", "s")
         known = [one for block in self.blocks.values() for one in block.variables]
         return [time, *sorted(known, key=lambda one: one.reference)]
 
 
 class SystemVariables(Variables):
-    """The variables of a system: controls come in, the state and what is read go out."""
+    """The variables of a system: controls are inputs, state and readings are outputs."""
 
     def __init__(self, system: System, options: Options) -> None:
         super().__init__()
@@ -156,7 +156,7 @@ class SystemVariables(Variables):
 
 
 class LawVariables(Variables):
-    """The variables of a control law: the state comes in, the controls go out."""
+    """The variables of a control law: the state is input, the controls are outputs."""
 
     def __init__(self, law: Law, options: Options) -> None:
         super().__init__()

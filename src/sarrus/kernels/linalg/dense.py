@@ -1,9 +1,9 @@
-"""Dense linear algebra with the same bits everywhere: what runs, assembly and linear models are decided by.
+"""Dense linear algebra with the same bits on every processor, for runs, assembly and linear models.
 
-NumPy's own calls BLAS and LAPACK, whose kernels, and so whose last bits, depend on the processor; and where singular
-values coincide they return any basis of the space, another one for another rounding. Functions here add in one order
-(`sarrus.kernels.algebra.dense`), break ties by index, and choose bases of null spaces by projecting axes, so that
-they are continuous functions of the matrix. Matrices are small; results are arrays of float64.
+NumPy calls BLAS and LAPACK, whose last bits depend on the processor; for coinciding singular values they return any
+basis of the space, which changes with rounding. Functions here sum in a fixed order (`sarrus.kernels.algebra.dense`),
+break ties by index, and choose bases of null spaces by projecting axes, so that the bases are continuous functions of
+the matrix. Matrices are small; results are arrays of float64.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from sarrus.kernels.algebra.dense import (
 )
 from sarrus.kernels.platform import c_function
 
-# Singular values below this part of the largest one are rounding.
+# Singular values below this share of the largest one are rounding.
 NOISE = 1e-14
 # Columns whose pivots differ by less than a hundredth count as equal: the first one is taken.
 EQUAL = 0.99
@@ -57,7 +57,7 @@ def dot(a: Array, b: Array) -> float:
 
 
 def norm(a: Array) -> float:
-    """Return the root of the sum of squares of all entries."""
+    """Return the Frobenius norm, the root of the sum of squares of all entries."""
     flat = a.ravel()
     return float(np.sqrt(np.add.reduce(flat * flat)))
 
@@ -66,8 +66,8 @@ def norm(a: Array) -> float:
 class Decomposition:
     """A = left diag(values) right: orthogonal matrices (m × m, n × n); min(m, n) values, the largest first.
 
-    Columns of ``left`` and rows of ``right`` beyond the ``rank`` span the null spaces, and are continuous functions of
-    them as `completed` has it.
+    Columns of ``left`` and rows of ``right`` beyond the ``rank`` span the null spaces; they are continuous functions of
+    these spaces, see `completed`.
     """
 
     left: Array
@@ -80,11 +80,11 @@ class Decomposition:
 
 
 def svd(matrix: Array, rank: int | None = None, *, cut: float = 0.0, relative: float = 0.0) -> Decomposition:
-    """Return the singular value decomposition, by Jacobi's rotations.
+    """Return the singular value decomposition, by Jacobi rotations.
 
-    Beyond ``rank``, or the number of values above ``cut`` and above ``relative`` times the largest one (by default of
-    those above rounding), singular vectors are replaced by a basis of the null space. Raises
-    `numpy.linalg.LinAlgError` where the matrix is not finite.
+    The rank is ``rank``, or the number of values above ``cut`` and above ``relative`` × the largest one (by default
+    above rounding). Singular vectors beyond it are replaced by a basis of the null space. Raises
+    `numpy.linalg.LinAlgError` for a matrix that is not finite.
     """
     m, n = matrix.shape
     turned, inner, lengths, scale = _rotated(matrix)
@@ -103,7 +103,7 @@ def svd(matrix: Array, rank: int | None = None, *, cut: float = 0.0, relative: f
 
 
 def thin_svd(matrix: Array, *, cut: float = 0.0, relative: float = 0.0) -> Decomposition:
-    """Return the same of a tall matrix (m × n, m ≥ n), but of ``left`` only the columns of the rank (m × rank)."""
+    """Return the decomposition of a tall matrix (m × n, m ≥ n) with only the first ``rank`` columns of ``left``."""
     turned, inner, lengths, scale = _rotated(matrix)
     if matrix.shape[0] < matrix.shape[1]:
         raise ValueError(f"a tall matrix is needed, got shape {matrix.shape}")
@@ -116,15 +116,15 @@ def thin_svd(matrix: Array, *, cut: float = 0.0, relative: float = 0.0) -> Decom
 
 
 def singular_values(matrix: Array) -> Array:
-    """Return the singular values, the largest first, small ones with as many digits as the rows have."""
+    """Return the singular values, the largest first; small ones as accurate as the rows."""
     _, _, lengths, scale = _rotated(matrix)
     return np.asarray(lengths * scale)
 
 
 def even_singular_values(matrix: Array) -> Array:
-    """Return the singular values of a matrix with rows of about one size, to rounding of the largest one.
+    """Return the singular values of a matrix with rows of similar size, with errors of rounding of the largest one.
 
-    For a tenth of the work that digits of smaller ones take where rows differ in size.
+    It takes a tenth of the work of `singular_values`.
     """
     m, n = sorted(matrix.shape)
     if m == 0:
@@ -136,7 +136,7 @@ def even_singular_values(matrix: Array) -> Array:
 
 
 def _rotated(matrix: Array) -> tuple[Array, Array, Array, float]:
-    """Return V A, its rows orthogonal, V, their lengths and the scale of V A and these; Aᵀ instead of A where m > n."""
+    """Return V A with orthogonal rows, V, the row lengths, and the scale of V A and the lengths; Aᵀ for A if m > n."""
     m, n = sorted(matrix.shape)
     x, scale = _scaled(matrix, m * m + 2 * m)
     if m:
@@ -146,7 +146,10 @@ def _rotated(matrix: Array) -> tuple[Array, Array, Array, float]:
 
 
 def _scaled(matrix: Array, room: int) -> tuple[Array, float]:
-    """Return the entries over a scale, by rows of A or of Aᵀ, which has fewer, with room behind them; and the scale."""
+    """Return the entries divided by a scale, by rows of A or Aᵀ (the fewer), with ``room`` after them.
+
+    And the scale.
+    """
     x = np.empty(matrix.size + room)
     entries = x[: matrix.size]
     entries[:] = (matrix if matrix.shape[0] <= matrix.shape[1] else matrix.T).ravel()
@@ -155,13 +158,13 @@ def _scaled(matrix: Array, room: int) -> tuple[Array, float]:
     size = float(np.abs(entries).max())
     if not np.isfinite(size):
         raise np.linalg.LinAlgError("the matrix is not finite")
-    scale = math.ldexp(1.0, min(math.frexp(size)[1], 1000))  # no square is too large or too small
+    scale = math.ldexp(1.0, min(math.frexp(size)[1], 1000))  # squares neither overflow nor underflow
     entries /= scale
     return x, scale
 
 
 def largest(matrix: Array) -> float:
-    """Return the largest singular value, zero of an empty matrix."""
+    """Return the largest singular value, zero for an empty matrix."""
     if not matrix.size:
         return 0.0
     m, n = sorted(matrix.shape)
@@ -172,7 +175,7 @@ def largest(matrix: Array) -> float:
 
 
 def condition(matrix: Array) -> float:
-    """Return the ratio of the largest singular value to the smallest one; infinite where that is zero."""
+    """Return the ratio of the largest to the smallest singular value, infinite if the smallest is zero."""
     values = singular_values(matrix)
     return float(values[0] / values[-1]) if values[-1] > 0.0 else np.inf
 
@@ -180,9 +183,8 @@ def condition(matrix: Array) -> float:
 def completed(rows: Array) -> Array:
     """Return an orthogonal matrix that begins with these orthonormal rows.
 
-    The others are axes projected on what is left, in the order of their index, of those that lose about as little the
-    first. So they change no faster than the space does, but where an axis has lost too much and another one takes its
-    place.
+    The additional rows are axes projected on the complement; among axes that lose about equally little the first one is
+    taken. They change no faster than the space, except where an axis loses too much and another one replaces it.
     """
     m, n = rows.shape
     x = np.empty((n, n))
@@ -192,7 +194,7 @@ def completed(rows: Array) -> Array:
 
 
 def solve(matrix: Array, right: Array) -> Array:
-    """Return A⁻¹ B for a square A; raise `numpy.linalg.LinAlgError` where it is singular."""
+    """Return A⁻¹ B for a square A; raises `numpy.linalg.LinAlgError` if A is singular."""
     m, columns = len(matrix), right if right.ndim == 2 else right[:, None]
     x = np.concatenate([np.ravel(matrix), columns.ravel()]).astype(np.float64)
     if _call(x, SOLUTION, m, columns.shape[1]) < 0:
@@ -201,7 +203,7 @@ def solve(matrix: Array, right: Array) -> Array:
 
 
 def cholesky(matrix: Array) -> Array:
-    """Return the lower triangle L with L Lᵀ = A; raise `numpy.linalg.LinAlgError` where A is not definite."""
+    """Return the lower triangle L with L Lᵀ = A; raises `numpy.linalg.LinAlgError` if A is not positive definite."""
     x = np.array(matrix, dtype=np.float64, order="C")
     if _call(x, CHOLESKY, len(x), 0) < 0:
         raise np.linalg.LinAlgError("the matrix is not positive definite")
@@ -218,7 +220,7 @@ def is_definite(matrix: Array, least: float) -> bool:
 
 
 def leading_columns(matrix: Array, count: int) -> list[int]:
-    """Return ``count`` independent columns, each the longest beside those before it; of equal ones the first.
+    """Return ``count`` independent columns, each the longest normal to the earlier ones; of equal ones the first.
 
     Golub and Van Loan, Matrix Computations, 4th ed., §5.4.2 (QR with column pivoting).
     """

@@ -1,7 +1,7 @@
-"""Levenberg–Marquardt iteration: steps that are damped as far as it takes to come closer.
+"""Levenberg–Marquardt iteration with adaptive damping.
 
-Nocedal and Wright, Numerical Optimization, 2nd ed., section 10.3. What a step is, and whether it comes closer, is the
-caller's; the damping is ten times as large after a step that does not, and a tenth after one that does.
+Nocedal and Wright, Numerical Optimization, 2nd ed., section 10.3. The caller defines the step and accepts or rejects
+it; the damping is multiplied by ten after a rejected step and divided by ten after an accepted one.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ def levenberg_marquardt(
     most: int,
     stalled: float = 0.0,
 ) -> tuple[State, int]:
-    """Return where the iteration ends, and how many steps were taken.
+    """Return the final state of the iteration, and the number of steps.
 
     Parameters
     ----------
-    size : what is to vanish. steps : makes the linear equations at a state, None where nothing is left to do; called
-        with a damping they give the state after the step, None where that is no better, and the state itself where the
-        step is too short to be one.
-    damping, least : the first and the smallest damping. tries : of each step. most : steps.
-    stalled : the part of ``size`` below which a gain ends the iteration.
+    size : norm of the residual of a state. steps : returns the solver of the linear equations at a state, None if the
+        state is final. The solver maps a damping to the state after the step, None if the step is rejected, or the
+        state itself if the step is negligibly short.
+    damping, least : the first and the smallest damping. tries : dampings per step. most : largest number of steps.
+    stalled : relative decrease of ``size`` below which the iteration ends.
     """
     for iteration in range(most):
         step = steps(state)

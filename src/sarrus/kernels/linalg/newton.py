@@ -1,4 +1,4 @@
-"""Newton's method with a contraction test, and the following of its solution along a parameter."""
+"""Newton's method with a contraction test, and continuation of its solution along a parameter."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ import numpy as np
 
 from sarrus.base.arrays import Array
 
-# Corrections must halve at least: then the solution is the one that belongs to the start (Newton–Kantorovich).
+# Largest contraction rate: corrections must at least halve, so that the solution belongs to the start
+# (Newton–Kantorovich).
 CONTRACTION = 0.5
 TOLERANCE = 1e-15
 MAX_ITERATIONS = 30
-# Shortest part of the way that is tried before the solution counts as lost.
+# Smallest step of the parameter before the solution counts as lost.
 SHORTEST = 2.0**-12
 
-# x → (correction, condition number of the linear equations it solves)
+# x → (correction, condition number of its linear equations)
 Correction = Callable[[Array], tuple[Array, float]]
 Move = Callable[[Array, Array], Array]
 
@@ -31,10 +32,11 @@ def contract(
     most: int,
     enough: float = 0.0,
 ) -> Array | None:
-    """Return where Newton's method leads from x, or None where a correction is larger than it may be.
+    """Return the limit of Newton's method from x, or None if a correction is too large.
 
-    ``correction`` gives a step and its size; that of the first is at most ``first``, that of others ``rate`` times the
-    one before. It ends after one of size ``done``, or after ``most`` if another would be below ``enough``.
+    ``correction`` returns a step and its size. The size of the first may be at most ``first``, of each later one
+    ``rate`` times the one before. The iteration ends after a step of size ``done``, or after ``most`` steps if the next
+    one would be below ``enough``.
     """
     limit = first
     for _ in range(most):
@@ -48,11 +50,11 @@ def contract(
 
 
 def newton(x: Array, correction: Correction, move: Move = np.add) -> Array | None:
-    """Return the solution near x, or None where the corrections do not contract.
+    """Return the solution near x, or None if the corrections do not contract.
 
-    The error left after a correction Δ is at most ρ/(1 − ρ) |Δ| with ρ the contraction rate, the ratio of the last two
-    corrections (Spencer 2004, section 2.3.1, which takes the mean ratio of all of them). It stops where that is
-    rounding of x, or where Δ is rounding of the residual: 100 ε times the condition number.
+    The error after a correction Δ is at most ρ/(1 − ρ) |Δ| with the contraction rate ρ, the ratio of the last two
+    corrections (Spencer 2004, section 2.3.1, takes the mean ratio of all of them). The iteration stops if this bound is
+    rounding of x, or if Δ is rounding of the residual: 100 ε times the condition number.
     """
     before = 0.0
     for _ in range(MAX_ITERATIONS):
@@ -73,9 +75,9 @@ def newton(x: Array, correction: Correction, move: Move = np.add) -> Array | Non
 
 
 def follow(x: Array, solve: Callable[[Array, float], Array | None]) -> tuple[Array, float]:
-    """Follow solutions from x at s = 0 to s = 1; return the last one found and its s, below one where they are lost.
+    """Return the last solution and its s on a path from x at s = 0 to s = 1; s < 1 if the solution was lost.
 
-    ``solve(x, s)`` finds the solution at s near x. Where it cannot, the step in s is halved.
+    ``solve(x, s)`` returns the solution at s near x, or None; then the step in s is halved.
     """
     s, step = 0.0, 1.0
     while s < 1.0 and step >= SHORTEST:

@@ -1,4 +1,4 @@
-"""Equations of motion projected on the motions that constraints leave: Kᵀ removes the multipliers."""
+"""Equations of motion projected on the null space of A: Kᵀ removes the multipliers."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ def projected_rates(
 ) -> Array:
     """Return y with Kᵀ(M (p + K y) + F) = 0 for a basis K of the null space of A; p + K y then solves A x = A p.
 
-    ``force`` F and ``particular`` p are vectors or columns. M need only be positive definite on the motions: KᵀM K,
-    which may be given as ``inertia``. `numpy.linalg.LinAlgError` where it is singular.
+    ``force`` F and ``particular`` p are vectors or columns. M must be positive definite on the null space of A only;
+    KᵀM K may be given as ``inertia``. Raises `numpy.linalg.LinAlgError` if it is singular.
     """
     inertia = product(basis.T, mass, basis) if inertia is None else inertia
     return -np.asarray(dense.solve(inertia, product(basis.T, force + product(mass, particular))))
@@ -25,7 +25,7 @@ def projected_rates(
 def acceleration_change(rows: Ranked, mass: Array, force: Array, bias: Array) -> Array:
     """Return δa for changes δF and δG (columns): M δa − Aᵀδλ = −δF, A δa = −δG, in the null space of A.
 
-    M need only be positive definite on the motions; δλ does not enter.
+    M must be positive definite on the null space of A only; δλ is eliminated.
     """
     particular = -product(rows.inverse, bias)
     return np.asarray(particular + product(rows.null, projected_rates(rows.null, mass, force, particular)))
@@ -34,7 +34,7 @@ def acceleration_change(rows: Ranked, mass: Array, force: Array, bias: Array) ->
 def correction(rows: Ranked, mass: Array, residual: Array) -> Array:
     """Return the shortest s in the metric of M with A s = −r (a vector or columns), for an r in the range of A.
 
-    Its change follows from M s = Aᵀμ, μ = A⁺ᵀM s: by `acceleration_change` for the changes of M s − Aᵀμ and
-    r + A s with s and μ held.
+    Its derivative follows from M s = Aᵀμ, μ = A⁺ᵀM s: `acceleration_change` for the changes of M s − Aᵀμ and r + A s
+    with constant s and μ.
     """
     return acceleration_change(rows, mass, np.zeros((len(mass), *residual.shape[1:])), residual)

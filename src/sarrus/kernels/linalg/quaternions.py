@@ -14,7 +14,7 @@ SHORTEST = 1e-9
 
 
 def are_unit(q: Array, starts: np.ndarray) -> bool:
-    """Tell whether the quaternions that begin at ``starts`` have length one; short or NaN entries pass."""
+    """Tell whether the quaternions that begin at ``starts`` have length one; True for short or NaN entries too."""
     for start in starts:
         part = q[start : start + 4].tolist()
         if len(part) == 4:
@@ -25,7 +25,7 @@ def are_unit(q: Array, starts: np.ndarray) -> bool:
 
 
 def normalize(q: Array, starts: Iterable[int]) -> int | None:
-    """Scale the quaternions in q (nq,) or (…, nq) to length one, in place; return where one begins without a length."""
+    """Normalize the quaternions in q (nq,) or (…, nq) in place; return the start of one of length zero, else None."""
     for start in starts:
         part = q[..., start : start + 4]
         size = np.sqrt(np.add.reduce(part * part, axis=-1, keepdims=True))

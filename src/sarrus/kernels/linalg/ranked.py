@@ -1,8 +1,8 @@
 """`Ranked`: a matrix at its numerical rank, with its four subspaces, its pseudo-inverse and its gap.
 
-Every decision about a rank is made here, by singular values with the same bits on every machine
-(`sarrus.kernels.linalg.dense`). The metric, the units and the cut are the caller's: it measures rows and columns
-before, as with `in_metric`, and says what counts as zero. Cuts that several have in common are here.
+All rank decisions are made here, by singular values with the same bits on every machine
+(`sarrus.kernels.linalg.dense`). The caller chooses metric, units and cut, by scaling rows and columns, as with
+`in_metric`. Cuts used by several callers are defined here.
 """
 
 from __future__ import annotations
@@ -16,26 +16,26 @@ from sarrus.base.arrays import Array
 from sarrus.kernels.linalg import dense
 from sarrus.kernels.linalg.dense import product
 
-# Singular values of A below this multiple of the largest one nearby are zero: looser than printed digits.
+# Relative singular value of A, to the largest one nearby, that counts as zero: looser than printed digits.
 CUT = 1e-6
-# The same of rows that were found to be dependent in the same way, of stiffness and of what actuators reach: rounding.
+# Relative singular value that is rounding, for rows known to be dependent, stiffness matrices and actuation matrices.
 ROUNDING = 1e-9
-# Cosine below which directions of orthonormal bases are normal to each other.
+# Cosine below which directions of orthonormal bases are orthogonal.
 NORMAL = 0.5
-# A row of an orthonormal basis of the left null space with a smaller square vanishes.
+# Squared length below which a row of an orthonormal basis of the left null space is zero.
 _ABSENT = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
 class Ranked:
-    """A matrix (m × n) whose singular values beyond the ``rank`` count as zero; orthonormal bases by columns.
+    """A matrix (m × n) with the singular values beyond ``rank`` set to zero; orthonormal bases by columns.
 
     Attributes
     ----------
     values : (min(m, n),) all singular values, the largest first.
-    left, left_null : (m × rank), (m × (m − rank)) its range, and the combinations of rows that vanish.
-    right, null : (n × rank), (n × (n − rank)) the range of its transpose, and its null space: the motions that rows
-        leave. Null spaces are continuous functions of the matrix, see `sarrus.kernels.linalg.dense.completed`.
+    left, left_null : (m × rank), (m × (m − rank)) bases of its range and of its left null space (uᵀA = 0).
+    right, null : (n × rank), (n × (n − rank)) bases of the range of its transpose and of its null space (A x = 0). Null
+        spaces are continuous functions of the matrix, see `sarrus.kernels.linalg.dense.completed`.
     """
 
     values: Array
@@ -47,12 +47,12 @@ class Ranked:
 
     @property
     def kept(self) -> Array:
-        """The singular values that count (rank,)."""
+        """The nonzero singular values (rank,)."""
         return self.values[: self.rank]
 
     @property
     def gap(self) -> float:
-        """Ratio of the smallest singular value kept to the largest one dropped; inf where there is none."""
+        """Ratio of the smallest nonzero singular value to the largest one set to zero; inf without one."""
         if self.rank == 0 or self.rank == len(self.values) or self.values[self.rank] == 0.0:
             return float("inf")
         return float(self.values[self.rank - 1] / self.values[self.rank])
@@ -63,38 +63,38 @@ class Ranked:
         return product(self.right / self.kept, np.ascontiguousarray(self.left.T))
 
     def solve(self, b: Array) -> Array:
-        """Return A⁺ b, of least squares and least norm, for a vector (m,) or columns (m × k)."""
+        """Return A⁺ b, the least-squares solution of least norm, for a vector (m,) or columns (m × k)."""
         return product(self.right, (product(self.left.T, b).T / self.kept).T)
 
     def solve_transposed(self, b: Array) -> Array:
-        """Return A⁺ᵀ b, the least of the vectors whose image under Aᵀ comes nearest to b, for (n,) or (n × k)."""
+        """Return A⁺ᵀ b: the x of least norm with Aᵀx closest to b, for (n,) or (n × k)."""
         return product(self.left, (product(self.right.T, b).T / self.kept).T)
 
     def damped(self, b: Array, damping: float) -> Array:
-        """Return (AᵀA + damping)⁻¹ Aᵀ b (n,) for a vector (m,): a Levenberg–Marquardt step but for its sign."""
+        """Return (AᵀA + damping)⁻¹ Aᵀ b (n,) for a vector (m,): minus a Levenberg–Marquardt step for residual b."""
         return product(self.right, self.kept * product(self.left.T, b) / (self.kept**2 + damping))
 
     @property
     def determined(self) -> np.ndarray:
-        """Which entries of λ in Aᵀλ are unique (m,): those with e_j in the range of A. A zero row's never is."""
+        """Mask (m,) of the entries of λ that Aᵀλ determines: e_j in the range of A; False for a zero row."""
         return np.asarray((self.left_null**2).sum(axis=1) < _ABSENT)
 
 
 def at_rank(matrix: Array, rank: int) -> Ranked:
-    """Return a matrix at a rank that is known."""
+    """Return a matrix with a known rank."""
     return _parts(dense.svd(matrix, rank))
 
 
 def ranked(matrix: Array, cut: float = 0.0, relative: float = 0.0) -> Ranked:
-    """Return a matrix whose singular values up to ``cut``, and to ``relative`` times the largest one, are zero.
+    """Return a matrix whose singular values up to ``cut``, and up to ``relative`` × the largest one, are zero.
 
-    With neither, those are which are rounding.
+    Without either, singular values that are rounding are zero.
     """
     return _parts(dense.svd(matrix, cut=cut, relative=relative))
 
 
 def spanned(columns: Array, cut: float = 0.0, relative: float = 0.0) -> Ranked:
-    """Return the same of columns, fewer than their entries, without the left null space, which is most of the work."""
+    """Return tall columns as `ranked`, without the left null space, which is most of the work."""
     if columns.shape[0] < columns.shape[1]:
         return ranked(columns, cut, relative)
     found = dense.thin_svd(columns, cut=cut, relative=relative)
@@ -113,7 +113,7 @@ def rank_of(matrix: Array, relative: float = CUT, scale: float = 0.0) -> int:
 
 
 def rank_by(values: Array, relative: float = CUT, scale: float = 0.0) -> int:
-    """Return the same from the singular values."""
+    """Return the number of singular values above ``relative`` × the largest one, or × ``scale`` if that is more."""
     return int(np.count_nonzero(values > relative * max(values.max(initial=0.0), scale)))
 
 
@@ -124,9 +124,9 @@ def are_independent(columns: Array) -> bool:
 
 
 def independent_rows(matrix: Array, rank: int, share: float = 0.3) -> list[int]:
-    """Return ``rank`` rows of a matrix that span the others well, early ones first (threshold pivoting).
+    """Return ``rank`` independent rows of a matrix that span its rows well, early ones first (threshold pivoting).
 
-    Of what is left of each row the first counts that keeps this share of the largest.
+    Each is the first row whose part normal to the chosen rows is at least ``share`` of the largest such part.
     """
     left, chosen = matrix.copy(), []
     for _ in range(rank):
@@ -139,14 +139,17 @@ def independent_rows(matrix: Array, rank: int, share: float = 0.3) -> list[int]:
 
 
 def in_metric(rows: Array, root: Array) -> Array:
-    """Return A C⁻ᵀ with the metric C Cᵀ of the columns, C a lower triangle: the singular values of A M^(−1/2)."""
+    """Return A C⁻ᵀ for the metric C Cᵀ of the columns, C a lower triangle.
+
+    Its singular values are those of A M^(−1/2).
+    """
     return dense.solve(root, rows.T).T
 
 
 def beyond(columns: Array, others: Array) -> Array:
-    """Return an orthonormal basis of what a space has more dimensions of than another one, the part normal to that.
+    """Return an orthonormal basis of the part of a space (columns) normal to another space (others).
 
-    Both by orthonormal columns; (n × k), k the difference of their dimensions, nothing where there is none.
+    Both are given by orthonormal columns; (n × k), k the difference of their dimensions, empty for k ≤ 0.
     """
     excess = max(columns.shape[1] - others.shape[1], 0)
     return dense.svd(columns - product(others, product(others.T, columns))).left[:, :excess]

@@ -1,4 +1,4 @@
-"""Adding loop closures and couplings of coordinates to a mechanism."""
+"""`ClosureBuilder`: adds loop closures, couplings of coordinates and prescribed motions to a mechanism."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sarrus.model.mechanism.pose import PoseLike, as_pose, clean, perpendicular_
 
 
 class ClosureBuilder(Description):
-    """The methods of a mechanism that add constraints."""
+    """The methods of `Mechanism` that add constraints."""
 
     def add_closure(
         self,
@@ -43,27 +43,29 @@ class ClosureBuilder(Description):
             cylindrical (4), universal (4), planar (3), distance (1), point_on_line (2),
             point_on_plane (1). ``fixed`` is a weld.
         pose1, pose2 : the frames on the two bodies: `Pose` or position [m].
-        axis : the joint axis in frame 1, and in frame 2 the same unless ``axis2`` is given.
+        axis : the joint axis in frame 1, and in frame 2 too unless ``axis2`` is given.
             universal: ``axis`` is fixed to body 1 and ``axis2``, perpendicular to it, to body 2.
-            point_on_line, point_on_plane: line direction, plane normal, fixed to body 1; the origin of
-            frame 2 lies on it.
+            point_on_line, point_on_plane: direction of the line, normal of the plane, fixed to body 1. The line or
+            plane goes through the origin of frame 1; the origin of frame 2 lies on it.
         length : distance of the two origins [m], > 0, for ``distance``.
-        motion : a function of time, of CasADi expressions, or a `Spline`: of a distance its length [m], in the place
-            of ``length``; of all others where frame 1 is as seen from pose1, a position [m], three entries, or that
-            and a wxyz quaternion, seven, or both as a pair. Body 2 follows exactly, with velocity and acceleration;
-            the multipliers are what this takes, and their work is in the energy.
-        keep_offset : True keeps the frames as far apart as they are in the reference pose, in position and in angle,
-            along directions in which no joint moves the two bodies, such as across the plane of a planar loop. There
-            the rows are met then, as if they were left out; without it a loop with such an offset cannot close.
-        active : True or False makes the closure one that comes and goes, on or off at the start; see
-            `sarrus.dynamics.impacts.activity`. By default it always holds.
-        capture : how far from closed each row may be when it is switched on [m, rad], as a gripper takes what it is
-            told to take; it then holds the frames as they are there. 0: it has to be closed to 1e-5, and closes that.
+        motion : a function of time (a CasADi expression), or a `Spline`. For a distance: its length [m], given instead
+            of ``length``. For all other kinds: frame 1 relative to ``pose1``, as a position [m] (3 entries), a position
+            and a wxyz quaternion (7), or both as a pair. Body 2 follows exactly, in velocity and acceleration too. The
+            multipliers are the driving forces; their work is part of the energy balance.
+        keep_offset : True keeps the offset of the two frames in the reference pose, in position and in angle, along the
+            directions in which no joint moves the two bodies, such as the normal of a planar linkage. The rows along
+            these directions are then satisfied. Without it a loop with such an offset cannot be closed.
+        active : True or False makes the closure switchable, and gives its state at the start; see
+            `sarrus.dynamics.impacts.activity`. None: the closure is permanent.
+        capture : largest residual of a row [m, rad] with which a switchable closure can be switched on, as when a
+            gripper closes on a part. The closure then holds the frames at their offset of that moment. With 0 the
+            residual must be below 1e-5, and the closure removes it.
+        Rows x, y, z: the residual is the origin of frame 2 minus the origin of frame 1, so the multiplier is the
+        force [N] that body 1 exerts on body 2. Both are in the axes of `Mechanism.carrier` of the two bodies: the last
+        body with a joint on the way from the world to both, or the world. Perpendicular directions of the other
+        kinds are fixed to body 1; see `sarrus.symbolic.rows.closures`. Redundant closures are legal.
 
-        Positions: the residual is the origin of frame 2 minus the origin of frame 1, so the multiplier is the
-        force [N] that body 1 exerts on body 2; both in the axes of the last body with a joint that carries the
-        two, in world axes where there is none (see `Mechanism.carrier`). Perpendicular directions of the other
-        kinds are fixed to body 1; see `sarrus.symbolic.rows.closures`.
+        Raises `ModelError` for an unknown kind or body, and for numbers that do not fit the kind.
         """
         kind = {"spherical": "point", "fixed": "weld"}.get(kind, kind)
         label = self._fresh_constraint(name, "closure")
@@ -83,7 +85,7 @@ class ClosureBuilder(Description):
             raise fault(label, f"capture must be at least 0 [m, rad], got {capture!r}")
         if capture and (active is None or motion is not None):
             raise fault(
-                label, "capture is for closures that come and go: give active=True or False, and no motion"
+                label, "capture is for switchable closures: give active=True or active=False, and no motion"
             )
         if kind == "distance" and motion is not None and length:
             raise fault(label, "a distance has a length or a motion, not both")
@@ -117,17 +119,19 @@ class ClosureBuilder(Description):
         active: bool | None = None,
         motion: Function | None = None,
     ) -> Coupling:
-        """Couple joint coordinates and lengths of tendons: Σ of term(coordinate − reference) = motion(t).
+        """Couple joint coordinates and tendon lengths by one row: Σ term(coordinate − reference) = motion(t).
 
-        ``terms`` maps a coordinate name, or "tendon:NAME" for the length of a tendon, to its polynomial coefficients,
-        constant first, to one number, the factor of a linear term, or to a function of CasADi expressions or a
+        ``terms`` maps a coordinate name, or "tendon:NAME" for the length of a tendon, to one number (the factor of a
+        linear term), to polynomial coefficients (constant first), or to a function of a CasADi expression or a
         `Spline`. A gear with q1 = n q2: ``{"joint1": 1.0, "joint2": -n}``. A rack:
         ``{"slide": 1.0, "pinion": -radius}``. A differential: ``{"left": 1.0, "right": 1.0, "carrier": -2.0}``. A cam:
         ``{"follower": -1.0, "cam": Spline.through(angles, lifts, ends="periodic")}``.
 
-        ``motion`` is a function of time or a `Spline`; by default the sum is zero.
-        ``active`` True or False makes it a coupling that comes and goes, such as a clutch or, with one term, a
-        brake, on or off at the start; see `sarrus.dynamics.impacts.activity`.
+        ``motion`` is a function of time or a `Spline`, by default zero. ``active`` True or False makes the coupling
+        switchable, and gives its state at the start: a clutch, or, with one term, a brake; see
+        `sarrus.dynamics.impacts.activity`. The multiplier λ gives the generalized force λ ∂(Σ term)/∂coordinate.
+
+        Raises `ModelError` for an unknown coordinate or tendon, and for a term that is no number or function.
         """
         label = self._fresh_constraint(name, "coupling")
         checks.mapping(terms, "terms", label)
@@ -153,10 +157,10 @@ class ClosureBuilder(Description):
         return coupling
 
     def add_motion(self, name: str, coordinate: str, motion: Function) -> Coupling:
-        """Let a scalar coordinate, or the length of a tendon "tendon:NAME", be a function of time or a `Spline`.
+        """Prescribe a scalar coordinate, or the length of a tendon "tendon:NAME", as a function of time or a `Spline`.
 
-        A motor that follows exactly, whatever it takes: its force [N] or torque [N m] is the multiplier of the row
-        ``name``, positive along the coordinate, and its work is in the energy. It is the coupling
-        ``{coordinate: 1.0}`` with a motion.
+        An ideal motor. Its force [N] or torque [N m] is the multiplier of the row ``name``, positive along the
+        coordinate, and its work is part of the energy balance. The element is the coupling ``{coordinate: 1.0}``
+        with a motion.
         """
         return self.add_coupling(name, {coordinate: 1.0}, motion=motion)

@@ -1,4 +1,4 @@
-"""Adding unilateral contacts to a mechanism: points, lines and flat feet on planes."""
+"""`ContactBuilder`: adds unilateral contacts of points, lines and flat feet with planes to a mechanism."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _CORNERS = ((1.0, 1.0), (-1.0, 1.0), (-1.0, -1.0), (1.0, -1.0))
 
 
 class ContactBuilder(Description):
-    """The methods of a mechanism that add contacts."""
+    """The methods of `Mechanism` that add contacts with planes."""
 
     def add_contact(
         self,
@@ -43,44 +43,44 @@ class ContactBuilder(Description):
         static_coefficient: float | None = None,
         impact_law: str = "newton",
     ) -> Contact:
-        """Let a point of a body touch a plane of another body; the plane only pushes.
+        """Add a unilateral contact between a point of a body and a plane of another body.
 
         Parameters
         ----------
-        body, point : the body and the point in its axes [m], by default its origin; instead of them one of
+        body, point : the body and the point in its axes [m], by default its origin. Instead of them one of
 
-            - site : a frame by its name in the file (``mechanism.frames``), or a body: its origin is the point;
-            - geom : a sphere by its name in the file (``mechanism.geoms``): the point is its centre, with the plane
-              raised by its radius, so that the gap is right in all poses. Friction then acts at the centre, not at
-              the surface: where it sticks the sphere does not roll. With "coulomb" it acts at the surface.
-        ground : the body that carries the plane normal · r = ``offset`` [m], both in its axes; ``normal`` points to
-            the side on which the point may be.
+            - site : a frame by its name in the file (``mechanism.frames``), or a body: the point is its origin;
+            - geom : a sphere by its name in the file (``mechanism.geoms``): the point is its centre, and the plane is
+              raised by its radius, so that the gap is right in all poses. With "coulomb" friction acts at the surface.
+              With "stick" it acts at the centre, and the sphere does not roll.
+        ground : the body that carries the plane normal · r = ``offset`` [m], both in its axes; ``normal`` points from
+            the ground towards the free side.
         tangent : direction of the first tangential row, perpendicular to ``normal``; by default the projection of
-            the ground's x axis (of y where that is the normal). The second is normal × tangent.
-        friction : "coulomb" holds the point with forces ‖λ_t‖ ≤ μ λ_n and lets it slide against them otherwise,
-            exactly, in runs by phases between events or, with a fixed ``dt`` and in many runs, by time stepping
-            (method "moreau-jean"); the contact is none of the constraints. "stick" holds the point where it touched
-            down, with any force; "frictionless" lets it slide.
-        friction_coefficient : μ ≥ 0 of "coulomb", which needs one; else recorded for laws with friction cones, and it
-            limits nothing. By default that of the geom, if there is one.
-        radius : of a ball about the point, which touches with its surface [m] and can roll; for "coulomb" only.
-        torsion : length by which torsional friction counts [m], the couple about the normal over the force that would
-            have the same limit: ‖(λ_t, couple / torsion)‖ ≤ μ λ_n; for "coulomb" only, 0: there is none.
-        static_coefficient : ≥ μ, up to which it sticks; once it slides, μ counts. For "coulomb" only, by default μ.
-        restitution : e from 0 to 1 of the impact law.
-        impact_law : "newton": e is the part of the normal velocity with which the contact leaves an impact; "poisson":
-            the part of the normal impulse of compression that expansion has, for "coulomb" and runs by events.
-            With friction, and with different e at several contacts, they differ, and Newton's may create energy;
-            Poisson's may where there are both (`sarrus.dynamics.impacts.restitution`).
-        active : whether the contact is closed at the start. Its tangential rows then hold the point where it is in
+            the ground's x axis (of y if x is the normal). The second is normal × tangent.
+        friction : "coulomb": stick with ‖λ_t‖ ≤ μ λ_n, slip with ‖λ_t‖ = μ λ_n against the slip velocity. The contact
+            is no constraint (no row of A); it acts in event-driven runs and, with a fixed ``dt`` and in many runs, in
+            time stepping (method "moreau-jean"). "stick": no slip, without a limit of the friction force.
+            "frictionless": λ_t = 0.
+        friction_coefficient : μ ≥ 0. Required for "coulomb". For "stick" it is recorded for control laws with friction
+            cones and limits nothing. Default: the coefficient of the geom, if there is one.
+        radius : radius [m] of a ball about the point, which touches with its surface and can roll; "coulomb" only.
+        torsion : length l [m] of torsional friction about the normal, in the friction cone
+            ‖(λ_t, λ_torsion / l)‖ ≤ μ λ_n; "coulomb" only. 0: no torsional friction.
+        static_coefficient : coefficient of static friction, ≥ μ; "coulomb" only, by default μ.
+        restitution : coefficient e of the impact law, from 0 to 1.
+        impact_law : "newton": the normal velocity after an impact is −e times the one before. "poisson": the normal
+            impulse of expansion is e times the impulse of compression; for "coulomb" in event-driven runs. The laws
+            differ with friction, and with different e at several contacts; there Newton's law can create energy.
+            Poisson's law can if both hold (`sarrus.dynamics.impacts.restitution`).
+        active : whether the contact is closed at the start. The tangential rows then hold the point at its place in
             the reference pose; `sarrus.dynamics.impacts.activity.switch_on` anchors it elsewhere.
 
-        Rows: "n", the gap [m] with the normal force [N] as multiplier, ≥ 0 where the ground pushes; with friction
-        also "t1" and "t2", and "torsion". While the contact is open its rows are zero.
-        `sarrus.dynamics.impacts.activity` switches it and measures the gap, `sarrus.dynamics.impacts.impacts.impact`
-        gives the velocities after a touchdown. Redundant contacts are ordinary.
+        Rows: "n", the gap [m], with the normal force λ_n ≥ 0 [N] as multiplier; with friction also "t1", "t2", and
+        with torsional friction "torsion". While the contact is open its rows are zero.
+        `sarrus.dynamics.impacts.activity` switches contacts and measures gaps,
+        `sarrus.dynamics.impacts.impacts.impact` gives the velocities after a touchdown. Redundant contacts are legal.
 
-        Raises `ModelError` for a geom that does not touch with one point, and says what to do instead.
+        Raises `ModelError` for a geom that can touch at more than one point; the error says what to do instead.
         """
         label = self._fresh_constraint(name, "contact")
         only_one(body, point, site, geom, label)
@@ -126,12 +126,12 @@ class ContactBuilder(Description):
         active: bool = False,
         impact_law: str = "newton",
     ) -> ContactPatch:
-        """Let a line or a flat foot of a body touch a plane of another body, by contacts at its ends or corners.
+        """Add a line or a flat foot: unilateral contacts at its ends or corners with a plane of another body.
 
         Parameters
         ----------
-        body, pose : the body, and the patch on it: a `Pose` whose x axis is along, y across, and z the direction that
-            the normal of the plane has where the patch lies flat; or its centre alone [m], with the axes of the body.
+        body, pose : the body, and the patch on it: a `Pose` with the x axis along the patch, y across it, and z along
+            the normal of the plane when the patch lies flat; or its centre alone [m], with the axes of the body.
             Instead of them one of
 
             - site : a frame by its name in the file, with its axes;
@@ -142,11 +142,11 @@ class ContactBuilder(Description):
         ground, normal, offset, tangent, friction, friction_coefficient, restitution, active, impact_law : of every
             contact, as in `add_contact`.
 
-        The ends and corners are ordinary contacts: those that push decide whether the patch lies, rocks on an edge or
-        stands on a corner, and that they push and stay in their friction cones is what limits the centre of pressure
-        and the torsion. The load is shared by the minimum-norm multipliers, because a rigid body does not determine
-        it: a line with friction has 6 rows of rank 5, a foot 12 of rank 6. `sarrus.contact_wrench` turns them into
-        the wrench of the patch and its centre of pressure.
+        The ends and corners are ordinary contacts. Their active set decides whether the patch lies flat, rocks on an
+        edge or stands on a corner, and their friction cones limit the centre of pressure and the torsion. Rigid-body
+        statics does not determine the load at each contact (a line with friction has 6 rows of rank 5, a foot 12 of
+        rank 6); the multipliers are the minimum-norm ones. `sarrus.contact_wrench` sums them to the wrench of the patch
+        and its centre of pressure, which are unique.
         """
         label = self._fresh_constraint(name, "contact patch")
         only_one(body, pose, site, geom, label)
@@ -175,7 +175,7 @@ class ContactBuilder(Description):
         return patch
 
     def _place(self, body: Any, pose: Pose, site: str | None, label: Label) -> Place:
-        """Return the place that a site, or a body and a pose on it, say."""
+        """Return the place given by a site, or by a body and a pose on it."""
         if site is not None:
             return at_site(self, site, label)
         self.check_body(body, label)
@@ -204,7 +204,7 @@ def _surface(
     active: bool,
     label: Label,
 ) -> dict[str, Any]:
-    """Return the checked attributes of a contact that say how the two bodies touch."""
+    """Return the checked attributes of a contact: friction, restitution, impact law and activity."""
     if place.body == ground:
         raise fault(label, f"needs two different bodies, got {ground!r} twice")
     check_name("friction", friction, CONTACT_ROWS, label)
@@ -220,7 +220,7 @@ def _surface(
     if impact_law != "newton" and friction != "coulomb":
         raise fault(
             label,
-            f"impact_law={impact_law!r} is for friction='coulomb', with a coefficient of zero where it slides freely",
+            f"impact_law={impact_law!r} is for friction='coulomb'; give friction_coefficient=0 for free sliding",
         )
     return {
         "friction": friction,
@@ -232,7 +232,7 @@ def _surface(
 
 
 def _ball(radius: float, torsion: float, label: Label) -> dict[str, float]:
-    """Return the checked lengths of a contact with Coulomb friction."""
+    """Return the checked lengths radius and torsion [m] of a contact with Coulomb friction."""
     return {
         "radius": checks.nonnegative(radius, "radius", label),
         "torsion": checks.nonnegative(torsion, "torsion", label),
@@ -240,7 +240,7 @@ def _ball(radius: float, torsion: float, label: Label) -> dict[str, float]:
 
 
 def _half_sizes(extent: Any, label: Label) -> tuple[float, ...]:
-    """Return one half length or two half sizes, > 0."""
+    """Return one half length, or a half length and a half width [m], > 0."""
     values = (extent,) if np.isscalar(extent) else tuple(extent) if np.iterable(extent) else ()
     half = tuple(scalar(value, "extent", label) for value in values)
     if len(half) not in (1, 2) or min(half) <= 0.0:

@@ -1,4 +1,4 @@
-"""Where on a body a contact is: at a point, at a frame, or at a geom of the file that the mechanism comes from."""
+"""The place of a contact on a body: a point, a frame of the model file, or a geom of the model file."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sarrus.model.mechanism.pose import Pose, clean
 
 @dataclass(frozen=True)
 class Place:
-    """A pose on a body; a geom also says how far it reaches beyond its points and what its friction is."""
+    """A pose on a body. For a geom also its radius about the point [m] and its friction coefficient."""
 
     body: str
     pose: Pose
@@ -26,7 +26,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Plane:
-    """The plane of a contact, in axes of its ground."""
+    """The plane of a contact, in the axes of the body that carries it."""
 
     ground: str
     origin: Array
@@ -40,23 +40,23 @@ class Plane:
 
 
 def only_one(body: Any, where: Any, site: Any, geom: Any, label: Label) -> None:
-    """Raise unless exactly one of a body, a site and a geom is given, and a place on the body with the body alone."""
+    """Raise unless exactly one of body, site and geom is given; a point or pose is allowed with body only."""
     given = [what for what, value in (("body", body), ("site", site), ("geom", geom)) if value is not None]
     if len(given) != 1:
         raise fault(label, f"give one of body, site and geom, got {' and '.join(given) or 'none'}")
     if where is not None and body is None:
-        raise fault(label, f"a place on the body goes with body=; a {given[0]} has its own")
+        raise fault(label, f"a point or pose goes with body= only; a {given[0]} has its own")
 
 
 def at_site(description: Description, site: str, label: Label) -> Place:
-    """Return the place of a frame that the file names; bodies are frames too."""
+    """Return the place of a frame of the model file, or of a body, by name."""
     frames = {name: (name, Pose()) for name in description.bodies} | description.frames
     check_name("site", site, frames, label, site)
     return Place(*frames[site])
 
 
 def point_of(description: Description, name: str, label: Label) -> Place:
-    """Return the one point with which a geom touches any plane: the centre of a sphere, as far away as its radius."""
+    """Return the centre of a sphere, the only geom with one contact point in all poses; the plane is raised."""
     geom = geom_named(description, name, label)
     if geom.kind == "sphere":
         return Place(geom.body, geom.pose, float(geom.size[0]), geom.friction)
@@ -79,8 +79,8 @@ def lower_face(
 ) -> tuple[Place, tuple[float, ...]]:
     """Return the frame and the half sizes of the face with which a box stands on a plane in the reference pose.
 
-    It is the one whose outward normal points most against that of the plane; along is its edge nearest to the first
-    tangent.
+    Of the six faces it is the one with the outward normal most opposed to the normal of the plane. The x axis of
+    the frame is the edge of this face closest to the first tangent.
     """
     geom = geom_named(description, name, label)
     if geom.kind != "box":
@@ -91,7 +91,7 @@ def lower_face(
             name,
         )
     ground, body = description.reference_pose(plane.ground), description.reference_pose(geom.body)
-    seen = (body @ geom.pose).rotation.T @ ground.rotation  # from axes of the ground to those of the box
+    seen = (body @ geom.pose).rotation.T @ ground.rotation  # from axes of the ground to axes of the box
     normal, tangent = seen @ plane.normal, seen @ plane.tangent1
     up = int(np.argmax(np.abs(normal)))
     others = [i for i in range(3) if i != up]
@@ -104,13 +104,13 @@ def lower_face(
 
 
 def geom_named(description: Description, name: str, label: Label) -> Geom:
-    """Return a geom of the file by name."""
+    """Return a geom of the model file by name; an unknown name is a `ModelError` that lists the valid ones."""
     collides(description, name, label)
     check_name("geom", name, description.geoms, label, name)
     return description.geoms[name]
 
 
 def collides(description: Description, name: str, label: Label) -> None:
-    """Raise for a geom that the file has and that takes part in no contact."""
+    """Raise if the model file has the geom but excludes it from all contacts."""
     if isinstance(name, str) and name in description.idle_geoms:
         raise fault(label, f"geom {name!r} is in the file, but {description.idle_geoms[name]}")

@@ -1,10 +1,10 @@
-"""A mechanism as JSON text and back, every number bit for bit: what a trajectory file holds of it.
+"""A mechanism as JSON text and back, each number to the bit: the description stored in a trajectory file.
 
-Mechanisms are plain data, so one rule does for all elements: a dataclass becomes ``{class name: fields}``, an array
-``{"array": numbers, "shape": sizes}``, a dictionary ``{"map": pairs}``, a tuple or list a list. Python functions cannot
-be written: user forces, motions, surfaces and laws that are no `Spline`. The mechanism read again has an entry for
-each in its report; driven bodies stay still, constraints that follow a function, or roll on one, are left out,
-springs are without their law.
+One rule encodes all elements: a dataclass becomes ``{class name: fields}``, an array
+``{"array": numbers, "shape": sizes}``, a dictionary ``{"map": pairs}``, a tuple or list a list. Python functions
+(user forces, motions, surfaces and laws other than a `Spline`) cannot be stored. The mechanism read back lists them in
+its report as left out: driven bodies stand still, constraints with a function of time and rolling elements on a traced
+surface are absent, springs have no law.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _WRONG = (SarrusError, ValueError, KeyError, TypeError, AttributeError, Recursio
 
 
 def to_json(mechanism: Mechanism) -> str:
-    """Return the description of a mechanism as JSON; Python functions are left out, and named."""
+    """Return the description of a mechanism as JSON; Python functions are left out and listed by name."""
     data = {name: value for name, value in vars(mechanism).items() if name not in _OWN}
     lost: dict[str, list[str]] = {kind: [] for kind in _LOST}
     for table, kind in _WITH_FUNCTIONS.items():
@@ -66,7 +66,7 @@ def to_json(mechanism: Mechanism) -> str:
 
 
 def from_json(text: str) -> Mechanism:
-    """Return the mechanism that `to_json` described, checked as a built one; other text is an `ArgumentError`."""
+    """Return the mechanism written by `to_json`, checked like a built one; any other text is an `ArgumentError`."""
     mechanism = Mechanism()
     try:
         document = json.loads(text)
@@ -75,7 +75,7 @@ def from_json(text: str) -> Mechanism:
         data, lost = dict(document["data"]["map"]), list(map(str, document["lost_forces"]))
         given = {"driven body": document.get("lost_motions", []), **document.get("lost", {})}
         functions = {kind: list(map(str, given.get(kind, []))) for kind in _LOST}
-        data["keyframes"]["map"] = [  # files of before hold coordinates alone
+        data["keyframes"]["map"] = [  # in files of older releases a keyframe is its coordinates alone
             [name, {"Keyframe": {"name": name, "q": key}} if "array" in key else key]
             for name, key in data["keyframes"]["map"]
         ]
@@ -125,7 +125,7 @@ def _encode(value: Any) -> Any:
 
 
 def _decode(value: Any, hint: Any, label: str) -> Any:
-    """Return what was written, or raise one of the errors above unless it is of the kind that an annotation says."""
+    """Return the decoded value; raise `ValueError` or `TypeError` unless it has the annotated type."""
     if type(value) is hint or {type(value), hint} == {float, int}:
         return value
     origin, parts = get_origin(hint), get_args(hint)

@@ -1,4 +1,4 @@
-"""Contacts of all balls, capsules and boxes of a file with a floor, with Coulomb friction."""
+"""`FloorContactBuilder`: contacts of the spheres, capsules and boxes of a file with a floor, with Coulomb friction."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from sarrus.model.mechanism.elements import WORLD, Contact
 from sarrus.model.mechanism.faults import Label, check_name, fault
 from sarrus.model.mechanism.surface_contacts import balls
 
-# Kinds of geoms that touch a plane with fixed points, or balls about these.
+# Kinds of geoms that touch a plane at fixed points, or with balls about fixed points.
 TOUCHING = ("sphere", "capsule", "box")
 
 
 class FloorContactBuilder(ContactBuilder):
-    """The method of a mechanism that adds contacts with a floor."""
+    """The method of `Mechanism` that adds contacts with a floor."""
 
     def add_floor_contacts(
         self,
@@ -28,23 +28,23 @@ class FloorContactBuilder(ContactBuilder):
         restitution: float = 0.0,
         impact_law: str = "newton",
     ) -> tuple[Contact, ...]:
-        """Let spheres, capsules and boxes of the file touch a plane with Coulomb friction: all of a robot on a floor.
+        """Add contacts with Coulomb friction between the spheres, capsules and boxes of the file and a floor plane.
 
         Parameters
         ----------
-        floor : a plane by its name in the file (``mechanism.geoms``); by default the only one there is, and z = 0 of
-            the world where there is none.
-        geoms : names of those that may touch it; by default all spheres, capsules and boxes of the file that are not
-            fixed to what the floor is.
-        friction_coefficient : of all; by default the larger one of the geom and the floor, as MuJoCo has it.
-        restitution, impact_law : of all, as in `add_contact`.
+        floor : a plane by its name in the file (``mechanism.geoms``). By default the only plane of the file, or z = 0
+            of the world if the file has no plane.
+        geoms : names of geoms; by default all spheres, capsules and boxes of the file that are not fixed to the body
+            of the floor.
+        friction_coefficient : for all contacts; by default the larger one of the geom and the floor, as in MuJoCo.
+        restitution, impact_law : for all contacts, as in `add_contact`.
 
         Returns the contacts: NAME of a sphere, NAME.1 and NAME.2 at the ends of a capsule, NAME.1 … NAME.8 at the
-        corners of a box. Other kinds touch with other points in every pose and are no contacts: meshes, cylinders and
-        ellipsoids are left out where ``geoms`` does not name them.
+        corners of a box. Meshes, cylinders and ellipsoids have no fixed contact point and are skipped; add them with
+        `add_geometry_contacts`.
 
-        Raises `ModelError` for names that there are not, for other kinds that are named, for several planes to choose
-        from, and where a coefficient is not known.
+        Raises `ModelError` for an unknown name, for a geom of another kind in ``geoms``, if there are several planes
+        and ``floor`` is not given, and if no friction coefficient is known.
         """
         label = Label("floor", floor or WORLD)
         ground, normal, offset, sliding = self._floor(floor, label)
@@ -60,8 +60,8 @@ class FloorContactBuilder(ContactBuilder):
             if geom.kind not in TOUCHING:
                 raise fault(
                     label,
-                    f"geom {name!r} ({geom.kind}) touches with other points in every pose; only "
-                    f"{', '.join(TOUCHING)} do not",
+                    f"geom {name!r} ({geom.kind}) has no fixed contact point; floor contacts are for "
+                    f"{', '.join(TOUCHING)}",
                     name,
                 )
             for number, (point, radius) in enumerate(balls(geom), start=1):
@@ -82,7 +82,7 @@ class FloorContactBuilder(ContactBuilder):
         return tuple(added)
 
     def _floor(self, floor: str | None, label: Label) -> tuple[str, Array, float, float | None]:
-        """Return the body of the floor, its normal and offset there, and its friction."""
+        """Return the body of the floor, the normal and offset of the plane on it, and its friction coefficient."""
         planes = [name for name, geom in self.geoms.items() if geom.kind == "plane"]
         if floor is None and len(planes) > 1:
             raise fault(label, f"there are several planes, choose one of {', '.join(map(repr, planes))}")
@@ -95,7 +95,7 @@ class FloorContactBuilder(ContactBuilder):
         return geom.body, normal, float(normal @ geom.pose.position), geom.friction
 
     def _touching(self, ground: str, label: Label) -> list[str]:
-        """Return the geoms that may touch the floor."""
+        """Return the geoms that can touch the floor."""
         names = [
             name for name, g in self.geoms.items() if g.kind in TOUCHING and g.body not in (ground, WORLD)
         ]

@@ -1,4 +1,4 @@
-"""Adding springs, dampers, actuators and user forces to a mechanism."""
+"""`ForceBuilder`: adds springs, dampers, actuators and user forces to a mechanism."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from sarrus.model.mechanism.transmissions import (
 
 
 class ForceBuilder(Description):
-    """The methods of a mechanism that add forces."""
+    """The methods of `Mechanism` that add forces."""
 
     def add_spring_damper(
         self,
@@ -54,11 +54,11 @@ class ForceBuilder(Description):
         ``rest_length`` [m], ≥ 0, is one number, or (lower, upper) between which the spring is slack: (0, L)
         is a rope. The bodies are different; one of them may be "world".
 
-        ``law`` adds a tension [N] that is a function of how far the length is beyond rest [m], of CasADi expressions,
-        or a `Spline`, such as a table of a progressive spring or of a stop. The energy of a `Spline` that is no
-        periodic one is counted; other functions count as forces from outside, whose energy nobody knows.
-        ``damper_law`` does so with the rate [m/s]. What depends on the past, as hysteresis does, is no law of these:
-        give it a state of its own in equations of your own.
+        ``law`` adds a tension [N], a function of the extension beyond rest [m]: a function of a CasADi expression,
+        or a `Spline`, such as the table of a progressive spring or of a bump stop. The energy of a `Spline` (except
+        a periodic one) is part of the potential energy; any other function counts as an external force.
+        ``damper_law`` adds a tension [N], a function of the rate [m/s]. A law with memory (hysteresis) needs a state:
+        write it as your own equations.
         """
         label = self._fresh(name, "spring", self.springs, self.coordinate_springs, self.tendons)
         self._check_bodies(body1, body2, label)
@@ -93,8 +93,8 @@ class ForceBuilder(Description):
     ) -> CoordinateSpring:
         """Add a spring and damper on Σ weight × coordinate (MuJoCo's fixed tendon).
 
-        ``law`` and ``damper_law`` are those of `add_spring_damper`, as with joint friction that is a smooth function
-        of the speed: ``damper_law=stribeck(...)`` (`sarrus.model.mechanism.laws`).
+        ``law`` and ``damper_law`` are as in `add_spring_damper`, for example smooth joint friction:
+        ``damper_law=stribeck(...)`` (`sarrus.model.mechanism.laws`).
         """
         label = self._fresh(name, "spring", self.springs, self.coordinate_springs, self.tendons)
         spring = CoordinateSpring(
@@ -123,18 +123,20 @@ class ForceBuilder(Description):
         gain_slopes: tuple[float, float] = (0.0, 0.0),
         motor_constant: float | None = None,
     ) -> Actuator:
-        """Add an actuator on a velocity by name (a scalar joint's own name), on several with gears, or elsewhere.
+        """Add an actuator on a velocity by name (a scalar joint's own name), several with gears, or a transmission.
 
-        ``target`` may be one of `sarrus.model.mechanism.transmissions`, which has a gear of its own: along a tendon,
-        at a frame, on a slider-crank. The generalized force is gear × (gain × u + bias[0] + bias[1] length + bias[2]
-        rate); see `sarrus.model.mechanism.elements.Actuator` for what the length of a transmission is. A position
-        servo has gain kp and bias (0, −kp, −kd). Wherever u enters the equations it is held within ``limits`` [unit
-        of u], and then the force gain × u + bias within ``force_limits`` [N, N m]; both as (lower, upper). With an
-        ``activation`` its state w takes the place of u in the force: a coordinate of its own, after those of the
-        joints. A `Winding` is one whose state is a current [A]: then u is a voltage, and the gain is force per ampere
-        and all of the law. Laws are those without (`Mechanism.without_activation`). ``motor_constant`` [N m/√W, N/√W]
-        of a motor that makes the scalar force, K_t / √R of its data sheet, is what `Trajectory.motor_loss` needs; it
-        changes no motion.
+        ``target`` may be one of `sarrus.model.mechanism.transmissions`, with its own gear: along a tendon, at a
+        frame, on a slider-crank. The generalized force is gear × (gain × u + bias[0] + bias[1] × length + bias[2] ×
+        rate), with the length defined in `sarrus.model.mechanism.elements.Actuator`. A position servo has gain kp and
+        bias (0, −kp, −kd). ``limits`` [unit of u] bound u, ``force_limits`` [N, N m] the scalar force gain × u +
+        bias; both are (lower, upper) and hold wherever u enters the equations. With an ``activation`` its state w
+        takes the place of u in the force: a coordinate of its own, after the coordinates of the joints. With a
+        `Winding` the state is a current [A], u a voltage [V], and the force is gain [N/A, N m/A] × current without
+        bias. Control laws need a mechanism without activations (`Mechanism.without_activation`). ``motor_constant``
+        K_t / √R [N m/√W, N/√W] of the data sheet is needed by `Trajectory.motor_loss`; it changes no motion.
+
+        Raises `ModelError` for an unknown target and for limits in the wrong order.
+
         """
         label = self._fresh(name, "actuator", self.actuators)
         b, slopes = vector(bias, 3, "bias", label), vector(gain_slopes, 2, "gain_slopes", label)
@@ -164,7 +166,7 @@ class ForceBuilder(Description):
         return tuple((velocity, scalar(g, "gear", label)) for velocity, g in gears.items())
 
     def _elsewhere(self, target: Transmission, label: Label) -> Transmission:
-        """Return a transmission that is no constant map to joint forces, checked."""
+        """Return a checked transmission other than constant gears on joints."""
         if isinstance(target, TendonTransmission):
             self._tendon(target.tendon, label)
             return TendonTransmission(target.tendon, scalar(target.gear, "gear", label))
@@ -191,10 +193,10 @@ class ForceBuilder(Description):
         return SliderCrank(target.body, pin, target.slider, pose, rod, gear_ratio)
 
     def without_activation(self) -> Self:
-        """Return a copy whose actuators act at once: a filter's control is its state, an integrator's control too.
+        """Return a copy without activation dynamics: the controls act at once, with w = u.
 
-        The current of a winding is the one it comes to rest at, (u − k ω) / R within its limits, as if it had no
-        inductance. The coordinates are those of the joints alone then. Laws are made for such mechanisms.
+        The current of a winding is its steady state (u − k ω) / R within its limits, as without inductance. The
+        coordinates are then those of the joints alone. Control laws are made for such mechanisms.
         """
         duplicate, kept = self.snapshot(), len([x for joint in self.joints() for x in joint.coordinate_names])
         for name, actuator in self.actuators.items():
@@ -219,7 +221,7 @@ class ForceBuilder(Description):
         """Add a force function(q, v, t) of CasADi vectors, compiled into the equations.
 
         With ``body``: force [N] in world axes on ``point`` (body axes). Without: nv generalized forces.
-        ``through_joints``: a force on a body stands for what its joints do; matters to sensors of force alone.
+        ``through_joints`` marks a force on a body as exerted through its joints; only force sensors depend on it.
         """
         label = self._fresh(name, "force", self.forces)
         if not callable(function):
@@ -232,7 +234,7 @@ class ForceBuilder(Description):
 
 
 def _check_winding(actuator: Actuator, label: Label) -> None:
-    """Raise where an actuator with a winding has a law beside force = gain × current."""
+    """Raise unless the force of an actuator with a winding is gain × current, without bias and gain slopes."""
     if actuator.gain == 0.0:
         raise fault(label, "gain is the force per ampere of its winding and must not be zero")
     if actuator.motor_constant is not None:
@@ -242,7 +244,7 @@ def _check_winding(actuator: Actuator, label: Label) -> None:
 
 
 def _without_inductance(actuator: Actuator, winding: Winding) -> Actuator:
-    """Return the actuator whose current follows its voltage at once, within the limits of the current."""
+    """Return the actuator with the steady-state current (u − k ω) / R, within the limits of the current."""
     k, ohm, limits = actuator.gain, winding.resistance, actuator.force_limits
     if winding.limits is not None:
         pair = np.sort(k * np.array(winding.limits))

@@ -1,4 +1,4 @@
-"""Adding transmissions with losses: gears, racks, worms and screws with friction between their flanks."""
+"""`GearingBuilder`: adds gears, racks, worms and screws with friction between their flanks and backlash."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from sarrus.model.mechanism.gearing import LEAST_PLAY, Gearing
 from sarrus.model.mechanism.pose import scalar
 from sarrus.model.mechanism.tooth_flanks import Flanks, Weights, teeth, thread, total
 
-# A coordinate, or what several are together: the turn of a gear relative to its carrier is {"gear": 1, "carrier": -1}.
+# A coordinate, or a sum of coordinates with factors: a gear relative to its carrier is {"gear": 1, "carrier": -1}.
 Way = str | Mapping[str, float]
 
 
 class GearingBuilder(Description):
-    """The methods of a mechanism that add transmissions with losses.
+    """The methods of `Mechanism` that add transmissions with losses.
 
-    Each ties two ways, coordinates or sums of coordinates with factors, by two opposite flanks that only push, with
-    Coulomb friction; see `sarrus.mechanism.Gearing`. They are contacts, not constraints: they act where
-    contacts with Coulomb friction do, hold where friction is enough, and lose energy whichever way power flows.
-    ``System.assemble`` does not close them: coordinates that fit each other to 1e-5 characteristic lengths are given,
-    such as those that the mechanism `without_losses` has.
+    Each ties two quantities (coordinates, or sums of coordinates with factors) by two opposite unilateral flanks with
+    Coulomb friction; see `sarrus.mechanism.Gearing`. Gearings are contacts, not constraints: they act wherever
+    contacts with Coulomb friction act, can be self-locking, and lose energy in both directions of power flow.
+    ``System.assemble`` does not close them: give coordinates that satisfy them to 1e-5 characteristic lengths, such
+    as coordinates of the mechanism `without_losses`.
     """
 
     def add_gear_pair(
@@ -43,24 +43,24 @@ class GearingBuilder(Description):
         restitution: float = 0.0,
         references: Mapping[str, float] | None = None,
     ) -> Gearing:
-        """Let two gears mesh with losses: one = ratio × other.
+        """Add a gear pair with losses: one = ratio × other.
 
         Parameters
         ----------
-        one, other : a coordinate each, or several with factors: of planetary gears those relative to the carrier,
-            with the efficiency of the standing carrier (Müller, Epicyclic Drive Trains, 1982).
-        ratio : turns of one for a turn of the other, negative where they turn against each other.
-        efficiency : η of the mesh, above 0 and up to 1: the power that comes out is η times the one that goes in,
-            whichever drives. The friction that does this has the coefficient 2 (1 − η) / (1 + η) and the mean of both
-            speeds as its slip.
-        static_efficiency : up to ``efficiency``: at rest nothing turns while the quotient of what comes out and what
-            goes in is between it and its inverse. By default the same.
-        backlash : how far one turns while the other stands [rad]; 0: as little as counts nowhere, 1e-8 × radius.
-        radius : of the pitch circle of one [m], at which forces of flanks are given: at 1 m they are torques.
-        restitution : e from 0 to 1, Newton's, of flanks that hit.
-        references : of coordinates, where the flanks are in the middle of their play; default 0.
+        one, other : each a coordinate, or several with factors. In planetary gears take the gears relative to the
+            carrier and the efficiency with the carrier fixed (Müller, Epicyclic Drive Trains, 1982).
+        ratio : turns of one per turn of the other, negative if they turn in opposite directions.
+        efficiency : η of the mesh, 0 < η ≤ 1: output power = η × input power, in both directions of power flow. The
+            equivalent friction coefficient is 2 (1 − η) / (1 + η), with the mean of both pitch line velocities as
+            slip velocity.
+        static_efficiency : ≤ ``efficiency``. At rest the pair sticks while the quotient of output and input torque (in
+            units of the ratio) is between this value and its inverse. By default equal to ``efficiency``.
+        backlash : rotation of one with the other fixed [rad]. 0 gives 1e-8 × radius, below every tolerance.
+        radius : pitch radius of one [m], to which the flank forces refer; with 1 m they equal torques.
+        restitution : Newton's coefficient e of impacts of the flanks, from 0 to 1.
+        references : the coordinates at which the flanks are in the middle of the backlash; default 0.
 
-        Raises `ModelError` for unknown coordinates and for numbers that no pair has.
+        Raises `ModelError` for unknown coordinates and for numbers out of these ranges.
         """
         label = self._fresh_constraint(name, "gear pair")
         size, number = checks.positive(radius, "radius", label), checks.nonzero(ratio, "ratio", label)
@@ -81,10 +81,10 @@ class GearingBuilder(Description):
         restitution: float = 0.0,
         references: Mapping[str, float] | None = None,
     ) -> Gearing:
-        """Let a pinion of a ``radius`` [m] mesh with a rack, with losses: slide = radius × pinion.
+        """Add a rack and pinion with losses: slide = radius × pinion, ``radius`` [m] the pitch radius of the pinion.
 
-        ``radius`` is negative where the rack goes back as the pinion turns forwards; ``backlash`` is how far the rack
-        goes while the pinion stands [m]. All else is that of `add_gear_pair`, and so are the errors.
+        ``radius`` is negative if the rack moves backwards when the pinion turns forwards; ``backlash`` is the travel of
+        the rack with the pinion fixed [m]. The other arguments and the errors are as in `add_gear_pair`.
         """
         label = self._fresh_constraint(name, "rack")
         ways = self._way(slide, "slide", label), self._way(pinion, "pinion", label)
@@ -108,26 +108,28 @@ class GearingBuilder(Description):
         restitution: float = 0.0,
         references: Mapping[str, float] | None = None,
     ) -> Gearing:
-        """Let a nut run on a screw, with friction in the thread: travel = pitch × turn / 2π.
+        """Add a lead screw with friction in the thread: travel = pitch × turn / 2π.
 
         Parameters
         ----------
-        travel, turn : of the nut along the screw, and of the screw in the nut: a coordinate each, or several with
-            factors, such as the translation and the angle of a cylindrical joint.
-        pitch : travel per turn [m], that of one thread times their number; negative of a left-hand thread.
-        diameter : mean diameter of the thread [m]; tan λ = |pitch| / (π diameter) is that of the lead angle.
-        friction_coefficient : μ ≥ 0 of the thread; or ``efficiency``, η above 0 and up to 1 of turning that drives,
-            which says what μ is.
-        static_coefficient : ≥ μ, up to which it sticks; by default the same.
-        flank_angle : of the flank in the section normal to the thread [rad], from 0 (square) to below π/2: μ counts
-            as tan φ' = μ / cos(flank_angle).
-        backlash : axial play [m]; 0: as little as counts nowhere.
+        travel, turn : translation of the nut along the screw [m] and rotation of the screw in the nut [rad]: each a
+            coordinate, or several with factors, such as the translation and the angle of a cylindrical joint.
+        pitch : travel per turn [m] (the lead: thread pitch × number of starts); negative for a left-hand thread.
+        diameter : mean diameter of the thread [m]; the lead angle λ has tan λ = |pitch| / (π diameter).
+        friction_coefficient : μ ≥ 0 of the thread; or instead ``efficiency``, 0 < η ≤ 1, of the screw driving the nut,
+            from which μ is computed.
+        static_coefficient : coefficient of static friction, ≥ μ; by default μ.
+        flank_angle : of the flank in the section normal to the thread [rad], from 0 (square) to below π/2. The
+            effective friction angle φ' has tan φ' = μ / cos(flank_angle).
+        backlash : axial play [m]; 0 gives a play below every tolerance.
         restitution, references : see `add_gear_pair`.
 
-        Lifting a load F takes the torque F (diameter/2) tan(λ + φ'), letting it down F (diameter/2) tan(φ' − λ). The
-        efficiency is η = tan λ / tan(λ + φ'), and tan(λ − φ') / tan λ where the load drives. For φ' ≥ λ, where
-        η ≤ (1 − tan² λ) / 2, the load does not drive it: it locks by itself (Shigley, Mechanical Engineering Design,
-        chapter 8).
+        Raising a load F takes the torque F (diameter/2) tan(λ + φ'), lowering it F (diameter/2) tan(φ' − λ). The
+        efficiency is η = tan λ / tan(λ + φ'), and tan(λ − φ') / tan λ if the load drives. For φ' ≥ λ, that is
+        η ≤ (1 − tan² λ) / 2, the screw is self-locking (Shigley, Mechanical Engineering Design, chapter 8).
+
+        Raises `ModelError` for unknown coordinates, for numbers out of these ranges, and unless one of μ and η is
+        given.
 
         Raises `ModelError` for unknown coordinates, for numbers that no thread has, and unless μ or η is given.
         """
@@ -163,19 +165,19 @@ class GearingBuilder(Description):
         restitution: float = 0.0,
         references: Mapping[str, float] | None = None,
     ) -> Gearing:
-        """Let a worm drive a wheel, with friction between their flanks: worm = ratio × wheel.
+        """Add a worm gear with friction between the flanks: worm = ratio × wheel.
 
         Parameters
         ----------
-        ratio : teeth of the wheel over threads of the worm, negative where they turn the other way.
-        diameter : of the pitch cylinder of the worm [m]; that of the wheel is |ratio| × diameter × tan(lead_angle).
-        lead_angle : λ of the thread on that cylinder [rad], between 0 and π/2.
+        ratio : teeth of the wheel / threads of the worm, negative if positive rotations of the two are opposite.
+        diameter : pitch diameter of the worm [m]; the wheel has |ratio| × diameter × tan(lead_angle).
+        lead_angle : λ of the thread on the pitch cylinder of the worm [rad], between 0 and π/2.
         flank_angle : the normal pressure angle α [rad], by default 20 degrees.
-        backlash : how far the wheel turns while the worm stands [rad].
+        backlash : rotation of the wheel with the worm fixed [rad].
 
-        The efficiency is that of the worm driving, η = (cos α − μ tan λ) / (cos α + μ cot λ) (Shigley, Mechanical
-        Engineering Design, worm gearing). All else is that of `add_lead_screw`: this is its thread, with the way of
-        the wheel's pitch circle as the travel.
+        ``efficiency`` is for the worm driving, η = (cos α − μ tan λ) / (cos α + μ cot λ) (Shigley, Mechanical
+        Engineering Design, worm gearing). The other arguments and the errors are as in `add_lead_screw`; the travel is
+        the arc on the pitch circle of the wheel.
         """
         label = self._fresh_constraint(name, "worm gear")
         turns, radius = (
@@ -186,7 +188,7 @@ class GearingBuilder(Description):
         if not 0.0 < angle < 0.5 * np.pi:
             raise fault(label, f"lead_angle must be between 0 and π/2, got {angle:g}")
         lead = float(np.copysign(radius * np.tan(angle), turns))
-        arm = turns * lead  # radius of the wheel
+        arm = turns * lead  # pitch radius of the wheel [m]
         flanks = thread(
             total((arm, self._way(wheel, "wheel", label))),
             self._way(worm, "worm", label),
@@ -214,11 +216,14 @@ class GearingBuilder(Description):
         references: Mapping[str, float] | None = None,
         kind: str = "gearing",
     ) -> Gearing:
-        """Tie coordinates by two opposite flanks with friction: what the other methods work out, given by itself.
+        """Tie coordinates by two opposite flanks with Coulomb friction, given by their normal approach and their slip.
 
-        ``approach`` are factors of coordinates whose sum is the way of one flank to the other along their normal [m],
-        ``sliding`` those of rates whose sum is their slip [m/s]; ``backlash`` is along the normal [m]. Friction is up
-        to ``friction_coefficient`` × push, against the slip, and up to ``static_coefficient`` × push where it sticks.
+        ``approach`` are factors of coordinates: their sum is the approach of the flanks along the normal [m].
+        ``sliding`` are factors of rates: their sum is the slip velocity [m/s]. ``backlash`` is along the normal [m].
+        Friction is at most ``friction_coefficient`` × normal force, against the slip, and at most
+        ``static_coefficient`` × normal force while sticking. The other methods compute these factors for gears, racks
+        and screws.
+
         """
         label = self._fresh_constraint(name, kind)
         friction = checks.nonnegative(friction_coefficient, "friction_coefficient", label)
@@ -232,11 +237,12 @@ class GearingBuilder(Description):
         return self._gearing(label, kind, flanks, restitution, references)
 
     def without_losses(self) -> Self:
-        """Return a copy in which couplings of the same names take the place of gearings: no friction, no play.
+        """Return a copy with each gearing replaced by a coupling of the same name: no friction, no backlash.
 
-        It is for what asks for constraints, such as ``System.assemble``, linear models and control laws; its
-        coordinates are those of this mechanism. The multiplier of such a coupling is the force or torque on the first
-        coordinate of the gearing.
+        Functions that need constraints (``System.assemble``, linear models, control laws) take this copy; its
+        coordinates are those of the original mechanism. The multiplier of a coupling is the force or torque on the
+        first coordinate of the gearing.
+
         """
         copy = self.snapshot()
         copy.gearings = {}
@@ -258,12 +264,12 @@ class GearingBuilder(Description):
         restitution: float,
         references: Mapping[str, float] | None,
     ) -> Gearing:
-        """Add a gearing with flanks whose numbers are checked."""
+        """Add a gearing with checked flanks."""
         known = flanks.approach
         if not any(known.values()):
-            raise fault(label, "ties nothing: the factors of all its coordinates are zero")
+            raise fault(label, "ties no coordinates: all factors of its normal approach are zero")
         if (flanks.friction or flanks.static) and not any(flanks.sliding.values()):
-            raise fault(label, "has friction and no slip: the factors of all its rates are zero")
+            raise fault(label, "has friction without slip: all factors of its slip are zero")
         for coordinate in references or ():
             if coordinate not in known:
                 raise fault(label, f"references: {coordinate!r} is none of {', '.join(map(repr, known))}")
@@ -284,5 +290,5 @@ class GearingBuilder(Description):
         return gearing
 
     def _way(self, given: Way, what: str, label: Label) -> Weights:
-        """Return the factors of coordinates of a way."""
+        """Return a coordinate, or a sum of coordinates, as pairs of a name and a factor."""
         return dict(self._weights({given: 1.0} if isinstance(given, str) else given, what, label))

@@ -1,4 +1,4 @@
-"""Contacts between geometries: which of them may touch, and with what friction."""
+"""`GeometryBuilder`: adds geometries and the contacts between them, with Coulomb friction."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from sarrus.model.mechanism.faults import Label, check_name, fault
 from sarrus.model.mechanism.pose import PoseLike, as_pose, check_range, numbers, vector
 from sarrus.model.mechanism.surface_contacts import SurfaceContact, places, surface_contacts
 
-# Kinds of geoms and how many sizes each has; the last ones are not bounded, and do not touch each other.
+# Kinds of geoms and the number of sizes of each; the last kinds are unbounded and cannot touch each other.
 GEOM_SIZES = {
     "sphere": 1,
     "capsule": 2,
@@ -30,13 +30,13 @@ GEOM_SIZES = {
     "plane": 0,
 }
 OPEN = ("plane", "hfield")
-# Directions of friction, and MuJoCo's least coefficient of any.
+# Directions of friction by condim, and the least friction coefficient in MuJoCo.
 CONDIMS = (1, 3, 4, 6)
 _LEAST = 1e-5
 
 
 class GeometryBuilder(Description):
-    """The methods of a mechanism that add geometries and let them touch."""
+    """The methods of `Mechanism` that add geometries and contacts between them."""
 
     def add_geom(
         self,
@@ -58,7 +58,7 @@ class GeometryBuilder(Description):
         heights: ArrayLike | None = None,
         rgba: Sequence[float] = (0.5, 0.6, 0.7, 1.0),
     ) -> Geom:
-        """Add a geometry to a body, or to "world"; it is drawn, and touches others after `add_geometry_contacts`.
+        """Add a geometry to a body, or to "world". It is drawn; contacts are added by `add_geometry_contacts`.
 
         Parameters
         ----------
@@ -67,10 +67,11 @@ class GeometryBuilder(Description):
             sizes along x and y, height of 1, thickness below 0: ``heights`` (rows along y, columns along x) from 0 to
             1) [m].
         pose : of the geometry in axes of the body.
-        friction : coefficient of sliding; ``torsion`` and ``rolling`` those of torsional and rolling friction [m].
+        friction : coefficient of sliding friction; ``torsion`` and ``rolling``: lengths of torsional and rolling
+            friction [m].
         condim, contype, conaffinity, priority, margin : as in MuJoCo, see `sarrus.model.mechanism.elements.Geom`.
 
-        Raises `ModelError` for names and kinds that there are not, and sizes that no such geometry has.
+        Raises `ModelError` for an unknown body or kind, and for sizes that do not fit the kind.
         """
         label = self._fresh(name, "geom", self.geoms)
         self.check_body(body, label)
@@ -102,7 +103,7 @@ class GeometryBuilder(Description):
         return geom
 
     def _draw(self, geom: Geom, rgba: Sequence[float]) -> None:
-        """Have a geometry drawn; a height field is not."""
+        """Add a shape to draw for a geometry; a height field is not drawn."""
         red, green, blue, alpha = map(float, rgba)
         shape = Shape(geom.kind, geom.size, geom.pose, (red, green, blue, alpha))
         if geom.kind == "hfield":
@@ -128,32 +129,32 @@ class GeometryBuilder(Description):
         impact_law: str = "newton",
         closed_form: bool | None = None,
     ) -> tuple[GeometryContact, ...]:
-        """Let geometries touch each other, with Coulomb friction: all that may in the file, or those that are named.
+        """Add contacts with Coulomb friction between geometries: all pairs with contact in the file, or named ones.
 
-        Which may touch is decided as in MuJoCo: a bit of the ``contype`` of one is in the ``conaffinity`` of the other;
-        their bodies are not fixed to each other, not excluded, and neither hangs on the other by one joint, unless that
-        is the world; pairs of the file in any case. Contacts that are there already are replaced.
+        The pairs follow MuJoCo: a bit of the ``contype`` of one geom is in the ``conaffinity`` of the other, and the
+        two bodies are not fixed to each other, not excluded, and not parent and child (unless the parent is the world).
+        Explicit pairs of the file are always included. Contacts added by an earlier call are replaced.
 
         Parameters
         ----------
-        geoms : names of geoms, or of bodies for all of theirs, or "world": one of each pair is among them. By default
-            all.
-        others : the other one of each pair is among these. Where both are given, contype, conaffinity, excluded bodies
-            and neighbours do not matter.
-        friction_coefficient : of all, of sliding; by default that of the geom of the higher priority, of equals the
-            larger one. Torsional and rolling friction are those of the geoms, where their condim has them.
-        static_coefficient : of all, ≥ those of sliding: up to which they stick; by default those of sliding.
-        restitution, impact_law : of all, as in `add_contact`; Poisson's law is for contacts in closed form.
-        closed_form : True: contacts at the places where the gap is a closed form, which act everywhere as those of
-            `add_contact` do, in runs by events too; there are such places for spheres on planes, spheres, capsules,
-            boxes and cylinders, for capsules, boxes, meshes and ellipsoids on planes, and for two capsules. False:
-            contacts that a narrow phase finds in steps in time (method "moreau-jean"), of any kinds and number. By
-            default closed forms where all pairs have them, with 64 places at the most.
+        geoms : names of geoms, of bodies (all their geoms), or "world"; each pair contains one of them. By default all.
+        others : likewise; the other geom of each pair is one of these. If both are given, contype, conaffinity,
+            excluded bodies and parents are not considered.
+        friction_coefficient : sliding friction of all pairs. By default the coefficient of the geom with the higher
+            priority, at equal priority the larger one. Torsional and rolling friction follow the geoms and their
+            condim.
+        static_coefficient : static friction of all pairs, ≥ sliding friction; by default equal to it.
+        restitution, impact_law : for all pairs, as in `add_contact`; Poisson's law needs contacts in closed form.
+        closed_form : True: the gap of each contact is an expression in q at fixed places; such contacts act wherever
+            contacts of `add_contact` act, event-driven runs included. Possible for spheres with planes, spheres,
+            capsules, boxes and cylinders; for capsules, boxes, meshes and ellipsoids with planes; for two capsules.
+            False: a narrow phase finds the contacts in each time step (method "moreau-jean"), for all kinds and any
+            number. Default: True if all pairs have a closed form with at most 64 places in total.
 
-        Returns the contacts, NAME-NAME. In closed form contacts of several places are NAME-NAME.1, NAME-NAME.2, ….
+        Returns the contacts, NAME-NAME. In closed form, contacts with several places are NAME-NAME.1, NAME-NAME.2, ….
 
-        Raises `ModelError` for names that there are not, where a coefficient is not known, for meshes without points,
-        and for pairs without closed form that are asked for it.
+        Raises `ModelError` for an unknown name, an unknown friction coefficient, a mesh without points, and for pairs
+        without closed form if ``closed_form`` is True.
         """
         label = Label("geometry contacts", self.name)
         given = {} if friction_coefficient is None else {"friction": friction_coefficient}
@@ -186,27 +187,29 @@ class GeometryBuilder(Description):
                 kinds = " and ".join(f"{name!r} ({self.geoms[name].kind})" for name in (one, other))
                 raise fault(
                     label,
-                    f"{kinds} have no gap in closed form: name pairs that have, or leave closed_form out",
+                    f"{kinds} have no gap in closed form: leave closed_form out, or name other pairs",
                     contact.name,
                 )
         if not added:
-            raise fault(label, "none of the geoms can touch another: mechanism.geoms has those that collide")
+            raise fault(
+                label, "none of the geoms can touch another: mechanism.geoms lists the collision shapes"
+            )
         self.geometry_contacts.update(added)
         return tuple(added.values())
 
     @property
     def surface_contacts(self) -> tuple[SurfaceContact, ...]:
-        """The places at which pairs touch that are in closed form."""
+        """The contact places of all pairs in closed form."""
         return surface_contacts(self.geometry_contacts, self.geoms)
 
     @property
     def colliding_pairs(self) -> tuple[GeometryContact, ...]:
-        """The pairs that are not, which a narrow phase finds."""
+        """The pairs whose contacts are found by a narrow phase in each time step."""
         known = {place.pair.name for place in self.surface_contacts}
         return tuple(pair for pair in self.geometry_contacts.values() if pair.name not in known)
 
     def touching_geoms(self) -> Iterator[tuple[str, str]]:
-        """Iterate over the pairs of geoms that may touch in the file, by the rules of MuJoCo."""
+        """Iterate over the pairs of geoms with contact in the file, by the rules of MuJoCo."""
         paired = {frozenset((pair.geom1, pair.geom2)) for pair in self.geom_pairs.values()}
         excluded = {frozenset(pair) for pair in self.excluded_bodies.values()}
         welds = {name: self._weld(name) for name in (WORLD, *self.bodies_as_added)}
@@ -228,17 +231,17 @@ class GeometryBuilder(Description):
                 yield one.name, other.name
 
     def _weld(self, body: str) -> str:
-        """Return the body with joints that carries a body, or that body if it is driven, or the world."""
+        """Return the closest ancestor of a body (itself included) with a joint or driven, or the world."""
         while body != WORLD and body not in self.driven_bodies and not self.bodies_as_added[body].joints:
             body = self.bodies_as_added[body].parent
         return body
 
     def _both_still(self, one: str, other: str) -> bool:
-        """Tell whether neither of two welds has a joint above."""
+        """Tell whether two bodies are both fixed to the world or driven, without a joint above."""
         return all(weld == WORLD or weld in self.driven_bodies for weld in (one, other))
 
     def _moves(self, one: str, other: str) -> bool:
-        """Tell whether two geoms can move against each other, and MuJoCo knows how they touch."""
+        """Tell whether two geoms can move relative to each other and are of kinds that can touch."""
         first, second = self.geoms[one], self.geoms[other]
         if first.kind in OPEN and second.kind in OPEN:
             return False
@@ -246,7 +249,7 @@ class GeometryBuilder(Description):
         return welds[0] != welds[1] and not self._both_still(*welds)
 
     def _named(self, names: Iterable[str] | None, label: Label) -> set[str]:
-        """Return the geoms that are meant by names of geoms and bodies."""
+        """Return the geoms selected by names of geoms and bodies."""
         if names is None:
             return set(self.geoms)
         found: set[str] = set()
@@ -267,7 +270,9 @@ class GeometryBuilder(Description):
             geom = self.geoms[name]
             if geom.kind not in GEOM_SIZES or (geom.kind == "mesh" and geom.points is None):
                 raise fault(
-                    label, f"geom {name!r} ({geom.kind}) has no corners: name those that may touch", name
+                    label,
+                    f"geom {name!r} ({geom.kind}) has no points in the file: name geoms that have",
+                    name,
                 )
         own = {frozenset((pair.geom1, pair.geom2)): pair for pair in self.geom_pairs.values()}
         pair = own.get(frozenset((one, other))) or _combined(self.geoms[one], self.geoms[other])
@@ -295,7 +300,7 @@ def hull(points: Array) -> Array:
 
 
 def _combined(one: Geom, other: Geom) -> GeomPair:
-    """Return what counts for two geoms: that of the higher priority, else the larger numbers; margins add up."""
+    """Return the contact parameters of two geoms: of the higher priority, else the larger ones; margins add up."""
     rule = (
         [one, other] if one.priority == other.priority else [max(one, other, key=lambda geom: geom.priority)]
     )

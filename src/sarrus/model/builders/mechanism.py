@@ -46,7 +46,7 @@ class Mechanism(
     SensorBuilder,
     TendonBuilder,
 ):
-    """A mechanism as data: build it here, or load it with `sarrus.load`; `sarrus.System` compiles it.
+    """The description of a mechanism, built here or loaded by `sarrus.load`; `sarrus.System` compiles it.
 
     Parameters
     ----------
@@ -59,12 +59,10 @@ class Mechanism(
     Joints of the tree are ordered depth first, children in the order in which they were added, which is
     MuJoCo's order; so are the coordinates.
 
-    Bodies and joints are added here, ``ClosureBuilder`` adds constraints, ``GearingBuilder``
-    transmissions with losses, ``RollingBuilder`` wheels, balls, blades and
-    cones that roll, ``FloorContactBuilder`` unilateral contacts,
-    ``GeometryBuilder`` geometries and contacts between them,
-    ``MotorBuilder`` forces and motors, ``TendonBuilder`` tendons, ``SensorBuilder`` sensors, and ``Description`` holds
-    the data and reads it.
+    This class adds bodies and joints. Its bases add the rest: ``ClosureBuilder`` constraints, ``GearingBuilder``
+    transmissions with losses, ``RollingBuilder`` rolling wheels, balls, blades and cones, ``FloorContactBuilder``
+    unilateral contacts with planes, ``GeometryBuilder`` geometries and contacts between them, ``MotorBuilder`` forces
+    and motors, ``TendonBuilder`` tendons, ``SensorBuilder`` sensors. ``Description`` holds the elements.
     """
 
     def add_body(
@@ -86,9 +84,9 @@ class Mechanism(
         inertia : inertia about the centre of mass in body axes [kg m²]: three principal moments, six
             numbers (xx, yy, zz, xy, xz, yz) or a 3×3 matrix. It must be symmetric and positive
             semidefinite, and its moments must obey the triangle inequality.
-        shapes : what to draw.
-        physical : refuse a mass and inertia that no rigid body can have. False takes any finite numbers, as
-            files have them: the motion depends on the mass matrix alone.
+        shapes : shapes to draw.
+        physical : True refuses a mass and inertia that no rigid body can have. False accepts any finite numbers, as
+            some files have them; the motion depends on the mass matrix alone.
         """
         label = self._fresh(name, "body", self._bodies, (WORLD,))
         body = Body(
@@ -142,19 +140,20 @@ class Mechanism(
             Spherical: the frames coincide at the identity quaternion, and a free joint's coordinates are the
             pose of the child in the parent; there ``reference`` is only the neutral configuration (default:
             the identity, and the pose that parent_pose and child_pose give).
-        limits : (lower, upper), or one pair per degree of freedom. Runs stop there and report it, statics and dynamics
-            count with the stop; ``switching=False`` and ``contacts=False`` leave it out.
-        limit_restitution : Newton's coefficient of the velocity at an impact on either limit, from 0 to 1, one number
-            or one per degree of freedom: in runs the joint leaves with so much of the speed with which it came.
+        limits : (lower, upper) [m, rad], or one pair per degree of freedom. A limit is a unilateral constraint in
+            runs, statics and dynamics; ``switching=False`` and ``contacts=False`` switch it off.
+        limit_restitution : Newton's coefficient of restitution at both limits, from 0 to 1, one number or one per
+            degree of freedom: in runs the velocity after an impact is −coefficient times the velocity before.
         stiffness : spring toward ``spring_reference`` (default: ``reference``) [N/m, N m/rad].
         damping, armature : [N s/m, N m s/rad] and [kg, kg m²], one number or one per degree of freedom.
         actuator_force_limits : (lower, upper) of the sum of the actuators' forces on a joint of one degree of
             freedom [N, N m] (MuJoCo's actuatorfrcrange).
-        friction : dry friction [N, N m], likewise; it acts where limits do.
-        largest_angle : how far a spherical joint may turn away from the identity [rad]. Recorded.
+        friction : dry friction [N, N m], one number or one per degree of freedom; it acts in runs, statics and
+            dynamics.
+        largest_angle : limit of the rotation angle of a spherical joint from the identity [rad]. Recorded only.
 
         A second joint between the same two bodies acts in series after the first; its ``child_pose``
-        alone places it. A body that already hangs on another parent is closed with `add_closure`.
+        alone places it. To connect a body that already has another parent, use `add_closure`.
         """
         label = self._fresh(name, "joint", self._owners)
         check_name("kind", kind, JOINT_KINDS, label)
@@ -220,7 +219,7 @@ class Mechanism(
         return joint
 
     def _joined(self, child: str, parent: str, in_series: bool, label: Label) -> Body:
-        """Return the body that a joint is to hang on another; `ModelError` where it cannot."""
+        """Return the body to be attached by a joint; `ModelError` if it cannot be attached to this parent."""
         body = self._body(child, label)
         self.check_body(parent, label)
         if child in self.driven_bodies:
@@ -235,13 +234,15 @@ class Mechanism(
         return body
 
     def drive(self, body: str, function: Callable[[Any], Any] | None = None) -> DrivenBody:
-        """Let a body that is fixed to the ground move as a function of time; None: it stays where it is.
+        """Prescribe the pose of a body fixed to the ground as a function of time; None: it stands still.
 
-        ``function(t)`` returns CasADi expressions: the position of the body in the world [m], three entries, and
-        where it turns its wxyz quaternion behind it, seven, or both as a pair. What hangs on the body or is closed
-        with it follows exactly, with its velocity and acceleration; the force that this takes is in the multipliers,
-        and its work in the energy. Mass and inertia of the body itself do not matter. Called again it replaces the
-        function; the mocap bodies of an MJCF file are driven bodies without one.
+        ``function(t)`` returns CasADi expressions: the position of the body in the world [m] (3 entries), position
+        and wxyz quaternion (7), or both as a pair. Bodies attached to it by joints or closures follow exactly, in
+        velocity and acceleration too; the driving force is part of the multipliers, and its work is part of the energy
+        balance. Mass and inertia of the driven body have no effect. A second call replaces the function. The mocap
+        bodies of an MJCF file are driven bodies without a function.
+
+        Raises `ModelError` for a body with joints, or fixed to another body.
         """
         label = Label("driven body", body)
         found = self._body(body, label)
@@ -260,10 +261,10 @@ class Mechanism(
     def add_keyframe(
         self, name: str, q: ArrayLike, v: ArrayLike | None = None, u: ArrayLike | None = None, t: float = 0.0
     ) -> Keyframe:
-        """Give a state a name: coordinates (nq,), velocities (nv,), controls (nu,) and time [s].
+        """Name a state: coordinates q (nq,), velocities v (nv,), controls u (nu,) and time t [s].
 
-        The joints, and the actuators where u is given, must be there. `System.keyframe` returns it with zeros for
-        what is None, and ``sarrus simulate --keyframe`` starts from it.
+        Add the joints first, and the actuators if u is given. `System.keyframe` returns it with zeros for None;
+        ``sarrus simulate --keyframe`` starts from it.
         """
         label = self._fresh(name, "keyframe", self.keyframes)
         keyframe = Keyframe(

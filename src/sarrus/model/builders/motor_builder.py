@@ -1,4 +1,4 @@
-"""Adding electric motors to a mechanism: winding, rotor, friction, gear and limits of current and voltage."""
+"""`MotorBuilder`: adds electric motors: winding, rotor, friction, gear and limits of current and voltage."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sarrus.model.mechanism.pose import scalar
 
 
 class MotorBuilder(ForceBuilder):
-    """The methods of a mechanism that add forces and motors."""
+    """The methods of `Mechanism` that add forces and motors."""
 
     def add_motor(
         self,
@@ -29,41 +29,43 @@ class MotorBuilder(ForceBuilder):
         voltage_limits: tuple[float, float] | None = None,
         current_limits: tuple[float, float] | None = None,
     ) -> Actuator:
-        """Drive a joint of one degree of freedom by a direct-current motor, whose control u is its voltage [V].
+        """Add a direct-current motor with control u [V], its voltage, to a joint of one degree of freedom.
 
         With the speed ω = gear × q̇ of the rotor, the current and the generalized force on the joint are
 
             i = (u − k ω) / R,    gear × k i,
 
-        i held within ``current_limits``, as its drive does: the current follows at once, and the motor is the actuator
-        of that name with gain k/R and bias (0, 0, −k²/R). With an ``inductance`` the current is a state, the
-        coordinate "NAME.current" [A] after those of the joints, zero in ``neutral``, with
+        with i held within ``current_limits`` by the drive. Without inductance the current follows at once, and the
+        motor is an actuator with gain k/R and bias (0, 0, −k²/R). With ``inductance`` L the current is a state, the
+        coordinate "NAME.current" [A] after the coordinates of the joints, zero in ``neutral``, with
 
             L di/dt = u − R i − k ω,
 
-        and the motor the actuator with gain k and a `sarrus.model.mechanism.elements.Winding`. At a limit of the
-        current the drive chops the voltage, u becomes R i + k ω, and the current stays until u leads it back: nothing
-        winds up. Either way the rotor adds armature gear² J, damping gear² b and dry friction |gear| T to the joint.
+        and the motor is an actuator with gain k and a `sarrus.model.mechanism.elements.Winding`. At its current limit
+        the drive replaces u by R i + k ω, which keeps the current constant; as soon as u leads i back inside, u is
+        applied again. In both cases the rotor adds armature gear² J, damping gear² b and dry friction |gear| T to the
+        joint.
 
         Parameters
         ----------
-        torque_constant : k [N m/A], which is the constant of the voltage that turning induces [V s/rad].
-        resistance : R of the winding [Ω], positive. inductance : L of the winding [H], zero where it is left out: its
-            time L/R, some 0.1 to 1 ms, is far below that of most mechanisms. Fixed steps have to be shorter than it.
-        gear : turns of the rotor per turn of the joint, or radians per metre of a slide; negative turns it back. The
-            gear has no losses; give what is known of them as damping and friction of the joint.
+        torque_constant : k [N m/A], equal to the constant of the induced voltage [V s/rad].
+        resistance : R of the winding [Ω], positive. inductance : L of the winding [H], zero to neglect it: the time
+            constant L/R, 0.1 to 1 ms, is far below the time scale of most mechanisms. Fixed steps must be shorter
+            than L/R.
+        gear : turns of the rotor per turn of the joint, or radians per metre of a slide; negative reverses it. The
+            gear has no losses; model them as damping and friction of the joint.
         rotor_inertia, rotor_damping, rotor_friction : J [kg m²], b [N m s/rad] and T [N m] at the rotor, ≥ 0.
         voltage_limits, current_limits : (lower, upper) [V], [A].
 
-        The power from the source is u i, that which heats the winding R i², the rest is that of the joint, and with
-        ``inductance`` that of the magnetic field, whose energy ½ L i² is part of the potential energy. A motor that
-        is to follow a motion exactly, whatever it takes, is `add_motion`.
+        Power balance: the source delivers u i, the winding loses R i², the joint receives the rest; with
+        ``inductance`` also the magnetic field, whose energy ½ L i² is part of the potential energy. An ideal motor,
+        which follows a motion exactly, is `add_motion`.
         """
         label = self._fresh(name, "motor", self.actuators)
         found = self._velocity(joint, label)
         if found.name != joint or found.nv != 1:
             raise fault(
-                label, f"joint {found.name!r} has {found.nv} degrees of freedom; a motor drives one of one"
+                label, f"joint {found.name!r} has {found.nv} degrees of freedom; a motor needs a joint of one"
             )
         k, ratio = scalar(torque_constant, "torque_constant", label), scalar(gear, "gear", label)
         ohm = checks.nonnegative(resistance, "resistance", label)
@@ -99,5 +101,5 @@ class MotorBuilder(ForceBuilder):
                 force_limits=None if current is None else tuple(sorted(k * i for i in current)),  # type: ignore[arg-type]
                 motor_constant=abs(k) / ohm**0.5,
             )
-        self.replace_body(replace(body, joints=joints))  # last: what is refused leaves no rotor behind
+        self.replace_body(replace(body, joints=joints))  # last: an error leaves no rotor behind
         return motor

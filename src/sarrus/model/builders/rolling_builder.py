@@ -1,4 +1,4 @@
-"""Adding wheels, balls, blades and cones that roll without slip to a mechanism."""
+"""`RollingBuilder`: adds wheels, balls, blades and cones that roll without slip to a mechanism."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from sarrus.model.mechanism.pose import plane_axes, scalar, unit_vector, vector
 from sarrus.model.mechanism.rolling import ROLLING_ROWS, Rolling
 from sarrus.model.mechanism.surfaces import Surface, check_surface
 
-_LEAST_ANGLE = 1e-6  # between the rollers and the axle of an omni wheel [rad]
+_LEAST_ANGLE = 1e-6  # least angle [rad] between the rollers and the axle of an omni wheel
 
 
 class RollingBuilder(Description):
-    """The method of a mechanism that adds what rolls."""
+    """The method of `Mechanism` that adds rolling elements."""
 
     def add_rolling(
         self,
@@ -38,48 +38,50 @@ class RollingBuilder(Description):
         rows: Sequence[str] | None = None,
         surface: Surface | None = None,
     ) -> Rolling:
-        """Let a body roll without slip on a plane or a surface of another body, which it never leaves.
+        """Let a body roll without slip on a plane or a surface of another body, without leaving it.
 
         Parameters
         ----------
-        kind : what rolls, and its rows:
+        kind : the rolling element and its rows:
 
             - disc (or wheel): a thin circle about ``axis``, touching at its lowest point: n, longitudinal, lateral;
             - ball: a sphere: n, t1, t2; it may turn about the normal;
-            - knife_edge: the point ``centre`` of a blade, which moves along the blade alone, ``axis`` being across it:
+            - disc (or wheel): a thin circle about ``axis``, touching at its lowest point: n, longitudinal, lateral;
+            - ball: a sphere: n, t1, t2; it may spin about the normal;
+            - knife_edge: the point ``centre`` of a blade, without velocity along ``axis``, which is across the blade:
               n, lateral;
-            - omni: a disc with rollers on its rim, of which only the slip along the axle of the roller that touches is
-              tied: n, roller;
-            - cone: it lies on a generator from its apex ``centre`` to its base, towards which ``axis`` points: n and
-              longitudinal at the apex, n_rim and longitudinal_rim at the rim, lateral along the generator.
-        ground : the body that carries the plane; it may move, and be driven. Slip is against it.
+            - omni: a disc with rollers on its rim; only the slip along the axle of the touching roller is zero:
+              n, roller;
+            - cone: it touches along a generator, from its apex ``centre`` to its base; ``axis`` points to the base: n
+              and longitudinal at the apex, n_rim and longitudinal_rim at the rim, lateral along the generator.
+        ground : the body that carries the plane; it may move or be driven. Slip is relative to it.
         radius : of the circle, of the ball, of the base of the cone [m], > 0; a blade has none.
         centre, axis : in axes of the body [m].
-        origin, normal : a point of the plane [m] and its normal, towards what rolls, in axes of the ground.
+        origin, normal : a point of the plane [m] and its normal, towards the rolling body, in axes of the ground.
         tangent : direction of the row t1 of a ball, as in `add_contact`.
         roller_angle : from the axle of an omni wheel to that of a roller, in the direction of rolling [rad]: π/2 for
-            omni wheels, ± π/4 for Mecanum wheels. What is tied is the slip along cos · lateral + sin · longitudinal.
+            omni wheels, ± π/4 for Mecanum wheels. Row: the slip along cos · lateral + sin · longitudinal is zero.
         half_angle : between the axis of a cone and its generators [rad], between 0 and π/2.
-        rows : those that hold, all by default. A planar model needs no heights: ``rows=("longitudinal", "lateral")``.
-            Redundant rows, as two lateral ones on one axle, are ordinary.
-
-        surface : on what it rolls, one of `sarrus.surfaces`, by default the plane: Sphere or Cylinder, from outside or
+        rows : names of the active rows, all by default. A planar model needs no heights:
+            ``rows=("longitudinal", "lateral")``. Redundant rows, such as two lateral ones on one axle, are legal.
             inside; Height z = h(x, y), Implicit f(x, y, z) = 0 and Parametric x(s, w) of traced functions; Curve
-            (x(s), z(s)), the same for all y, as track of a wheel in a planar mechanism. Its local axes are x along
-            ``tangent``, z along ``normal``, from ``origin``. Cones roll on planes alone.
+        surface : one of `sarrus.surfaces`, by default the plane. Sphere or Cylinder, from outside or inside; Height
+            z = h(x, y), Implicit f(x, y, z) = 0 and Parametric x(s, w) of traced functions; Curve (x(s), z(s)), the
+            same for all y, as the track of a wheel in a planar mechanism. Local axes: x along ``tangent``, z along
+            ``normal``, from ``origin``. Cones roll on planes only.
 
-        Rows NAME.n are holonomic and come with the closures, the others are nonholonomic and come behind all that are
-        holonomic. Longitudinal is along axis × normal, where the wheel rolls when it turns forward about its axis;
-        lateral is normal × longitudinal, along the axis as seen from above. Multipliers are forces of the ground on the
-        body along these directions [N]; rows and signs are those of `sarrus.symbolic.rows.rolling`. All rows hold in
-        both
-        directions: the ground pulls where n is negative.
+        Rows NAME.n are holonomic and follow the closures; the other rows are nonholonomic and follow all holonomic
+        rows. Longitudinal is axis × normal, the direction of travel for a positive rotation about the axis; lateral is
+        normal × longitudinal. Multipliers are the forces of the ground on the body along these directions [N]; rows and
+        signs are in `sarrus.symbolic.rows.rolling`. All rows are bilateral: for n < 0 the ground pulls.
 
-        A disc that lies flat has no lowest point: its rows are not defined there, and solves say so. On a surface rows
-        are written with the normal where it touches; t1 and t2 of a ball are ``tangent`` and normal × tangent, turned
-        the shortest way with the normal (on a cylinder t1 is along its axis), which the direction −``normal`` has not.
-        Where a surface is as much curved as what rolls, and where this touches at a second place, rows are not defined
-        either, and runs end by name. Radii that do not fit into a Sphere or Cylinder are an error here.
+        The rows of a disc that lies flat are not defined, because it has no lowest point; solves report it. On a
+        surface the rows use the normal at the contact point; t1 and t2 of a ball are ``tangent`` and
+        normal × tangent, turned with the normal along the shortest arc (on a cylinder t1 is along its axis), which is
+        not defined for the direction −``normal``. Where the curvatures of surface and body are equal, or the body
+        touches at a second place, rows are not defined either, and runs end with an error that names the element.
+
+        Raises `ModelError` for an unknown kind, body or row, and for radii that do not fit into a Sphere or Cylinder.
         """
         kind = {"wheel": "disc"}.get(kind, kind)
         label = self._fresh_constraint(name, "rolling")
@@ -112,7 +114,7 @@ class RollingBuilder(Description):
 
 
 def _rows(kind: str, rows: Sequence[str] | None, label: Label) -> tuple[str, ...]:
-    """Return the rows that hold, in the order of the kind."""
+    """Return the active rows, in the order of the kind."""
     valid = ROLLING_ROWS[kind]
     if rows is None:
         return valid
@@ -122,7 +124,7 @@ def _rows(kind: str, rows: Sequence[str] | None, label: Label) -> tuple[str, ...
     for row in given:
         check_name("row", row, valid, label)
     if not given:
-        raise fault(label, f"rows must name one row at least, of {', '.join(valid)}")
+        raise fault(label, f"rows must name at least one of {', '.join(valid)}")
     return tuple(row for row in valid if row in given)
 
 
@@ -143,8 +145,8 @@ def _roller_angle(kind: str, angle: float, label: Label) -> float:
     if kind == "omni" and abs(np.sin(value)) < _LEAST_ANGLE:
         raise fault(
             label,
-            f"rollers along the axle (roller_angle = {value:g}) roll where the wheel does; π/2 is an omni wheel, "
-            "π/4 or −π/4 a Mecanum wheel",
+            f"the rollers are parallel to the axle (roller_angle = {value:g}); give π/2 for an omni wheel, "
+            "π/4 or −π/4 for a Mecanum wheel",
         )
     return value
 

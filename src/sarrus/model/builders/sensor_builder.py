@@ -1,4 +1,4 @@
-"""Adding sensors to a mechanism."""
+"""`SensorBuilder`: adds sensors to a mechanism."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sarrus.model.mechanism.sensor import SENSOR_KINDS, Sensor
 
 
 class SensorBuilder(Description):
-    """The method of a mechanism that adds sensors."""
+    """The method of `Mechanism` that adds sensors."""
 
     def add_sensor(
         self,
@@ -28,7 +28,7 @@ class SensorBuilder(Description):
         cutoff: float = 0.0,
         noise: float = 0.0,
     ) -> Sensor:
-        """Add a sensor; the kinds and what they measure are those of MJCF.
+        """Add a sensor of a kind of MJCF; SI units, angles in radians.
 
         ================================== ================================================================
         kind                               measures
@@ -39,16 +39,16 @@ class SensorBuilder(Description):
         tendonpos, tendonvel               length and rate of a spring or tendon by name, or Σ weight × coordinate
         actuatorpos, actuatorvel           length and rate of an actuator (of its transmission)
         actuatorfrc                        the force of an actuator, before its gears, limits included
-        framepos, framequat                where a frame is
+        framepos, framequat                position and orientation of a frame
         framexaxis, frameyaxis, framezaxis an axis of a frame
         framelinvel, frameangvel           velocity of a frame
         framelinacc, frameangacc           acceleration of a frame, in world axes, linear minus gravity's
         velocimeter, gyro                  velocity of a frame in its own axes
         accelerometer                      acceleration minus that of free fall, in axes of the frame
         magnetometer                       ``mechanism.magnetic_field`` in axes of the frame
-        force, torque                      what the parent of a body exerts on it at their joint, in axes of the
-                                           frame; torque about its origin
-        subtreecom                         centre of mass of a body and all that hangs on it
+        force, torque                      force and torque of the parent on a body at their joint, in axes of
+                                           the frame; torque about its origin
+        subtreecom                         centre of mass of a body and all its descendants
         subtreelinvel, subtreeangmom       its velocity, and the angular momentum about it, world axes
         clock, e_potential, e_kinetic      time and energies of the whole mechanism
         ================================== ================================================================
@@ -57,14 +57,16 @@ class SensorBuilder(Description):
         ----------
         target : of a frame: a body, "world", or the name of a frame of the file (``mechanism.frames``).
         pose : the frame of the sensor in its target: a `Pose` or a position [m].
-        reference, reference_pose : likewise, the frame in which framepos to frameangvel measure; default the world.
-            Velocities are then those that an observer in that frame sees.
-        cutoff : entries are clipped at ± this, zero does not clip. noise : standard deviation, recorded only.
+        reference, reference_pose : the frame in which framepos to frameangvel measure, given as above; by default the
+            world. Velocities are then relative to this moving frame.
+        cutoff : entries are clipped at ± cutoff; zero does not clip. noise : standard deviation, recorded only.
 
-        The force on a body at its joint is what keeps its subtree moving, less all that acts on it from elsewhere:
-        gravity, closures, contacts, springs between points and forces on its bodies. Actuators, joint springs,
-        couplings and forces given without a body act within joints. Where constraints are redundant, their forces
-        are those of least norm.
+        The joint force of a body is the rate of momentum of its subtree minus the external forces on the subtree:
+        gravity, closures, contacts, springs between points and forces on bodies. Actuators, joint springs, couplings
+        and forces given without a body act within joints. With redundant constraints the closure forces are the
+        minimum-norm ones.
+
+        Raises `ModelError` for an unknown kind or target, and for frames given to a kind without frame.
         """
         label = self._fresh(name, "sensor", self.sensors)
         check_name("kind", kind, SENSOR_KINDS, label)
@@ -82,7 +84,7 @@ class SensorBuilder(Description):
         elif kind in kinds.FRAME_KINDS:
             target, own = self._sensed_frame(target, own, label)
             if kind in kinds.REACTION_KINDS and target == WORLD:
-                raise fault(label, "the world hangs on nothing: name a body")
+                raise fault(label, "the world has no joint: name a body")
         else:
             self._check_target(kind, target, label)
         if reference is not None:
@@ -102,7 +104,7 @@ class SensorBuilder(Description):
         return sensor
 
     def _sensed_frame(self, target: str, pose: Pose, label: str) -> tuple[str, Pose]:
-        """Return body and pose of a frame on a body, the world or a frame of the file."""
+        """Return the body and the pose of a frame: a body, the world or a frame of the file."""
         if target in self.frames and target not in self._bodies:
             body, place = self.frames[target]
             return body, place @ pose
@@ -110,7 +112,7 @@ class SensorBuilder(Description):
         return target, pose
 
     def _check_target(self, kind: str, target: str, label: str) -> None:
-        """Raise `ModelError` unless there is what a sensor that has no frame measures."""
+        """Raise `ModelError` unless the target of a sensor without frame exists."""
         if kind in kinds.SCALAR_KINDS:
             self._scalar_coordinate(target, label)
             return

@@ -1,4 +1,4 @@
-"""Adding tendons to a mechanism."""
+"""`TendonBuilder`: adds tendons to a mechanism."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from sarrus.model.mechanism.tendons import (
 )
 
 Item = TendonPoint | Pulley | Wrap | TendonJoint
-# One item of a path: a point as (body, point), a body for its origin, or one of the classes.
+# One item of a path: a point as (body, point), a body for its origin, or an object of the classes.
 Given = Item | str | tuple[str, ArrayLike]
 
 
 class TendonBuilder(Description):
-    """The methods of a mechanism that add tendons."""
+    """The methods of `Mechanism` that add tendons."""
 
     def add_tendon(
         self,
@@ -47,11 +47,13 @@ class TendonBuilder(Description):
     ) -> Tendon:
         """Add a tendon: a string along a path over the bodies, or a weighted sum of joint coordinates.
 
-        ``path`` lists points as (body, point in body axes [m]), and between them `Pulley` and `Wrap` of
-        `sarrus.model.mechanism.tendons`; or it maps scalar coordinates to weights. One of the bodies may be "world".
-        The numbers are those of `sarrus.model.mechanism.tendons.Tendon`; ``rest_length`` [m] is one number, or
-        (lower, upper) between which the spring is slack. Actuators pull on it through a `TendonTransmission`, and
-        couplings name its length "tendon:NAME".
+        ``path`` lists points as (body, point in body axes [m]), with `Pulley` and `Wrap` of
+        `sarrus.model.mechanism.tendons` between them; or it maps scalar coordinates to weights. One of the bodies may
+        be "world". The parameters are explained in `sarrus.model.mechanism.tendons.Tendon`; ``rest_length`` [m] is
+        one number, or (lower, upper) between which the spring is slack. Actuators pull on a tendon through a
+        `TendonTransmission`; couplings name its length "tendon:NAME".
+
+        Raises `ModelError` for an unknown body or coordinate, and for a path of fewer than two points.
         """
         label = self._fresh(name, "tendon", self.springs, self.coordinate_springs, self.tendons)
         tendon = Tendon(
@@ -78,7 +80,7 @@ class TendonBuilder(Description):
         if isinstance(path, str) or not np.iterable(path):
             raise fault(
                 label,
-                f"path must be a list of points and what is between them, or map coordinates to weights, "
+                "path must be a list of points, pulleys and wraps, or a mapping of coordinates to weights, "
                 f"got {path!r}",
             )
         items = tuple(self._item(item, label) for item in path)
@@ -87,11 +89,11 @@ class TendonBuilder(Description):
         try:
             segments(items)
         except ValueError as error:
-            raise fault(label, f"its path is none: {error}") from None
+            raise fault(label, f"its path is not valid: {error}") from None
         return items
 
     def _item(self, item: Any, label: Label) -> Item:
-        """Return one item of a path, checked."""
+        """Return one checked item of a path."""
         if isinstance(item, TendonJoint):
             coordinate = self._scalar_coordinate(item.coordinate, label)
             return TendonJoint(coordinate, scalar(item.weight, f"weight of {coordinate!r}", label))

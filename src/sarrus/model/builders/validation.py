@@ -1,8 +1,7 @@
-"""The checks of the builders for a description that was not built: one that was read from a file.
+"""Checks of a description that was read from a file: the builders check it.
 
-A mechanism is built from the elements one after the other, and thrown away: every number and name passes what
-`Mechanism.add_body` and the others ask. That values are of the kinds that the annotations of the elements say is
-seen where they are read.
+A mechanism is built anew from the elements, one after the other, and discarded: every number and name passes the
+checks of `Mechanism.add_body` and the other builders. The types of the values are checked where the file is read.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ SHAPES = ("box", "sphere", "capsule", "cylinder", "ellipsoid", "plane", "mesh", 
 
 
 def check_description(mechanism: Mechanism) -> None:
-    """Raise `ModelError` unless the builders accept the elements of a description; user forces are not looked at."""
+    """Raise `ModelError` unless the builders accept the elements of a description; user forces are not checked."""
     built = Mechanism(mechanism.name, mechanism.gravity)
     if mechanism.time_step is not None:
         checks.nonnegative(mechanism.time_step, "time_step", mechanism.name)
@@ -71,7 +70,7 @@ def _build_tree(built: Mechanism, mechanism: Mechanism) -> None:
 
 
 def _build_constraints(built: Mechanism, mechanism: Mechanism) -> None:
-    """Add closures, tendons, couplings, what rolls, transmissions with losses, and contacts."""
+    """Add closures, tendons, couplings, rolling elements, gearings and contacts."""
     for c in mechanism.closures.values():
         axis, axis2 = c.pose1.rotation.T @ c.axis1, c.pose2.rotation.T @ c.axis2
         built.add_closure(**_given(c, axis1=None, axis2=axis2), axis=axis)
@@ -91,7 +90,7 @@ def _build_constraints(built: Mechanism, mechanism: Mechanism) -> None:
         offset = float(contact.normal @ vector(contact.origin, 3, "origin", label))
         if checks.nonnegative(contact.raised, "raised", label) and contact.friction == "coulomb":
             raise fault(
-                label, "raised is for friction='stick' and 'frictionless'; with 'coulomb' a ball has a radius"
+                label, "raised is for friction='stick' and 'frictionless'; with 'coulomb' give a radius"
             )
         given = _given(contact, origin=None, tangent1=None, tangent2=None, raised=None)
         built.add_contact(**given, offset=offset, tangent=contact.tangent1)
@@ -114,7 +113,7 @@ def _build_forces(built: Mechanism, mechanism: Mechanism) -> None:
 
 
 def _given(element: Any, **instead: Any) -> dict[str, Any]:
-    """Return the fields of an element as arguments of its builder; None leaves one out."""
+    """Return the fields of an element as arguments of its builder; None omits a field."""
     values = {
         field.name: getattr(element, field.name) for field in fields(element) if field.name not in instead
     }
@@ -122,13 +121,13 @@ def _given(element: Any, **instead: Any) -> dict[str, Any]:
 
 
 def _attach(built: Mechanism, body: Body) -> None:
-    """Attach a body of the copy as this one is attached; fixed ones come first, for no joint has their name yet."""
+    """Attach a body of the copy like the original; fixed bodies come first: no joint has their name yet."""
     if body.attached and not body.joints:
         built.add_joint(body.name, "fixed", body.parent, body.name, parent_pose=body.placement)
     for number, joint in enumerate(body.joints):
         child = Pose(joint.anchor)
         missing = {"friction": joint.friction or 0.0, "limit_restitution": joint.limit_restitution or 0.0}
-        given = _given(joint, anchor=None, **missing)  # files of before have none of these
+        given = _given(joint, anchor=None, **missing)  # files of older releases lack these fields
         pose = None if number else body.placement @ child
         built.add_joint(**given, parent=body.parent, child=body.name, child_pose=child, parent_pose=pose)
 

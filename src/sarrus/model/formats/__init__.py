@@ -1,1 +1,1 @@
-"""From model files to a `Mechanism` with its report: MJCF, URDF, SDF, and files of loops beside them."""
+"""Importers: an MJCF, URDF or SDF file, with a file of loop closures beside it, becomes a `Mechanism` with a report."""

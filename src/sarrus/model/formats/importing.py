@@ -1,4 +1,4 @@
-"""What every importer shares: the place of the mechanism being built, and refusals."""
+"""`Import`: the mechanism being built from a file, its report, and the refusal of elements."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from sarrus.model.mechanism.elements import Body, Shape
 from sarrus.model.mechanism.pose import Pose
 from sarrus.model.mechanism.report import Entry, Outcome
 
-# what the reports say of shapes that collide
+# Note in the reports for collision shapes.
 CONTACTS = (
-    "contacts are added after loading: mechanism.add_geometry_contacts() lets geometries touch each other; on planes "
-    "mechanism.add_contact(name, geom=…) or (name, site=…), box feet by mechanism.add_contact_patch(name, geom=…), "
-    "with the names in mechanism.geoms and mechanism.frames"
+    "contacts are added after loading: mechanism.add_geometry_contacts() between geometries; with a plane "
+    "mechanism.add_contact(name, geom=…) or (name, site=…), box feet by mechanism.add_contact_patch(name, geom=…); "
+    "mechanism.geoms and mechanism.frames have the names"
 )
 
 
 @dataclass(frozen=True)
 class Joined:
-    """Something that joins two links and is not read: refused for ``reason`` unless a closure joins the two."""
+    """A connection of two links that is not read: refused for ``reason`` unless a closure joins the same two links."""
 
     kind: str
     name: str
@@ -38,7 +38,7 @@ class Joined:
 
     @classmethod
     def in_gazebo(cls, kind: str, name: str, links: tuple[str, str], words: str) -> Joined:
-        """Return what joins two links for Gazebo; ``words`` says how the format writes it."""
+        """Return a connection of two links in Gazebo; ``words`` is its form in the file format."""
         one, two = links
         return cls(
             kind,
@@ -51,7 +51,7 @@ class Joined:
 
 @dataclass
 class Import:
-    """One import in progress; ``strict`` is that of `sarrus.load`."""
+    """One import in progress; ``strict`` is the argument of `sarrus.load`."""
 
     path: Path
     strict: bool | None = None
@@ -64,22 +64,22 @@ class Import:
 
     @cached_property
     def frames(self) -> dict[str, tuple[str, Pose]]:
-        """The frames that a loop may name: bodies, and the frames of the file whose names no body has.
+        """The frames that a loop can name: bodies, and the frames of the file without a body of the same name.
 
-        To be asked for when the bodies are all there.
+        Valid after all bodies have been added.
         """
         here = Pose()
         return self.mechanism.frames | {name: (name, here) for name in self.mechanism.bodies}
 
     def keep_time_step(self, step: float) -> None:
-        """Take the step [s] that the file asks for."""
+        """Record the time step [s] given in the file."""
         self.mechanism.time_step = step
-        self.report.act("time step", f"{step:g} s", "for fixed steps without a number of their own")
+        self.report.act("time step", f"{step:g} s", "the default of fixed steps")
 
     def refuse(self, kind: str, name: str, reason: str, remedy: str) -> None:
         """Raise `UnsupportedElementError`, or with ``strict=False`` list the element as left out.
 
-        For what joins bodies or coordinates. ``remedy`` says how to change the model so that the element is kept.
+        For elements that connect bodies or coordinates. ``remedy`` says how to change the model so that it can be read.
         """
         if self.strict is not False:
             raise UnsupportedElementError(
@@ -99,7 +99,7 @@ class Import:
         element: str | None = None,
         valid: Iterable[str] = (),
     ) -> None:
-        """List what is wrong in the file and read by others all the same; ``strict=True`` raises `ModelFileError`."""
+        """List an error of the file that the reference parser accepts; ``strict=True`` raises `ModelFileError`."""
         if self.strict:
             raise ModelFileError(
                 f"{self.path}: {kind} {name!r}: {reason}", element=element or name, valid=valid
@@ -107,7 +107,7 @@ class Import:
         self.report.entries.append(Entry(kind, name, outcome, reason))
 
     def parse(self, path: Path) -> Element:
-        """Return the root element of an XML file of this import; what is odd in its text is listed."""
+        """Return the root element of an XML file; violations of XML that the reference parser accepts are listed."""
         oddities: list[tuple[int, str]] = []
         root = parse_xml(path, oddities)
         for line, what in oddities:
@@ -123,11 +123,11 @@ class Import:
         shapes: Sequence[Shape] = (),
         label: str = "body",
     ) -> Body:
-        """Add a body with the inertia that the file gives; one that no body can have is listed and taken as it is."""
+        """Add a body with the inertia of the file; an impossible inertia is listed and used unchanged."""
         body = self.mechanism.add_body(name, mass, com, inertia, shapes=shapes, physical=False)
         if not body.physical:
             reason = checks.impossible(body.mass, body.inertia)
             self.odd("inertia", name, f"{reason}; taken as it is", Outcome.ACTS, element=f"{label} {name!r}")
-        elif body.mass == 0.0 and body.inertia.any():  # a rotor whose mass another body carries
+        elif body.mass == 0.0 and body.inertia.any():  # a rotor whose mass is part of another body
             self.report.act("inertia", name, "inertia without mass; taken as it is")
         return body

@@ -1,4 +1,4 @@
-"""`load`: a model file becomes a `Mechanism`, whatever its format."""
+"""`load`: reads a `Mechanism` from an MJCF, URDF or SDF file."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ _SUFFIXES = {
     ".world": "SDF",
 }
 _USD = (
-    "USD is not read, since MuJoCo's decoder of it loses the joints that close loops. Export the model as URDF with "
+    "USD is not read, because MuJoCo's decoder drops the joints that close loops. Export the model as URDF with "
     "its loops as <loop_joint>, as Isaac Sim's exporter does, or as MJCF or SDF"
 )
-# suffix → what to do with such a file
+# Suffixes of formats that are not read, with the way to convert each.
 _ELSEWHERE = dict.fromkeys((".usd", ".usda", ".usdc", ".usdz"), _USD) | {
     ".xacro": "xacro makes URDF: write its output to a .urdf file (xacro model.urdf.xacro > model.urdf) and load that",
     ".smurf": "SMURF is a set of files around a URDF: load that, with the closures as loops=",
@@ -49,40 +49,41 @@ def load(
 
     Parameters
     ----------
-    path : the file; its suffix says the format: ``.xml``, ``.mjcf``, ``.urdf``, ``.sdf``, ``.world``.
-    loops : a YAML file (or its content as lists and mappings) with loop closures between frames of the model: see
-        `sarrus.model.formats.loops` for the two formats. For URDF above all, which has no loops; those written inside
-        as URDF+ ``<loop>`` and ``<coupling>``, as ``<loop_joint>``, or as a link with two parents need no second
-        file. ``{"closing": "revolute"}`` says the kind of the loops that exports from CAD only mark, by frames
-        ``closing_NAME_1`` and ``closing_NAME_2``; ``{"closing": {"knee": "revolute", "ankle": "point"}}`` one by one.
-    strict : what is not loaded. None: a closure, joint or coupling that cannot be kept, which raises
-        `UnsupportedElementError`; whatever else the reference parser of the format reads is read, and listed in
-        ``mechanism.report`` where it is odd. True: also what is odd, such as an inertia that no body can have or the
-        name of a joint that is not there (`ModelFileError`). False: nothing; what cannot be kept is left out and
-        listed.
+    path : the file; its suffix gives the format: ``.xml``, ``.mjcf``, ``.urdf``, ``.sdf``, ``.world``.
+    loops : a YAML file (or its content as lists and mappings) with loop closures between frames of the model; see
+        `sarrus.model.formats.loops` for the two formats. It is needed for plain URDF, which has no loops. Loops
+        written as URDF+ ``<loop>`` and ``<coupling>``, as ``<loop_joint>``, or as a link with two parents are read
+        from the URDF. CAD exports mark a cut joint by frames ``closing_NAME_1`` and ``closing_NAME_2`` without its
+        kind: ``{"closing": "revolute"}`` gives the kind of all, ``{"closing": {"knee": "revolute", "ankle":
+        "point"}}`` of each.
+    strict : None: an element that connects bodies or coordinates and cannot be represented raises
+        `UnsupportedElementError`; errors of the file that the reference parser of the format accepts are accepted and
+        listed in ``mechanism.report``. True: such errors (an impossible inertia, an unknown joint name) raise
+        `ModelFileError`. False: an element that cannot be represented is left out and listed.
     floating_base : URDF only. Attach the root link by a free joint named ``root`` instead of welding it to
         the ground.
-    keep_offset : True, or names of closures, whose frames stay as far apart as they are modelled along directions in
-        which no joint moves the two bodies: for planar loops whose sites are some millimetres apart across the plane,
-        which no configuration closes. See `Mechanism.add_closure`.
+    keep_offset : True, or names of closures. The frames of these closures keep their modelled offset along directions
+        in which no joint moves the two bodies, as in planar loops whose sites are some millimetres apart along the
+        normal of the plane; without it no configuration closes such a loop. See `Mechanism.add_closure`.
 
     Returns
     -------
-    Mechanism, whose ``report`` lists every element found: it acts, is kept without acting, is left out, or has no
-    part in the motion. Where not everything acts, a `ModelWarning` says in one line how much does not; another names
-    the bodies with an inertia that no body can have. Coordinates, velocities and their order are MuJoCo's
+    Mechanism, whose ``report`` lists every element of the file: it acts, is kept without acting, is left out, or has no
+    influence on the motion (aside). A `ModelWarning` gives the number of elements that are kept or left out; another
+    names the bodies with an impossible inertia. Coordinates, velocities and their order are MuJoCo's
     (``mjData.qpos``, ``mjData.qvel``) for MJCF and URDF.
 
     Raises
     ------
-    ModelFileError : the file is missing, a folder, malformed (with line), of an unknown kind, in another
-        encoding than it says, beyond a bound of ``docs/importers.md``, or MuJoCo's compiler refuses it (with
-        its message). ModelError : a number or a name in it is wrong. UnsupportedElementError : see ``strict``;
-        also for a joint or loop at a place where nobody reads it, for a marked loop without a kind, and for what joins
-        two links in Gazebo alone. All name the file and the element.
+    ModelFileError : the file is missing, a folder, malformed (with line), of an unknown kind, in an encoding other than
+        the declared one, beyond a bound of ``docs/importers.md``, or refused by MuJoCo's compiler (with its message).
+        ModelError : a number or a name in it is wrong. UnsupportedElementError : see ``strict``; also for a joint or
+        loop at a place that no parser of the format reads, for a marked loop without a kind, and for a connection of
+        two links by Gazebo only. Each error names the file and the element.
 
-    MJCF and URDF are read through MuJoCo's own parser and compiler, so defaults, includes, meshes and
-    inertias mean what they mean there; closures become exact. ``docs/importers.md`` has the table of what
+    MJCF and URDF are read through MuJoCo's own parser and compiler, so defaults, includes, meshes and inertias have the
+    same meaning; closures become exact constraints. ``docs/importers.md`` lists the elements that act, are kept,
+    left out and refused.
     acts, is kept, left out and refused.
     """
     if not isinstance(path, (str, os.PathLike)):
@@ -102,7 +103,7 @@ def load(
     report = mechanism.report
     odd = [repr(entry.name) for entry in report if entry.kind == "inertia"]
     if odd:
-        text = f"{file.name}: no body can have the inertia of {', '.join(odd)}; taken as it is, see mechanism.report"
+        text = f"{file.name}: impossible inertia of {', '.join(odd)}, used unchanged; see mechanism.report"
         warnings.warn(text, ModelWarning, stacklevel=2)
     if not report.complete:
         warnings.warn(f"{file.name}: {report.headline()}; see mechanism.report", ModelWarning, stacklevel=2)
@@ -110,7 +111,7 @@ def load(
 
 
 def _keep_offsets(mechanism: Mechanism, given: bool | str | Sequence[str]) -> None:
-    """Have closures keep what they are modelled apart where no joint moves."""
+    """Set ``keep_offset`` of all closures, or of the named ones."""
     if not isinstance(given, bool):
         name_or_names("keep_offset", given)
     closures = mechanism.closures
@@ -160,7 +161,7 @@ def _load(file: Path, loops: Any, strict: bool | None, floating_base: bool) -> M
 
 
 def _with_loops(done: Import, loops: Any) -> Mechanism:
-    """Add the closures beside a file that holds its own; joints of another kind than the file's are for URDF."""
+    """Add the closures of a loop file to a model with own loops; its joint types are an error, they are for URDF."""
     found = read_loops(loops)
     if found.replaced_joints:
         wrong = (

@@ -1,4 +1,4 @@
-"""YAML of loop files as plain data: no key twice, no anchors, no objects, no deep nesting."""
+"""YAML of loop files as plain data: no duplicate keys, anchors, objects or deep nesting."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _SCALARS = {f"tag:yaml.org,2002:{name}" for name in ("str", "int", "float", "boo
 
 
 def read_yaml(path: Path) -> Any:
-    """Return the content of a YAML file as lists, mappings with text keys, numbers, text, truth and None.
+    """Return the content of a YAML file as lists, mappings with text keys, numbers, text, booleans and None.
 
-    What is no YAML, nested deeper than `MAX_DEPTH`, has an anchor or an alias, a key twice in one mapping or
-    a value of another kind, raises `ModelFileError`, which names the file and the line.
+    Malformed YAML, nesting deeper than `MAX_DEPTH`, an anchor or alias, a duplicate key and a value of another type
+    raise `ModelFileError`, which names the file and the line.
     """
     text = read_text(path)
     try:
@@ -33,7 +33,7 @@ def read_yaml(path: Path) -> Any:
 
 
 def _check_events(path: Path, text: str) -> None:
-    """Raise for what would have to be composed before it can be refused: depth, anchors and aliases."""
+    """Raise for excessive depth, anchors and aliases, before the document is composed in memory."""
     depth = 0
     for event in yaml.parse(text, Loader=yaml.SafeLoader):
         depth += isinstance(event, yaml.CollectionStartEvent)
@@ -62,7 +62,7 @@ def _value(path: Path, node: Any) -> Any:
         raise _error(path, node, f"{node.value!r} is read as {kind}; put text in quotes")
     try:
         return yaml.SafeLoader("").construct_object(node)
-    except (ValueError, KeyError, AttributeError, OverflowError):  # PyYAML's own, of a tag that lies
+    except (ValueError, KeyError, AttributeError, OverflowError):  # PyYAML: value against its tag
         kind = node.tag.rpartition(":")[2]
         raise _error(path, node, f"{node.value[:40]!r} is no {kind}") from None
 

@@ -13,17 +13,17 @@ Two formats are read. A list of closures, alone or under the key ``loops``:
         length: 0.5
     motors: [crank_joint]
 
-``kind`` is a closure kind of `Mechanism.add_closure`; a frame is a link, joint or site of the model, with
-an optional offset; ``axis`` is in frame 1, ``axis2`` in frame 2; ``pitch``, ``length`` and ``keep_offset`` as there.
+``kind`` is a closure kind of `Mechanism.add_closure`; a frame is a link, joint or site of the model, with an optional
+offset; ``axis`` is in frame 1, ``axis2`` in frame 2; ``pitch``, ``length`` and ``keep_offset`` as in `add_closure`.
 
-``closing``, beside ``loops`` or without it, says the kind of the loops that the model marks by frames
-``closing_NAME_1`` and ``closing_NAME_2`` (`sarrus.model.formats.marked_loops`): one kind for all, ``closing:
-revolute``, or one for each name, ``closing: {knee: revolute, ankle: point}``.
+``closing``, beside ``loops`` or alone, gives the kind of loops that the model marks by frames ``closing_NAME_1`` and
+``closing_NAME_2`` (`sarrus.model.formats.marked_loops`): one kind for all, ``closing: revolute``, or one for each name,
+``closing: {knee: revolute, ankle: point}``.
 
-And the format of the example-parallel-robots collection (Gepetto): ``closed_loop``, pairs of frames;
-``type``, "3d" (point) or "6d" (weld, also where it is missing) for each; ``name_mot``, the driven joints by
-name or part of a name; ``joint_name`` and ``joint_type``, joints of the URDF that are really SPHERICAL,
-FIXED, or universal joints UJOINT_XY, UJOINT_ZY … of two different axes, the first of which turns first.
+The second format is the one of the example-parallel-robots collection (Gepetto): ``closed_loop``, pairs of frames;
+``type``, "3d" (point) or "6d" (weld, the default) for each pair; ``name_mot``, the driven joints by name or part of a
+name; ``joint_name`` and ``joint_type``, joints of the URDF whose real type is SPHERICAL, FIXED, or UJOINT_XY,
+UJOINT_ZY … (universal, with two different axes, the first axis first).
 """
 
 from __future__ import annotations
@@ -52,12 +52,12 @@ _FRAME_KEYS = ("frame", "position", "rpy", "quaternion")
 
 
 class UnknownFrame(ModelFileError):
-    """A closure names a frame that the model has not; ``strict=False`` leaves the closure out."""
+    """A closure names a frame that the model does not have; ``strict=False`` leaves the closure out."""
 
 
 @dataclass(frozen=True)
 class LoopFile:
-    """The content of a loop file: closures as in the first format, driven joints, replaced joints, kinds of marks."""
+    """The content of a loop file: closures, driven joints, replaced joint types, kinds of marked loops."""
 
     source: str
     loops: tuple[Mapping[str, Any], ...]
@@ -67,10 +67,10 @@ class LoopFile:
 
 
 def read_loops(given: str | Path | Mapping[str, Any] | Sequence[Any] | None) -> LoopFile:
-    """Return the content of a loop file, or of the same structure given directly, checked for shape; None has none."""
+    """Return the checked content of a loop file, or of the same structure given directly; None gives an empty one."""
     source, content = "loops", given if given is not None else {}
     if isinstance(given, str | Path):
-        from sarrus.model.formats.loop_yaml import read_yaml  # here: it brings YAML, which few models need
+        from sarrus.model.formats.loop_yaml import read_yaml  # here, because few models need YAML
 
         source = str(given)
         content = read_yaml(Path(given))
@@ -105,7 +105,7 @@ def read_loops(given: str | Path | Mapping[str, Any] | Sequence[Any] | None) -> 
 
 
 def add_loops(load: Import, file: LoopFile) -> None:
-    """Add the closures and motors of a loop file to the mechanism being loaded, then close the loops that it marks."""
+    """Add the closures and motors of a loop file to the mechanism being loaded, and close its marked loops."""
     for number, loop in enumerate(file.loops):
         _add_loop(load, loop, number, file.source)
     for motor in file.motors:
@@ -119,7 +119,7 @@ def add_loops(load: Import, file: LoopFile) -> None:
 
 @contextmanager
 def frames_known(load: Import, kind: str, name: str) -> Iterator[None]:
-    """With ``strict=False`` leave out and list a closure that names a frame which the model has not."""
+    """Within the block, with ``strict=False``, leave out and list a closure with an unknown frame."""
     try:
         yield
     except UnknownFrame as error:
@@ -129,7 +129,7 @@ def frames_known(load: Import, kind: str, name: str) -> Iterator[None]:
 
 
 def frame_of(load: Import, name: str, label: str) -> tuple[str, Pose]:
-    """Return the body and pose of a frame by name; an unknown name lists the known ones."""
+    """Return the body and pose of a frame by name; the error for an unknown name lists the valid ones."""
     if name == WORLD:
         return WORLD, Pose()
     frames = load.frames
@@ -154,7 +154,7 @@ def _add_loop(load: Import, loop: Mapping[str, Any], number: int, source: str) -
 
 
 def _frame(load: Import, given: Any, label: str) -> tuple[str, Pose]:
-    """Return body and pose of a frame: a name, or a mapping with an offset from it."""
+    """Return body and pose of a frame: a name, or a mapping with an offset from the named frame."""
     if isinstance(given, str):
         return frame_of(load, given, label)
     if not isinstance(given, Mapping) or "frame" not in given:
@@ -190,7 +190,7 @@ def _frame_pairs(content: Mapping[str, Any], source: str) -> list[dict[str, Any]
 
 
 def _closing(content: Mapping[str, Any], source: str) -> str | dict[str, str]:
-    """Return the kinds of marked loops, one for all or by name."""
+    """Return the kind of all marked loops, or a mapping from names of loops to kinds."""
     given = content.get("closing") or {}
     if not isinstance(given, str | Mapping):
         wrong = f"{source}: 'closing' must be a kind of joint or a mapping from names of loops to kinds, got {given!r}"
@@ -204,7 +204,7 @@ def _closing(content: Mapping[str, Any], source: str) -> str | dict[str, str]:
 
 
 def _joints_named(load: Import, motor: str) -> list[str]:
-    """Return the scalar joint with this name, or all whose names contain it; none is listed."""
+    """Return the scalar joint with this name, or all whose names contain it; if there is none, list the motor."""
     scalar = [joint.name for joint in load.mechanism.joints() if joint.nv == 1]
     found = [motor] if motor in scalar else [name for name in scalar if motor in name]
     if not found:

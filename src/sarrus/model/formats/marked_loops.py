@@ -1,9 +1,9 @@
-"""Loops that a file only marks, by frames ``closing_NAME_1`` and ``closing_NAME_2`` on the two bodies.
+"""Marked loops: a file marks a cut joint by frames ``closing_NAME_1`` and ``closing_NAME_2`` on its two bodies.
 
-onshape-to-robot cuts a loop at the mate ``closing_NAME`` and leaves a frame on either part, with the z axis of the
-mate: links of URDF, frames of SDF, sites of MJCF. Only MJCF gets an equality too, and not for every kind of mate.
-Frames ``closing_NAME_1_z`` stand 0.1 m along z beside those of a revolute mate, and of no other; without them the file
-does not say what kind of joint was cut.
+onshape-to-robot cuts a loop at the mate ``closing_NAME`` and leaves a frame on each part, with the z axis of the mate:
+links of URDF, frames of SDF, sites of MJCF. Only MJCF also has an equality, and not for every kind of mate. The frames
+``closing_NAME_1_z``, 0.1 m along z from the first ones, exist for revolute mates only; without them the file does not
+tell the kind of the cut joint.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from sarrus.model.formats.importing import Import
 from sarrus.model.mechanism.faults import check_name
 
 _MARK = re.compile(r"(?P<name>(?:.*[/:])?closing_.+)_(?P<end>[12])(?P<beside>_z)?")
-# kinds that two frames with a common z axis define
+# Closure kinds that two frames with a common z axis define.
 MARKED_KINDS = ("revolute", "prismatic", "cylindrical", "point", "weld", "planar")
 
 
 def is_mark(frame: str) -> bool:
-    """Return whether a frame has the name of a mark."""
+    """Return whether a name is ``closing_NAME_1`` or ``closing_NAME_2``."""
     return _MARK.fullmatch(frame) is not None
 
 
 @dataclass(frozen=True)
 class MarkedLoop:
-    """The frames at a cut: ``name`` with _1 and _2 behind it; ``short`` is what follows ``closing_``."""
+    """A cut joint: frames ``name``_1 and ``name``_2; ``short`` is ``name`` without ``closing_``."""
 
     name: str
 
@@ -46,14 +46,14 @@ class MarkedLoop:
 
 
 def close_marked(load: Import, kinds: str | Mapping[str, str], source: str) -> None:
-    """Close the marked loops that nothing else closes, by a kind for all or one for each name; refuse the others.
+    """Close the marked loops that no closure closes, by one kind for all or one for each name; refuse the rest.
 
-    A loop counts as closed where a closure joins the two bodies, or what is fixed to them. ``kinds`` of loops that are
-    not marked or closed already raise `ModelFileError`.
+    A loop is closed already if a closure joins the two bodies, or bodies fixed to them. A name in ``kinds`` that is no
+    marked loop, or one that is closed already, raises `ModelFileError`.
     """
     marked = {loop.short: loop for loop in _marked(load)}
     if isinstance(kinds, str) and not marked:
-        wrong = "no loop is marked by frames closing_NAME_1 and closing_NAME_2 on bodies that move against each other"
+        wrong = "no frames closing_NAME_1 and closing_NAME_2 are on bodies that move relative to each other"
         raise ModelFileError(f"{source}: closing: {wrong}", element="closing", valid=sorted(load.frames))
     ends = _closed(load) if marked else set()
     open_ = {short: loop for short, loop in marked.items() if _ends(load, *_bodies(load, loop)) not in ends}
@@ -68,7 +68,7 @@ def close_marked(load: Import, kinds: str | Mapping[str, str], source: str) -> N
 
 
 def refuse_joined(load: Import) -> None:
-    """Refuse what joins two links and is not read, unless a closure joins the two."""
+    """Refuse each connection that is not read, unless a closure joins the same two links."""
     if not load.joined:
         return
     closed, frames = _closed(load), load.frames
@@ -87,7 +87,7 @@ def refuse_joined(load: Import) -> None:
 
 
 def _closed(load: Import) -> set[frozenset[str]]:
-    """Return the pairs of bodies that closures join."""
+    """Return the pairs of bodies joined by closures."""
     return {_ends(load, closure.body1, closure.body2) for closure in load.mechanism.closures.values()}
 
 
@@ -98,9 +98,7 @@ def _close(load: Import, loop: MarkedLoop, kind: str) -> None:
         kind = "revolute"
         note += f", about their z: {one + '_z'!r} stands there"
     if not kind:
-        reason = (
-            f"the frames {one!r} and {two!r} mark where it was cut, and not which kind of joint was there"
-        )
+        reason = f"the frames {one!r} and {two!r} mark a cut joint without its kind"
         remedy = f"say which with loops={{'closing': 'revolute'}} or another of {', '.join(MARKED_KINDS)}"
         load.refuse("loop", loop.short, reason, remedy)
         return
@@ -111,7 +109,7 @@ def _close(load: Import, loop: MarkedLoop, kind: str) -> None:
 
 
 def _marked(load: Import) -> Iterator[MarkedLoop]:
-    """Iterate over the marked loops; frames that are fixed to each other are listed, since nothing moves there."""
+    """Iterate over the marked loops; a loop whose two frames are on the same rigid body is listed instead."""
     for frame in load.frames:
         found = _MARK.fullmatch(frame)
         if found is None or found["end"] != "1" or found["beside"]:
@@ -133,5 +131,5 @@ def _bodies(load: Import, loop: MarkedLoop) -> tuple[str, str]:
 
 
 def _ends(load: Import, *names: str) -> frozenset[str]:
-    """Return the bodies that carry the given ones, which are fixed to them."""
+    """Return the bodies that the given bodies are fixed to (themselves if they have joints)."""
     return frozenset(load.mechanism.carrier(name, name) for name in names)

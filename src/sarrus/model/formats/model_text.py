@@ -1,4 +1,4 @@
-"""The text of a model file: an ordinary file that may be read, in an encoding that it has or says."""
+"""The text of a model file: an ordinary file, decoded by its byte order mark or declared encoding."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 from sarrus.base.errors import ModelFileError
 
-# Byte order marks, the longer first: that of UTF-32 begins with that of UTF-16.
+# Byte order marks, longest first: the mark of UTF-32 begins with the mark of UTF-16.
 _MARKS = (
     (codecs.BOM_UTF32_LE, "utf-32"),
     (codecs.BOM_UTF32_BE, "utf-32"),
@@ -16,18 +16,18 @@ _MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
-# What an XML declaration without a mark may name, as Python's codecs call it.
+# Encodings accepted in an XML declaration without a byte order mark, by the names of Python's codecs.
 _DECLARED = ("utf-8", "ascii", "iso8859-1", "iso8859-15", "cp1252")
 _DECLARATION = re.compile(rb"<\?xml[^>]*?\bencoding\s*=\s*[\"']([^\"']*)[\"']")
 
 
 def file_fault(path: Path, problem: str) -> ModelFileError:
-    """Return the error that says what is wrong with a file."""
+    """Return the error "FILE: problem" about a file."""
     return ModelFileError(f"{path}: {problem}", element=str(path))
 
 
 def is_pipe(path: Path) -> bool:
-    """Return whether there is a pipe or a socket, which may never end; a name that none can have is none."""
+    """Return whether a path is a pipe or a socket, which may never end; an invalid path is none."""
     try:
         return path.is_fifo() or path.is_socket()
     except (OSError, ValueError):
@@ -35,15 +35,15 @@ def is_pipe(path: Path) -> bool:
 
 
 def read_text(path: Path) -> str:
-    """Return the text of a file, by its byte order mark, its XML declaration, or as UTF-8.
+    """Return the text of a file, decoded by its byte order mark, its XML declaration, or as UTF-8.
 
-    What is no ordinary file, cannot be opened, or is not in that encoding raises `ModelFileError`.
+    A path that is no ordinary file or cannot be opened, and bytes outside the encoding, raise `ModelFileError`.
     """
     return decode(path, read_bytes(path))
 
 
 def check_file(path: Path) -> None:
-    """Raise `ModelFileError` unless there is an ordinary file, which a folder, a pipe and a device are not."""
+    """Raise `ModelFileError` unless the path is an ordinary file (no folder, pipe or device)."""
     try:
         if path.is_dir():
             raise file_fault(path, "is a folder; load takes one model file")

@@ -1,7 +1,7 @@
-"""XML of model files: the tree of elements within bounds, and the numbers in it.
+"""XML of model files: the tree of elements within bounds of depth and size, and the numbers in attributes.
 
-The reference parsers of MJCF, URDF and SDF are TinyXML and TinyXML-2. They know no namespaces, end a comment at the
-first ``-->`` whatever is in it, and take blank lines before the declaration; so does `parse_xml`, and says where.
+The reference parsers of MJCF, URDF and SDF are TinyXML and TinyXML-2. They ignore namespaces, end a comment at the
+first ``-->``, and accept blank lines before the declaration. `parse_xml` accepts the same and reports the lines.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from xml.parsers import expat
 from sarrus.base.errors import ModelFileError
 from sarrus.model.formats.model_text import file_fault, read_text
 
-# Deeper files are no models; MuJoCo's parser stops at 500, and readers that follow the tree need the stack.
+# Largest depth of nesting; MuJoCo's parser stops at 500, and recursive readers need the stack.
 MAX_DEPTH = 400
 _NAN = re.compile(r"[+-]?nan(\(\w*\))?", re.IGNORECASE)
 _NUMBER = re.compile(r"[+-]?((\d+\.?\d*|\.\d+)(e[+-]?\d+)?|inf(inity)?)", re.IGNORECASE | re.ASCII)
@@ -25,7 +25,7 @@ _CLOSING = {"<!--": "-->", "<![CDATA[": "]]>", "<?": "?>"}
 
 
 class _Builder:
-    """Builds the tree of one file, no deeper than `MAX_DEPTH` and without entities of the file's own."""
+    """Builds the tree of one file, at most `MAX_DEPTH` deep and without entities defined in the file."""
 
     def __init__(self, path: Path, text: str) -> None:
         self._path, self._text, self._depth = path, text, 0
@@ -40,7 +40,7 @@ class _Builder:
         self._parser.StartDoctypeDeclHandler = self._doctype
 
     def parse(self) -> ElementTree.Element:
-        """Return the root; raise `expat.ExpatError` for what is no XML."""
+        """Return the root; raise `expat.ExpatError` for malformed XML."""
         self._parser.Parse(self._text.encode(), True)
         return self._tree.close()
 
@@ -68,7 +68,7 @@ class _Builder:
         self._tree.end(tag)
 
     def _doctype(self, name: str, system: str | None, public: str | None, internal: bool) -> None:
-        """Refuse entities, which MuJoCo's parser leaves out with all that they stand for."""
+        """Refuse entities defined in the file: MuJoCo's parser drops them with their content."""
         if "<!ENTITY" in self._text:
             raise ModelFileError(
                 f"{self._path}: defines entities (<!ENTITY>), which are not read; write out what they stand for",
@@ -79,9 +79,9 @@ class _Builder:
 def parse_xml(path: Path, odd: list[tuple[int, str]] | None = None) -> ElementTree.Element:
     """Return the root element of an XML file; a prefix and its colon stay part of the name.
 
-    A file that is missing, in another encoding than it says, too deep or no XML, and NaN in an attribute or
-    text, raise `ModelFileError`, which names the file, the line or the element. What is no XML by the letter, but read
-    by the parsers of the formats, is read; its lines and what is odd there are appended to ``odd``.
+    Raises `ModelFileError` (with file and line or element) for a file that is missing, in an encoding other than the
+    declared one, too deep or malformed, and for NaN in an attribute or text. Violations of XML that the reference
+    parsers accept are accepted; their lines and reasons are appended to ``odd``.
     """
     found: list[tuple[int, str]] = []
     builder = _Builder(path, _mended(read_text(path), found))
@@ -105,7 +105,7 @@ def parse_xml(path: Path, odd: list[tuple[int, str]] | None = None) -> ElementTr
 
 
 def _mended(text: str, odd: list[tuple[int, str]]) -> str:
-    """Blank out what TinyXML passes over and XML forbids, so that every line and column stays where it is."""
+    """Blank out text that TinyXML skips and XML forbids; lines and columns of the rest do not change."""
     declaration = _DECLARATION.match(text)
     if declaration is not None:
         odd.append((text.count("\n", 0, declaration.start(1)) + 1, "blank space before the XML declaration"))
@@ -131,15 +131,15 @@ def _blank(text: str) -> str:
 
 
 def label_of(element: ElementTree.Element) -> str:
-    """Return what an error calls an element: its tag and its name, if it has one."""
+    """Return the label of an element in errors: its tag, and its name if it has one."""
     name = element.get("name")
     return f"<{element.tag}>" + (f" {name!r}" if name else "")
 
 
 def real(text: str) -> float:
-    """Return the number that a text is, as C and XML write it: infinities are legal; else `ValueError`.
+    """Return the number in a text in the notation of C and XML, infinities included; else `ValueError`.
 
-    Python's own reading takes more, such as 1_000 and the digits of other scripts.
+    Python's float accepts more, such as 1_000 and digits of other scripts.
     """
     if not _NUMBER.fullmatch(text.strip()):
         raise ValueError(text)
@@ -147,7 +147,7 @@ def real(text: str) -> float:
 
 
 def reals(text: str, count: int | None = None) -> list[float] | None:
-    """Return the numbers of a text that separates them by spaces, None unless they are ``count`` where it is given."""
+    """Return the numbers in a text separated by blanks; None if it has others, or not ``count`` of them."""
     try:
         values = [real(word) for word in text.split()]
     except ValueError:

@@ -1,8 +1,8 @@
-"""MuJoCo's compiler, made to take massless bodies, odd inertias, and files that are only drawn.
+"""MuJoCo's compiler, extended to massless bodies, impossible inertias, and unreadable files for drawing.
 
-MuJoCo refuses moving bodies without mass, inertias that no body can have, and meshes, height fields and textures that
-it cannot read, which matter only where an inertia would be computed from them. Such elements are compiled with a
-placeholder; `Compiled.inertia_of` gives the inertia of the file.
+MuJoCo refuses moving bodies without mass, impossible inertias, and meshes, height fields and textures that it cannot
+read, although only an inertia computed from a mesh needs them. Such elements are compiled with a placeholder;
+`Compiled.inertia_of` returns the inertia of the file.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from sarrus.model.mechanism.pose import rotation_of_quaternion
 from sarrus.model.mechanism.report import ImportReport
 
 _TETRAHEDRON = [0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0]
-# what MuJoCo's messages say of bodies whose inertia it refuses
+# Fragments of MuJoCo's messages about a refused inertia.
 _INERTIA = (
     "mass and inertia of moving bodies",
     "inertia must have positive eigenvalues",
@@ -39,18 +39,18 @@ _INERTIA = (
 _OPENING = re.compile(r"[Ee]rror opening file '([^']*)'")
 _ELEMENT = re.compile(r"Element name '(.*)', id (\d+)")
 _DECODER = re.compile(r"\w+_decoder: .*texture coordinate")
-_HANDLER = Lock()  # MuJoCo has one handler of warnings for all threads
-# attributes that are no names or keywords
+_HANDLER = Lock()  # MuJoCo has one warning handler for all threads
+# Attributes of which the values are free text, no names or keywords.
 _FREE_TEXT = ("file", "filename", "data")
 _TRIANGLES = [0, 2, 1, 0, 1, 3, 0, 3, 2, 1, 2, 3]
 
 
 @dataclass
 class Compiled:
-    """A compiled ``mjModel`` and what was changed to compile it.
+    """A compiled ``mjModel`` and the placeholders that its compilation needed.
 
-    ``name`` is the model's own, or empty; ``given`` maps body ids to the mass and the inertia in inertial axes that the
-    file gives and MuJoCo refuses; ``undrawn`` holds the ids of geoms whose mesh or height field could not be read.
+    ``name`` is the name in the file, or empty. ``given`` maps body ids to the mass and the inertia (in inertial axes)
+    of the file that MuJoCo refused; ``undrawn`` holds the ids of geoms whose mesh or height field could not be read.
     """
 
     model: Any
@@ -59,7 +59,7 @@ class Compiled:
     undrawn: frozenset[int] = frozenset()
 
     def inertia_of(self, body: int) -> tuple[float, Array, Array]:
-        """Return mass, centre of mass and inertia about it, in body axes, as the file means them."""
+        """Return mass [kg], centre of mass [m] and inertia about it [kg m²] in body axes, as given in the file."""
         m = self.model
         rotation = rotation_of_quaternion(m.body_iquat[body])
         mass, inertia = self.given.get(body, (float(m.body_mass[body]), np.diag(m.body_inertia[body])))
@@ -67,7 +67,7 @@ class Compiled:
 
 
 def refuse_formats(path: Path, root: Element) -> None:
-    """Raise for a percent sign in an attribute: MuJoCo's parser takes some for the format of a message, and crashes."""
+    """Raise for a percent sign in an attribute: MuJoCo's parser uses some attributes as message format and crashes."""
     for element in root.iter():
         for key, value in element.attrib.items():
             if "%" in value and key not in _FREE_TEXT:
@@ -81,7 +81,7 @@ def refuse_formats(path: Path, root: Element) -> None:
 
 @contextmanager
 def warnings_in(report: ImportReport, path: Path) -> Iterator[None]:
-    """List what MuJoCo warns of, which it would otherwise write to the terminal and to a file MUJOCO_LOG.TXT."""
+    """Within the block, list MuJoCo's warnings in the report instead of the terminal and the file MUJOCO_LOG.TXT."""
     with _HANDLER:
         before = mujoco.get_mju_user_warning()
         mujoco.set_mju_user_warning(lambda text: report.leave_out("MuJoCo", path.name, message_of(text)))
@@ -98,10 +98,10 @@ def message_of(error: Exception | Warning | str) -> str:
 
 
 def compile_spec(make: Callable[[], Any], load: Import) -> Compiled:
-    """Compile the ``MjSpec`` that ``make`` returns; MuJoCo's refusals become `ModelFileError` with one line.
+    """Compile the ``MjSpec`` returned by ``make``; errors of MuJoCo become `ModelFileError` with one line.
 
-    A spec on which MuJoCo stopped in the middle of a mesh cannot be compiled again (it frees memory twice), so that a
-    new one is made, and repaired as far as is known.
+    A spec on which MuJoCo stopped within a mesh cannot be compiled again (it frees memory twice): a new one is made,
+    with the placeholders found so far.
     """
     path, report = load.path, load.report
     repairs, messages = _Repairs(_parsed(make, path, report)), list[str]()
@@ -121,7 +121,7 @@ def compile_spec(make: Callable[[], Any], load: Import) -> Compiled:
             return Compiled(model, name, repairs.given, undrawn)
         except ModelFileError:
             raise
-        except Exception as error:  # MuJoCo raises ValueError, and FatalError for some files
+        except Exception as error:  # ValueError, and for some files FatalError of MuJoCo
             message = message_of(error)
         messages.append(message)
         known = messages[-1:]
@@ -136,7 +136,7 @@ def compile_spec(make: Callable[[], Any], load: Import) -> Compiled:
 
 
 def _list_warning(report: ImportReport, path: Path, message: str) -> None:
-    """List what MuJoCo's compiler warns of; what a decoder of meshes leaves out is only drawn."""
+    """List a warning of MuJoCo's compiler; a warning of a mesh decoder concerns drawing only."""
     if _DECODER.match(message):
         report.set_aside("mesh", path.name, message)
     else:
@@ -155,12 +155,12 @@ def _parsed(make: Callable[[], Any], path: Path, report: ImportReport) -> Any:
     try:
         with warnings_in(report, path):
             return make()
-    except Exception as error:  # MuJoCo raises ValueError, and FatalError for some files
+    except Exception as error:  # ValueError, and for some files FatalError of MuJoCo
         raise file_fault(path, f"MuJoCo: {message_of(error)}") from None
 
 
 class _Repairs:
-    """A spec, and the placeholders that were put into it: see `Compiled`."""
+    """A spec and the placeholders added to it; see `Compiled`."""
 
     def __init__(self, spec: Any) -> None:
         self.spec = spec
@@ -170,13 +170,13 @@ class _Repairs:
         self._meshes = {mesh.name or Path(mesh.file).stem: (mesh.file, mesh) for mesh in spec.meshes}
 
     def repair(self, message: str, load: Import) -> tuple[str, ...] | None:
-        """Put a placeholder where MuJoCo stopped; return what to report, which may be nothing, None for no repair."""
+        """Add a placeholder where MuJoCo stopped; return its report entry, () without one, None for no repair."""
         if any(sign in message for sign in _INERTIA):
             return self._set_inertia_aside(message)
         return self._set_asset_aside(message, load)
 
     def _set_inertia_aside(self, message: str) -> tuple[str, ...] | None:
-        """Give the body whose inertia MuJoCo refuses a placeholder; None if there is no such body or it has one."""
+        """Replace the refused inertia of a body by a placeholder; None if no body of the message has a new one."""
         found, bodies = _ELEMENT.search(message), self.spec.bodies
         if found is None or int(found.group(2)) >= len(bodies):
             return None
@@ -202,7 +202,7 @@ class _Repairs:
         return ()
 
     def _set_asset_aside(self, message: str, load: Import) -> tuple[str, ...] | None:
-        """Put a placeholder in the place of what MuJoCo cannot read and only draws."""
+        """Replace an asset that MuJoCo cannot read by a placeholder, if it is needed for drawing only."""
         opened, named = _OPENING.search(message), _ELEMENT.search(message)
         file, name = opened.group(1) if opened else "", named.group(1) if named else ""
         reason = (
@@ -214,7 +214,7 @@ class _Repairs:
         def at_fault(label: str, *files: str) -> bool:
             return any(f and file.endswith(f) for f in files) if file else bool(name) and label == name
 
-        if not file and not name and "mesh" in message:  # MuJoCo stopped over a mesh and does not say which
+        if not file and not name and "mesh" in message:  # MuJoCo's message does not name the mesh
             name = next(filter(self._unreadable, self._meshes), "")
         for texture in self.spec.textures:
             files = (texture.file, *texture.cubefiles)
@@ -249,7 +249,7 @@ class _Repairs:
         return None
 
     def _unreadable(self, label: str) -> bool:
-        """Return whether a mesh with a file cannot be compiled by itself."""
+        """Return whether a mesh with a file fails to compile alone."""
         file, mesh = self._meshes[label]
         alone = mujoco.MjSpec()
         alone.modelfiledir, alone.meshdir = self.spec.modelfiledir, self.spec.meshdir
@@ -259,13 +259,13 @@ class _Repairs:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 alone.compile()
-        except Exception:  # MuJoCo raises ValueError, and FatalError for some files
+        except Exception:  # ValueError, and for some files FatalError of MuJoCo
             return bool(file)
         return False
 
 
 def _users_of_assets(spec: Any) -> dict[str, list[tuple[Any, str]]]:
-    """Return mesh or height field → its geoms, each with the name of its body if that is weighed by it."""
+    """Return mesh or height field → its geoms, each with its body's name if the body's inertia is computed from it."""
     users: dict[str, list[tuple[Any, str]]] = {}
     mode, modes = spec.compiler.inertiafromgeom, mujoco.mjtInertiaFromGeom
     for body in spec.bodies:

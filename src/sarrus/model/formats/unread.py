@@ -1,7 +1,6 @@
-"""Elements of a URDF or SDF file that stand where no reader looks: reported, and refused where a joint or loop is lost.
+"""Elements of a URDF or SDF file at places that no parser reads: reported, and refused if a joint or loop is lost.
 
-A `Grammar` says which children the readers take from which element. `unread` compares a file with it, so that
-nothing has to be remembered by the readers themselves.
+A `Grammar` lists the children that the readers take from each element; `unread` compares a file with it.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from xml.etree.ElementTree import Element
 from sarrus.model.formats.importing import Import, Joined
 from sarrus.model.formats.model_xml import label_of
 
-# What makes a mechanism in one of the formats; in lower case.
+# Tags of joints, links and loops in one of the formats, in lower case.
 _STRUCTURE = ("world", "model", "robot", "link", "body", "include")
 _JOINING = (
     "joint",
@@ -29,12 +28,12 @@ _JOINING = (
 )
 _PARTS = ("parent", "child", "predecessor", "successor", "axis", "axis2")
 BEARING = frozenset((*_STRUCTURE, *_JOINING, *_PARTS))
-# Elements whose content is a setting of other programs, in which the words above mean something else.
+# Elements that hold settings of other programs, in which these tags have another meaning.
 FOREIGN = frozenset(
     ["gazebo", "plugin", "sensor", "light", "actor", "gui", "scene", "state", "extension", "custom"]
 )
 OPEN = "?"
-# what other programs take from a file and which changes the motion; → what is lost
+# Tags read by other programs that change the motion, with the loss.
 OUTSIDE = {
     "rotor_inertia": "the inertia of a rotor, in Drake; give the joint an armature",
     "gear_ratio": "the gear of a rotor, in Drake; give the joint an armature",
@@ -48,18 +47,18 @@ OUTSIDE = {
     "turnGravityOff": "gravity that is off for the link, in Gazebo",
 }
 _NOTHING = ("0", "0.0", "false")
-# what plugins of Gazebo call the two links that they join, and the two joints that they couple
+# Parameters of Gazebo plugins that name two joined links, and two coupled joints.
 _LINKS = (("parent", "child"), ("parent_link", "child_link"))
 _JOINTS = (("joint", "mimicjoint"),)
 
 
 @dataclass(frozen=True)
 class Grammar:
-    """What the readers of one format take: context → its children, ``tag`` once or ``tag*`` any number of times.
+    """The elements that the readers of one format take: context → children, ``tag`` once or ``tag*`` repeated.
 
-    The context of an element is "parent tag" and tag if the table has that, else its tag. One that is not in
-    the table has no children; ``?`` says that its children are not listed here, but nothing of `BEARING`
-    or `FOREIGN` is among them. ``attributes`` is the same for attributes; a context that it has not may have any.
+    The context of an element is "parent tag" if the table has it, else its tag. An element without an entry has no
+    children; ``?`` marks children that are not listed here and that contain no tag of `BEARING` or `FOREIGN`.
+    ``attributes`` is the same table for attributes; a context without an entry may have any attribute.
     """
 
     format: str
@@ -71,7 +70,7 @@ class Grammar:
         return f"{parent} {tag}" if f"{parent} {tag}" in self.children else tag
 
     def places(self, tag: str) -> list[str]:
-        """Return the elements under which ``tag`` is read."""
+        """Return the elements below which ``tag`` is read."""
         return [
             parent.rpartition(" ")[2]
             for parent, words in self.children.items()
@@ -83,8 +82,8 @@ class Grammar:
 class Unread:
     """One element that no reader takes: ``parent`` holds it; ``repeated`` if only the first of its tag is read.
 
-    ``owner`` is the name of the nearest element around it that has one, ``within`` the tag of the foreign element
-    around it, if there is one.
+    ``owner`` is the name of the nearest enclosing element with a name, ``within`` the tag of the enclosing foreign
+    element, if there is one.
     """
 
     element: Element
@@ -100,7 +99,7 @@ class Unread:
 
     @property
     def bearing(self) -> bool:
-        """Whether a joint, link or loop may be lost with it."""
+        """Whether the element can contain a joint, link or loop."""
         return self.tag.lower() in BEARING
 
 
@@ -110,9 +109,9 @@ def local(tag: str) -> str:
 
 
 def unread(grammar: Grammar, root: Element) -> Iterator[Unread]:
-    """Iterate over the elements that stand where no reader of the format looks, in file order.
+    """Iterate over the elements at places that no reader of the format takes, in file order.
 
-    Within one of these only those are listed that could be part of a mechanism.
+    Inside such an element only tags of joints, links and loops are listed.
     """
     for parent, context, owner in _read(grammar, root, grammar.context("", root.tag)):
         for child, inner, repeated in _children(grammar, parent, context):
@@ -122,7 +121,7 @@ def unread(grammar: Grammar, root: Element) -> Iterator[Unread]:
 
 
 def warn_of_attributes(load: Import, grammar: Grammar, root: Element) -> None:
-    """List the attributes that no reader takes, of the elements that the grammar has attributes for."""
+    """List the attributes that no reader takes, for elements with an entry in ``attributes`` of the grammar."""
     for element, context, owner in _read(grammar, root, grammar.context("", root.tag)):
         known = grammar.attributes.get(context)
         for key, value in element.attrib.items():
@@ -135,7 +134,7 @@ def warn_of_attributes(load: Import, grammar: Grammar, root: Element) -> None:
 def _read(
     grammar: Grammar, element: Element, context: str, owner: str = ""
 ) -> Iterator[tuple[Element, str, str]]:
-    """Iterate over the elements that are read, each with its context and the nearest name around or on it."""
+    """Iterate over the elements that are read, each with its context and the name of it or of the nearest parent."""
     owner = element.get("name") or owner
     yield element, context, owner
     for child, at, _ in _children(grammar, element, context):
@@ -144,7 +143,7 @@ def _read(
 
 
 def _children(grammar: Grammar, parent: Element, context: str) -> Iterator[tuple[Element, str | None, bool]]:
-    """Iterate over (child, its context or None if it is not read, whether that is because it is the second)."""
+    """Iterate over (child, its context or None if it is not read, whether it is a second one of a single tag)."""
     words = [OPEN] if context == OPEN else grammar.children.get(context, "").split()
     seen: set[str] = set()
     for child in parent:
@@ -160,7 +159,7 @@ def _children(grammar: Grammar, parent: Element, context: str) -> Iterator[tuple
 
 
 def _inside(parent: Element, owner: str, within: str) -> Iterator[Unread]:
-    """Iterate over what could be part of a mechanism inside an element that is not read, one level after the other."""
+    """Iterate over tags of joints, links and loops inside an element that is not read, breadth first."""
     owner = parent.get("name") or owner
     for child in parent:
         if local(child.tag).lower() in BEARING or local(child.tag) in OUTSIDE:
@@ -174,7 +173,7 @@ def _foreign(element: Element) -> bool:
 
 
 def outside(load: Import, found: Unread) -> bool:
-    """List an unread element that changes the motion in other programs; tell whether it is one."""
+    """List an unread element that changes the motion in other programs; tell whether it is such an element."""
     if found.tag not in OUTSIDE or found.within not in ("", "gazebo"):
         return False
     if (found.element.text or "").strip() not in _NOTHING:
@@ -184,9 +183,9 @@ def outside(load: Import, found: Unread) -> bool:
 
 
 def survey_plugins(load: Import, root: Element, words: str) -> None:
-    """Note the plugins that join two links of the file in Gazebo; refuse those that couple two joints.
+    """Note the Gazebo plugins that join two links of the file; refuse plugins that couple two joints.
 
-    A joint with a mimic of its own follows without the plugin. ``words`` says how the format writes what they do.
+    A joint with an own mimic is coupled without the plugin. ``words`` is the equivalent element of the format.
     """
     named = {element.get("name", "") for element in root.iter() if local(element.tag) in ("link", "joint")}
     follows = {
@@ -207,17 +206,16 @@ def survey_plugins(load: Import, root: Element, words: str) -> None:
 
 
 def _end_of(joint: Element, end: str) -> str:
-    """Return the link that a joint names as its parent or child, in the words of any format."""
+    """Return the parent or child link of a joint, in the syntax of any format."""
     found = joint.find(end)
     text = joint.get(end) if found is None else found.get("link") or found.text
     return (text or "").strip()
 
 
 def refuse_bearing(load: Import, grammar: Grammar, found: Unread) -> None:
-    """Refuse an unread element with which a joint, a link or a loop may be lost; a foreign one is only listed.
+    """Refuse an unread element with which a joint, link or loop would be lost; inside a foreign element only list it.
 
-    A foreign joint that names a parent and a child is a joint all the same: robots in URDF close their loops
-    so for Gazebo.
+    A foreign joint with parent and child is refused too: URDF files of robots close their loops this way for Gazebo.
     """
     element, inside = found.element, f"<{found.tag}> inside {label_of(found.parent)}"
     if found.owner and not found.parent.get("name"):

@@ -1,4 +1,4 @@
-"""The description of mechanisms: builder, elements and import report."""
+"""The description of a mechanism: the elements (bodies, joints, closures, …), their builder and the import report."""
 
 from sarrus.model.mechanism.driven_body import DrivenBody
 from sarrus.model.mechanism.elements import (

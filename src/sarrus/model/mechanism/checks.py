@@ -48,7 +48,7 @@ def fraction(value: Any, what: str, label: str) -> float:
 
 
 def activity(value: Any, label: str) -> bool | None:
-    """Return whether a constraint holds at the start: True, False, or None where it always holds."""
+    """Return the state of a constraint at the start: True (active), False (inactive), None (a permanent constraint)."""
     if value is not None and not isinstance(value, (bool, np.bool_)):
         raise fault(label, f"active must be True, False or None, got {value!r}")
     return None if value is None else bool(value)
@@ -62,7 +62,7 @@ def flag(value: Any, what: str, label: str) -> bool:
 
 
 def inertia(value: ArrayLike, label: str) -> Array:
-    """Return a 3×3 inertia [kg m²], finite and symmetric; whether a body can have it says `impossible`."""
+    """Return a finite, symmetric 3×3 inertia matrix [kg m²]; `impossible` tests whether a rigid body can have it."""
     given = numbers(value)
     if given.shape == (3,):
         matrix = np.diag(given)
@@ -85,7 +85,7 @@ def impossible(mass: float, inertia: Array) -> str:
     """Return why no rigid body has this mass [kg] and inertia about its centre [kg m²], or an empty text.
 
     The mass is not negative, the inertia positive semidefinite, and each principal moment at most the sum of the other
-    two, up to rounding. Inertia without mass is let pass: it is how a rotor is written whose mass another body carries.
+    two, up to rounding. Zero mass with an inertia is allowed: a rotor whose mass is part of another body.
     """
     if mass < 0.0:
         return f"mass must not be negative, got {mass}"
@@ -111,18 +111,18 @@ def function(value: Any, what: str, label: str) -> Function:
 
 
 def motion(value: Any, label: str) -> Function:
-    """Return a function of time that something follows; where its speed jumps there is an impact."""
+    """Return a prescribed motion, a function of time. A jump of its velocity is an impact."""
     if not callable(value):
         raise fault(label, f"motion must be a function of time or a Spline, got {value!r}")
     if isinstance(value, Spline) and value.coefficients.shape[1] < 2:
-        raise fault(label, "motion must be a Spline of degree 1 or more: nothing follows a place that jumps")
+        raise fault(label, "motion must be a Spline of degree 1 or more: a position cannot jump")
     return value
 
 
 def per_dof(
     value: Any, nv: int, what: str, label: str, check: Callable[[Any, str, str], float] = nonnegative
 ) -> tuple[float, ...]:
-    """Return one number per degree of freedom, ≥ 0 or what ``check`` asks for, from one number or a sequence."""
+    """Return ``nv`` numbers, each accepted by ``check`` (by default ≥ 0), from one number or a sequence of ``nv``."""
     return tuple(check(v, what, label) for v in _one_or_several(value, nv, what, label))
 
 
@@ -156,14 +156,14 @@ def bounds(value: Any, what: str, label: str) -> tuple[float, float] | None:
 
 
 def rest_length(value: Any, label: str) -> tuple[float, float]:
-    """Return the interval in which a spring is slack: (lower, upper), or one finite number for both."""
+    """Return the interval (lower, upper) of lengths without spring force; one finite number stands for both bounds."""
     if np.isscalar(value):
         return (scalar(value, "rest_length", label),) * 2
     return interval(value, "rest_length", label)
 
 
 def mapping(value: Any, what: str, label: str) -> None:
-    """Raise unless ``value`` maps at least one name of a coordinate to something."""
+    """Raise unless ``value`` is a mapping with at least one coordinate name as key."""
     if not isinstance(value, Mapping):
         raise fault(label, f"{what} must map coordinate names to numbers, got {value!r}")
     if not value:
@@ -183,7 +183,7 @@ def limits(value: Any, nv: int, label: str) -> tuple[tuple[float, float] | None,
 
 
 def _one_or_several(value: Any, count: int, what: str, label: str) -> list[Any]:
-    """Return ``count`` values from one, or from a sequence of as many."""
+    """Return ``count`` values from one value or from a sequence of ``count``."""
     values = [value] * count if np.isscalar(value) else list(value) if np.iterable(value) else None
     if values is None or len(values) != count:
         got = value if values is None else len(values)
@@ -192,7 +192,7 @@ def _one_or_several(value: Any, count: int, what: str, label: str) -> list[Any]:
 
 
 def activation(given: Any, label: str) -> Activation | Winding:
-    """Return activation dynamics: a known kind, a positive time constant of a filter, limits in order; or a winding."""
+    """Return checked activation dynamics: kind known, time constant of a filter > 0, limits in order; or a winding."""
     if isinstance(given, Winding):
         return winding(given.inductance, given.resistance, given.limits, label)
     if not isinstance(given, Activation) or given.kind not in ("filter", "integrator"):
@@ -216,7 +216,7 @@ def winding(inductance: Any, resistance: Any, limits: Any, label: str) -> Windin
 
 
 def static_coefficient(given: float | None, sliding: float, label: Label) -> float | None:
-    """Return the checked coefficient of what sticks."""
+    """Return the coefficient of static friction, ≥ ``sliding``; None if none is given."""
     if given is None:
         return None
     static = nonnegative(given, "static_coefficient", label)

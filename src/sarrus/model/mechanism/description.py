@@ -43,27 +43,27 @@ from sarrus.model.mechanism.rolling import Rolling, RollingRows
 from sarrus.model.mechanism.sensor import MAGNETIC_FIELD, Sensor
 from sarrus.model.mechanism.tendons import Tendon
 
-# What has rows of A.
+# Elements with rows in the constraint Jacobian A.
 Constraint = Closure | Coupling | Contact | RollingRows
 
 
 @cache
 def annotations_of(kind: type) -> dict[str, Any]:
-    """Return what the attributes of a class are, by name."""
+    """Return the annotated types of the attributes of a class, by name."""
     return get_type_hints(kind)
 
 
 class Description:
-    """Elements by name. The builders of `sarrus.model.builders.mechanism.Mechanism` fill it.
+    """The elements of a mechanism by name. The builders of `sarrus.model.builders.mechanism.Mechanism` fill it.
 
-    ``frames`` (body and pose in it) are the sites of an MJCF file, the joints of a URDF file and the frames of an SDF
-    file, ``geoms`` the shapes that can collide: places for contacts, which are no part of the motion by themselves.
-    ``idle_geoms`` are those that never do, each with the reason.
-    ``geom_pairs`` are those that a file lets touch, ``excluded_bodies`` those that it keeps from it, and
-    ``parents_touch`` says that in it bodies may touch what they hang on; ``geometry_contacts`` are the contacts.
-    ``time_step`` is the step [s] that the file asks for, if it does; `sarrus.simulate` takes it for fixed steps without
-    a number of their own. ``magnetic_field`` [T] is what magnetometers measure. ``integrator`` is what a file asks for,
-    by its name there; it is recorded only.
+    ``frames`` (body, and pose in it) are the sites of an MJCF file, the joints of a URDF file and the frames of an SDF
+    file. ``geoms`` are the collision shapes of the file; alone they do not act. ``idle_geoms`` are the collision shapes
+    that can touch nothing, each with the reason. ``geom_pairs`` and ``excluded_bodies`` are the pairs of geoms with
+    contact and the pairs of bodies without contact in the file. ``parents_touch`` is True if the file allows contact
+    between a body and its parent. ``geometry_contacts`` are the contacts added between geoms.
+    ``time_step`` [s] is the step given in the file; `sarrus.simulate` takes it as the default of fixed steps.
+    ``magnetic_field`` [T, world axes] is measured by magnetometers. ``integrator`` is the name of the integrator in
+    the file; it is recorded only.
     """
 
     name: str
@@ -95,7 +95,7 @@ class Description:
     parents_touch: bool
     geometry_contacts: dict[str, GeometryContact]
     _bodies: dict[str, Body]
-    _owners: dict[str, str]  # the bodies of the joints
+    _owners: dict[str, str]  # body of each joint
 
     def __init__(self, name: str = "mechanism", gravity: ArrayLike = (0.0, 0.0, -9.81)) -> None:
         self.name = str(name)
@@ -111,12 +111,12 @@ class Description:
                 setattr(self, table, {})
 
     def restore(self, attributes: Mapping[str, Any]) -> None:
-        """Take the attributes of another description as they are; `sarrus.model.builders.validation` checks them."""
+        """Copy the attributes of another description unchecked; `sarrus.model.builders.validation` checks them."""
         vars(self).update(attributes)
         self._owners = {joint.name: body.name for body in self._bodies.values() for joint in body.joints}
 
     def replace_body(self, body: Body) -> None:
-        """Put a body in the place of the one of its name."""
+        """Replace the body of the same name."""
         self._bodies[body.name] = body
 
     @property
@@ -141,13 +141,13 @@ class Description:
 
     @property
     def body_numbers(self) -> dict[str, int]:
-        """Numbers of the bodies by name, in the order of ``bodies``; that of the world is −1."""
+        """Indices of the bodies by name, in the order of ``bodies``; −1 for the world."""
         return {WORLD: -1} | {name: k for k, name in enumerate(self.bodies)}
 
     def carrier(self, one: str, other: str) -> str:
-        """Return the last body with a joint, or driven, that carries two bodies, either among them; or the world.
+        """Return the last common ancestor of two bodies (either included) that has a joint or is driven, or the world.
 
-        What is fixed to such a body is a part of it. Rows x, y, z of closures between the two are in its axes.
+        A body fixed to the carrier moves with it. Rows x, y, z of closures between the two are in axes of the carrier.
         """
         shared = WORLD
         for first, second in zip(self._carriers(one), self._carriers(other)):
@@ -157,7 +157,7 @@ class Description:
         return shared
 
     def _carriers(self, name: str) -> list[str]:
-        """Return the bodies with joints, and driven ones, that carry a body, from the world on."""
+        """Return the ancestors of a body, itself included, that have joints or are driven; starting from the world."""
         found = []
         while name != WORLD:
             body, drive = self._bodies[name], self.driven_bodies.get(name)
@@ -178,7 +178,7 @@ class Description:
         return (*joints, *(actuator.activation_name for actuator in self._activated()))
 
     def neutral(self) -> Array:
-        """Return q with all joints at their reference; activations are zero, or the nearest within their limits."""
+        """Return q (nq,) with all joints at their reference; activations are 0, or the nearest value in limits."""
         joints = [x for joint in self.joints() for x in joint.reference]
         states = [
             np.clip(0.0, *(a.activation.limits or (0.0, 0.0))) for a in self._activated() if a.activation
@@ -187,12 +187,12 @@ class Description:
 
     @property
     def current_names(self) -> tuple[str, ...]:
-        """Names of the coordinates that are currents [A] of windings, in their order."""
+        """Names of the coordinates that are currents [A] of motor windings, in the order of q."""
         return tuple(a.activation_name for a in self._activated() if isinstance(a.activation, Winding))
 
     @property
     def has_limits(self) -> bool:
-        """Whether a control, an actuator or the actuators of a joint or tendon are limited."""
+        """Whether a control, an actuator force, or the sum of actuator forces on a joint or tendon is limited."""
         return any(a.limits or a.force_limits or _held(a) for a in self.actuators.values()) or any(
             limits is not None
             for limits in (
@@ -210,10 +210,10 @@ class Description:
         return tuple(name for joint in self.joints() for name in joint.velocity_names)
 
     def constraints(self) -> tuple[Constraint, ...]:
-        """Return what has rows of A, in their order: those that are holonomic, then those that are not.
+        """Return the elements with rows in A, in the order of the rows: holonomic, then nonholonomic.
 
-        Closures, couplings, heights of what rolls, contacts that stick or are frictionless; then slips of what rolls.
-        Where a contact sticks, its tangential rows hold a place: they are holonomic too.
+        Holonomic: closures, couplings, heights of rolling elements, contacts with "stick" or without friction (the
+        tangential rows of a sticking contact hold a position). Nonholonomic: slips of rolling elements.
         """
         contacts = (contact for contact in self.contacts.values() if not contact.slides)
         parts = [part for rolling in self.rollings.values() for part in rolling.parts]
@@ -226,7 +226,7 @@ class Description:
         )
 
     def snapshot(self) -> Self:
-        """Return a copy that later additions to this mechanism do not change; the elements are shared."""
+        """Return an independent copy of the tables; the elements, which are frozen, are shared."""
         duplicate = copy(self)
         vars(duplicate).update(
             {name: dict(value) for name, value in vars(self).items() if isinstance(value, dict)}
@@ -234,7 +234,7 @@ class Description:
         return duplicate
 
     def check(self) -> None:
-        """Raise `ModelError` unless every body is attached and something can move."""
+        """Raise `ModelError` unless every body is attached and at least one joint can move."""
         for body in self._bodies.values():
             if not body.attached:
                 raise ModelError(
@@ -263,7 +263,7 @@ class Description:
         )
 
     def reference_pose(self, body: str) -> Pose:
-        """Return where a body, or "world", is in the world with all coordinates at their reference."""
+        """Return the pose of a body, or of "world", in the world with all coordinates at their reference."""
         pose = Pose()
         while body != WORLD:
             element = self._bodies[body]
@@ -273,14 +273,14 @@ class Description:
     # --- checks of names ----------------------------------------------------------------------------
 
     def _fresh_constraint(self, name: str, kind: str) -> Label:
-        """Return how errors about a constraint begin; raise where another, or a contact patch, has the name."""
+        """Return the label of a new constraint; raise if a constraint or contact patch of this name exists."""
         parts = {part.name for rolling in self.rollings.values() for part in rolling.parts}
         flanks = {flank.name for gearing in self.gearings.values() for flank in gearing.flanks}
         tables = self.closures, self.couplings, self.contacts, self.patches, self.rollings, self.gearings
         return self._fresh(name, kind, *tables, parts, flanks)
 
     def _fresh(self, name: str, kind: str, *taken: Container[str]) -> Label:
-        """Return how errors about a new element begin; raise where its name is empty or in one of the tables."""
+        """Return the label of a new element; raise if its name is empty or is in one of the tables ``taken``."""
         if not isinstance(name, str) or not name:
             raise fault(kind, f"name must be a non-empty string, got {name!r}", str(name))
         label = Label(kind, name)
@@ -297,14 +297,14 @@ class Description:
             self._body(name, label)
 
     def _check_bodies(self, body1: str, body2: str, label: Label) -> None:
-        """Raise unless there are two bodies of these names; one may be the world."""
+        """Raise unless the two bodies exist and differ; one may be the world."""
         self.check_body(body1, label)
         self.check_body(body2, label)
         if body1 == body2:
             raise fault(label, f"needs two different bodies, got {body1!r} twice")
 
     def _joint_of(self, velocity: str) -> Joint | None:
-        """Return the joint that a velocity belongs to, None if there is no velocity of that name."""
+        """Return the joint of a velocity, None if no velocity has this name."""
         for name in (velocity, velocity.rpartition(".")[0]):
             if name in self._owners:
                 joints = self._bodies[self._owners[name]].joints
@@ -312,7 +312,7 @@ class Description:
         return None
 
     def _velocity(self, name: str, label: str) -> Joint:
-        """Return the joint of a velocity; an unknown name is an error that lists all."""
+        """Return the joint of a velocity; for an unknown name raise an error that lists the valid ones."""
         joint = self._joint_of(name) if isinstance(name, str) else None
         if joint is None:
             raise unknown("joint velocity", name, self.velocity_names, label)
@@ -337,7 +337,7 @@ class Description:
         return name
 
     def _weights(self, given: Any, what: str, label: str) -> tuple[tuple[str, float], ...]:
-        """Return pairs of scalar coordinates and their weights from a mapping."""
+        """Return pairs (scalar coordinate, weight) from a mapping."""
         checks.mapping(given, what, label)
         return tuple(
             (self._scalar_coordinate(name, label), scalar(weight, f"weight of {name!r}", label))
@@ -346,5 +346,5 @@ class Description:
 
 
 def _held(actuator: Actuator) -> bool:
-    """Tell whether a drive holds the current of a winding within limits."""
+    """Tell whether an actuator has a winding with a limited current."""
     return isinstance(actuator.activation, Winding) and actuator.activation.limits is not None

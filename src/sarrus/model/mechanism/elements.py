@@ -16,7 +16,7 @@ from sarrus.model.mechanism.transmissions import JointGears, Transmission
 
 WORLD = "world"
 
-# A function of one CasADi expression, such as time, that a user gives, or a table.
+# A function of one CasADi expression, such as time, given by the user, or a table.
 Function = Callable[[Any], Any] | Spline
 
 # Kinds of closure between two bodies and the rows each one has.
@@ -34,23 +34,23 @@ CLOSURE_ROWS: dict[str, tuple[str, ...]] = {
     "point_on_plane": ("height",),
 }
 CLOSURE_KINDS: tuple[str, ...] = tuple(CLOSURE_ROWS)
-# What a contact does along its plane, and the rows that it has.
+# Friction models of a contact along its plane, and the rows of each.
 CONTACT_ROWS: dict[str, tuple[str, ...]] = {
     "stick": ("n", "t1", "t2"),
     "frictionless": ("n",),
     "coulomb": ("n", "t1", "t2"),
 }
-# Laws of restitution: of velocities, of impulses.
+# Laws of restitution: Newton's for velocities, Poisson's for impulses.
 IMPACT_LAWS: tuple[str, ...] = ("newton", "poisson")
 _SAME_PLANE = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
 class Shape:
-    """Something to draw on a body: kind is box, sphere, capsule, cylinder, ellipsoid, plane, mesh or line.
+    """A shape drawn on a body: kind is box, sphere, capsule, cylinder, ellipsoid, plane, mesh or line.
 
-    ``size`` follows MuJoCo (half extents; radius, half length along z); a line joins its ``points``. A mesh is that
-    in ``file``, scaled by ``size``, or has triangles of its own: ``points`` (n, 3) and ``faces`` (m, 3), indices.
+    ``size`` [m] follows MuJoCo (half extents; radius, half length along z); a line joins its ``points``. A mesh is read
+    from ``file`` and scaled by ``size``, or has triangles of its own: ``points`` (n, 3) and ``faces`` (m, 3), indices.
     """
 
     kind: str
@@ -64,16 +64,17 @@ class Shape:
 
 @dataclass(frozen=True, eq=False)
 class Geom:
-    """A shape that can collide: where contacts may be; see `sarrus.model.builders.geometry_contacts`.
+    """A collision shape; see `sarrus.model.builders.geometry_contacts`.
 
-    ``kind`` and ``size`` are those of a `Shape`, ``pose`` is in axes of the body. A mesh is the convex hull of its
-    ``points`` (n, 3); an hfield has ``heights`` (rows along y, columns along x) from 0 to 1 and as ``size`` the half
-    sizes along x and y, the height of 1 and the thickness below 0. ``points`` are None where the file has no such mesh.
+    ``kind`` and ``size`` [m] are as in `Shape`, ``pose`` is in axes of the body. A mesh is the convex hull of its
+    ``points`` (n, 3), None if the file has no such mesh. A height field (hfield) has ``heights`` (rows along y, columns
+    along x) from 0 to 1; its ``size`` is the half sizes along x and y, the height of 1 and the thickness below 0.
 
-    ``friction`` is the coefficient of sliding friction, None where the file has none, ``torsion`` and ``rolling`` are
-    those of torsional and rolling friction [m]; ``condim`` says which act (1: none, 3: sliding, 4: torsional too, 6:
-    all). Of two geoms those of the higher ``priority`` count, of equals the larger ones. Two may touch where a bit of
-    the ``contype`` of one is in the ``conaffinity`` of the other, and do at a distance of the sum of their ``margin``.
+    ``friction`` is the coefficient of sliding friction, None if the file has none; ``torsion`` and ``rolling`` are
+    the lengths of torsional and rolling friction [m]. ``condim`` selects the friction: 1 none, 3 sliding, 4 sliding and
+    torsional, 6 all. For a pair, the geom of the higher ``priority`` gives these numbers; at equal priority the larger
+    ones hold. Two geoms can touch if a bit of the ``contype`` of one is in the ``conaffinity`` of the other. Their
+    contact is closed at the distance margin1 + margin2 [m].
     """
 
     name: str
@@ -95,7 +96,7 @@ class Geom:
 
 @dataclass(frozen=True)
 class GeomPair:
-    """A pair of geoms that a file lets touch, with numbers of its own: those of a `Geom`."""
+    """A pair of geoms with contact in a model file, and its own contact parameters (those of a `Geom`)."""
 
     name: str
     geom1: str
@@ -109,15 +110,14 @@ class GeomPair:
 
 @dataclass(frozen=True)
 class GeometryContact:
-    """Two geoms that touch, wherever they are nearest to each other.
+    """A contact of two geoms at their closest points, found anew in each configuration.
 
-    ``torsion`` and ``rolling`` are lengths [m] by which such friction is multiplied in the cone, zero where there is
-    none: the moment is at most the coefficient times the length times the normal force. The surfaces keep a distance of
-    ``margin`` [m]. ``width`` is the number of rows: the normal, two tangents, torsion, two of rolling. What sticks does
-    so up to the ``static_coefficient``, None: that of sliding. ``closed_form`` says whether the contact is written down
-    beforehand, with the places of `sarrus.model.mechanism.surface_contacts`, or found in steps in time by a narrow
-    phase;
-    None: by what all pairs are.
+    ``torsion`` and ``rolling`` are the lengths l [m] of torsional and rolling friction in the cone, zero without such
+    friction: the moment is at most μ l λ_n. The surfaces keep a distance of ``margin`` [m]. ``width`` is the number of
+    rows: the normal, two tangents, torsion, two of rolling. ``static_coefficient`` bounds sticking; None: the
+    coefficient of sliding. ``closed_form`` True: the gap is an expression in q at fixed places
+    (`sarrus.model.mechanism.surface_contacts`). False: a narrow phase finds the places in each time step. None: True
+    if all pairs have a closed form.
     """
 
     name: str
@@ -144,9 +144,9 @@ class GeometryContact:
 class Body:
     """A rigid body. ``com`` [m] and ``inertia`` [kg m², about the centre of mass] are in body axes.
 
-    ``parent``, ``placement`` (body frame in the parent's frame at the joints' reference) and ``joints``
-    say how it hangs on the tree; ``attached`` is False until a joint has been given. ``physical`` is False where mass
-    and inertia are such as no body has.
+    ``parent``, ``placement`` (body frame in the parent's frame at the joints' reference) and ``joints`` describe the
+    connection to the tree; ``attached`` is False until a joint has been given. ``physical`` is False for a mass and
+    inertia that no rigid body can have.
     """
 
     name: str
@@ -162,7 +162,7 @@ class Body:
 
     @property
     def reference_pose(self) -> Pose:
-        """Body frame in the parent's with all coordinates at their reference, quaternions too."""
+        """Body frame in the parent's frame with all coordinates at their reference, quaternions too."""
         pose = self.placement
         for number, joint in enumerate(self.joints):
             if joint.kind == "free":
@@ -181,12 +181,11 @@ class Closure:
     ``axis1``, ``axis2`` are unit vectors in the axes of body 1 and body 2: the joint axis (revolute,
     prismatic, screw, cylindrical), the two perpendicular axes of a universal joint, the line's direction
     or the plane's normal (fixed to body 1). ``length`` is the constant distance of a massless rod [m].
-    ``active`` is None where the closure always holds, else whether it holds at the start.
-    ``motion`` is a function of time: of a distance its length [m], of all others where frame 1 is as seen from
-    ``pose1``, a position or that and a wxyz quaternion. None where nothing moves by itself. With ``keep_offset`` the
-    frames stay apart by what they are in the reference pose along directions in which no joint moves the bodies. What
-    comes and goes holds the frames as they are when it is switched on if they are apart by no more than ``capture`` in
-    any row [m, rad].
+    ``active`` is None for a permanent closure; True or False is the state of a switchable closure at the start.
+    ``motion`` is a function of time or None. For a distance it is the length [m]; for all other kinds the pose of frame
+    1 relative to ``pose1``, as a position, or a position and a wxyz quaternion. ``keep_offset`` keeps the offset of
+    the frames in the reference pose along directions in which no joint moves the bodies. A switchable closure can be
+    switched on while the residual of each row is at most ``capture`` [m, rad]; it keeps the residual of that moment.
     """
 
     name: str
@@ -211,7 +210,7 @@ class Closure:
 
 
 class OnPlane:
-    """What ties a ``body`` to a plane of another, through ``origin`` with ``normal``, in axes of the ``ground``."""
+    """A ``body`` tied to a plane of ``ground``, through ``origin`` [m] with unit ``normal``, both in its axes."""
 
     name: str
     body: str
@@ -222,7 +221,7 @@ class OnPlane:
     tangent2: Array
 
     def same_plane(self, other: OnPlane) -> bool:
-        """Tell whether the other one has the same plane, to 1e-9 m and rad."""
+        """Tell whether two elements have the same plane, to 1e-9 m and rad."""
         return (
             self.ground == other.ground
             and getattr(self, "surface", None) is getattr(other, "surface", None) is None
@@ -237,12 +236,12 @@ class Contact(OnPlane):
 
     ``point`` [m] is in axes of the body; ``origin`` [m], a point of the plane, and the unit vectors ``normal``
     (away from the ground), ``tangent1`` and ``tangent2`` = normal × tangent1 are in axes of the ground.
-    ``friction`` is "coulomb", with the ``friction_coefficient`` as its limit, or "stick" or "frictionless", where that
-    is recorded only, and ``active`` tells whether the contact is closed at the start. The point is the centre of a
-    ball of the ``radius`` [m], which touches at its surface; ``torsion`` is the length [m] by which the torsional
-    friction is multiplied in the cone, zero where there is none. What sticks does so up to the ``static_coefficient``.
-    ``restitution`` is that of the ``impact_law``, Newton's or Poisson's. ``raised`` is the radius [m] of a ball whose
-    centre is the point of a contact that sticks or has no friction: ``origin`` lies so far above the ground.
+    ``friction`` is "coulomb", limited by μ = ``friction_coefficient``, or "stick" or "frictionless", for which μ is
+    recorded only. ``active`` tells whether the contact is closed at the start. A ``radius`` [m] makes the point the
+    centre of a ball that touches with its surface. ``torsion`` is the length [m] of torsional friction in the friction
+    cone, zero without torsional friction; ``static_coefficient`` bounds sticking. ``restitution`` is the coefficient of
+    the ``impact_law``, Newton's or Poisson's. ``raised`` is the radius [m] of a ball whose centre is the point of a
+    contact with "stick" or "frictionless": ``origin`` is this height above the ground.
     """
 
     name: str
@@ -265,23 +264,23 @@ class Contact(OnPlane):
 
     @property
     def ground_origin(self) -> Array:
-        """A point of the ground, where the contact touches [m], in axes of the ground."""
+        """Point of the plane at the surface of the ground [m], ``origin`` − ``raised`` × normal, in its axes."""
         return self.origin - self.raised * self.normal
 
     @property
     def row_names(self) -> tuple[str, ...]:
-        """Names of its rows, as ``contact.row``: n, where there is friction t1 and t2, and torsion."""
+        """Names of the rows, as ``contact.row``: n; with friction t1 and t2; with torsional friction torsion."""
         rows = CONTACT_ROWS[self.friction] + (("torsion",) if self.torsion else ())
         return tuple(f"{self.name}.{row}" for row in rows)
 
     @property
     def slides(self) -> bool:
-        """Whether its friction has a limit: then its rows are none of the constraints'."""
+        """Whether friction is limited (Coulomb). The rows of such a contact are no rows of A."""
         return self.friction == "coulomb"
 
 
 def first_on_planes(contacts: Sequence[OnPlane]) -> list[int]:
-    """Return for every contact, or what else is tied to a plane, the index of the first one with the same plane."""
+    """Return (for each element tied to a plane) the index of the first element with the same plane."""
     firsts: list[int] = []
     for k, contact in enumerate(contacts):
         firsts.append(next((i for i in firsts if contact.same_plane(contacts[i])), k))
@@ -290,11 +289,11 @@ def first_on_planes(contacts: Sequence[OnPlane]) -> list[int]:
 
 @dataclass(frozen=True, eq=False)
 class ContactPatch:
-    """A line or a flat foot of ``body`` that touches a plane of ``ground``, by contacts at its ends or corners.
+    """A line or a flat foot of ``body`` with unilateral contacts at its ends or corners with a plane of ``ground``.
 
-    ``pose`` is the patch on the body: its origin the centre, its axes along, across, and the normal of the plane
-    where the patch lies flat. ``half_sizes`` [m] are those along and, of a foot, across; ``contacts`` names the
-    contacts, in the order of the ends +, − or of the corners + +, − +, − −, + −.
+    ``pose`` is the patch on the body: origin at the centre, axes along, across, and the normal of the plane when the
+    patch lies flat. ``half_sizes`` [m] are the half length along and, for a foot, the half width across; ``contacts``
+    names the contacts, in the order of the ends +, − or of the corners + +, − +, − −, + −.
     """
 
     name: str
@@ -321,7 +320,7 @@ class ContactPatch:
 
     @property
     def normal(self) -> Array:
-        """Normal of the patch in axes of the body, that of the plane where the patch lies flat on it."""
+        """Normal of the patch in axes of the body; equal to the normal of the plane when the patch lies flat."""
         return self.pose.rotation[:, 2]
 
 
@@ -329,7 +328,7 @@ class ContactPatch:
 class CouplingTerm:
     """The polynomial Σ_k coefficients[k] (q − reference)^k of a coordinate, or of a tendon's length "tendon:NAME".
 
-    With a ``function`` its value at q − reference comes on top: a cam from a table.
+    With a ``function`` its value at q − reference is added: a cam given by a table.
     """
 
     coordinate: str
@@ -340,11 +339,11 @@ class CouplingTerm:
 
 @dataclass(frozen=True)
 class Coupling:
-    """A coupling of joint coordinates: the sum of its terms is zero (gear, rack, cam), or what ``motion`` says.
+    """A coupling of coordinates by one row: Σ terms = motion(t), zero without ``motion`` (gear, rack, cam).
 
-    ``motion`` is a function of time [unit of the sum]: a motor that follows exactly.
-    ``active`` is None where it always holds, else whether it holds at the start (clutch, brake); then the sum keeps
-    the value that it had when the coupling was closed.
+    ``motion`` is a function of time [unit of the sum]. ``active`` is None for a permanent coupling; True or False is
+    the state of a switchable coupling (clutch, brake) at the start. When it is switched on it holds the sum at its
+    value of that moment.
     """
 
     name: str
@@ -362,9 +361,9 @@ class Coupling:
 class SpringDamper:
     """A spring and damper along the line between two points, each in the axes of its body.
 
-    Tension = stiffness × (length − rest) + damping × rate, zero stiffness force while the length is
-    within ``rest_length`` = (lower, upper) [m]. ``law``, a function of (length − rest) [m], and ``damper_law``, one of
-    the rate [m/s], add to it [N].
+    Tension [N] = stiffness × (length − rest) + damping × rate; the stiffness term is zero while the length is
+    within ``rest_length`` = (lower, upper) [m]. ``law``, a function of (length − rest) [m], and ``damper_law``, a
+    function of the rate [m/s], are added [N].
     """
 
     name: str
@@ -383,7 +382,7 @@ class SpringDamper:
 class CoordinateSpring:
     """A spring and damper on the linear combination Σ weight × coordinate (MuJoCo's fixed tendon).
 
-    The numbers and laws are those of a `SpringDamper`, with that combination as the length.
+    The parameters and laws are those of `SpringDamper`, with the linear combination in place of the length.
     """
 
     name: str
@@ -397,10 +396,10 @@ class CoordinateSpring:
 
 @dataclass(frozen=True)
 class Activation:
-    """What stands between the control u of an actuator and its force: a state w with a rate of its own.
+    """Activation dynamics of an actuator: a state w between the control u and the force.
 
-    kind "filter": ẇ = (u − w) / time_constant [s]. "integrator": ẇ = u. ``limits`` bound what w gives: at a limit ẇ
-    is zero where it leads out, so that only the step that arrives there may pass it, by its own advance.
+    kind "filter": ẇ = (u − w) / time_constant [s]. "integrator": ẇ = u. ``limits`` bound w. At a limit ẇ is zero if it
+    points outward; only the integration step that reaches a limit can pass it, by less than one step.
     """
 
     kind: str
@@ -410,16 +409,15 @@ class Activation:
 
 @dataclass(frozen=True)
 class Winding:
-    """The winding of a motor between its voltage u and its force: a state i, the current [A], with a rate of its own.
+    """The winding of an electric motor: its voltage is the control u, its state the current i [A].
 
-    L di/dt = u − R i − k ω, with the ``inductance`` L [H], the ``resistance`` R [Ω], ω the rate of the transmission and
-    k the gain of the actuator: what makes the current a force makes the rate a voltage, for power is conserved.
+    L di/dt = u − R i − k ω, with ``inductance`` L [H], ``resistance`` R [Ω], rate ω of the transmission, and gain k of
+    the actuator, which is both the force per ampere and the induced voltage per rate (power is conserved).
 
-    ``limits`` bound the current as the chopper of a drive does: where u would lead out of them the winding gets the
-    voltage R i + k ω instead, which holds the current, whatever that is, and u again as soon as that leads back in.
-    Nothing winds up.
-    Only the step that arrives at a limit may pass it, by its own advance, from where the current falls back with the
-    time L/R; the force has i within.
+    ``limits`` bound the current as a drive does: at a limit, if u would drive i outward, the drive replaces u by
+    R i + k ω, which keeps the current constant. As soon as u leads i back inside, u is applied again: no windup.
+    Only the integration step that reaches a limit can pass it; from there the current decays with the time constant
+    L/R, and the force uses the limited current.
     """
 
     inductance: float
@@ -429,18 +427,17 @@ class Winding:
 
 @dataclass(frozen=True)
 class Actuator:
-    """An actuator: the scalar force (gain × u + bias), which its transmission makes a generalized force.
+    """An actuator: the scalar force F = gain × u + bias [N, N m], applied through a transmission.
 
     bias = bias[0] + bias[1] × length + bias[2] × rate. ``transmission`` pairs velocity names with gears: the
-    generalized force on velocity j is gear_j × the scalar one, and the length Σ gear × coordinate, with the entries of
-    the rotation vector as coordinates of a spherical joint and zero for a free one; or it is one of
-    `sarrus.model.mechanism.transmissions`. The rate is what the force works on. With ``gain_slopes`` the gain is
-    gain + gain_slopes[0] × length + gain_slopes[1] × rate. ``limits`` bound the control u,
-    ``force_limits`` the force gain × u + bias; both act wherever u enters the equations. With an ``activation`` its
-    state w takes the place of u in the force; it is the coordinate ``activation_name``, after those of the joints. A
-    `Winding` is one too, whose state is the current. ``motor_constant`` K_m = K_t / √R [N m/√W, N/√W], torque constant
-    over the root of the resistance, says that an electric motor makes the scalar force F: its winding loses (F/K_m)²;
-    None where that is not known. Of a `Winding` the loss is R i².
+    generalized force on velocity j is gear_j × F and the length Σ gear × coordinate (spherical joint: with the entries
+    of its rotation vector as coordinates; free joint: zero). It can also be one of
+    `sarrus.model.mechanism.transmissions`. The rate is the velocity on which F does work. With ``gain_slopes`` the
+    gain is gain + gain_slopes[0] × length + gain_slopes[1] × rate. ``limits`` bound the control u, ``force_limits``
+    the force F; both hold wherever u enters the equations. With an ``activation`` the state w takes the place of u in
+    F; it is the coordinate ``activation_name``, after the coordinates of the joints. With a `Winding` this state is
+    the current. ``motor_constant`` K_m = K_t / √R [N m/√W, N/√W] (torque constant, resistance) gives the copper loss
+    (F/K_m)² of an electric motor, None if unknown. The loss of a `Winding` is R i².
     """
 
     name: str
@@ -455,16 +452,17 @@ class Actuator:
 
     @property
     def activation_name(self) -> str:
-        """Name of the coordinate that its activation is, or the current of its winding."""
+        """Name of the coordinate of its activation, or of the current of its winding."""
         return f"{self.name}.{'current' if isinstance(self.activation, Winding) else 'activation'}"
 
 
 @dataclass(frozen=True, eq=False)
 class UserForce:
-    """A force given by a function of CasADi vectors (q, v, t).
+    """A force given as a function of CasADi vectors (q, v, t).
 
-    With a ``body``: the force [N] in world axes on ``point`` of that body (function returns 3 entries).
-    Without: the generalized force, nv entries. ``through_joints`` says of a force on a body that it stands for what
+    With a ``body``: the force [N] in world axes on ``point`` of the body (the function returns 3 entries).
+    Without: the generalized force, nv entries. ``through_joints`` marks a force on a body that stands for actuators at
+    the joints, such as gravity compensation: force sensors at joints then measure the full load.
     actuators of the joints do, as gravity compensation does: sensors of force at joints feel the load in full.
     """
 

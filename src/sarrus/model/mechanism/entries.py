@@ -1,27 +1,27 @@
-"""The numbers of a description by name, such as "link.com.x": where each one is, and what bounds it.
+"""The parameters of a mechanism by name, such as "link.com.x": the place of each in the elements, and its bounds.
 
 ===========  ====================================================================================================
 of           numbers
 ===========  ====================================================================================================
 a body       mass; com.x com.y com.z; inertia.xx yy zz xy xz yz (about the centre of mass); placement.x y z, the
-             position of its frame in its parent's, not where it hangs on a free joint
+             position of its frame in the frame of its parent (not for a body on a free joint)
 a joint      anchor.x y z; stiffness; damping, armature, spring_reference, followed by the label of the degree of
              freedom where the joint has several, as in damping.angle; pitch of a screw
 a closure    pose1.x y z, pose2.x y z; length of a distance; pitch of a screw
 a coupling   COORDINATE.k, the coefficient of (q − reference)^k, as in gear.motor.1
 a contact    point.x y z, origin.x y z
-a rolling    centre.x y z, origin.x y z; radius, half_angle, roller_angle, surface.radius where it has them
-a spring     stiffness, damping; rest_length where it is one number, else rest_length.lower and rest_length.upper;
-             point1.x y z, point2.x y z where it is between points
-a tendon     stiffness, damping, armature; rest_length as of a spring
-an actuator  gain; gear, or gear.VELOCITY where it has several, on joints; bias.constant, bias.length, bias.rate, or of
-             a motor with a winding inductance and resistance; motor_constant where it is known
+a rolling    centre.x y z, origin.x y z; radius, half_angle, roller_angle, surface.radius if it has them
+a spring     stiffness, damping; rest_length if it is one number, else rest_length.lower and rest_length.upper;
+             point1.x y z, point2.x y z of a spring between points
+a tendon     stiffness, damping, armature; rest_length as for a spring
+an actuator  gain; gear, or gear.VELOCITY if it has several, on joints; bias.constant, bias.length, bias.rate, or, of
+             a motor with a winding, inductance and resistance; motor_constant if it is known
 a force      point.x y z where it acts on a body
 gravity      x y z
 ===========  ====================================================================================================
 
-All are attributes of `sarrus.model.mechanism.elements`. Where a body, a joint, … share a name and have a number of
-the same name, the kind tells them apart: "joint:elbow.stiffness".
+Each is an attribute of `sarrus.model.mechanism.elements`. If elements of two kinds share a name and a parameter,
+write the kind first: "joint:elbow.stiffness".
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from sarrus.model.mechanism.pose import Pose
 from sarrus.model.mechanism.surfaces import Cylinder, Sphere
 from sarrus.model.mechanism.tendons import Tendon
 
-# Where a number is in an attribute: nowhere else to look (a scalar), an index, a name, row and column, term and power.
+# The place of a number in an attribute: none (a scalar), an index, a name, row and column, term and power.
 Place = None | int | str | tuple[int, int]
 
 KINDS = (
@@ -59,9 +59,9 @@ _INERTIA = {"xx": (0, 0), "yy": (1, 1), "zz": (2, 2), "xy": (0, 1), "xz": (0, 2)
 
 @dataclass(frozen=True)
 class Entry:
-    """One number of a description: an attribute of an element, at ``places`` that always hold the same.
+    """One parameter of a mechanism: an attribute of an element, at one or several ``places`` with the same value.
 
-    ``least`` is the smallest value that it may have, None where any will do; ``positive`` that it must be above.
+    ``least`` is its lower bound, None without a bound; with ``positive`` the value must be above the bound.
     """
 
     kind: str
@@ -77,12 +77,12 @@ class Entry:
         return f"{self.name} of {self.kind} {self.element!r}"
 
     def allows(self, value: float) -> bool:
-        """Tell whether the number may have this value."""
+        """Tell whether ``value`` is within the bounds of the parameter."""
         return self.least is None or (value > self.least if self.positive else value >= self.least)
 
 
 class Entries:
-    """All numbers of a description, to look up by name."""
+    """All parameters of a mechanism, to be found by name."""
 
     def __init__(self, description: Description) -> None:
         self._of: dict[str, dict[str, list[Entry]]] = {}
@@ -90,7 +90,7 @@ class Entries:
             self._of.setdefault(entry.element, {}).setdefault(entry.name, []).append(entry)
 
     def find(self, target: str, label: str) -> Entry:
-        """Return the number that "element.name" or "kind:element.name" means; the error begins with ``label``."""
+        """Return the parameter named "element.name" or "kind:element.name"; errors begin with ``label``."""
         kind, colon, rest = target.partition(":")
         if not colon or kind not in KINDS:
             kind, rest = "", target
@@ -182,7 +182,7 @@ def _number(
 def _list(
     kind: str, element: Any, attribute: str, labels: Sequence[str], least: float | None = None
 ) -> Iterator[Entry]:
-    """Iterate over the numbers of a vector, or of the position of a pose."""
+    """Iterate over the entries of a vector, or of the position of a pose."""
     values = getattr(element, attribute)
     for i, (label, value) in enumerate(zip(labels, values.position if isinstance(values, Pose) else values)):
         yield Entry(kind, element.name, attribute + label, attribute, (i,), float(value), least)

@@ -1,4 +1,4 @@
-"""What is wrong with a description: errors that begin with the element at fault, and names that nobody has."""
+"""Errors about a description: each begins with the element that is wrong; unknown names list the valid ones."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from sarrus.base.errors import ModelError, check_known, unknown_name
 
 
 class Label(str):
-    """How errors about an element begin, such as "joint 'elbow'"; ``name`` is that of the element."""
+    """The beginning of an error about an element, such as "joint 'elbow'"; ``name`` is the name of the element."""
 
     name: str
 
@@ -20,7 +20,7 @@ class Label(str):
 
 
 def fault(label: str, problem: str, element: str | None = None) -> ModelError:
-    """Return the error that says what is wrong with ``label``; it names ``element``, by default that of the label."""
+    """Return the `ModelError` "label: problem"; its ``element`` is by default the name in the label."""
     return ModelError(f"{label}: {problem}", element=_named(label) if element is None else element)
 
 
@@ -32,12 +32,12 @@ def check_name(
     element: str | None = None,
     error: type[ModelError] = ModelError,
 ) -> None:
-    """Raise unless ``name`` is one of the valid ones, which the error lists; it names ``element`` as `fault` does."""
+    """Raise unless ``name`` is one of the valid ones; the error lists them, with ``element`` as in `fault`."""
     check_known(kind, name, valid, label, error=error, element=element or _named(label))
 
 
 def unknown(kind: str, name: Any, valid: Collection[str], label: str) -> ModelError:
-    """Return the error for a name that is none of the valid ones."""
+    """Return the error for an unknown name; it lists the valid ones."""
     return ModelError(f"{label}: {unknown_name(kind, name, valid)}", element=str(name), valid=valid)
 
 

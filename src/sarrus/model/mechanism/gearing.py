@@ -1,23 +1,24 @@
-"""`Gearing`: a pair of toothed or threaded parts whose flanks rub, and may have play between them."""
+"""`Gearing`: a pair of toothed or threaded parts with friction between their flanks, and with backlash."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-# Where a gearing has no backlash its flanks have this play along their normal [m]: less than what counts anywhere.
+# Backlash along the normal [m] of a gearing without backlash: smaller than any tolerance on lengths.
 LEAST_PLAY = 1e-8
 
 
 @dataclass(frozen=True)
 class Gearing:
-    """Coordinates that two opposite flanks tie, with Coulomb friction: gears, racks, worms, screws.
+    """Coordinates tied by two opposite flanks with Coulomb friction: gears, racks, worms, screws.
 
-    c = Σ ``approach`` · (q − ``references``) is the way along the normal of the flanks [m], Σ ``sliding`` · q̇ their
-    slip [m/s]. One flank keeps c from falling below −``play`` / 2, the other from rising above ``play`` / 2 [m];
-    either only pushes, with friction up to ``friction_coefficient`` times its push against the slip, and what sticks
-    does so up to the ``static_coefficient``, None: the same. ``restitution`` is Newton's.
+    c = Σ ``approach`` · (q − ``references``) is the approach along the normal of the flanks [m], Σ ``sliding`` · q̇ the
+    slip velocity [m/s]. The two flanks are unilateral contacts: c ≥ −``play`` / 2 and c ≤ ``play`` / 2 [m]. Friction is
+    at most ``friction_coefficient`` × normal force, against the slip, and at most ``static_coefficient`` × normal force
+    while sticking (None: the same). ``restitution`` is Newton's coefficient.
 
-    All are pairs of a coordinate and a number. ``kind`` says what it was added as.
+    ``approach``, ``sliding`` and ``references`` are pairs of a coordinate and a number. ``kind`` is gear pair, rack,
+    lead screw, worm gear or gearing.
     """
 
     name: str
@@ -32,13 +33,13 @@ class Gearing:
 
     @property
     def flanks(self) -> tuple[Flank, Flank]:
-        """The flank that pushes c up, and the one that pushes it down."""
+        """The flank with the gap c + play / 2, and the flank with the gap play / 2 − c."""
         return Flank(f"{self.name}.up", self, 1.0), Flank(f"{self.name}.down", self, -1.0)
 
 
 @dataclass(frozen=True)
 class Flank:
-    """One of the two flanks of a gearing: it keeps ``sign`` · c + play / 2 from falling below zero."""
+    """One of the two flanks of a gearing, a unilateral contact with the gap ``sign`` × c + play / 2 ≥ 0 [m]."""
 
     name: str
     gearing: Gearing
@@ -46,6 +47,6 @@ class Flank:
 
     @property
     def row_names(self) -> tuple[str, ...]:
-        """Names of its rows: its push along the normal, and where there is friction that along the slip."""
+        """Names of its rows: the normal force and, with friction, the force along the slip."""
         rows = ("n", "t") if self.gearing.friction_coefficient or self.gearing.static_coefficient else ("n",)
         return tuple(f"{self.name}.{row}" for row in rows)

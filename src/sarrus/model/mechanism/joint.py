@@ -1,4 +1,4 @@
-"""`Joint`: its kinds, what they are made of, and the names of its coordinates."""
+"""`Joint`: its kinds, the elementary joints of each, and the names of its coordinates."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ VELOCITY_LABELS: dict[str, tuple[str, ...]] = COORDINATE_LABELS | {
     "free": (".vx", ".vy", ".vz", ".wx", ".wy", ".wz"),
 }
 
-# What each kind is made of: elementary joints in series, one for each coordinate (spherical and free have several),
-# with the axis that it has: ``axis``, ``axis2``, or ``across`` both.
+# Elementary joints in series of each kind, one for each coordinate (spherical and free have several), with the
+# direction of each: ``axis``, ``axis2``, or ``across``, the normal to both.
 SERIES: dict[str, tuple[tuple[str, str], ...]] = {
     "revolute": (("revolute", "axis"),),
     "prismatic": (("prismatic", "axis"),),
@@ -45,15 +45,15 @@ JOINT_KINDS: tuple[str, ...] = ("fixed", *COORDINATE_LABELS)
 class Joint:
     """One joint of a body, in body axes; several joints of one body act in series, as in MuJoCo.
 
-    ``anchor`` [m] and ``axis`` are in the frame of the body that moves. ``axis2`` is the second axis of a
+    ``anchor`` [m] and ``axis`` are in the frame of the child body. ``axis2`` is the second axis of a
     universal joint, or the x direction of a planar one. ``reference`` is the coordinate at which the body
     has its reference placement; ``limits``, ``stiffness`` [N/m, N m/rad], ``spring_reference``,
-    ``damping``, ``armature`` and ``limit_restitution`` hold one entry per degree of freedom where they are tuples.
+    ``damping``, ``armature`` and ``limit_restitution`` have one entry per degree of freedom if they are tuples.
     ``actuator_force_limits`` [N, N m] bound the sum of the actuators' forces on a joint of one degree of freedom.
     ``pitch`` is the advance per turn of a screw [m]: translation = pitch × angle / 2π.
-    ``limits`` and ``friction``, the dry friction per degree of freedom [N, N m], act in runs, statics and dynamics;
-    ``limit_restitution`` is Newton's coefficient of impacts on both limits, from 0 to 1, empty where there is none.
-    ``largest_angle``, how far a spherical joint may turn away from the identity [rad], is recorded.
+    ``limits`` and ``friction`` (dry friction per degree of freedom [N, N m]) act in runs, statics and dynamics.
+    ``limit_restitution`` is Newton's coefficient of impacts on both limits, from 0 to 1, empty if not given.
+    ``largest_angle``, the limit of the rotation angle of a spherical joint from the identity [rad], is recorded only.
     """
 
     name: str
@@ -100,17 +100,17 @@ class Joint:
 
     @property
     def series(self) -> tuple[tuple[str, Array], ...]:
-        """Kinds and axes of the elementary joints that it is made of, in series."""
+        """Kinds and axes of the elementary joints in series."""
         return tuple((kind, getattr(self, axis)) for kind, axis in SERIES.get(self.kind, ()))
 
     @property
     def turning_names(self) -> tuple[str, ...]:
-        """Names of the coordinates that stand for the same place after a full turn."""
+        """Names of the coordinates that are angles: q and q + 2π are the same configuration."""
         return tuple(
             name for name, (kind, _) in zip(self.coordinate_names, self.series) if kind == "revolute"
         )
 
     @property
     def slides(self) -> bool:
-        """Whether it moves along an axis first."""
+        """Whether the first elementary joint is prismatic."""
         return bool(self.series) and self.series[0][0] == "prismatic"

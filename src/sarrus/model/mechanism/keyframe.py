@@ -13,16 +13,16 @@ from sarrus.model.mechanism.pose import Pose
 
 @dataclass(frozen=True, eq=False)
 class Keyframe:
-    """A state that a file or a user gives a name. Where an array is asked for, a keyframe is its ``q``.
+    """A named state of a file or a user. As an array, a keyframe is its ``q``.
 
     Attributes
     ----------
     name : str
     q : (nq,) coordinates.
-    v, u : (nv,) velocities and (nu,) controls; None where they are all zero. `System.keyframe` fills them in.
+    v, u : (nv,) velocities and (nu,) controls, None if all are zero; `System.keyframe` fills in the zeros.
     t : time [s].
-    poses : where driven bodies are then, as pairs of a body and its pose in the world. Recorded: what moves a
-        driven body is its function, see `Mechanism.drive`.
+    poses : poses of driven bodies at that time, as pairs (body, pose in the world). Recorded only: a driven body
+        follows its function, see `Mechanism.drive`.
     """
 
     name: str

@@ -18,17 +18,17 @@ def stribeck(
     smooth_speed: float = 1e-3,
     shape: float = 2.0,
 ) -> Callable[[Any], Any]:
-    """Return friction as a smooth function of the speed, a law of a damper.
+    """Return friction as a smooth function F(ẋ) of the speed, for ``damper_law`` of a spring.
 
         F(ẋ) = (F_C + (F_S − F_C) exp(−|ẋ / v_S|^shape)) tanh(ẋ / v_0) + b ẋ
 
     (Armstrong-Hélouvry, Dupont and Canudas de Wit, Automatica 30, 1994, section 2.2, with tanh in the place of the
-    sign.) Below ``smooth_speed`` it is a damper of F_S / v_0: at rest it holds nothing, but creeps. Dry friction that
-    holds is ``friction=`` of a joint.
+    The sign is replaced by tanh. Below ``smooth_speed`` the law is a damper F_S / v_0, so the friction does not hold at
+    rest: it creeps. Coulomb friction that sticks is ``friction=`` of a joint.
 
     Parameters
     ----------
-    coulomb : F_C, friction at speed [N, N m], ≥ 0. static : F_S, the most of it [N, N m]; by default F_C.
+    coulomb : F_C, friction at high speed [N, N m], ≥ 0. static : F_S, its maximum [N, N m]; by default F_C.
     stribeck_speed, smooth_speed : v_S and v_0 [m/s, rad/s], positive.
     viscous : b [N s/m, N m s/rad], ≥ 0. shape : exponent, positive.
     """
@@ -55,7 +55,7 @@ def stribeck(
         )
 
     def friction(rate: Any) -> Any:
-        import casadi as ca  # here, because a description needs none of it
+        import casadi as ca  # here, because a description does not need CasADi
 
         extra = (peak - coulomb) * ca.exp(-(ca.fabs(rate / stribeck_speed) ** shape))
         return (coulomb + extra) * ca.tanh(rate / smooth_speed) + viscous * rate

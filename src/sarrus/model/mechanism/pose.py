@@ -1,4 +1,4 @@
-"""Rigid placements: rotation matrices, wxyz quaternions and the `Pose` of one frame in another."""
+"""Rigid placements: rotation matrices, wxyz quaternions and `Pose`, the placement of one frame in another."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from sarrus.base.numbers import real_array
 from sarrus.model.mechanism.faults import fault
 
 _SNAP = 1e-14
-# Larger numbers are no quantities of a mechanism, and their products leave the range of floating point.
+# Largest size of a number in a description, in its SI unit: larger ones overflow in products of floats.
 LARGEST = 1e100
 
 
 def clean(array: ArrayLike) -> Array:
-    """Return a copy in which entries within 1e-14 of -1, 0 or 1 are exactly that.
+    """Return a copy in which entries within 1e-14 of -1, 0 or 1 are exactly -1, 0 or 1.
 
     Rotation by 90° about an axis then has exact zeros, and the traced equations of a planar mechanism
     keep their planar structure.
@@ -33,7 +33,7 @@ def clean(array: ArrayLike) -> Array:
 
 
 def numbers(value: ArrayLike) -> Array:
-    """Return a copy of ``value`` as an array of floats, an empty one where it is no numbers."""
+    """Return a copy of ``value`` as an array of floats, an empty one if it cannot be converted."""
     try:
         return np.array(real_array(value))
     except (TypeError, ValueError):
@@ -61,7 +61,7 @@ def scalar(value: Any, what: str, element: str) -> float:
 
 
 def check_range(out: Array, value: Any, what: str, element: str) -> None:
-    """Raise unless the numbers that ``value`` stands for are finite, and not beyond all quantities of a mechanism."""
+    """Raise unless the numbers in ``value`` are finite and at most LARGEST in size."""
     if not np.all(np.isfinite(out)):
         raise fault(element, f"{what} must be finite, got {value!r}")
     if np.any(np.abs(out) > LARGEST):
@@ -143,13 +143,13 @@ def plane_axes(normal: ArrayLike, tangent: ArrayLike | None, element: str) -> tu
 
 
 def times(a: Any, b: Any) -> Array:
-    """Return A B, A x or x·y by sums in order: those of BLAS are rounded as the processor has it."""
+    """Return A B, A x or x·y, summed in index order: BLAS rounds differently on different processors."""
     return np.asarray((a * b).sum(axis=-1) if b.ndim == 1 else (a[:, :, None] * b).sum(axis=1))
 
 
 @dataclass(frozen=True, eq=False)
 class Pose:
-    """Placement of a frame B in a frame A: a point at r in B is at position + rotation @ r in A."""
+    """Placement of a frame B in a frame A: a point with coordinates r in B has position + rotation @ r in A."""
 
     position: Array = field(default_factory=lambda: np.zeros(3))
     rotation: Array = field(default_factory=lambda: np.eye(3))
@@ -174,7 +174,7 @@ class Pose:
         rpy: ArrayLike | None = None,
         rotation: ArrayLike | None = None,
     ) -> Pose:
-        """Build a pose from a position [m] and a wxyz quaternion, roll-pitch-yaw [rad] or rotation matrix."""
+        """Return the pose of a position [m] and a wxyz quaternion, roll-pitch-yaw [rad] or rotation matrix."""
         if sum(x is not None for x in (quaternion, rpy, rotation)) > 1:
             raise ModelError("pose: give one of quaternion, rpy and rotation", element="pose")
         if quaternion is not None:
@@ -201,7 +201,7 @@ class Pose:
         return Pose(-times(self.rotation.T, self.position), self.rotation.T)
 
     def apply(self, point: ArrayLike) -> Array:
-        """Return in A the coordinates of a point given in B."""
+        """Return the coordinates in A of a point given in B."""
         return self.position + times(self.rotation, real_array(point))
 
 

@@ -1,4 +1,4 @@
-"""What an importer found in a model file: each entry acts, is kept, is left out, or has no part in the motion."""
+"""`ImportReport`: the elements of a model file, each with its outcome: acts, kept, left out or aside."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sarrus.base import notebook
 
 
 class Outcome(StrEnum):
-    """What became of one element of a model file."""
+    """Outcome of one element of a model file."""
 
     ACTS = "acts"
     KEPT = "kept"
@@ -35,10 +35,10 @@ class Entry:
 
 @dataclass
 class ImportReport:
-    """The list of `sarrus.mechanism.Entry` of one import. Iterates over entries; ``str`` prints one line each.
+    """The outcomes of one import. Iterates over `sarrus.model.mechanism.report.Entry`; ``str`` prints one line each.
 
-    acts: it does what it does in the file. kept: recorded in the mechanism, but it does not act. left out: it would
-    change the motion, and is not here; the reason says what to do. aside: it has no part in the motion (cameras,
+    acts: the element acts as in the file. kept: it is recorded in the mechanism and does not act. left out: it would
+    change the motion and is missing; the reason says what to do. aside: it has no influence on the motion (cameras,
     user data, settings of other programs).
     """
 
@@ -54,7 +54,7 @@ class ImportReport:
         self.entries.append(Entry(kind, name, Outcome.KEPT, reason))
 
     def keep_friction(self, joint: str, *sizes: float) -> None:
-        """Append the dry friction of a joint, of each direction that has some."""
+        """Append the dry friction of a joint, one size [N, N m] per degree of freedom."""
         what = " and ".join(f"{size:g}" for size in sizes)
         self.keep("joint friction", joint, f"dry friction of {what} acts in runs, dynamics and statics")
 
@@ -63,7 +63,7 @@ class ImportReport:
         self.entries.append(Entry(kind, name, Outcome.LEFT_OUT, reason))
 
     def set_aside(self, kind: str, name: str, reason: str) -> None:
-        """Append an element that has no part in the motion."""
+        """Append an element without influence on the motion."""
         self.entries.append(Entry(kind, name, Outcome.ASIDE, reason))
 
     def __iter__(self) -> Iterator[Entry]:
@@ -93,16 +93,16 @@ class ImportReport:
 
     @property
     def aside(self) -> tuple[Entry, ...]:
-        """Elements that have no part in the motion."""
+        """Elements without influence on the motion."""
         return self.of(Outcome.ASIDE)
 
     @property
     def complete(self) -> bool:
-        """Whether everything in the file that has a part in the motion acts."""
+        """Whether every element of the file that influences the motion acts."""
         return not self.kept and not self.left_out
 
     def headline(self) -> str:
-        """Return one line: how many elements act, are kept and left out, and of which kinds the last two are."""
+        """Return one line: how many elements act, are kept and are left out, with the kinds of the last two."""
         parts = [f"{len(self.acting)} elements act"]
         for entries, word in ((self.kept, "kept without acting"), (self.left_out, "left out")):
             if entries:
@@ -110,7 +110,7 @@ class ImportReport:
         return ", ".join(parts)
 
     def summary(self) -> str:
-        """Return one line: how many elements of each kind and outcome."""
+        """Return one line: the number of elements of each kind and outcome."""
         return "; ".join(
             f"{outcome.value}: {_kinds(entries)}" for outcome in Outcome if (entries := self.of(outcome))
         )
@@ -120,7 +120,7 @@ class ImportReport:
 
     def _repr_html_(self) -> str:
         rows = [(e.outcome.value, e.kind, e.name, e.reason) for e in self.entries]
-        first = sorted(rows, key=lambda row: row[0] in ("acts", "aside"))  # what is lost comes first
+        first = sorted(rows, key=lambda row: row[0] in ("acts", "aside"))  # losses first
         title = f"{self.source}: {self.headline()}" if self.source else self.headline()
         return notebook.heading(title) + notebook.table(("", "element", "name", "reason or note"), first)
 

@@ -9,7 +9,7 @@ from sarrus.base.arrays import Array
 from sarrus.model.mechanism.elements import OnPlane
 from sarrus.model.mechanism.surfaces import Surface
 
-# Kinds and the rows each one has: heights, which are holonomic, then slips, which are not.
+# Kinds and their rows: heights (holonomic), then slips (nonholonomic).
 ROLLING_ROWS: dict[str, tuple[str, ...]] = {
     "disc": ("n", "longitudinal", "lateral"),
     "ball": ("n", "t1", "t2"),
@@ -22,13 +22,14 @@ HEIGHTS = ("n", "n_rim")
 
 @dataclass(frozen=True, eq=False)
 class Rolling(OnPlane):
-    """A body that rolls, or glides along a blade, on a surface of ``ground`` and never leaves it.
+    """A body that rolls without slip, or glides along a blade, on a surface of ``ground`` without leaving it.
 
-    ``centre`` [m], that of a circle or a ball, the point of a blade, the apex of a cone, and ``axis``, a unit vector,
-    are in axes of the body; ``origin`` [m], a point of the plane, and the unit vectors ``normal``, ``tangent1`` and
-    ``tangent2`` = normal × tangent1 in axes of the ground. ``radius`` [m] is zero for a blade, that of the base for a
-    cone; ``half_angle`` [rad] is that of a cone, ``roller_angle`` [rad] from the axis to the rollers of an omni wheel.
-    ``surface`` is None for the plane; else its local axes are ``tangent1``, ``tangent2``, ``normal`` at ``origin``.
+    ``centre`` [m] (of a circle or a ball, the point of a blade, the apex of a cone) and ``axis``, a unit vector, are in
+    axes of the body; ``origin`` [m], a point of the plane, and the unit vectors ``normal``, ``tangent1`` and
+    ``tangent2`` = normal × tangent1 are in axes of the ground. ``radius`` [m] is the radius of the base for a cone,
+    zero for a blade. ``half_angle`` [rad] is the half angle of a cone, ``roller_angle`` [rad] the angle from the axis
+    of an omni wheel to its rollers. ``surface`` is None for the plane; else its local axes are ``tangent1``,
+    ``tangent2``, ``normal`` at ``origin``.
     """
 
     name: str
@@ -54,7 +55,7 @@ class Rolling(OnPlane):
 
     @property
     def parts(self) -> Iterator[RollingRows]:
-        """The rows that are holonomic and those that are not, each if there are any."""
+        """The holonomic rows and the nonholonomic rows, each if there are any."""
         heights = tuple(row for row in self.rows if row in HEIGHTS)
         slips = tuple(row for row in self.rows if row not in HEIGHTS)
         if heights:
@@ -65,16 +66,16 @@ class Rolling(OnPlane):
 
 @dataclass(frozen=True, eq=False)
 class RollingRows:
-    """The heights or the slips of an element that rolls: rows that stand together among all rows.
+    """The heights or the slips of a rolling element: consecutive rows of A.
 
-    The slips have the name of the element, the heights that of their first row.
+    The slips have the name of the element, the heights the name of their first row.
     """
 
     name: str
     rolling: Rolling
     rows: tuple[str, ...]
 
-    active = None  # they always hold
+    active = None  # permanent constraints
 
     @property
     def row_names(self) -> tuple[str, ...]:
@@ -83,7 +84,7 @@ class RollingRows:
 
     @property
     def holonomic(self) -> bool:
-        """Whether they are heights."""
+        """Whether the rows are heights."""
         return self.rows[0] in HEIGHTS
 
     @property

@@ -1,4 +1,4 @@
-"""Sensors of a mechanism: what they measure, on what, and in which frame."""
+"""`Sensor`: a named measurement: its kind (as in MJCF), target, frame and unit."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from sarrus.model.mechanism.pose import Pose
 
 _ONE, _XYZ, _QUATERNION = ("",), (".x", ".y", ".z"), (".qw", ".qx", ".qy", ".qz")
 
-# Labels of the entries of each kind, appended to the sensor's name, and their unit; empty where it depends on the
-# target. The names are those of MJCF.
+# Labels of the entries of each kind, appended to the sensor's name, and their unit, empty if it depends on the
+# target. The kinds are named as in MJCF.
 ENTRIES: dict[str, tuple[tuple[str, ...], str]] = {
     "jointpos": (_ONE, ""),
     "jointvel": (_ONE, ""),
@@ -43,11 +43,11 @@ ENTRIES: dict[str, tuple[tuple[str, ...], str]] = {
     "e_potential": (_ONE, "J"),
     "e_kinetic": (_ONE, "J"),
 }
-# Of a mechanism that says nothing, as in MuJoCo.
+# Magnetic field [T, world axes] of a mechanism without an own one, the default of MuJoCo.
 MAGNETIC_FIELD = (0.0, -0.5, 0.0)
 SENSOR_KINDS: tuple[str, ...] = tuple(ENTRIES)
 
-# What the target of a kind is.
+# Type of the target of each kind.
 SCALAR_KINDS = ("jointpos", "jointvel", "jointactuatorfrc")
 BALL_KINDS = ("ballquat", "ballangvel")
 LENGTH_KINDS = ("tendonpos", "tendonvel")
@@ -60,8 +60,8 @@ FRAME_KINDS = tuple(
     for kind in SENSOR_KINDS
     if kind not in (*SCALAR_KINDS, *BALL_KINDS, *LENGTH_KINDS, *ACTUATOR_KINDS, *SUBTREE_KINDS, *GLOBAL_KINDS)
 )
-# Those that may be measured in another frame than the world, those that need the accelerations, and those whose
-# entries are directions, which have no cutoff.
+# Kinds that can have a reference frame, kinds that need accelerations, and kinds with directions as entries, which
+# have no cutoff.
 RELATIVE_KINDS = (
     "framepos", "framequat", "framexaxis", "frameyaxis", "framezaxis", "framelinvel", "frameangvel",
 )  # fmt: skip
@@ -71,12 +71,12 @@ DIRECTION_KINDS = ("ballquat", "framequat", "framexaxis", "frameyaxis", "frameza
 
 @dataclass(frozen=True, eq=False)
 class Sensor:
-    """A quantity of the state that has a name; `Mechanism.add_sensor` says what each ``kind`` measures.
+    """A named measurement of the state; `Mechanism.add_sensor` lists the ``kind`` s.
 
-    ``target`` is the coordinate, velocity, joint, spring, actuator or body that is measured, empty for clock and
-    energies and for lengths Σ weight × coordinate, which have ``terms``. ``pose`` is the frame of the sensor in axes
-    of its body; ``reference`` is the body of the frame in which it measures, with ``reference_pose`` on it, None for
-    the world. ``cutoff`` clips entries at ± its value, zero does not; ``noise``, a standard deviation, is recorded.
+    ``target`` is the measured coordinate, velocity, joint, spring, actuator or body; it is empty for clock, energies
+    and lengths Σ weight × coordinate, which have ``terms``. ``pose`` is the frame of the sensor in axes of its body.
+    ``reference`` is the body of the reference frame, with ``reference_pose`` on it, None for the world. ``cutoff`` > 0
+    clips entries at ± its value. ``noise``, a standard deviation, is recorded only.
     """
 
     name: str
@@ -96,7 +96,7 @@ class Sensor:
 
     @property
     def unit(self) -> str:
-        """Unit of its entries; empty where it depends on the target."""
+        """Unit of its entries, empty if it depends on the target."""
         return ENTRIES[self.kind][1]
 
     @property

@@ -1,4 +1,4 @@
-"""`Spline`: a function from a table, of time, of an angle or of a length: motions, cams, springs."""
+"""`Spline`: a piecewise polynomial function of time, an angle or a length: motions, cams, springs."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from sarrus.base.numbers import real_array
 
 Ends = Literal["natural", "rest", "periodic"]
 _DEGREES: dict[str, tuple[int, ...]] = {"natural": (1, 3), "rest": (3, 5), "periodic": (1, 3, 5)}
-_CLOSED = 1e-12  # difference of first and last row of a periodic table, relative to the largest entry
+_CLOSED = 1e-12  # allowed difference of first and last row of a periodic table, relative to the largest entry
 
 
 @dataclass(frozen=True, eq=False)
 class Spline:
-    """A function that is a polynomial between ``knots`` and beyond the first and the last of them.
+    """A piecewise polynomial with breaks at ``knots``, extended beyond the first and the last knot.
 
-    Call it with a number or a CasADi expression: a column with a row for each column of the table comes back.
+    Calling it with a number or a CasADi expression returns a column (rows, 1), one row for each column of the table.
     `Spline.through` makes it.
 
-    ``knots`` (n,) increase. ``coefficients`` (n + 1, degree + 1, rows) are those of the pieces in powers of the
-    distance to a knot: of the piece before the first knot, to the first; of all others, to the knot where they begin.
-    With a ``period`` the argument is first brought between the first and the last knot, which are one period apart.
+    ``knots`` (n,) increase. ``coefficients`` (n + 1, degree + 1, rows) belong to the n + 1 pieces, in powers of the
+    distance to a knot: the first knot for the piece before it, else the knot at the beginning of the piece. A
+    ``period`` (last knot − first knot) reduces the argument to the range of the knots.
     """
 
     knots: Array
@@ -53,18 +53,17 @@ class Spline:
 
     @classmethod
     def through(cls, x: ArrayLike, y: ArrayLike, degree: int = 3, ends: Ends = "natural") -> Self:
-        """Return the spline through the points of a table, ``degree − 1`` times continuously differentiable.
+        """Return the spline through a table, ``degree − 1`` times continuously differentiable.
 
         Parameters
         ----------
         x : (n,) increasing numbers, two at least. y : (n,) or (n, rows).
-        degree : 1, straight lines; 3; 5. What drives a motion has continuous accelerations from 3 on; with 1 its speed
-            jumps at the knots, each of which is an impact.
-        ends : "natural" (degree 1 or 3): beyond the table it goes straight on. "rest" (3 or 5): it begins and ends
-            with slope zero, of degree 5 with curvature zero too, and stays there. "periodic": y is the same at both
-            ends of x, and the table repeats.
+        degree : 1 (straight lines), 3 or 5. A prescribed motion has continuous accelerations from degree 3 on; with
+            degree 1 its velocity jumps at the knots, and each jump is an impact.
+        ends : "natural" (degree 1 or 3): the last slope continues. "rest" (3 or 5): slope zero, for degree 5 also
+            curvature zero, at both ends, constant beyond. "periodic": y is equal at both ends, and the table repeats.
 
-        Anything else is an `ArgumentError`.
+        Raises `ArgumentError` for other values, and for a table that is not finite or not increasing in x.
         """
         knots, rows = _table(x, y)
         if ends not in _DEGREES or degree not in _DEGREES[ends]:
@@ -90,12 +89,12 @@ class Spline:
 
     @property
     def rows(self) -> int:
-        """How many functions it is."""
+        """Number of functions, one for each column of the table."""
         return int(self.coefficients.shape[2])
 
     def __call__(self, x: Any) -> Any:
-        """Return the value at a number or a scalar CasADi expression, as a column."""
-        import casadi as ca  # here, because a description needs none of it
+        """Return the values (rows, 1) at a number or a scalar CasADi expression."""
+        import casadi as ca  # here, because a description does not need CasADi
 
         if self.period is not None:
             x = x - self.period * ca.floor((x - self.knots[0]) / self.period)
@@ -103,7 +102,7 @@ class Spline:
         degree, rows = self.coefficients.shape[1] - 1, self.rows
         flat = self.coefficients.reshape(len(begun) - 1, -1)
         origins = np.concatenate([self.knots[:1], self.knots])
-        # choosing among the coefficients, not among the values, keeps derivatives short
+        # selecting the coefficients, not the values, keeps derivatives short
         columns = ca.DM(np.hstack([origins[:, None], flat]).T)
         chosen = columns @ ca.vertcat(*[this - following for this, following in pairwise(begun)])
         s, value = x - chosen[0], 0
@@ -112,7 +111,7 @@ class Spline:
         return value
 
     def at(self, x: ArrayLike) -> Array:
-        """Return the values at numbers: one more axis at the end, (…, rows)."""
+        """Return the values (…, rows) at numbers x (…)."""
         places = real_array(x)
         if self.period is not None:
             places = places - self.period * np.floor((places - self.knots[0]) / self.period)
@@ -124,7 +123,7 @@ class Spline:
         return value
 
     def integral(self, start: float = 0.0) -> Spline:
-        """Return the spline that is its integral from ``start`` on; a periodic one is an `ArgumentError`."""
+        """Return the integral from ``start`` as a spline of one degree more; `ArgumentError` for a periodic one."""
         if self.period is not None:
             raise ArgumentError("the integral of a periodic spline is no spline", element="period")
         count, order, rows = self.coefficients.shape
@@ -138,7 +137,7 @@ class Spline:
 
 
 def _table(x: ArrayLike, y: ArrayLike) -> tuple[Array, Array]:
-    """Return a table of finite numbers, with a column for each function."""
+    """Return a checked table: knots (n,) and rows (n, rows), finite numbers."""
     try:
         knots, rows = real_array(x), real_array(y)
     except (TypeError, ValueError) as error:
@@ -151,14 +150,16 @@ def _table(x: ArrayLike, y: ArrayLike) -> tuple[Array, Array]:
         )
     for name, array in (("x", knots), ("y", rows)):
         if not np.isfinite(array).all():
-            raise ArgumentError(f"a spline needs finite numbers; {name} has others", element=name)
+            raise ArgumentError(
+                f"a spline needs finite numbers; {name} has infinite or undefined ones", element=name
+            )
     if not np.all(np.diff(knots) > 0.0):
         raise ArgumentError("a spline needs numbers x that increase", element="x")
     return knots, rows
 
 
 def _pieces(knots: Array, rows: Array, degree: int, ends: Ends) -> Array:
-    """Return the coefficients of the pieces between the knots."""
+    """Return the coefficients of the n − 1 pieces between the knots."""
     if degree == 1:
         slopes = np.diff(rows, axis=0) / np.diff(knots)[:, None]
         return np.stack([rows[:-1], slopes], axis=1)

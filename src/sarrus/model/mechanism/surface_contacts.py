@@ -1,9 +1,9 @@
-"""Places where two geometries can touch whose distance is a closed form: their contacts are known before a run.
+"""Contact places of pairs of geometries whose gap is a closed form in q, known before a run.
 
-A ball touches planes, balls, capsules, boxes and cylinders at one place each, so capsules, boxes and meshes touch a
-plane with their ends and corners, and two capsules touch where their axes are nearest, or with an end; an ellipsoid
-touches a plane at one place. Normals turn smoothly, but where a ball goes over from a face to an edge, where their rate
-of turn jumps. Other pairs have no such places: a contact that wanders over edges has neither.
+A ball touches a plane, ball, capsule, box or cylinder at one place. Capsules, boxes and meshes touch a plane at their
+ends and corners, an ellipsoid at one place. Two capsules touch at the closest points of their axes, or with an end. The
+normal is continuous; its rate jumps where the contact passes from a face to an edge. Other pairs have no closed form:
+their contact moves along edges, and its normal jumps.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ import numpy as np
 from sarrus.base.arrays import Array
 from sarrus.model.mechanism.elements import CONTACT_ROWS, Geom, GeometryContact
 
-# Kinds that a ball touches at one place, and those that are balls about fixed points as far as a plane can tell.
+# Kinds that a ball touches at one place, and kinds that touch a plane like balls about fixed points.
 AROUND = ("plane", "sphere", "capsule", "box", "cylinder")
 OF_BALLS = ("sphere", "capsule", "box", "mesh")
-# So many places there may be where pairs are chosen by themselves.
+# Largest number of places for which closed forms are chosen by default.
 MOST = 64
 
 
 @dataclass(frozen=True, eq=False)
 class SurfaceContact:
-    """A place where two geoms can touch: ``geom`` lies on ``base``, from which the normal points.
+    """A contact place of two geoms: ``geom`` touches ``base``; the normal points away from the base.
 
-    ``centre`` [m], in axes of the body of the geom, and ``radius`` [m] are those of the ball that touches there; None:
-    it is no fixed ball, but where the geoms are nearest. ``pair`` says how the two touch.
+    ``centre`` [m], in axes of the body of the geom, and ``radius`` [m] describe the touching ball; None if the place is
+    the closest point of the two geoms instead of a fixed ball. ``pair`` has the contact parameters.
     """
 
     name: str
@@ -41,7 +41,7 @@ class SurfaceContact:
 
     @property
     def body(self) -> str:
-        """The body that touches."""
+        """The body of the geom."""
         return self.geom.body
 
     @property
@@ -51,7 +51,7 @@ class SurfaceContact:
 
     @property
     def row_names(self) -> tuple[str, ...]:
-        """Names of its rows, as ``contact.row``: n, where there is friction t1 and t2, torsion, roll1 and roll2."""
+        """Names of the rows, as ``contact.row``: n; with friction t1 and t2; torsion; roll1 and roll2."""
         rows = (*CONTACT_ROWS["coulomb"], "torsion", "roll1", "roll2")[: self.pair.width]
         return tuple(f"{self.name}.{row}" for row in rows)
 
@@ -71,14 +71,14 @@ def balls(geom: Geom) -> list[tuple[Array, float]]:
 
 
 def corners(points: Array) -> Array:
-    """Return those of the points (n, 3) that are corners of their convex hull."""
+    """Return the corners of the convex hull of points (n, 3)."""
     from scipy.spatial import ConvexHull  # here: it takes long to import
 
     return points[np.sort(ConvexHull(points).vertices)]
 
 
 def places(pair: GeometryContact, geoms: Mapping[str, Geom]) -> list[SurfaceContact]:
-    """Return the places where a pair can touch; none where their distance is no closed form."""
+    """Return the contact places of a pair, an empty list if its gap has no closed form."""
     one, other = geoms[pair.geom1], geoms[pair.geom2]
     for geom, base in ((one, other), (other, one)):
         if found := list(_places(pair, geom, base)):
@@ -87,7 +87,7 @@ def places(pair: GeometryContact, geoms: Mapping[str, Geom]) -> list[SurfaceCont
 
 
 def _places(pair: GeometryContact, geom: Geom, base: Geom) -> Iterator[SurfaceContact]:
-    """Iterate over the places where a geom lies on a base."""
+    """Iterate over the places at which a geom touches a base."""
     if base.kind == "plane" and geom.kind == "ellipsoid":
         yield SurfaceContact(pair.name, pair, geom, base)
     elif geom.kind == "sphere" and base.kind in AROUND:
@@ -105,10 +105,10 @@ def _places(pair: GeometryContact, geom: Geom, base: Geom) -> Iterator[SurfaceCo
 def surface_contacts(
     pairs: Mapping[str, GeometryContact], geoms: Mapping[str, Geom]
 ) -> tuple[SurfaceContact, ...]:
-    """Return the places of all pairs whose contacts are in closed form.
+    """Return the contact places of all pairs in closed form.
 
-    They are if they are asked for; without a word they all are or none, where each has such places and these are 64
-    at the most.
+    A pair with ``closed_form`` True is included, with False it is not. Pairs with None are included if all of them have
+    closed forms, with at most 64 places in total.
     """
     asked = [pair for pair in pairs.values() if pair.closed_form]
     free = [pair for pair in pairs.values() if pair.closed_form is None]

@@ -1,4 +1,4 @@
-"""Surfaces on which bodies roll: spheres, cylinders, and those that a function gives, in axes of their ground.
+"""Surfaces for rolling: spheres, cylinders, and surfaces given by a function, in axes of the ground.
 
 Local axes are x along ``tangent``, y along normal × tangent and z along ``normal`` of `Mechanism.add_rolling`, from its
 ``origin``.
@@ -21,7 +21,7 @@ from sarrus.model.mechanism.spline import Spline
 
 @dataclass(frozen=True, eq=False)
 class Sphere:
-    """A sphere about the origin, of the ``radius`` [m] > 0; ``inside`` says that bodies roll in it, as in a bowl."""
+    """A sphere about the origin with ``radius`` [m] > 0; ``inside`` for bodies that roll inside, as in a bowl."""
 
     radius: float
     inside: bool = False
@@ -33,9 +33,9 @@ class Sphere:
 
 @dataclass(frozen=True, eq=False)
 class Cylinder:
-    """A cylinder of the ``radius`` [m] > 0 about an ``axis`` through the origin, in axes of the ground.
+    """A cylinder with ``radius`` [m] > 0 about an ``axis`` through the origin, in axes of the ground.
 
-    ``inside`` says that bodies roll in it: in a trough, in a pipe. Of a ball row t1 is along the axis.
+    ``inside`` is for bodies that roll inside: a trough, a pipe. Row t1 of a ball is along the axis.
     """
 
     radius: float
@@ -50,23 +50,23 @@ class Cylinder:
 
 @dataclass(frozen=True, eq=False)
 class Height:
-    """The surface z = h(x, y) in local axes; bodies are above it.
+    """The surface z = h(x, y) in local axes, with the bodies above it.
 
-    ``function`` takes x and y [m] as CasADi expressions and returns the height [m]. A `Spline` of one row is a curve
-    z = h(x), the same for all y: the track of a wheel in a planar mechanism.
+    ``function`` takes x and y [m] as CasADi expressions and returns the height [m]. A `Spline` of one row is the curve
+    z = h(x) for all y: the track of a wheel in a planar mechanism.
     """
 
     function: Callable[[Any, Any], Any] | Spline
 
     def checked(self, label: Label) -> Height:
-        """Return the surface, its function checked as far as it can be without symbols."""
+        """Return the surface with its function checked, except for its values."""
         _callable(self.function, 1, "one column: a height", label)
         return self
 
 
 @dataclass(frozen=True, eq=False)
 class Implicit:
-    """The surface f(x, y, z) = 0 in local axes; bodies are where f > 0.
+    """The surface f(x, y, z) = 0 in local axes, with the bodies on the side f > 0.
 
     ``function`` takes x, y and z [m] as CasADi expressions and returns one number of any unit, whose gradient does not
     vanish on the surface.
@@ -75,7 +75,7 @@ class Implicit:
     function: Callable[[Any, Any, Any], Any]
 
     def checked(self, label: Label) -> Implicit:
-        """Return the surface, its function checked as far as it can be without symbols."""
+        """Return the surface with its function checked, except for its values."""
         if isinstance(self.function, Spline):
             raise fault(label, "a table is no implicit surface; give Height(spline) for z = h(x)")
         _callable(self.function, 1, "", label)
@@ -84,10 +84,10 @@ class Implicit:
 
 @dataclass(frozen=True, eq=False)
 class Parametric:
-    """The surface x(s, w) in local axes; bodies are where ∂x/∂s × ∂x/∂w points, on the other side with ``flip``.
+    """The surface x(s, w) in local axes, with the bodies on the side of ∂x/∂s × ∂x/∂w, or opposite with ``flip``.
 
-    ``function`` takes s and w as CasADi expressions and returns (x, y, z) [m]. ``near`` holds places (n, 2) of s and w;
-    the point that touches is sought from the nearest of these (of one where there is one).
+    ``function`` takes s and w as CasADi expressions and returns (x, y, z) [m]. ``near`` (n, 2) are start values of s
+    and w: the contact point is found from the nearest of them.
     """
 
     function: Callable[[Any, Any], Any]
@@ -95,7 +95,7 @@ class Parametric:
     flip: bool = False
 
     def checked(self, label: Label) -> Parametric:
-        """Return the surface, its function checked as far as it can be without symbols."""
+        """Return the surface with its function checked, except for its values."""
         if isinstance(self.function, Spline):
             raise fault(label, "a table has one argument; give Curve(spline) for a curve in the plane")
         _callable(self.function, 1, "", label)
@@ -106,9 +106,9 @@ class Parametric:
 class Curve:
     """A curve (x(s), z(s)) in the local plane, the same for all y: a cam, a loop, the track of a wheel.
 
-    Bodies are on its left as s grows, seen with x to the right and z up; on its right with ``flip``. ``function`` takes
-    s as a CasADi expression and returns (x, z) [m], or is a `Spline` of two rows. ``near`` holds places s (n,): the
-    point that touches is sought from the nearest of these. Of a spline they are its knots by default.
+    Bodies are on its left in the direction of growing s, seen with x to the right and z up; on its right with ``flip``.
+    ``function`` takes s as a CasADi expression and returns (x, z) [m], or is a `Spline` of two rows. ``near`` (n,) are
+    start values of s: the contact point is found from the nearest of them. For a spline the default is its knots.
     """
 
     function: Callable[[Any], Any] | Spline
@@ -116,14 +116,14 @@ class Curve:
     flip: bool = False
 
     def checked(self, label: Label) -> Curve:
-        """Return the surface, its function checked as far as it can be without symbols."""
+        """Return the surface with its function checked, except for its values."""
         _callable(self.function, 2, "two columns: x and z", label)
         near = self.near
         if near is None and isinstance(self.function, Spline):
             near = self.function.knots
         if near is None:
             raise fault(
-                label, "near is missing: places s of the curve, from which the point that touches is sought"
+                label, "near is missing: values of s near the contact point, from which its search starts"
             )
         return Curve(self.function, _places(near, 1, label), bool(self.flip))
 
@@ -135,20 +135,20 @@ _KINDS = (Sphere, Cylinder, Height, Implicit, Parametric, Curve)
 
 
 def check_surface(surface: Surface | None, kind: str, radius: float, label: Label) -> Surface | None:
-    """Return a surface with its numbers checked, and that a ``kind`` of this ``radius`` [m] can roll on it."""
+    """Return a checked surface on which a ``kind`` of this ``radius`` [m] can roll."""
     if surface is None:
         return None
     if not isinstance(surface, _KINDS):
         names = ", ".join(one.__name__ for one in _KINDS)
         raise fault(label, f"surface must be one of sarrus.surfaces ({names}), got {surface!r}")
     if kind == "cone":
-        raise fault(label, "a cone lies on a plane along a line; it has no rows on other surfaces")
+        raise fault(label, "a cone rolls on planes only: leave surface out")
     found = surface.checked(label)
     if isinstance(found, (Sphere, Cylinder)) and found.inside and radius >= found.radius:
         raise fault(
             label,
-            f"what rolls has the radius {radius:g} m and does not fit into a {type(found).__name__.lower()} of "
-            f"{found.radius:g} m: it would touch at more than one place; its radius must be smaller",
+            f"the radius {radius:g} m does not fit into a {type(found).__name__.lower()} of {found.radius:g} m: "
+            "it would touch at two places; give a smaller radius",
         )
     return found
 
@@ -169,7 +169,7 @@ def _callable(function: Any, rows: int, what: str, label: Label) -> None:
 
 
 def _places(near: ArrayLike, width: int, label: Label) -> Array:
-    """Return the starting places as an array (n,) or (n, 2)."""
+    """Return the start values as an array (n,) or (n, 2)."""
     try:
         places = np.asarray(near, dtype=float)
     except (TypeError, ValueError):

@@ -1,4 +1,4 @@
-"""Tendons: strings along a path over the bodies, or weighted sums of coordinates, whose length carries a force."""
+"""Tendons: strings along a path over the bodies, or weighted sums of coordinates, with a force along their length."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ WRAP_KINDS = ("sphere", "cylinder")
 
 @dataclass(frozen=True, eq=False)
 class TendonPoint:
-    """A point of a body [m, body axes] that a tendon runs through."""
+    """A point of a body [m, body axes] on the path of a tendon."""
 
     body: str
     point: Array = field(default_factory=lambda: np.zeros(3))
@@ -23,7 +23,7 @@ class TendonPoint:
 
 @dataclass(frozen=True)
 class Pulley:
-    """A block and tackle: what follows counts its length divided by ``divisor``, up to the next pulley.
+    """A block and tackle: the length from here to the next pulley counts divided by ``divisor``.
 
     The path is interrupted there: the point before and the point after it are not joined.
     """
@@ -33,14 +33,14 @@ class Pulley:
 
 @dataclass(frozen=True, eq=False)
 class Wrap:
-    """A sphere or an endless cylinder on a body that a tendon bends around, between the points before and after it.
+    """A sphere or an infinite cylinder on a body that a tendon bends around, between the points before and after it.
 
-    ``pose`` is its frame in the body: the centre, and for a cylinder its axis z; ``radius`` in m. Without ``side`` the
-    tendon takes the shorter way around wherever the straight line would pass through, so that it jumps from one side to
-    the other where the line passes through the centre. ``side`` is a point (body, point
-    in body axes) on the side that the tendon keeps to: where the line would run behind the centre, seen from there, it
-    goes around. A side inside the surface makes the tendon pass through the inside. Where an end lies inside the
-    surface the tendon is straight (all as in MuJoCo 4). Points on the surface within 1e-6 of the radius are on it: an
+    ``pose`` is its frame in the body: the centre, and for a cylinder its axis z; ``radius`` in m. Without ``side``, if
+    the straight line would pass through the surface, the tendon takes the shorter arc; it jumps to the opposite arc
+    where the line passes through the centre. ``side``, a point (body, point in body axes), selects the arc: the tendon
+    wraps if the line would pass the centre on the far side from this point. A side point inside the surface makes the
+    tendon pass through the inside. If an end is inside the surface, the tendon is straight (all as in MuJoCo 4). A
+    point within 1e-6 of the radius is on the surface: at an end the arc begins there, and a side point is outside.
     end there is where an arc begins, and a side point there is outside.
     """
 
@@ -53,7 +53,7 @@ class Wrap:
 
 @dataclass(frozen=True)
 class TendonJoint:
-    """The coordinate of a joint times a weight: part of the length of a tendon without path (MuJoCo's fixed one)."""
+    """A coordinate times a weight, a term in the length of a tendon without path (MuJoCo's fixed tendon)."""
 
     coordinate: str
     weight: float
@@ -63,11 +63,11 @@ class TendonJoint:
 class Tendon:
     """A length L(q) with a spring, a damper and an inertia along it.
 
-    ``path`` has points, pulleys and wraps (a spatial tendon), or joints alone (a fixed one). The tension is
-    stiffness × x + Σ stiffness_higher[k] x^(k+2) + damping × L̇ + Σ damping_higher[k] |L̇|^(k+1) L̇ [N], with x by
-    how much L is outside ``rest_length`` = (lower, upper), zero inside: (0, L) is a rope. ``armature`` [kg] adds
-    ½ armature L̇² to the kinetic energy. ``force_limits`` [N], which contain zero, bound what all its actuators do
-    together; ``limits`` [m] and ``friction`` (dry, [N]) are recorded and do not act.
+    ``path`` has points, pulleys and wraps (a spatial tendon), or joints alone (a fixed one). The tension [N] is
+    stiffness × x + Σ stiffness_higher[k] x^(k+2) + damping × L̇ + Σ damping_higher[k] |L̇|^(k+1) L̇. The extension x is
+    the distance of L to the interval ``rest_length`` = (lower, upper), zero inside: (0, L) is a rope. ``armature`` [kg]
+    adds ½ armature L̇² to the kinetic energy. ``force_limits`` [N], which contain zero, bound the sum of the forces of
+    all its actuators; ``limits`` [m] and ``friction`` (dry, [N]) are recorded and do not act.
     """
 
     name: str
@@ -84,13 +84,13 @@ class Tendon:
 
     @property
     def spatial(self) -> bool:
-        """Whether it runs over the bodies."""
+        """Whether the tendon has a path over the bodies."""
         return not any(isinstance(item, TendonJoint) for item in self.path)
 
 
 @dataclass(frozen=True, eq=False)
 class Segment:
-    """A stretch of a spatial tendon between two points, straight or around a wrap; it counts 1 / ``divisor``."""
+    """A part of a spatial tendon between two points, straight or around a wrap; its length counts 1 / ``divisor``."""
 
     start: TendonPoint
     end: TendonPoint
@@ -99,7 +99,7 @@ class Segment:
 
 
 def segments(path: Sequence[TendonPoint | Pulley | Wrap | TendonJoint]) -> list[Segment]:
-    """Return the stretches of a spatial path; raises `ValueError` where the order of its items makes no path."""
+    """Return the parts of a spatial path; raises `ValueError` if its items are in no valid order."""
     out: list[Segment] = []
     start: TendonPoint | None = None
     wrap: Wrap | None = None

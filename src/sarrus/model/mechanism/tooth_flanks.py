@@ -1,4 +1,4 @@
-"""Flanks of threads and teeth: which way they approach, which way they slide, and what friction an efficiency means."""
+"""Flanks of threads and teeth: normal approach, slip, and the friction coefficient equivalent to an efficiency."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from sarrus.model.mechanism import checks
 from sarrus.model.mechanism.faults import Label, fault
 from sarrus.model.mechanism.pose import scalar
 
-# Factors of coordinates whose sum is a way.
+# A linear combination of coordinates: pairs of a name and a factor.
 Weights = dict[str, float]
 
 
 class Flanks(NamedTuple):
-    """Ways along the normal of flanks and of their slip [m], coefficients of friction, play along the normal [m]."""
+    """Normal approach and slip [m] as sums of coordinates, friction coefficients, backlash along the normal [m]."""
 
     approach: Weights
     sliding: Weights
@@ -34,10 +34,11 @@ def teeth(
     backlash: float,
     label: Label,
 ) -> Flanks:
-    """Return the flanks of a pair with one = ratio × other, on a pitch circle of one of the radius [m].
+    """Return the flanks of a gear pair with one = ratio × other, at the pitch circle of radius ``radius`` [m] of one.
 
-    The slip is the mean of both speeds, so that friction μ N takes half of μ N from the force on either side: with the
-    push N, one side has N (1 + μ/2), the other one N (1 − μ/2), and the quotient of these is the efficiency.
+    The slip velocity is the mean of both pitch line velocities, so each side carries half of the friction force μ N:
+    with the normal force N the forces on the two sides are N (1 + μ/2) and N (1 − μ/2). Their quotient is the
+    efficiency.
     """
     eta = efficiency_of(efficiency, "efficiency", label)
     static = None
@@ -69,9 +70,10 @@ def thread(
 ) -> Flanks:
     """Return the flanks of a thread with travel = lead × turn [m], lead [m/rad], on a cylinder of the radius [m].
 
-    Unrolled, a point of the nut goes by x = travel along the axis and by y = radius × turn about it: by
-    cos λ x − sin λ y along the normal of the thread and by sin λ x + cos λ y along it, tan λ = lead / radius. The
-    normal of the flank is tilted against that of the thread by the flank angle. The backlash is along the axis.
+    Unrolled, a point of the nut moves by x = travel along the axis and by y = radius × turn around it. With the lead
+    angle λ, tan λ = lead / radius, this is cos λ x − sin λ y along the normal of the thread and sin λ x + cos λ y along
+    the thread. The normal of the flank is tilted by the flank angle against the normal of the thread. The backlash is
+    along the axis.
     """
     slant, tilt = float(np.arctan2(lead, radius)), scalar(flank_angle, "flank_angle", label)
     if not 0.0 <= tilt < 0.5 * np.pi:
@@ -95,7 +97,7 @@ def thread(
 
 
 def total(*parts: tuple[float, Weights]) -> Weights:
-    """Return factors of coordinates, those of each part multiplied by its number."""
+    """Return a linear combination of coordinates: the sum of the parts, each multiplied by its factor."""
     found: Weights = {}
     for factor, way in parts:
         for coordinate, weight in way.items():
@@ -104,7 +106,7 @@ def total(*parts: tuple[float, Weights]) -> Weights:
 
 
 def efficiency_of(value: Any, what: str, label: Label) -> float:
-    """Return a number above 0 and up to 1."""
+    """Return an efficiency: a number above 0 and at most 1."""
     out = scalar(value, what, label)
     if not 0.0 < out <= 1.0:
         raise fault(label, f"{what} must be above 0 and at most 1, got {out:g}")

@@ -1,4 +1,4 @@
-"""Where an actuator pulls, other than on joints by constant gears: what it measures and works on (as in MuJoCo)."""
+"""Transmissions of actuators other than constant gears on joints: their length and their generalized force."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sarrus.model.mechanism.pose import Pose
 
 @dataclass(frozen=True)
 class TendonTransmission:
-    """Force along a tendon of the mechanism: length = gear × L, positive force shortens where gear is negative."""
+    """A force along a tendon: length = gear × L of the tendon; for gear < 0 a positive force shortens it."""
 
     tendon: str
     gear: float = 1.0
@@ -20,10 +20,10 @@ class TendonTransmission:
 
 @dataclass(frozen=True)
 class ParentTransmission:
-    """Torque on a spherical or free joint in the axes of its parent (of the world): MuJoCo's jointinparent.
+    """A torque on a spherical or free joint in axes of its parent (free joint: of the world): MuJoCo's jointinparent.
 
-    ``gear`` has 3 entries for a spherical joint, 6 for a free one, of which the first three are a force in world axes.
-    The length is gear · rotation vector of a spherical joint, and zero of a free one.
+    ``gear`` has 3 entries for a spherical joint; for a free joint 6, the first three a force in world axes. The length
+    is gear · rotation vector for a spherical joint, zero for a free one.
     """
 
     joint: str
@@ -32,12 +32,12 @@ class ParentTransmission:
 
 @dataclass(frozen=True, eq=False)
 class SiteTransmission:
-    """Force and torque at a frame of a body.
+    """A force and torque at a frame of a body.
 
-    ``gear`` are force (3) and torque (3) per unit, in the axes of the frame ``pose`` on ``body``; the length is zero.
-    With a ``reference`` (body and pose) they are in the axes of the reference, act there the other way round, and the
-    length is gear · (position of the frame in the reference, rotation vector from the reference to the frame). What
-    moves both bodies alike does not count as motion between them.
+    ``gear`` has force (3) and torque (3) per unit, in the axes of the frame ``pose`` on ``body``; the length is zero.
+    With a ``reference`` (body and pose) both are in the axes of the reference, with the opposite force and torque on
+    it, and the length is gear · (position of the frame in the reference, rotation vector from the reference to the
+    frame). Motion common to both bodies does no work and changes no length.
     """
 
     body: str
@@ -48,10 +48,10 @@ class SiteTransmission:
 
 @dataclass(frozen=True, eq=False)
 class SliderCrank:
-    """A slider that a rod of length ``rod`` [m] joins to a pin: force along the slider's axis.
+    """A force along the axis of a slider that a rod of length ``rod`` [m] joins to a pin.
 
-    The pin is ``pin`` [m] on ``body``; the slider runs along z of ``pose`` on ``slider``. The length is gear × where
-    the slider is on its axis; where the rod is too short to reach the axis, where the pin stands over it.
+    The pin is ``pin`` [m] on ``body``; the slider moves along z of ``pose`` on ``slider``. The length is gear × the
+    position of the slider on its axis; if the rod is too short to reach the axis, gear × the projection of the pin.
     """
 
     body: str

@@ -1,4 +1,4 @@
-"""From M, h and q̇ to the complete `Equations` of a user's system: constraints, forces, energies, names."""
+"""Complete `Equations` of a user's system from M, h and q̇: constraints, forces, energies, names."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Around(TypedDict, total=False):
 
 
 def check_keywords(function: Callable[..., Equations], given: Mapping[str, Any]) -> None:
-    """Raise `ArgumentError` for a keyword that neither the function nor `Around` has."""
+    """Raise `ArgumentError` for a keyword that is neither an argument of the function nor in `Around`."""
     own = [p.name for p in inspect.signature(function).parameters.values() if p.kind is p.KEYWORD_ONLY]
     for name in given:
         check_known("argument", name, [*own, *Around.__annotations__], str(given.get("name", "system")))
@@ -106,12 +106,12 @@ def complete(
 
 
 def _rows(trace: Tracer, what: str, function: UserFunction | None, arguments: str) -> ca.SX:
-    """Return the rows of a constraint, none where the function is missing."""
+    """Return the rows of a constraint function, none for a missing function."""
     return ca.SX(0, 1) if function is None else trace.column(what, function, arguments)
 
 
 def _force(trace: Tracer, what: str, function: UserFunction | None) -> ca.SX:
-    """Return a generalized force, zero where the function is missing."""
+    """Return the generalized force (nv,) of a function, zero for a missing function."""
     nv = trace.v.numel()
     return ca.SX.zeros(nv) if function is None else trace.column(what, function, "qvt", nv)
 
@@ -123,13 +123,13 @@ def _constraint_names(system: str, names: Sequence[str] | None, nh: int, extra: 
 
 
 def _workless(trace: Tracer, residual: ca.SX, jacobian: ca.SX) -> bool:
-    """Tell whether Aᵀλ does no work in any motion: A v = 0 wherever ψ = 0, here ψ = A v."""
+    """Tell whether Aᵀλ does no work in any motion: ψ = A v, so that ψ = 0 gives λᵀA v = 0."""
     slip = jacobian @ trace.v
     return trace.vanishes(residual - slip, residual, slip)
 
 
 def _balanced(trace: Tracer, energy: ca.SX, bias: ca.SX, rate: ca.SX) -> bool:
-    """Tell whether time does not appear and d/dt(T + V) = v·(M a + h), so that h does no work but V's."""
+    """Tell whether time does not appear and d/dt(T + V) = v·(M a + h): the work of h is the change of V."""
     if ca.depends_on(ca.vertcat(energy, bias), trace.t):
         return False
     at_constant_velocity, by_bias = trace.time_derivative(energy, rate), ca.dot(trace.v, bias)

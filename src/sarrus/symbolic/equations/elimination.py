@@ -1,8 +1,8 @@
-"""Elimination traced over structural nonzeros: the whole constrained solve, and a projection, as straight-line code.
+"""Straight-line elimination over structural nonzeros: the constrained solve at one state, and a projection.
 
-M = LᵀL in the order of the tree, Â = A L⁻¹, and G = Â Âᵀ of independent rows in an order of least fill-in. Zeros of the
-branches and of loops apart from one another vanish here, once, before anything is compiled, so the code grows with the
-number of loops where each touches a few others.
+M = LᵀL in the order of the tree, Â = A L⁻¹, and G = Â Âᵀ of independent rows in an order of least fill-in. Structural
+zeros of branches and of separate loops are removed once, before compilation, so the code grows linearly with the number
+of loops if each loop touches few others.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from sarrus.symbolic.equations.sparse import Row, Triangle, add, column_of, dot,
 
 @dataclass(frozen=True)
 class Weighted:
-    """The problem in the metric of M = LᵀL: L, f̂ = L⁻ᵀf and Â = A L⁻¹."""
+    """The problem in the metric M = LᵀL: L, f̂ = L⁻ᵀf and Â = A L⁻¹."""
 
     factor: Triangle
     force: Row
@@ -28,7 +28,7 @@ class Weighted:
 
 
 def weighted(equations: Equations, force: ca.SX) -> Weighted:
-    """Eliminate M from M a = f + Aᵀλ, A a = −γ."""
+    """Return the problem M a = f + Aᵀλ, A a = −γ after elimination of M."""
     factor = eliminate(equations.mass_matrix)
     (f,) = rows_of(force.T)
     return Weighted(
@@ -39,7 +39,7 @@ def weighted(equations: Equations, force: ca.SX) -> Weighted:
 
 
 def live_rows(equations: Equations) -> list[int] | None:
-    """Return the rows of A that are not structurally zero; None where a zero row has a γ of its own."""
+    """Return the rows of A that are not structurally zero; None if a zero row has a nonzero γ."""
     live = []
     for j, row in enumerate(rows_of(equations.jacobian)):
         if row:
@@ -50,13 +50,13 @@ def live_rows(equations: Equations) -> list[int] | None:
 
 
 def direct_solution(equations: Equations, problem: Weighted, solve: LeastNorm) -> dict[str, ca.SX]:
-    """Trace a, λ and Aᵀλ where the rows of a basis are as it says: a = L⁻¹(f̂ + y), Â y = −γ − Â f̂.
+    """Return a, λ and Aᵀλ as expressions, valid where the basis is: a = L⁻¹(f̂ + y), Â y = −γ − Â f̂.
 
-    G is factored without pivoting, which for a definite matrix is backward stable. "gauge" tells how far to trust it.
-    "checks" are the largest residual of A a + γ over the sum of the magnitudes of its terms (0 where these are
-    rounding of what f̂ and Âᵀλ do in the row: γ is zero and a is no more); the largest M_kk/L_kk², a condition number of
-    M without units; how far dependent rows contradict others; the norm of A a + γ where there are such rows;
-    `LeastNorm.beyond` and `LeastNorm.smallest`; the largest residual of φ.
+    G is factored without pivoting, which is backward stable for a definite matrix. "gauge" is the conditioning of the
+    factor. "checks" are: the largest residual of A a + γ relative to the sum of the magnitudes of its terms (0 if these
+    are rounding of f̂ and Âᵀλ in the row, with γ and a zero); the largest M_kk/L_kk², a unit-free condition number of
+    M; the contradiction of dependent rows; the norm of A a + γ with dependent rows; `LeastNorm.beyond` and
+    `LeastNorm.smallest`; the largest residual of φ.
     """
     e, basis, units = equations, solve.basis, solve.units
     bias = {j: e.constraint_bias[j] for j in basis.rows}
@@ -101,10 +101,10 @@ def direct_solution(equations: Equations, problem: Weighted, solve: LeastNorm) -
 def direct_projection(
     equations: Equations, problem: Weighted, solve: LeastNorm, moved: Callable[[ca.SX], ca.SX]
 ) -> dict[str, ca.SX]:
-    """Trace a Newton step that closes the loops, and the projection of v where it ends, both shortest in the metric M.
+    """Return a Newton step that closes the loops, and the projection of v at its end, both shortest in the metric M.
 
-    ``moved`` gives q ⊕ δ. The rows of the basis are holonomic, and all there are. Both corrections use A and M of the q
-    where it begins. "gap" is φ there, "left" φ and "place" q where it ends, "speed" v there.
+    ``moved`` gives q ⊕ δ. All rows are holonomic and in the basis. Both corrections use A and M at the initial q.
+    Outputs: "gap" is φ at the initial q; "left" is φ, "place" q and "speed" v at the end.
     """
     e = equations
 
@@ -116,7 +116,7 @@ def direct_projection(
     step = shortest(e.position_residual)
     place, speed = moved(step), e.v
     (left,) = ca.substitute([e.position_residual], [e.q], [place])
-    for _ in range(2):  # the second time for A, which is that of before the step
+    for _ in range(2):  # repeated, because A is the one before the step
         (slip,) = ca.substitute([e.velocity_residual], [ca.vertcat(e.q, e.v)], [ca.vertcat(place, speed)])
         speed += shortest(slip)
     return {

@@ -1,4 +1,4 @@
-"""`Equations`: the symbolic equations of motion of a system, whoever derived them."""
+"""`Equations`: the symbolic equations of motion of a system."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ import casadi as ca
 
 
 def activity_parameter(constraint: str) -> str:
-    """Return the name of the parameter that is 1 where a constraint holds and 0 where it does not."""
+    """Return the name of the parameter that is 1 while a constraint is active and 0 while it is not."""
     return f"active.{constraint}"
 
 
 def stick_parameter(contact: str) -> str:
-    """Return the name of the parameter that is 1 where a closed contact sticks and 0 where it slides freely."""
+    """Return the name of the parameter that is 1 if a closed contact sticks and 0 if it slides without friction."""
     return f"stick.{contact}"
 
 
 def anchor_parameter(row: str) -> str:
-    """Return the name of the parameter that shifts the zero of a row to where its constraint was closed."""
+    """Return the name of the parameter that shifts a row by its residual at the moment its constraint was closed."""
     return f"anchor.{row}"
 
 
 @dataclass(frozen=True)
 class ContactRows:
-    """Where a unilateral contact is in the equations: the rows of its normal and tangential directions.
+    """The normal and tangential rows of a unilateral contact in the equations.
 
-    φ of the normal row is the gap [m] and its multiplier ≥ 0 where the ground pushes; ``tangential`` is empty where
-    the contact is frictionless. ``friction_coefficient`` is None where none was given.
+    φ of the normal row is the gap [m]; its multiplier is ≥ 0 if the ground pushes. ``tangential`` is empty for a
+    frictionless contact. ``friction_coefficient`` is None if none was given.
     """
 
     name: str
@@ -40,13 +40,13 @@ class ContactRows:
 
 @dataclass(frozen=True, eq=False)
 class Touch:
-    """A contact with Coulomb friction: its gap [m] and the velocities of its rows, whatever is closed.
+    """A contact with Coulomb friction: its gap [m] and the velocities of its rows, independent of its activity.
 
-    ``rates`` are those along the normal, which opens the gap, and along the tangents [m/s], then the torsion; ``bias``
-    the part of their derivatives without accelerations. It takes no part in the constraints. ``impact_law`` says what
-    the restitution is the coefficient of, "newton" or "poisson", see `sarrus.dynamics.impacts.restitution`.
-    ``facing`` is the one on the other side of the play, "" where there is none: of two flanks at most one pushes,
-    however little the play between them.
+    ``rates`` are the velocities along the normal (positive: opening) and along the tangents [m/s], then the torsion;
+    ``bias`` is the part of their derivatives without accelerations. The contact is not among the constraints. The
+    restitution belongs to the ``impact_law``, "newton" or "poisson", see `sarrus.dynamics.impacts.restitution`.
+    ``facing`` is the name of the opposite flank of a gearing, "" without one: at most one of two flanks pushes,
+    however small the backlash.
     """
 
     name: str
@@ -72,17 +72,17 @@ class Equations:
     nonholonomic, with A = ∂ψ/∂v. ``non_ideal`` is Udwadia and Kalaba's C(q, v, t), the part of the
     constraint force that does work. ``conservative`` says that T + V is constant in free motion.
 
-    ``input_force`` is s, what the actuators add to k: S u where they have neither limits nor activations, with S the
-    ``actuation``. ``drift`` is d, the rates of the last ``activations`` coordinates, which have no velocity: currents
-    of windings among them, whose rates depend on v.
+    ``input_force`` is s, the force of the controls beyond k: S u without limits and activations, with S the
+    ``actuation``. ``drift`` is d, the rates of the last ``activations`` coordinates, which have no velocity; they
+    include currents of windings, whose rates depend on v.
 
-    The rows of a constraint that comes and goes are multiplied by its parameter "active.NAME", so that they are zero
-    rows while it is off, and tangential rows of contacts by "stick.NAME" too; see `sarrus.dynamics.impacts.activity`.
-    ``contacts`` are those of them that only push; ``touches`` are contacts with Coulomb friction.
+    The rows of a switchable constraint are multiplied by its parameter "active.NAME", so that they are zero rows while
+    it is off, and tangential rows of contacts by "stick.NAME" too; see `sarrus.dynamics.impacts.activity`.
+    ``contacts`` are the unilateral ones among the constraints; ``touches`` are contacts with Coulomb friction.
 
-    ``tree`` is the kinematic tree of the mechanism that they come from, None where there is none; ``rotors`` whether M
-    and h have more than it: the armature of tendons. ``linear_momentum`` is ∂L/∂v at v = 0 of a Lagrangian with terms
-    linear in v (nv,), None where there are none or L is not known: ∂L/∂v = M v + that.
+    ``tree`` is the kinematic tree of the mechanism, None without a mechanism; ``rotors`` tells whether M and h contain
+    terms beyond the tree (armature of tendons). ``linear_momentum`` (nv,) is ∂L/∂v at v = 0 of a Lagrangian with terms
+    linear in v, ∂L/∂v = M v + linear_momentum; None without such terms, or if L is not known.
     """
 
     name: str
@@ -115,7 +115,7 @@ class Equations:
     quaternions: tuple[int, ...] = ()
     contacts: tuple[ContactRows, ...] = ()
     touches: tuple[Touch, ...] = ()
-    tree: Any = None  # a `sarrus.symbolic.kinematics.tree.Tree`, which is built above this package
+    tree: Any = None  # a `sarrus.symbolic.kinematics.tree.Tree`, of a package above this one
     rotors: bool = False
     linear_momentum: ca.SX | None = None
     nq: int = field(init=False)  #: number of coordinates
@@ -131,17 +131,17 @@ class Equations:
 
     @property
     def input_jacobian(self) -> ca.SX:
-        """∂s/∂u (nv × nu): S, without what limits keep from acting."""
+        """∂s/∂u (nv × nu): S, with zeros for controls at a limit."""
         return ca.jacobian(self.input_force, self.u)
 
     @property
     def activation_places(self) -> slice:
-        """Where the activations are among the coordinates: behind those of the joints."""
+        """Slice of the activations in q, after the coordinates of the joints."""
         return slice(self.nq - self.activations, self.nq)
 
     @property
     def drift_jacobian(self) -> ca.SX:
-        """∂d/∂u (nq × nu), without what limits keep from following."""
+        """∂d/∂u (nq × nu), with zeros for controls at a limit."""
         return ca.SX(self.nq, self.nu) if self.drift is None else ca.jacobian(self.drift, self.u)
 
     @property
@@ -151,7 +151,7 @@ class Equations:
 
     @property
     def shaping_parameters(self) -> tuple[str, ...]:
-        """Parameters that appear in A, so that its rank may change with them."""
+        """Names of the parameters in A, on which its rank may depend."""
         if not self.nc or not self.parameter_values:
             return ()
         found = ca.which_depends(ca.vec(self.jacobian), self.p)
@@ -159,5 +159,5 @@ class Equations:
 
     @property
     def design_parameters(self) -> tuple[str, ...]:
-        """Parameters that are numbers to choose, not the switches of constraints that come and go."""
+        """Names of the parameters other than the switches and anchors of constraints."""
         return tuple(name for name in self.parameter_values if name.isidentifier())

@@ -22,7 +22,7 @@ def derive(
     name: str = "system",
     **around: Unpack[Around],
 ) -> Equations:
-    """Derive the equations of motion from a Lagrangian, with v = q̇.
+    """Return the equations of motion of a Lagrangian, with v = q̇.
 
     All arguments but names and numbers are functions of CasADi columns q (nq,), v (nq,) and the scalar t.
     They return SX expressions, numbers or lists of these.
@@ -31,10 +31,10 @@ def derive(
     ----------
     nq : number of coordinates.
     lagrangian : L(q, v, t) = T − V [J], at most quadratic in v. It gives M = ∂²L/∂v² and
-        h = d/dt ∂L/∂v − ∂L/∂q at a = 0. M may be singular where it is definite on the motions that the
-        constraints leave.
-    holonomic : φ(q, t), rows that vanish; time may appear (rheonomic).
-    velocity : ψ(q, v, t), rows that vanish, linear or nonlinear in v, with A = ∂ψ/∂v and γ = dψ/dt at a = 0.
+        h = d/dt ∂L/∂v − ∂L/∂q at a = 0. M may be singular if it is definite on the kernel of A.
+    holonomic : φ(q, t), residuals of holonomic constraints φ = 0; they may depend on time (rheonomic).
+    velocity : ψ(q, v, t), residuals of constraints ψ = 0, linear or nonlinear in v, with A = ∂ψ/∂v and γ = dψ/dt at a =
+    0.
         For rows nonlinear in v the constraint force is Aᵀλ (Chetaev). A must not vanish where ψ = 0.
     generalized_force : k(q, v, t) (nq,), power k·v.
     inputs : S(q, t) (nq × nu), generalized force per unit of each control; a column is one control. A function of q
@@ -44,15 +44,15 @@ def derive(
         against the constraints changes λ, not the motion.
     parameters : names and values of constants that may be changed later in ``system.parameters`` without
         compiling. Every function then takes one more, last argument p with the symbols: ``p.m`` or
-        ``p["m"]``. Without parameters a last argument of the name p is allowed, and has no symbols.
+        ``p["m"]``. Without parameters an argument named p is allowed, without symbols.
     name, coordinate_names, actuator_names, constraint_names : labels; constraint rows in the order holonomic,
         velocity. By default q1, q2, …; u1, …; phi1, …, psi1, ….
 
-    Energies: L = T₂ + T₁ + T₀ − V by order in v. The kinetic energy is T₂ = ½ vᵀ M v and the potential energy
-    −L at v = 0, that is V − T₀, so that their sum is Jacobi's integral v·∂L/∂v − L, which is constant where
-    L does not depend on time. For a natural L = T − V both have their usual meaning.
+    Energies: L = T₂ + T₁ + T₀ − V by order in v. The kinetic energy is T₂ = ½ vᵀ M v, the potential energy −L at v = 0,
+    that is V − T₀. Their sum is Jacobi's integral v·∂L/∂v − L, which is constant if L does not depend on time. For a
+    natural L = T − V both have their usual meaning.
 
-    Redundant, inconsistent and singular rows are legal; see `System.forward_dynamics` for what comes back.
+    Redundant, inconsistent and singular rows are legal; `System.forward_dynamics` explains the results.
     Raises `ArgumentError`, naming the argument, for wrong shapes, unknown symbols or an L not quadratic in v.
     """
     trace = Tracer(name, dimension(name, "nq", nq), nq, parameters)

@@ -1,4 +1,4 @@
-"""Solves of least norm with the rows of A in the kinetic metric, traced, and how far to trust them."""
+"""Traced least-norm solves with the rows of A in the kinetic metric, and their conditioning."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ from sarrus.symbolic.equations.sparse import (
     rows_touching,
 )
 
-# What counts as a sum beside a contradiction, so that rounding, 1e-13 of it, stays below 1e-6.
+# Floor for the scale of a contradiction, so that rounding, 1e-13 of it, stays below 1e-6.
 NOISE = 1e-7
-# Keeps 0/0 out of relative residuals; the smallest normal number.
+# Avoids 0/0 in relative residuals: the smallest normal number.
 TINY = 2.3e-308
 
 
 @dataclass(frozen=True)
 class Units:
-    """What makes rows and velocities comparable: factors of rows (nc,) and of velocities (nv,).
+    """Factors of rows (nc,) and of velocities (nv,) that make them comparable.
 
-    ``closures`` has for every row the first one of its closure.
+    ``closures`` has for every row the index of the first row of its closure.
     """
 
     rows: Array
@@ -42,31 +42,31 @@ class Units:
 
 @dataclass(frozen=True)
 class Basis:
-    """Rows of A that are independent at generic configurations, and those that depend on them there."""
+    """Indices of rows of A that are independent at generic configurations, and of rows that depend on them."""
 
     independent: tuple[int, ...]
     dependent: tuple[int, ...] = ()
 
     @property
     def rows(self) -> tuple[int, ...]:
-        """All of them."""
+        """Indices of all rows of the basis."""
         return self.independent + self.dependent
 
     @cached_property
     def label(self) -> str:
-        """Their numbers, as a part of a name."""
+        """Indices of the rows as a text, part of a function name."""
         others = ("and", *self.dependent) if self.dependent else ()
         return " ".join(map(str, (*self.independent, *others)))
 
 
 class LeastNorm:
-    """The y and λ of least norm with Âᵀλ = y and Â y = b in the sense of least squares, for the rows of a `Basis`.
+    """The y and λ of least norm with Âᵀλ = y and Â y = b (least squares), for the rows of a `Basis`.
 
-    Where rows D depend on the independent ones E, Â_D = W Â_E, they have a say in both: with K = 1 + W Wᵀ
+    If rows D depend on the independent rows E, Â_D = W Â_E, both results contain them: with K = 1 + W Wᵀ
 
         Â_E y = b_E + Wᵀ K⁻¹ (b_D − W b_E),    λ_D = K⁻¹ W μ,    λ_E = μ − Wᵀ λ_D,
 
-    where Â_Eᵀ μ = y. Rows are multiplied by their factors for that. W = G_DE G_EE⁻¹, where D are few.
+    where Â_Eᵀ μ = y. Rows are first multiplied by their factors. W = G_DE G_EE⁻¹ with few D.
     """
 
     def __init__(self, rows: list[Row], basis: Basis, units: Units) -> None:
@@ -82,7 +82,7 @@ class LeastNorm:
 
     @cached_property
     def ratios(self) -> list[Row]:
-        """W by rows, of rows times their factors; columns are numbers of rows of A."""
+        """W by rows, for rows times their factors; columns are indices of rows of A."""
         own, found = self.basis.independent, []
         for j in self.basis.dependent:
             row = self.rows[j]
@@ -102,7 +102,7 @@ class LeastNorm:
         )
 
     def _gaps(self, right: Row) -> list[Column]:
-        """Return the terms of b_D − W b_E, of rows times their factors."""
+        """Return the terms of b_D − W b_E, for rows times their factors."""
         gaps = []
         for j, row in zip(self.basis.dependent, self.ratios):
             terms = [right[j] * self.scale[j]] if j in right else []
@@ -112,16 +112,16 @@ class LeastNorm:
         return gaps
 
     def longest_beside(self, j: int) -> ca.SX:
-        """Return the length of the longest row, times its factor, of the closure of row j: rounding has its size."""
+        """Return the length of the longest scaled row in the closure of row j, the scale of its rounding."""
         first = self.units.closures
         beside = [i for i in range(len(first)) if first[i] == first[j]]
         lengths = [dot(self.rows[i], self.rows[i]) * float(self.units.rows[i]) ** 2 for i in beside]
         return ca.sqrt(largest(lengths))
 
     def contradiction(self, bias: Row, speed: ca.SX) -> ca.SX:
-        """Return the largest of |γ_D − W γ_E|, over the sum of the magnitudes of its terms and rounding.
+        """Return the largest |γ_D − W γ_E| relative to the sum of the magnitudes of its terms and rounding.
 
-        The latter is that of accelerations of the size of ``speed``, see `sarrus.kernels.solve.checking.contradiction`.
+        The rounding is the one of accelerations of size ``speed``, see `sarrus.kernels.solve.checking.contradiction`.
         """
         found = []
         for j, terms in zip(self.basis.dependent, self._gaps(bias)):
@@ -130,7 +130,7 @@ class LeastNorm:
         return largest(found)
 
     def forces(self, right: Row) -> Row:
-        """Return μ, multipliers of the independent rows alone, for b by numbers of rows."""
+        """Return μ, the multipliers of the independent rows, for right-hand sides b by row index."""
         b = {i: right[i] for i in self.basis.independent if i in right}
         if self.basis.dependent:
             gaps = {k: sum(terms, ca.SX(0)) for k, terms in enumerate(self._gaps(right))}
@@ -143,7 +143,7 @@ class LeastNorm:
         return {i: found[k] for i, k in place.items() if k in found}
 
     def shared(self, forces: Row) -> Row:
-        """Return λ, those of all rows, for μ."""
+        """Return λ, the multipliers of all rows, for μ."""
         if not self.basis.dependent:
             return forces
         even = {i: value * (1.0 / self.scale[i]) for i, value in forces.items()}
@@ -164,7 +164,7 @@ class LeastNorm:
 
     @property
     def beyond(self) -> ca.SX:
-        """The square of the largest part of a dependent row, times its factor, that is normal to independent ones."""
+        """Square of the largest part of a scaled dependent row normal to the independent rows."""
         parts = []
         for j, ratios in zip(self.basis.dependent, self.ratios):
             left = {c: value * self.scale[j] for c, value in self.rows[j].items()}
@@ -176,9 +176,9 @@ class LeastNorm:
 
     @property
     def smallest(self) -> ca.SX:
-        """About the square of the smallest singular value of independent rows times their factors.
+        """Approximate square of the smallest singular value of the scaled independent rows.
 
-        The quotient xᵀG x / xᵀx of x = G⁻¹ b with unlike numbers b, so that no symmetry of a mechanism hides it.
+        The quotient xᵀG x / xᵀx of x = G⁻¹ b with unequal entries of b, so that no symmetry of a mechanism hides it.
         """
         own = self.basis.independent
         start = {k: ca.SX(1.0 + (0.618 * k) % 1.0) for k in range(len(own))}
@@ -188,10 +188,10 @@ class LeastNorm:
 
     @property
     def gauge(self) -> ca.SX:
-        """How far to trust the factor of G, which has the square of the condition number of Â.
+        """Conditioning of the factor of G, which has the squared condition number of Â.
 
-        The smallest pivot as a fraction of its diagonal entry (the squared sine of the angle between a row and those
-        before it), the smallest pivot and the largest diagonal entry, of rows times their factors.
+        Three numbers for scaled rows: the smallest pivot relative to its diagonal entry (the squared sine of the angle
+        between a row and the rows before it), the smallest pivot, and the largest diagonal entry.
         """
         own, order = self.basis.independent, self.factor.order
         square = [self.scale[own[k]] ** 2 for k in range(len(own))]

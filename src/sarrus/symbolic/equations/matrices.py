@@ -1,4 +1,4 @@
-"""Equations of motion from a mass matrix and a bias force that the user gives."""
+"""Equations of motion from a given mass matrix and bias force."""
 
 from __future__ import annotations
 
@@ -26,26 +26,26 @@ def assemble_equations(
     name: str = "system",
     **around: Unpack[Around],
 ) -> Equations:
-    """Take the equations of motion M(q) a + h(q, v) = k + S u + τ + Aᵀλ as given; v may be quasi-velocities.
+    """Return the equations M(q) a + h(q, v) = k + S u + τ + Aᵀλ for given M and h; v may be quasi-velocities.
 
-    Arguments that `sarrus.symbolic.equations.lagrangian.derive` has too mean the same. Forces have nv entries, dual
-    to v: their power is k·v.
+    Arguments common with `sarrus.symbolic.equations.lagrangian.derive` have the same meaning. Forces have nv entries,
+    dual to v: their power is k·v.
 
     Parameters
     ----------
     nq, nv : numbers of coordinates and velocities; nv = nq by default.
-    mass_matrix : M(q, t) (nv × nv), symmetric; may be singular where it is definite on the motions that
-        the constraints leave. Functions of q alone may leave out t.
-    bias : h(q, v, t) (nv,), Coriolis, centrifugal and gravity forces on the left-hand side; t may be left out. The
-        equation is taken as written: where M depends on t, h has what the mass that comes or goes carries with it.
+    mass_matrix : M(q, t) (nv × nv), symmetric; may be singular if it is definite on the kernel of A. Functions of q
+        alone may omit t.
+    bias : h(q, v, t) (nv,), Coriolis, centrifugal and gravity forces on the left-hand side; t may be omitted. If M
+        depends on t (variable mass), h must contain the momentum flux of the mass.
     rate : q̇ = f(q, v) (nq,), linear in v; by default q̇ = v. Constraints are differentiated along it.
-    potential_energy : V(q, t) [J], where t may be left out; zero by default. It is a label for the energy; its force
-        belongs in ``bias``.
+    potential_energy : V(q, t) [J], t may be omitted; zero by default. It is used for energies only; its force belongs
+        in ``bias``.
     quaternions : index in q of the first entry of each unit quaternion (wxyz), which is kept at length one;
         ``rate`` must give its rate, such as ½ q ⊗ (0, ω).
-    velocity_names : by default the coordinate names, or v1, v2, … where ``rate`` is given.
+    velocity_names : by default the coordinate names, or v1, v2, … with ``rate``.
 
-    Energies: T = ½ vᵀ M v and V as given. The system counts as conservative where T + V is constant in free
+    Energies: T = ½ vᵀ M v and V as given. The system counts as conservative if T + V is constant in free
     motion, which is verified at random states.
     Raises `ArgumentError`, naming the argument, for wrong shapes, unknown symbols, an M that is not symmetric
     or a rate that is not linear in v.

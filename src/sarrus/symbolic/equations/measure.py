@@ -1,4 +1,4 @@
-"""The smallest singular value of A in characteristic units and how fast it moves, traced over structural nonzeros."""
+"""The smallest singular value of A in characteristic units and its rate, traced over structural nonzeros."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from sarrus.symbolic.equations.sparse import (
     rows_touching,
 )
 
-# Rounds of inverse iteration.
+# Iterations of inverse iteration.
 ROUNDS = 4
 
 
 def smallest_singular_value(equations: Equations, basis: Basis, units: Units) -> dict[str, ca.SX]:
-    """Trace σ with its singular vectors u and w at the independent rows, and uᵀ Ȧ w along the motion.
+    """Return σ with its singular vectors u and w for the independent rows, and its rate uᵀ Ȧ w along the motion.
 
-    By inverse iteration with A Aᵀ, from unlike numbers, so that no symmetry of a mechanism hides a direction. A Aᵀ has
-    the square of the condition number κ of A: w is off by about 1e-16 κ², and σ = |Aᵀu| by half its square. "largest"
-    is the length of the longest row.
+    By inverse iteration with A Aᵀ from unequal start entries, so that no symmetry of a mechanism hides a direction.
+    A Aᵀ has the squared condition number κ² of A: the error of w is about 1e-16 κ², the error of σ = |Aᵀu| half its
+    square. "largest" is the length of the longest row.
     """
     e, own = equations, basis.independent
     every = rows_of(e.jacobian)
@@ -62,6 +62,6 @@ def smallest_singular_value(equations: Equations, basis: Basis, units: Units) ->
 
 
 def _unit(x: Row) -> tuple[Row, ca.SX]:
-    """Return a vector divided by its length, and this."""
+    """Return a vector divided by its length, and the length."""
     length = ca.sqrt(dot(x, x))
     return {i: value / length for i, value in x.items()}, length

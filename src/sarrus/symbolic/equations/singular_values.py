@@ -1,9 +1,9 @@
 """Singular values of a matrix of expressions, as expressions: straight-line code that CasADi differentiates twice.
 
-Nothing here decides by numbers while it traces, so that the same expression serves laws, exported C, designs and
-optimal control. Eigenvalues come from Jacobi rotations; derivatives do not go through these but through the
-second-order perturbation of the eigenvalue (Lancaster, On eigenvalues of matrices dependent on a parameter, 1964),
-with the eigenvectors held: `frozen`.
+Tracing makes no decision by numbers, so that one expression serves control laws, exported C, designs and optimal
+control. Eigenvalues come from Jacobi rotations. Derivatives do not pass through the rotations but come from the
+second-order perturbation of the eigenvalue (Lancaster, On eigenvalues of matrices dependent on a parameter, 1964) with
+constant eigenvectors: `frozen`.
 """
 
 from __future__ import annotations
@@ -11,25 +11,25 @@ from __future__ import annotations
 import casadi as ca
 import numpy as np
 
-# Squared sine of the angle to the rows before it, below which a row counts as dependent on them: redundant rows of
-# closed loops are at rounding, and in the stages of a step at the fourth power of its length.
+# Squared sine of the angle to the rows before it below which a row counts as dependent: redundant rows of closed loops
+# are at rounding, in the stages of a step at the fourth power of its length.
 _DEPENDENT = 1e-8
-# Eigenvalues nearer to each other than this part of the trace are as good as equal: no curvature between them.
+# Gap of eigenvalues, relative to the trace, below which they count as equal: no curvature between them.
 _MEETING = 1e-9
 # Numbers below 2 are kept to 2⁻⁵⁰.
 _DIGITS = 2.0**50
 
 
 def frozen(x: ca.SX) -> ca.SX:
-    """Return x, |x| < 8, rounded down to 2⁻⁵⁰: the same number, and a constant for CasADi's derivatives."""
+    """Return x, |x| < 8, rounded down to 2⁻⁵⁰: numerically x, but a constant for CasADi's derivatives."""
     return ca.floor(x * _DIGITS) / _DIGITS
 
 
 def gram_across(rows: ca.SX, others: ca.SX) -> ca.SX:
     """Return J P Jᵀ (k × k) of rows J (k, n), with P = 1 − A⁺A onto the null space of ``others`` A (m, n).
 
-    J Jᵀ − J Aᵀ (A Aᵀ)⁻¹ A Jᵀ, by elimination in the order of the rows of A. A row that depends on those before it, or
-    is zero, is left out. It costs digits as the square of the condition of A.
+    J Jᵀ − J Aᵀ (A Aᵀ)⁻¹ A Jᵀ, by elimination in the order of the rows of A. Zero rows, and rows that depend on earlier
+    ones, are skipped. The relative error grows with the squared condition number of A.
     """
     count, width = others.shape[0], rows.shape[0]
     whole = ca.vertcat(others, rows)
@@ -56,10 +56,10 @@ def gram_across(rows: ca.SX, others: ca.SX) -> ca.SX:
 
 
 def orthonormal_rows(matrix: ca.SX) -> ca.SX:
-    """Return Q (m, n), whose rows that are not zero are orthonormal and span those of a matrix (m, n).
+    """Return Q (m, n), whose nonzero rows are orthonormal and span the rows of a matrix (m, n).
 
-    By the modified method of Gram and Schmidt in the order of the rows; a row that depends on those before it, or is
-    zero, is zero in Q. P = 1 − QᵀQ projects onto the null space.
+    By modified Gram–Schmidt in the order of the rows; a zero row, or a row that depends on earlier ones, is zero in Q.
+    P = 1 − QᵀQ projects onto the null space.
     """
     kept: list[ca.SX] = []
     for row in ca.vertsplit(matrix) if matrix.shape[0] else []:
@@ -73,16 +73,16 @@ def orthonormal_rows(matrix: ca.SX) -> ca.SX:
 
 
 def _beside(row: ca.SX, orthonormal: list[ca.SX]) -> ca.SX:
-    """Return what is left of a row across rows that are orthonormal or zero."""
+    """Return the part of a row normal to rows that are orthonormal or zero."""
     for other in orthonormal:
         row = row - ca.dot(row, other) * other
     return row
 
 
 def gram_on_motions(rows: ca.SX, others: ca.SX) -> tuple[ca.SX, ca.SX]:
-    """Return P JᵀJ P + A⁺A and A⁺A (n × n) of rows J and others A: eigenvalues are those of J P, and ones.
+    """Return P JᵀJ P + A⁺A and A⁺A (n × n) for rows J and others A: its eigenvalues are those of P JᵀJ P, and ones.
 
-    It is positive definite where J has full rank on the null space of A, also where J has more rows than that.
+    It is positive definite if J has full rank on the null space of A, also if J has more rows.
     """
     units = orthonormal_rows(others)
     kept = ca.vertsplit(units) if units.shape[0] else []
@@ -94,15 +94,15 @@ def gram_on_motions(rows: ca.SX, others: ca.SX) -> tuple[ca.SX, ca.SX]:
 def eigenvalue(matrix: ca.SX, number: int, tiny: float = 1e-30) -> ca.SX:
     """Return eigenvalue number 1, 2, … of a symmetric positive semidefinite matrix, the largest first.
 
-    Value and both derivatives are exact where it is simple: with eigenvectors w of the matrix as it is and gaps
-    gᵢ = λ − λᵢ, λ = wᵀGw + Σ (wᵢᵀGw)² / gᵢ up to the third order of a change of G. Where eigenvalues meet, the value is
-    exact, the first derivative is that of one of them, and curvature between them is left out. ``tiny`` is added to the
-    trace by which is divided, so that zeros have zero for an eigenvalue.
+    Value and both derivatives are exact for a simple eigenvalue: with eigenvectors w of the present matrix and gaps
+    gᵢ = λ − λᵢ, λ = wᵀGw + Σ (wᵢᵀGw)² / gᵢ up to third order in the change of G. For a multiple eigenvalue the value
+    is exact, the first derivative is the one of one of them, and curvature between them is omitted. ``tiny`` is added
+    to the trace in divisions, so that a zero matrix has eigenvalue zero.
     """
     size, trace = matrix.shape[0], ca.trace(matrix) + tiny
     values, vectors = _jacobi(matrix / trace)
     for last in range(size - 1, number - 2 if number > 1 else 0, -1):
-        for i in range(last):  # the smaller ones to the end
+        for i in range(last):  # smaller ones to the end
             _exchange(values, vectors, i, i + 1)
     own = number - 1
     basis = [ca.vertcat(*(frozen(x) for x in vector)) for vector in vectors]
@@ -117,19 +117,19 @@ def eigenvalue(matrix: ca.SX, number: int, tiny: float = 1e-30) -> ca.SX:
     return found
 
 
-# All measures have a floor, below which they are constant: what is left of a zero is rounding, and so is its slope.
+# All measures have a floor, below which they are constant: a smaller value, and its slope, are rounding.
 
 
 def least_singular_value(gram: ca.SX, rank: int, floor: float) -> ca.SX:
-    """Return singular value number ``rank``: the root of that eigenvalue of J Jᵀ."""
+    """Return singular value number ``rank``: the square root of this eigenvalue of J Jᵀ."""
     return ca.sqrt(ca.fmax(eigenvalue(gram, rank, floor**2), floor**2))
 
 
 def smooth_singular_value(gram: ca.SX, ones: ca.SX | None, floor: float) -> ca.SX:
     """Return (Σ σᵢ⁻⁸)^(−1/8) of a positive definite matrix with eigenvalues σᵢ².
 
-    ``ones``, a projector onto eigenvectors with eigenvalue one, is left out. The value lies between n^(−1/8) of the
-    smallest σ of n and that σ, and is smooth where singular values meet.
+    ``ones``, a projector on eigenvectors of eigenvalue one, is excluded. The value is between n^(−1/8) σ and σ for the
+    smallest σ of n, and is smooth where singular values meet.
     """
     inverse, _ = _factored(gram, floor)
     if ones is not None:
@@ -149,19 +149,19 @@ def volume(gram: ca.SX, floor: float, least: float) -> ca.SX:
 
 
 def log_volume(gram: ca.SX, floor: float, least: float) -> ca.SX:
-    """Return log Π σᵢ = ½ log det of a positive definite matrix with eigenvalues σᵢ², that of ``least`` or more."""
+    """Return log Π σᵢ = ½ log det of a positive definite matrix with eigenvalues σᵢ², at least log ``least``."""
     _, pivots = _factored(gram, floor)
     return ca.fmax(0.5 * sum((ca.log(pivot) for pivot in pivots), ca.SX(0)), float(np.log(least)))
 
 
 def _factored(matrix: ca.SX, floor: float) -> tuple[ca.SX, list[ca.SX]]:
-    """Return the inverse of a positive definite matrix and its pivots d of L diag(d) Lᵀ, which are never zero.
+    """Return the inverse of a positive definite matrix and the pivots d of L diag(d) Lᵀ.
 
-    They are (floor / 1000)² at least, so that all is finite at singular configurations.
+    Pivots are at least (floor / 1000)², so that all results are finite at singular configurations.
     """
     size, least = matrix.shape[0], 1e-6 * floor**2
     rest = [[matrix[i, j] for j in range(size)] for i in range(size)]
-    inverse = [[ca.SX(float(i == j)) for j in range(size)] for i in range(size)]  # of L, by rows
+    inverse = [[ca.SX(float(i == j)) for j in range(size)] for i in range(size)]  # L⁻¹ by rows
     pivots: list[ca.SX] = []
     for k in range(size):
         pivots.append(ca.fmax(rest[k][k], least))
@@ -176,7 +176,7 @@ def _factored(matrix: ca.SX, floor: float) -> tuple[ca.SX, list[ca.SX]]:
 
 
 def _jacobi(matrix: ca.SX) -> tuple[list[ca.SX], list[list[ca.SX]]]:
-    """Return eigenvalues and eigenvectors of a symmetric matrix by cyclic Jacobi rotations, as many as it takes."""
+    """Return eigenvalues and eigenvectors of a symmetric matrix by a sufficient number of cyclic Jacobi rotations."""
     size = matrix.shape[0]
     a = [[matrix[i, j] for j in range(size)] for i in range(size)]
     vectors = [[ca.SX(float(i == j)) for j in range(size)] for i in range(size)]
@@ -188,7 +188,7 @@ def _jacobi(matrix: ca.SX) -> tuple[list[ca.SX], list[list[ca.SX]]]:
 
 
 def _rotate(a: list[list[ca.SX]], vectors: list[list[ca.SX]], p: int, q: int) -> None:
-    """Turn axes p and q so that their product vanishes, by the smaller angle."""
+    """Rotate axes p and q by the smaller angle that makes their off-diagonal entry zero."""
     half, mixed = 0.5 * (a[q][q] - a[p][p]), a[p][q]
     long = ca.sqrt(half * half + mixed * mixed)
     turned = long > 0.0

@@ -1,6 +1,6 @@
 """Factors of symmetric matrices of expressions over their structural nonzeros: M = LᵀL, and G = C D Cᵀ.
 
-Nothing is decided here by numbers: orders and fill-in follow from which entries are there at all.
+No decision is made by numbers: order and fill-in follow from the sparsity pattern.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Column = list[ca.SX]
 
 
 def rows_of(matrix: ca.SX) -> list[Row]:
-    """Return the nonzeros of every row by their columns, which ascend."""
+    """Return the nonzeros of every row by column, ascending."""
     transposed = matrix.T
     starts, columns = transposed.colind(), transposed.row()
     values = cast(list[ca.SX], transposed.nonzeros())
@@ -29,7 +29,7 @@ def rows_of(matrix: ca.SX) -> list[Row]:
 
 
 def matrix_of(rows: Sequence[Row], width: int) -> ca.SX:
-    """Return the sparse matrix that has these rows."""
+    """Return the sparse matrix with these rows."""
     entries = [(j, c, value) for j, row in enumerate(rows) for c, value in row.items()]
     places = [j for j, _, _ in entries], [c for _, c, _ in entries]
     values = ca.vertcat(ca.SX(0, 1), *(value for _, _, value in entries))
@@ -51,12 +51,12 @@ def dot(a: Row, b: Row) -> ca.SX:
 
 
 def add(x: Row, i: int, value: ca.SX) -> None:
-    """Add a value to an entry."""
+    """Add a value to an entry of a sparse row."""
     x[i] = x[i] + value if i in x else value
 
 
 def substitute(below: list[Row], right: Row, inverse: Column | None = None) -> Row:
-    """Return the solution for a lower triangle: its rows left of the diagonal, which is one or has an ``inverse``."""
+    """Return the solution of a lower triangular system: rows left of the diagonal; unit diagonal or ``inverse``."""
     x: Row = {}
     for k, row in enumerate(below):
         value = right.get(k)
@@ -70,7 +70,7 @@ def substitute(below: list[Row], right: Row, inverse: Column | None = None) -> R
 
 
 def substitute_transposed(below: list[Row], right: Row, inverse: Column | None = None) -> Row:
-    """Return the solution for the transpose of such a triangle."""
+    """Return the solution of the transposed lower triangular system, with arguments as `substitute`."""
     x = dict(right)
     for k in range(len(below) - 1, -1, -1):
         if k in x:
@@ -83,7 +83,7 @@ def substitute_transposed(below: list[Row], right: Row, inverse: Column | None =
 
 @dataclass(frozen=True)
 class Triangle:
-    """L of M = LᵀL: by rows what is left of the diagonal, the diagonal and its inverse."""
+    """L of M = LᵀL: its entries left of the diagonal by rows, and the diagonal."""
 
     below: list[Row]
     diagonal: Column
@@ -130,7 +130,7 @@ def eliminate(matrix: ca.SX) -> Triangle:
 
 @dataclass(frozen=True)
 class Symmetric:
-    """G = C D Cᵀ in an order of elimination: C by rows of that order without its unit diagonal, and the pivots D."""
+    """G = C D Cᵀ in an order of elimination: rows of C in this order without the unit diagonal, and the pivots D."""
 
     order: list[int]
     below: list[Row]
@@ -150,9 +150,9 @@ class Symmetric:
 
 
 def factor_symmetric(matrix: list[Row], order: list[int] | None = None) -> Symmetric:
-    """Return C D Cᵀ of a symmetric matrix given by rows, of which entries on and left of the diagonal count.
+    """Return C D Cᵀ of a symmetric matrix given by rows; entries right of the diagonal are not used.
 
-    The order is one of minimum degree (Amestoy, Davis and Duff, SIAM J. Matrix Anal. Appl. 17, 1996) unless given.
+    The order has minimum degree (Amestoy, Davis and Duff, SIAM J. Matrix Anal. Appl. 17, 1996) unless given.
     """
     order = elimination_order(matrix) if order is None else order
     place = {i: k for k, i in enumerate(order)}
@@ -162,7 +162,7 @@ def factor_symmetric(matrix: list[Row], order: list[int] | None = None) -> Symme
             if j <= i:
                 k, m = place[i], place[j]
                 rest[max(k, m)][min(k, m)] = value
-    touched: list[list[int]] = [[] for _ in matrix]  # rows with an entry in a column, the diagonal apart
+    touched: list[list[int]] = [[] for _ in matrix]  # rows with an entry in a column, without the diagonal
     for i, row in enumerate(rest):
         for j in row:
             if j < i:
@@ -186,7 +186,7 @@ def factor_symmetric(matrix: list[Row], order: list[int] | None = None) -> Symme
 
 
 def elimination_order(matrix: list[Row]) -> list[int]:
-    """Return an order of the rows of a symmetric matrix that keeps fill-in low."""
+    """Return an order of the rows of a symmetric matrix with little fill-in."""
     if not matrix:
         return []
     entries = [(i, j) for i, row in enumerate(matrix) for j in row if j < i]
@@ -196,12 +196,12 @@ def elimination_order(matrix: list[Row]) -> list[int]:
 
 
 def elimination_work(matrix: list[Row], order: Iterable[int]) -> int:
-    """Return about how many multiplications it takes to eliminate the rows of a symmetric matrix in an order."""
+    """Return the approximate number of multiplications to eliminate the rows of a symmetric matrix in an order."""
     return elimination_size(matrix, order)[0]
 
 
 def elimination_size(matrix: list[Row], order: Iterable[int]) -> tuple[int, int]:
-    """Return about how many multiplications that takes, and how many entries the factor has beside its diagonal."""
+    """Return the approximate number of multiplications of an elimination, and of off-diagonal entries of the factor."""
     near: list[set[int]] = [set() for _ in matrix]
     for i, row in enumerate(matrix):
         for j in row:
@@ -220,7 +220,7 @@ def elimination_size(matrix: list[Row], order: Iterable[int]) -> tuple[int, int]
 
 
 def gram_work(rows: list[Row], solves: int = 0) -> int:
-    """Return about how many multiplications it takes to make and to factor G = A Aᵀ, and to solve with it so often."""
+    """Return the approximate number of multiplications to make and factor G = A Aᵀ, and of ``solves`` solves."""
     touching = rows_touching(rows)
     gram: list[Row] = [
         {i: ca.SX(0) for i in neighbours(row, touching) if i < k} for k, row in enumerate(rows)
@@ -240,12 +240,12 @@ def rows_touching(rows: Sequence[Row]) -> dict[int, list[int]]:
 
 
 def neighbours(row: Row, touching: dict[int, list[int]]) -> list[int]:
-    """Return which of the rows `rows_touching` was told of share a column with a row."""
+    """Return the rows of `rows_touching` that share a column with a row."""
     return sorted({k for c in row for k in touching.get(c, ())})
 
 
 def largest(values: Column) -> ca.SX:
-    """Return the largest of the values, none of them NaN, by halves; zero where there is none."""
+    """Return the largest of the values, none of them NaN, by a binary tree; zero without values."""
     if len(values) < 2:
         return values[0] if values else ca.SX(0)
     middle = len(values) // 2
@@ -254,7 +254,7 @@ def largest(values: Column) -> ca.SX:
 
 
 def least(values: Column) -> ca.SX:
-    """Return the smallest of the values, one where there is none; NaN if one of them is NaN."""
+    """Return the smallest of the values, one without values; NaN if one of them is NaN."""
     smallest = values[0] if values else ca.SX(1)
     for value in values[1:]:
         smallest = ca.if_else(value >= smallest, smallest, value)

@@ -1,12 +1,13 @@
-"""Solves for the stages of a step: accelerations alone; and the shortest δ with a given A δ, from what they leave.
+"""Solves for the stages of a step: accelerations only, and the shortest δ with a given A δ from the same factors.
 
-Two eliminations do the same. `ByGram` eliminates M = LᵀL, then the rows, by G = Â Âᵀ with Â = A L⁻¹. `BySaddle` takes
+Two eliminations are available. `ByGram` eliminates M = LᵀL, then the rows, by G = Â Âᵀ with Â = A L⁻¹. `BySaddle`
+factors
 
     [ M  Aᵀ ] [  a ]   [  f ]
     [ A  0  ] [ −λ ] = [ −γ ]
 
-as a whole, each row as soon as all velocities it ties are eliminated: a loop goes before what carries it, where L⁻¹
-would join all loops on one body in G. All pivots of velocities stay positive and those of rows negative, since each
+as a whole, each row as soon as all its velocities are eliminated: a loop goes before the body that carries it, whereas
+L⁻¹ couples all loops on one body in G. Pivots of velocities stay positive and pivots of rows negative, because each
 leading block has independent rows.
 """
 
@@ -40,33 +41,33 @@ Factors = list[list[Row]]
 
 
 class StageElimination(Protocol):
-    """What both offer."""
+    """Interface of the two eliminations."""
 
     @property
     def gauge(self) -> ca.SX:
-        """How far to trust it, see `LeastNorm.gauge`."""
+        """Conditioning, see `LeastNorm.gauge`."""
 
     @property
     def factors(self) -> Factors:
-        """What `shortest` needs."""
+        """The factors needed by `shortest`."""
 
     def acceleration(self, bias: ca.SX) -> Row:
         """Return a for γ."""
 
     def shortest(self, factors: Factors, residual: ca.SX) -> Row:
-        """Return the shortest δ with A δ = −r in the metric of M, from numbers in place of `factors`."""
+        """Return the shortest δ with A δ = −r in the metric M, with numerical ``factors``."""
 
 
 @dataclass(frozen=True)
 class ByGram:
-    """Elimination of M, then of the independent rows of a basis without others."""
+    """Elimination of M, then of the independent rows of a basis without dependent rows."""
 
     problem: Weighted
     solve: LeastNorm
 
     @property
     def gauge(self) -> ca.SX:
-        """How far to trust it."""
+        """Conditioning, see `LeastNorm.gauge`."""
         return self.solve.gauge
 
     @property
@@ -118,11 +119,11 @@ class BySaddle:
 
     @property
     def gauge(self) -> ca.SX:
-        """How far to trust it.
+        """Conditioning, see `LeastNorm.gauge`.
 
-        A pivot of a row is what velocities add less what rows before it take: the first is its length here. Both are
-        those in the metric that M has while the bodies that carry the loop are held, where no row is more independent
-        than in that of M.
+        A pivot of a row is the contribution of velocities minus the contribution of earlier rows; the first counts as
+        squared length. Both are in the metric of M with the bodies that carry the loop held fixed, in which no row is
+        more independent than in the metric of M.
         """
         nv, factor = self.equations.nv, self._factor
         sines, pivots, lengths = [], [], []
@@ -159,10 +160,10 @@ class BySaddle:
 
 
 def saddle_order(mass: list[Row], rows: list[Row]) -> tuple[list[int], int]:
-    """Return velocities and rows (numbered behind them) in an order of elimination, and about how many multiplications
-    it takes, a solve included.
+    """Return velocities and rows (numbered after them) in an order of elimination, and the approximate number of
+    multiplications with one solve.
 
-    Of minimum degree among those that may go: a row may once all its velocities have gone.
+    Minimum degree among the admissible ones: a row is admissible after all its velocities.
     """
     nv, near = len(mass), [set(row) - {i} for i, row in enumerate(mass)]
     for k, row in enumerate(rows):
@@ -189,7 +190,7 @@ def saddle_order(mass: list[Row], rows: list[Row]) -> tuple[list[int], int]:
 
 
 def gram_size(problem: Weighted, own: tuple[int, ...]) -> int:
-    """Return about how many multiplications the elimination of M and the rows ``own`` by G takes, with its solves."""
+    """Return the approximate number of multiplications of eliminating M and the rows ``own`` by G, with its solves."""
     lower, rows = problem.factor.below, [problem.rows[j] for j in own]
     mass = sum(len(row) * (len(row) + 3) // 2 + 2 * len(row) for row in lower)
     weighted = sum(len(lower[c]) + 3 for row in rows for c in row)
@@ -197,7 +198,7 @@ def gram_size(problem: Weighted, own: tuple[int, ...]) -> int:
 
 
 def stage(equations: Equations, elimination: StageElimination) -> dict[str, ca.SX]:
-    """Trace a, N v, the gauge and the factors, constants left out."""
+    """Return a, N v, the gauge and the factors without constants, as expressions."""
     entries = [value for rows in elimination.factors for row in rows for value in row.values()]
     return {
         "a": column_of(elimination.acceleration(equations.constraint_bias), equations.nv),
@@ -208,9 +209,9 @@ def stage(equations: Equations, elimination: StageElimination) -> dict[str, ca.S
 
 
 def nearest(equations: Equations, elimination: StageElimination) -> tuple[ca.SX, ca.SX, ca.SX]:
-    """Trace the shortest δ with A δ = −r in the metric of M from the factors of a `stage`.
+    """Return the shortest δ with A δ = −r in the metric M from the factors of a `stage`.
 
-    Returns symbols of these and of r (nc,), of which the independent rows count, and δ.
+    Returns the symbols of the factors, of r (nc,) (only independent rows are used), and the expression δ.
     """
     known = elimination.factors
     entries = [value for rows in known for row in rows for value in row.values()]

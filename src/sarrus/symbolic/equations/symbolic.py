@@ -1,4 +1,4 @@
-"""Tracing of a user's functions over CasADi symbols, with checks that name the argument at fault."""
+"""Tracing of user functions over CasADi symbols, with checks that name the wrong argument."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Parameters:
 
     @classmethod
     def named(cls, names: Sequence[str]) -> Parameters:
-        """Return symbols of their own by names."""
+        """Return new symbols with these names."""
         return cls({name: ca.SX.sym(name) for name in names})
 
     def __getitem__(self, name: str) -> Any:
@@ -45,10 +45,10 @@ class Parameters:
 
 
 class ParameterValues(dict[str, float]):
-    """The values of the parameters of a system: assign to the items that exist, nothing is compiled again.
+    """The values of the parameters of a system: assign to existing items; nothing is compiled again.
 
-    ``shaping`` are those on which the rank of the constraints may depend, which is then found anew; ``check`` raises
-    where values are not allowed, and then nothing is assigned.
+    ``shaping`` are the parameters on which the rank of A may depend; after a change it is found anew. ``check`` raises
+    for forbidden values; nothing is assigned then.
     """
 
     def __init__(
@@ -60,14 +60,14 @@ class ParameterValues(dict[str, float]):
     ) -> None:
         super().__init__(values)
         self._system, self._shaping, self._check = system, frozenset(shaping), check
-        self.changes = 0  # how often something was assigned
-        self.switched = 0  # how often one of ``shaping`` changed
+        self.changes = 0  # number of assignments
+        self.switched = 0  # number of changes of parameters in ``shaping``
 
     def __setitem__(self, name: str, value: float) -> None:
         self.update({name: value})
 
     def update(self, values: Mapping[str, float] | Iterable[tuple[str, float]]) -> None:  # type: ignore[override]
-        """Assign several at once: they are checked together."""
+        """Assign several values at once; they are checked together."""
         new = {}
         for name, value in dict(values).items():
             check_known("parameter", name, self, self._system)
@@ -82,17 +82,19 @@ class ParameterValues(dict[str, float]):
             self.changes += 1
 
     def __reduce__(self) -> tuple[type, tuple[dict[str, float]]]:
-        return dict, (dict(self),)  # copied and pickled as plain values: these belong to their system
+        return dict, (
+            dict(self),
+        )  # copied and pickled as a plain dictionary: this object belongs to its system
 
     def own(self) -> ParameterValues:
-        """Return a copy, to assign to."""
+        """Return an independent copy."""
         other = ParameterValues.__new__(ParameterValues)
         vars(other).update(vars(self))
         dict.update(other, self)
         return other
 
     def follow(self, others: ParameterValues) -> None:
-        """Take over the values of the same parameters, which were checked there."""
+        """Copy the values of the same parameters, which have been checked."""
         self.changes, self.switched = others.changes, others.switched
         super().update(others)
 
@@ -100,10 +102,10 @@ class ParameterValues(dict[str, float]):
 class Tracer:
     """The symbols q, v, t and p of one system, and the evaluation of user functions over them.
 
-    ``arguments`` of the methods says which symbols a function takes, such as "qvt", and ``optional`` which of the last
-    of these it may leave out. The object p follows as the last argument where the system has parameters; where it has
-    none a function may have a last argument of the name p all the same. Every failure is an `ArgumentError` that names
-    the argument, whose values may be CasADi SX or DM, numbers, NumPy arrays, or (nested) lists of these.
+    ``arguments`` of the methods lists the symbols that a function takes, such as "qvt", and ``optional`` the last ones
+    that it may omit. The object p follows as the last argument if the system has parameters; without parameters a last
+    argument named p is allowed. Every failure is an `ArgumentError` that names the argument. Values may be CasADi SX or
+    DM, numbers, NumPy arrays, or (nested) lists of these.
     """
 
     def __init__(
@@ -123,17 +125,17 @@ class Tracer:
 
     @property
     def symbols(self) -> ca.SX:
-        """All symbols that a function may use."""
+        """All symbols allowed in the value of a function."""
         return ca.vertcat(self.q, self.v, self.t, self.p)
 
     def scalar(self, what: str, function: UserFunction, arguments: str, optional: str = "") -> ca.SX:
-        """Return the value of a function that gives one number."""
+        """Return the value of a scalar function."""
         return self.column(what, function, arguments, 1, optional)
 
     def column(
         self, what: str, function: UserFunction, arguments: str, size: int | None = None, optional: str = ""
     ) -> ca.SX:
-        """Return the value as a column, of ``size`` entries or of any number; a row is turned."""
+        """Return the value as a column of ``size`` entries (None: any number); a row is transposed."""
         value = self.matrix(what, function, arguments, optional)
         if not value.is_vector() and value.numel():
             raise self._error(what, f"must return a column, got shape {value.shape}")
@@ -155,7 +157,7 @@ class Tracer:
         return matrix
 
     def _inputs(self, what: str, function: UserFunction, arguments: str, optional: str) -> list[Any]:
-        """Return the symbols to call the function with, the fewest that its signature takes; t and p by their names."""
+        """Return the arguments for a function: the fewest that its signature accepts; t and p by their names."""
         expected = ", ".join([*arguments, *("p" if self.parameter_values else "")])
         if not callable(function):
             raise self._error(what, f"must be a function of ({expected}), got {type(function).__name__}")
@@ -177,9 +179,9 @@ class Tracer:
         return ca.jtimes(expression, self.q, rate) + ca.jtimes(expression, self.t, ca.SX(1))
 
     def vanishes(self, expression: ca.SX, *terms: ca.SX) -> bool:
-        """Tell whether an expression is zero to rounding, next to ``terms``, at seeded random states.
+        """Tell whether an expression is zero to rounding, relative to ``terms``, at seeded random states.
 
-        False where it could not be evaluated at any of them.
+        False if it could not be evaluated at any of them.
         """
         scale = ca.vertcat(ca.SX(1), *[ca.vec(term) for term in terms])
         function = ca.Function("probe", [self.q, self.v, self.t, self.p], [expression, scale])
@@ -243,7 +245,7 @@ def names_of(system: str, what: str, names: Sequence[str] | None, size: int, pre
 
 
 def dimension(system: str, what: str, value: int) -> int:
-    """Return a positive whole number."""
+    """Return a checked whole number ≥ 1."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
         raise ArgumentError(f"{system}: {what} must be a whole number ≥ 1, got {value!r}", element=what)
     return int(value)
@@ -274,7 +276,7 @@ def _finite(system: str, name: str, value: float) -> float:
 
 
 def holds_nan(expression: ca.SX) -> bool:
-    """Tell whether an expression contains the constant NaN, which is what float() makes of a symbol."""
+    """Tell whether an expression contains the constant NaN, the result of float() of a symbol."""
     program = ca.Function("program", ca.symvar(expression), [expression])
     return any(
         program.instruction_id(k) == ca.OP_CONST and np.isnan(program.instruction_constant(k))
@@ -285,9 +287,9 @@ def holds_nan(expression: ca.SX) -> bool:
 def traced(
     function: Callable[..., Any], symbols: Sequence[Any], what: str, remedy: str, size: int | None = None
 ) -> ca.SX:
-    """Return function(*symbols) as an SX column, of ``size`` entries where that is given.
+    """Return function(*symbols) as an SX column, checked for ``size`` entries if given.
 
-    Every failure is an `ArgumentError` about ``what``; ``remedy`` says what to do where tracing fails.
+    Every failure is an `ArgumentError` about ``what``; ``remedy`` is the advice if tracing fails.
     """
     value = traced_matrix(function, symbols, what, remedy)
     if size is not None and value.numel() != size:
@@ -303,7 +305,7 @@ def traced_matrix(
     error: type[SarrusError] = ArgumentError,
     element: str | None = None,
 ) -> ca.SX:
-    """Return function(*symbols) as an SX matrix; an ``error`` says of what ``element`` it is, by default ``what``."""
+    """Return function(*symbols) as an SX matrix; failures are an ``error`` about ``element``, by default ``what``."""
     try:
         value = ca.SX(ca.densify(stacked(function(*symbols))))
     except Exception as cause:

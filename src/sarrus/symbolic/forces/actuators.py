@@ -1,9 +1,9 @@
-"""Actuators of a mechanism: their generalized force, the activations that stand before it, and limits.
+"""Actuators of a mechanism: their generalized force, activation dynamics, and limits.
 
-The force of an actuator is clamp(gain × clamp(u) + bias), with its activation w in the place of clamp(u) where it has
-one; its generalized force is that times the gears. Where a joint has limits of the actuators' total force, the sum is
-held within these, and so are the forces of all actuators on a tendon (MuJoCo's ctrlrange, actrange, forcerange,
-actuatorfrcrange). The equations have the bias in k, S without limits, and all the rest in the input force.
+The force of an actuator is clamp(gain × clamp(u) + bias), with the activation w in place of clamp(u) if it has one; its
+generalized force is gear × force. If a joint or a tendon has limits of the total actuator force, the sum of the forces
+is held within them (MuJoCo's ctrlrange, actrange, forcerange, actuatorfrcrange). In the equations k contains the bias,
+S has no limits, and the input force contains the rest.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from sarrus.model.mechanism.transmissions import TendonTransmission
 from sarrus.symbolic.forces.lengths import Length, Lengths
 from sarrus.symbolic.kinematics.scalars import varies
 
-# Part of its limits by which a current may be beyond one and stays: what it falls back to must not be the edge itself,
-# below which the source pushes it up again, or steps would go to and fro.
+# Share of its limits by which a current may exceed one without falling back: if it fell to the limit itself, the source
+# would push it up again, and steps would alternate.
 _WIDTH = 1e-9
 
 # Values of scalar coordinates by name.
@@ -28,9 +28,9 @@ Named = Mapping[str, ca.SX]
 
 
 def actuation_matrix(mechanism: Mechanism, lengths: Lengths) -> ca.SX:
-    """Return S (nv × nu): generalized force per unit of control, where nothing is limited.
+    """Return S (nv × nu): generalized force per unit of control, without limits.
 
-    Controls that act through an activation have no part in the force at the same time: their columns are zero.
+    Controls with an activation do not act instantaneously: their columns are zero.
     """
     matrix = ca.SX.zeros(len(mechanism.velocity_names), len(mechanism.actuators))
     for k, actuator in enumerate(mechanism.actuators.values()):
@@ -41,7 +41,7 @@ def actuation_matrix(mechanism: Mechanism, lengths: Lengths) -> ca.SX:
 
 
 def bias_force(mechanism: Mechanism, lengths: Lengths, v: ca.SX) -> ca.SX:
-    """Return the generalized force of all actuators at u = 0 and w = 0, where nothing is limited."""
+    """Return the generalized force (nv,) of all actuators at u = 0 and w = 0, without limits."""
     total = ca.SX.zeros(v.shape[0])
     for actuator in mechanism.actuators.values():
         if any(map(varies, actuator.bias)):
@@ -53,7 +53,7 @@ def bias_force(mechanism: Mechanism, lengths: Lengths, v: ca.SX) -> ca.SX:
 def forces(mechanism: Mechanism, lengths: Lengths, coordinates: Named, u: ca.SX) -> dict[str, ca.SX]:
     """Return the scalar forces of the actuators, before their gears, within their limits.
 
-    Where a tendon has limits of the total force of its actuators, all of these are scaled alike before their own limits
+    If a tendon limits the total force of its actuators, all of them are scaled by one factor before their own limits
     act, as in MuJoCo.
     """
     whole = {}
@@ -71,7 +71,7 @@ def forces(mechanism: Mechanism, lengths: Lengths, coordinates: Named, u: ca.SX)
 
 
 def input_force(mechanism: Mechanism, lengths: Lengths, coordinates: Named, v: ca.SX, u: ca.SX) -> ca.SX:
-    """Return what controls and activations add to the bias (nv,): S u without limits and activations."""
+    """Return the generalized force (nv,) of controls and activations beyond the bias: S u without limits."""
     joints = {j.name: j.actuator_force_limits for j in mechanism.joints() if j.actuator_force_limits}
     tendons = {tendon.name for tendon in mechanism.tendons.values() if tendon.force_limits}
     limited = forces(mechanism, lengths, coordinates, u)
@@ -80,7 +80,7 @@ def input_force(mechanism: Mechanism, lengths: Lengths, coordinates: Named, v: c
         along = lengths.of(actuator)
         if actuator.force_limits or _pulled(actuator) in tendons:
             push = limited[actuator.name] - _bias(actuator, along)
-        else:  # without the bias, which would come and go
+        else:  # without the bias, which cancels
             push = _gain(actuator, along) * _drive(actuator, control, coordinates)
         added += along.moment * push
         total += along.moment * limited[actuator.name]
@@ -92,9 +92,9 @@ def input_force(mechanism: Mechanism, lengths: Lengths, coordinates: Named, v: c
 
 
 def activation_rate(mechanism: Mechanism, lengths: Lengths, coordinates: Named, u: ca.SX) -> ca.SX:
-    """Return ẇ of the activations in the order of their actuators; of a winding (u − R i − k ω) / L.
+    """Return ẇ of the activations in the order of their actuators; for a winding (u − R i − k ω) / L.
 
-    At a limit ẇ is zero where it would lead out. (MuJoCo's documentation, computation: activation dynamics.) A current
+    At a limit ẇ is zero if it points outward. (MuJoCo's documentation, computation: activation dynamics.) A current
     that a step carried beyond its limit falls back to it with the time constant L/R.
     """
     rates = []
@@ -128,7 +128,7 @@ def current(actuator: Actuator, coordinates: Named) -> ca.SX:
 
 
 def magnetic_energies(mechanism: Mechanism, coordinates: Named) -> dict[str, ca.SX]:
-    """Return the energies ½ L i² of the windings by the names of their motors [J]."""
+    """Return the energies ½ L i² [J] of the windings by the names of their motors."""
     return {
         name: 0.5 * actuator.activation.inductance * coordinates[actuator.activation_name] ** 2
         for name, actuator in mechanism.actuators.items()
@@ -137,7 +137,7 @@ def magnetic_energies(mechanism: Mechanism, coordinates: Named) -> dict[str, ca.
 
 
 def clamp(value: ca.SX, limits: tuple[float, float] | None) -> ca.SX:
-    """Return the nearest value within limits, NaN of NaN; at a limit the derivative is that inside."""
+    """Return the nearest value within limits, NaN for NaN; at a limit the derivative is the one inside."""
     lower, upper = limits or (-np.inf, np.inf)
     if upper < np.inf:
         value = ca.if_else(value > upper, upper, value)
@@ -150,7 +150,7 @@ def _pulled(actuator: Actuator) -> str | None:
 
 
 def _share(total: ca.SX, limits: tuple[float, float]) -> ca.SX:
-    """Return the factor that brings a total force within limits that contain zero; one inside."""
+    """Return the factor that scales a total force into limits containing zero; one inside."""
     lower, upper = limits
     above = upper / ca.fmax(total, upper) if upper > 0.0 else ca.if_else(total > 0.0, 0.0, 1.0)
     below = lower / ca.fmin(total, lower) if lower < 0.0 else ca.if_else(total < 0.0, 0.0, 1.0)
@@ -158,7 +158,7 @@ def _share(total: ca.SX, limits: tuple[float, float]) -> ca.SX:
 
 
 def _drive(actuator: Actuator, control: ca.SX, coordinates: Named) -> ca.SX:
-    """Return what the gain multiplies: the control, or the activation, within its limits."""
+    """Return the factor of the gain: the control, or the activation, within its limits."""
     if actuator.activation is None:
         return clamp(control, actuator.limits)
     return current(actuator, coordinates)
@@ -174,7 +174,7 @@ def _gain(actuator: Actuator, along: Length) -> ca.SX:
 
 
 def _bias(actuator: Actuator, along: Length) -> ca.SX:
-    """Return the scalar force of an actuator at u = 0, where nothing is limited."""
+    """Return the scalar force of an actuator at u = 0, without limits."""
     constant, per_length, per_rate = actuator.bias
     total = ca.SX(constant)
     if varies(per_rate):

@@ -1,6 +1,6 @@
 """Springs, dampers and user forces of a mechanism, each by its virtual power.
 
-A force F that works on a rate ẋ(q, v), linear in v, gives the generalized force (∂ẋ/∂v)ᵀ F.
+A force F on a rate ẋ(q, v), linear in v, gives the generalized force (∂ẋ/∂v)ᵀ F.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ AnySpring = SpringDamper | CoordinateSpring | Tendon
 
 
 class Tension(NamedTuple):
-    """What a spring and damper pulls with [N], the part of it whose work is in no energy, and the energy [J]."""
+    """Tension of a spring and damper [N], the part of it that is in no potential energy [N], and the energy [J]."""
 
     whole: ca.SX
     lost: ca.SX
@@ -35,18 +35,18 @@ class Tension(NamedTuple):
 
 
 def power_conjugate(rate: ca.SX, v: ca.SX, force: ca.SX) -> ca.SX:
-    """Return the generalized force of ``force`` working on ``rate``."""
+    """Return the generalized force (nv,) of a ``force`` on a ``rate``."""
     return ca.jtimes(rate, v, force, True)
 
 
 def has_slack(rest: tuple[float | ca.SX, float | ca.SX]) -> bool:
-    """Tell whether a rest interval is more than one length."""
+    """Tell whether a rest interval has different bounds."""
     lower, upper = rest
     return not ca.is_equal(ca.SX(lower), ca.SX(upper))
 
 
 def stretch(length: ca.SX, rest: tuple[float | ca.SX, float | ca.SX]) -> ca.SX:
-    """Return how far a length is beyond the rest interval, negative below it."""
+    """Return the signed distance of a length from the rest interval, negative below it."""
     lower, upper = rest
     if not has_slack(rest):
         return length - lower
@@ -60,7 +60,7 @@ def elastic_force(spring: AnySpring, length: Jet, v: ca.SX) -> tuple[ca.SX, ca.S
 
 
 def tension(spring: AnySpring, length: Jet) -> Tension:
-    """Return what a spring and damper pulls with along a length."""
+    """Return the tension of a spring and damper along a length."""
     rate, extension = length.rate, stretch(length.value, spring.rest_length)
     lost = spring.damping * rate
     whole, energy = spring.stiffness * extension + lost, 0.5 * spring.stiffness * extension**2
@@ -75,7 +75,7 @@ def tension(spring: AnySpring, length: Jet) -> Tension:
     label = Label("spring", spring.name)
     if spring.law is not None:
         part, of_law = value_at(spring.law, extension, label, "law"), law_energy(spring)
-        if has_slack(spring.rest_length):  # no force between both, whatever the law has at zero
+        if has_slack(spring.rest_length):  # no force inside the rest interval, whatever the law at zero
             part = ca.if_else(extension == 0.0, 0.0, part)
         whole += part
         if of_law is None:
@@ -89,29 +89,29 @@ def tension(spring: AnySpring, length: Jet) -> Tension:
 
 
 def law_energy(spring: SpringDamper | CoordinateSpring) -> Spline | None:
-    """Return the energy of the law of a spring; None where there is no law, or one whose energy nobody knows."""
+    """Return the energy of the law of a spring as a spline; None without law, or for one without known energy."""
     law = spring.law
     return law.integral() if isinstance(law, Spline) and law.period is None else None
 
 
 def conserves(spring: SpringDamper | CoordinateSpring) -> bool:
-    """Tell whether all work that a spring does comes from an energy that is known."""
+    """Tell whether all work of a spring is the change of a known energy."""
     unknown = spring.law is not None and law_energy(spring) is None
     return not (unknown or varies(spring.damping) or spring.damper_law is not None)
 
 
 def elastic(tendon: Tendon) -> bool:
-    """Tell whether a tendon has stiffness, or a parameter drives it."""
+    """Tell whether a tendon has stiffness, or a parameter that drives it."""
     return any(map(varies, (tendon.stiffness, *tendon.stiffness_higher)))
 
 
 def damped(tendon: Tendon) -> bool:
-    """Tell whether a tendon has damping, or a parameter drives it."""
+    """Tell whether a tendon has damping, or a parameter that drives it."""
     return any(map(varies, (tendon.damping, *tendon.damping_higher)))
 
 
 def coordinate_length(spring: CoordinateSpring, coordinates: dict[str, Jet]) -> Jet:
-    """Return the combination of coordinates that a spring is on."""
+    """Return the linear combination of coordinates of a spring."""
     value = sum((w * coordinates[name].value for name, w in spring.terms), ca.SX(0))
     rate = sum((w * coordinates[name].rate for name, w in spring.terms), ca.SX(0))
     return Jet(value, rate, ca.SX(0))
@@ -140,7 +140,7 @@ def damping_force(mechanism: Mechanism, v: ca.SX) -> ca.SX:
 
 
 def rotor_inertia(tendon: Tendon, length: Jet, v: ca.SX) -> tuple[ca.SX, ca.SX, ca.SX]:
-    """Return what the armature α of a tendon adds to M, h and the kinetic energy: α JᵀJ, α Jᵀ J̇v and ½ α (J v)²."""
+    """Return the terms of the armature α of a tendon in M, h and the kinetic energy: α JᵀJ, α Jᵀ J̇v and ½ α (J v)²."""
     moment = ca.jacobian(length.rate, v)
     return (
         tendon.armature * (moment.T @ moment),

@@ -1,9 +1,9 @@
 """Lengths of tendons and of the transmissions of actuators, with their rates.
 
-A tendon's length is a function L(q), and its jet has L̇ and what of L̈ is no acceleration. A transmission has a length,
-which servos measure, and a moment, the generalized force per unit of force; moment · v is its rate. The moment is the
-gradient of the length but for rotations and frames, where the length is a label and the moment what acts (as MuJoCo's
-``actuator_length`` and ``actuator_moment``).
+A tendon's length is a function L(q); its jet has L̇ and the part of L̈ without accelerations. A transmission has a
+length, measured by servos, and a moment, the generalized force per unit of force; moment · v is its rate. The moment is
+the gradient of the length, except for rotations and frames: there the length is a label, and the moment acts (as
+MuJoCo's ``actuator_length`` and ``actuator_moment``).
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def constraint_residual(
     coordinates: dict[str, Jet],
     t: ca.SX,
 ) -> Jet:
-    """Return the jet of the rows of a constraint, as if it always held; couplings may name lengths of tendons."""
+    """Return the jet of the rows of a constraint without its switch; couplings may name lengths of tendons."""
     if isinstance(constraint, Closure):
         carrier = mechanism.carrier(constraint.body1, constraint.body2)
         return closure_residual(constraint, frames.seen_from(carrier), t)
@@ -120,7 +120,7 @@ def constraint_residual(
 
 @dataclass(eq=False)
 class Lengths:
-    """The lengths of one mechanism in world axes, each traced when it is asked for and then kept."""
+    """The lengths of one mechanism in world axes, each traced at its first use."""
 
     mechanism: Mechanism
     tree: Tree
@@ -140,7 +140,7 @@ class Lengths:
         self._of: dict[str, Length] = {}
 
     def springs(self) -> list[tuple[AnySpring, Jet]]:
-        """Return all that pulls along a length with its length: springs, of coordinates too, and tendons that do."""
+        """Return all springs (of coordinates too) and tendons with a tension, each with its length."""
         m = self.mechanism
         return [
             *((s, spring_length(s, m, self.frames)) for s in m.springs.values()),
@@ -176,7 +176,7 @@ class Lengths:
     def _measured(
         self, along: TendonTransmission | ParentTransmission | SiteTransmission | SliderCrank
     ) -> tuple[ca.SX, ca.SX]:
-        """Return length and rate of a transmission that is not constant."""
+        """Return length and rate of a transmission other than constant gears."""
         if isinstance(along, TendonTransmission):
             jet = self.tendon(along.tendon).scaled(along.gear)
             return jet.value, jet.rate
@@ -188,7 +188,8 @@ class Lengths:
         return self._at_site(along)
 
     def _velocity_length(self, name: str) -> ca.SX:
-        """Return the coordinate of a velocity: part of the rotation vector for a spherical joint, 0 for a free one."""
+        """Return the coordinate of a velocity: an entry of the rotation vector of a spherical joint, 0 of a free
+        one."""
         if name in self.coordinates:
             return self.coordinates[name].value
         joint, label = name.rpartition(".")[::2]
@@ -198,7 +199,7 @@ class Lengths:
         return quaternion_rotation_vector(self.q[iq : iq + 4])["xyz".index(label[1])]
 
     def _in_parent(self, along: ParentTransmission) -> tuple[ca.SX, ca.SX]:
-        """Torque in parent axes: ω in them is R ω, and the rotation vector is the same in both."""
+        """Return length and rate of a torque in parent axes: ω is R ω there, the rotation vector is the same."""
         kind, iq, iv = self._starts[along.joint]
         gear = ca.DM(along.gear)
         if kind == "spherical":
@@ -210,7 +211,7 @@ class Lengths:
         return ca.SX(0), ca.dot(gear[:3], linear) + ca.dot(turned, angular)
 
     def _crank(self, along: SliderCrank) -> tuple[Jet, Jet]:
-        """Return the jets of the pin from the slider, and of the slider's axis."""
+        """Return the jets of the pin relative to the slider frame, and of the slider's axis."""
         pin = self.frames.point(along.body, along.pin)
         slider = self.frames.point(along.slider, along.pose.position)
         return pin - slider, self.frames.direction(along.slider, along.pose.rotation[:, 2])
@@ -233,7 +234,7 @@ class Lengths:
 
 
 def _slider(rod: float) -> Callable[[ca.SX, ca.SX], ca.SX]:
-    """Return where the slider is on its axis: a·d − √((a·d)² + rod² − d·d)."""
+    """Return the function for the position of the slider on its axis: a·d − √((a·d)² + rod² − d·d)."""
 
     def position(d: ca.SX, axis: ca.SX) -> ca.SX:
         along = ca.dot(axis, d)

@@ -1,15 +1,15 @@
-"""The shortest way of a string around a sphere or a cylinder, in closed form.
+"""The shortest path of a string around a sphere or a cylinder, in closed form.
 
-Everything happens in the plane of the circle: that through the centre and both ends for a sphere, the one across the
-axis for a cylinder, whose developed surface adds the advance along the axis. Let the ends be at distances a₀ and a₁
-from the centre, G ≤ π the angle between them, βᵢ = acos(r / aᵢ) that from an end to where its tangent touches, and
-tᵢ = √(aᵢ² − r²) the free lengths. The string of length t₀ + t₁ + r s lies on the arc s = G − β₀ − β₁ or, the other way
-around, s = 2π − G − β₀ − β₁; the circle is in the way of the straight line exactly where the first is positive.
-Lengths of shortest ways have a gradient that is the unit vectors of their ends; automatic differentiation finds it.
+The problem is planar, in the plane of the circle: through the centre and both ends for a sphere, normal to the axis for
+a cylinder, whose developed surface adds the advance along the axis. Let the ends be at distances a₀ and a₁ from the
+centre, G ≤ π the angle between them, βᵢ = acos(r / aᵢ) the angle from an end to its tangent point, and tᵢ = √(aᵢ² − r²)
+the free lengths. The string of length t₀ + t₁ + r s lies on the arc s = G − β₀ − β₁ or, on the opposite side,
+s = 2π − G − β₀ − β₁; the circle blocks the straight line if the first s is positive. The gradient of a shortest path is
+the unit vectors at its ends; automatic differentiation finds it.
 
 An end or a side point whose distance from the centre is the radius within ``ON_SURFACE`` is on the surface: an end has
-the free length tᵢ = 0 and leaves along the tangent, a side point is outside. An end on the surface is what a rope
-fastened to the rim of a drum has, and without the tolerance rounding would choose between arc and chord.
+the free length tᵢ = 0 and leaves along the tangent, a side point is outside. A rope fastened to the rim of a drum has
+an end on the surface; without the tolerance rounding would choose between arc and chord.
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ import numpy as np
 from sarrus.kernels.contact.tolerances import AT_BOUND
 from sarrus.symbolic.kinematics.jet import ZERO_LENGTH
 
-# Part of the radius by which a point may lie within the surface and still be on it: the printed digits of its
-# coordinates explain that much.
+# Share of the radius by which a point may lie inside the surface and still count as on it: rounding of printed
+# coordinates.
 ON_SURFACE = AT_BOUND
 # Smallest squared free length, in squared radii: √ has no derivative at 0, and t − r atan(t / r) is below 1e-18 r here.
 _ON_CIRCLE = 1e-12
-# Newton steps for the point that a string touches from inside: 8 are enough but for ends close to the circle.
+# Newton steps for the contact point of a string inside: 8 suffice except for ends close to the circle.
 _STEPS = 14
 
 
 def wrapped_length(
     start: ca.SX, end: ca.SX, axis: ca.SX | None, radius: float, side: ca.SX | None, inside: bool | None
 ) -> ca.SX:
-    """Return the length from ``start`` to ``end``, both from the centre, around a sphere or the ``axis`` of a cylinder.
+    """Return the length [m] of a string from ``start`` to ``end`` around a sphere or the ``axis`` of a cylinder.
 
-    ``side`` is the side point from the centre, ``inside`` whether it is within the surface (then the string touches
-    from inside), None where that depends on the configuration; see `sarrus.model.mechanism.tendons.Wrap`.
+    Points are relative to the centre. ``inside`` tells whether the ``side`` point is within the surface (the string
+    then touches from inside), None if this depends on the configuration; see `sarrus.model.mechanism.tendons.Wrap`.
     """
     within = ca.SX(0) if side is None else ca.sqrt(ca.dot(side, side) + ZERO_LENGTH) < inner_radius(radius)
     advance = ca.SX(0)
@@ -54,7 +54,7 @@ def wrapped_length(
 
 
 def inner_radius(radius: float) -> float:
-    """Return the distance from the centre [m] below which a point is inside the surface, and not on it."""
+    """Return the distance from the centre [m] below which a point is inside the surface, not on it."""
     return radius * (1 - ON_SURFACE)
 
 
@@ -77,7 +77,7 @@ class _Plane:
         self.straight = ca.sqrt(ca.dot(along, along) + ZERO_LENGTH)
 
     def around(self, side: ca.SX | None) -> ca.SX:
-        """Return the length around the outside, on the side of a point if there is one."""
+        """Return the length around the outside, on the side of the side point if given."""
         wraps, arc = self.blocked, self.short
         if side is not None:
             wrong = self._wrong_side(side)
@@ -87,18 +87,18 @@ class _Plane:
         return ca.if_else(ca.logic_and(self.outside, wraps), curved, self.straight)
 
     def _wrong_side(self, side: ca.SX) -> ca.SX:
-        """Return whether the straight line crosses the ray from the centre away from the side point."""
+        """Return whether the straight line crosses the ray from the centre opposite to the side point."""
         first = self.start / self.distances[0]
         across = (self.end - first * ca.dot(first, self.end)) * (self.distances[0] / self.sine)
         behind = ca.atan2(-ca.dot(side, across), -ca.dot(side, first))
         return ca.logic_and(behind > 0, behind < self.angle)
 
     def through(self) -> ca.SX:
-        """Return the length by way of the circle from inside: of a ray of light that a mirror there reflects.
+        """Return the length of the path that touches the circle from inside, like a ray of light reflected there.
 
-        With the angle of incidence ζ the triangles of the centre, an end and the point have the angle ζ − asin(r/aᵢ
-        sin ζ) at the centre, together G. The left side is convex in ζ, so that Newton's method from π/2 stays above
-        the root. Where the line meets the circle of itself it is straight.
+        With the angle of incidence ζ the triangles of centre, end and contact point have the angle
+        ζ − asin(r/aᵢ sin ζ) at the centre, together G. The left side is convex in ζ, so that Newton's method from π/2
+        stays above the root. If the straight line meets the circle, it is the path.
         """
         a0, a1 = self.distances
         ratios = [ca.fmin(self.radius / a, 1 - _ON_CIRCLE) for a in (a0, a1)]

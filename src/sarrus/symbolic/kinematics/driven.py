@@ -1,4 +1,4 @@
-"""Driven bodies: grounds that move as functions of time, with velocity and acceleration by differentiation."""
+"""Driven bodies: grounds with a prescribed motion, velocity and acceleration by differentiation."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sarrus.symbolic.kinematics.timed import pose_at
 
 @dataclass(frozen=True, eq=False)
 class Ground:
-    """How the world or a driven body moves, in world axes.
+    """Motion of the world or of a driven body, in world axes.
 
     ``rotation`` with its quaternion and ``position``; angular velocity (``spin``) and velocity; angular acceleration
     (``turning``) and acceleration.
@@ -31,13 +31,13 @@ class Ground:
 
     @classmethod
     def at_rest(cls) -> Ground:
-        """Return that of the world."""
+        """Return the motion of the world."""
         zero = ca.SX.zeros(3)
         return cls(ca.SX([1, 0, 0, 0]), ca.SX(ca.DM.eye(3)), zero, zero, zero, zero, zero)
 
 
 def driven_ground(body: DrivenBody, placement: Pose, t: ca.SX) -> Ground:
-    """Return the motion of a driven body; where its function gives no quaternion it keeps its orientation."""
+    """Return the motion of a driven body; without a quaternion in its function it keeps its orientation."""
     assert body.function is not None
     position, quaternion = pose_at(body.function, t, Label("driven body", body.name))
     velocity = ca.jacobian(position, t)

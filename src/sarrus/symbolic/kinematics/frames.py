@@ -1,8 +1,8 @@
 """Points and directions fixed to bodies as jets, in the axes of the world or of a body that carries them.
 
-What two bodies have in common drops out of their distance, so rows of closures are written in the axes of the last body
-that carries both: A then has no entries for what moves that body, and the distance to the world's origin costs no
-digits. The velocity of a point is a sum over the joints below, each turning it about where it is,
+Rows of closures are written in axes of the last common ancestor of their two bodies: motion common to both cancels, A
+has no entries for the joints above it, and the distance to the world's origin costs no digits. The velocity of a point
+is a sum over the joints k below the ancestor,
 
     ṗ = Σ (s_k + z_k × (p − o_k)) v_k,
 
@@ -27,7 +27,7 @@ from sarrus.symbolic.kinematics.tree import GROUND, Tree
 
 
 class BodyFrames(Protocol):
-    """What rows of constraints are made of: jets of points and directions fixed to bodies, all in the same axes."""
+    """Jets of points and directions fixed to bodies, all in the same axes: the parts of constraint rows."""
 
     def point(self, body: str, point: Array) -> Jet:
         """Return the jet of a point given in body axes [m]."""
@@ -36,22 +36,23 @@ class BodyFrames(Protocol):
         """Return the jet of a direction given in body axes."""
 
     def turning(self, body: str) -> Jet:
-        """Return angular velocity and acceleration of a body, as a jet whose value, which no vector is, is zero."""
+        """Return angular velocity and acceleration of a body, as a jet whose value (no vector exists) is zero."""
 
 
 class JetFrames(BodyFrames, Protocol):
-    """Frames that can be seen from any body."""
+    """Frames that can be taken relative to any body."""
 
     def seen_from(self, body: str) -> JetFrames:
-        """Return the frames of what a body carries, as seen from it and in its axes."""
+        """Return the frames of a body's subtree, relative to the body and in its axes."""
 
 
 @dataclass(frozen=True)
 class _Placed:
-    """A node: its rotation, and where its origin is, from that of the node that carries it (``offset``) too.
+    """A node: its rotation, its origin, and its origin relative to the parent node (``offset``).
 
-    ``angular`` and ``linear`` are the share of its own joint in its twist, ``spin`` is its angular velocity and
-    ``turning`` its angular acceleration, ``acceleration`` that of its origin; ``carrying`` is E, see `carrying`.
+    ``angular`` and ``linear`` are the part of its own joint in its twist, ``spin`` is its angular velocity and
+    ``turning`` its angular acceleration, ``acceleration`` the acceleration of its origin; ``carrying`` is E, see
+    `carrying`.
     """
 
     rotation: ca.SX
@@ -65,24 +66,24 @@ class _Placed:
 
     @cached_property
     def carrying(self) -> ca.SX:
-        """E of accelerations on it."""
+        """The matrix E of accelerations of points on it."""
         return carrying(self.spin, self.turning)
 
 
 class Frames:
-    """Jets of points and directions fixed to bodies, in world axes or those of the node that is the ``carrier``."""
+    """Jets of points and directions fixed to bodies, in world axes or in axes of the node ``carrier``."""
 
     def __init__(
         self, tree: Tree, links: list[Link], carrier: int | None = None, axes: Array | None = None
     ) -> None:
-        """``axes`` are those of the carrier's node in the body that is meant."""
+        """``axes`` are the axes of the carrier's node relative to the body."""
         self._tree, self._links, self._carrier = tree, links, carrier
         self._axes = ca.SX(ca.DM(np.eye(3) if axes is None else axes))
         self._placed: dict[int, _Placed] = {}
         self._seen: dict[int, Frames] = {}
 
     def seen_from(self, body: str) -> Frames:
-        """Return the frames of what a body carries, as seen from it and in its axes."""
+        """Return the frames of a body's subtree, relative to the body and in its axes."""
         node = self._tree.location[body][0]
         if node == GROUND:
             return self
@@ -119,7 +120,7 @@ class Frames:
         return self._way(self._tree.location[body][0])[-1].spin
 
     def angular_acceleration(self, body: str) -> ca.SX:
-        """Return the angular acceleration of a body, without accelerations of joints or with them."""
+        """Return the angular acceleration of a body, with joint accelerations if the links have them."""
         return self._way(self._tree.location[body][0])[-1].turning
 
     def placement(self, body: str) -> tuple[ca.SX, ca.SX]:
@@ -134,7 +135,7 @@ class Frames:
         return last.position, last.rotation
 
     def _way(self, node: int) -> list[_Placed]:
-        """Return where all seen of this starts, and the nodes from there to one of them."""
+        """Return the start frame, and the nodes from there to ``node``."""
         on = []
         while node >= 0 and node != self._carrier:
             on.append(node)
@@ -157,7 +158,7 @@ class Frames:
 
 
 def _carried(link: Link, parent: _Placed) -> _Placed:
-    """Return how a joint moves what it carries."""
+    """Return a placed node behind a joint on its placed parent."""
     offset = parent.rotation @ link.position
     angular, linear = (
         parent.rotation @ (link.angular @ link.rate),

@@ -1,4 +1,4 @@
-"""Solutions y(x) of traced equations G(y, x) = 0: Newton's method written out, and their jets."""
+"""Solutions y(x) of traced equations G(y, x) = 0: unrolled Newton's method, and their jets."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class ImplicitFunction:
     """The equations G(y, x) = 0 of two or three unknowns y with data x."""
 
     def __init__(self, residual: Residual, unknowns: int, data: int, longer: Residual) -> None:
-        """``longer`` says by which factor a step is longer than it may be, from y and the step."""
+        """``longer`` returns the factor by which a step exceeds the longest one, from y and the step."""
         self._y, self._x = ca.SX.sym("y", unknowns), ca.SX.sym("x", data)
         self._longer = longer
         self._residual = residual(self._y, self._x)
@@ -27,7 +27,7 @@ class ImplicitFunction:
         self._at = inlined(inputs, [self._residual, self._slope])
 
     def improved(self, y: ca.SX, x: ca.SX, steps: int) -> ca.SX:
-        """Return y after so many steps of Newton's method."""
+        """Return y after ``steps`` steps of Newton's method."""
         for _ in range(steps):
             (step,) = self._step(y, x)
             y = y - step / ca.fmax(1, self._longer(y, step))
@@ -39,7 +39,7 @@ class ImplicitFunction:
         return residual, slope
 
     def jet(self, y: ca.SX, x: Jet) -> Jet:
-        """Return the jet of the solution y at the jet of the data: G_y ẏ = −G_x ẋ, and the same once more."""
+        """Return the jet of the solution y at the jet of the data: G_y ẏ = −G_x ẋ, and its derivative."""
         rate, second = ca.SX.sym("rate", x.value.numel()), ca.SX.sym("second", x.value.numel())
         speed = ca.SX.sym("speed", y.numel())
         place, way = ca.vertcat(self._y, self._x), ca.vertcat(speed, rate)

@@ -1,7 +1,7 @@
 """Jets: an expression together with its first and second time derivative along the motion.
 
-A closure is written once, as products of points and directions; the jets carry its velocity and its
-acceleration bias along (second derivative at zero joint acceleration), which are φ̇ and γ.
+A closure is written once, as products of points and directions; its jet has the value φ, the rate φ̇, and the
+acceleration bias γ (second derivative at zero joint acceleration).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import casadi as ca
 
-# Keeps the direction of a length of zero finite [m²]; far below any length that matters.
+# Keeps the direction of a vector of length zero finite [m²]; far below any relevant length.
 ZERO_LENGTH = 1e-30
 
 
@@ -87,7 +87,7 @@ def dot(a: Jet, b: Jet) -> Jet:
 
 
 def norm(d: Jet) -> Jet:
-    """Return the length of a vector jet; where it is zero its direction, and so its rate, counts as zero."""
+    """Return the length of a vector jet; at length zero its direction, and so its rate, is zero."""
     length = ca.sqrt(ca.dot(d.value, d.value) + ZERO_LENGTH)
     rate = ca.dot(d.value, d.rate) / length
     return Jet(length, rate, (ca.dot(d.rate, d.rate) + ca.dot(d.value, d.bias) - rate * rate) / length)
@@ -105,7 +105,7 @@ def through(function: Callable[..., ca.SX], *jets: Jet) -> Jet:
 
 
 def inlined(inputs: list[ca.SX], outputs: list[ca.SX]) -> Callable[..., list[ca.SX]]:
-    """Return a function that puts expressions in the place of symbols; other symbols, parameters, stay."""
+    """Return a function that substitutes expressions for symbols; other symbols (parameters) stay."""
     own = {symbol.element_hash() for symbol in ca.symvar(ca.veccat(*inputs))}
     others = [s for s in ca.symvar(ca.veccat(*outputs)) if s.element_hash() not in own]
     function = ca.Function("inlined", [*inputs, *others], outputs)
@@ -117,7 +117,7 @@ def inlined(inputs: list[ca.SX], outputs: list[ca.SX]) -> Callable[..., list[ca.
 
 
 def constant(value: ca.SX) -> Jet:
-    """Return the jet of something that does not move."""
+    """Return the jet of a constant expression."""
     zero = ca.SX.zeros(*value.shape)
     return Jet(value, zero, zero)
 

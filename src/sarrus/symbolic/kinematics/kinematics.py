@@ -1,7 +1,7 @@
 """Forward kinematics of the tree: angular velocities and accelerations, traced over CasADi scalars.
 
-Each node's are in its own axes, so the inertias are constants. Accelerations of origins are those of the points, less
-that of free fall (Luh, Walker and Paul, J. Dyn. Syst. Meas. Control 102, 1980): velocities of points are not needed.
+The vectors of each node are in its own axes, so its inertia is constant. Accelerations of origins have gravity
+subtracted (Luh, Walker and Paul, J. Dyn. Syst. Meas. Control 102, 1980); linear velocities are not needed.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def skew(a: ca.SX | ca.DM) -> ca.SX:
 
 
 def carrying(spin: ca.SX, turning: ca.SX) -> ca.SX:
-    """Return E = [α×] + [ω×]²: a point at r on a body is accelerated by E r more than where r counts from."""
+    """Return E = [α×] + [ω×]²: the acceleration of a point at r, relative to the origin of r, is E r."""
     x, y, z = ca.vertsplit(spin)
     a, b, c = ca.vertsplit(turning)
     xx, yy, zz, xy, xz, yz = x * x, y * y, z * z, x * y, x * z, y * z
@@ -81,7 +81,7 @@ def _ground(tree: Tree, node: int) -> Motion:
 
 
 def coordinate_rate(tree: Tree, q: ca.SX, v: ca.SX) -> ca.SX:
-    """Return q̇ = N(q) v: quaternions turn by their body-axes angular velocity, q̇ = ½ q ∘ (0, ω)."""
+    """Return q̇ = N(q) v (nq,); for quaternions q̇ = ½ q ∘ (0, ω) with ω in body axes."""
     rates = []
     for node in tree.nodes:
         rate = v[node.iv : node.iv + node.nv]

@@ -1,4 +1,4 @@
-"""`Link`: how an elementary joint places a node in its parent and moves it there."""
+"""`Link`: placement and motion subspace of a node behind an elementary joint."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from sarrus.symbolic.kinematics.tree import Node, Tree
 
 @dataclass(frozen=True)
 class Link:
-    """A joint at (q, v), with accelerations where they are given.
+    """A joint at (q, v), with accelerations if given.
 
     ``rotation``, ``position`` place the node's frame in its parent's. ``s_angular``, ``s_linear`` are the motion
     subspace (3 × nv each) in the node's axes about its origin, ``angular``, ``linear`` the same in the parent's axes.
-    Whatever the node carries along turns with it, but for the translations of a free joint: ``carried`` is False then.
+    ``carried`` is True if the motion subspace turns with the node, False for the translations of a free joint.
     """
 
     rotation: ca.SX
@@ -58,9 +58,9 @@ Subspace = tuple[ca.SX, ca.SX]
 
 
 def _joint(node: Node, q: ca.SX) -> tuple[ca.SX, ca.SX, Subspace, Subspace]:
-    """Return rotation and translation of an elementary joint, its motion subspace after the turn and before it.
+    """Return rotation and translation of an elementary joint, and its motion subspace in node and in parent axes.
 
-    Angular and linear part, the latter that of the node's origin, where it is after the turn.
+    The subspaces have an angular and a linear part; the linear part refers to the node's origin behind the joint.
     """
     axis, anchor = ca.DM(node.axis), as_casadi(node.anchor)
     none, eye = ca.SX.zeros(3), ca.SX(ca.DM.eye(3))

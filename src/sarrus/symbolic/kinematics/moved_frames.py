@@ -1,11 +1,11 @@
-"""A frame that moves on a body as a function of time: where a driven closure has its frame 1.
+"""A frame with a prescribed motion on a body: frame 1 of a driven closure.
 
 With r, Q and s its position, rotation and angular velocity in axes of the body, e_k the axes of the body as jets, and
 ω the angular velocity of the body,
 
     p = o + Σ r_k e_k,    z = Σ (Q z')_k e_k,    ω' = ω + Σ s_k e_k
 
-are a point and a direction that are fixed to it, and its angular velocity; the rules of jets give the rest.
+are a point and a direction fixed to it, and its angular velocity; the product rules of jets give the rest.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _AXES = np.eye(3)
 
 @dataclass(frozen=True)
 class MovedFrames:
-    """The frames of others, and one of ``name`` that moves on a ``body``: all jets are of time alone, in its axes.
+    """Frames with an additional frame ``name`` that moves on a ``body`` as a function of time; jets in its axes.
 
     ``turn`` are the columns of its rotation, ``spin`` is its angular velocity.
     """
@@ -45,7 +45,7 @@ class MovedFrames:
     def on(
         cls, frames: BodyFrames, name: str, body: str, pose: Pose, motion: Motion, t: ca.SX, label: Label
     ) -> MovedFrames:
-        """Return frames with one that is where a function of time puts it, as seen from a pose on a body."""
+        """Return frames with an additional frame moved by a function of time, relative to a pose on a body."""
         position, quaternion = pose_at(motion, t, label)
         fixed = ca.DM(pose.rotation)
         turn, spin = ca.SX.eye(3), ca.SX.zeros(3)

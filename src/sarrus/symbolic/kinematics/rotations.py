@@ -8,7 +8,7 @@ from sarrus.symbolic.kinematics.jet import ZERO_LENGTH
 
 
 def product(a: ca.SX | ca.DM, b: ca.SX | ca.DM) -> ca.SX:
-    """Return a ∘ b, the rotation b and then a."""
+    """Return a ∘ b, the rotation b followed by a."""
     return ca.vertcat(
         a[0] * b[0] - a[1] * b[1] - a[2] * b[2] - a[3] * b[3],
         a[0] * b[1] + a[1] * b[0] + a[2] * b[3] - a[3] * b[2],
@@ -18,7 +18,7 @@ def product(a: ca.SX | ca.DM, b: ca.SX | ca.DM) -> ca.SX:
 
 
 def conjugate(a: ca.SX | ca.DM) -> ca.SX | ca.DM:
-    """Return the quaternion of the rotation back."""
+    """Return the quaternion of the inverse rotation."""
     return ca.vertcat(a[0], -a[1:])
 
 
@@ -33,7 +33,7 @@ def quaternion_matrix(q: ca.SX) -> ca.SX:
 
 
 def quaternion_spin(q: ca.SX, rate: ca.SX) -> ca.SX:
-    """Return the angular velocity in the axes that q turns into, 2 q̇ ∘ q*."""
+    """Return the angular velocity 2 q̇ ∘ q* in the axes to which q rotates."""
     scalar, vector = q[0], q[1:]
     return 2 * (scalar * rate[1:] - rate[0] * vector - ca.cross(rate[1:], vector))
 

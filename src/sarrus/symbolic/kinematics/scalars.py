@@ -1,8 +1,7 @@
-"""Numbers that may depend on parameters: floats and arrays, or CasADi SX in their place.
+"""Numbers that may depend on parameters: floats and arrays, or CasADi SX expressions.
 
-The description holds plain numbers. Where parameters drive some of them (`sarrus.symbolic.multibody.parameters`), the
-recursions meet scalars and columns of SX instead, which these functions let pass. Without parameters nothing is
-different.
+The description holds plain numbers. If parameters drive some of them (`sarrus.symbolic.multibody.parameters`), the
+recursions get scalars and columns of SX instead. These functions accept both; without parameters nothing changes.
 """
 
 from __future__ import annotations
@@ -36,12 +35,12 @@ def is_driven(value: Any) -> bool:
 
 
 def varies(value: float | ca.SX) -> bool:
-    """Tell whether a number is anything but zero."""
+    """Tell whether a number is an expression or nonzero."""
     return True if isinstance(value, ca.SX) else value != 0.0
 
 
 def as_casadi(value: Numbers) -> ca.DM | ca.SX:
-    """Return a vector or matrix as CasADi has it."""
+    """Return a vector or matrix as a CasADi DM or SX."""
     return value if isinstance(value, (ca.SX, ca.DM)) else ca.DM(value)
 
 
@@ -51,14 +50,14 @@ def stacked_numbers(values: Sequence[float | ca.SX]) -> ca.DM | ca.SX:
 
 
 def place(pose: AnyPose, point: Numbers) -> Numbers:
-    """Return in the frame that the pose is given in the coordinates of a point in the frame that it places."""
+    """Return position + rotation @ point: coordinates in the outer frame of a point in the frame of the pose."""
     if isinstance(pose, Pose) and isinstance(point, np.ndarray):
         return pose.apply(point)
     return as_casadi(pose.position) + ca.DM(pose.rotation) @ as_casadi(point)
 
 
 def compose(outer: AnyPose, inner: AnyPose) -> AnyPose:
-    """Return the pose of what ``inner`` places in the frame that ``outer`` is given in."""
+    """Return outer @ inner, the pose of the inner frame relative to the frame in which ``outer`` is given."""
     if isinstance(outer, Pose) and isinstance(inner, Pose):
         return outer @ inner
     return DrivenPose(ca.SX(place(outer, inner.position)), clean(outer.rotation @ inner.rotation))

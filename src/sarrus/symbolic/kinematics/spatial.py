@@ -27,12 +27,12 @@ class Spatial:
         return ca.dot(self.angular, other.angular) + ca.dot(self.linear, other.linear)
 
     def cross(self, other: Spatial) -> Spatial:
-        """Rate of a motion that this one carries along."""
+        """Rate of a motion that turns with this motion."""
         linear = cross(self.angular, other.linear) + cross(self.linear, other.angular)
         return Spatial(cross(self.angular, other.angular), linear)
 
     def cross_force(self, other: Spatial) -> Spatial:
-        """Rate of a force that this motion carries along."""
+        """Rate of a force that turns with this motion."""
         angular = cross(self.angular, other.angular) + cross(self.linear, other.linear)
         return Spatial(angular, cross(self.angular, other.linear))
 
@@ -46,7 +46,8 @@ ZERO = Spatial(ca.SX.zeros(3), ca.SX.zeros(3))
 
 @dataclass(frozen=True)
 class Inertia:
-    """Mass, first moment and inertia about the origin of bodies, their momentum, and the matrix of Coriolis torques."""
+    """Mass, first moment and inertia about the origin of bodies, their momentum, and the matrix B of Coriolis
+    torques."""
 
     mass: float | ca.SX
     moment: ca.SX
@@ -63,9 +64,9 @@ class Inertia:
         return Spatial(angular, self.mass * motion.linear + cross(motion.angular, self.moment))
 
     def turning(self, angular: ca.SX) -> Spatial:
-        """Return 2 B Ψ, which depends on the angular part of Ψ alone."""
+        """Return 2 B Ψ, which depends on the angular part of Ψ only."""
         return Spatial(self.coriolis @ angular, 2 * cross(angular, self.momentum))
 
     def turning_transposed(self, motion: Spatial) -> ca.SX:
-        """Return the angular part of 2 Bᵀ S; the other one is zero."""
+        """Return the angular part of 2 Bᵀ S; the linear part is zero."""
         return self.coriolis.T @ motion.angular + 2 * cross(self.momentum, motion.linear)

@@ -1,4 +1,4 @@
-"""Functions of one expression that a user gives: motions, functions of time, as jets; cams and laws of springs."""
+"""User functions of one expression as jets: motions (functions of time), cams, laws of springs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Motion = Callable[[Any], Any]
 
 
 def pose_at(motion: Motion, t: ca.SX, label: Label) -> tuple[ca.SX, ca.SX | None]:
-    """Return the position and the unit quaternion that a function of time gives; None where it gives no quaternion."""
+    """Return the position and the unit quaternion of a function of time; None for a function without quaternion."""
     sizes = {3: "a position (3 entries)", 7: "a position and a wxyz quaternion (7)"}
     column = _column(motion, t, label, "function(t)", sizes, "t")
     start = _at_start(column, t, label)
@@ -36,26 +36,26 @@ def jet_of_time(column: ca.SX, t: ca.SX) -> Jet:
 
 
 def value_at(function: Motion, x: ca.SX, label: Label, what: str) -> ca.SX:
-    """Return the one number that a user's function gives at an expression."""
+    """Return the value of a user's scalar function at an expression."""
     place = ca.SX.sym("x")
     column = _column(function, place, label, what, {1: "one number"}, "x")
     return ca.substitute(column, place, x)
 
 
 def slope_at(function: Motion, place: float, label: Label) -> float:
-    """Return the slope of a user's function of one expression at a number."""
+    """Return the slope of a user's scalar function at a number."""
     x = ca.SX.sym("x")
     slope = ca.jacobian(value_at(function, x, label, "function"), x)
     return float(ca.Function("slope", [x], [slope])(place))
 
 
 def at_jet(function: Motion, x: Jet, label: Label, what: str) -> Jet:
-    """Return the jet of a user's function of one expression at the jet of that expression."""
+    """Return the jet of a user's scalar function at the jet of its argument."""
     return through(lambda place: value_at(function, place, label, what), x)
 
 
 def number_at(motion: Motion, t: ca.SX, label: Label, *, positive: bool = False) -> Jet:
-    """Return the jet of a function of time that gives one number, which must be positive at t = 0 if it says so."""
+    """Return the jet of a scalar function of time; with ``positive`` its value at t = 0 must be positive."""
     column = _column(motion, t, label, "function(t)", {1: "one number"}, "t")
     start = _at_start(column, t, label)[0]
     if positive and start <= 0.0:
@@ -66,7 +66,7 @@ def number_at(motion: Motion, t: ca.SX, label: Label, *, positive: bool = False)
 def _column(
     function: Motion, symbol: ca.SX, label: Label, what: str, sizes: dict[int, str], name: str
 ) -> ca.SX:
-    """Return what a user's function gives at a symbol as a column; ``sizes`` says how many entries it may have.
+    """Return the value of a user's function at a symbol as a column; ``sizes`` lists the allowed numbers of entries.
 
     The value may be a column, or a tuple of columns, which are stacked. Errors name the element.
     """

@@ -1,7 +1,7 @@
 """The kinematic tree of elementary joints, made from a `Mechanism`.
 
-Composite joints become elementary ones in series; bodies on fixed joints merge into the node that carries
-them. What is left are nodes with one elementary joint each: revolute, prismatic, screw, spherical, free.
+Composite joints become elementary ones in series; bodies on fixed joints merge into the node that carries them. The
+tree has nodes with one elementary joint each: revolute, prismatic, screw, spherical, free.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ GROUND = -1
 
 @dataclass(frozen=True)
 class RigidPart:
-    """Something rigid on a node, in the node's axes: mass, centre of mass and inertia about it."""
+    """A rigid part of a node, in the node's axes: mass, centre of mass and inertia about the centre of mass."""
 
     mass: float | ca.SX
     com: Numbers
@@ -32,7 +32,7 @@ class RigidPart:
 
     @classmethod
     def of(cls, body: Body, pose: AnyPose) -> RigidPart:
-        """Return a body that sits at ``pose`` in the node."""
+        """Return the part of a body at ``pose`` in the node."""
         if is_driven(body.inertia):
             r = ca.DM(pose.rotation)
             return cls(body.mass, place(pose, body.com), r @ body.inertia @ r.T)
@@ -41,7 +41,7 @@ class RigidPart:
 
     @property
     def driven(self) -> bool:
-        """Whether it depends on parameters."""
+        """Whether the part depends on parameters."""
         return any(map(is_driven, (self.mass, self.com, self.inertia)))
 
     @property
@@ -64,10 +64,10 @@ class RigidPart:
 class Node:
     """One elementary joint and the rigid body behind it; vectors in the node's own axes, about its origin.
 
-    Its frame is near that of the body: on the axis of the joint, and turned so that this is one of its own axes.
+    Its frame is near the frame of the body: origin on the joint axis, one of its own axes along the joint axis.
 
     ``placement`` is the node's frame in its parent's at the joint's reference; ``iq``, ``iv`` are the
-    offsets of its coordinates and velocities. ``parts`` are rigid on it: one of all that is constant, and one for each
+    offsets of its coordinates and velocities. ``parts`` are fixed to it: one for all constant bodies, and one for each
     body that depends on parameters.
     """
 
@@ -94,7 +94,7 @@ class Node:
         return {"spherical": 4, "free": 7}.get(self.kind, 1)
 
     def attach(self, part: RigidPart) -> None:
-        """Add a rigid part; what is constant merges into one (parallel-axis theorem)."""
+        """Add a rigid part; constant parts merge into one (parallel-axis theorem)."""
         if part.driven:
             self.parts.append(part)
             return
@@ -116,7 +116,7 @@ class Node:
 
 @dataclass(frozen=True)
 class Tree:
-    """Nodes, parents before children, and where each body of the mechanism sits: (node, pose in it).
+    """Nodes, parents before children, and the place of each body of the mechanism: (node, pose in it).
 
     Nodes below zero are grounds: −1 the world, −2 − k the frame ``driven[k]``, which moves with time.
     """
@@ -146,7 +146,7 @@ def build_tree(mechanism: Mechanism, t: ca.SX) -> Tree:
             location[body.name] = (GROUND - len(driven), Pose())
             continue
         parent, parent_pose = location[body.parent]
-        # A free joint's coordinates are the pose in the parent; only other joints start from the placement.
+        # coordinates of a free joint are the pose in the parent; other joints start from the placement
         free = bool(body.joints) and body.joints[0].kind == "free"
         placement = parent_pose if free else compose(parent_pose, body.placement)
         for joint in body.joints:
@@ -174,10 +174,10 @@ def build_tree(mechanism: Mechanism, t: ca.SX) -> Tree:
 
 
 def _own_frame(kind: str, axis: Array, anchor: Numbers, placement: AnyPose) -> Pose:
-    """Return the frame of a node in the one that its joint is given in, so that many numbers are zero.
+    """Return the frame of a node in the frame in which its joint is given, chosen so that many numbers are zero.
 
-    The origin is on the axis of the joint, nearest to the parent's if the axis is along one of the parent's axes. One
-    of the node's own axes is the axis of the joint.
+    One of its axes is the joint axis. Its origin is the point of the joint axis closest to the parent's origin, if
+    the axis is along one of the parent's axes.
     """
     if kind in ("spherical", "free"):
         return Pose()
@@ -192,12 +192,12 @@ def _own_frame(kind: str, axis: Array, anchor: Numbers, placement: AnyPose) -> P
 
 
 def world_quaternion(tree: Tree, body: str, q: ca.SX) -> ca.SX:
-    """Return the rotation from world axes to those of a body, the product of those on the way: it makes no jumps."""
+    """Return the rotation from world axes to axes of a body, the product of quaternions along the tree: no jumps."""
     return _turn(tree, body, way(tree, body), q)
 
 
 def relative_quaternion(tree: Tree, reference: str, body: str, q: ca.SX) -> ca.SX:
-    """Return the rotation from the axes of one body to those of another; what carries both is left out."""
+    """Return the rotation from the axes of one body to the axes of another, without their common ancestors."""
     ways = [way(tree, name) for name in (reference, body)]
     shared = _shared(*ways)
     turns = [_turn(tree, name, on[shared:], q) for name, on in zip((reference, body), ways)]
@@ -205,7 +205,7 @@ def relative_quaternion(tree: Tree, reference: str, body: str, q: ca.SX) -> ca.S
 
 
 def way(tree: Tree, body: str) -> list[int]:
-    """Return the nodes that carry a body, in order, after the ground that they stand on."""
+    """Return the nodes from the ground (excluded) to a body, in order."""
     out = [tree.location[body][0]]
     while out[0] >= 0:
         out.insert(0, tree.nodes[out[0]].parent)
@@ -217,7 +217,7 @@ def _shared(one: list[int], two: list[int]) -> int:
 
 
 def _turn(tree: Tree, body: str, on: list[int], q: ca.SX) -> ca.SX:
-    """Return the rotation along a way to a body."""
+    """Return the rotation along the nodes ``on`` to a body."""
     total = ca.SX([1, 0, 0, 0])
     for node in on:
         if node >= 0:

@@ -1,7 +1,7 @@
-"""M a = f by articulated bodies (Featherstone 2008, ch. 7): from the tips to the root and back, O(n) for any tree.
+"""The articulated-body algorithm (Featherstone 2008, ch. 7): M a = f from the tips to the root and back, in O(n).
 
 Velocities are eliminated one at a time, the last one first, so the pivots D_k are the squares of the diagonal of L in
-M = LᵀL: what is said of M by its factor is said as well by them.
+M = LᵀL and have the same bounds.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from sarrus.symbolic.multibody.dynamics import composites, symmetric
 
 @dataclass(frozen=True)
 class Articulated:
-    """An inertia of a node and what it carries: torque J α + H a, force Hᵀ α + M a about the node's origin."""
+    """Articulated inertia of a node and its subtree: torque J α + H a, force Hᵀ α + M a about the node's origin."""
 
     about: ca.SX
     lever: ca.SX
@@ -29,18 +29,19 @@ class Articulated:
         return Articulated(self.about + other.about, self.lever + other.lever, self.mass + other.mass)
 
     def times(self, angular: ca.SX, linear: ca.SX) -> tuple[ca.SX, ca.SX]:
-        """Return torque and force for accelerations."""
+        """Return torque and force for angular and linear accelerations."""
         return self.about @ angular + self.lever @ linear, self.lever.T @ angular + self.mass @ linear
 
     def without(self, torque: ca.SX, force: ca.SX, pivot: ca.SX) -> Articulated:
-        """Return what is left where a velocity that takes this torque and force is free to follow."""
+        """Return the inertia after one velocity is freed: ``torque``, ``force`` are its column, ``pivot`` its
+        inertia."""
         t, f = torque / pivot, force / pivot
         return Articulated(
             symmetric(self.about - t @ torque.T), self.lever - t @ force.T, symmetric(self.mass - f @ force.T)
         )
 
     def seen_from_parent(self, link: Link) -> Articulated:
-        """Return it in the axes of the parent, about its origin."""
+        """Return the inertia in axes of the parent, about the parent's origin."""
         r, shift = link.rotation, skew(link.position)
         mass, lever = symmetric(r @ self.mass @ r.T), r @ self.lever @ r.T
         moved = lever + shift @ mass
@@ -50,7 +51,7 @@ class Articulated:
 
 @dataclass(frozen=True)
 class TreeSolution:
-    """a with M a = f, the pivots D_k, and M_kk."""
+    """a with M a = f, the pivots D_k, and the diagonal M_kk."""
 
     a: ca.SX
     pivots: list[ca.SX]
@@ -93,7 +94,7 @@ def solve(tree: Tree, links: list[Link], force: ca.SX) -> TreeSolution:
 def _accelerations(
     tree: Tree, links: list[Link], taken: list[tuple[ca.SX, ca.SX]], left: list[ca.SX], pivots: list[ca.SX]
 ) -> ca.SX:
-    """Return a, from the root on."""
+    """Return a, computed from the root to the tips."""
     a, moving = ca.SX.zeros(tree.nv), list[tuple[ca.SX, ca.SX]]()
     for node, link in zip(tree.nodes, links):
         angular, linear = ca.SX.zeros(3), ca.SX.zeros(3)
@@ -111,7 +112,7 @@ def _accelerations(
 
 
 def _rigid(tree: Tree, index: int) -> Articulated:
-    """Return the inertia of what is rigid on a node."""
+    """Return the inertia of the rigid parts of a node."""
     total = Articulated(ca.SX(3, 3), ca.SX(3, 3), ca.SX(3, 3))
     for part in tree.nodes[index].parts:
         about = ca.SX(as_casadi(part.inertia_about_origin))
@@ -120,7 +121,7 @@ def _rigid(tree: Tree, index: int) -> Articulated:
 
 
 def _freed(inertia: Articulated, angular: ca.SX, linear: ca.SX) -> Articulated:
-    """Return the inertia with zeros where a velocity that is gone went along an axis, instead of rounding."""
+    """Return the inertia with exact zeros for a freed velocity along an axis, instead of rounding."""
     found = [Articulated(*(ca.SX(part) for part in vars(inertia).values()))]
     for k in range(3):
         if _is_axis(angular, k) and linear.is_zero():

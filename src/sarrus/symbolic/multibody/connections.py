@@ -1,8 +1,8 @@
-"""What holds the bodies of a mechanism together: joints of the tree, fixed bodies, closures, contacts, what rolls.
+"""Connections of the bodies of a mechanism: joints, fixed bodies, closures, contacts, rolling elements.
 
-Each has a place, axes of its own, and a wrench that goes through it. Own axes are z along the axis of the joint, x
-along the second one or, where there is none, a normal of the first; those of bodies where it has no axis; n, t1, t2 of
-a contact; of what rolls the normal, longitudinal and lateral ones, of a ball the normal and the tangents of the plane.
+Each has a point, own axes, and a wrench that it transmits. Own axes: z along the joint axis, x along its second axis
+or, without one, a normal of the first; the axes of the bodies for kinds without an axis; n, t1, t2 of a contact;
+normal, longitudinal and lateral of a rolling element, for a ball the normal and the tangents of the plane.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from sarrus.symbolic.multibody.cuts import Cuts, Wrench
 from sarrus.symbolic.rows.contacts import Touching, motion_in, touching_elements
 from sarrus.symbolic.rows.rolling import rolling_frame
 
-# Components of force (0, 1, 2) and couple (3, 4, 5) along own axes in which a kind moves freely, where forces belong to
-# its drive: motors, springs, dampers, dry friction, stops.
+# Components of force (0, 1, 2) and couple (3, 4, 5) along own axes in which a kind moves freely; forces along them
+# belong to its drive: motors, springs, dampers, dry friction, stops.
 FREE: dict[str, tuple[int, ...]] = {
     "fixed": (),
     "driven": (),
@@ -51,17 +51,17 @@ FREE: dict[str, tuple[int, ...]] = {
     "rolling": (3, 4, 5),
     "rolling on a line": (5,),
 }
-# What carries a body in the tree.
+# Kinds of connections of the tree.
 _IN_TREE = ("joint", "fixed", "driven")
 
 
 @dataclass(frozen=True)
 class Connection:
-    """Something that holds a body: its name, and what it is.
+    """A connection of two bodies: its name and kind.
 
     ``what``: joint, fixed, driven, closure, contact (a constraint), rolling, touch (with Coulomb friction). ``label``
-    is the name, with ``what`` before it where several have that name. Its wrench acts on ``body``, from ``on``.
-    ``pitch`` is that of a screw [m].
+    is the name, with ``what`` before it if several connections have this name. Its wrench acts on ``body``, from
+    ``on``. ``pitch`` is the pitch of a screw [m].
     """
 
     label: str
@@ -74,15 +74,15 @@ class Connection:
 
     @property
     def free(self) -> tuple[int, ...]:
-        """Components along own axes in which it moves freely; those of a screw's thread are not among them."""
+        """Components along own axes in which it moves freely; the components of a screw are not among them."""
         return FREE[self.kind]
 
     @property
     def carried(self) -> Array:
-        """The part of a wrench along own axes that the bearing carries, (6, 6); the rest is that of a drive.
+        """Projector (6, 6) on the part of a wrench along own axes that the bearing carries; the rest is its drive's.
 
-        It does no work in the motions that a joint allows. The drive of a screw is the couple about its axis; its
-        thread carries the force along the axis, and the couple that belongs to it.
+        It does no work in the motions of the joint. The drive of a screw is the couple about its axis; its thread
+        carries the force along the axis with the corresponding couple.
         """
         part = np.eye(6)
         if self.what == "joint":
@@ -93,7 +93,7 @@ class Connection:
 
 
 def connections(mechanism: Mechanism) -> tuple[Connection, ...]:
-    """Return all that holds bodies together: tree, depth first, then closures, contacts, and what rolls."""
+    """Return all connections: tree, depth first, then closures, contacts, and rolling elements."""
     found = list(_connections(mechanism))
     count = Counter(one.name for one in found)
     return tuple(
@@ -125,21 +125,21 @@ def _connections(mechanism: Mechanism) -> Iterator[Connection]:
 
 
 def loads(cuts: Cuts) -> dict[str, ca.SX]:
-    """Return of all connections ``force``, ``couple`` about their places, ``point`` (3 each) and ``axes`` (9, rows).
+    """Return for all connections ``force``, ``couple`` about their points, ``point`` (3 each) and ``axes`` (9, rows).
 
-    All in world axes. They are what goes through: on a body with several joints the same through each of them.
+    All are in world axes. A body with several joints in series has the same wrench in each of them.
     """
     return _stacked(cuts, with_places=True)
 
 
 def changes(cuts: Cuts, forces: ca.SX, ways: ca.SX) -> dict[str, ca.SX]:
-    """Return how forces and couples of all connections change along a way of multipliers and pushes, ``forces``."""
+    """Return the changes of the forces and couples of all connections along a direction of multipliers and pushes."""
     found = _stacked(cuts, with_places=False)
     return {name: ca.jtimes(part, forces, ways) for name, part in found.items()}
 
 
 def load(cuts: Cuts, one: Connection) -> tuple[Wrench, ca.SX]:
-    """Return what goes through one connection, about its place in world axes, and its own axes as columns there."""
+    """Return the wrench of one connection about its point in world axes, and its own axes as columns."""
     through = cuts.through_joint(one.body) if one.what in _IN_TREE else None
     return _load(cuts, one, _joints(cuts), _touched(cuts), through)
 
@@ -165,7 +165,7 @@ def _load(
     touched: dict[str, Touching],
     through: Wrench | None,
 ) -> tuple[Wrench, ca.SX]:
-    """Return the wrench of a connection about its place, and its axes; ``through`` is that of its body's joints."""
+    """Return the wrench of a connection about its point, and its axes; ``through`` is the wrench of its joints."""
     mechanism = cuts.mechanism
     if one.what in _IN_TREE:
         assert through is not None
@@ -207,7 +207,7 @@ def _joints(cuts: Cuts) -> dict[str, tuple[ca.SX, ca.SX]]:
 
 
 def _of_joint(cuts: Cuts, joint: Joint, nodes: range, own: np.ndarray) -> tuple[ca.SX, ca.SX]:
-    """Return anchor and axes of a joint of these nodes; ``own`` are the axes of the last one in what it carries."""
+    """Return anchor and axes of a joint of these nodes; ``own`` are the axes of the last node in its body."""
     tree, last = cuts.tree, nodes[-1]
     position, rotation = cuts.frames.node(last)
     anchor = position + rotation @ as_casadi(tree.nodes[last].anchor)
@@ -224,7 +224,7 @@ def _of_joint(cuts: Cuts, joint: Joint, nodes: range, own: np.ndarray) -> tuple[
 
 
 def _of_closure(closure: Closure, frames: Frames) -> tuple[ca.SX, ca.SX]:
-    """Return where a closure acts on body 2, and its axes."""
+    """Return the point where a closure acts on body 2, and its axes."""
     point = frames.point(closure.body2, closure.pose2.position).value
     one, two = (
         ca.SX(ca.DM.eye(3)) if body == WORLD else frames.placement(body)[1]
@@ -245,20 +245,20 @@ def _of_closure(closure: Closure, frames: Frames) -> tuple[ca.SX, ca.SX]:
 
 
 def _of_contact(contact: Contact | Touching, cuts: Cuts) -> tuple[ca.SX, ca.SX]:
-    """Return where a contact touches, and its normal and tangents."""
+    """Return the contact point, and its normal and tangents."""
     motion = motion_in(contact, cuts.mechanism, cuts.frames)
     return motion.point, ca.horzcat(*motion.axes)
 
 
 def _of_rolling(rolling: Rolling, frames: Frames) -> tuple[ca.SX, ca.SX]:
-    """Return where it touches, of a cone its apex, and the axes: normal, longitudinal and lateral, or tangents."""
+    """Return the contact point (apex of a cone) and the axes: normal, longitudinal and lateral, or tangents."""
     frame = rolling_frame(rolling, frames)
     point = frame.centre.value if rolling.kind == "cone" else frame.centre.value + frame.arm.value
     return point, ca.horzcat(*frame.directions)
 
 
 def _aside(z: ca.SX) -> ca.SX:
-    """Return the axis of the world of which a direction has least, the first of equal ones."""
+    """Return the world axis with the smallest component along a direction, the first of equal ones."""
     a, b, c = ca.vertsplit(ca.fabs(z))
     x, y, w = (ca.SX(ca.DM.eye(3)[:, k]) for k in range(3))
     return ca.if_else(ca.logic_and(a <= b, a <= c), x, ca.if_else(b <= c, y, w))

@@ -1,9 +1,8 @@
-"""What goes through a cut between a body and its parent: the wrench that comes through the joint there.
+"""The wrench through a cut between a body and its parent: the wrench transmitted by the joint there.
 
-With a virtual twist ξ of all that hangs on the body, the power of each force across the cut is linear in ξ, and its
-derivative is the wrench that the force exerts on the cut-off part. What that part's motion needs, less gravity and
-these wrenches, comes through the joint: through its bearing, and by what its motor, springs, damper, friction and stops
-do.
+With a virtual twist ξ of the subtree of the body, the power of each force across the cut is linear in ξ, and its
+derivative is the wrench that the force exerts on the subtree. The rate of momentum of the subtree, minus gravity and
+these wrenches, is the wrench through the joint: of its bearing, motor, springs, damper, friction and stops.
 """
 
 from __future__ import annotations
@@ -48,14 +47,14 @@ class Wrench(NamedTuple):
 
 
 class CutFrames(Frames):
-    """Frames in which the bodies below a cut have a virtual twist more: (angular, linear at a point), in their axes."""
+    """Frames with a virtual twist of the bodies below a cut added: (angular, linear at a point), in their axes."""
 
     def __init__(self, base: Frames, below: Collection[str], origin: ca.SX, twist: ca.SX) -> None:
-        vars(self).update(vars(base))  # what is placed already is shared: the twist moves nothing
+        vars(self).update(vars(base))  # placements are shared: the twist changes no position
         self._base, self._below, self._origin, self._twist = base, below, origin, twist
 
     def seen_from(self, body: str) -> Frames:
-        """Return the frames of what a body carries, as seen from it: what is below the cut moves where it does not."""
+        """Return the frames relative to a body; bodies below the cut move relative to a body above it."""
         base = self._base.seen_from(body)
         node = self._tree.location[body][0]
         if node == GROUND:
@@ -94,9 +93,9 @@ class CutFrames(Frames):
 
 
 class Cuts:
-    """The wrenches through the cuts of one mechanism at (q, v, a), with the forces of its constraints and contacts.
+    """The wrenches through the cuts of one mechanism at (q, v, a), with constraint and contact forces.
 
-    ``multipliers`` (nc,) and ``pushes``, the forces of contacts with Coulomb friction by rows, may be symbols.
+    ``multipliers`` (nc,) and ``pushes`` (forces of contacts with Coulomb friction by rows) may be symbols.
     """
 
     def __init__(
@@ -121,7 +120,7 @@ class Cuts:
         self._elements = list(self._acting(multipliers, pushes))
 
     def below(self, body: str) -> frozenset[str]:
-        """Return a body and all that hang on it."""
+        """Return the subtree of a body, itself included."""
         if body not in self._below:
             parts = (self.below(child) for child in self._children.get(body, ()))
             self._below[body] = frozenset((body,)).union(*parts)
@@ -133,7 +132,7 @@ class Cuts:
         return actuators.forces(self.mechanism, self.lengths, self.coordinates, self.e.u)
 
     def through_joint(self, body: str) -> Wrench:
-        """Return what a body gets from its parent through the joints between them, about its origin."""
+        """Return the wrench of the parent on a body through the joints between them, about the body's origin."""
         total = self._inertial(body)
         torque, force = total.torque, total.force
         for element in self._elements:
@@ -144,9 +143,9 @@ class Cuts:
         return Wrench(torque, force, total.point)
 
     def on_body(self, names: Collection[str], second: str, first: str) -> Wrench:
-        """Return what the constraints or contacts of some names exert together on the second of their two bodies.
+        """Return the total wrench of the named constraints or contacts on the second of their two bodies.
 
-        It is what the cut above that body, or where the first one hangs on it the cut above the other, sees.
+        It is the wrench across the cut above this body, or, if the first body hangs on it, above the first body.
         """
         upside_down = first in self.below(second)
         below, keys = self.below(first if upside_down else second), [("constraint", name) for name in names]
@@ -158,7 +157,7 @@ class Cuts:
         return Wrench(sign * torque, sign * force, point)
 
     def _inertial(self, body: str) -> Wrench:
-        """Return what the motion of a body and all that hang on it needs, less gravity, about its origin."""
+        """Return the rate of momentum of a subtree minus gravity, about the origin of its body."""
         if body not in self._moved:
             part, (origin, rotation) = self.bodies[body], self.frames.placement(body)
             spin = rotation.T @ self.frames.angular_velocity(body)
@@ -174,13 +173,15 @@ class Cuts:
         return self._moved[body]
 
     def _wrench(self, element: _Acting, below: frozenset[str]) -> Wrench | None:
-        """Return what an element exerts on what is below a cut; None where it does not act across it."""
+        """Return the wrench of an element on the part below a cut; None if it does not act across the cut."""
         inside = below & element.bodies
         if not inside or inside == element.bodies:
             return None
         key = element.key, inside
         if key not in self._across:
-            body = next(name for name in self.bodies if name in inside)  # sets have no order
+            body = next(
+                name for name in self.bodies if name in inside
+            )  # in a fixed order, which sets do not have
             origin, twist = self.frames.placement(body)[0], ca.SX.sym("twist", 6)
             wrench = element.wrench(CutFrames(self.frames, below, origin, twist), twist)
             wrench = ca.substitute(wrench, twist, ca.SX.zeros(6))
@@ -188,7 +189,7 @@ class Cuts:
         return self._across[key]
 
     def _acting(self, multipliers: ca.SX, pushes: ca.SX) -> Iterator[_Acting]:
-        """Iterate over all but gravity and joints that exert forces on bodies."""
+        """Iterate over all elements that exert forces on bodies, except gravity and joints."""
         mechanism, row = self.mechanism, 0
         for constraint in mechanism.constraints():
             own = multipliers[row : (row := row + len(constraint.row_names))]
@@ -212,7 +213,7 @@ class Cuts:
                 bodies = frozenset((user.body, WORLD))
                 yield _Acting(("force", user.name), bodies, partial(self._user_force, user))
 
-    # what exerts a force, in frames with a virtual twist: rates that it works on, or power per twist
+    # force elements in frames with a virtual twist: the rates on which they do work, or their power per twist
 
     def _rates(self, constraint: Constraint, frames: Frames) -> ca.SX:
         return constraint_residual(constraint, self.mechanism, frames, self.jets, self.e.t).rate
@@ -226,7 +227,7 @@ class Cuts:
     def _tendon(self, tendon: Tendon, frames: Frames, twist: ca.SX) -> ca.SX:
         length = tendon_length(tendon, frames, self.jets)
         pull = forces.elastic_force(tendon, length, twist)[0]
-        if varies(tendon.armature):  # what accelerates its rotor does not reach the bodies
+        if varies(tendon.armature):  # the inertia force of the rotor does not act on the bodies
             change = tendon_length(tendon, self.moved, self.jets).bias
             pull += forces.power_conjugate(length.rate, twist, -tendon.armature * change)
         return pull
@@ -242,7 +243,7 @@ class Cuts:
         return forces.power_conjugate(frames.point(user.body, user.point).rate, twist, value)
 
     def _tied(self, constraint: Constraint) -> frozenset[str]:
-        """Return the bodies that a constraint ties to each other, past the joints."""
+        """Return the bodies tied together by a constraint, without regard to joints."""
         if isinstance(constraint, Coupling):
             names = (term.coordinate.partition(":") for term in constraint.terms)
             tendons = (self.mechanism.tendons[name] for kind, _, name in names if kind == "tendon" and name)
@@ -252,7 +253,7 @@ class Cuts:
         return frozenset((constraint.body, constraint.ground))
 
     def _pulled(self, actuator: Actuator) -> frozenset[str]:
-        """Return the bodies that an actuator pulls on from outside, past the joints."""
+        """Return the bodies on which an actuator exerts external forces, not through joints."""
         along = actuator.transmission
         if isinstance(along, TendonTransmission):
             return bodies_of(self.mechanism.tendons[along.tendon])
@@ -264,7 +265,7 @@ class Cuts:
 
 
 def bodies_of(tendon: Tendon) -> frozenset[str]:
-    """Return the bodies that a tendon runs over; none of one without path."""
+    """Return the bodies on the path of a tendon; none without a path."""
     found = set[str]()
     for stretch in segments(tendon.path) if tendon.spatial else ():
         found |= {stretch.start.body, stretch.end.body}
@@ -275,7 +276,7 @@ def bodies_of(tendon: Tendon) -> frozenset[str]:
 
 @dataclass(frozen=True, eq=False)
 class _Acting:
-    """Something that exerts forces on ``bodies``: by ``values`` on rates, or what a twist makes of it by itself."""
+    """An element that exerts forces on ``bodies``: ``values`` on rates, or a function of the twist."""
 
     key: tuple[str, str]
     bodies: frozenset[str]
@@ -283,7 +284,7 @@ class _Acting:
     values: ca.SX | None = None
 
     def wrench(self, frames: CutFrames, twist: ca.SX) -> ca.SX:
-        """Return torque about the origin of the twist and force on what has the twist (6,)."""
+        """Return torque about the origin of the twist and force on the bodies with the twist (6,)."""
         if self.values is None:
             return self.of(frames, twist)
         return forces.power_conjugate(self.of(frames), twist, self.values)

@@ -14,9 +14,9 @@ from sarrus.symbolic.kinematics.tree import Tree
 
 
 def bias_force(tree: Tree, links: list[Link]) -> ca.SX:
-    """Return h(q, v), the joint forces that hold v̇ = 0: Coriolis, centrifugal and gravity (RNEA).
+    """Return h(q, v) (nv,), the joint forces for v̇ = 0: Coriolis, centrifugal and gravity (RNEA).
 
-    Where links have accelerations those count too: M a + h without armature.
+    If the links have accelerations, the result is M a + h without armature.
     """
     motions = forward_kinematics(tree, links)
     torques = [ca.SX.zeros(3) for _ in tree.nodes]
@@ -41,14 +41,14 @@ def bias_force(tree: Tree, links: list[Link]) -> ca.SX:
 
 @dataclass(frozen=True)
 class Composite:
-    """Mass, first moment and inertia about its origin of a node with all that it carries, held rigid."""
+    """Mass, first moment and inertia about its origin of a node and its subtree with locked joints."""
 
     mass: ca.SX
     moment: ca.SX
     inertia: ca.SX
 
     def momentum(self, angular: ca.SX, linear: ca.SX) -> tuple[ca.SX, ca.SX]:
-        """Return the angular and linear momentum of motions (3 × n each)."""
+        """Return the angular and linear momentum of n motions (3 × n each)."""
         lever = skew(self.moment)
         return self.inertia @ angular + lever @ linear, self.mass * linear - lever @ angular
 
@@ -75,7 +75,7 @@ def composites(tree: Tree, links: list[Link]) -> list[Composite]:
 def mass_matrix(tree: Tree, links: list[Link]) -> ca.SX:
     """Return M(q), armature included, by the composite-rigid-body algorithm."""
     matrix, bodies = ca.SX.zeros(tree.nv, tree.nv), composites(tree, links)
-    # Of all velocities that a node carries: their numbers, and the momenta they give, in its axes.
+    # indices of the velocities in the subtree of each node, and the momenta of unit velocities, in its axes
     carried = [(list[int](), ca.SX(3, 0), ca.SX(3, 0)) for _ in tree.nodes]
     for i in range(len(tree.nodes) - 1, -1, -1):
         node, link = tree.nodes[i], links[i]
@@ -102,7 +102,7 @@ def mass_matrix(tree: Tree, links: list[Link]) -> ca.SX:
 
 
 def symmetric(matrix: ca.SX) -> ca.SX:
-    """Return a symmetric matrix from what is on and above its diagonal, so that the rest is not computed too."""
+    """Return a symmetric matrix made from its upper triangle, so that the lower one is not computed."""
     return ca.triu2symm(ca.triu(matrix))
 
 
@@ -129,7 +129,7 @@ def kinetic_energy(tree: Tree, links: list[Link]) -> ca.SX:
 
 
 def gravity_potential(tree: Tree, frames: Frames) -> ca.SX:
-    """Return the potential energy of gravity [J], zero with all centres of mass at the world's origin."""
+    """Return the potential energy of gravity [J], zero if all centres of mass are at the world's origin."""
     g = as_casadi(tree.gravity)
     energy = ca.SX(0)
     for index, node in enumerate(tree.nodes):

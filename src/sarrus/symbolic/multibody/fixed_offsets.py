@@ -1,8 +1,9 @@
 """Offsets of closures along directions in which no joint moves the two bodies.
 
-A planar loop whose two frames are 2 mm apart across its plane cannot close: no joint moves them along that direction,
-in any configuration. A closure with ``keep_offset`` keeps the offset as it is modelled: the residual is less by its
-part in the left null space of the rows, at the reference pose and t = 0. What joints can close they still have to.
+A planar loop whose two frames are 2 mm apart along the normal of its plane cannot close: no joint moves them along this
+direction, in any configuration. A closure with ``keep_offset`` keeps the modelled offset: its part in the left null
+space of the rows, at the reference pose and t = 0, is subtracted from the residual. The remaining part must be closed
+by the joints.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from sarrus.kernels.linalg.quaternions import normalize
 from sarrus.kernels.linalg.ranked import CUT, ranked
 from sarrus.symbolic.kinematics.jet import Jet
 
-# Configurations beside the reference pose at which rows must be unmoved, too, and how far off these are [rad, m].
+# Number of configurations near the reference pose at which rows must be unmoved too, and their distance [rad, m].
 _AROUND, _FAR = 4, 0.5
 
 
@@ -32,9 +33,9 @@ def less_offset(
     neutral: Array,
     quaternions: np.ndarray,
 ) -> Jet:
-    """Return the rows of a closure less the part of φ at the reference pose along which no joint moves them.
+    """Return the rows of a closure minus the part of φ at the reference pose along which no joint moves them.
 
-    ``values`` are those of the parameters p; where the part depends on them it follows them.
+    ``values`` are the values of the parameters p; if the part depends on p, it is an expression of p.
     """
     rng, lengths = np.random.default_rng(13), _AROUND + 1
     rows = ca.Function("rows", [q, v, p, t], [ca.jacobian(residual.rate, v)])

@@ -1,7 +1,7 @@
-"""Bodies that carry geometries: where they are and how they move, as expressions of the state.
+"""Motion of the bodies that carry geometries, as expressions of the state.
 
-Velocities belong together where they move the same body, or a force on one changes the other: those of a tree, and of
-trees that closures join.
+Two velocities are in one component if they move the same body, or if a force on one accelerates the other: velocities
+of one tree, and of trees joined by closures.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from sarrus.symbolic.kinematics.link import links
 
 
 def components(equations: Equations) -> list[list[int]]:
-    """Return the velocities of each component, ascending; the components by their first ones."""
+    """Return the velocities of each component, ascending; components are ordered by their first velocity."""
     leader = list(range(equations.nv))
 
     def find(k: int) -> int:
@@ -53,9 +53,9 @@ def places(equations: Equations, bodies: Sequence[str]) -> ca.SX:
 
 
 def motions(equations: Equations, bodies: Sequence[str], velocities: Sequence[Sequence[int]]) -> ca.SX:
-    """Return of each body the velocity of its origin and its angular velocity, both in world axes.
+    """Return for each body the velocity of its origin and its angular velocity, both in world axes.
 
-    First what it has by itself, without v (6 numbers), then, by rows, their derivatives by the given ``velocities``.
+    First the part without v (6 numbers), then, by rows, the derivatives by the given ``velocities``.
     """
     frames, found = _frames(equations), []
     still = ca.SX.zeros(equations.nv)

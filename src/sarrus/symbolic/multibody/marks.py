@@ -1,7 +1,7 @@
-"""Marks: the points, directions, turnings and coordinates that closures, couplings and contacts are written with.
+"""Marks: the points, directions, angular velocities and coordinates in the rows of closures, couplings and contacts.
 
-Each is seen from the body that carries the ends of its rows, as `sarrus.symbolic.kinematics.frames` has it. `Marks`
-hand out symbols for them, so that rows can be differentiated by these, and remember what the symbols stand for.
+Each is relative to the common ancestor of the two bodies of its rows (`sarrus.symbolic.kinematics.frames`). `Marks`
+returns symbols for them, so that rows can be differentiated by the symbols, and stores the jets behind the symbols.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from sarrus.symbolic.multibody.partials import TreePartials
 
 @dataclass(frozen=True)
 class Mark:
-    """What ``kind`` tells, symbols for it, and its jet: a point, a direction or the turning of a node, a coordinate.
+    """A point, direction or angular velocity of a node, or a coordinate (``kind``): symbols for it, and its jet.
 
-    ``motions`` are those that it was asked of, None for a coordinate.
+    ``motions`` is the recursion it belongs to, None for a coordinate.
     """
 
     kind: str
@@ -38,10 +38,10 @@ class Mark:
 
 
 class Marks:
-    """Frames of what one node or the ground carries."""
+    """Frames of the subtree of one node, or of the ground, with symbols in place of jets."""
 
     def __init__(self, tree: Tree, motions: Motions, carried: Callable[[str], Motions]) -> None:
-        """``carried`` returns the motions of what a node carries."""
+        """``carried`` returns the motions of the subtree of a body."""
         self._tree, self._motions, self._carried = tree, motions, carried
         self._known: dict[tuple[str, int, int, bytes], Mark] = {}
 
@@ -68,14 +68,14 @@ class Marks:
         return self._add("coordinate", velocity, b"", None, jet)
 
     def seen_from(self, body: str) -> Marks:
-        """Return the frames of what a body carries; they remember with these."""
+        """Return the marks of the subtree of a body; they are stored together with these."""
         other = Marks(self._tree, self._carried(body), self._carried)
         other._known = self._known
         return other
 
     @property
     def all(self) -> list[Mark]:
-        """The marks that were asked for."""
+        """The marks used so far."""
         return list(self._known.values())
 
     def _add(self, kind: str, place: int, which: bytes, motions: Motions | None, jet: Jet) -> Jet:
@@ -90,11 +90,11 @@ class Marks:
 
 
 class Carriers:
-    """The motions of what each node carries, and the ground.
+    """The motions of the subtree of each node, and of the ground.
 
-    Those of the ground are in the axes of `TreePartials`, where fewer numbers differ from zero, if every closure with
-    it has an end on the free body whose axes these are. That moves in all ways, so none of the rows x, y, z is zero by
-    structure, and none becomes so or ceases to be when they are turned. Otherwise they are in world axes.
+    The motions of the ground are in the axes of `TreePartials`, with fewer nonzero numbers, if every closure with the
+    ground has its other end on the free body of these axes. This body moves in all directions, so that no row x, y, z
+    is structurally zero in any axes. Otherwise the motions are in world axes.
     """
 
     def __init__(
@@ -110,7 +110,7 @@ class Carriers:
         self._known = {GROUND: ground}
 
     def motions(self, body: str) -> Motions:
-        """Return the motions of what a body carries, in its axes."""
+        """Return the motions of the subtree of a body, in its axes."""
         node, pose = self._tree.location[body]
         if node not in self._known:
             frame = ca.SX(ca.DM(pose.rotation.T)), ca.SX.zeros(3)

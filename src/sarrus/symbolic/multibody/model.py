@@ -28,7 +28,7 @@ from sarrus.symbolic.rows.contacts import touches
 
 
 def trace(mechanism: Mechanism, parameters: MechanismParameters = NO_PARAMETERS) -> Equations:
-    """Return the equations of a mechanism; raises `ModelError` where its description is incomplete."""
+    """Return the equations of a mechanism; raises `ModelError` if its description is incomplete."""
     mechanism.check()
     p = {name: ca.SX.sym(name) for name in parameters.values}
     mechanism = parameters.apply(mechanism, p)
@@ -86,7 +86,7 @@ def trace(mechanism: Mechanism, parameters: MechanismParameters = NO_PARAMETERS)
 
 
 def quaternion_places(tree: Tree) -> tuple[int, ...]:
-    """Return where the quaternions begin in q."""
+    """Return the indices in q where quaternions begin."""
     return tuple(n.iq + n.nq - 4 for n in tree.nodes if n.kind in ("spherical", "free"))
 
 
@@ -99,10 +99,10 @@ def constraint_rows(
     start: tuple[ca.SX, ca.SX, ca.SX, list[float]] | None,
     tree: Tree | None = None,
 ) -> Jet:
-    """Return the jet of all rows; its value has the holonomic ones alone, which come first.
+    """Return the jet of all rows; its value has the holonomic rows only, which come first.
 
-    ``t`` is time. ``start`` are the symbols q, v, those of the parameters, and the values of these at the start;
-    without it the anchors of contacts are left where the planes have their origin, and no offset is kept.
+    ``t`` is time. ``start`` has the symbols q, v, p and the start values of p; without it the anchors of contacts are
+    at the origins of their planes, and no offset is kept.
     """
     rows = []
     for constraint in mechanism.constraints():
@@ -137,8 +137,8 @@ def _anchors(
     t: ca.SX,
     start: tuple[ca.SX, ca.SX, ca.SX, list[float]] | None,
 ) -> dict[int, float]:
-    """Return the rows that hold what was there at the start; those of contacts what is there in the reference pose at
-    t = 0."""
+    """Return the rows that keep a residual, with its value: contacts at their place in the reference pose at t = 0,
+    switchable constraints at their residual at the start."""
     if isinstance(constraint, Closure):
         return dict.fromkeys(range(residual.value.shape[0]), 0.0) if constraint.capture else {}
     if not isinstance(constraint, Contact):
@@ -152,7 +152,7 @@ def _anchors(
 
 
 def _contact_rows(mechanism: Mechanism) -> tuple[ContactRows, ...]:
-    """Return where the contacts are among the rows."""
+    """Return the rows of each contact."""
     out, start = [], 0
     for element in mechanism.constraints():
         end = start + len(element.row_names)
@@ -194,7 +194,7 @@ def _passive(
 
 
 def _rotors(mechanism: Mechanism, lengths: Lengths, v: ca.SX) -> list[tuple[ca.SX, ca.SX, ca.SX]]:
-    """Return what the armatures of tendons add to M, h and the kinetic energy."""
+    """Return the terms of tendon armatures in M, h and the kinetic energy."""
     return [
         forces.rotor_inertia(tendon, lengths.tendon(tendon.name), v)
         for tendon in mechanism.tendons.values()
@@ -203,7 +203,7 @@ def _rotors(mechanism: Mechanism, lengths: Lengths, v: ca.SX) -> list[tuple[ca.S
 
 
 def _conservative(mechanism: Mechanism) -> bool:
-    """True where nothing but springs and gravity does work in free motion."""
+    """Tell whether only springs and gravity do work in free motion."""
     servos = mechanism.actuators.values()
     numbers = [d for joint in mechanism.joints() for d in joint.damping]
     numbers += [b for actuator in servos for b in actuator.bias]

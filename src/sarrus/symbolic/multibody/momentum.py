@@ -4,8 +4,8 @@ Linear momentum p = m ċ, angular momentum about the centre of mass c
 
     L = Σ (cᵢ − c) × mᵢ (ċᵢ − ċ) + Iᵢ ωᵢ,
 
-and what both change by at zero joint accelerations; the composite inertia I_c about c has L = I_c ω for a motion as of
-one body. (Orin, Goswami and Lee, Centroidal dynamics of a humanoid robot, Autonomous Robots 35, 2013.)
+and the rates of both at zero joint accelerations; the composite inertia I_c about c has L = I_c ω for a rigid motion of
+all bodies. (Orin, Goswami and Lee, Centroidal dynamics of a humanoid robot, Autonomous Robots 35, 2013.)
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def centre_of_mass(frames: Frames, bodies: Iterable[Body]) -> Jet:
 
 
 def momentum(frames: Frames, bodies: Iterable[Body]) -> Momentum:
-    """Return the momentum of bodies, whose numbers may depend on parameters."""
+    """Return the momentum of bodies, whose masses and inertias may depend on parameters."""
     bodies = list(bodies)
     total, centre = sum(body.mass for body in bodies), centre_of_mass(frames, bodies)
     angular, bias, inertia = ca.SX.zeros(3), ca.SX.zeros(3), ca.SX.zeros(3, 3)

@@ -1,13 +1,13 @@
-"""How points and directions of bodies move and how that changes, by recursion, seen from what carries the bodies.
+"""Motion of points and directions of bodies and its derivatives, by recursion, relative to a carrier of the bodies.
 
 All vectors are in one inertial frame, which at this instant has the axes of the carrier; the carrier is at rest in it.
-Spatial vectors are pairs about its origin. Derivatives "along velocity j" are those along δq = N e_j. With W
-the twist and w the acceleration below joint j and
+Spatial vectors are pairs about its origin. Derivatives "along velocity j" are derivatives along δq = N e_j. With the
+twist W and the acceleration w below joint j and
 
     Ψ̇_j = W × S_j,    Ψ̈_j = w × S_j + W × Ψ̇_j,
 
-what belongs to a body that j moves changes by ∂V = S_j × V + Ψ̇_j and ∂A = S_j × A + Ψ̈_j + Ψ̇_j × V (Singh, Russell and
-Wensing: Efficient Analytical Derivatives of Rigid-Body Dynamics Using Spatial Vector Algebra, 2022; Spencer 2004,
+vectors of a body moved by j have the derivatives ∂V = S_j × V + Ψ̇_j and ∂A = S_j × A + Ψ̈_j + Ψ̇_j × V (Singh, Russell
+and Wensing: Efficient Analytical Derivatives of Rigid-Body Dynamics Using Spatial Vector Algebra, 2022; Spencer 2004,
 appendix B, recursive in body-fixed form).
 """
 
@@ -29,7 +29,7 @@ AXES = ca.DM.eye(3)
 
 @dataclass(frozen=True)
 class Column:
-    """One velocity: its node, its motion S, Ṡ and Ψ̇. The body carries S along, but for translations of a free joint."""
+    """One velocity: its node, its motion S, Ṡ and Ψ̇. S turns with the body, except translations of a free joint."""
 
     node: int
     motion: Spatial
@@ -50,11 +50,11 @@ class Moved:
 
 
 class Motions:
-    """The recursion at (q, v) over what a node, or the ground, carries.
+    """The recursion at (q, v) over the subtree of a node, or of the ground.
 
-    ``frame``: rotation and position of that ``carrier`` in the frame, by default none. ``own``: the node whose axes and
-    origin are those of the frame, if it is not the carrier. ``falling``: minus the acceleration of gravity, which
-    accelerations then have subtracted.
+    ``frame``: rotation and position of the ``carrier`` in the inertial frame, by default the identity. ``own``: the
+    node whose axes and origin are those of the frame, if it is not the carrier. ``falling``: minus the acceleration of
+    gravity, if accelerations have gravity subtracted.
     """
 
     def __init__(
@@ -76,7 +76,7 @@ class Motions:
         self.columns: dict[int, Column] = {}
 
     def node(self, index: int) -> Moved:
-        """Return a node that the carrier carries, or the carrier itself."""
+        """Return a node of the subtree, or the carrier itself."""
         if index == self.carrier:
             return self._start
         if index not in self._moved:
@@ -121,7 +121,7 @@ class Motions:
         return [*range(self.nodes[node].iv, self.nodes[node].iv + self.nodes[node].nv), *self.above(node)]
 
     def point(self, node: int, place: Array) -> Jet:
-        """Return the jet of a point of a node; positions count from the frame's origin."""
+        """Return the jet of a point of a node, relative to the frame's origin."""
         here = self.node(node)
         value = here.position + here.rotation @ ca.DM(place)
         rate = here.twist.at(value)
@@ -147,7 +147,7 @@ class Motions:
 
 @dataclass(frozen=True)
 class Changes:
-    """How a point z changes along a velocity: ∂z, ∂ż, ∂z̈, and ∂z̈/∂v. (∂ż/∂v is ∂z.)"""
+    """Derivatives of a point or direction z along a velocity: ∂z, ∂ż, ∂z̈, and ∂z̈/∂v. (∂ż/∂v is ∂z.)"""
 
     value: ca.SX
     rate: ca.SX
@@ -156,7 +156,7 @@ class Changes:
 
 
 class Accelerated:
-    """The recursion at (q, v, a): accelerations, how those of points and directions change, Ψ̈ of each velocity."""
+    """The recursion at (q, v, a): accelerations, derivatives of points and directions, Ψ̈ of each velocity."""
 
     def __init__(self, motions: Motions, a: ca.SX) -> None:
         self.motions, self._a = motions, a
@@ -181,7 +181,7 @@ class Accelerated:
         self._accelerations[index] = sum((part for part, c in zip(parts, own) if c.carried), below)
 
     def point(self, node: int, jet: Jet) -> tuple[ca.SX, dict[int, Changes]]:
-        """Return the acceleration of a point of a node with this jet, and its changes along each velocity."""
+        """Return the acceleration of a point of a node with this jet, and its derivatives along each velocity."""
         spin = self.motions.node(node).twist.angular
         second, changes = self.node(node).at(jet.value) + cross(spin, jet.rate), {}
         for j in self.motions.moving(node):
@@ -201,7 +201,7 @@ class Accelerated:
         return cross(self.node(node).angular, jet.value) + cross(spin, jet.rate)
 
     def changes(self, node: int) -> dict[int, Changes]:
-        """Return S, Ψ̇, Ψ̈ and Ṡ + Ψ̇ of each velocity that turns a node, which directions change with."""
+        """Return S, Ψ̇, Ψ̈ and Ṡ + Ψ̇ of each velocity that turns a node: the derivatives of its directions."""
         self.node(node)
         changes = {}
         for j in self.motions.moving(node):

@@ -1,8 +1,8 @@
 """Parameters of a mechanism: names that drive numbers of its description, without compiling again.
 
-A number that parameters drive is value + Σ factor × (p − p0), with the value of the description. p0, where a parameter
-starts, is what gives its first target that value: the first target itself is factor × p. The description stays as it
-is; the trace sees a copy of it that has expressions in place of these numbers.
+A driven number is value + Σ factor × (p − p0), with the value in the description. p0, the start value of a parameter,
+is chosen so that its first target equals factor × p. The description does not change; the trace uses a copy with
+expressions in place of the driven numbers.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from sarrus.model.mechanism.pose import Pose
 from sarrus.model.mechanism.surfaces import Cylinder, Sphere
 from sarrus.symbolic.kinematics.scalars import DrivenPose, is_driven
 
-# What drives what: one number by name, or several, each alone or with its factor; a number, the value of a parameter
-# that drives nothing of the mechanism: functions u(q, v, t, p) may use it.
+# Targets of a parameter: one number by name, or several, each alone or with its factor; or a plain number, the value of
+# a parameter without target, for functions u(q, v, t, p).
 Targets = Mapping[str, str | float | Sequence[str | tuple[str, float]]]
 
 _ROUNDING = 1e-15
@@ -31,7 +31,7 @@ _ROUNDING = 1e-15
 
 @dataclass(frozen=True)
 class Drive:
-    """One number of the description as offset + Σ factor × parameter."""
+    """One driven number of the description: offset + Σ factor × parameter."""
 
     entry: Entry
     factors: Mapping[str, float]
@@ -45,7 +45,7 @@ class Drive:
 
 @dataclass(frozen=True)
 class MechanismParameters:
-    """The parameters of one mechanism: ``targets`` with factors as they were given, start ``values``, and drives."""
+    """The parameters of one mechanism: ``targets`` with factors as given, start ``values``, and drives."""
 
     targets: Mapping[str, float | tuple[tuple[str, float], ...]] = field(default_factory=dict)
     values: Mapping[str, float] = field(default_factory=dict)
@@ -53,7 +53,7 @@ class MechanismParameters:
 
     @classmethod
     def read(cls, mechanism: Mechanism, given: Targets | None) -> MechanismParameters:
-        """Return the parameters that a user asks for; a wrong name or factor is one `ArgumentError`."""
+        """Return the parameters from a user's mapping; a wrong name or factor is an `ArgumentError`."""
         if not given:
             return cls()
         if not isinstance(given, Mapping):
@@ -93,7 +93,7 @@ class MechanismParameters:
         return duplicate
 
     def check(self, values: Mapping[str, float]) -> None:
-        """Raise `ArgumentError` where a number would leave its bounds, naming it."""
+        """Raise `ArgumentError` with the name of a number that would leave its bounds."""
         for drive in self.drives:
             number = drive.at(values)
             if not drive.entry.allows(number):
@@ -115,7 +115,7 @@ def _with_factors(wanted: Any, label: str, name: str) -> tuple[tuple[str, float]
     if not pairs or not all(map(_is_pair, pairs)):
         raise ArgumentError(
             f'{label} must be the name of a number, such as "link.mass", or a list of names and of pairs '
-            f'("link.com.x", 0.5) with a factor that is not zero, or a value that drives nothing, got {wanted!r}',
+            f'("link.com.x", 0.5) with a nonzero factor, or a number for a parameter without target, got {wanted!r}',
             element=name,
         )
     return tuple((target, float(factor)) for target, factor in pairs)
@@ -128,7 +128,7 @@ def _finite(value: float, label: str, name: str) -> float:
 
 
 def _is_pair(item: Any) -> bool:
-    """Tell whether something is a name with a factor."""
+    """Tell whether an item is a pair of a name and a factor."""
     return (
         isinstance(item, (tuple, list))
         and len(item) == 2
@@ -144,7 +144,7 @@ def _drive(entry: Entry, factors: Mapping[str, float], values: Mapping[str, floa
 
 
 def _change(duplicate: Mechanism, kind: str, name: str, attributes: Mapping[str, dict[Place, Any]]) -> None:
-    """Put new numbers into one element of a mechanism whose dictionaries are its own."""
+    """Put new numbers into one element of a mechanism; its tables are not shared."""
     if kind == "gravity":
         duplicate.gravity = _merged(duplicate.gravity, attributes["gravity"])
         return
@@ -158,7 +158,7 @@ def _change(duplicate: Mechanism, kind: str, name: str, attributes: Mapping[str,
         return
     table = getattr(duplicate, f"{kind}s")  # such as closures
     if name not in table:
-        table = duplicate.coordinate_springs  # which are springs too
+        table = duplicate.coordinate_springs  # entries call both kinds of springs "spring"
     table[name] = _replaced(table[name], attributes)
 
 

@@ -1,9 +1,9 @@
 """Partial derivatives of the tree's dynamics by recursion, instead of automatic differentiation.
 
-`sarrus.symbolic.multibody.motions` says how motions change; the frame here is that of the first free body at this
-instant: its velocities then have constant columns, and the distance to the world's origin costs no digits. Without a
-free body it is the world's frame. Accelerations have gravity subtracted. The force of a body that j moves changes
-along velocity j by ∂f = S_j ×* f + I Ψ̈_j + 2 B Ψ̇_j.
+`sarrus.symbolic.multibody.motions` has the recursion. The frame is that of the first free body at this instant: the
+columns of its velocities are then constant, and the distance to the world's origin costs no digits. Without a free
+body it is the world's frame. Accelerations have gravity subtracted. The force on a body moved by j changes along
+velocity j by ∂f = S_j ×* f + I Ψ̈_j + 2 B Ψ̇_j.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class TreePartials:
         return ca.vertcat(ca.SX(0, 1), *h)
 
     def force_derivatives(self, after: Accelerated) -> tuple[ca.SX, ca.SX]:
-        """Return the derivatives of M a + h along velocities, and with respect to them (nv × nv each)."""
+        """Return the derivatives of M a + h along velocities, and by velocities (nv × nv each)."""
         forces = self._forces([after.node(index) for index in range(len(self.nodes))])
         along, by_v = ca.SX.zeros(self.nv, self.nv), ca.SX.zeros(self.nv, self.nv)
         columns, psi = self.motions.columns, after.psi
@@ -89,7 +89,7 @@ class TreePartials:
         return Inertia(part.mass, moment, about, momentum, coriolis)
 
     def _gathered(self, values: list[T]) -> list[T]:
-        """Add to the value of each node those of all that it carries."""
+        """Return for each node the sum of the values in its subtree."""
         out = list(values)
         for index in range(len(out) - 1, -1, -1):
             parent = self.nodes[index].parent
@@ -98,7 +98,7 @@ class TreePartials:
         return out
 
     def _forces(self, accelerations: list[Spatial]) -> list[Spatial]:
-        """Return the force that each node and all that it carries need."""
+        """Return the force on each node and its subtree for given accelerations."""
         single = []
         for index, (inertia, acceleration) in enumerate(zip(self.single, accelerations)):
             twist = self.motions.node(index).twist

@@ -1,6 +1,6 @@
-"""Powers of what does work on a mechanism, element by element, as expressions of its state and controls.
+"""Power of each actuator, damper and user force on a mechanism, as expressions of its state and controls.
 
-Springs and gravity are no part of it: their work is the change of the potential energy.
+Springs and gravity are not included: their work is the change of the potential energy.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from sarrus.symbolic.rows.closures import coordinate_jets
 
 
 def element_powers(mechanism: Mechanism, e: Equations) -> dict[tuple[str, str], ca.SX]:
-    """Return powers [W] by (kind, name): what actuators, dampers and user forces of a mechanism do on v.
+    """Return powers [W] by (kind, name): of actuators, dampers and user forces of a mechanism at v.
 
-    ``mechanism`` may have expressions of e.p in its numbers. Kinds: "actuator", "actuator limits" (what limits of the
-    total force on a joint take away, and those of the force of motors with inductance), "source" and "winding" (of
-    such motors, in the place of "actuator": u i, with the u that the drive gives at a limit, and −R i²), "joint
-    damping", "damper" (of springs and tendons, and of laws of springs whose energy is not known), "force".
+    ``mechanism`` may have expressions of e.p as its numbers. Kinds: "actuator"; "actuator limits" (power removed by
+    limits of the total force on a joint, and by force limits of motors with inductance); "source" and "winding" (of
+    such motors, instead of "actuator": u i, with the voltage u of the drive at a limit, and −R i²); "joint damping";
+    "damper" (of springs and tendons, and of spring laws without known energy); "force".
     """
     v = e.v
     lengths, values = _lengths(mechanism, e)
@@ -68,13 +68,13 @@ def element_powers(mechanism: Mechanism, e: Equations) -> dict[tuple[str, str], 
 
 
 def magnetic_fields(mechanism: Mechanism, e: Equations) -> dict[str, tuple[ca.SX, ca.SX]]:
-    """Return the energy ½ L i² [J] of the winding of every motor with inductance, and the power that goes into it."""
+    """Return the energy ½ L i² [J] of the winding of every motor with inductance, and the power into it [W]."""
     energies = actuators.magnetic_energies(mechanism, dict(zip(e.coordinate_names, ca.vertsplit(e.q))))
     return {name: (energy, ca.jtimes(energy, e.q, e.whole_rate)) for name, energy in energies.items()}
 
 
 def actuator_drives(mechanism: Mechanism, e: Equations) -> tuple[ca.SX, ca.SX]:
-    """Return rates of the lengths of the actuators (nu,), and their scalar forces within limits (nu,)."""
+    """Return the rates of the actuators' lengths (nu,), and their scalar forces within limits (nu,)."""
     lengths, values = _lengths(mechanism, e)
     limited = actuators.forces(mechanism, lengths, values, e.u)
     rates = [ca.dot(lengths.of(a).moment, e.v) for a in mechanism.actuators.values()]
@@ -82,9 +82,9 @@ def actuator_drives(mechanism: Mechanism, e: Equations) -> tuple[ca.SX, ca.SX]:
 
 
 def motor_losses(mechanism: Mechanism, e: Equations) -> dict[str, ca.SX]:
-    """Return what the winding of each motor loses [W] by the names of the actuators that are known to be motors.
+    """Return the copper loss [W] of each motor, by the names of the actuators known to be motors.
 
-    R i² of motors with inductance, (F / K_m)² of actuators with a ``motor_constant``, F their scalar force within their
+    R i² for motors with inductance, (F / K_m)² for actuators with a ``motor_constant``, F their scalar force within
     limits.
     """
     lengths, values = _lengths(mechanism, e)
@@ -107,7 +107,7 @@ def tendon_paths(mechanism: Mechanism, e: Equations, names: Sequence[str]) -> di
 
 
 def _lengths(mechanism: Mechanism, e: Equations) -> tuple[Lengths, dict[str, ca.SX]]:
-    """Return lengths of a mechanism in the symbols of its equations, and the coordinates by name."""
+    """Return the lengths of a mechanism in the symbols of its equations, and the coordinates by name."""
     frames = Frames(e.tree, links(e.tree, e.q, e.v))
     jets = coordinate_jets(e.coordinate_names, e.velocity_names, e.q, e.v)
     values = dict(zip(e.coordinate_names, ca.vertsplit(e.q)))

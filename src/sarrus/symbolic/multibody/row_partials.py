@@ -1,13 +1,12 @@
-"""Derivatives of the rows of constraints by the chain rule: rows depend on marks, marks on the motion of the tree.
+"""Derivatives of constraint rows by the chain rule: rows depend on marks, marks on the motion of the tree.
 
-Rows are traced over symbols for `sarrus.symbolic.multibody.marks`, so each derivative by one of these is a small one.
-Directions turn with their node, ∂z = ∂θ × z, so derivatives by all directions of a node become derivatives by three
-numbers:
+Rows are traced over symbols for `sarrus.symbolic.multibody.marks`, so each derivative by a mark is small. Directions
+turn with their node, ∂z = ∂θ × z, so derivatives by all directions of a node become derivatives by three numbers:
 
     ∂z = D(z) S,    ∂ż = D(z) Ψ̇ + D(ż) S,    ∂z̈ = D(z) Ψ̈ + k D(ż) Ψ̇ + D(z̈) S
 
 with D(z) = −[z×] and k = 2; for angular velocities ω = ż and accelerations z̈, D(z) = 1, D(ż) = −[ω×] and k = 1; for
-points and coordinates, which have changes of their own, D(z) = 1 and D(ż) = D(z̈) = 0.
+points and coordinates, with their own derivatives, D(z) = 1 and D(ż) = D(z̈) = 0.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ from sarrus.symbolic.rows.closures import coordinate_jets
 
 @dataclass(frozen=True)
 class _Group:
-    """Marks that move with the same numbers: a point or coordinate on its own, what turns with a node together."""
+    """Marks moved by the same numbers: a point or coordinate alone; the directions of one node together."""
 
     kind: str
     place: int
@@ -40,11 +39,11 @@ class _Group:
 
     @property
     def size(self) -> int:
-        """How many numbers say how they move."""
+        """Number of entries of their motion."""
         return self.marks[0].jet.value.shape[0]
 
     def spread(self, parts: list[ca.SX], order: int, twice: bool) -> ca.SX:
-        """Return D of the values of the marks, or of their derivatives of an order; k times that if ``twice``."""
+        """Return D of the values of the marks, or of their derivatives of an order; k D if ``twice``."""
         if self.kind != "turning":
             return ca.SX.eye(self.size) if order == 0 else ca.SX(self.size, self.size)
         blocks = []
@@ -57,10 +56,10 @@ class _Group:
 
 
 class RowPartials:
-    """Rows at (q, v): A, γ and the derivatives of ψ along velocities (the last in columns); then `derivatives`.
+    """Rows at (q, v): A, γ, the derivatives of ψ along velocities (last in columns), and `derivatives`.
 
-    They are those of the system, but for the axes of x, y, z of closures with the ground, see `Carriers`: where these
-    are other axes A and λ are turned, and the motions that the rows allow are the same.
+    The rows are those of the system, except for the axes of x, y, z of closures with the ground, see `Carriers`: in
+    other axes A and λ are rotated, and the allowed motions are equal.
     """
 
     def __init__(
@@ -94,7 +93,7 @@ class RowPartials:
         self.slip = by_place @ self._ways + turn @ self._stack(changes, "rate")
 
     def derivatives(self, a: ca.SX, multipliers: ca.SX) -> tuple[ca.SX, ca.SX, ca.SX]:
-        """Return the derivatives of A a + γ along and with respect to velocities, and of Aᵀλ along them."""
+        """Return the derivatives of A a + γ along and by velocities, and of Aᵀλ along velocities."""
         after = _Changing(a)
         found = [after.changes(group) for group in self._groups]
         changes = [change for _, change in found]
@@ -126,9 +125,9 @@ class RowPartials:
         return ca.sparsify(ca.jtimes(expressions, symbols, along))
 
     def _turned(self, changes: list[dict[int, Changes]], pull: ca.SX) -> ca.SX:
-        """Return what Aᵀλ changes by because the motions of the marks turn: ω_above · (∂z × F).
+        """Return the derivative of Aᵀλ due to the rotation of the marks' motions: ω_above · (∂z × F).
 
-        Where z is carried along itself, which an angular velocity is not, motions above change by those below as much.
+        If z turns with its node, which an angular velocity does not, motions above and below are symmetric.
         """
         out, forces = ca.SX.zeros(self._nv, self._nv), _parts(pull, self._marks)
         for carrier in dict.fromkeys(group.motions for group in self._groups if group.motions is not None):
@@ -161,7 +160,7 @@ class RowPartials:
         return ca.diagcat(*blocks) if blocks else ca.SX(0, 0)
 
     def _stack(self, changes: list[dict[int, Changes]], part: str) -> ca.SX:
-        """Return one kind of changes of all groups as a matrix with a column for each velocity."""
+        """Return one kind of derivatives of all groups as a matrix with a column for each velocity."""
         blocks = [ca.SX(0, self._nv)]
         for group, change in zip(self._groups, changes):
             block = ca.SX.zeros(group.size, self._nv)
@@ -171,20 +170,20 @@ class RowPartials:
         return ca.sparsify(ca.vertcat(*blocks))
 
     def _real(self, expressions: list[ca.SX], seconds: ca.SX) -> list[ca.SX]:
-        """Put the jets of the marks in the place of their symbols."""
+        """Substitute the jets of the marks for their symbols."""
         found = ca.substitute(expressions, self._symbols, [*self._jets[:2], seconds])
         return [ca.sparsify(matrix) for matrix in found]
 
 
 class _Changing:
-    """Changes of marks at accelerations."""
+    """Derivatives of marks at given accelerations."""
 
     def __init__(self, a: ca.SX) -> None:
         self._a = a
         self._known: dict[Motions, Accelerated] = {}
 
     def changes(self, group: _Group) -> tuple[list[ca.SX], dict[int, Changes]]:
-        """Return the second derivatives of the marks of a group, and how it moves along each velocity."""
+        """Return the second derivatives of the marks of a group, and its derivatives along each velocity."""
         if group.motions is None:
             one, zero = ca.SX(1), ca.SX(0)
             return [self._a[group.place]], {group.place: Changes(one, zero, zero, zero)}
@@ -203,7 +202,7 @@ class _Changing:
 
 
 def _groups(marks: list[Mark]) -> list[_Group]:
-    """Return the marks by what they move with."""
+    """Return the marks grouped by the numbers that move them."""
     found: dict[tuple[object, ...], _Group] = {}
     for mark in marks:
         turns = mark.kind in ("direction", "turning")
@@ -214,7 +213,7 @@ def _groups(marks: list[Mark]) -> list[_Group]:
 
 
 def _couples(group: _Group, pull: dict[int, ca.SX]) -> tuple[ca.SX, ca.SX]:
-    """Return the matrix of ∂z × F, by the change of a point or by the turning of a node; that of angular velocities."""
+    """Return the matrices of ∂z × F, for points and node rotations, and for angular velocities."""
     total, spinning = ca.SX.zeros(3, 3), ca.SX.zeros(3, 3)
     for mark in group.marks:
         z, force = mark.jet.value, pull[id(mark)]
@@ -226,7 +225,7 @@ def _couples(group: _Group, pull: dict[int, ca.SX]) -> tuple[ca.SX, ca.SX]:
 
 
 def _parts(column: ca.SX, marks: list[Mark]) -> dict[int, ca.SX]:
-    """Return what belongs to each mark in a column for the symbols of all."""
+    """Return the part of each mark in a column for the symbols of all."""
     found, start = {}, 0
     for mark in marks:
         size = mark.jet.value.shape[0]

@@ -1,6 +1,6 @@
-"""What the sensors of a mechanism measure, as expressions of its state, accelerations and multipliers.
+"""Measurements of the sensors of a mechanism, as expressions of its state, accelerations and multipliers.
 
-Forces and torques are what comes through the joint of a body, see `sarrus.symbolic.multibody.cuts`.
+Forces and torques are the wrench through the joint of a body, see `sarrus.symbolic.multibody.cuts`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from sarrus.symbolic.multibody.cuts import Cuts, Wrench
 def sensor_values(
     mechanism: Mechanism, e: Equations, a: ca.SX, multipliers: ca.SX, pushes: ca.SX | None = None
 ) -> dict[str, ca.SX]:
-    """Return the entries of every sensor by name; ``mechanism`` may have expressions of e.p in its numbers.
+    """Return the entries of every sensor by name; ``mechanism`` may have expressions of e.p as its numbers.
 
     ``pushes`` are the forces of contacts with Coulomb friction by rows, zero by default.
     """
@@ -41,7 +41,7 @@ def _clipped(sensor: Sensor, value: ca.SX) -> ca.SX:
 
 
 class _Measuring:
-    """The quantities of one mechanism that sensors share."""
+    """The quantities of one mechanism shared by its sensors."""
 
     def __init__(
         self, mechanism: Mechanism, e: Equations, a: ca.SX, multipliers: ca.SX, pushes: ca.SX
@@ -55,7 +55,7 @@ class _Measuring:
         self._through: dict[str, Wrench] = {}
 
     def value(self, s: Sensor) -> ca.SX:
-        """Return the entries of a sensor, not clipped."""
+        """Return the entries of a sensor without cutoff."""
         if s.kind in kinds.REACTION_KINDS:
             return self._reaction(s)
         if s.kind in kinds.FRAME_KINDS:
@@ -112,7 +112,7 @@ class _Measuring:
         return jet.value if s.kind == "tendonpos" else jet.rate
 
     def _potential(self) -> ca.SX:
-        """Return the potential energy, that of bodies on the ground included."""
+        """Return the potential energy, bodies on the ground included."""
         energy = self.e.potential_energy
         for name, body in self.mechanism.bodies.items():
             if self.tree.location[name][0] < 0 and varies(body.mass):
@@ -165,7 +165,7 @@ class _Measuring:
         return self.moved.point(s.target, s.pose.position).bias - self.gravity
 
     def _quaternion(self, s: Sensor) -> ca.SX:
-        """Return the orientation of a frame as the product of the quaternions on the way, which makes no jumps."""
+        """Return the orientation of a frame as a product of quaternions along the tree, which has no jumps."""
         own = self._turn(s.target, s.pose)
         if s.reference is None:
             return own
@@ -181,7 +181,7 @@ class _Measuring:
         bodies = [body for name, body in self.cuts.bodies.items() if name in below]
         total = sum((body.mass for body in bodies), 0.0)
         points = [self.frames.point(body.name, body.com) for body in bodies]
-        if not varies(total):  # nothing to weigh: the frame of the body itself
+        if not varies(total):  # massless subtree: the frame of the body itself
             here = self.frames.point(s.target, np.zeros(3))
             centre, velocity = here.value, ca.SX.zeros(3)
         else:
@@ -200,7 +200,7 @@ class _Measuring:
         return momentum
 
     def _reaction(self, s: Sensor) -> ca.SX:
-        """Return the force or torque that the parent of a body exerts on it, in axes of the sensor."""
+        """Return the force or torque of the parent on a body, in axes of the sensor."""
         if s.target not in self._through:
             self._through[s.target] = self.cuts.through_joint(s.target)
         wrench, rotation = self._through[s.target], self._rotation(s.target, s.pose)

@@ -1,20 +1,20 @@
-"""The size of a mechanism, known before anything is traced: what its equations cost as straight-line code.
+"""The size of a mechanism before it is traced: the cost of its equations as straight-line code.
 
 Measured on one core of a 2-core machine, CPU time to the first answer of forward dynamics and peak memory:
 
 ======================================  ==========  =======  ======
 revolute joints                         velocities  time     memory
 ======================================  ==========  =======  ======
-tree, every body carries two            400         23 s     0.5 GB
-the same                                800         53 s     1.0 GB
-the same                                1,600       257 s    3.1 GB
+tree, two children per body             400         23 s     0.5 GB
+tree, two children per body             800         53 s     1.0 GB
+tree, two children per body             1,600       257 s    3.1 GB
 one chain                               200         39 s     0.5 GB
-the same                                300         74 s     0.9 GB
-the same                                400         127 s    1.4 GB
+one chain                               300         74 s     0.9 GB
+one chain                               400         127 s    1.4 GB
 ======================================  ==========  =======  ======
 
-It follows the velocities, and the entries of M that are not zero: one for each pair of velocities of which the one
-moves the other.
+The cost follows the number of velocities and the number of nonzero entries of M, one for each pair of velocities of
+which one moves the other.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from sarrus.model.builders.mechanism import Mechanism
 from sarrus.model.mechanism.elements import WORLD
 
 LARGEST = 1000
-# A chain costs as much as a tree of N velocities where its M has N² over this many entries.
+# A chain costs as much as a tree of N velocities if its M has N² / this number nonzero entries.
 _ENTRIES = 20.0
 
 
 def size(mechanism: Mechanism) -> int:
-    """Return the number of velocities, or more for long chains: √(20 n), n the entries i ≥ j of M that are not zero.
+    """Return the number of velocities, or, for long chains, √(20 n) with the number n of nonzero entries i ≥ j of M.
 
     A single chain of N velocities counts as about 3.2 N.
     """
@@ -54,7 +54,7 @@ def check_size(mechanism: Mechanism, largest: int | None) -> None:
     chains = f", in chains so long that they count as {counted}" if counted > velocities else ""
     raise ModelError(
         f"mechanism {mechanism.name!r} is too large to be compiled: it has {velocities} velocities{chains}; at most "
-        f"{largest} are taken. With {LARGEST} the first answer takes about a minute and a gigabyte; "
-        f"System(mechanism, largest={counted}) waits for it",
+        f"{largest} are allowed. With {LARGEST} the first answer takes about a minute and a gigabyte; "
+        f"System(mechanism, largest={counted}) accepts it",
         element=mechanism.name,
     )

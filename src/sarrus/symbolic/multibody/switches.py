@@ -1,4 +1,4 @@
-"""Rows that come and go: constraints multiplied by the parameter that says whether they hold."""
+"""Switchable constraints: rows multiplied by a parameter that is 1 (active) or 0 (inactive)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sarrus.symbolic.kinematics.jet import Jet
 class Switches:
     """The parameters that switch the constraints of one mechanism, with their values at the start.
 
-    Where the ``known`` symbols are given by name these are used, and none is made.
+    Symbols in ``known`` (by name) are used; for other names new symbols are made.
     """
 
     def __init__(self, known: Mapping[str, ca.SX] | None = None) -> None:
@@ -30,9 +30,9 @@ class Switches:
         return ca.vertcat(ca.SX(0, 1), *self._symbols)
 
     def apply(self, constraint: Constraint, rows: Jet, anchors: Mapping[int, float] | None = None) -> Jet:
-        """Return the rows, times zero or one where the constraint comes and goes.
+        """Return the rows, multiplied by the switch of a switchable constraint.
 
-        ``anchors`` gives the rows that hold what was there when the constraint was closed their values at the start.
+        ``anchors`` maps rows that hold the residual of the moment of switching to its value at the start.
         """
         if constraint.active is None:
             return rows

@@ -1,9 +1,9 @@
 """Residuals of loop closures and couplings, as jets: φ, φ̇ and the acceleration bias γ of every row.
 
-Frame 1 sits on body 1, frame 2 on body 2, d is the origin of frame 2 minus the origin of frame 1, u the
-axis of body 1, u2 that of body 2; n1 and n2 = u × n1 are two normals of u, fixed to body 1. All is seen from the last
-body with a joint that carries both, the carrier, or from the world where there is none (`Mechanism.carrier`), so that
-rows do not depend on what moves it.
+Frame 1 is on body 1, frame 2 on body 2, d is the origin of frame 2 minus the origin of frame 1, u the
+axis of body 1, u2 the axis of body 2; n1 and n2 = u × n1 are two normals of u, fixed to body 1. All vectors are in axes
+of the carrier, the last body with a joint on the way from the world to both bodies, or of the world
+(`Mechanism.carrier`), so that the motion of the carrier does not enter the rows.
 
 ===============  ================================================================================
 rows             residual
@@ -13,8 +13,8 @@ p1 p2            d along n1, n2 [m]; multiplier: force on body 2 along them
 height           d along u [m]
 length           (d·d − L²) / 2L [m]; multiplier: thrust of the rod [N]
 lead             (l/2π) sin(2π d·u / l − angle) [m] of a screw with pitch l
-n1 n2            n1·u2, n2·u2 [rad, small]; multipliers: couples on body 2 [N m], that of row n1
-                 about n2 and that of row n2 about −n1, the rotations that change the rows
+n1 n2            n1·u2, n2·u2 [rad, small]; multipliers: couples on body 2 [N m], for row n1
+                 about n2 and for row n2 about −n1, the rotations that change the rows
 perpendicular    u·u2 [rad, small]; multiplier: couple on body 2 about u2 × u [N m]
 rx ry rz         2 × vector part of the relative quaternion; multiplier: couple on body 2 [N m];
                  both in axes of frame 2 [rad, small]
@@ -28,11 +28,11 @@ t1 t2            d along the two tangents minus the anchors, where the point tou
                  multiplier: friction on the body [N]
 ===============  ================================================================================
 
-Rows of what rolls are in `sarrus.symbolic.rows.rolling`.
+Rows of rolling elements are in `sarrus.symbolic.rows.rolling`.
 
-Rows n1, n2 vanish where u and u2 are parallel and where they are opposite. Closures that have them (revolute,
-cylindrical, screw, planar) mean parallel: `System.assemble` looks for such an assembly and names in
-``antiparallel`` the closures for which it finds none. Motion cannot turn one into the other while they hold.
+Rows n1, n2 vanish for parallel and for opposite axes u and u2. Closures with these rows (revolute, cylindrical, screw,
+planar) mean parallel axes: `System.assemble` looks for such an assembly and names in ``antiparallel`` the closures for
+which it finds none. No motion turns one into the other while the rows hold.
 """
 
 from __future__ import annotations
@@ -53,10 +53,10 @@ from sarrus.symbolic.kinematics.moved_frames import MovedFrames
 from sarrus.symbolic.kinematics.scalars import varies
 from sarrus.symbolic.kinematics.timed import at_jet, number_at
 
-# Keeps the half-turn of a weld finite; elsewhere it scales the residual by rounding and moves no zero.
+# Keeps the residual of a weld finite at the half turn; elsewhere it scales it by rounding and moves no zero.
 _HALF_TURN = 2e-15
 _NEAR_HALF_TURN = -1 + 1e-8
-# A direction that is not perpendicular to any axis in use.
+# A direction that is not perpendicular to any common axis.
 _WEIGHTS = (0.8, 0.51, 0.32)
 
 
@@ -93,7 +93,7 @@ def closure_residual(closure: Closure, frames: BodyFrames, t: ca.SX) -> Jet:
 
 
 def coupling_residual(coupling: Coupling, coordinates: dict[str, Jet], t: ca.SX) -> Jet:
-    """Return the jet of one coupling: the sum of its terms, less what its motion says; ``t`` is time."""
+    """Return the jet of one coupling: the sum of its terms minus its motion; ``t`` is time."""
     label = Label("coupling", coupling.name)
     total: Jet | None = None
     for term in coupling.terms:
@@ -114,7 +114,7 @@ def contact_residual(contact: Contact, frames: BodyFrames) -> Jet:
 
 
 def _moved(closure: Closure, frames: BodyFrames, t: ca.SX, label: Label) -> tuple[Closure, MovedFrames]:
-    """Return a closure whose frame 1 moves as one that sits on a body of its own, and frames that have this body."""
+    """Return a closure whose frame 1 is on an auxiliary moving body, and frames that contain this body."""
     assert closure.motion is not None
     turned = closure.pose1.rotation.T @ closure.axis1
     name = f"{closure.name}: frame 1"
@@ -123,9 +123,9 @@ def _moved(closure: Closure, frames: BodyFrames, t: ca.SX, label: Label) -> tupl
 
 
 def _length(d: Jet, fixed: float, length: Jet | None) -> Jet:
-    """Return (d·d − L²) / 2L of a length that is fixed, or moves.
+    """Return the residual (d·d − L²) / 2L of a constant or prescribed length.
 
-    Below zero it is (d·d + L²) / 2|L|, which nothing meets.
+    For L < 0 it is (d·d + L²) / 2|L|, which has no zero.
     """
     if length is None:
         return dot(d, d).shifted(-(fixed**2)).scaled(0.5 / fixed)
@@ -148,7 +148,7 @@ def _relative_rotation(closure: Closure, frames: BodyFrames) -> Jet:
     trace = ca.trace(turn)
     scalar = ca.sqrt(1.0 + _HALF_TURN + trace) / 2
     e = ca.vertcat(*(turn[k, j] - turn[j, k] for j, k in ((1, 2), (2, 0), (0, 1)))) / (2 * scalar)
-    # At the half turn both vanish, and the residual is twice the axis n, from the matrix 1 + R = 2 n nᵀ.
+    # At the half turn both vanish; the residual is then twice the axis n, from the matrix 1 + R = 2 n nᵀ.
     axis = ca.DM(_WEIGHTS) + turn @ ca.DM(_WEIGHTS)
     half_turn = 2 * axis / ca.sqrt(ca.dot(axis, axis) + _HALF_TURN)
     e = ca.if_else(trace < _NEAR_HALF_TURN, half_turn, e)
@@ -160,8 +160,8 @@ def _relative_rotation(closure: Closure, frames: BodyFrames) -> Jet:
 
 
 def _lead(closure: Closure, frames: BodyFrames, d: Jet, u: Jet, n1: Jet, n2: Jet) -> Jet:
-    """Return the residual that ties the advance along the axis to the turn about it; smooth over turns."""
-    # in frame 2 the direction that lies on n1 when the two frames coincide
+    """Return the residual of a screw: the advance along the axis tied to the rotation; smooth over full turns."""
+    # direction in frame 2 that coincides with n1 when the two frames coincide
     along = closure.pose1.rotation.T @ perpendicular_to(closure.axis1)
     mark = frames.direction(closure.body2, closure.pose2.rotation @ along)
     sine, cosine = dot(mark, n2), dot(mark, n1)
@@ -175,6 +175,6 @@ def _lead(closure: Closure, frames: BodyFrames, d: Jet, u: Jet, n1: Jet, n2: Jet
 def coordinate_jets(
     names: tuple[str, ...], velocity_names: tuple[str, ...], q: ca.SX, v: ca.SX
 ) -> dict[str, Jet]:
-    """Return the jets of the scalar coordinates by name (those whose rate is a velocity of the same name)."""
+    """Return the jets of the scalar coordinates by name (coordinates whose rate is a velocity of the same name)."""
     velocity = {name: v[i] for i, name in enumerate(velocity_names)}
     return {name: Jet(q[i], velocity[name], ca.SX(0)) for i, name in enumerate(names) if name in velocity}

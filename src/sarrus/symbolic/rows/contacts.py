@@ -1,6 +1,6 @@
-"""Contacts with Coulomb friction: gaps, and the velocities with which bodies touch; flanks of gearings behind them.
+"""Gaps and relative velocities of contacts with Coulomb friction, and of gearing flanks, which come after them.
 
-A ball touches where it is nearest to what it lies on, so its tangential velocity is that of the body there: it rolls.
+A ball touches at its closest point, so its tangential velocity is the velocity of the body there: it rolls.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Touching = Contact | SurfaceContact
 
 
 class TouchMotion(NamedTuple):
-    """The gap [m] of a contact and the velocities of its rows, and where it is: its point and its axes."""
+    """The gap [m] of a contact, the velocities of its rows, its point and its axes."""
 
     gap: ca.SX
     rates: ca.SX
@@ -35,7 +35,7 @@ class TouchMotion(NamedTuple):
 
 
 def touching_elements(mechanism: Mechanism) -> Iterator[Touching]:
-    """Iterate over the contacts with Coulomb friction that have a place, in the order of their rows."""
+    """Iterate over the contacts with Coulomb friction that have a point, in the order of their rows."""
     yield from (contact for contact in mechanism.contacts.values() if contact.slides)
     yield from mechanism.surface_contacts
 
@@ -76,7 +76,7 @@ def touches(
 
 
 def _flanks(gearing: Gearing, coordinates: dict[str, Jet]) -> Iterator[Touch]:
-    """Yield the two contacts of a gearing, which have no place of their own."""
+    """Yield the two contacts of a gearing, which have no point."""
     references = dict(gearing.references)
     way = sum((w * (coordinates[c].value - references.get(c, 0.0)) for c, w in gearing.approach), ca.SX(0))
     closing = sum((w * coordinates[c].rate for c, w in gearing.approach), ca.SX(0))
@@ -98,21 +98,21 @@ def _flanks(gearing: Gearing, coordinates: dict[str, Jet]) -> Iterator[Touch]:
 
 
 def contact_motion(element: Touching, mechanism: Mechanism, frames: JetFrames) -> TouchMotion:
-    """Return the gap and the velocities of the rows, in the axes of what carries both bodies."""
+    """Return the gap and the velocities of the rows, in axes of the carrier of both bodies."""
     return motion_in(element, mechanism, frames.seen_from(mechanism.carrier(element.body, element.ground)))
 
 
 def motion_in(element: Touching, mechanism: Mechanism, frames: JetFrames) -> TouchMotion:
-    """Return the gap and the velocities of the rows: those along n, t1, t2, and of the turn about n, t1, t2."""
+    """Return the gap and the velocities of the rows: along n, t1, t2, and of the rotation about n, t1, t2."""
     if isinstance(element, Contact):
         return _on_plane(element, frames)
     return _on_surface(element, mechanism, frames)
 
 
 def surface_frames(mechanism: Mechanism, equations: Equations) -> ca.SX:
-    """Return 13 numbers for each place where geometries touch in closed form: gap, point, and n, t1, t2, in the world.
+    """Return 13 numbers for each contact place of geometries in closed form: gap, point, n, t1, t2, in world axes.
 
-    Gap and point in m.
+    Gap and point are in m.
     """
     assert equations.tree is not None
     frames = Frames(equations.tree, links(equations.tree, equations.q, ca.SX.zeros(equations.nv)))
@@ -121,7 +121,7 @@ def surface_frames(mechanism: Mechanism, equations: Equations) -> ca.SX:
 
 
 def _on_plane(contact: Contact, frames: JetFrames) -> TouchMotion:
-    """Return how a point, or a ball about it, touches a plane."""
+    """Return the contact motion of a point, or of a ball about it, with a plane."""
     centre = frames.point(contact.body, contact.point)
     d = centre - frames.point(contact.ground, contact.origin)
     axes = tuple(
@@ -131,12 +131,12 @@ def _on_plane(contact: Contact, frames: JetFrames) -> TouchMotion:
     arm = -contact.radius * axes[0].value
     ways = [axis.value for axis in axes]
     rates = _rates(frames, contact, d, arm, ways, (contact.torsion, 0.0))
-    rates[0] = height.rate  # the same, in fewer operations
+    rates[0] = height.rate  # the same velocity, in fewer operations
     return TouchMotion(height.value - contact.radius, rates, centre.value + arm, ways)
 
 
 def _on_surface(place: SurfaceContact, mechanism: Mechanism, frames: JetFrames) -> TouchMotion:
-    """Return how two geoms touch at one of their places."""
+    """Return the contact motion of two geoms at one of their places."""
     geom, base, pair = place.geom, place.base, place.pair
     centre = frames.point(geom.body, geom.pose.position if place.centre is None else place.centre)
     d = centre - frames.point(base.body, base.pose.position)
@@ -160,9 +160,9 @@ def _rates(
     ways: Sequence[ca.SX],
     lengths: tuple[float, float],
 ) -> ca.SX:
-    """Return the velocities of the rows along n, t1, t2 [m/s], and of the turns about these, times lengths [m].
+    """Return the velocities of the rows along n, t1, t2 [m/s], and of the rotations about these, times lengths [m].
 
-    Both bodies turn about where they are; the one that touches does so at ``arm`` from the point whose distance is d.
+    d is the vector between the reference points of the two bodies; the contact point is at ``arm`` from the end of d.
     """
     turning = frames.turning(element.ground).rate
     spin = frames.turning(element.body).rate - turning
@@ -182,7 +182,7 @@ def _axes(geom: Geom, frames: JetFrames) -> ca.SX:
 
 
 def _usual_normal(place: SurfaceContact, mechanism: Mechanism) -> np.ndarray:
-    """Return the way from the base to what lies on it in the reference pose, in the axes of the base."""
+    """Return the direction from the base to the geom in the reference pose, in axes of the base."""
     base = mechanism.reference_pose(place.ground) @ place.base.pose
     centre = place.geom.pose.position if place.centre is None else place.centre
     way = base.rotation.T @ (mechanism.reference_pose(place.body).apply(centre) - base.position)

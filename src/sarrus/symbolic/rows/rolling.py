@@ -1,29 +1,29 @@
-"""Rows of what rolls on a plane or a curved surface: heights as jets, slips with A and γ.
+"""Rows of rolling elements on a plane or a curved surface: heights as jets, slips with A and γ.
 
-All is seen as in `sarrus.symbolic.rows.closures`, from the carrier of the body and the ground. n is the normal of the
-plane and o its origin, c the centre and a the axis on the body, r the radius, d = c − o; e = (n − (n·a) a) / |…| is the
-direction in the plane of a circle that points up most, x = a × n / |a × n| is longitudinal, y = n × x lateral. The
-circle touches at c − r e. The slip there is the velocity of the material of the body less that of the ground.
+Axes are those of the carrier of body and ground, as in `sarrus.symbolic.rows.closures`. n is the normal of the plane
+and o its origin, c the centre and a the axis on the body, r the radius, d = c − o; e = (n − (n·a) a) / |…| is the
+direction in the plane of a circle closest to n, x = a × n / |a × n| is longitudinal, y = n × x lateral. The contact
+point is c − r e. The slip is the velocity of the body there minus the velocity of the ground.
 
 ================  ===============================================================================================
 rows              residual
 ================  ===============================================================================================
-n                 height of the lowest point [m]: d·n − r e·n, of a ball d·n − r, of a blade and an apex d·n;
-                  multiplier: push of the ground on the body along n [N], negative where it pulls
-n_rim             the same of the base of a cone, whose centre is c + a r / tan α [m]
+n                 height of the lowest point [m]: d·n − r e·n, for a ball d·n − r, for a blade and an apex d·n;
+                  multiplier: force of the ground on the body along n [N], negative if it pulls
+n_rim             height of the lowest point of a cone's base, whose centre is c + a r / tan α [m]
 longitudinal      slip along x [m/s]; multiplier: force on the body along x [N]; of a cone at its apex
-longitudinal_rim  the same at the rim of a cone
+longitudinal_rim  slip along x at the rim of a cone [m/s]
 lateral           slip along y [m/s]; multiplier: force on the body along y [N]
 t1 t2             slip along the two tangents of the plane [m/s]; multiplier: force on the body along them [N]
-roller            slip along cos β y + sin β x, the axle of the roller that touches, β the roller angle [m/s];
+roller            slip along cos β y + sin β x, the axle of the touching roller, β the roller angle [m/s];
                   multiplier: force on the body along it [N]
 ================  ===============================================================================================
 
-On a surface n is its normal where it is touched, which moves with what rolls, and row n its height there
-(`sarrus.symbolic.rows.surface_contacts`); c − r e is where it touches, and t1, t2 turn with the normal.
+On a surface n is its normal at the contact point, which moves with the body, and row n the height there
+(`sarrus.symbolic.rows.surface_contacts`); c − r e is the contact point, and t1, t2 turn with the normal.
 
-Slips have no residual at position level. Where a is along n, a circle lies flat and e, x, y are not defined: the rows
-are no numbers there.
+Slips have no residual at position level. If a is along n, a circle lies flat and e, x, y are not defined: the rows are
+not finite.
 """
 
 from __future__ import annotations
@@ -40,15 +40,15 @@ from sarrus.symbolic.kinematics.jet import Jet, constant, dot, vertcat
 from sarrus.symbolic.kinematics.kinematics import cross
 from sarrus.symbolic.rows import surface_contacts as curved_ground
 
-# Sine of the angle between the axis of a circle and the normal from which on it has a lowest point.
+# Sine of the angle between the axis of a circle and the normal above which the circle has a lowest point.
 FLAT = 1e-6
 
 
 @dataclass(frozen=True)
 class RollingFrame:
-    """The directions and points of an element that rolls, as jets in the axes of ``frames``.
+    """The directions and points of a rolling element, as jets in the axes of ``frames``.
 
-    Of what belongs to slips the value and the rate count alone: a slip is a velocity already.
+    For slips only value and rate are valid: a slip is a velocity already.
     """
 
     rolling: Rolling
@@ -66,12 +66,12 @@ class RollingFrame:
 
     @cached_property
     def centre(self) -> Jet:
-        """The centre on the body, of a cone its apex."""
+        """The centre on the body, for a cone its apex."""
         return self.frames.point(self.rolling.body, self.rolling.centre)
 
     @cached_property
     def away(self) -> Jet:
-        """d, the centre from the origin of the plane."""
+        """d, the centre relative to the origin of the plane."""
         return self.centre - self.frames.point(self.rolling.ground, self.rolling.origin)
 
     @cached_property
@@ -81,7 +81,7 @@ class RollingFrame:
 
     @cached_property
     def across(self) -> Jet:
-        """n − (n·a) a, as long as the sine of the angle between a and n."""
+        """n − (n·a) a, whose length is the sine of the angle between a and n."""
         return self.normal - self.axis * self.lean
 
     @cached_property
@@ -91,7 +91,7 @@ class RollingFrame:
 
     @cached_property
     def inverse(self) -> Jet:
-        """1 / |a × n|, infinite where a circle lies flat to `FLAT`: rounding has directions too."""
+        """1 / |a × n|, infinite if a circle lies flat to `FLAT`: below it the direction is rounding."""
         return self._sine_and_inverse[1]
 
     @cached_property
@@ -119,29 +119,29 @@ class RollingFrame:
 
     @property
     def tangents(self) -> tuple[Jet, Jet]:
-        """The tangents of the plane, along which a ball is held."""
+        """The tangents of the plane, the directions of the rows of a ball."""
         r = self.rolling
         return self.frames.direction(r.ground, r.tangent1), self.frames.direction(r.ground, r.tangent2)
 
     @property
     def directions(self) -> list[ca.SX]:
-        """The normal, and along the plane the directions of the rows: longitudinal and lateral, of a ball tangents."""
+        """The normal and the directions of the rows: longitudinal and lateral, for a ball the tangents."""
         along = self.tangents if self.rolling.kind == "ball" else (self.longitudinal, self.lateral)
         return [jet.value for jet in (self.normal, *along)]
 
     @property
     def base(self) -> float:
-        """How far the base of a cone is from its apex [m]."""
+        """Distance of the base of a cone from its apex [m]."""
         return self.rolling.radius / ca.tan(self.rolling.half_angle)
 
     @property
     def conditions(self) -> tuple[ca.SX, ca.SX, ca.SX]:
-        """Numbers that are one where it is known where it touches, the ground fits, and there is one place."""
+        """Conditions that are one if true: contact point found, surface less curved, single contact point."""
         return ca.SX(1), ca.SX(1), ca.SX(1)
 
     @cached_property
     def arm(self) -> Jet:
-        """The lowest point from the centre, of a cone that of its base from the apex."""
+        """The lowest point relative to the centre, for a cone the lowest point of its base relative to the apex."""
         r = self.rolling
         if r.kind == "knife_edge":
             return constant(ca.SX.zeros(3))
@@ -162,7 +162,7 @@ class RollingFrame:
         return centre
 
     def slip(self, arm: Jet) -> Jet:
-        """Return the slip at a point that is so far from the centre, and its rate without accelerations."""
+        """Return the slip at ``arm`` from the centre, and its rate without accelerations."""
         ground = self.frames.turning(self.rolling.ground)
         spin = self.frames.turning(self.rolling.body) - ground
         d = self.away
@@ -172,7 +172,7 @@ class RollingFrame:
         return Jet(value, rate, ca.SX.zeros(3))
 
     def slips(self, rows: tuple[str, ...]) -> list[Jet]:
-        """Return the components of the slip that rows tie, with their rates."""
+        """Return the components of the slip along the rows, with their rates."""
         r = self.rolling
         at_centre = r.kind == "cone"
         low = self.slip(constant(ca.SX.zeros(3)) if at_centre else self.arm)
@@ -192,44 +192,44 @@ class RollingFrame:
 
 @dataclass(frozen=True)
 class CurvedFrame(RollingFrame):
-    """The directions and points of an element that rolls on a curved surface.
+    """The directions and points of a rolling element on a curved surface.
 
-    Where rows are not defined the normal is no number.
+    Where rows are not defined the normal is not finite.
     """
 
     @cached_property
     def touch(self) -> curved_ground.Touch:
-        """Where it touches, in local axes of the surface."""
+        """The contact, in local axes of the surface."""
         d, a = (vertcat([dot(vector, axis) for axis in self._axes]) for vector in (self.away, self.axis))
         return curved_ground.touch(self.rolling, d, a)
 
     @property
     def conditions(self) -> tuple[ca.SX, ca.SX, ca.SX]:
-        """Numbers that are one where it is known where it touches, the ground fits, and there is one place."""
+        """Conditions that are one if true: contact point found, surface less curved, single contact point."""
         return self.touch.found, self.touch.fits, self.touch.single
 
     @cached_property
     def normal(self) -> Jet:
-        """The normal of the surface where it touches."""
+        """The normal of the surface at the contact point."""
         local = self.touch.normal
         one = 1 / self.touch.defined
         return self._turned(Jet(one * local.value, one * local.rate, one * local.bias))
 
     @cached_property
     def arm(self) -> Jet:
-        """Where it touches, from the centre."""
+        """The contact point relative to the centre."""
         return self._turned(self.touch.arm)
 
     @property
     def tangents(self) -> tuple[Jet, Jet]:
-        """The tangents of the surface, along which a ball is held."""
+        """The tangents of the surface, the directions of the rows of a ball."""
         one, other = curved_ground.tangents(self.rolling, self.touch.normal)
         return self._turned(one), self._turned(other)
 
     def height(self, row: str) -> Jet:
         """Return the jet of the height."""
         one, height = 1 / self.touch.defined, self.touch.height
-        return Jet(height.value, one * height.rate, one * height.bias)  # a gap says that it is open, too
+        return Jet(height.value, one * height.rate, one * height.bias)  # an open gap keeps its value
 
     @cached_property
     def _axes(self) -> tuple[Jet, Jet, Jet]:
@@ -246,12 +246,12 @@ class CurvedFrame(RollingFrame):
 
 
 def rolling_frame(rolling: Rolling, frames: BodyFrames) -> RollingFrame:
-    """Return the directions and points of an element that rolls."""
+    """Return the directions and points of a rolling element."""
     return (RollingFrame if rolling.surface is None else CurvedFrame)(rolling, frames)
 
 
 def rolling_residual(part: RollingRows, frames: BodyFrames) -> Jet:
-    """Return the jet of the rows of a part; that of slips has rates and biases, and no value."""
+    """Return the jet of the rows of a part; for slips rates and biases only, without value."""
     frame = rolling_frame(part.rolling, frames)
     if part.holonomic:
         return vertcat([frame.height(row) for row in part.rows])

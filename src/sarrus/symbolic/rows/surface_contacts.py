@@ -1,13 +1,13 @@
-"""Where a ball, a circle or a blade touches a curved surface: its arm, the normal there, and the gap, as jets.
+"""Contact of a ball, a circle or a blade with a curved surface: arm, normal and gap, as jets.
 
-All is in local axes of the surface. d is the centre, a the axis of a circle and r the radius; N(p) = ∇F/|∇F| is the
-normal of F(p) = 0. What rolls touches at
+All vectors are in local axes of the surface. d is the centre, a the axis of a circle and r the radius; N(p) = ∇F/|∇F|
+is the normal of F(p) = 0. The contact point is
 
-    p = d − r e(N(p)),    e = N of a ball,    e = (N − (N·a) a)/|…| of a circle,    p = d of a blade,
+    p = d − r e(N(p)),    e = N for a ball,    e = (N − (N·a) a)/|…| for a circle,    p = d for a blade,
 
-three equations for p, solved by Newton's method. p is where F is least on the ball or circle if det(1 + r ∂e/∂p) >
-0: if the surface is less curved than what rolls. Of a surface x(s, w) the equations are (p − x)·∂x/∂s = (p −
-x)·∂x/∂w = 0 with p = d − r e(N(s, w)).
+three equations for p, solved by Newton's method. F is smallest on the ball or circle at p if det(1 + r ∂e/∂p) > 0, that
+is if the surface is less curved than the rolling body. For a surface x(s, w) the equations are (p − x)·∂x/∂s =
+(p − x)·∂x/∂w = 0 with p = d − r e(N(s, w)).
 """
 
 from __future__ import annotations
@@ -28,28 +28,28 @@ from sarrus.symbolic.equations.symbolic import traced_matrix
 from sarrus.symbolic.kinematics.implicit import ImplicitFunction, determinant
 from sarrus.symbolic.kinematics.jet import Jet, constant, inlined, through, vertcat
 
-# Steps of Newton's method: after the first ones it has to have ended, the others are for derivatives of p.
+# Steps of Newton's method: the first number must suffice to converge, the rest is for derivatives of p.
 _STEPS, _MORE = 10, 2
 # Longest step, relative to the radius.
 _LONGEST = 0.5
-# Square of a share of the longest step that counts as none.
+# Square of a share of the longest step that counts as zero.
 _TINY = 1e-30
-# Residual of p that ends it, relative to the radius and the distance of the centre: rounding of d and N with a margin.
+# Residual of p, relative to the radius and the distance of the centre, at which the iteration ends: rounding × margin.
 _ENDED = 1e-11
-# A second place is not higher than this above the one that was found, and at least so far from it, in radii.
+# A second contact point counts if it is at most this high above the first, and at least this far from it, in radii.
 _DEEPER, _APART = 1e-6, 0.05
-# Angles from the place that was found from which others are looked for, and steps p → d − r e(N(p)) from there.
+# Angles from the contact point at which the search for a second one starts, and its steps p → d − r e(N(p)).
 _BESIDE, _AROUND, _WAYS = (np.pi / 3, 2 * np.pi / 3), 4, 3
-# A place of a curve is in what rolls if it is deeper than this share of the radius.
+# A point of a curve is inside the rolling body if it is deeper than this share of the radius.
 _IN = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
 class Touch:
-    """Where something touches, in local axes: ``arm`` from the centre to it, ``normal`` and ``height`` there.
+    """Contact point in local axes: ``arm`` from the centre to it, ``normal`` and ``height`` there.
 
-    ``found``, ``fits`` and ``single`` are one where all is well and zero where it is not: whether Newton's method
-    ended, whether the surface is less curved than what rolls, whether this touches at one place.
+    ``found``, ``fits`` and ``single`` are one if true and zero if not: Newton's method converged; the surface is less
+    curved than the body; the contact point is the only one.
     """
 
     arm: Jet
@@ -61,12 +61,12 @@ class Touch:
 
     @property
     def defined(self) -> ca.SX:
-        """One where the rows are defined, zero elsewhere."""
+        """One if the rows are defined, zero elsewhere."""
         return self.found * self.fits * self.single
 
 
 def touch(rolling: Rolling, d: Jet, a: Jet) -> Touch:
-    """Return where an element touches its surface, for the jets of its centre and axis in local axes."""
+    """Return the contact of an element with its surface, for the jets of its centre and axis in local axes."""
     surface = rolling.surface
     if isinstance(surface, (Parametric, Curve)):
         return _on_places(rolling, surface, d, a)
@@ -74,17 +74,17 @@ def touch(rolling: Rolling, d: Jet, a: Jet) -> Touch:
 
 
 def across(rolling: Rolling, normal: ca.SX, axis: ca.SX) -> ca.SX:
-    """Return e, from where the element touches to its centre, as long as the radius is one; zero of a blade."""
+    """Return e, the direction from the contact point to the centre, in units of the radius; zero for a blade."""
     if rolling.kind == "knife_edge":
         return ca.SX.zeros(3)
     if rolling.kind == "ball":
         return normal
-    # quaternions of stages are no unit quaternions, and then the axis is no unit vector
+    # at stages quaternions are not of unit length, and so the axis is not either
     return _unit(normal - ca.dot(normal, axis) / ca.dot(axis, axis) * axis)
 
 
 def level(rolling: Rolling, p: ca.SX) -> ca.SX:
-    """Return F at a point in local axes, positive where bodies are."""
+    """Return F at a point in local axes, positive on the side of the bodies."""
     surface = rolling.surface
     if isinstance(surface, Sphere):
         return _outward(surface) * (ca.norm_2(p) - surface.radius)
@@ -101,7 +101,7 @@ def level(rolling: Rolling, p: ca.SX) -> ca.SX:
 
 
 def place(rolling: Rolling, s: ca.SX, w: ca.SX) -> ca.SX:
-    """Return the point of a surface of places, in local axes."""
+    """Return the point x(s, w) of a surface, in local axes."""
     surface = rolling.surface
     if isinstance(surface, Curve):
         if isinstance(surface.function, Spline):
@@ -114,7 +114,7 @@ def place(rolling: Rolling, s: ca.SX, w: ca.SX) -> ca.SX:
 
 
 def tangents(rolling: Rolling, normal: Jet) -> tuple[Jet, Jet]:
-    """Return the tangents of a ball in local axes: of a cylinder along it, else turned the shortest way from z to N."""
+    """Return the tangents of a ball in local axes: along a cylinder, else rotated by the shortest arc from z to N."""
     if isinstance(rolling.surface, Cylinder):
         u = ca.SX(ca.DM(_local(rolling, rolling.surface.axis)))
         return constant(u), through(lambda n: ca.cross(n, u), normal)
@@ -168,7 +168,7 @@ def _single(
     rolling: Rolling, normal: Callable[[ca.SX], ca.SX], height: Callable[[ca.SX], ca.SX],
     p: ca.SX, d: ca.SX, a: ca.SX,
 ) -> ca.SX:  # fmt: skip
-    """Return whether no place of the ball or circle apart from p is as deep, as far as ways down from there show."""
+    """Return whether no other point of the ball or circle is as deep as p, by descents from points around."""
     r, n, deepest = rolling.radius, normal(p), height(p)
     least = deepest - ca.fabs(deepest) + _DEEPER * r
     one = a if rolling.kind != "ball" else ca.if_else(ca.fabs(n[0]) < 0.8, ca.SX([1, 0, 0]), ca.SX([0, 1, 0]))
@@ -179,7 +179,7 @@ def _single(
         for turn in 2 * np.pi * np.arange(_AROUND) / _AROUND:
             way = np.cos(angle) * n + np.sin(angle) * (np.cos(turn) * one + np.sin(turn) * other)
             if rolling.kind != "ball" and abs(np.sin(turn)) > 0.5:
-                continue  # out of the plane of a circle
+                continue  # not in the plane of the circle
             deep = d - r * across(rolling, way, a)
             for _ in range(_WAYS):
                 deep = d - r * across(rolling, normal(deep), a)
@@ -188,7 +188,7 @@ def _single(
 
 
 def _apart(one: ca.SX, other: ca.SX, radius: float) -> ca.SX:
-    """Return whether two points are places of their own."""
+    """Return whether two points are different contact points."""
     return ca.dot(one - other, one - other) > (_APART * radius) ** 2
 
 
@@ -227,7 +227,7 @@ def _on_places(rolling: Rolling, surface: Parametric | Curve, d: Jet, a: Jet) ->
     equations = ImplicitFunction(residual, 2, 6, longer if circle else at_will)
     data = vertcat([d, a])
     own, single = _nearest(rolling, surface, d.value, a.value)
-    if circle:  # it touches near the place below the point of the circle that is below its centre
+    if circle:  # the contact is near the surface point below the lowest point of the circle
         nearest, p = ImplicitFunction(from_point, 2, 3, at_will), d.value
         for _ in range(2):
             own = nearest.improved(own, p, _STEPS // 2)
@@ -264,7 +264,7 @@ def _on_places(rolling: Rolling, surface: Parametric | Curve, d: Jet, a: Jet) ->
 
 
 def _nearest(rolling: Rolling, surface: Parametric | Curve, d: ca.SX, a: ca.SX) -> tuple[ca.SX, ca.SX]:
-    """Return the nearest starting place, and of a curve whether the places deep in what rolls are all about it."""
+    """Return the nearest start value, and for a curve whether all points inside the body are connected to it."""
     flat = isinstance(surface, Curve)
     s = ca.SX.sym("s", 2)
     points = ca.Function("points", [s], [place(rolling, s[0], s[1])])
@@ -285,7 +285,7 @@ def _nearest(rolling: Rolling, surface: Parametric | Curve, d: ca.SX, a: ca.SX) 
 
 
 def _in_one_run(rolling: Rolling, distances: list[ca.SX], a: ca.SX) -> ca.SX:
-    """Return whether the places of a curve inside a ball, or a wheel in the plane of the curve, follow each other."""
+    """Return whether the points of a curve inside a ball, or a wheel in the plane of the curve, are contiguous."""
     square = ((1 - _IN) * rolling.radius) ** 2
     inside = [one < square for one in distances]
     entered = sum((ca.logic_and(ca.logic_not(i), j) for i, j in itertools.pairwise(inside)), inside[0])
@@ -296,7 +296,7 @@ def _in_one_run(rolling: Rolling, distances: list[ca.SX], a: ca.SX) -> ca.SX:
 
 
 def _exact(rolling: Rolling) -> bool:
-    """Whether N(d) says where it touches: of a sphere, and of a ball on a cylinder."""
+    """Whether N(d) gives the contact point: for a sphere, and for a ball on a cylinder."""
     surface = rolling.surface
     return isinstance(surface, Sphere) or (isinstance(surface, Cylinder) and rolling.kind == "ball")
 
@@ -311,7 +311,7 @@ def _local(rolling: Rolling, direction: np.ndarray) -> np.ndarray:
 
 
 def _longer(step: ca.SX, radius: float) -> ca.SX:
-    """Return by which factor a step is longer than those may be; a step of zero has a derivative, too."""
+    """Return the factor by which a step exceeds the longest one; differentiable for a step of zero, too."""
     return ca.sqrt(ca.dot(step, step) / (_LONGEST * radius) ** 2 + _TINY)
 
 
@@ -322,7 +322,7 @@ def _unit(vector: ca.SX) -> ca.SX:
 def _values(
     rolling: Rolling, function: Callable[..., object], arguments: tuple[ca.SX, ...], count: int
 ) -> ca.SX:
-    """Return what a user's function of a surface gives, as a column of so many entries; errors name the element."""
+    """Return the value of a user's surface function as a column of ``count`` entries; errors name the element."""
     label = Label("rolling", rolling.name)
     symbols = tuple(ca.SX.sym(f"x{k}") for k in range(len(arguments)))
     remedy = "Write the function of the surface with CasADi operations"

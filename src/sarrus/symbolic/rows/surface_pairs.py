@@ -1,7 +1,7 @@
-"""Where two surfaces are nearest, in closed form: the gap, the normal, and the point that touches.
+"""Closest points of two surfaces in closed form: the gap, the normal, and the contact point.
 
-All is seen in the axes of the base, from its centre. A point is where gap and normal are right to both sides: on the
-surface of what lies on the base, moved by the margin that these keep.
+Vectors are in the axes of the base, relative to its centre. The contact point is on the surface of the geom,
+moved along the normal by the margin of the pair.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ import numpy as np
 from sarrus.model.mechanism.surface_contacts import SurfaceContact
 from sarrus.symbolic.kinematics.jet import ZERO_LENGTH
 
-# Sine squared of the angle between two axes below which these are parallel.
+# Squared sine of the angle between two axes below which they count as parallel.
 _PARALLEL = 1e-12
 
 
 class Nearest(NamedTuple):
-    """Gap [m], unit normal away from the base, and the way from the centre of what lies on it to its nearest point."""
+    """Gap [m], unit normal away from the base, and the vector from the centre of the geom to its contact point [m]."""
 
     gap: ca.SX
     normal: ca.SX
@@ -27,7 +27,7 @@ class Nearest(NamedTuple):
 
 
 def nearest(place: SurfaceContact, centre: ca.SX, rotation: ca.SX) -> Nearest:
-    """Return how near the surfaces of a place are: ``centre`` that of the ball or the geom, ``rotation`` its axes."""
+    """Return the closest points of a contact place; ``centre`` of the ball or geom, ``rotation`` of its axes."""
     size, own = [float(x) for x in place.base.size], [float(x) for x in place.geom.size]
     if place.centre is not None:
         away, normal = _from_base(place.base.kind, size, centre)
@@ -40,7 +40,7 @@ def nearest(place: SurfaceContact, centre: ca.SX, rotation: ca.SX) -> Nearest:
 
 
 def _of_axes(centre: ca.SX, axis: ca.SX, own: list[float], size: list[float]) -> Nearest:
-    """Return where two capsules are nearest; of parallel ones, in the middle of the one that lies on the other."""
+    """Return the closest points of two capsules; for parallel axes in the middle of their overlap."""
     square = ca.sumsqr(axis[:2])
     crossing = -ca.dot(axis[:2], centre[:2]) / ca.fmax(square, _PARALLEL)
     along = _limited(ca.if_else(square > _PARALLEL, crossing, 0.0), own[1])
@@ -52,7 +52,7 @@ def _of_axes(centre: ca.SX, axis: ca.SX, own: list[float], size: list[float]) ->
 
 
 def _from_base(kind: str, size: list[float], point: ca.SX) -> tuple[ca.SX, ca.SX]:
-    """Return the distance of a point from the surface of a base, negative inside, and its gradient."""
+    """Return the signed distance of a point from the surface of a base, negative inside, and its gradient."""
     if kind == "plane":
         return point[2], ca.SX(ca.DM([0.0, 0.0, 1.0]))
     if kind in ("sphere", "capsule"):
@@ -72,11 +72,11 @@ def _from_base(kind: str, size: list[float], point: ca.SX) -> tuple[ca.SX, ca.SX
 
 
 def _from_corner(beyond: ca.SX, ways: ca.SX) -> tuple[ca.SX, ca.SX]:
-    """Return the distance of a point that is so far beyond faces with these normals (columns), and its gradient."""
+    """Return the distance of a point beyond faces with these normals (columns), and its gradient."""
     out = ca.fmax(beyond, 0.0)
     most = ca.mmax(beyond)
     distance = ca.if_else(most > 0, _length(out), most)
-    inside = ca.SX.zeros(beyond.shape[0])  # the face that is nearest from inside, of equals the first one
+    inside = ca.SX.zeros(beyond.shape[0])  # the nearest face from inside, of equal ones the first
     free = ca.SX(1)
     for k in range(beyond.shape[0]):
         inside[k] = free * (beyond[k] >= most)
@@ -85,9 +85,9 @@ def _from_corner(beyond: ca.SX, ways: ca.SX) -> tuple[ca.SX, ca.SX]:
 
 
 def tangents(normal: ca.SX, pole: np.ndarray) -> tuple[ca.SX, ca.SX]:
-    """Return two directions across the normal, which turn with it by the shortest way from the ``pole``.
+    """Return two tangents to ``normal``, rotated with it from the ``pole`` by the shortest arc.
 
-    They are smooth wherever the normal is not against the pole.
+    They are smooth except where the normal is opposite to the pole.
     """
     first = np.eye(3)[int(np.argmin(np.abs(pole)))]
     first = first - pole * (pole @ first)

@@ -1,1 +1,1 @@
-"""MJCF, as the reference compiler reads it, to a `Mechanism`."""
+"""MJCF to a `Mechanism`, through MuJoCo's compiler."""

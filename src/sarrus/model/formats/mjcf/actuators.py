@@ -1,4 +1,4 @@
-"""Actuators of a compiled MuJoCo model: those that are affine in the control; others are listed."""
+"""Actuators of a compiled MuJoCo model: those affine in the control are added, others are listed."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from sarrus.model.formats.mjcf.element_names import Names
 from sarrus.model.formats.mjcf.transmissions import transmission
 from sarrus.model.mechanism.elements import Activation, Winding
 
-# What actuator_ctrlspec says of a dcmotor whose one input is its voltage: mjINPUT_VOLTAGE. Before MuJoCo 4 it says
-# nothing, and another input is among the gains.
+# actuator_ctrlspec of a dcmotor with its voltage as only input (mjINPUT_VOLTAGE). MuJoCo before version 4 does not have
+# it; there another input appears among the gains.
 _VOLTAGE = (0, 8)
 _ACTIVATIONS = {"integrator": "integrator", "filter": "filter", "filterexact": "filter"}
 
 
 def add_actuators(load: Import, names: Names) -> None:
-    """Add every actuator that is affine in control, length and rate; warn by name of those left out."""
+    """Add every actuator whose force is affine in control, length and rate; list the others."""
     model, off = names.model, names.disabled("ACTUATION")
     for i, name in enumerate(names.actuators):
         damped = model.actuator_damping[i] or np.any(model.actuator_dampingpoly[i])
@@ -39,14 +39,14 @@ def add_actuators(load: Import, names: Names) -> None:
             reason = f"its delay of {model.actuator_delay[i]:g} s is left out: the control acts at once"
             load.report.leave_out("actuator", name, reason)
         elif actuator.activation is not None and model.actuator_actearly[i]:
-            note = "actearly: MuJoCo's force has the activation one step ahead, this one that of now"
+            note = "actearly: MuJoCo's force uses the activation of the next step, here the present one"
             load.report.act("actuator", name, note)
         else:
             load.report.act("actuator", name)
 
 
 def _law(names: Names, i: int) -> dict[str, Any] | str:
-    """Return the arguments of `add_actuator` beside its target, or why the law is not affine in u, length and rate."""
+    """Return the arguments of `add_actuator` other than the target, or the reason why the force is not affine."""
     model = names.model
     gain_kind, bias_kind, dynamics = (
         names.kind(f"actuator_{table}", i) for table in ("gaintype", "biastype", "dyntype")
@@ -85,7 +85,7 @@ def _limits(names: Names, i: int) -> dict[str, tuple[float, float] | None]:
 
 
 def _motor(names: Names, i: int) -> dict[str, Any] | str:
-    """Return the arguments of `add_actuator` for a dcmotor, or why it is more than winding and induced voltage."""
+    """Return the arguments of `add_actuator` for a dcmotor, or the reason why it is no plain winding."""
     model = names.model
     gain, bias, dynamics = (getattr(model, f"actuator_{of}prm")[i] for of in ("gain", "bias", "dyn"))
     ohm, k, time = float(gain[0]), float(gain[1]), float(dynamics[0])

@@ -1,4 +1,4 @@
-"""What a MuJoCo model has besides the mechanism, counted by group in the import report."""
+"""Elements of a MuJoCo model outside of the mechanism, counted by group in the import report."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sarrus.model.formats.mjcf.shapes import colliding
 from sarrus.model.mechanism.joint import VELOCITY_LABELS
 from sarrus.model.mechanism.report import ImportReport
 
-# attribute that counts the group, its name in the report, what becomes of it and why
+# Count attribute of a group, its name in the report, its outcome and the reason.
 _GROUPS = (
     ("nexclude", "contact exclude", ImportReport.keep, "for mechanism.add_geometry_contacts()"),
     ("npair", "contact pair", ImportReport.keep, "for mechanism.add_geometry_contacts()"),
@@ -33,7 +33,7 @@ _GROUPS = (
 
 
 def survey(report: ImportReport, names: Names) -> None:
-    """List contacts, drawing, fluid, and what does not act at the joints of a compiled model."""
+    """List contacts, drawing, fluid, and joint features of a compiled model that do not act."""
     model = names.model
     contacts = len(colliding(model))
     if contacts and names.disabled("CONTACT"):
@@ -73,7 +73,7 @@ def survey(report: ImportReport, names: Names) -> None:
 
 
 def _list_softness(report: ImportReport, names: Names) -> None:
-    """List what geoms say of contacts beyond friction: softness, since here they are hard, and what MuJoCo 4 added."""
+    """List the softness of geom contacts, which are hard here, and the contact features of MuJoCo 4."""
     model = names.model
     for what, reason in (("surfacevel", "surfaces do not run"), ("adhesion", "surfaces do not stick")):
         own = [
@@ -92,7 +92,11 @@ def _list_softness(report: ImportReport, names: Names) -> None:
         sliding, rolling = model.pair_friction[pair][:2], model.pair_friction[pair][3:]
         if sliding[0] != sliding[1] or rolling[0] != rolling[1]:
             label = f"{names.geoms[int(model.pair_geom1[pair])]}-{names.geoms[int(model.pair_geom2[pair])]}"
-            report.keep("contact pair", label, "friction is that of its first direction in all directions")
+            report.keep(
+                "contact pair",
+                label,
+                "the friction coefficient of its first direction holds in all directions",
+            )
 
 
 def _list(names: list[str], shown: int = 6) -> str:

@@ -1,4 +1,4 @@
-"""Names, kinds and places in a compiled MuJoCo model: its own names, or stable ones where it has none."""
+"""Names, kinds and poses of elements of a compiled MuJoCo model; unnamed elements get stable names."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sarrus.model.mechanism.elements import WORLD
 from sarrus.model.mechanism.pose import Pose
 
 _JOINT_KINDS = {"hinge": "revolute", "slide": "prismatic", "ball": "spherical", "free": "free"}
-# the tables of kinds of a model, and the enums that name their numbers
+# Type columns of a model, and the enums of their values.
 _ENUMS = {
     "actuator_biastype": mujoco.mjtBias,
     "actuator_dyntype": mujoco.mjtDyn,
@@ -28,17 +28,17 @@ _ENUMS = {
     "sensor_type": mujoco.mjtSensor,
     "wrap_type": mujoco.mjtWrap,
 }
-# what <flag constraint="disable"/> switches off, too
+# Features that <flag constraint="disable"/> also switches off.
 _CONSTRAINTS = ("EQUALITY", "FRICTIONLOSS", "LIMIT", "CONTACT")
 
 
 class Names:
-    """The names of bodies, joints, sites, geoms, equalities, tendons and actuators by index, and what else they are.
+    """The names of bodies, joints, sites, geoms, equalities, tendons and actuators by index, and their properties.
 
     An unnamed body is ``body3`` (its MuJoCo index), an unnamed joint ``<body>_joint`` (``_joint1``,
     ``_joint2`` … if there are several), an unnamed geom likewise ``<body>_geom``, an unnamed equality
     ``connect_0`` (counted by kind), tendon ``tendon_0``, actuator ``<target>_actuator``; a number makes it
-    unique where the name is taken. ``joint_kinds`` are those of `sarrus.model.mechanism.joint.Joint`.
+    unique if the name is taken. ``joint_kinds`` are the kinds of `sarrus.model.mechanism.joint.Joint`.
     """
 
     def __init__(self, model: Any) -> None:
@@ -56,18 +56,18 @@ class Names:
         self.actuators = self._fill("actuator", [f"{target}_actuator" for target in targets])
 
     def kind(self, table: str, i: int) -> str:
-        """Return the name of what a table of kinds says of element ``i``: of mjEQ_WELD in ``eq_type`` it is weld."""
+        """Return the name of the type of element ``i``: for mjEQ_WELD in ``eq_type`` it is weld."""
         return enum_name(_ENUMS[table], getattr(self.model, table)[i])
 
     def place(self, kind: str, i: int) -> tuple[str, Pose]:
-        """Return body and pose in it of element ``i`` of a kind: site, geom, or cam that is fixed."""
+        """Return body and pose in it of element ``i`` of a kind: site, geom, or fixed camera."""
         body, position, turn = (
             getattr(self.model, f"{kind}_{what}")[i] for what in ("bodyid", "pos", "quat")
         )
         return self.bodies[body], Pose.of(position, quaternion=turn)
 
     def limits(self, what: str, i: int) -> tuple[float, float] | None:
-        """Return the range of ``what`` (jnt_, actuator_ctrl, tendon_actfrc …) of element ``i``, None for no limits."""
+        """Return the range of a quantity (jnt_, actuator_ctrl, tendon_actfrc …) of element ``i``, None if unlimited."""
         if not getattr(self.model, f"{what}limited")[i]:
             return None
         lower, upper = getattr(self.model, f"{what}range")[i]
@@ -83,7 +83,8 @@ class Names:
         return found
 
     def disabled(self, flag: str) -> bool:
-        """Return True if <option><flag> switches off ``flag`` (GRAVITY, EQUALITY, SPRING …), alone or with others."""
+        """Return True if <option><flag> switches off ``flag`` (GRAVITY, EQUALITY, SPRING …), directly or with a
+        group."""
         flags = (flag, "CONSTRAINT") if flag in _CONSTRAINTS else (flag,)
         bits = sum(int(getattr(mujoco.mjtDisableBit, f"mjDSBL_{each}")) for each in flags)
         return bool(int(self.model.opt.disableflags) & bits)

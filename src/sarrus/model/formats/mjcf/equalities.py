@@ -78,9 +78,9 @@ def _joint(load: Import, names: Names, i: int) -> None:
 
 
 def _tendon(load: Import, names: Names, i: int) -> None:
-    """Tendon: L₁ − L₁₀ = Σ aₖ (L₂ − L₂₀)ᵏ. One two-site tendon is a distance, the others are couplings.
+    """Tendon: L₁ − L₁₀ = Σ aₖ (L₂ − L₂₀)ᵏ. One two-site tendon is a distance, other cases are couplings.
 
-    Fixed tendons become terms of their coordinates where the sum allows that, so that gears stay gears.
+    Fixed tendons become terms in their coordinates if the sum is linear in them, so that gears stay gears.
     """
     model, name = names.model, names.equalities[i]
     one, two = int(model.eq_obj1id[i]), int(model.eq_obj2id[i])
@@ -110,7 +110,7 @@ def _tendon(load: Import, names: Names, i: int) -> None:
 
 
 def _distance(load: Import, names: Names, i: int, length: float) -> bool:
-    """Add a distance for a tendon that is one straight line between two bodies; tell whether it is one."""
+    """Add a distance if a tendon is one straight line between two bodies; tell whether it is."""
     path = tendon_path(names, int(names.model.eq_obj1id[i]))
     if [kind for kind, _, _ in path] != ["site", "site"] or not length > 0.0:
         return False

@@ -29,8 +29,8 @@ class ConstantForce:
 class PolynomialForce:
     """Generalized force −Σ stiffness[k] xᵏ⁺² − Σ damping[k] v|v|ᵏ⁺¹ on one scalar joint.
 
-    x is the coordinate minus the spring's reference; these are the terms that MuJoCo ≥ 3.6 allows above
-    the linear ones, with its antisymmetric damping.
+    x is the coordinate minus the spring's reference. These are the terms above the linear ones that MuJoCo ≥ 3.6
+    allows, with its antisymmetric damping.
     """
 
     iq: int
@@ -74,7 +74,7 @@ def add_forces(load: Import, names: Names) -> None:
 
 
 def _carries(names: Names, body: int) -> Any:
-    """Return which joints move a body."""
+    """Return the joints that move a body."""
     model = names.model
     above = {body}
     while body:
@@ -84,7 +84,7 @@ def _carries(names: Names, body: int) -> Any:
 
 
 def _add_polynomials(load: Import, names: Names) -> None:
-    """Add springs and dampers above first order."""
+    """Add the springs and dampers of order above one."""
     mechanism, model = load.mechanism, names.model
     springs, dampers = (0.0 if names.disabled(flag) else 1.0 for flag in ("SPRING", "DAMPER"))
     for joint, name in enumerate(names.joints):

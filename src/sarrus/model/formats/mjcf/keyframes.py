@@ -14,7 +14,7 @@ from sarrus.model.mechanism.pose import Pose
 
 
 def add_keyframes(load: Import, names: Names) -> None:
-    """Add every keyframe; joints that the model does not know stay at their reference, at rest."""
+    """Add every keyframe; joints unknown to MuJoCo stay at their reference, at rest."""
     model, mechanism = names.model, load.mechanism
     drivers = [name for name, a in mechanism.actuators.items() if a.activation is not None]
     driven = [(body, int(m)) for body, m in zip(names.bodies, model.body_mocapid) if m >= 0]
@@ -63,7 +63,7 @@ def _state(load: Import, names: Names, key: int) -> tuple[Array, Array]:
 def _of_actuators(
     names: Names, values: Array, addresses: Array, wanted: Iterable[str]
 ) -> tuple[Array, list[str]]:
-    """Return the controls or activations of the wanted actuators, and the names of others that have one."""
+    """Return the controls or activations of the wanted actuators, and the names of others with a nonzero value."""
     given = {name: float(values[at]) for name, at in zip(names.actuators, addresses) if at >= 0}
     found = np.array([given.pop(name, 0.0) for name in wanted])
     return found, [name for name, value in given.items() if value]

@@ -31,13 +31,13 @@ from sarrus.model.mechanism.elements import WORLD
 from sarrus.model.mechanism.joint import COORDINATE_LABELS, VELOCITY_LABELS
 from sarrus.model.mechanism.pose import Pose
 
-# mass [kg], centre of mass and inertia about it in body axes
+# Mass [kg], centre of mass [m] and inertia about it [kg m²] in body axes.
 Inertia = tuple[float, Array, Array]
 
 
 @dataclass(frozen=True)
 class ExtraJoint:
-    """A joint at the origin of a body which MuJoCo's parser has no word for; see `build`."""
+    """A joint at the origin of a body of a type that MuJoCo's parser does not have; see `build`."""
 
     name: str
     kind: str
@@ -62,7 +62,7 @@ def load_mjcf(path: Path, *, strict: bool | None = None) -> Import:
 
 
 def _parse(path: Path) -> Any:
-    """Return the ``MjSpec`` of a file; MuJoCo reads files by suffix and knows .xml only."""
+    """Return the ``MjSpec`` of a file; MuJoCo selects the parser by suffix and accepts .xml only."""
     if path.suffix.lower() == ".xml":
         return mujoco.MjSpec.from_file(str(path))
     root = parse_xml(path)
@@ -83,8 +83,8 @@ def build(
 ) -> None:
     """Fill ``load.mechanism`` from a compiled model.
 
-    ``extra_joints`` maps body names to joints that replace the body's weld, and ``inertias`` to the inertias that count
-    in the place of the compiled ones. ``prefer_visual`` draws only the visual geometry of bodies that have any (URDF).
+    ``extra_joints`` maps body names to joints that replace the body's weld; ``inertias`` maps them to inertias that
+    replace the compiled ones. ``prefer_visual`` draws only the visual geometry of bodies that have any (URDF).
     """
     model, names = compiled.model, Names(compiled.model)
     mechanism, extra = load.mechanism, extra_joints or {}
@@ -114,10 +114,10 @@ def build(
 
 
 def _attach(load: Import, names: Names, body: int, extra: Sequence[ExtraJoint], on_world: bool) -> None:
-    """Hang a body on its parent: by its joints in series, by ``extra`` ones, or fixed.
+    """Attach a body to its parent: by its joints in series, by ``extra`` joints, or fixed.
 
-    With ``on_world`` what moves relative to a fixed link hangs on the world. A floating joint has to, since its
-    coordinates are the pose in the world, and the order of the others would change if they did not.
+    With ``on_world`` a body that moves relative to a fixed link is attached to the world. A floating joint requires it,
+    because its coordinates are the pose in the world, and the order of the other coordinates would change otherwise.
     """
     model = names.model
     name, parent = names.bodies[body], names.bodies[model.body_parentid[body]]
@@ -140,7 +140,7 @@ def _attach(load: Import, names: Names, body: int, extra: Sequence[ExtraJoint], 
 
 
 def _from_the_world(mechanism: Mechanism, parent: str, pose: Pose) -> tuple[str, Pose]:
-    """Return the world and the pose in it where nothing from the parent upward moves, else what is given."""
+    """Return the world and the pose in it if neither the parent nor its ancestors move, else the arguments."""
     bodies, ancestor, in_world = mechanism.bodies, parent, pose
     while ancestor != WORLD and not bodies[ancestor].joints:
         in_world = bodies[ancestor].placement @ in_world
@@ -153,7 +153,7 @@ def _add_joint(load: Import, names: Names, joint: int, parent: str, pose: Pose, 
     model, kind = names.model, names.joint_kinds[joint]
     scalar = kind in ("revolute", "prismatic")
     anchor = Pose(np.zeros(3) if kind == "free" else model.jnt_pos[joint])
-    if kind == "free":  # its coordinates are the pose in the world, so its own frame has the world's axes
+    if kind == "free":  # its coordinates are the pose in the world, so its frame has the world's axes
         pose = Pose(pose.position)
     limits = None if names.disabled("LIMIT") else names.limits("jnt_", joint)
     springs, dampers, friction = (

@@ -1,4 +1,4 @@
-"""Damping and rotor inertia of actuators, which MuJoCo reflects on the joint or tendon that they pull on."""
+"""Damping and rotor inertia of actuators, reflected by MuJoCo on their joint or tendon."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from sarrus.model.formats.mjcf.element_names import Names
 
 
 def on_joint(names: Names, joint: int) -> Array:
-    """Return damping of all orders and armature of the actuators on a joint, times gear²; each velocity has them."""
+    """Return damping of all orders and armature of the actuators on a joint, times gear², for each velocity."""
     return _sum(names, "joint", joint) + _sum(names, "jointinparent", joint)
 
 
@@ -19,7 +19,7 @@ def on_tendon(names: Names, tendon: int) -> Array:
 
 
 def _sum(names: Names, kind: str, target: int) -> Array:
-    """Sum over the actuators of a target; disabled ones have both, too."""
+    """Return the sum over the actuators of a target, disabled ones included."""
     model = names.model
     total = np.zeros(2 + model.actuator_dampingpoly.shape[1])
     for i in names.actuators_on.get((kind, target), ()):

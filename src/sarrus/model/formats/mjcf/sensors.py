@@ -1,4 +1,4 @@
-"""Sensors of a compiled MuJoCo model, in its order; those that need contacts of geometries are listed."""
+"""Sensors of a compiled MuJoCo model, in its order; sensors of contacts between geometries are listed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sarrus.model.mechanism.transmissions import SiteTransmission, SliderCrank
 
 _TAGS = {"jointactfrc": "jointactuatorfrc", "tendonactfrc": "tendonactuatorfrc"}
 _CONTACTS = ("touch", "contact", "tactile", "rangefinder", "geomdist", "geomnormal", "geomfromto")
-# objects that have a frame of their own, and their tables
+# Object types with a frame, and their tables.
 _FRAMES = {"site": "site", "geom": "geom", "camera": "cam"}
 
 
@@ -27,7 +27,7 @@ def add_sensors(load: Import, names: Names) -> None:
             report.set_aside("sensor", name, "disabled by <option><flag sensor>")
             continue
         kind = names.kind("sensor_type", i)
-        kind = _TAGS.get(kind, kind)  # the tag that MJCF has for it
+        kind = _TAGS.get(kind, kind)  # the tag in MJCF
         arguments = _arguments(names, i, kind)
         if isinstance(arguments, str):
             report.leave_out("sensor", name, arguments)
@@ -35,9 +35,7 @@ def add_sensors(load: Import, names: Names) -> None:
         cut = {"cutoff": model.sensor_cutoff[i], "noise": model.sensor_noise[i]}
         try:
             load.mechanism.add_sensor(name, kind, **arguments, **cut)
-        except (
-            ModelError
-        ) as error:  # its target was left out, or it measures a joint without a scalar coordinate
+        except ModelError as error:  # its target was left out, or is a joint without a scalar coordinate
             report.leave_out("sensor", name, f"left out: {error}")
             continue
         late = [what for what in ("delay", "interval") if getattr(model, f"sensor_{what}")[i].any()]
@@ -54,12 +52,12 @@ def _note(load: Import, kind: str) -> str:
     elsewhere = (SiteTransmission, SliderCrank)
     pushed = any(isinstance(a.transmission, elsewhere) for a in load.mechanism.actuators.values())
     if pulled or pushed:
-        return "without what spatial tendons and actuators on sites exert, outside of the joint; MuJoCo counts it in"
+        return "without forces of spatial tendons and of actuators on sites, which MuJoCo includes"
     return ""
 
 
 def _arguments(names: Names, i: int, kind: str) -> dict[str, Any] | str:
-    """Return the arguments of `add_sensor` that say what is measured, or why there is nothing to measure."""
+    """Return the arguments of `add_sensor` for the target, or the reason why there is none."""
     if kind in _CONTACTS:
         return (
             f"{kind} needs contacts and distances of geometries, which are not here: read the multipliers of "
@@ -89,7 +87,7 @@ def _arguments(names: Names, i: int, kind: str) -> dict[str, Any] | str:
 
 
 def _frame(names: Names, sensor: int, end: str) -> Any:
-    """Return body and pose of what a sensor is on or refers to, None for the world, or why it has no frame."""
+    """Return body and pose of the target or reference frame, None for the world, or the reason why there is none."""
     model, i = names.model, int(getattr(names.model, f"sensor_{end}id")[sensor])
     if i < 0:
         return None
@@ -99,7 +97,7 @@ def _frame(names: Names, sensor: int, end: str) -> Any:
     if kind == "body":
         return names.bodies[i], Pose.of(model.body_ipos[i], quaternion=model.body_iquat[i])
     if kind == "camera" and names.kind("cam_mode", i) != "fixed":
-        return "a camera that follows something is no frame of a body"
+        return "a camera with a tracking mode is no frame of a body"
     if kind not in _FRAMES:
         return f"an object of kind {kind} is no frame here"
     return names.place(_FRAMES[kind], i)

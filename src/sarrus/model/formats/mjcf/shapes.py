@@ -1,4 +1,4 @@
-"""Geoms of a compiled MuJoCo model: shapes to draw, and where contacts may be."""
+"""Geoms of a compiled MuJoCo model: shapes to draw, and collision shapes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sarrus.model.mechanism.elements import Geom, GeomPair, Shape
 from sarrus.model.mechanism.pose import Pose
 
 _HIDDEN_GROUP = 3  # MuJoCo's viewer shows geom groups 0 to 2
-# Why a geom of a file cannot be in a contact.
+# Reason why a geom of a file is in no contact.
 NEVER = "its contype and conaffinity are 0 and it is in no contact pair, so it never collides"
 
 
@@ -25,8 +25,8 @@ def shapes_of_bodies(
 ) -> dict[int, tuple[Shape, ...]]:
     """Return the shapes of each body by MuJoCo index.
 
-    Drawn are geoms in groups 0 to 2, those that MuJoCo's viewer shows, and all geoms of a body which has
-    none of these. With ``prefer_visual`` a body with geoms that touch nothing is drawn by them alone.
+    Geoms in groups 0 to 2 are drawn, as in MuJoCo's viewer, and all geoms of a body without any in these groups. With
+    ``prefer_visual`` a body with geoms that do not collide is drawn by these only.
     """
     model = compiled.model
     shapes: dict[int, tuple[Shape, ...]] = {}
@@ -51,7 +51,7 @@ def shapes_of_bodies(
 
 
 def add_geoms(mechanism: Mechanism, compiled: Compiled, names: Names) -> None:
-    """Note the geoms that collide and whose size is known, in ``mechanism.geoms``, and which may touch."""
+    """Store the geoms that collide and have a known size in ``mechanism.geoms``, and the pairs in contact."""
     model, able = compiled.model, {*colliding(compiled.model)}
     for geom in range(int(model.ngeom)):
         if geom not in able:
@@ -98,17 +98,17 @@ def add_geoms(mechanism: Mechanism, compiled: Compiled, names: Names) -> None:
 
 
 def _margin(margin: float, gap: float) -> float:
-    """Return the distance that surfaces keep: before MuJoCo 4 the gap is a part of the margin that does not count."""
+    """Return the distance kept between surfaces: before MuJoCo 4 it is margin − gap."""
     return float(margin if int(mujoco.__version__.partition(".")[0]) >= 4 else margin - gap)
 
 
 def _corners(model: Any, mesh: int) -> Array | None:
-    """Return the corners of the convex hull of a mesh, in axes of its geom; None where it has no hull."""
+    """Return the corners of the convex hull of a mesh, in axes of its geom; None without a hull."""
     start = int(model.mesh_graphadr[mesh])
     if start < 0:
         return None
     count = int(model.mesh_graph[start])
-    corners = model.mesh_graph[start + 2 + count : start + 2 + 2 * count]  # behind the edges of each
+    corners = model.mesh_graph[start + 2 + count : start + 2 + 2 * count]  # after the edges of each
     return model.mesh_vert[int(model.mesh_vertadr[mesh]) + corners].astype(float)
 
 
@@ -120,7 +120,7 @@ def _heights(model: Any, field: int) -> Array:
 
 
 def colliding(model: Any) -> list[int]:
-    """Return the geoms that may touch others, by their bits or in a contact pair."""
+    """Return the geoms that can collide, by their bits or in a contact pair."""
     able = (model.geom_contype != 0) | (model.geom_conaffinity != 0)
     able[model.pair_geom1] = able[model.pair_geom2] = True
     return np.flatnonzero(able).tolist()
@@ -143,9 +143,9 @@ def _shape(load: Import, compiled: Compiled, names: Names, geom: int) -> Shape |
 
 
 def _mesh(load: Import, compiled: Compiled, geom: int, pose: Pose, rgba: Any) -> Shape | str:
-    """Return a mesh as a file with its scale as ``size``, placed where the file's own axes are.
+    """Return a mesh as a file with its scale as ``size``, placed at the axes of the file.
 
-    A mesh that the model itself holds has its triangles in axes of the geom.
+    A mesh defined in the model has its triangles in axes of the geom.
     """
     model, mesh = compiled.model, int(compiled.model.geom_dataid[geom])
     address = int(model.mesh_pathadr[mesh])

@@ -1,8 +1,8 @@
-"""The files of an MJCF model before MuJoCo reads them: includes and attached models within bounds, elements counted.
+"""The files of an MJCF model before MuJoCo reads them: bounds of includes and attached models, counts of elements.
 
-MuJoCo's compiler follows a model that attaches itself until the stack ends, makes any number of copies, and
-leaves out equalities that an attached body does not carry. So the files are walked first, and what they hold
-is compared with what was compiled.
+MuJoCo's compiler follows a model that attaches itself until the stack overflows, makes any number of copies, and drops
+equalities outside of attached bodies. The files are therefore read first, and their joints and equalities are compared
+with the compiled model.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ MAX_ATTACH_DEPTH = 20
 MAX_COPIES = 2000
 MAX_SIZE = 10_000
 MAX_GRID = 100_000_000
-# element → attributes whose product is a number of cells
+# Element → attributes whose product is a number of cells.
 _GRIDS = {"hfield": ("nrow", "ncol"), "texture": ("width", "height")}
-# elements that generate bodies, and how many elements each body makes; joints in them are settings
+# Elements that generate bodies, and the number of elements for each body; joints in them are settings.
 _GENERATED = {"composite": 2.0, "flexcomp": 4.0}
-# attributes of <compiler> that name folders
+# Attributes of <compiler> that name folders.
 _FOLDERS = ("meshdir", "texturedir", "assetdir")
 
 
 @dataclass
 class Sources:
-    """What the files of a model hold: joints under worldbody, equalities, and whether models are attached."""
+    """Counts over the files of a model: joints under worldbody, equalities, and whether models are attached."""
 
     load: Import
     joints: int = 0
@@ -45,14 +45,14 @@ class Sources:
     files: list[Path] = field(default_factory=list)
 
     def fault(self, element: Element, what: str) -> ModelFileError:
-        """Return the error that an element of a model is at fault."""
+        """Return the error about an element of a model."""
         name = element.get("name") or element.tag
         return ModelFileError(f"{self.load.path}: {label_of(element)}{what}", element=name)
 
     def read(self, file: Path, folder: Path, above: tuple[Path, ...] = ()) -> Element:
         """Return the root of one file of a model that is in ``folder``.
 
-        Raises where the bounds end, where MuJoCo would read other text, and where it would wait for a pipe.
+        Raises for an exceeded bound, for an encoding that MuJoCo would misread, and for a pipe.
         """
         if len(self.files) >= MAX_FILES:
             raise ModelFileError(
@@ -75,7 +75,7 @@ class Sources:
         return root
 
     def compare(self, model: Any) -> None:
-        """Refuse equalities and joints that are in the files and not in the compiled model."""
+        """Refuse equalities and joints that are in the files but not in the compiled model."""
         load = self.load
         if model.neq < self.equalities:
             count = f"{self.equalities - model.neq} of {self.equalities}"
@@ -91,7 +91,7 @@ class Sources:
 
 
 def survey_sources(load: Import) -> Sources:
-    """Walk a model and all that it includes and attaches; raise `ModelFileError` where a bound is exceeded."""
+    """Read a model with all included and attached files; raise `ModelFileError` for an exceeded bound."""
     sources = Sources(load)
     _walk(sources, load.path.resolve(), ())
     return sources
@@ -137,7 +137,7 @@ def _walk(sources: Sources, file: Path, above: tuple[Path, ...]) -> None:
 
 
 def _check_pipes(sources: Sources, root: Element, folder: Path) -> None:
-    """Raise where an element names a pipe beside the model as its file: MuJoCo would wait for it without end."""
+    """Raise if an element names a pipe as its file: MuJoCo would wait for it for ever."""
     folders = [compiler.get(key, "") for compiler in root.iter("compiler") for key in _FOLDERS]
     for element in root.iter():
         for key, name in element.attrib.items():
@@ -146,7 +146,7 @@ def _check_pipes(sources: Sources, root: Element, folder: Path) -> None:
 
 
 def _find(element: Element, folder: Path, here: Path) -> Path | None:
-    """Return the file of an include or a model: beside the main file, else beside the file that names it."""
+    """Return the file of an include or a model: in the folder of the main file, else of the file that names it."""
     for place in (folder, here):
         candidate = place / element.get("file", "")
         if os.path.isfile(candidate):
@@ -155,7 +155,7 @@ def _find(element: Element, folder: Path, here: Path) -> Path | None:
 
 
 def _number(element: Element, attribute: str) -> float:
-    """Return a number or the product of several; what is no number is left to MuJoCo."""
+    """Return a number or the product of several; text that is no number is left to MuJoCo."""
     try:
         return prod(map(float, element.get(attribute, "1").split()), start=1.0)
     except ValueError:
@@ -170,7 +170,7 @@ def _add_copies(sources: Sources, count: float, element: Element) -> None:
 
 
 def _check_size(sources: Sources, element: Element) -> None:
-    """Raise for an element that asks for more memory or time than a mechanism needs."""
+    """Raise for an element that requires more memory or time than a mechanism needs."""
     if element.tag in _GENERATED:
         _add_copies(sources, _GENERATED[element.tag] * _number(element, "count"), element)
     sizes, bound = {}, MAX_SIZE

@@ -1,4 +1,4 @@
-"""Tendons of a compiled MuJoCo model: fixed and spatial ones, with what the actuators on them reflect."""
+"""Tendons of a compiled MuJoCo model, fixed and spatial, with the reflected damping and inertia of their actuators."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def coordinate_weights(names: Names, tendon: int) -> dict[str, float] | None:
 
 
 def add_tendons(load: Import, names: Names) -> None:
-    """Add every tendon with its spring, damper and inertia; what does not act is listed by name."""
+    """Add every tendon with its spring, damper and inertia; list features that do not act."""
     model = names.model
     springs, dampers = (0.0 if names.disabled(flag) else 1.0 for flag in ("SPRING", "DAMPER"))
     for i, name in enumerate(names.tendons):
@@ -92,6 +92,6 @@ def _path(names: Names, tendon: int) -> list[Item]:
 
 
 def trimmed(coefficients: Array | list[float], least: int = 0) -> tuple[float, ...]:
-    """Return the coefficients without trailing zeros, ``least`` in number."""
+    """Return the coefficients without trailing zeros, at least ``least`` of them."""
     count = max((k + 1 for k, c in enumerate(coefficients) if c != 0.0), default=0)
     return tuple(map(float, coefficients[: max(count, least)]))

@@ -1,4 +1,4 @@
-"""What the actuators of a compiled MuJoCo model pull on."""
+"""Transmissions of the actuators of a compiled MuJoCo model."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sarrus.model.mechanism.joint import VELOCITY_LABELS
 
 
 def transmission(names: Names, i: int) -> dict[str, float] | ways.Transmission | str:
-    """Return velocity name → gear or another transmission of actuator ``i``, or the reason why there is none."""
+    """Return velocity name → gear, or another transmission, of actuator ``i``, or the reason why there is none."""
     model, kind = names.model, names.kind("actuator_trntype", i)
     gear = [float(g) for g in model.actuator_gear[model.actuator_outadr[i]]]
     target, other = map(int, model.actuator_trnid[i])

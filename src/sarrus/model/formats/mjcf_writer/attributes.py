@@ -1,4 +1,4 @@
-"""Attributes of MJCF elements as text, and the error for what they cannot say."""
+"""Attributes of MJCF elements as text, and the error for elements that MJCF cannot represent."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ def numbers(values: Iterable[float]) -> str:
 
 
 def set_limits(element: Element, limits: tuple[float, float] | None, prefix: str = "") -> None:
-    """Write limits, where there are some, of what the prefix says."""
+    """Write the limits of a quantity with this attribute prefix, if there are any."""
     if limits is not None:
         element.set(f"{prefix}limited", "true")
         element.set(f"{prefix}range", numbers(limits))
 
 
 def refused(kind: str, name: str, reason: str, valid: Iterable[str] = ()) -> UnsupportedElementError:
-    """Return the error that names an element that MJCF cannot hold."""
+    """Return the error for an element that MJCF cannot represent."""
     return UnsupportedElementError(f"{kind} {name!r}: {reason}", element=name, valid=valid)

@@ -1,6 +1,6 @@
-"""Contacts of a mechanism as geoms of MuJoCo: a sphere at every point or of every ball, and the planes that they touch.
+"""Contacts of a mechanism as MuJoCo geoms: a sphere for every contact point or ball, and the planes of the contacts.
 
-Geometries that touch each other are written as they are. Pairs say what touches what; nothing else collides.
+Contacts between geometries are written with their geoms. ``<pair>`` elements list the contacts; nothing else collides.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from sarrus.model.mechanism.pose import Pose
 
 CHOICES = ("refuse", "ignore", "geoms")
 
-# MuJoCo's own coefficients: of sliding where a contact sticks with any force, of torsion and of rolling.
+# MuJoCo's default coefficients: sliding (for contacts that stick without limit), torsion, rolling.
 _SLIDING, _TORSION, _ROLLING = 1.0, 0.005, 0.0001
 
 
@@ -47,13 +47,13 @@ def refuse_gearings(mechanism: Mechanism) -> None:
         raise refused(
             gearing.kind,
             name,
-            "MuJoCo has no friction of what meshes, and no play; contacts='ignore' leaves the transmission out, and "
-            "add_coupling writes one without losses",
+            "MuJoCo has no friction of teeth and threads, and no backlash; contacts='ignore' leaves the transmission "
+            "out, and add_coupling writes one without losses",
         )
 
 
 def add_geometry_contacts(document: Document) -> None:
-    """Write the geometries that touch each other, and their pairs, with elliptic cones."""
+    """Write the geometries in contact and their pairs, with elliptic cones."""
     mechanism, names = document.mechanism, dict[str, str]()
     contacts = mechanism.geometry_contacts.values()
     for contact in contacts:
@@ -70,7 +70,7 @@ def add_geometry_contacts(document: Document) -> None:
 
 
 def _add_geom(document: Document, geom: Geom, name: str) -> None:
-    """Write a geometry that touches nothing but in pairs; its body has a shape to draw."""
+    """Write a geometry that collides in pairs only; its body has a shape to draw."""
     if geom.heights is not None:
         raise refused(
             "geom", geom.name, "height fields are not written; contacts='ignore' leaves all contacts out"
@@ -86,7 +86,7 @@ def _add_geom(document: Document, geom: Geom, name: str) -> None:
 
 
 def add_contacts(document: Document, moving: Mapping[str, bool], radius: float) -> None:
-    """Write a sphere for every contact, its plane if it is a new one, and the pair of the two."""
+    """Write a sphere for every contact, its plane if it is new, and their pair."""
     mechanism = document.mechanism
     if mechanism.contacts:
         document.section("option").set("cone", "elliptic")

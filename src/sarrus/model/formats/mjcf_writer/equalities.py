@@ -27,7 +27,7 @@ WRITABLE = ("point", "weld", "revolute", "distance")
 
 
 def add_closures(document: Document) -> None:
-    """Write every closure; a kind that MJCF has no equality for is an error that names it."""
+    """Write every closure; a kind without an MJCF equality is an error that names it."""
     for rolling in document.mechanism.rollings.values():
         raise refused(
             "rolling",
@@ -67,7 +67,7 @@ def _tie(document: Document, closure: Closure, tag: str, name: str, pose1: Pose,
 
 
 def _activity(constraint: Closure | Coupling) -> dict[str, str]:
-    """Return the attribute of an equality that is off at the start; MuJoCo's ``eq_active`` switches it."""
+    """Return the attribute of an equality that is inactive at the start; MuJoCo's ``eq_active`` switches it."""
     return {"active": "false"} if constraint.active is False else {}
 
 
@@ -92,9 +92,9 @@ def _distance(document: Document, closure: Closure) -> None:
 
 
 def add_couplings(document: Document) -> None:
-    """Write every coupling as a joint equality, y − y₀ = Σ aₖ (x − x₀)ᵏ with y₀, x₀ those of ``qpos0``.
+    """Write every coupling as a joint equality, y − y₀ = Σ aₖ (x − x₀)ᵏ with y₀, x₀ in ``qpos0``.
 
-    One with tendons is a tendon equality of lengths, in which a coordinate gets a tendon of its own.
+    A coupling with tendons becomes a tendon equality of lengths; a coordinate in it gets its own tendon.
     """
     for coupling in document.mechanism.couplings.values():
         if coupling.motion is not None:
@@ -131,14 +131,14 @@ def _tendon_of(document: Document, coupling: Coupling, term: CouplingTerm) -> st
 
 def _reference_lengths(document: Document, tendons: list[str]) -> list[float]:
     """Return the lengths of tendons in ``qpos0``."""
-    import mujoco  # here for start-up time: C export and drawings need none of it
+    import mujoco  # here for start-up time: C export and drawings do not need it
 
     model = mujoco.MjModel.from_xml_string(tostring(document.root, encoding="unicode"))
     return [float(model.tendon_length0[model.tendon(name).id]) for name in tendons]
 
 
 def _split(coupling: Coupling) -> tuple[CouplingTerm, CouplingTerm | None]:
-    """Return the term that is linear, to be solved for, and the other one if there is one."""
+    """Return the linear term to be solved for, and the other one if there is one."""
     terms = coupling.terms
     linear = [t for t in terms if _degree(t) == 1]
     if len(terms) > 2 or not linear or max(_degree(t) for t in terms) > 4:

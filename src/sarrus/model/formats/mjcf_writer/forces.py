@@ -17,7 +17,7 @@ from sarrus.model.mechanism.transmissions import (
     TendonTransmission,
 )
 
-# MuJoCo reads this rest length as "the length in qpos0"; a spring that rests there is written negated.
+# Rest length that MuJoCo reads as "the length in qpos0"; a spring with this rest length is written negated.
 _AUTOMATIC = (-1.0, -1.0)
 
 
@@ -39,7 +39,7 @@ def add_springs(document: Document) -> None:
 
 
 def _check_law(spring: SpringDamper | CoordinateSpring) -> None:
-    """Raise where a spring has a law."""
+    """Raise if a spring has a law."""
     if spring.law is not None or spring.damper_law is not None:
         raise refused(
             "spring", spring.name, "springs and dampers of MJCF are polynomials, this one has a law"
@@ -54,12 +54,12 @@ def _set_spring(
 
 
 def _written(rest: tuple[float, float]) -> tuple[tuple[float, float], float]:
-    """Return a rest length that MuJoCo takes as it is, and the sign of the weights that it goes with."""
+    """Return a rest length in a form that MuJoCo does not reinterpret, and the sign of the corresponding weights."""
     return ((1.0, 1.0), -1.0) if rest == _AUTOMATIC else (rest, 1.0)
 
 
 def add_tendons(document: Document) -> None:
-    """Write every tendon, spatial or fixed, with what is recorded of it."""
+    """Write every tendon, spatial or fixed, with its recorded limits and friction."""
     for tendon in document.mechanism.tendons.values():
         element = SubElement(
             document.section("tendon"), "spatial" if tendon.spatial else "fixed", {"name": tendon.name}
@@ -124,7 +124,7 @@ def add_actuators(document: Document) -> None:
 
 
 def _add_motor(document: Document, actuator: Actuator, winding: Winding) -> None:
-    """Write a motor with inductance; MJCF has positive constants: a negative one turns the gears back."""
+    """Write a motor with inductance. MJCF needs positive constants: a negative one becomes a negative gear."""
     name = actuator.name
     if winding.limits is not None:
         raise refused(
@@ -150,7 +150,7 @@ def _add_motor(document: Document, actuator: Actuator, winding: Winding) -> None
 
 
 def _transmission(document: Document, actuator: Actuator) -> dict[str, str]:
-    """Return where the actuator pulls, with its gears; a fixed tendon stands for several scalar joints."""
+    """Return the transmission of an actuator with its gears; a fixed tendon for several scalar joints."""
     along, name = actuator.transmission, actuator.name
     if isinstance(along, TendonTransmission):
         return {"tendon": along.tendon, "gear": _gear([along.gear])}
@@ -182,5 +182,5 @@ def _transmission(document: Document, actuator: Actuator) -> dict[str, str]:
 
 
 def _gear(entries: Sequence[float]) -> str:
-    """Return the six numbers that MJCF has for every transmission."""
+    """Return the six gear numbers of an MJCF transmission."""
     return numbers([*entries, *[0.0] * (6 - len(entries))])

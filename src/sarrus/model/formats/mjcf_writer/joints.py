@@ -103,7 +103,7 @@ def _scalar(joint: Joint, k: int, kind: str, axis: Array, anchor: Array) -> Expo
 
 
 def _ball(joint: Joint, offset: int = 0) -> ExportedJoint:
-    """Return a ball joint, of the last three velocities of ``joint``; its zero is the body's own pose."""
+    """Return a ball joint, for the last three velocities of ``joint``; its zero is the pose of the body."""
     if any(joint.limits[offset:]):
         raise refused("joint", joint.name, f"MJCF has no limits for each axis of a {joint.kind} joint")
     if joint.stiffness and not np.allclose(joint.spring_reference[offset:], _IDENTITY, rtol=0.0, atol=1e-12):
@@ -140,8 +140,8 @@ def _only(joint: Joint, what: str, values: Sequence[float]) -> float:
 def _free(body: Body, joint: Joint) -> tuple[Pose, list[ExportedJoint]]:
     """Return MuJoCo's free joint, or three slides and a ball with the same coordinates.
 
-    The coordinates are the pose of the body in its parent. MuJoCo's free joint says just that for a child of
-    the world which has one damping and one armature; slides and a ball say it in general.
+    The coordinates are the pose of the body in its parent. MuJoCo's free joint is the same for a child of the world
+    with one damping and one armature; slides and a ball represent the general case.
     """
     position, quaternion = joint.reference[:3], joint.reference[3:]
     at_rest = joint.stiffness == 0.0 or np.allclose(

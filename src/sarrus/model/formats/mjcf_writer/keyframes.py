@@ -9,12 +9,12 @@ from sarrus.model.formats.mjcf_writer.mjcf_document import Document
 
 
 def add_keyframes(document: Document) -> None:
-    """Write time, coordinates, velocities and controls of every keyframe, what is zero left out."""
+    """Write time, coordinates, velocities and controls of every keyframe, zeros omitted."""
     for key in document.mechanism.keyframes.values():
         element = SubElement(document.section("keyframe"), "key", {"name": key.name})
         if key.t:
             element.set("time", repr(key.t))
-        joined = sum(joint.nq for joint in document.mechanism.joints())  # then come the activations
+        joined = sum(joint.nq for joint in document.mechanism.joints())  # the activations follow
         written = {"qpos": key.q[:joined], "qvel": key.v, "act": key.q[joined:], "ctrl": key.u}
         for attribute, values in written.items():
             if values is not None and len(values):

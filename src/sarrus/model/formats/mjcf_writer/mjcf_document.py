@@ -1,4 +1,4 @@
-"""The MJCF document while it is being written: its sections, bodies, joints and sites."""
+"""`Document`: an MJCF document under construction: sections, bodies, joints and sites."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TOUCHES_NOTHING = {
     "mass": "0",
     "contype": "0",
     "conaffinity": "0",
-}  # attributes of a geom that is there to be seen
+}  # attributes of a geom that is drawn only
 
 
 def place(element: Element, pose: Pose) -> None:
@@ -59,7 +59,7 @@ class Document:
         return SubElement(self.root, tag) if found is None else found
 
     def add_joint(self, joint: ExportedJoint) -> None:
-        """Record the coordinates and velocities of a joint that has been written."""
+        """Record the coordinates and velocities of a written joint."""
         for index, velocity in enumerate(joint.velocities):
             self.velocities[velocity] = (joint.name, index, len(joint.velocities))
         if len(joint.velocities) == 1:
@@ -88,7 +88,7 @@ class Document:
         return tendon.get("name", "")
 
     def wrap(self, name: str, wrap: Wrap) -> str:
-        """Add the geom that a tendon bends around, which is not drawn and touches nothing, and return its name."""
+        """Add the geom around which a tendon wraps, neither drawn nor colliding, and return its name."""
         name = unique(name, self._geoms)
         self._geoms.add(name)
         size = [wrap.radius] if wrap.kind == "sphere" else [wrap.radius, wrap.radius]
@@ -97,7 +97,7 @@ class Document:
         return name
 
     def inline_mesh(self, points: Array, faces: Array) -> str:
-        """Return the name of a new mesh asset with vertices (n, 3) and faces (m, 3) of its own."""
+        """Return the name of a new mesh asset with given vertices (n, 3) and faces (m, 3)."""
         name = unique("mesh", self._meshes.values())
         self._meshes[name, ()] = name
         corners = " ".join(str(int(k)) for k in faces.ravel())

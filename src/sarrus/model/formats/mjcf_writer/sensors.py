@@ -1,4 +1,4 @@
-"""Sensors of a mechanism in MJCF; frames become sites."""
+"""Sensors of a mechanism as MJCF sensors; frames become sites."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def add_sensors(document: Document) -> None:
         document.section("option").set("magnetic", numbers(mechanism.magnetic_field))
 
 
-# What a sensor of a kind is attached to: the attribute that names it.
+# Attribute that names the object of a sensor, by kind.
 _OWNERS = {
     "joint": (*kinds.SCALAR_KINDS, *kinds.BALL_KINDS),
     "actuator": kinds.ACTUATOR_KINDS,

@@ -1,4 +1,4 @@
-"""Write a mechanism as MJCF, so that a model built here opens in MuJoCo with the same coordinates.
+"""`mjcf_file`: a mechanism as MJCF, which MuJoCo opens with the same coordinates.
 
 Bodies and shapes are written here, joints by `joints`, closures and couplings by `equalities`, springs, tendons and
 actuators by `forces`, contacts by `contacts`.
@@ -36,7 +36,7 @@ from sarrus.model.mechanism.checks import impossible
 from sarrus.model.mechanism.elements import WORLD, Body, Shape
 from sarrus.model.mechanism.pose import Pose, quaternion_of_rotation, scalar
 
-# MuJoCo refuses moving bodies with less mass [kg] or smaller moments of inertia [kg m²].
+# Least mass [kg] and moment of inertia [kg m²] of a moving body in MuJoCo.
 _SMALLEST = 1e-15
 _LINE_RADIUS = 0.005
 INTEGRATORS = ("Euler", "RK4", "implicit", "implicitfast")
@@ -49,27 +49,27 @@ def mjcf_file(
 
     Parameters
     ----------
-    contacts : what becomes of contacts, which MJCF has between geoms only, and soft: "refuse" raises an error,
-        "ignore" leaves them out, "geoms" writes a sphere for each one and a plane geom for each of their planes, which
-        must be on a body that does not move. In the reference pose the lowest point of the sphere is the contact's
-        point; in others the sphere rolls. A sphere touches its own plane and nothing else (``<pair>``), in elliptic
-        friction cones with the contact's coefficient (MuJoCo's default of 1 where there is none; frictionless ones
-        have condim 1). Restitution, and whether a contact is closed, have no counterpart.
-    contact_radius : of these spheres [m].
+    contacts : MJCF has contacts between geoms only, and soft ones. "refuse" raises an error if there is a contact,
+        "ignore" leaves contacts out, "geoms" writes a sphere for each contact and a plane geom for each of their
+        planes, which must be on a fixed body. In the reference pose the lowest point of the sphere is the contact
+        point; in other poses the sphere rolls. A sphere touches its own plane only (``<pair>``), with elliptic friction
+        cones and the contact's coefficient (MuJoCo's default of 1 without one; condim 1 for frictionless contacts).
+        Restitution, and whether a contact is closed at the start, are lost.
+    contact_radius : radius of these spheres [m].
 
     ``qpos`` and ``qvel`` of the model are the mechanism's q and v: same order, same values. Composite
     joints become MuJoCo joints in series, named after the coordinates (``j.translation``, ``j.angle``).
     All numbers are written with full precision. Point and weld closures become ``connect`` and ``weld``
     between sites, a revolute closure two connects on its axis, a constant distance a tendon equality; all
-    of them are soft in MuJoCo, and those that are off at the start have active="false". Limits, soft there, are
-    written without their restitution, and dry friction acts. Shapes are drawn and touch nothing; a mesh is
-    written if its file exists. Driven bodies become mocap bodies at their placement; how they move is not in the file.
+    of them are soft in MuJoCo, and inactive ones have active="false". Limits, soft in MuJoCo, are written without
+    restitution, and dry friction acts. Shapes are drawn and do not collide; a mesh is written if its file exists.
+    Driven bodies become mocap bodies at their placement; their motion is lost.
 
-    Errors: `UnsupportedElementError`, naming the element, for what MJCF cannot say: a screw joint, other
-    kinds of closure, most couplings of three coordinates, contacts as said above, transmissions with losses unless
-    contacts are ignored, user forces, moving bodies
-    without mass or without a positive moment of inertia about every axis. `ModelError` if the mechanism is not
-    complete, or if MuJoCo's compiler refuses the model. `ArgumentError` for another word for contacts.
+    Raises `UnsupportedElementError`, naming the element, for elements that MJCF cannot represent: a screw joint, other
+    kinds of closure, most couplings of three coordinates, contacts as explained above, transmissions with losses
+    (unless contacts are ignored), user forces, moving bodies without mass or without a positive moment of inertia about
+    every axis. `ModelError` if the mechanism is incomplete, or if MuJoCo's compiler refuses the model. `ArgumentError`
+    for another value of ``contacts``.
     """
     mechanism.check()
     check_known("contacts", contacts, CHOICES, element="contacts")
@@ -131,7 +131,7 @@ def _add_body(document: Document, body: Body, moving: bool) -> None:
 
 
 def _inertial(body: Body) -> Element:
-    """Return the principal moments and axes; a diagonal inertia is written as it is."""
+    """Return the principal moments and axes; a diagonal inertia is not diagonalized."""
     inertia = body.inertia
     element = Element("inertial", {"pos": numbers(body.com), "mass": repr(body.mass)})
     if np.array_equal(inertia, np.diag(np.diagonal(inertia))):
@@ -140,7 +140,7 @@ def _inertial(body: Body) -> Element:
         moments, axes = np.linalg.eigh(inertia)
         axes[:, 2] = np.cross(axes[:, 0], axes[:, 1])
         element.set("quat", numbers(quaternion_of_rotation(axes)))
-    # Rounding must not break the triangle inequality, which MuJoCo checks to the last digit.
+    # rounding must not violate the triangle inequality, which MuJoCo checks exactly
     largest = int(np.argmax(moments))
     moments[largest] = min(moments[largest], moments.sum() - moments[largest])
     element.set("diaginertia", numbers(np.maximum(moments, 0.0)))
@@ -148,7 +148,7 @@ def _inertial(body: Body) -> Element:
 
 
 def _check_weight(mechanism: Mechanism, body: Body) -> None:
-    """Raise unless a body with joints, or one fixed to it, has the mass and inertia that MuJoCo needs."""
+    """Raise unless a body with joints, or fixed to one, has the mass and inertia that MuJoCo requires."""
     reason = impossible(body.mass, body.inertia)
     if reason:
         raise refused("body", body.name, f"MuJoCo refuses its inertia: {reason}")
@@ -172,8 +172,8 @@ def _check_weight(mechanism: Mechanism, body: Body) -> None:
 
 
 def _check_with_mujoco(mechanism: Mechanism, root: Element) -> None:
-    """Compile the model; what MuJoCo refuses for any other reason is an error with its message."""
-    import mujoco  # here for start-up time: C export and drawings need none of it
+    """Compile the model; a refusal of MuJoCo is an error with its message."""
+    import mujoco  # here for start-up time: C export and drawings do not need it
 
     try:
         mujoco.MjModel.from_xml_string(tostring(root, encoding="unicode"))
@@ -207,14 +207,14 @@ def _geoms(document: Document, shape: Shape, moving: bool) -> list[dict[str, str
         if shape.file is None or not Path(shape.file).is_file():
             return [{"comment": f" mesh file {shape.file} not found ".replace("--", "- -")}]
         return [{"type": "mesh", "mesh": document.mesh(Path(shape.file), shape.size), **where}]
-    if shape.kind == "plane" and moving:  # MuJoCo has planes on the ground only
+    if shape.kind == "plane" and moving:  # MuJoCo allows planes on fixed bodies only
         half = np.where(shape.size[:2] > 0.0, shape.size[:2], 1.0)
         return [{"type": "box", "size": numbers([*half, 1e-3]), **where}]
     return [{"type": shape.kind, "size": numbers(_size(shape)), **where}]
 
 
 def _size(shape: Shape) -> Array:
-    """Return a size in which entries that the kind needs are positive, as MuJoCo demands."""
+    """Return a size with positive entries for the kind, as MuJoCo requires."""
     size = np.array(shape.size, dtype=float)
     if shape.kind == "plane":
         size[2] = size[2] if size[2] > 0.0 else 1.0

@@ -1,1 +1,1 @@
-"""SDF, whose joints are a graph, to a `Mechanism`."""
+"""SDF, whose joints form a graph, to a `Mechanism`."""

@@ -1,9 +1,9 @@
-"""Add SDF's joints to a mechanism: those of the tree as joints, those that were cut as closures.
+"""SDF's joints in a mechanism: joints of the tree as joints, cut joints as closures.
 
-A joint of which the child is nearer to the world than the parent is reversed: the file's parent hangs on
-the file's child. The inverse of a turn by q about an axis is a turn by q about the negated axis, so negated
-axes leave the coordinate with the sign that the file gives it (a screw keeps its pitch). Two axes change
-places as well. Only the quaternion of a reversed ball joint is the inverse of the file's.
+A joint whose child is nearer to the world than its parent is reversed: in the mechanism the file's parent is the child.
+The inverse of a rotation by q about an axis is a rotation by q about the negated axis, so negated axes keep the sign of
+the file's coordinate (a screw keeps its pitch). Two axes change places. The quaternion of a reversed ball joint is the
+inverse of the file's.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def attach(importing: Import, joint: SdfJoint, reverse: bool, poses: Mapping[str
         "child_pose": poses[far].inverse() @ joint.pose,
     }
     kind, sign = _JOINT_KINDS.get(joint.kind, joint.kind), -1.0 if reverse else 1.0
-    parts: list[tuple[str, str, dict[str, Any]]]  # name, kind and numbers of the joints that it becomes
+    parts: list[tuple[str, str, dict[str, Any]]]  # name, kind and arguments of the resulting joints
     note = ""
     if kind == "fixed":
         parts = [(joint.name, kind, {})]
@@ -47,8 +47,8 @@ def attach(importing: Import, joint: SdfJoint, reverse: bool, poses: Mapping[str
         both = {key: (one[key], two[key]) for key in ("limits", "spring_reference", "damping", "friction")}
         parts = [(joint.name, kind, one | both | {"axis2": two["axis"]})]
     else:
-        # Where the axes are not perpendicular, where the springs differ, and where the second axis turns first, since
-        # the joint is reversed: two joints with the coordinate names of a universal one.
+        # Axes not perpendicular, different springs, or the second axis first because the joint is reversed: two
+        # revolute joints with the coordinate names of a universal joint.
         series = [(joint.coordinate(tag), axis) for tag, axis in zip(AXIS_TAGS, joint.axes)]
         parts = [(name, "revolute", _turning(axis, sign)) for name, axis in series[:: -1 if reverse else 1]]
         turned = ", the second axis first and both negated" if reverse else ""
@@ -63,7 +63,7 @@ def attach(importing: Import, joint: SdfJoint, reverse: bool, poses: Mapping[str
 
 
 def _turning(axis: Axis, sign: float) -> dict[str, Any]:
-    """Return what `Mechanism.add_joint` takes of one axis."""
+    """Return the arguments of `Mechanism.add_joint` for one axis."""
     return {
         "axis": sign * axis.xyz,
         "limits": axis.limits,
@@ -75,7 +75,7 @@ def _turning(axis: Axis, sign: float) -> dict[str, Any]:
 
 
 def close(importing: Import, joint: SdfJoint, poses: Mapping[str, Pose]) -> None:
-    """Add a joint that was cut as a closure of its own kind: body 1 the file's parent, body 2 its child."""
+    """Add a cut joint as a closure of its own kind: body 1 is the file's parent, body 2 its child."""
     kind = _CLOSURE_KINDS.get(joint.kind, joint.kind)
     directions: dict[str, Any] = {}
     if kind not in ("weld", "point"):

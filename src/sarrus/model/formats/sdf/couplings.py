@@ -12,14 +12,14 @@ from sarrus.model.formats.sdf.joints import Mimic, SdfJoint
 
 
 def coupled_joints(joints: Sequence[SdfJoint], gearboxes: Sequence[SdfJoint]) -> set[str]:
-    """Return the names of the joints whose coordinates a mimic or a gearbox needs."""
+    """Return the names of the joints whose coordinates are in a mimic or a gearbox."""
     names = {name for joint, _, mimic in _mimics(joints) for name in (joint.name, mimic.leader)}
     angles = [angle for gearbox in gearboxes for angle in _angles(gearbox, joints)]
     return names | {angle[0] for angle in angles if angle is not None}
 
 
 def add_couplings(importing: Import, joints: Sequence[SdfJoint], gearboxes: Sequence[SdfJoint]) -> None:
-    """Add all mimics and gearboxes; one that names no coordinate of the tree is refused."""
+    """Add all mimics and gearboxes; one without a coordinate of the tree is refused."""
     by_name = {joint.name: joint for joint in joints}
     for joint, tag, mimic in _mimics(joints):
         follower, leader = joint.coordinate(tag), mimic.leader
@@ -44,8 +44,8 @@ def _mimics(joints: Sequence[SdfJoint]) -> Iterator[tuple[SdfJoint, str, Mimic]]
 def _add_gearbox(importing: Import, gearbox: SdfJoint, joints: Sequence[SdfJoint]) -> None:
     """Add θ2 + ratio × θ1 = 0.
 
-    θ1 is the angle about ``axis`` from the reference body to the parent, θ2 the one about ``axis2`` from
-    the reference body to the child: coordinates, up to their signs, of hinges along those axes.
+    θ1 is the angle about ``axis`` from the reference body to the parent, θ2 the angle about ``axis2`` from
+    the reference body to the child: coordinates, up to their signs, of hinges along these axes.
     """
     one, two = _angles(gearbox, joints)
     if one is None or two is None:
@@ -64,7 +64,7 @@ def _add_gearbox(importing: Import, gearbox: SdfJoint, joints: Sequence[SdfJoint
 
 
 def _angles(gearbox: SdfJoint, joints: Sequence[SdfJoint]) -> list[tuple[str, float] | None]:
-    """Return, for θ1 and θ2, the hinge whose coordinate it is and the sign, or None."""
+    """Return, for θ1 and θ2, the hinge with this coordinate and the sign, or None."""
     ends = zip((gearbox.parent, gearbox.child), gearbox.axes)
     return [_angle(gearbox, end, gearbox.pose.rotation @ axis.xyz, joints) for end, axis in ends]
 
@@ -80,7 +80,7 @@ def _angle(gearbox: SdfJoint, end: str, axis: Array, joints: Sequence[SdfJoint])
 
 
 def _available(importing: Import, kind: str, name: str, needed: Sequence[str]) -> bool:
-    """Refuse a coupling unless all that it needs are scalar coordinates of the tree."""
+    """Refuse a coupling unless all its joints are scalar coordinates of the tree."""
     velocities = importing.mechanism.velocity_names
     scalar = [c for c in importing.mechanism.coordinate_names if c in velocities]
     missing = [coordinate for coordinate in needed if coordinate not in scalar]

@@ -1,9 +1,9 @@
 """Scopes and frames of SDF: `Scope` resolves names such as ``arm::wrist`` to poses and to links.
 
 A scope is a world or a model. Its implicit frame is ``world`` or ``__model__``; its links, joints, frames
-and nested models are frames as well. A pose is given in the frame ``relative_to``, by default the scope's
-own (a joint's: its child; a frame's: what it is attached to). Names never reach upward, so every pose can
-be resolved in the scope's own frame first.
+and nested models are frames as well. A pose is relative to the frame ``relative_to``, by default the scope's
+own frame (for a joint: its child; for a frame: ``attached_to``). Names never refer upward, so every pose can
+be computed in the scope's own frame.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from sarrus.model.mechanism.faults import unknown
 from sarrus.model.mechanism.pose import Pose
 
 MODEL_FRAME = "__model__"
-# Frames that are given in frames before them are placed one after the other; only forward references add up.
+# Longest chain of forward references; frames given relative to earlier frames do not add to it.
 MAX_CHAIN = 100
 
 
@@ -44,14 +44,14 @@ class Scope:
     Parameters
     ----------
     element : the ``<model>`` or ``<world>``.
-    path : names that prefix those of this scope's elements, joined by ``::``.
-    version : of the file that holds the element; it decides old conventions.
-    source : that file; includes are relative to its folder.
+    path : prefix of the names of this scope's elements, joined by ``::``.
+    version : version of the file that holds the element; it decides old conventions.
+    source : the file; includes are relative to its folder.
     parent : the enclosing scope, None for the world.
     name : the model's name in the parent, which an ``<include>`` may change.
 
-    The scope of an ``<include merge="true">`` is nested under the name of its proxy frame, and its elements are known
-    to the parent by their own names; ``merged`` says so.
+    The scope of an ``<include merge="true">`` is nested under the name of its proxy frame (``merged``), and the parent
+    knows its elements by their own names.
     """
 
     def __init__(
@@ -80,7 +80,7 @@ class Scope:
         self._visiting: list[str] = []
 
     def add(self, frame: Frame) -> None:
-        """Register a frame. Before version 1.7 joints were no frames and could share the name of a link."""
+        """Register a frame. Before version 1.7 joints were not frames and could have the name of a link."""
         same = self._claim(frame)
         if frame.tag == "joint":
             self.joints.append(frame)
@@ -91,13 +91,13 @@ class Scope:
         same.append(frame)
 
     def absorb(self, inner: Scope) -> None:
-        """Let the names of a merged model be names of this scope."""
+        """Make the names of a merged model names of this scope."""
         inner.merged = True
         for frame in inner.frames.values():
             self._claim(frame).append(frame)
 
     def _claim(self, frame: Frame) -> list[Frame]:
-        """Return the frames that have the name already; raise unless one more may have it."""
+        """Return the existing frames with the name; raise unless another one is allowed."""
         same = self._named.setdefault(frame.name, [])
         clash = [f for f in same if f.tag == frame.tag or self.version >= (1, 7)]
         if clash:
@@ -109,11 +109,11 @@ class Scope:
         return same
 
     def full(self, name: str) -> str:
-        """Return the name of an element of this scope as the mechanism knows it."""
+        """Return the full name of an element of this scope in the mechanism."""
         return "::".join((*self.path, name))
 
     def scopes(self) -> Iterator[Scope]:
-        """Iterate over this scope and all that it holds, in file order."""
+        """Iterate over this scope and all nested ones, in file order."""
         yield self
         for scope in self.nested.values():
             yield from scope.scopes()
@@ -124,7 +124,7 @@ class Scope:
         return [*(joint.name for joint in self.joints), *merged]
 
     def local_pose(self, link: Element, element: Element | None, label: str) -> Pose:
-        """Return the pose, in the frame of one of the links, of something that the link holds."""
+        """Return the pose of an element inside a link, in the frame of the link."""
         pose, relative = xml.pose_of(element, label), xml.relative_to(element)
         if not relative:
             return pose
@@ -159,7 +159,7 @@ class Scope:
         )
 
     def body(self, name: str, label: str) -> str:
-        """Return the full name of the link (or ``world``) with which the frame ``name`` moves."""
+        """Return the full name of the link (or ``world``) to which the frame ``name`` is attached."""
         if name == WORLD and WORLD not in self.frames:
             return WORLD
         if name in ("", MODEL_FRAME):
@@ -176,7 +176,7 @@ class Scope:
             return self.body(frame.attached_to, f"{frame.tag} {self.full(name)!r}")
 
     def canonical_link(self, label: str = "") -> str:
-        """Return the link that carries the model's own frame; a static model's is carried by the world."""
+        """Return the link to which the model frame is attached; for a static model the world."""
         if self.is_world or self.static:
             return WORLD
         given = self.element.get("canonical_link", "").strip()
@@ -190,7 +190,7 @@ class Scope:
         raise ModelError(f"{self.label}: has no link", element=self.name)
 
     def first_link(self) -> str:
-        """Return the full name of the first link in file order, of a merged model too, or an empty text."""
+        """Return the full name of the first link in file order, merged models included, or an empty text."""
         for frame in self.frames.values():
             if frame.tag == "link":
                 return self.full(frame.name)
@@ -201,7 +201,7 @@ class Scope:
         return ""
 
     def _descend(self, name: str, label: str) -> tuple[Scope | None, str]:
-        """Return the nested scope and the rest of a scoped name, or (None, name) for a frame of here."""
+        """Return the nested scope and the rest of a scoped name, or (None, name) for a frame of this scope."""
         if name in self.frames:
             return None, name
         head, separator, rest = name.partition("::")
@@ -217,7 +217,7 @@ class Scope:
         raise unknown(f"link or frame{where}", name, valid, label)
 
     def knows(self, name: str) -> bool:
-        """Tell whether a name, or the model before its first ``::``, is one of this scope."""
+        """Tell whether a name, or the part before its first ``::``, belongs to this scope."""
         if name in self.frames or name.partition("::")[0] in self.nested:
             return True
         return any(scope.merged and scope.knows(name) for scope in self.nested.values())
@@ -226,7 +226,7 @@ class Scope:
     def _guard(self, name: str, attribute: str) -> Iterator[None]:
         if name in self._visiting:
             chain = " -> ".join([*self._visiting[self._visiting.index(name) :], name])
-            raise ModelError(f"{self.label}: {attribute} goes round in a circle: {chain}", element=name)
+            raise ModelError(f"{self.label}: {attribute} is circular: {chain}", element=name)
         if len(self._visiting) >= MAX_CHAIN:
             raise ModelError(
                 f"{self.label}: {attribute} leads through more than {MAX_CHAIN} frames; give the pose of "

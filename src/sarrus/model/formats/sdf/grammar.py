@@ -1,4 +1,4 @@
-"""What this importer reads of an SDF file, element by element; the rest is listed."""
+"""Elements of an SDF file that this importer reads; all others are listed."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ _SCOPES = ("sdf", "world", "model")
 
 
 def list_unread(load: Import, root: Element) -> None:
-    """List what is not read: a joint, link or model at a wrong place is refused, the rest ignored by name."""
+    """List unread elements: a joint, link or model at a wrong place is refused, other elements are listed."""
     survey_plugins(load, root, "<joint>")
     warn_of_attributes(load, SDF, root)
     for found in unread(SDF, root):
@@ -77,12 +77,12 @@ def list_unread(load: Import, root: Element) -> None:
 
 
 def _list_other(load: Import, found: Unread, kind: str, name: str) -> None:
-    """List an element that is not read: a word of the grammar at a wrong place, a program, or what has no part here."""
+    """List an unread element: one of the grammar at a wrong place, a plugin, or one without influence here."""
     places = [f"<{place}>" for place in SDF.places(found.tag)]
     if found.tag == "sensor":
         report_sensor(load, found.element.get("type", ""), kind, name)
     elif found.tag == "plugin":
-        load.report.set_aside(kind, name, "a program: what it does to joints and forces is not here")
+        load.report.set_aside(kind, name, "a plugin: its effect on joints and forces is not here")
     elif places and found.element.tag == found.tag:
         load.report.leave_out(kind, name, f"not read at this place: it belongs under {' or '.join(places)}")
     else:

@@ -1,8 +1,8 @@
 """``<inertial auto="true">`` of SDF: mass and inertia of a link from its collisions and their densities.
 
-As in libsdformat 14: the density of a collision is its own ``<density>``, else that of the ``<inertial>``, else
-1000 kg/m³; mass, pose and inertia written beside are not used. Solids are full. A cone stands on a base that is half
-its length below its origin, its centre of mass a quarter of it, where libsdformat leaves it at the origin.
+As in libsdformat 14: the density of a collision is its own ``<density>``, else the one of the ``<inertial>``, else
+1000 kg/m³; mass, pose and inertia given beside are not used. Solids are full. The base of a cone is half its length
+below its origin, its centre of mass a quarter of its length below (in libsdformat at the origin).
 """
 
 from __future__ import annotations
@@ -21,7 +21,10 @@ WATER = 1000.0  # kg/m³, SDF's default density
 
 
 def auto_inertia(importing: Import, scope: Scope, link: Element, name: str) -> tuple[float, Array, Array]:
-    """Return mass, centre of mass and the inertia about it, in link axes; refuse shapes without a formula."""
+    """Return mass [kg], centre of mass [m] and inertia about it [kg m²], in link axes.
+
+    Refuse shapes without formula.
+    """
     label, inertial = f"link {name!r}", link.find("inertial")
     beside = [
         tag for tag in ("mass", "pose", "inertia") if inertial is not None and inertial.find(tag) is not None
@@ -61,7 +64,7 @@ def _refuse(importing: Import, name: str, reason: str) -> None:
 
 
 def _about(at: Array) -> Array:
-    """Return the inertia [m²] of a unit mass there about the origin."""
+    """Return the inertia [m²] about the origin of a unit mass at a point."""
     return np.asarray(float(at @ at) * np.eye(3) - np.outer(at, at))
 
 
@@ -93,7 +96,7 @@ def _solid(collision: Element, label: str) -> tuple[float, Array, Array] | None:
         shaft, ball = np.pi * r**2 * h, 4.0 / 3.0 * np.pi * r**3
         volume = shaft + ball
         across = (shaft * r**2 / 4.0 + ball * r**2 / 5.0) / volume
-        # two half balls whose centroids are 3/8 r beyond the ends of the shaft
+        # two half balls with centroids 3/8 r beyond the ends of the shaft
         along = (shaft * h**2 / 12.0 + ball * (r**2 / 5.0 + 0.375 * r * h + 0.25 * h**2)) / volume
         squares = np.array([across, across, along])
     else:

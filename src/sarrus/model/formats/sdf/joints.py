@@ -16,7 +16,7 @@ from sarrus.model.mechanism.faults import fault
 from sarrus.model.mechanism.pose import Pose, clean, unit_vector
 from sarrus.model.mechanism.report import ImportReport
 
-# Number of axes of each joint type; "gearbox" relates two angles and connects no bodies by itself.
+# Number of axes of each joint type; "gearbox" couples two angles and connects no bodies.
 AXES = {
     "fixed": 0,
     "ball": 0,
@@ -29,7 +29,7 @@ AXES = {
     "gearbox": 2,
 }
 AXIS_TAGS = ("axis", "axis2")
-# Older files write "no limit" as 1e16.
+# Value for "no limit" in older files.
 _UNLIMITED = 1e15
 
 
@@ -86,7 +86,7 @@ class SdfJoint:
 
 
 def read_joint(importing: Import, scope: Scope, frame: Frame) -> SdfJoint | None:
-    """Return one ``<joint>``, or None for an unknown type that ``strict=False`` leaves out."""
+    """Return the data of a ``<joint>``, or None for an unknown type left out by ``strict=False``."""
     element, name = frame.element, scope.full(frame.name)
     label, kind = f"joint {name!r}", element.get("type", "").strip()
     if kind not in AXES:
@@ -110,7 +110,9 @@ def read_joint(importing: Import, scope: Scope, frame: Frame) -> SdfJoint | None
     for tag in AXIS_TAGS[len(tags) :]:
         if element.find(tag) is not None:
             importing.report.set_aside(f"joint {tag}", name, f"a joint of type {kind!r} has no <{tag}>")
-    free = AXIS_TAGS[: AXES[kind]] if kind != "gearbox" else ()  # a gearbox has the axes of other joints
+    free = (
+        AXIS_TAGS[: AXES[kind]] if kind != "gearbox" else ()
+    )  # the axes of a gearbox belong to other joints
     refuse_mimics(importing, element, name, f"a joint of type {kind!r} has no such coordinate", free)
     reference = xml.text(element, "gearbox_reference_body")
     return SdfJoint(
@@ -130,7 +132,7 @@ def read_joint(importing: Import, scope: Scope, frame: Frame) -> SdfJoint | None
 def refuse_mimics(
     importing: Import, joint: Element, name: str, reason: str, kept: tuple[str, ...] = ()
 ) -> None:
-    """Refuse the mimics of a joint, those of the axes ``kept`` excepted."""
+    """Refuse the mimics of a joint, except those of the axes ``kept``."""
     for tag in AXIS_TAGS:
         if tag not in kept and joint.find(f"{tag}/mimic") is not None:
             remedy = "put the mimic on an axis of a joint that has the coordinate"
@@ -140,7 +142,7 @@ def refuse_mimics(
 def _pitch(element: Element, label: str) -> float:
     """Return the advance per turn of a right-handed screw [m].
 
-    ``screw_thread_pitch`` is just that. The older ``thread_pitch`` is in radians per metre and positive
+    ``screw_thread_pitch`` is this advance. The older ``thread_pitch`` is in radians per metre and positive
     for a left-handed thread, so that the advance is −2π/thread_pitch. Both default to 1.
     """
     if element.find("screw_thread_pitch") is None and element.find("thread_pitch") is not None:
@@ -152,7 +154,7 @@ def _pitch(element: Element, label: str) -> float:
 
 
 def _axis(importing: Import, scope: Scope, joint: Pose, axis: Element | None, label: str) -> Axis:
-    """Return ``<axis>`` or ``<axis2>``, with its direction turned into the joint's frame."""
+    """Return ``<axis>`` or ``<axis2>``, with its direction in the joint's frame."""
     given = unit_vector(xml.numbers(xml.text(axis, "xyz", "0 0 1"), 3, "xyz", label), "xyz", label)
     lower = xml.number(axis, "limit/lower", -np.inf, label)
     upper = xml.number(axis, "limit/upper", np.inf, label)
@@ -170,7 +172,7 @@ def _axis(importing: Import, scope: Scope, joint: Pose, axis: Element | None, la
 
 
 def _report_losses(report: ImportReport, axis: Element | None, tag: str, name: str, kind: str) -> None:
-    """List what an axis says beyond `Axis`, and what a ball joint has not."""
+    """List settings of an axis that `Axis` does not hold, and settings that a ball joint does not have."""
     label = f"joint {name!r}: <{tag}>"
     given = {
         "limits": [xml.number(axis, f"limit/{end}", np.inf, label) for end in ("lower", "upper")],
@@ -193,7 +195,7 @@ def _report_losses(report: ImportReport, axis: Element | None, tag: str, name: s
 
 
 def _rotation_of_axis(scope: Scope, axis: Element | None, joint: Pose, label: str) -> Array:
-    """Return the rotation, in the model, of the frame in which an axis is given.
+    """Return the rotation, relative to the model, of the frame in which an axis is given.
 
     It is the joint's frame, or the one named by ``expressed_in`` (since 1.7), or the model's: always in
     version 1.4, with ``use_parent_model_frame`` in 1.5 and 1.6.

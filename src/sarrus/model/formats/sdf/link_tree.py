@@ -1,15 +1,15 @@
-"""From SDF's graph of joints to a tree: which joints are cut.
+"""Choice of the tree in SDF's graph of joints: which joints are cut.
 
-The rule. Joints are taken into the tree one by one (Kruskal's algorithm); one that would close a loop is
-cut and becomes a closure of its own kind. The order in which they are taken:
+Joints are taken into the tree one by one (Kruskal's algorithm); a joint that would close a loop is cut and becomes a
+closure of its own kind. Order in which joints are taken:
 
-1. what a closure could not keep comes first: fixed joints and those of a mimic or a gearbox; then springs,
-   dampers and dry friction; then a finite effort limit, the mark of an actuated joint; then position limits; last of
-   all what ``must_be_loop_joint`` marks;
-2. among equals, joints nearer to the world, counted in joints along the shortest path: without the first
-   rule the tree is a breadth-first tree, as shallow as can be;
-3. among equals, prismatic, screw and universal joints before revolute, these before ball joints, whose
-   closure has the fewest rows; then file order.
+1. properties that a closure cannot have come first: fixed joints and joints of a mimic or a gearbox; then springs,
+   dampers and dry friction; then a finite effort limit, the mark of an actuated joint; then position limits; last
+   joints marked by ``must_be_loop_joint``;
+2. then by distance to the world, in joints along the shortest path: without the first rule the tree is a
+   breadth-first tree, as shallow as possible;
+3. then prismatic, screw and universal joints before revolute ones, these before ball joints, whose closure has the
+   fewest rows; then file order.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ def choose_tree(
 ) -> tuple[list[tuple[SdfJoint, bool]], list[SdfJoint]]:
     """Return the tree joints, parents first, each with whether it is reversed, and the cut joints.
 
-    ``roots`` are the bodies from which the tree grows: the world, what is fixed to it, and one body of
-    each part that floats. ``coupled`` names joints that a mimic or a gearbox needs in the tree.
+    ``roots`` are the bodies from which the tree grows: the world, bodies fixed to it, and one body of each floating
+    part. ``coupled`` names the joints of mimics and gearboxes, which must be in the tree.
     """
     depth = _depths(joints, roots)
     needed = set(coupled)
@@ -53,7 +53,7 @@ def choose_tree(
 
 
 def _loss(joint: SdfJoint, coupled: bool) -> int:
-    """Return how much a cut would lose, 0 for the most."""
+    """Return the rank of a joint by the loss of a cut, 0 for the greatest loss."""
     if joint.must_be_cut:
         return 5
     if coupled or joint.kind == "fixed" or (len(joint.axes) == 2 and not joint.perpendicular):
@@ -112,7 +112,7 @@ def parts(bodies: Sequence[str], joints: Sequence[SdfJoint]) -> list[list[str]]:
 
 
 def _root(group: Mapping[str, str], body: str) -> str:
-    """Return the body that stands for all that are connected with one."""
+    """Return the representative of all bodies connected with a body."""
     while group[body] != body:
         body = group[body]
     return body

@@ -1,4 +1,4 @@
-"""Links of SDF: inertia, and what visuals and collisions look like."""
+"""Links of SDF: inertia, visuals and collisions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sarrus.model.mechanism import checks
 from sarrus.model.mechanism.elements import Geom, Shape
 from sarrus.model.mechanism.pose import Pose, rotation_along, unit_vector
 
-# SDF's default coefficient of sliding friction
+# SDF's default coefficient of sliding friction.
 _FRICTION = 1.0
 
 
@@ -40,7 +40,7 @@ def add_link(importing: Import, scope: Scope, link: Frame) -> None:
 
 
 def _inertial(scope: Scope, element: Element, label: str) -> tuple[float, Array, Array]:
-    """Return mass, centre of mass and inertia in link axes; what is missing has SDF's default of one."""
+    """Return mass, centre of mass and inertia in link axes; missing values have SDF's default of one."""
     inertial = element.find("inertial")
     mass = xml.number(inertial, "mass", 1.0, label)
     xx, yy, zz = (xml.number(inertial, f"inertia/{i}", 1.0, label) for i in ("ixx", "iyy", "izz"))
@@ -52,7 +52,7 @@ def _inertial(scope: Scope, element: Element, label: str) -> tuple[float, Array,
 
 
 def _refuse_what_moves_otherwise(importing: Import, scope: Scope, element: Element, name: str) -> None:
-    """Refuse the settings that change a link's equations of motion and cannot be kept."""
+    """Refuse settings that change a link's equations of motion and cannot be represented."""
     if scope.static:
         return
     label = f"link {name!r}"
@@ -68,7 +68,7 @@ def _refuse_what_moves_otherwise(importing: Import, scope: Scope, element: Eleme
 
 
 def _shapes(importing: Import, scope: Scope, link: Frame, name: str) -> tuple[Shape, ...]:
-    """Return the visuals as shapes, or the collisions of a link that has no visual; note the collisions as geoms."""
+    """Return the visuals as shapes, or the collisions of a link without visual; store the collisions as geoms."""
     visuals, collisions = link.element.findall("visual"), link.element.findall("collision")
     shapes = []
     for element in (*visuals, *collisions):

@@ -1,8 +1,7 @@
 """Load SDF, Gazebo's model format (versions 1.4 to 1.11), whose joint graph may have loops.
 
-The rooms: `xml` reads the grammar, `scopes` and `frames` names and poses, `links`, `inertia` and `joints` links
-and joints; `link_tree` chooses which joints are cut, `attach` adds joints and closures, `couplings` mimics and
-gearboxes.
+Modules: `xml` reads elements, `scopes` and `frames` names and poses, `links`, `inertia` and `joints` links and joints;
+`link_tree` chooses the cut joints, `attach` adds joints and closures, `couplings` mimics and gearboxes.
 The format is described at sdformat.org, "SDFormat specification" and "Pose frame semantics".
 """
 
@@ -27,7 +26,7 @@ from sarrus.model.formats.sdf.scopes import read_world
 from sarrus.model.mechanism.elements import WORLD
 from sarrus.model.mechanism.pose import Pose
 
-# SDF's own default, which differs from 9.81.
+# SDF's default gravity, which is not 9.81.
 DEFAULT_GRAVITY = "0 0 -9.8"
 
 
@@ -37,14 +36,15 @@ def load_sdf(path: str | PathLike[str], *, strict: bool | None = None) -> Import
     Parameters
     ----------
     path : a file with one ``<world>``, or with models.
-    strict : what is refused and what is left out or listed, see `sarrus.load`.
+    strict : as in `sarrus.load`.
 
     The initial poses of the links are the zero of all joint coordinates. Names are those of the file, nested
-    ones joined by ``::``; the name of the model itself is a prefix only where the file holds several.
-    Loops are cut as `sarrus.model.formats.sdf.link_tree` says, and every cut joint becomes a closure of its own kind
+    ones joined by ``::``; the name of the model is a prefix only if the file holds several models.
+    Loops are cut as in `sarrus.model.formats.sdf.link_tree`, and every cut joint becomes a closure of its own kind
     with the file's parent as body 1 and the file's child as body 2. A part that no joint connects to the world gets
-    a free joint, named after the model if its canonical link carries it and after the link otherwise; its
+    a free joint, named after the model if its canonical link carries it, otherwise after the link; its
     reference is the initial pose. The links of a static model are fixed to the world.
+
 
     Errors: `ModelFileError` for a file that is missing or malformed (with the line), `ModelError` for wrong
     numbers, unknown or duplicate names and frames defined in a circle, `UnsupportedElementError`.
@@ -78,7 +78,7 @@ def load_sdf(path: str | PathLike[str], *, strict: bool | None = None) -> Import
 
 
 def _read_time_step(world: Element, importing: Import) -> None:
-    """Keep the largest step of the world's physics, of the one marked as the default where there are several."""
+    """Keep the largest step of the world's physics, or the step of the one marked as default."""
     physics = world.findall("physics")
     chosen = next((p for p in physics if p.get("default") in ("true", "1")), physics[0] if physics else None)
     step = xml.number(chosen, "max_step_size", 0.0, "physics")
@@ -115,7 +115,7 @@ def _report_scopes(importing: Import, world: Scope) -> None:
 
 
 def _keep_frames(importing: Import, world: Scope, poses: dict[str, Pose]) -> None:
-    """Keep and list the ``<frame>`` elements, each on the link with which it moves."""
+    """Keep and list the ``<frame>`` elements, each on its link."""
     for scope in world.scopes():
         for frame in (frame for frame in scope.frames.values() if frame.tag == "frame"):
             name = scope.full(frame.name)

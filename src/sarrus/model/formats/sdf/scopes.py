@@ -1,4 +1,4 @@
-"""Read the frames of SDF's worlds and models, nested and included ones too, into `Scope` objects."""
+"""Frames of SDF's worlds and models, nested and included ones too, as `Scope` objects."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from sarrus.model.formats.sdf.frames import Frame, Scope
 from sarrus.model.formats.sdf.grammar import list_unread
 from sarrus.model.formats.sdf.xml import Version
 
-# Models included in models double with every file; no mechanism needs as many, nor as deep.
+# Largest number and depth of includes: the number of included models can double with every file.
 MAX_INCLUDES = 500
 MAX_INCLUDE_DEPTH = 20
 
 
 def read_world(world: Element, version: Version, importing: Import) -> Scope:
-    """Return the scope of a ``<world>`` with everything that it holds."""
+    """Return the scope of a ``<world>`` with all nested scopes."""
     file = importing.path.resolve()
     scope = Scope(world, (), version, file)
     _read(scope, importing, (file,))
@@ -49,9 +49,9 @@ def _frame(scope: Scope, element: Element) -> Frame:
 def _nest(
     scope: Scope, placed: Element, model: Element, version: Version, source: Path, *, merged: bool = False
 ) -> Scope:
-    """Add a model to a scope; ``placed``, the model or its include, has the name and the pose that count.
+    """Add a model to a scope; ``placed``, the model or its include, has the valid name and pose.
 
-    A ``merged`` one has the name of its proxy frame, by which libsdformat knows it, and the path of the scope.
+    A ``merged`` one has the name of its proxy frame in libsdformat, and the path of the scope.
     """
     included = placed is not model
     name = (xml.text(placed, "name") if included else "") or xml.name_of(model, scope.label)
@@ -109,7 +109,7 @@ def _include(scope: Scope, element: Element, importing: Import, open_files: tupl
 
 
 def _within_bounds(importing: Import, uri: str, depth: int) -> None:
-    """Raise unless one more include keeps both bounds."""
+    """Raise unless one more include is within both bounds."""
     number = 1 + sum(entry.kind == "include" for entry in importing.report)
     for count, bound, what in (
         (number, MAX_INCLUDES, "includes in all"),

@@ -8,7 +8,7 @@ from sarrus.model.formats.importing import Import
 from sarrus.model.formats.sdf import xml as xml
 from sarrus.model.formats.sdf.frames import Frame, Scope
 
-# what an IMU measures in its own axes → the kind of sensor here
+# Measurements of an IMU in its own axes → kind of sensor.
 _MEASURED = {"angular_velocity": "gyro", "linear_acceleration": "accelerometer"}
 _ADVICE = {
     "force_torque": "; add_sensor(kind='force') and 'torque' measure what the parent exerts on the child",
@@ -20,8 +20,8 @@ _ADVICE = {
 def add_sensors(importing: Import, scope: Scope, link: Frame) -> None:
     """Add ``LINK/SENSOR.gyro`` [rad/s] and ``LINK/SENSOR.accelerometer`` [m/s²] of every IMU of a link, in its axes.
 
-    The acceleration is that minus free fall, as in Gazebo. Orientations, update rates and bias have no counterpart; a
-    noise is recorded where it is the same in all axes.
+    The acceleration is minus free fall, as in Gazebo. Orientations, update rates and bias have no counterpart; a
+    noise is recorded if it is equal on all axes.
     """
     name, element = scope.full(link.name), link.element
     for sensor in element.findall("sensor"):
@@ -41,11 +41,11 @@ def add_sensors(importing: Import, scope: Scope, link: Frame) -> None:
 
 
 def report_sensor(importing: Import, kind: str, entry: str, label: str) -> None:
-    """List a sensor that has no counterpart."""
+    """List a sensor without counterpart."""
     importing.report.set_aside(entry, label, f"a sensor of type {kind!r} is not read{_ADVICE.get(kind, '')}")
 
 
 def _noise(axes: Element | None, label: str) -> float:
-    """Return the standard deviation of the noise where x, y and z have the same, else zero."""
+    """Return the standard deviation of the noise if it is equal for x, y and z, else zero."""
     deviations = {xml.number(axes, f"{axis}/noise/stddev", 0.0, label) for axis in "xyz"}
     return deviations.pop() if len(deviations) == 1 else 0.0

@@ -1,4 +1,4 @@
-"""The grammar of SDF: files, includes, numbers, poses. Errors name the element and what it should hold."""
+"""Elements of SDF: files, includes, numbers, poses. Errors name the element and the expected content."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ def read_root(importing: Import, path: Path) -> tuple[Element, Version]:
 
 
 def model_file(uri: str, directory: Path) -> Path:
-    """Return the SDF file that the uri of an ``<include>`` names; relative paths start at ``directory``.
+    """Return the SDF file named by the uri of an ``<include>``; relative paths start at ``directory``.
 
-    A folder stands for the file that its ``model.config`` names, or for its ``model.sdf``. ``model://``
-    is looked for in ``directory`` and in the folder above it, and nowhere else.
+    A folder stands for the file named in its ``model.config``, or for its ``model.sdf``. ``model://`` is searched in
+    ``directory`` and in its parent only.
     """
     scheme, separator, rest = uri.partition("://")
     if not separator:
@@ -68,7 +68,7 @@ def _file_of_folder(folder: Path, uri: str) -> Path:
 
 
 def name_of(element: Element, label: str) -> str:
-    """Return the name of an element, which must not be empty."""
+    """Return the nonempty name of an element."""
     name = element.get("name", "").strip()
     if not name:
         raise fault(label, f"<{element.tag}> needs a name")
@@ -76,7 +76,7 @@ def name_of(element: Element, label: str) -> str:
 
 
 def text(element: Element | None, path: str, default: str = "") -> str:
-    """Return the stripped text of a child, or ``default`` where it is missing or empty."""
+    """Return the stripped text of a child, or ``default`` if it is missing or empty."""
     found = element.findtext(path) if element is not None else None
     return found.strip() if found and found.strip() else default
 
@@ -93,7 +93,7 @@ def number(element: Element | None, path: str, default: float, label: str) -> fl
 
 
 def numbers(given: str, size: int, what: str, label: str) -> Array:
-    """Return ``size`` finite numbers from text that separates them by spaces."""
+    """Return ``size`` finite numbers from a text separated by blanks."""
     values = reals(given)
     return vector(given if values is None else values, size, what, label)
 
@@ -107,7 +107,7 @@ def flag(given: str, label: str) -> bool:
 
 
 def pose_of(element: Element | None, label: str) -> Pose:
-    """Return the ``<pose>`` child of an element, the identity where it is missing.
+    """Return the ``<pose>`` child of an element, the identity if it is missing.
 
     Six numbers x y z roll pitch yaw (radians, or degrees with ``degrees="true"``), or seven
     x y z qx qy qz qw with ``rotation_format="quat_xyzw"``.

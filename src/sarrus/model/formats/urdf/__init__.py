@@ -1,1 +1,1 @@
-"""URDF, with loops beside it, to a `Mechanism`."""
+"""URDF, with loop closures inside or in a file beside it, to a `Mechanism`."""

@@ -14,7 +14,7 @@ def add_transmissions(load: Import, root: ElementTree.Element) -> None:
     """Add a motor for every simple transmission and every joint with an effort command interface.
 
     The control is the motor's force or torque; <mechanicalReduction> is the gear. The joint's effort limit
-    bounds the motor's force. A motor of a joint that is not there is listed.
+    bounds the motor's force. A motor of an unknown joint is listed.
     """
     scalar = tuple(joint.name for joint in load.mechanism.joints() if joint.nv == 1)
     efforts = {
@@ -39,7 +39,7 @@ def add_transmissions(load: Import, root: ElementTree.Element) -> None:
 
 
 def _motors(load: Import, root: ElementTree.Element) -> Iterator[tuple[str, str, str, float]]:
-    """Iterate over (kind of the element, name, joint, gear) of the motors; what is none is listed."""
+    """Iterate over (kind of the element, name, joint, gear) of the motors; list elements that are no motor."""
     for transmission in root.findall("transmission"):
         name = transmission.get("name", "transmission")
         joints, actuators = transmission.findall("joint"), transmission.findall("actuator")
@@ -47,7 +47,7 @@ def _motors(load: Import, root: ElementTree.Element) -> Iterator[tuple[str, str,
             reason = "left out: only one joint and one actuator are supported"
             load.report.leave_out("transmission", name, reason)
             continue
-        reduction = transmission.findtext("mechanicalReduction", "1")  # where ROS had it before 2012
+        reduction = transmission.findtext("mechanicalReduction", "1")  # its place in ROS before 2012
         if actuators:
             reduction = actuators[0].findtext("mechanicalReduction", reduction)
         try:

@@ -1,7 +1,7 @@
-"""Joints of a URDF file that close loops: a link with several parents hangs on its first joint, the others close.
+"""Loop-closing joints of a URDF file: a link with several parents keeps its first joint, the others are closures.
 
-URDF describes trees, and few readers take such files. But what they mean is not in doubt: the frame of a joint is that
-of its child link, at <origin> in the parent.
+URDF describes trees, and few readers accept such files. Their meaning is clear: the frame of a joint is the frame of
+its child link, at <origin> in the parent.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from sarrus.model.formats.loops import frame_of
 from sarrus.model.formats.urdf.plus import KINDS, numbers, origin_pose
 from sarrus.model.mechanism.report import Outcome
 
-# Of the kinds of loops those that joints of URDF have.
+# Kinds of loops that joints of URDF can have.
 _JOINTS = ("revolute", "continuous", "prismatic", "planar", "spherical", "ball", "fixed")
 _LOSSES = {"limit": ("lower", "upper"), "dynamics": ("damping", "friction")}
 
@@ -25,7 +25,7 @@ Ends = tuple[str, str]
 def take_closing_joints(
     load: Import, root: ElementTree.Element, ends: Mapping[ElementTree.Element, Ends]
 ) -> list[ElementTree.Element]:
-    """Take the joints out whose child has a parent already; raise for links that hang on each other in a circle.
+    """Remove the joints whose child has a parent already; raise for links that are each other's parents in a circle.
 
     ``ends`` maps each joint to its parent and child link.
     """
@@ -41,7 +41,7 @@ def take_closing_joints(
     if circle:
         names = ", ".join(map(repr, circle))
         raise ModelFileError(
-            f"{load.path}: the links {names} hang on each other in a circle, so that none of them is the root; "
+            f"{load.path}: the links {names} are each other's parents in a circle, so that there is no root; "
             "write the joint that closes the loop as <loop> of URDF+",
             element=circle[0],
         )
@@ -49,10 +49,10 @@ def take_closing_joints(
 
 
 def _circle(parents: Mapping[str, str]) -> list[str]:
-    """Return links that hang on each other, each on the one before it, the first on the last; none where roots are."""
+    """Return links that form a circle of parents; an empty list if there are none."""
     rooted: set[str] = set()
     for link in parents:
-        way: dict[str, None] = {}  # a set that keeps its order
+        way: dict[str, None] = {}  # an ordered set
         while link in parents and link not in rooted:
             if link in way:
                 links = list(way)
@@ -66,7 +66,7 @@ def _circle(parents: Mapping[str, str]) -> list[str]:
 def add_closing_joints(
     load: Import, joints: list[ElementTree.Element], ends: Mapping[ElementTree.Element, Ends]
 ) -> None:
-    """Add closures of the kinds of the joints that were taken out; ``strict=True`` refuses them as odd."""
+    """Add closures of the kinds of the removed joints; ``strict=True`` refuses them."""
     for joint in joints:
         name, given = joint.get("name", ""), joint.get("type", "")
         parent, child = ends[joint]

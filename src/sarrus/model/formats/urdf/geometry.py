@@ -1,4 +1,4 @@
-"""Shapes of a URDF file before compilation: mesh files are found, or their elements taken out."""
+"""Shapes of a URDF file before compilation: mesh files are located, or their elements removed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from sarrus.model.formats.importing import Import
 from sarrus.model.formats.model_xml import reals
 
-# shape → its numbers, and how many of them
+# Shape → its attributes with numbers, and how many.
 _SIZES = {
     "box": {"size": 3},
     "sphere": {"radius": 1},
@@ -22,7 +22,7 @@ _READABLE = (".stl", ".obj", ".msh")  # the mesh formats of MuJoCo's compiler
 
 
 def prepare_geometry(load: Import, root: ElementTree.Element, mesh_folder: str) -> None:
-    """Give every mesh its absolute path; take out the shapes that cannot be drawn, and list them."""
+    """Give every mesh its absolute path; remove and list the shapes that cannot be drawn."""
     lost: dict[tuple[str, str], int] = {}
     for link in root.findall("link"):
         for tag in ("visual", "collision"):
@@ -37,7 +37,7 @@ def prepare_geometry(load: Import, root: ElementTree.Element, mesh_folder: str) 
 
 
 def _prepare_shape(geometry: ElementTree.Element | None, folder: Path, mesh_folder: str) -> tuple[str, str]:
-    """Return the kind of a shape, and why it cannot be drawn ("" if it can); give a mesh its absolute path."""
+    """Return the kind of a shape, and the reason why it cannot be drawn ("" if it can); set the path of a mesh."""
     shape = next(iter(geometry), None) if geometry is not None else None
     if shape is None or shape.tag not in _SIZES:
         return "geometry", "is empty" if shape is None else f"<{shape.tag}> is none of URDF's"
@@ -58,7 +58,7 @@ def find_file(given: str, folder: Path, mesh_folder: str = "") -> Path | None:
     """Return the file of a URDF file name, or None.
 
     ``package://name/rest`` is searched as ``name/rest`` and ``rest`` in the folder of the URDF file and
-    in those above it; ``file://`` and relative names likewise, and in ``mesh_folder``.
+    in its parents; ``file://`` and relative names likewise, and in ``mesh_folder``.
     """
     scheme, found, rest = given.partition("://")
     if not found:

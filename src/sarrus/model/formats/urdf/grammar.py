@@ -1,4 +1,4 @@
-"""What this importer and MuJoCo read of a URDF or URDF+ file, element by element; the rest is listed."""
+"""Elements of a URDF or URDF+ file that this importer and MuJoCo read; all others are listed."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ _REASONS = {
 
 
 def list_unread(load: Import, root: Element) -> None:
-    """List what is not read: a joint, link or closure at a wrong place is refused, the rest counted by place."""
+    """List unread elements: a joint, link or closure at a wrong place is refused, others are counted by place."""
     survey_plugins(load, root, "<loop> of URDF+")
     warn_of_attributes(load, URDF, root)
     ignored: Counter[tuple[str, str]] = Counter()
@@ -80,7 +80,7 @@ def list_unread(load: Import, root: Element) -> None:
     drafts: Counter[str] = Counter()
     for found in list(unread(URDF, root)):
         place = "" if found.parent is root else f"{local(found.parent.tag)} "
-        if found.repeated:  # urdfdom takes the first, MuJoCo stops
+        if found.repeated:  # urdfdom uses the first, MuJoCo fails
             found.parent.remove(found.element)
         if found.repeated and found.tag == "axis" and not load.strict:
             repeated[place, found.tag] += 1
@@ -106,7 +106,7 @@ def list_unread(load: Import, root: Element) -> None:
 
 
 def _report_properties(load: Import, element: Element, joint: str) -> None:
-    """List the friction of <joint_properties>, which an exporter from Onshape writes and no reader reads."""
+    """List the friction of <joint_properties>, written by an exporter from Onshape and read by no reader."""
     friction, kind = element.get("friction", ""), "joint <joint_properties>"
     if friction.strip("0. "):
         reason = f"no reader takes it: friction is <dynamics friction={friction!r}/>"

@@ -1,8 +1,8 @@
-"""Inertias of a URDF file: what each link's <inertial> says, as it is written.
+"""Inertias of a URDF file, as written in each link's <inertial>.
 
-MuJoCo's compiler would refuse inertias that no body can have, weigh links without <inertial> by their shapes, and turn
-the others into principal axes. So it gets a placeholder for every link, and the file's numbers are taken here, as
-urdfdom and Pinocchio take them.
+MuJoCo's compiler would refuse impossible inertias, compute links without <inertial> from their shapes, and convert the
+rest to principal axes. It therefore gets a placeholder for every link, and the numbers of the file are read here, as in
+urdfdom and Pinocchio.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from sarrus.model.mechanism.report import Outcome
 
 _MOMENTS = ("ixx", "iyy", "izz", "ixy", "ixz", "iyz")
 _NOTHING = {"mass": {"value": "0"}, "inertia": dict.fromkeys(_MOMENTS, "0")}
-# settings of MuJoCo's <compiler> that would change inertias, and the values which leave them alone
+# Settings of MuJoCo's <compiler> that would change inertias, and their neutral values.
 _COMPILER = {
     "balanceinertia": ("false",),
     "inertiafromgeom": ("false", "auto"),
@@ -32,7 +32,7 @@ _COMPILER = {
 
 
 def take_inertias(load: Import, root: Element, compiler: Element) -> dict[str, Inertia]:
-    """Return the inertia of every link and put a placeholder in its place; list what MuJoCo would do otherwise."""
+    """Return the inertia of every link and replace it by a placeholder; list MuJoCo's settings that are not applied."""
     for key, without_effect in _COMPILER.items():
         value = compiler.attrib.pop(key, without_effect[0])
         if value not in without_effect:
@@ -57,10 +57,10 @@ def take_inertias(load: Import, root: Element, compiler: Element) -> dict[str, I
 
 
 def _inertia(load: Import, link: str, inertial: Element) -> Inertia:
-    """Return mass, centre of mass, and the inertia about it turned into link axes."""
+    """Return mass, centre of mass, and the inertia about it, in link axes."""
     label = f"{load.path}: link {link!r}"
     for tag, rest in (("mass", "massless"), ("inertia", "a point mass")):
-        if inertial.find(tag) is None:  # urdfdom reads mass, then inertia, and stops where one is missing
+        if inertial.find(tag) is None:  # urdfdom reads mass, then inertia, and stops at a missing one
             given = inertial.find("inertia") if tag == "mass" else None
             if given is not None and any(_numbers(given, key, 1, label)[0] for key in _MOMENTS):
                 break

@@ -1,4 +1,4 @@
-"""The <loop_joint> elements of a URDF file, as Drake once read them and Isaac Sim reads and writes them.
+"""The <loop_joint> elements of a URDF file, as read by Drake in the past and by Isaac Sim.
 
 .. code-block:: xml
 
@@ -8,8 +8,8 @@
       <axis xyz="0 0 1"/>
     </loop_joint>
 
-The axis is in the frame on link 1. Isaac Sim's own page writes a second <link1> for <link2>. Its exporter leaves out
-the axis, which for Drake was then (1, 0, 0) and in USD may be any, so that a kind with an axis needs one.
+The axis is in the frame on link 1. Isaac Sim's documentation writes a second <link1> for <link2>. Its exporter omits
+the axis, which was (1, 0, 0) in Drake and may be any axis in USD, so a kind with an axis needs one here.
 """
 
 from __future__ import annotations

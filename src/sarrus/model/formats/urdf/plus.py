@@ -16,8 +16,8 @@ Kinematic Loops", arXiv:2411.19753, 2024):
       <ratio value="6"/>
     </coupling>
 
-The axis is in the predecessor's frame. A coupling says ratio × (sum of the joint coordinates from the
-nearest common ancestor to the predecessor) = the same sum to the successor.
+The axis is in the predecessor's frame. A coupling is ratio × (sum of the joint coordinates from the nearest
+common ancestor to the predecessor) = (sum of the joint coordinates to the successor).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from sarrus.model.formats.model_xml import reals
 from sarrus.model.mechanism.faults import check_name
 from sarrus.model.mechanism.pose import Pose
 
-# type of a loop → kind of closure
+# Type of a loop → kind of closure.
 KINDS = {
     "revolute": "revolute",
     "continuous": "revolute",
@@ -134,14 +134,14 @@ def _end_link(load: Import, element: ElementTree.Element, end: str, label: str) 
 
 
 def origin_pose(element: ElementTree.Element | None, label: str, what: str) -> Pose:
-    """Return the pose that the xyz and rpy of an element are; where it is missing, none."""
+    """Return the pose given by xyz and rpy of an element; the identity if it is missing."""
     given = {} if element is None else element.attrib
     xyz, rpy = (numbers(given.get(key, "0 0 0"), label, f"{what} {key}") for key in ("xyz", "rpy"))
     return Pose.of(xyz, rpy=rpy)
 
 
 def attribute(load: Import, element: ElementTree.Element, key: str, tag: str) -> str:
-    """Return an attribute that has to be there."""
+    """Return a required attribute."""
     value = element.get(key)
     if not value:
         raise ModelFileError(f"{load.path}: a <{tag}> has no {key}", element=tag)
@@ -149,7 +149,7 @@ def attribute(load: Import, element: ElementTree.Element, key: str, tag: str) ->
 
 
 def only(element: ElementTree.Element, tags: tuple[str, ...], label: str) -> None:
-    """Raise for a child of another kind."""
+    """Raise for a child with another tag."""
     for child in element:
         check_name("element", child.tag, tags, label, child.tag, ModelFileError)
 

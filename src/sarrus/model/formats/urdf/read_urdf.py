@@ -1,7 +1,7 @@
-"""URDF through MuJoCo's compiler: the tree from there, the rest of the file beside it.
+"""URDF through MuJoCo's compiler, which reads the tree; the rest of the file is read here.
 
-The XML tree is prepared in memory: links keep their frames (no fusing), inertias are taken as written,
-mesh files are found or left out, and joints that MuJoCo's parser has no word for are put back afterwards.
+The XML tree is prepared in memory: links keep their frames (no fusing), inertias are used as written, mesh files are
+located or removed, and joints of types that MuJoCo's parser does not have are added afterwards.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from sarrus.model.mechanism.elements import WORLD
 from sarrus.model.mechanism.faults import check_name
 from sarrus.model.mechanism.pose import Pose
 
-# joints that MuJoCo's parser has no word for
+# Joint types that MuJoCo's parser does not have.
 _EXTRA = {"spherical": "spherical", "SPHERICAL": "spherical", "ball": "spherical", "floating": "free"}
 _TYPES = ("revolute", "continuous", "prismatic", "fixed", "planar", *_EXTRA)
 _AXES = {"X": (1.0, 0.0, 0.0), "Y": (0.0, 1.0, 0.0), "Z": (0.0, 0.0, 1.0)}
@@ -40,7 +40,7 @@ _AXES = {"X": (1.0, 0.0, 0.0), "Y": (0.0, 1.0, 0.0), "Z": (0.0, 0.0, 1.0)}
 
 @dataclass
 class _Prepared:
-    """What was taken out of the XML before MuJoCo read it."""
+    """The elements removed from the XML before MuJoCo reads it."""
 
     extra_joints: dict[str, list[ExtraJoint]] = field(default_factory=dict)
     inertias: dict[str, Inertia] = field(default_factory=dict)
@@ -75,7 +75,7 @@ def load_urdf(
     if root.find("mujoco/option[@timestep]") is not None:
         load.keep_time_step(float(compiled.model.opt.timestep))
     build(load, compiled, prepared.extra_joints, prepared.inertias, prefer_visual=True)
-    for name, geom in mechanism.geoms.items():  # the friction there is MuJoCo's default, not the file's
+    for name, geom in mechanism.geoms.items():  # MuJoCo's default friction is not the file's
         mechanism.geoms[name] = replace(geom, friction=None)
     bodies = mechanism.bodies
     for link, joint in children.items():
@@ -93,7 +93,7 @@ def load_urdf(
 
 
 def _check_names(root: ElementTree.Element, path: Path) -> None:
-    """Raise `ModelFileError` for links and joints without a name or with one that is taken."""
+    """Raise `ModelFileError` for links and joints without a name or with a duplicate one."""
     for tag in ("link", "joint"):
         counts = Counter(element.get("name") for element in root.findall(tag))
         for name, count in counts.items():
@@ -115,7 +115,7 @@ def _link_of(joint: ElementTree.Element, end: str, path: Path) -> str:
 
 
 def _check_links(root: ElementTree.Element, ends: Mapping[ElementTree.Element, Ends], path: Path) -> None:
-    """Raise `ModelFileError` for a joint of a link that is not there."""
+    """Raise `ModelFileError` for a joint of an unknown link."""
     links = sorted(link.get("name", "") for link in root.findall("link"))
     for joint, pair in ends.items():
         for end, link in zip(("parent", "child"), pair, strict=True):
@@ -136,7 +136,7 @@ def _keep_fixed_frames(load: Import, root: ElementTree.Element) -> None:
 
 
 def _prepare(load: Import, root: ElementTree.Element, loop_file: LoopFile) -> _Prepared:
-    """Change the tree in memory into one that MuJoCo reads as this importer means it."""
+    """Change the tree in memory into one that MuJoCo reads with the meaning of the file."""
     report = load.report
     prepared = _Prepared()
     compiler = root
@@ -160,7 +160,7 @@ def _prepare(load: Import, root: ElementTree.Element, loop_file: LoopFile) -> _P
 def _prepare_joint(
     load: Import, joint: ElementTree.Element, prepared: _Prepared, replaced: str | None
 ) -> None:
-    """Take out of one joint what is put back after compiling: mimic, floating and replaced joints."""
+    """Remove the parts of a joint that are added after compiling: mimic, floating and replaced joints."""
     name, child = joint.get("name", ""), _link_of(joint, "child", load.path)
     mimic = joint.find("mimic")
     if mimic is not None:
@@ -187,7 +187,7 @@ def _prepare_joint(
 
 
 def _report_limits(load: Import, joint: ElementTree.Element, name: str) -> None:
-    """List limits that nobody reads: of a continuous joint, and of which the lower one is above the upper one."""
+    """List limits without effect: of a continuous joint, and with lower above upper."""
     limit = joint.find("limit")
     given = (
         {} if limit is None else {key: limit.get(key, "0") for key in ("lower", "upper") if limit.get(key)}
@@ -203,7 +203,7 @@ def _report_limits(load: Import, joint: ElementTree.Element, name: str) -> None:
 
 
 def _losses(load: Import, joint: ElementTree.Element) -> list[float]:
-    """Return damping and dry friction of a joint that MuJoCo is not shown, in all directions as it would read them."""
+    """Return damping and dry friction of a joint hidden from MuJoCo, for all directions, as MuJoCo would read them."""
     name, dynamics = joint.get("name", ""), joint.find("dynamics")
     given = {} if dynamics is None else dynamics.attrib
     damping, friction = _numbers(load, name, given, {"damping": "0", "friction": "0"})
