@@ -80,7 +80,7 @@ def test_it_is_the_same_in_many_runs_gym_statics_and_c(tmp_path) -> None:
     assert "3 beyond limits at the start" in repr(many)
     assert many.trajectory(2).events[0].name.startswith("x = 1.2 is beyond its upper limit 1")
     for q, v, run in zip(starts, speeds, singles):
-        copy = sarrus.runs.gym.make(system, q=q, v=v, duration=1.0, sample_time=0.02)
+        copy = sarrus.gym.make(system, q=q, v=v, duration=1.0, sample_time=0.02)
         copy.reset(seed=0)
         for k in range(1, 16):
             state = copy.step(np.zeros(1))[0]

@@ -16,8 +16,7 @@ from conftest import load_example
 from sarrus.analysis.comparison.comparison import RUNS, Comparison, compare
 from sarrus.base.errors import ArgumentError
 from sarrus.base.status import Status
-from sarrus.formulations import METHODS
-from sarrus.formulations.classical import null_space
+from sarrus.formulations import METHODS, null_space
 from sarrus.runs.cli.main import main
 
 MODEL = Path(__file__).parent.parent / "models" / "five_bar.xml"

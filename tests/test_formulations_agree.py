@@ -20,8 +20,7 @@ import sarrus as sr
 from sarrus.base.arrays import Array
 from sarrus.base.errors import SolveError
 from sarrus.base.status import Status
-from sarrus.formulations import METHODS, Formulation
-from sarrus.formulations.classical import null_space
+from sarrus.formulations import METHODS, Formulation, null_space
 
 SCRIPT = Path(__file__).resolve().parent.parent / "docs" / "formulations" / "agreement.py"
 EPSILON = float(np.finfo(float).eps)

@@ -10,8 +10,7 @@ import pytest
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError, SolveError
 from sarrus.base.status import Status
-from sarrus.formulations import Formulation
-from sarrus.formulations.classical import augmented_lagrangian, kkt, lagrange
+from sarrus.formulations import Formulation, augmented_lagrangian, kkt, lagrange
 
 DIRECT = [lagrange, kkt]
 BASELINES = [*DIRECT, augmented_lagrangian]

@@ -13,9 +13,8 @@ from conftest import load_example
 from sarrus.base.arrays import Array
 from sarrus.base.errors import SimulationError, SolveError
 from sarrus.base.status import Status
-from sarrus.formulations import METHODS, Formulation
+from sarrus.formulations import METHODS, Formulation, null_space
 from sarrus.formulations.checked import _glance
-from sarrus.formulations.classical import null_space
 from sarrus.formulations.problem import Problem
 from sarrus.formulations.residuals import MET
 from solve_survey import KINDS, draw, survey

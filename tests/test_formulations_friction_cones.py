@@ -9,8 +9,13 @@ import numpy as np
 import pytest
 
 from sarrus.base.status import Status
-from sarrus.formulations import ForceDistribution, cone_inequalities, contact_forces, optimal_distribution
-from sarrus.formulations.classical import null_space
+from sarrus.formulations import (
+    ForceDistribution,
+    cone_inequalities,
+    contact_forces,
+    null_space,
+    optimal_distribution,
+)
 
 Array = np.ndarray
 seeds = pytest.mark.parametrize("seed", range(5))

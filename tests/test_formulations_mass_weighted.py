@@ -11,8 +11,7 @@ import sarrus as sr
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError, SolveError
 from sarrus.base.status import Status
-from sarrus.formulations import Formulation
-from sarrus.formulations.classical import mass_weighted
+from sarrus.formulations import Formulation, mass_weighted
 
 KINDS = {"full": (3, 0), "redundant": (3, 2), "all": (6, 0), "none": (0, 0), "zero": (0, 2)}
 

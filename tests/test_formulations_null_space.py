@@ -11,8 +11,7 @@ import sarrus as sr
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError, SolveError
 from sarrus.base.status import Status
-from sarrus.formulations import spike_indicator
-from sarrus.formulations.classical import null_space
+from sarrus.formulations import null_space, spike_indicator
 
 BASES = (None, "svd", "qr")
 

@@ -16,8 +16,15 @@ from conftest import load_example
 from mechanisms import HOLONOMIC, random_loop
 from sarrus.base.arrays import Array
 from sarrus.base.errors import AccuracyWarning, ArgumentError, SolveError
-from sarrus.formulations import SOFTENED, Formulation, damped_least_squares, tikhonov, truncated_svd
-from sarrus.formulations.classical import null_space, udwadia_kalaba
+from sarrus.formulations import (
+    SOFTENED,
+    Formulation,
+    damped_least_squares,
+    null_space,
+    tikhonov,
+    truncated_svd,
+    udwadia_kalaba,
+)
 from sarrus.runs.cli.main import main
 
 Method = Callable[..., Formulation]

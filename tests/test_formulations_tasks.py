@@ -13,9 +13,13 @@ from sarrus import control
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError, SolveError
 from sarrus.base.status import Status
-from sarrus.formulations import constrained_task_orthogonalization
-from sarrus.formulations.classical import kkt, mass_weighted
-from sarrus.formulations.tasks import operational_space, task_orthogonalization
+from sarrus.formulations import (
+    constrained_task_orthogonalization,
+    kkt,
+    mass_weighted,
+    operational_space,
+    task_orthogonalization,
+)
 
 N = 8
 CONSTRAINTS = {"none": (0, 0), "full": (3, 0), "redundant": (3, 2)}

@@ -10,7 +10,7 @@ import sarrus as sr
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError, SolveError
 from sarrus.base.status import Status
-from sarrus.formulations.classical import udwadia_kalaba
+from sarrus.formulations import udwadia_kalaba
 
 Matrices = tuple[Array, Array, Array, Array, Array]
 

@@ -9,8 +9,14 @@ from scipy.linalg import expm, sqrtm
 
 import sarrus as sr
 from sarrus.base.arrays import Array
-from sarrus.formulations import constrained_task_orthogonalization, oblique_projection, projection
-from sarrus.formulations.classical import kkt, mass_weighted, udwadia_kalaba
+from sarrus.formulations import (
+    constrained_task_orthogonalization,
+    kkt,
+    mass_weighted,
+    oblique_projection,
+    projection,
+    udwadia_kalaba,
+)
 
 
 def matrices(seed: int, n: int = 6, rows: int = 3, dependent: int = 0) -> tuple[Array, Array, Array, Array]:

@@ -22,8 +22,7 @@ from numpy.typing import NDArray
 import sarrus as sr
 from sarrus.base.status import Status
 from sarrus.dynamics.solve.ranks import generic_rank
-from sarrus.formulations import METHODS
-from sarrus.formulations.classical import null_space
+from sarrus.formulations import METHODS, null_space
 
 Array = NDArray[np.float64]
 Rng = np.random.Generator

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 import sarrus as sr
 from sarrus.analysis.comparison.comparison import Comparison, compare
-from sarrus.formulations.classical import null_space
+from sarrus.formulations import null_space
 
 Array = NDArray[np.float64]
 

@@ -11,7 +11,7 @@ import casadi as ca
 from numpy.typing import ArrayLike
 
 from sarrus.base.errors import check_is
-from sarrus.base.lazy_import import later
+from sarrus.base.lazy_import import lazy_import
 from sarrus.dynamics.closing.assembly import assemble
 from sarrus.dynamics.contacts.contact_state import touching_of
 from sarrus.dynamics.model.body_motion import centroidal, jacobian
@@ -241,4 +241,4 @@ class System(Evaluations):
         Names: forward_dynamics, reduced_dynamics, mass_matrix, constraint_jacobian and so on. Keywords: rows,
         coordinates, quantity, q, t.
         """
-        return later("export.casadi", "casadi_function")(self, name, **options)
+        return lazy_import("export.casadi", "casadi_function")(self, name, **options)

@@ -114,8 +114,8 @@ def simulate(
     coordinates : integrate independent coordinates only (local state-space form, Spencer 2004): "partition",
         "tangent-space", "null-space", or names of coordinates; see `sarrus.dynamics.coordinates.choices.choose`. Charts that
         become poor are changed, which ``trajectory.events`` lists; named coordinates that fail end the run with
-        COORDINATES_FAILED. A `sarrus.dynamics.coordinates.Relation` R(q, y) = 0 appends the coordinates y to the
-        system, one with velocities, such as `sarrus.dynamics.coordinates.Momenta`, y and z to its velocities: the
+        COORDINATES_FAILED. A `sarrus.coordinates.Relation` R(q, y) = 0 appends the coordinates y to the
+        system, one with velocities, such as `sarrus.coordinates.Momenta`, y and z to its velocities: the
         trajectory is then that of the extended system, and ``force`` has zeros for what was appended. Needs
         stabilization "projection"; like ``formulation`` it knows no contacts with friction, no limits and no dry
         friction.

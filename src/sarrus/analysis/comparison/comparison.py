@@ -22,7 +22,7 @@ from sarrus.base.arrays import Array
 from sarrus.base.errors import AccuracyWarning, ArgumentError, check_is, check_known, unknown_name
 from sarrus.base.files.atomic import checked_path, write_text
 from sarrus.base.files.netcdf import Dataset, Variable
-from sarrus.base.lazy_import import later
+from sarrus.base.lazy_import import lazy_import
 from sarrus.base.numbers import real_array
 from sarrus.base.status import Status
 from sarrus.dynamics.closing.manifold import difference
@@ -135,7 +135,7 @@ class Comparison:
 
     def plot(self, path: str | Path | None = None) -> Figure:
         """Plot errors over time; see `sarrus.plot.comparison`."""
-        return later("pictures.plots.plot", "comparison")(self, path)
+        return lazy_import("pictures.plots.plot", "comparison")(self, path)
 
     def to_xarray(self) -> xr.Dataset:
         """Return the table as an `xarray.Dataset` over ``formulation``; statuses are their names.

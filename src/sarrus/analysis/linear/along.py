@@ -60,7 +60,7 @@ def linearize_along(
     along a motion or an implicit method needs them. Redundant rows and massless bodies are as in `linearize_at`.
     Where rows are clearly independent a model costs a few evaluations of forward dynamics, by code that is compiled
     once for these coordinates; other states take the general algebra, with the same result. With activations of
-    actuators, currents of windings among them, in coordinates of a `sarrus.dynamics.coordinates.Relation`, and with
+    actuators, currents of windings among them, in coordinates of a `sarrus.coordinates.Relation`, and with
     nonholonomic rows, the models are those of `linearize_at` one by one, at its cost. ``contacts`` is as in
     `linearize_at`, but that joints with dry friction are an `ArgumentError`.
 

@@ -18,7 +18,7 @@ from sarrus.analysis.linear.outputs import output_units
 from sarrus.analysis.linear.vibration_mode import VibrationMode, swing
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError, SarrusError
-from sarrus.base.lazy_import import later
+from sarrus.base.lazy_import import lazy_import
 from sarrus.base.notebook import heading, preformatted, table
 from sarrus.base.numbers import real_array
 from sarrus.dynamics.model.units import coordinate_units, velocity_units
@@ -202,7 +202,7 @@ class LinearSystem:
 
     def animate_vibration_mode(self, mode: int, path: str | Path, **options: Any) -> Path:
         """Write an animated GIF of a mode; options are those of `sarrus.plot.vibration_mode`."""
-        return later("pictures.plots.plot", "vibration_mode")(self, mode, path, **options)
+        return lazy_import("pictures.plots.plot", "vibration_mode")(self, mode, path, **options)
 
     @cached_property
     def stable(self) -> bool | None:

@@ -63,7 +63,7 @@ def linearize_at(
     currents of windings among them: y = W N(q0)⁺(q − q0) as in `sr.parametrize`, so that entries of y that are
     coordinates of the mechanism keep their meaning. Those of a spherical joint, named after its velocities, are
     2 vec(q0⁻¹ q), the rotation vector to first order, in axes of what it carries;
-    `sarrus.dynamics.coordinates.RotationVector` gives the model in rotation vectors. Derivatives are exact (automatic
+    `sarrus.coordinates.RotationVector` gives the model in rotation vectors. Derivatives are exact (automatic
     differentiation of the equations at given a and λ, then one elimination), no differences are taken. Spencer 2004,
     chapter 4 and appendix B; (B.5) there lacks a factor Kᵀ.
 
@@ -72,9 +72,9 @@ def linearize_at(
     q, v, u : (nq,), (nv,), (nu,) the state; v and u default to zero.
     t : time [s]. tau : (nv,) applied generalized force, held constant.
     coordinates : "partition", "tangent-space", "null-space" or names, as in
-        `sarrus.dynamics.coordinates.choices.choose`. A `sarrus.dynamics.coordinates.Relation` R(q, y) = 0 appends the
+        `sarrus.dynamics.coordinates.choices.choose`. A `sarrus.coordinates.Relation` R(q, y) = 0 appends the
         coordinates y to the system, as in `sr.simulate`: the model is in y, and its q, v and ``system`` are those of
-        the extended system. One with velocities, such as `sarrus.dynamics.coordinates.Momenta`, leaves the system as
+        the extended system. One with velocities, such as `sarrus.coordinates.Momenta`, leaves the system as
         it is: x = (y, z) has the names of y and z.
     outputs : names of coordinates and velocities of the mechanism, dependent ones too: "boom" is the coordinate,
         "boom.rate" its velocity. By default the outputs are the state.

@@ -20,7 +20,7 @@ from scipy.linalg import eig, matrix_balance
 
 from sarrus.base.arrays import Array
 from sarrus.base.errors import SarrusError
-from sarrus.base.lazy_import import later
+from sarrus.base.lazy_import import lazy_import
 from sarrus.dynamics.closing.manifold import close
 from sarrus.dynamics.system import System
 from sarrus.kernels.linalg import dense
@@ -167,7 +167,7 @@ def _remain(model: LinearModel, stairs: Staircase) -> bool:
         return False
     try:
         v = system.project_velocity(q, model.v + change[nv:], model.t)
-        beside = later("analysis.linear.linearize_at", "linearize_at")(
+        beside = lazy_import("analysis.linear.linearize_at", "linearize_at")(
             system, q, v, model.u, t=model.t, contacts=False
         )
     except SarrusError:

@@ -15,7 +15,7 @@ from sarrus.analysis.linkages.double_points import Cusp, DoublePoint, cusps_of, 
 from sarrus.base.arguments import described
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import check_is
-from sarrus.base.lazy_import import later
+from sarrus.base.lazy_import import lazy_import
 from sarrus.base.numbers import real_array
 from sarrus.dynamics.system import System
 
@@ -68,7 +68,7 @@ class CouplerCurve:
 
     def plot(self, path: str | Path | None = None, **options: Any) -> Figure:
         """Draw the path and the mechanism; options are those of `sarrus.plot.coupler_curve`."""
-        return later("pictures.plots.plot", "coupler_curve")(self, path, **options)
+        return lazy_import("pictures.plots.plot", "coupler_curve")(self, path, **options)
 
     def __str__(self) -> str:
         low, high = self.points.min(axis=0), self.points.max(axis=0)

@@ -20,7 +20,7 @@ from sarrus.analysis.singularities.locked_rows import HeldRows, Output
 from sarrus.base.arguments import described
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import check_is, check_known
-from sarrus.base.lazy_import import later
+from sarrus.base.lazy_import import lazy_import
 from sarrus.dynamics.closing.assembly import held_velocities
 from sarrus.dynamics.closing.manifold import closed_starts, turning
 from sarrus.dynamics.system import System
@@ -125,7 +125,7 @@ class SingularityMap:
 
     def plot(self, path: str | Path | None = None, **options: Any) -> Figure:
         """Shade the measure; options are those of `sarrus.plot.singularity_map`."""
-        return later("pictures.plots.plot", "singularity_map")(self, path, **options)
+        return lazy_import("pictures.plots.plot", "singularity_map")(self, path, **options)
 
     def __str__(self) -> str:
         n0, n1 = self.status.shape[1:]

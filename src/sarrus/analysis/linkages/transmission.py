@@ -17,7 +17,7 @@ from sarrus.analysis.loads.reaction_loads import changed, connections_of, evalua
 from sarrus.base.arguments import described
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError, SolveError, check_is, check_known
-from sarrus.base.lazy_import import later
+from sarrus.base.lazy_import import lazy_import
 from sarrus.base.numbers import real_array
 from sarrus.dynamics.closing.assembly import free_velocities
 from sarrus.dynamics.contacts.open_forces import push_count
@@ -70,7 +70,7 @@ class TransmissionAngle:
 
     def plot(self, path: str | Path | None = None, **options: Any) -> Figure:
         """Plot the angle over the driven coordinate; options are those of `sarrus.plot.transmission_angle`."""
-        return later("pictures.plots.plot", "transmission_angle")(self, path, **options)
+        return lazy_import("pictures.plots.plot", "transmission_angle")(self, path, **options)
 
     def __str__(self) -> str:
         return (

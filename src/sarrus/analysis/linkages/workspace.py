@@ -18,7 +18,7 @@ from sarrus.analysis.linkages.reach import PointPlaces, Reach, grid_axes, requir
 from sarrus.base.arguments import described
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError, check_is, check_known
-from sarrus.base.lazy_import import later
+from sarrus.base.lazy_import import lazy_import
 from sarrus.base.numbers import finite_array
 from sarrus.dynamics.closing.assembly import held_velocities
 from sarrus.dynamics.closing.manifold import closed_starts, rank_cut
@@ -71,7 +71,7 @@ class Workspace:
 
     def plot(self, path: str | Path | None = None, **options: Any) -> Figure:
         """Draw what is reached and the outline; options are those of `sarrus.plot.workspace`."""
-        return later("pictures.plots.plot", "workspace")(self, path, **options)
+        return lazy_import("pictures.plots.plot", "workspace")(self, path, **options)
 
     def __str__(self) -> str:
         low, high = self.points.min(axis=0), self.points.max(axis=0)

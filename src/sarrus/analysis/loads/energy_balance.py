@@ -13,7 +13,7 @@ from sarrus.analysis.loads.held_controls import coarseness, held_samples
 from sarrus.analysis.loads.work_integral import integral, sides
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError, check_is
-from sarrus.base.lazy_import import later
+from sarrus.base.lazy_import import lazy_import
 from sarrus.codegen import NativeFunction
 from sarrus.dynamics.contacts.contact_state import touch_names, touch_rows, touching_of
 from sarrus.dynamics.system import System
@@ -91,7 +91,7 @@ class EnergyBalance:
 
     def plot(self, path: str | Path | None = None) -> Figure:
         """Plot work over time and the residual; see `sarrus.plot.energy_shares`."""
-        return later("pictures.plots.plot", "energy_shares")(self, path)
+        return lazy_import("pictures.plots.plot", "energy_shares")(self, path)
 
     def __str__(self) -> str:
         rows = [(label, f"{w:.6g} J") for label, w in self.total.items()]

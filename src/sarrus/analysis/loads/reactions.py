@@ -17,7 +17,7 @@ from sarrus.analysis.loads.shared_load import shared_load
 from sarrus.base.arguments import described
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import check_is, check_known
-from sarrus.base.lazy_import import later
+from sarrus.base.lazy_import import lazy_import
 from sarrus.base.status import Answer, Status
 from sarrus.dynamics.contacts.open_forces import push_count
 from sarrus.dynamics.system import System
@@ -152,7 +152,7 @@ class Reactions(Answer):
 
     def draw(self, path: str | Path | None = None, **options: Any) -> Figure:
         """Draw the bodies with arrows for the forces on the children; options are those of `sarrus.plot.reactions`."""
-        return later("pictures.plots.plot", "reactions")(self, path, **options)
+        return lazy_import("pictures.plots.plot", "reactions")(self, path, **options)
 
     def __str__(self) -> str:
         loads = np.concatenate([self.force, self.couple], axis=1)

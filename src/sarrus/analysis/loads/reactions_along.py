@@ -27,7 +27,7 @@ from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError, check_is, check_known
 from sarrus.base.files.atomic import checked_path
 from sarrus.base.files.netcdf import Dataset, Variable
-from sarrus.base.lazy_import import later
+from sarrus.base.lazy_import import lazy_import
 from sarrus.base.status import Answer, Status
 from sarrus.dynamics.contacts.contact_state import Mode, contact_state, touch_rows, touching_of
 from sarrus.dynamics.impacts.activity import active
@@ -134,11 +134,11 @@ class ReactionsAlong(Answer):
 
     def plot(self, path: str | Path | None = None, **options: Any) -> Figure:
         """Plot sizes of forces and couples over time; options are those of `sarrus.plot.reaction_history`."""
-        return later("pictures.plots.plot", "reaction_history")(self, path, **options)
+        return lazy_import("pictures.plots.plot", "reaction_history")(self, path, **options)
 
     def hodograph(self, name: str, path: str | Path | None = None, **options: Any) -> Figure:
         """Plot where the tip of a force goes; options are those of `sarrus.plot.hodograph`."""
-        return later("pictures.plots.plot", "hodograph")(self, name, path, **options)
+        return lazy_import("pictures.plots.plot", "hodograph")(self, name, path, **options)
 
     def _contents(self) -> Dataset:
         along, what = ("time", "joint", "axis"), "axes of " + self.frame

@@ -14,7 +14,7 @@ from sarrus.analysis.singularities.singular_measure import Measure
 from sarrus.base.arguments import described
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError, SolveError, check_is
-from sarrus.base.lazy_import import later
+from sarrus.base.lazy_import import lazy_import
 from sarrus.base.numbers import real_array
 from sarrus.dynamics.closing.levenberg_marquardt import DATA_TOLERANCE
 from sarrus.dynamics.closing.manifold import (
@@ -69,7 +69,7 @@ class SingularityProfile:
 
     def plot(self, path: str | Path | None = None, **options: Any) -> Figure:
         """Plot values and distance along the path; options are those of `sarrus.plot.clearance`."""
-        return later("pictures.plots.plot", "clearance")(self, path, **options)
+        return lazy_import("pictures.plots.plot", "clearance")(self, path, **options)
 
     def __str__(self) -> str:
         k = self.closest

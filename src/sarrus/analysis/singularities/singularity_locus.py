@@ -17,7 +17,7 @@ from sarrus.analysis.singularities.locus_trace import LocusTrace
 from sarrus.base.arguments import described
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import check_is, check_known
-from sarrus.base.lazy_import import later
+from sarrus.base.lazy_import import lazy_import
 from sarrus.base.numbers import real_array
 from sarrus.dynamics.closing.manifold import closed_start
 from sarrus.dynamics.system import System
@@ -66,7 +66,7 @@ class SingularityLocus:
 
     def plot(self, path: str | Path | None = None, **options: Any) -> Figure:
         """Draw the curves over two coordinates or a point; options are those of `sarrus.plot.singularity_locus`."""
-        return later("pictures.plots.plot", "singularity_locus")(self, path, **options)
+        return lazy_import("pictures.plots.plot", "singularity_locus")(self, path, **options)
 
     def __str__(self) -> str:
         lines = [f"{self.system.name}: singular with {self.held} at rest: {len(self)} curves"]

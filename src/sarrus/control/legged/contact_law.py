@@ -102,7 +102,7 @@ class Distribution(Command):
     determined : by contact, which of these the motion and the controls determine; the others are chosen: at least cost,
         and of these with the least norm.
     cost : uᵀW u.
-    gap, primal_residual, dual_residual, iterations : of the cone program; see `sarrus.dynamics.optimize.ConeSolution`.
+    gap, primal_residual, dual_residual, iterations : of the cone program; see `sarrus.optimize.ConeSolution`.
     """
 
     contact_forces: dict[str, Array]

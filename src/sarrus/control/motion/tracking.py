@@ -39,7 +39,7 @@ class ProjectedInverseDynamics(Law):
     limits : `LawOptions`, each by its name, or all as options=.
 
     Redundant closures and singular configurations change nothing but the rank. Where θ is not reachable with the
-    actuators, `solve` says so (NOT_ACHIEVABLE); `sarrus.control.laws.controllability` tells which motions are out of
+    actuators, `solve` says so (NOT_ACHIEVABLE); `sarrus.control.controllability` tells which motions are out of
     reach.
     """
 

@@ -35,7 +35,7 @@ class TaskKinematics:
 class TaskSpace:
     """The operational space of a task of a system: Λ, μ, p, J̄, Nᵀ as numbers (De Sapio and Park 2010).
 
-    Call it with a state: the answer is that of `sarrus.formulations.tasks.operational_space` under the constraints of
+    Call it with a state: the answer is that of `sarrus.formulations.operational_space` under the constraints of
     the system, Λ_c, μ_c and p_c then, or with ``constrained=False`` without them. It is compiled once.
 
     Parameters

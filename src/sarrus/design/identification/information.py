@@ -1,6 +1,6 @@
 """What a motion will tell: the information matrix of the base parameters before anything is measured.
 
-The covariance of `sarrus.design.identification.identify` for a log of the motion, to first order in its noise. A
+The covariance of `sarrus.identification.identify` for a log of the motion, to first order in its noise. A
 sample is on the loops, so that its corrections are those of the independent coordinates, rates and accelerations, δx
 = N δy; they have the covariance C = (Nᵀ Σ⁻¹ N)⁻¹, and the equations of motion L β = f that of their residual, V = G N
 C Nᵀ Gᵀ + Zᵀ S Σᵤ Sᵀ Z with G their derivative by the state. The information is Σ Lᵀ V⁻¹ L. Many motions at once.

@@ -62,7 +62,7 @@ def read(
     cutoff: float | None = None,
     period: float | None = None,
 ) -> Measurements:
-    """Return a log from arrays, or from a `Trajectory` or its dataset; see `sarrus.design.identification.identify`."""
+    """Return a log from arrays, or from a `Trajectory` or its dataset; see `sarrus.identification.identify`."""
     given = {name: value for name, value in arrays.items() if value is not None}
     if log is not None:
         given = _of_log(system, log) | given

@@ -38,7 +38,7 @@ def decoupling(
     metric : W (nv, nv) of the velocities, or its diagonal: in which metric a force is along the motion. By default that
         of characteristic units, which is W = I where all velocities are of one unit. In W = M every mechanism is
         decoupled. Where motors are at all joints, W = I is what joint torques are split by.
-    weight, within : as of `sarrus.design.synthesis.squares`. The value of a row is in characteristic units, kg m² for
+    weight, within : as of `sarrus.synthesis.squares`. The value of a row is in characteristic units, kg m² for
         angles.
 
     Redundant, dead and zero rows of A change nothing. At a singular configuration A has lost a row there alone: the

@@ -74,7 +74,7 @@ class Touching:
 
 @dataclass(frozen=True, eq=False)
 class ForceLaws:
-    """The forces r = base + ways · y that laws allow, y by blocks, see `sarrus.dynamics.optimize.solve_contact_problem`.
+    """The forces r = base + ways · y that laws allow, y by blocks, see `sarrus.optimize.solve_contact_problem`.
 
     ``contacts`` are (number of entries of y, μ), ``dry`` (number, limit), which come last; ``owners`` the touching of
     each block.

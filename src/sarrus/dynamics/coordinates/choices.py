@@ -70,8 +70,8 @@ def choose(
     ):
         raise ArgumentError(
             f"{system.name}: coordinates must be one of {', '.join(AUTOMATIC)} or names of coordinates, got "
-            f"{type(coordinates).__name__}. Others, y = R q or R(q, y) = 0, are a `sarrus.dynamics.coordinates.Relation`: "
-            "`sarrus.dynamics.coordinates.extend` makes them coordinates of a system",
+            f"{type(coordinates).__name__}. Others, y = R q or R(q, y) = 0, are a `sarrus.coordinates.Relation`: "
+            "`sarrus.coordinates.extend` makes them coordinates of a system",
             element="coordinates",
             valid=AUTOMATIC,
         )

@@ -56,7 +56,7 @@ def impulses(
 
     Parameters
     ----------
-    solve : the contact problem, see `sarrus.dynamics.optimize.solve_contact_problem`, of rows that may be named twice.
+    solve : the contact problem, see `sarrus.optimize.solve_contact_problem`, of rows that may be named twice.
     operator, velocities : W (m, m) and u⁻ (m,); positive normal ones open.
     contacts : (number of rows, μ) of all that touch.
     rebounds : (k,) −e u_n⁻ ≥ 0 of those with Newton's law, zero of the others.

@@ -207,7 +207,7 @@ def solve_cone_program(
     ----------
     P, q : (n, n) symmetric positive semidefinite, (n,).
     G, h : (m, n), (m,): the rows, first ``linear`` half-lines h − G x ≥ 0 (by default all rows that are in no cone),
-        then second-order cones ‖(s₁, s₂, …)‖ ≤ s₀ of the sizes ``cones``. `sarrus.dynamics.optimize.stack` puts them
+        then second-order cones ‖(s₁, s₂, …)‖ ≤ s₀ of the sizes ``cones``. `sarrus.optimize.stack` puts them
         together.
     A, b : (e, n), (e,): equalities, which may be redundant.
     target : relative gap and residuals to reach.

@@ -72,7 +72,7 @@ def balance_forces(
     Parameters
     ----------
     reach, ways, load : R (n × nu), C (n × k), w (n,), in coordinates in which the entries of w compare.
-    contacts, dry : blocks of y, see `sarrus.dynamics.optimize.solve_contact_problem`.
+    contacts, dry : blocks of y, see `sarrus.optimize.solve_contact_problem`.
     weights : (nu,) of the squares of u, positive. sizes : (k,) what entries of y are measured by; alike in a cone.
     limits : (2, nu) lower and upper, infinite where there is none.
 

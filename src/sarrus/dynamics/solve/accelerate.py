@@ -7,7 +7,7 @@ these forces, accelerations of rows are u = W r + b. Of what touches and neither
 - what slides has r_t = −μ r_n v_t/‖v_t‖; what does not sticks, u_t = 0 with ‖r_t‖ ≤ μ_s r_n, or begins to slide,
   r_t = −μ r_n u_t/‖u_t‖ (Coulomb); dry friction likewise with its limit in place of μ r_n.
 
-The contact problem (`sarrus.dynamics.optimize.solve_contact_problem`) says what each does, with what slides given so
+The contact problem (`sarrus.optimize.solve_contact_problem`) says what each does, with what slides given so
 large an acceleration that it goes on; then forces follow from linear equations, and the laws are looked at.
 """
 

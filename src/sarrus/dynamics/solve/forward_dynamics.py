@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from sarrus.base.arrays import Array
 from sarrus.base.errors import SolveError
-from sarrus.base.lazy_import import later
+from sarrus.base.lazy_import import lazy_import
 from sarrus.base.status import Status
 from sarrus.dynamics.closing.assembly import kinetic_rank
 from sarrus.dynamics.closing.closed_state import what_is_open
@@ -91,7 +91,7 @@ def on_contacts(
     x = work.pack(q, v, None, t)
     if all_open(work, x[work.parts.q], float(x[work.parts.t])):
         return found
-    accelerated: ForwardDynamics = later("dynamics.solve.accelerate", "accelerate")(
+    accelerated: ForwardDynamics = lazy_import("dynamics.solve.accelerate", "accelerate")(
         work, found, x, tau, throw
     )
     return accelerated

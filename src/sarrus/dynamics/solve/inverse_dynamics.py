@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError
-from sarrus.base.lazy_import import later
+from sarrus.base.lazy_import import lazy_import
 from sarrus.base.numbers import real_array
 from sarrus.base.status import ACTUATORS_FALL_SHORT, Status
 from sarrus.dynamics.closing.closed_state import what_is_open
@@ -86,7 +86,7 @@ def inverse_dynamics(
                 "couples controls or leaves some open; give weights= or contacts=False",
                 element="metric",
             )
-        u, carried = later("dynamics.solve.support", "carry")(
+        u, carried = lazy_import("dynamics.solve.support", "carry")(
             system, state, free, needed, actuation, weights=norm.weights
         )
         needed = needed - carried.force

@@ -8,7 +8,7 @@ limits leave no such u, `relaxed_distribution` gives up as little of the motion 
 Source: Aghili 2022, Optimal control of legged robots subject to friction cone constraints, sections 3.2 to 3.4 and
 appendix 5. Its condition (13), R(P) ⊆ R(B), is sufficient for every motion to be possible, not necessary: PB needs
 the rank of P, which a robot on legs has although nothing drives its trunk.
-`sarrus.formulations.friction.friction_cones` and `sarrus.formulations.friction.log_barrier` name its other slips.
+`sarrus.formulations.friction.friction_cones` and `sarrus.formulations.log_barrier` name its other slips.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ class LeastConditionRule:
     formulation : "parameterized-projection", whose g it is, or "oblique-projection", with ν.
     over : "motion", one number for the whole run, whose largest condition number is least: a constant ν keeps dM̄/dt −
         2C̄ skew. `sarrus.simulate` does the motion by the compiled solve first, and takes the number of
-        `sarrus.formulations.projections.least_condition` along it. "state": the number of least condition at each
+        `sarrus.formulations.least_condition` along it. "state": the number of least condition at each
         state.
 
     By name: `sarrus.formulations.LEAST_CONDITION`, over the motion. Redundant, zero and singular rows are as for the

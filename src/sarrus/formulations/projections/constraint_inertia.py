@@ -144,7 +144,7 @@ def parameterized_projection(
     Parameters
     ----------
     g : a positive number, of the unit of M_W; None for the 2-norm of M_W; "minimal-condition" for the g with the
-        smallest 2-norm condition number of M_c″. `sarrus.formulations.projections.least_condition` has one for a
+        smallest 2-norm condition number of M_c″. `sarrus.formulations.least_condition` has one for a
         whole motion.
 
     The others, solutions, returns and errors as for `projection`, except that M is not needed on the range of Aᵀ;

@@ -70,7 +70,7 @@ def operational_space(
 
     Redundant, zero and singular rows of A are ordinary: pseudo-inverses, by A M^(−1/2). A task with dependent rows, or
     one that the constraints hold in part, has rank below m: Λ is a pseudo-inverse, and ẍ is met in the least-squares
-    sense of its rows. Inconsistent constraints: as `sarrus.formulations.classical.mass_weighted` takes them.
+    sense of its rows. Inconsistent constraints: as `sarrus.formulations.mass_weighted` takes them.
 
     Parameters
     ----------

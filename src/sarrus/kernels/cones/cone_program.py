@@ -1,4 +1,4 @@
-"""The kernel of `sarrus.dynamics.optimize.solve_cone_program`: equalities first, the cones in what they leave free."""
+"""The kernel of `sarrus.optimize.solve_cone_program`: equalities first, the cones in what they leave free."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ class GearingBuilder(Description):
     """The methods of a mechanism that add transmissions with losses.
 
     Each ties two ways, coordinates or sums of coordinates with factors, by two opposite flanks that only push, with
-    Coulomb friction; see `sarrus.model.mechanism.Gearing`. They are contacts, not constraints: they act where
+    Coulomb friction; see `sarrus.mechanism.Gearing`. They are contacts, not constraints: they act where
     contacts with Coulomb friction do, hold where friction is enough, and lose energy whichever way power flows.
     ``System.assemble`` does not close them: coordinates that fit each other to 1e-5 characteristic lengths are given,
     such as those that the mechanism `without_losses` has.

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sarrus.base.lazy_import import later
+from sarrus.base.lazy_import import lazy_import
 from sarrus.model.builders.closure_builder import ClosureBuilder
 from sarrus.model.builders.floor_contacts import FloorContactBuilder
 from sarrus.model.builders.gearing_builder import GearingBuilder
@@ -278,10 +278,10 @@ class Mechanism(
 
     def to_mjcf(self, path: str | Path, **options: Any) -> None:
         """Write the mechanism as a MuJoCo model; options are those of `sarrus.export.mjcf_file`."""
-        later("export", "mjcf_file")(self, path, **options)
+        lazy_import("export", "mjcf_file")(self, path, **options)
 
     def _repr_html_(self) -> str:
-        return str(later("pictures.plots.notebook", "mechanism_html")(self))
+        return str(lazy_import("pictures.plots.notebook", "mechanism_html")(self))
 
     def _no_cycle(self, parent: str, child: str, label: Label) -> None:
         ancestor = parent

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError
-from sarrus.base.lazy_import import later
+from sarrus.base.lazy_import import lazy_import
 from sarrus.base.status import Answer, Status
 from sarrus.motion.records.geometry_log import NONE, Meetings
 from sarrus.motion.records.records import EventRecord, LimitCrossing, Passage, SwitchRecord
@@ -129,7 +129,7 @@ class RecordedMotion(Answer):
             if name in ("t", "q", "v"):
                 vars(self)[name] = rows.array(name)
             elif name == "condition" and not rows.formulated:
-                vars(self)[name] = later("motion.records.conditioning", "condition_along")(self)
+                vars(self)[name] = lazy_import("motion.records.conditioning", "condition_along")(self)
             else:
                 vars(self).update(rows.arrays() | {k: x for k, x in vars(self).items() if k in _CUT})
             return vars(self)[name]

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sarrus.base.arrays import Array
-from sarrus.base.lazy_import import later
+from sarrus.base.lazy_import import lazy_import
 from sarrus.base.numbers import real_array
 from sarrus.motion.records import storage
 from sarrus.motion.records.interpolation import interpolate
@@ -52,7 +52,7 @@ class Trajectory(RecordedMotion):
         method "moreau-jean" means over the step that ends there.
     meetings : contacts between geometries, see `sarrus.motion.records.geometry_log.Meetings`; `geometry_forces`.
     contact_loss : energy that all of these have taken up to then (T,) [J]. contact_residual : by how much they break
-        the laws of Signorini and Coulomb at the most, relative; see `sarrus.dynamics.optimize.solve_contact_problem`.
+        the laws of Signorini and Coulomb at the most, relative; see `sarrus.optimize.solve_contact_problem`.
         In steps in time rows that depend on each other turn as one motion has them turn.
     mean_contacts : 1 where forces of contacts are means over steps, with what impacts add to them, else 0.
     invariants : (T, k) values of the invariants that the projection kept, ``invariant_names`` (`sarrus.Stabilization`);
@@ -133,7 +133,7 @@ class Trajectory(RecordedMotion):
         ``weights`` are W (nu,) or (nu, nu) of a loss uᵀW u for actuators whose motors the mechanism does not know; see
         `sarrus.analysis.loads.motor_loss.motor_loss_along`, also for errors.
         """
-        return later("analysis.loads.motor_loss", "motor_loss_along")(self, weights)
+        return lazy_import("analysis.loads.motor_loss", "motor_loss_along")(self, weights)
 
     def energy_per_metre(
         self,
@@ -147,7 +147,7 @@ class Trajectory(RecordedMotion):
 
         See `sarrus.analysis.loads.energy_per_metre.energy_per_metre`.
         """
-        return later("analysis.loads.energy_per_metre", "energy_per_metre")(
+        return lazy_import("analysis.loads.energy_per_metre", "energy_per_metre")(
             self, body, point, coordinate=coordinate, weights=weights
         )
 
@@ -210,7 +210,7 @@ class Trajectory(RecordedMotion):
 
     def reactions(self, **options: Any) -> Any:
         """Return forces and couples in all joints along the run; options are those of `sarrus.reactions_along`."""
-        return later("analysis.loads.reactions_along", "reactions_along")(self, **options)
+        return lazy_import("analysis.loads.reactions_along", "reactions_along")(self, **options)
 
     # --- files -------------------------------------------------------------------------------------
 
@@ -251,22 +251,22 @@ class Trajectory(RecordedMotion):
 
     def plot(self, path: str | Path | None = None, **options: Any) -> Figure:
         """Plot coordinates, energy, closure and condition over time; options are those of `sarrus.plot.history`."""
-        return later("pictures.plots.plot", "history")(self, path, **options)
+        return lazy_import("pictures.plots.plot", "history")(self, path, **options)
 
     def draw(self, path: str | Path | None = None, **options: Any) -> Figure:
         """Draw skeletons of the bodies at several times; options are those of `sarrus.plot.stroboscope`."""
-        return later("pictures.plots.plot", "stroboscope")(self, path, **options)
+        return lazy_import("pictures.plots.plot", "stroboscope")(self, path, **options)
 
     def animate(self, path: str | Path, **options: Any) -> Path:
         """Write an animated GIF of the motion; options are those of `sarrus.plot.animation`."""
-        return later("pictures.plots.plot", "animation")(self, path, **options)
+        return lazy_import("pictures.plots.plot", "animation")(self, path, **options)
 
     def view(self, **options: Any) -> Any:
         """Show the motion in 3-D in the browser; see `sarrus.view`, also for motions laid over each other."""
-        return later("pictures.browser.server", "view")(self, **options)
+        return lazy_import("pictures.browser.server", "view")(self, **options)
 
     def _repr_html_(self) -> str:
-        return str(later("pictures.plots.notebook", "trajectory_html")(self))
+        return str(lazy_import("pictures.plots.notebook", "trajectory_html")(self))
 
     def __repr__(self) -> str:
         end = f"{self.duration:.6g} s" if len(self.t) else "empty"

@@ -13,7 +13,7 @@ from sarrus.runs.gym.task import Task, message
 
 
 class Environment(gymnasium.Env[Array, Any]):
-    """One copy of a system; see `sarrus.runs.gym.make`. A run that fails terminates: info["status"] and info["message"]."""
+    """One copy of a system; see `sarrus.gym.make`. A run that fails terminates: info["status"] and info["message"]."""
 
     def __init__(self, task: Task) -> None:
         self.task, self.system = task, task.system
@@ -44,7 +44,7 @@ class Environment(gymnasium.Env[Array, Any]):
 
 
 class VectorEnvironment(gymnasium.vector.VectorEnv[Array, Any, np.ndarray]):
-    """Many copies of a system that step together; see `sarrus.runs.gym.make`.
+    """Many copies of a system that step together; see `sarrus.gym.make`.
 
     An episode that has ended begins anew at the next step, whose action it does not use (NEXT_STEP): its reward is 0.
     """

@@ -55,7 +55,7 @@ def study(
     Parameters
     ----------
     grid : values by the name of an axis; all combinations are run, and the result has a dimension per axis.
-    samples : values by the name of an axis, all of one length, a run for each (see `sarrus.runs.studies.draw`); the
+    samples : values by the name of an axis, all of one length, a run for each (see `sarrus.studies.draw`); the
         result has the dimension run, with the values as its coordinates. Axes are parameters by their names in
         ``system.parameters``, initial coordinates "q.NAME", initial velocities "v.NAME" and controls "u.NAME". The
         loops of each start are closed by moving coordinates that are no axes; then its velocity is made admissible,
