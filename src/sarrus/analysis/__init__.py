@@ -1,1 +1,5 @@
-"""Analyses of a system at one configuration: assembly and rank."""
+"""Analyses of a system: mobility and rank, closed configurations, statics and reactions, singularities, work and
+losses.
+
+`mobility`, `equilibrium`, `reactions` and `inverse_kinematics` are the functions to start with.
+"""

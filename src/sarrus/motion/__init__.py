@@ -1,1 +1,4 @@
-"""From a state to a motion: the time loop, its events and switches, what is recorded, and how good the result is."""
+"""Motion in time from a state (q, v): the time loop, events, contacts that switch, recording, error estimates.
+
+Read `simulate` first; `many` has `sarrus.rollout`.
+"""

@@ -1,1 +1,1 @@
-"""Pictures of trajectories: histories over time, stroboscopic drawings, animations."""
+"""Figures of mechanisms and results with Matplotlib: `sarrus.plot` (`plotting.plot` lists the functions)."""

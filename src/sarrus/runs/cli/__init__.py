@@ -1,1 +1,1 @@
-"""The command line."""
+"""The command ``sarrus``: commands in files of the same names, options in `options`, tables in `tables`."""
