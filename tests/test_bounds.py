@@ -238,7 +238,10 @@ def test_limits_of_an_arm() -> None:
         (control.Bound("joint0", upper=1.0, on=2.0), "b.on must be a number from 0 to 1"),
         (control.Bound("joint0", upper=1.0, ramp=0.1), "give on="),
         (control.Bound("joint0", upper=1.0, on=1.0, ramp=-0.1), "b.ramp must be a number of at least 0"),
-        (control.Bound(control.orientation("link0", "y"), upper=1.0), "angular velocities for rates"),
+        (
+            control.Bound(control.orientation("link0", "y"), upper=1.0),
+            "are angular velocities, not derivatives",
+        ),
         (control.Bound(control.momentum("z", ""), upper=1.0, speed=1.0), "speed is for positions"),
         (control.Bound(lambda q, v, t: v[0], upper=1.0, deceleration=1.0), "deceleration is for positions"),
     ],

@@ -110,7 +110,7 @@ def test_geoms_of_the_mechanism() -> None:
     out = np.maximum(np.abs(centre) - [0.1, 0.2, 0.3], 0.0)
     assert ball == pytest.approx([np.linalg.norm(out) - 0.1])
     assert len(values(system, control.clearance("block", FLOOR), q)) == 8
-    with pytest.raises(ArgumentError, match="the distance of a box and a capsule is no closed form"):
+    with pytest.raises(ArgumentError, match="the distance of a box and a capsule has no closed form"):
         quantity(system, control.clearance("block", OTHER))
     with pytest.raises(ArgumentError, match="blok"):
         quantity(system, control.clearance("blok", OTHER))
@@ -119,14 +119,14 @@ def test_geoms_of_the_mechanism() -> None:
 @pytest.mark.parametrize(
     ("build", "message"),
     [
-        (lambda: control.clearance(ONE, Sphere("b1")), "both are on 'b1'"),
+        (lambda: control.clearance(ONE, Sphere("b1")), "both shapes are on 'b1'"),
         (lambda: control.clearance(ONE, Sphere("b99")), "b99"),
         (lambda: control.clearance(ONE, Sphere("b2", radius=-1.0)), "radius must be a number of at least 0"),
         (
             lambda: control.clearance(ONE, Capsule("b2", (0, 0, 0), (0, 0, 0))),
-            "a start and an end that differ",
+            "start and end must differ",
         ),
-        (lambda: control.clearance(ONE, Plane(normal=(0, 0, 0))), "normal has no length"),
+        (lambda: control.clearance(ONE, Plane(normal=(0, 0, 0))), "normal has length zero"),
         (lambda: control.clearance(ONE, 3.0), "between a Sphere, Capsule, Plane, or the name of a geom"),
     ],
 )

@@ -63,7 +63,7 @@ def test_info_names_branches_of_a_singular_reference_pose(capsys: pytest.Capture
     assert rows["degrees of freedom"] == "2"
     assert rows["redundant rows"] == "pin.z, pin.n1, pin.n2"
     assert rows["singular"] == "rank 2 nearby, where 1 of them remain; dependent here: pin"
-    assert rows["branches"].startswith("curve, 1 of freedom, rank 2: ")
+    assert rows["branches"].startswith("curve, 1 degree of freedom, rank 2: ")
 
 
 def test_info_names_idle_motions_and_what_is_driven(capsys: pytest.CaptureFixture[str]) -> None:

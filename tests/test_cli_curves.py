@@ -58,7 +58,7 @@ def test_a_map_over_the_inputs_and_one_of_the_tip(tmp_path: Path, capsys: pytest
         (["--plot-angle", "x.png"], "--plot-angle needs --output"),
         (["--through", "tips"], "--through needs --output"),
         (["--body", "link2", "--point", "1,2"], "--point '1,2': write X,Y,Z"),
-        ([], "a curve along 'left' needs one motion, but 2 are left; lock others"),
+        ([], "a curve along 'left' needs one degree of freedom, and the mechanism has 2; lock coordinates"),
     ],
 )
 def test_errors_in_one_line(options: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:

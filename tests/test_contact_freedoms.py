@@ -97,7 +97,7 @@ def test_a_table_may_be_lifted_and_slides() -> None:
     assert found.opening[2] > 0.0
     nothing = sr.mobility(system, at_height(system, 2.0)).contacts
     assert nothing.closed == ()
-    assert nothing.rows == [("contacts", "none is closed, and no stop is met")]
+    assert nothing.rows == [("contacts", "none is closed, and no stop is reached")]
 
 
 def test_stops_count_and_loops_too() -> None:
@@ -139,5 +139,5 @@ def test_info_says_what_holds_a_model_on_its_floor(tmp_path) -> None:
     )
     shown = CliRunner().invoke(app, ["info", str(path), "--floor"])
     assert shown.exit_code == 0, shown.output
-    assert "4 closed; 3 of freedom that keep them closed" in shown.output
+    assert "4 closed; 3 degrees of freedom keep them closed" in shown.output
     assert "at 0 of its friction" in shown.output

@@ -230,8 +230,8 @@ def test_refusals() -> None:
         ("with drivers", lambda: synthesis.decoupling(synthesis.Rest([0.0, 0.0]))),
         ("positive", lambda: synthesis.decoupling(at, metric=[1.0, -1.0])),
         ("of the 2 velocities", lambda: solve(slider_crank(), synthesis.decoupling(at, metric=[1.0]))),
-        ("move with time", lambda: solve(moving, synthesis.decoupling(at))),
-        ("no constraint", lambda: solve(loose, synthesis.decoupling(here))),
+        ("prescribe motions in time", lambda: solve(moving, synthesis.decoupling(at))),
+        ("decoupling needs constraints", lambda: solve(loose, synthesis.decoupling(here))),
     ):
         with pytest.raises(ArgumentError, match=text):
             call()

@@ -184,7 +184,7 @@ def test_a_run_ends_where_its_motion_leads_beyond_what_the_loops_reach(
         system, q, system.project_velocity(q, np.zeros(3)), duration=2.0, throw=False, **options
     )
     assert run.status is sr.Status.NOT_ACHIEVABLE
-    assert "'motor' leads beyond what the loops can reach" in run.message
+    assert "the prescribed motion of 'motor' leaves the reach of the loops" in run.message
     last = abs(np.arccos((0.7**2 + 0.5**2 - reach**2) / (2 * 0.7 * 0.5)) - start) / 2.0
     assert last - options.get("dt", 1e-6) - 1e-12 < run.t[-1] < last + 1e-12
 
@@ -269,7 +269,7 @@ def test_no_length_goes_through_zero(unit: float, options) -> None:
     q = system.assemble([unit]).q
     run = sr.simulate(system, q, system.project_velocity(q, [0.0]), duration=1.0, throw=False, **options)
     assert run.status is sr.Status.NOT_ACHIEVABLE
-    assert "'cylinder' leads beyond what the loops can reach" in run.message
+    assert "the prescribed motion of 'cylinder' leaves the reach of the loops" in run.message
     assert run.t[-1] == pytest.approx(1.0 / 1.7, abs=1e-3)
 
 

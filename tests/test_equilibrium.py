@@ -71,7 +71,9 @@ def test_constant_torque_turns_the_place_of_rest():
     mechanism.actuators.clear()
     mechanism.add_actuator("motor", "hinge")
     strong = sr.System(mechanism)
-    with pytest.raises(SolveError, match=r"pendulum: no place of rest found; a force of 6\.27") as caught:
+    with pytest.raises(
+        SolveError, match=r"pendulum: no equilibrium found; a generalized force of 6\.27"
+    ) as caught:
         equilibrium(strong, [-1.2], [20.0])
     result = equilibrium(strong, [-1.2], [20.0], throw=False)
     assert (result.status, result.stable) == (sr.Status.NOT_ACHIEVABLE, None)
@@ -315,7 +317,7 @@ def test_nonholonomic_rows_carry_force():
 
 def test_errors():
     system = sr.System(pendulum())
-    with pytest.raises(ArgumentError, match="hold=True finds u for the given q"):
+    with pytest.raises(ArgumentError, match="hold=True computes u for the given q"):
         equilibrium(system, [0.0], [1.0], hold=True)
     with pytest.raises(ArgumentError, match="has no actuators to hold it"):
         equilibrium(sr.System(four_bar("point")), closed(sr.System(four_bar("point"))), hold=True)

@@ -46,7 +46,7 @@ def test_exciting_trajectory_keeps_limits_and_closes_loops() -> None:
     same = exciting_trajectory(regressor, ["left", "right"], **options | {"evaluations": 30})
     assert (again.q == same.q).all()
     with pytest.raises(
-        sr.ArgumentError, match=r"left do not determine the other coordinates at q; there are 2 free"
+        sr.ArgumentError, match=r"left do not determine the other coordinates at q; the mechanism has 2"
     ):
         exciting_trajectory(regressor, ["left"], **options)
     with pytest.raises(sr.ArgumentError, match=r"unknown velocity 'lefty'.*Did you mean 'left'"):
@@ -140,12 +140,21 @@ def test_plans_that_cannot_be_made_are_errors() -> None:
     fails(sr.ArgumentError, r"effort: unknown actuator 'left'", effort={"left": 3.0})
     fails(sr.ArgumentError, r"margin must be a number ≥ 0", margin=-0.1)
     fails(sr.ArgumentError, r"noise has nothing for 'v'", noise={"q": 0.1})
-    fails(sr.SolveError, r"limits are broken however small.*control 'left_motor'", effort={"left_motor": 0.1})
-    fails(sr.SolveError, r"limits are broken however small.*singular configurations", margin=2.0)
+    fails(
+        sr.SolveError,
+        r"limits are violated at any amplitude.*control 'left_motor'",
+        effort={"left_motor": 0.1},
+    )
+    fails(sr.SolveError, r"limits are violated at any amplitude.*singular configurations", margin=2.0)
     # One motor for two freedoms.
     mechanism.actuators.pop("right_motor")
     single = Regressor(sr.System(mechanism))
-    fails(sr.ArgumentError, r"left_motor do not drive all freedoms", single, base=base_parameters(single))
+    fails(
+        sr.ArgumentError,
+        r"left_motor do not drive all degrees of freedom",
+        single,
+        base=base_parameters(single),
+    )
     # Slips are no coordinates.
     sled = sr.Mechanism("sled")
     sled.add_body("sled", 1.0, inertia=(0.1, 0.1, 0.2))

@@ -58,7 +58,7 @@ def test_limits_are_those_that_forces_are_at(leap):
         assert use.value == pytest.approx(normal, rel=1e-6, abs=1e-6)
     assert reached
     text = str(told)
-    assert text.startswith("LeggedController of quadruped: relaxed, for the limits of contact")
+    assert text.startswith("LeggedController of quadruped: relaxed, because of the limits of contact")
     assert "upright, height" in text
     assert all(name in text for name in reached)
 

@@ -62,5 +62,7 @@ def test_a_motion_given_up_for_limits_names_them():
     reached = grasp(limits=(-strong, strong))[0].solve(q, v, throw=False)
     expected = [f"{what}'" for finger in "abc" for what in (f"actuator '{finger}_lift", f"contact '{finger}")]
     assert set(reached.conflict) == set(expected)
-    with pytest.raises(sr.SolveError, match=r"relaxed: position, orientation, for the limits of .*'a_bend'"):
+    with pytest.raises(
+        sr.SolveError, match=r"relaxed: position, orientation, because of the limits of .*'a_bend'"
+    ):
         law.solve(q, v)

@@ -55,7 +55,7 @@ def test_one_line_for_what_moves_freely(kind, freedom, joints):
     assert (carrier.body, carrier.whole, len(carrier.carries)) == ("base", True, 5)
     assert len(carrier.velocities) == freedom
     lines = str(found).splitlines()
-    said = f"the whole mechanism moves freely: {freedom} of freedom, {joints}"
+    said = f"the whole mechanism moves freely: {freedom} degrees of freedom, {joints}"
     assert [line[20:] for line in lines if line.startswith("motion")] == [said]
     assert not any(name in str(found) for name in carrier.velocities if "." in name)
     # the data stay: one column for every freedom
@@ -86,7 +86,7 @@ def test_a_part_that_floats_beside_another_mechanism():
     q = np.concatenate([closed(sr.System(four_bar("point"))), [0, 0, 1, 1, 0, 0, 0]])
     (carrier,) = sr.mobility(system, q).free_carriers
     assert (carrier.body, carrier.whole, carrier.carries) == ("drone", False, ())
-    assert str(carrier) == "drone moves freely: 6 of freedom, joint air"
+    assert str(carrier) == "drone moves freely: 6 degrees of freedom, joint air"
 
 
 def test_a_pendulum_on_a_ball_joint_is_no_carrier():

@@ -172,9 +172,9 @@ def test_errors_name_what_is_wrong():
         control.HandOver(["clutch", "clutch"])
     with pytest.raises(ArgumentError, match="must be a list of HandOver"):
         follow(system, hand_overs=["clutch"])
-    with pytest.raises(ArgumentError, match="is there twice; give a HandOver a name="):
+    with pytest.raises(ArgumentError, match="is there twice; give the HandOver another name="):
         follow(system, hand_overs=[control.HandOver("clutch", 1.0), control.HandOver("clutch", 2.0)])
-    with pytest.raises(ArgumentError, match=r"schedule of 'x': needs ascending pairs"):
+    with pytest.raises(ArgumentError, match=r"schedule of 'x' must be ascending pairs"):
         control.hand_overs({"x": [(2.0, 1.0)]})
     bar = sr.System(sr.load("models/five_bar.xml"))
     with pytest.raises(ArgumentError, match="'tips' always holds"):

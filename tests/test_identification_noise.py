@@ -72,5 +72,5 @@ def test_dry_friction_gain_and_armature() -> None:
     # Without a scale all may be multiplied alike.
     m.springs.clear()
     free = Regressor(sr.System(m), also=("motor.gain",))
-    with pytest.raises(sr.ArgumentError, match=r"nothing in the equations is known.*hold one with known="):
+    with pytest.raises(sr.ArgumentError, match=r"nothing in the equations is known.*Fix one with known="):
         identify(free, t=t, **log)

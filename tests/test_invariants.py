@@ -285,7 +285,7 @@ def test_boxes_that_slide() -> None:
     for one in ("energy", "momentum.x", turn):
         with pytest.raises(sr.SimulationError, match="which changes by -"):
             sr.simulate(rough, rough.neutral(), v, duration=2.0, stabilization=kept(one))
-    with pytest.raises(sr.ArgumentError, match="leave stabilization as it is"):
+    with pytest.raises(sr.ArgumentError, match="leave stabilization at its default"):
         sr.simulate(smooth, smooth.neutral(), v, duration=0.1, dt=1e-3, stabilization=kept("momentum.x"))
 
 

@@ -113,7 +113,7 @@ def test_limits_are_those_of_the_mechanism_by_default():
     assert told.status is Status.NOT_ACHIEVABLE
     assert told.conflict == ("actuator 'u0'",)
     assert told.levels[0].residual == pytest.approx(498.0)
-    assert "'go' misses 498 of 707, for the limits of actuator 'u0'" in told.message
+    assert "'go' misses 498 of 707, because of the limits of actuator 'u0'" in told.message
     assert law.solve([4.99, 5.0], [0.0, 0.0]).outcome == "exact"
 
 
@@ -236,8 +236,8 @@ def test_c_has_the_limits_too(tmp_path):
     [
         ({"limits": (1, 0)}, "lower < upper for every actuator"),
         ({"limits": ([0, 0, 0], 1)}, "numbers or 2 of them"),
-        ({"largest_rate": -1.0}, "largest_rate at least 0"),
-        ({"singular_damping": 1.0}, "singular_damping is relative, from 0 to 1"),
+        ({"largest_rate": -1.0}, "largest_rate must be at least 0"),
+        ({"singular_damping": 1.0}, "singular_damping is relative and must be from 0 to 1"),
         ({"relaxation": [1.0, 2.0, 3.0]}, "relaxation must be None, a positive number or 2 of them"),
         ({"limit": 3.0}, "unknown option 'limit'"),
     ],

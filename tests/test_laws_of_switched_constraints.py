@@ -180,6 +180,6 @@ def test_references_that_are_no_numbers_are_named():
     law = control.ProjectedInverseDynamics(
         system, ["l0_joint", "l1_joint"], lambda t: [(t - 1.0) ** 0.5, 0.0]
     )
-    with pytest.raises(sr.SolveError, match=r"what 'motion' demands of 'l0_joint' is infinite or NaN"):
+    with pytest.raises(sr.SolveError, match=r"the demand of level 'motion' on 'l0_joint' is infinite or NaN"):
         law(ARM_AT, np.zeros(3))
     law(ARM_AT, np.zeros(3), 2.0)

@@ -185,7 +185,7 @@ def test_rules_that_cannot_be_followed(five_bar: tuple) -> None:
         f.LeastConditionRule("projection")
     with pytest.raises(ArgumentError, match="'motion', 'state'"):
         f.LeastConditionRule(over="run")
-    with pytest.raises(ArgumentError, match="Python is called"):
+    with pytest.raises(ArgumentError, match="call the Python functions twice"):
         sr.simulate(
             system, start, duration=0.1, dt=1e-2, formulation=f.LeastConditionRule(), sample_time=0.05,
             control=lambda q, v, t: np.zeros(system.nu),

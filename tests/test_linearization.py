@@ -392,7 +392,7 @@ def test_flattened_parallelogram_is_refused() -> None:
             linearize(system, q)
         assert error.value.element == "corner"
         for branch in ("q3 = q1 − q2, q4 = −q1 + q2", anti):
-            assert f"surface, 2 of freedom, rank 2: {branch}" in str(error.value)
+            assert f"surface, 2 degrees of freedom, rank 2: {branch}" in str(error.value)
     near = linearize_at(system, module.closed(0.4, 0.41))
     assert near.A.shape == (4, 4)
 

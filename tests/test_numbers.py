@@ -112,6 +112,6 @@ def test_parameters_are_copied_as_numbers_and_laws_are_not(system: sr.System) ->
         assert again == dict(system.parameters)
     law = sr.control.ComputedTorque(system, ["left", "right"], lambda t: [2.0, 1.0])
     for copied in (pickle.dumps, copy.copy, copy.deepcopy):
-        with pytest.raises(ArgumentError, match=r"ComputedTorque: a law is compiled code .* make it again"):
+        with pytest.raises(ArgumentError, match=r"ComputedTorque: a law is compiled code .* Make it again"):
             copied(law)
     np.testing.assert_array_equal(law.copy()(START, STILL, 0.0), law(START, STILL, 0.0))

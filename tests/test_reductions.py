@@ -122,7 +122,7 @@ def test_where_no_kind_does_it_the_answer_says_so():
     answer = sr.without_redundancy(system, closed(system))
     assert (answer.status, answer.mechanism, answer.exchanges) == (sr.Status.NOT_ACHIEVABLE, None, ())
     assert answer.removable == ("pin.y", "pin.rx", "pin.rz")
-    assert "no closures and no joints of other kinds make 3 redundant rows independent" in str(answer)
+    assert "no closures and no joints of other kinds make the 3 redundant rows independent" in str(answer)
 
 
 def test_a_closure_that_goes_and_joints_that_change():

@@ -56,7 +56,7 @@ def test_undetermined_rows_outnumber_those_that_can_go():
     assert (system.nc, found.rank, found.dof) == (15, 5, 1)
     assert (len(found.redundant), len(found.removable)) == (12, 10)
     text = {line[:20].strip(): line[20:] for line in str(found).splitlines()}
-    assert text["removable rows"].endswith(": 10 of them together")
+    assert text["removable rows"].endswith(": these 10 together")
 
 
 @pytest.mark.parametrize("kind", CLOSURES)

@@ -226,7 +226,7 @@ def test_places_that_do_not_follow_are_refused() -> None:
         parameters={"m": 1.0},
         name="ball",
     )
-    with pytest.raises(SolveError, match="ball: the place of rest is not isolated"):
+    with pytest.raises(SolveError, match="ball: the equilibrium is not isolated"):
         sr.sensitivity.equilibrium_derivatives(ball, [0.0, 0.3])
     with pytest.raises(ArgumentError, match="q is no equilibrium"):
         sr.sensitivity.equilibrium_derivatives(ball, [0.1, 0.3])

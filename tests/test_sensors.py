@@ -411,7 +411,7 @@ def test_forces_above_which_geometries_push_are_refused_in_live_runs_too(tmp_pat
         if known:
             assert run.sensors["cell"][-1, 2] == pytest.approx(0.4 * 9.81, rel=1e-6)
         else:
-            with pytest.raises(ArgumentError, match="sensor 'cell' measures forces through a joint"):
+            with pytest.raises(ArgumentError, match="sensor 'cell' measures the force in a joint"):
                 _ = run.sensors
         with pytest.raises(
             ArgumentError, match="contacts between geometries without closed form, such as 'floor-box'"

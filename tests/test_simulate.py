@@ -202,7 +202,7 @@ def test_energy_projection_needs_a_conservative_run() -> None:
                     **driven,
                 )  # type: ignore[arg-type]
     damped = System(random_tree(1, ("revolute",)).mechanism)
-    with pytest.raises(ArgumentError, match="needs a conservative system; this one has dampers"):
+    with pytest.raises(ArgumentError, match="needs a conservative system, and this one has dampers"):
         simulate(damped, [0.1], duration=0.1, stabilization="energy")
 
 
@@ -269,7 +269,7 @@ PENDULUM_ERRORS = {
     "sample_time must be a number, got nan": {"sample_time": np.nan, "control": lambda q, v, t: 0.0},
     "t0 must be": {"t0": np.nan},
     "every must be a whole number of steps ≥ 1, got 0": {"every": 0},
-    "give rtol in the Stepping, not beside it": {"method": Stepping("dop853"), "rtol": 1e-6},
+    "rtol is given twice: put it into the Stepping only": {"method": Stepping("dop853"), "rtol": 1e-6},
     "unknown method 'euler'. Known: 'auto', 'rk4', 'dopri5', 'dop853'": {"method": "euler"},
     "unknown stabilization 'magic'. Known: 'projection', 'energy', 'baumgarte', 'none'": {
         "stabilization": "magic"
@@ -313,7 +313,7 @@ OPTION_ERRORS: dict[str, Callable[[], object]] = {
         pendulum(), [1, 0], t0=1.0, duration=0.5, every=Recording(at=(1.2, 1.6))
     ),
     "reduce must be a sequence of min, max, mean, rms, got 'max'": lambda: Recording.of(1, "max"),
-    "give reduce in the Recording, not beside it": lambda: Recording.of(Recording(), ("max",)),
+    "reduce is given twice: put it into the Recording only": lambda: Recording.of(Recording(), ("max",)),
     "max_steps must be a whole number of steps ≥ 1, got 0": lambda: Stepping(max_steps=0),
     "max_bytes must be positive": lambda: Stepping(max_bytes=-1.0),
     "every must be a whole number of steps ≥ 1, got 1.5": lambda: Stabilization(every=1.5),  # type: ignore[arg-type]

@@ -80,9 +80,11 @@ def test_errors_say_what_would_be_right():
     system = five_bar(*ARMS)
     with pytest.raises(ArgumentError, match="give either driven"):
         sr.singularity_locus(system, START)
-    with pytest.raises(ArgumentError, match="still moves at the start; name more"):
+    with pytest.raises(ArgumentError, match=r"still moves at the start\. Name more"):
         sr.singularity_locus(system, START, driven=["left"])
-    with pytest.raises(ArgumentError, match="a locus needs two motions, but 1 are left; unlock"):
+    with pytest.raises(
+        ArgumentError, match="a locus needs two degrees of freedom, and the mechanism has 1; unlock"
+    ):
         sr.singularity_locus(system, START, driven=["left", "right"], locked=["left"])
 
 

@@ -84,10 +84,7 @@ def test_two_motors_on_one_joint(a: float) -> None:
     assert told.relaxed == (("tilt",) if abs(a) <= 20.0 else ("go", "tilt")) or apart == 2.0
     assert told.status is (Status.OK if abs(a) <= 20.0 else Status.NOT_ACHIEVABLE)
     if apart < 2.0 and abs(a) <= 20.0:
-        assert (
-            "only 'tilt', of which coming close is enough, gives way to the limits of actuator"
-            in told.message
-        )
+        assert "only the soft level 'tilt' gives way to the limits of actuator" in told.message
 
 
 def test_controls_are_continuous_where_shares_come_in_and_what_is_needed_passes_them() -> None:

@@ -524,5 +524,5 @@ def test_a_run_says_which_condition_ends_it() -> None:
     assert "(2.28) [∂R_q/∂q N; A]" in found.message or "(2.22) [∂R_v/∂v; A]" in found.message
     with pytest.raises(SimulationError, match="the chosen coordinates no longer determine"):
         sr.simulate(swing(), q, v, duration=2.0, coordinates=height, **TIGHT)
-    with pytest.raises(ArgumentError, match="integrates local coordinates of its own"):
+    with pytest.raises(ArgumentError, match="integrates local coordinates on the constraints"):
         sr.simulate(swing(), q, v, duration=0.1, coordinates=height, method="rodas5p")

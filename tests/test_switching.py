@@ -353,9 +353,9 @@ def test_a_closure_that_is_open_when_it_is_due_ends_the_run_with_its_name():
 
 def test_wrong_plans_are_named():
     system, standing = rotors(active=None), block()
-    with pytest.raises(ArgumentError, match=r"schedule of 'brake': needs ascending pairs of times"):
+    with pytest.raises(ArgumentError, match=r"schedule of 'brake' must be ascending pairs of times"):
         sr.Switching({"brake": [(1.0, 0.5)]})
-    with pytest.raises(ArgumentError, match=r"schedule of 'brake': needs ascending pairs of times"):
+    with pytest.raises(ArgumentError, match=r"schedule of 'brake' must be ascending pairs of times"):
         sr.Switching({"brake": [0.5]})
     with pytest.raises(ArgumentError, match="rest_speed must be positive and finite, got 0"):
         sr.Switching(rest_speed=0)
@@ -364,7 +364,9 @@ def test_wrong_plans_are_named():
         sr.simulate(system, **run, switching=sr.Switching({"clutch": [(0, 1)]}))
     with pytest.raises(ArgumentError, match="switching must be True, False or a Switching, got 'on'"):
         sr.simulate(system, **run, switching="on")
-    with pytest.raises(ArgumentError, match="'corner0' is a contact, which opens and closes by itself"):
+    with pytest.raises(
+        ArgumentError, match="'corner0' is a contact, which opens and closes without a schedule"
+    ):
         sr.simulate(standing, standing.neutral(), duration=1.0, switching=sr.Switching({"corner0": [(0, 1)]}))
 
 

@@ -273,7 +273,7 @@ def test_streamed_references_are_set_as_a_whole() -> None:
     settings.set_reference("one", 0.3, 0.2)
     assert [settings[f"one.reference{end}"] for end in ("", "_rate", "_acceleration")] == [0.3, 0.2, 0.0]
     for given, message in (
-        (("two", 0.1), "'two' is no task with a streamed reference; there are one"),
+        (("two", 0.1), "'two' is no task with a streamed reference; those with one are one"),
         (("one", [0.1, 0.2]), "one.reference must be a number or 1 of them"),
         (("one", 0.1, float("nan")), "one.reference_rate.* must be a finite number"),
     ):
@@ -337,12 +337,15 @@ def test_a_centre_of_pressure_as_a_task_and_within_bounds() -> None:
     ("build", "message"),
     [
         (lambda: control.Task(control.momentum("z", ""), 0.0, damping=1.0), "whose task has no damping"),
-        (lambda: control.Task(control.momentum("", ""), 0.0), "momentum needs axes"),
+        (lambda: control.Task(control.momentum("", ""), 0.0), "momentum needs at least one axis"),
         (lambda: control.Task(control.momentum("xq", ""), 0.0), "linear must be some of x, y, z"),
         (lambda: control.Task(control.capture_point(-1.0), 0.0), "height must be a number of at least"),
         (lambda: control.Task(lambda q, v, t: q[0], 0.0), "must depend on v"),
-        (lambda: control.Task(control.gaze("link0", (0, 0, 0), (1, 0, 0)), 0.0), "axis has no length"),
-        (lambda: control.Task(control.gaze("link0", (1, 0, 0), "link0"), 0.0), "not on 'link0' itself"),
+        (lambda: control.Task(control.gaze("link0", (0, 0, 0), (1, 0, 0)), 0.0), "axis has length zero"),
+        (
+            lambda: control.Task(control.gaze("link0", (1, 0, 0), "link0"), 0.0),
+            "must not be on 'link0' itself",
+        ),
         (lambda: control.Task(control.gaze("link0", (1, 0, 0), "link9"), 0.0), "link9"),
         (
             lambda: control.Task(control.gaze("link0", (1, 0, 0), (1, 0)), 0.0),

@@ -118,7 +118,7 @@ def test_refusals_of_runs() -> None:
             "stabilization": kept(sr.Invariant("root", lambda q, v, t: ca.sqrt(-1 - v[0] ** 2)))
         },
         "leave stabilization='projection'": {"stabilization": kept("energy"), "coordinates": "partition"},
-        "leave stabilization as it is": {
+        "leave stabilization at its default": {
             "stabilization": kept("energy"),
             "method": "moreau-jean",
             "dt": 0.01,
@@ -178,7 +178,7 @@ def test_an_environment_keeps_none() -> None:
     pytest.importorskip("gymnasium")
     m = chain(links=3)
     m.add_actuator("motor", "j1")
-    with pytest.raises(sr.ArgumentError, match="it keeps no invariants"):
+    with pytest.raises(sr.ArgumentError, match="an environment keeps no invariants"):
         sr.gym.make(
             sr.System(m), duration=1.0, sample_time=0.01, stabilization=kept("momentum.x"),
             reward=lambda q, v, u, t: 0.0,

@@ -183,7 +183,9 @@ def test_small_strokes():
 
 def test_a_slider_without_limits_is_named():
     for y in ((0.0, 0.5), None):
-        with pytest.raises(ArgumentError, match=r"no end: 'x' needs limits=, or to be locked=") as caught:
+        with pytest.raises(
+            ArgumentError, match=r"unbounded: give limits= for 'x', or lock it with locked="
+        ) as caught:
             sr.workspace(stage(x=None, y=y), [0.2, 0.2], "y")
         assert caught.value.element == "x"
     found = sr.workspace(stage(x=None), [0.2, 0.2], "y", limits={"x": (0.0, 1.0)}, resolution=20)

@@ -15,7 +15,7 @@ Switches        `HandOver`, `hand_overs` of a schedule
 Feasibility     `controllability`, `controllability_along` a schedule; ``law.solve(q, v, t)`` returns a `Command` with a
                 `Level` for each demand
 Own laws        `Law` of `Demand`s and `ForceDemand`s, with `Settings`
-Limits          `LawOptions`; ``law.explain(q, v, t)``: an `Explanation` of `LevelShare`s and `LimitUse`s
+Limits          `LawOptions`; ``law.explain(q, v, t)`` returns an `Explanation` with `LevelShare`s and `LimitUse`s
 """
 
 from sarrus.control.laws.controllability import Controllability, controllability

@@ -1,6 +1,7 @@
-"""References for control: functions of time, of floats as of CasADi symbols, with as many derivatives as they promise.
+"""Reference paths for control: functions of time, for floats and CasADi symbols, with the stated number of derivatives.
 
-Each returns a function of t that gives a column. Laws differentiate it themselves; `sample` gives numbers.
+Each function here returns a function of t [s] with a column as its value. Laws differentiate it; `sample` returns
+numbers.
 """
 
 from __future__ import annotations
@@ -23,15 +24,16 @@ Path = Callable[[Any], Any]
 
 
 def hold(value: ArrayLike) -> Path:
-    """Stay at a value."""
+    """Return the constant path at ``value``."""
     column = ca.DM(_vector(value, "value"))
     return lambda t: column + 0 * t
 
 
 def minimum_jerk(start: ArrayLike, end: ArrayLike, duration: float, t0: float = 0.0) -> Path:
-    """Go from start to end in ``duration`` seconds from t0 on, at rest before and after.
+    """Return the minimum-jerk path from start to end in ``duration`` [s] from t0 on, at rest before and after.
 
-    x = x₀ + (x₁ − x₀)(10 s³ − 15 s⁴ + 6 s⁵) (Flash and Hogan 1985); twice continuously differentiable.
+    x = x₀ + (x₁ − x₀)(10 s³ − 15 s⁴ + 6 s⁵), s = (t − t0) / duration (Flash and Hogan 1985); twice continuously
+    differentiable.
     """
     a, b = _vector(start, "start"), _vector(end, "end")
     _same_length(a, b)
@@ -47,9 +49,10 @@ def minimum_jerk(start: ArrayLike, end: ArrayLike, duration: float, t0: float = 
 
 
 def via_points(times: Sequence[float], points: ArrayLike) -> Path:
-    """Go through points (one row each) at increasing times: a spline of degree five, at rest at both ends.
+    """Return the path through points (one row each) at increasing times [s]: a spline of degree five, at rest at both
+    ends.
 
-    Four times continuously differentiable between the ends; before and after, the path stays where it begins and ends.
+    Four times continuously differentiable between the ends; constant before and after.
     """
     return Spline.through(_array(times, "times"), _array(points, "points"), 5, "rest")
 
@@ -63,9 +66,9 @@ def circle(
     second: ArrayLike = (0.0, 1.0),
     phase: float = 0.0,
 ) -> Path:
-    """Go round a circle: centre + radius (cos φ ``first`` + sin φ ``second``), φ = phase + angular_velocity t.
+    """Return the circular path centre + radius (cos φ ``first`` + sin φ ``second``), φ = phase + angular_velocity t.
 
-    angular_velocity [rad/s], phase [rad]; first and second are directions, of length one and at right angles.
+    angular_velocity [rad/s], phase [rad]; first and second are perpendicular unit vectors.
     """
     middle, a, b = _vector(centre, "centre"), _vector(first, "first"), _vector(second, "second")
     _same_length(middle, a)
@@ -86,7 +89,7 @@ def circle(
 
 
 def sample(path: Path, times: ArrayLike, derivative: int = 0) -> Array:
-    """Return the values of a path, or of a derivative of it, at times (n,): n × rows."""
+    """Return the values of a path, or of its ``derivative``-th derivative, at times (n,): (n, rows)."""
     t = ca.SX.sym("t")
     value = ca.vec(ca.SX(path(t)))
     for _ in range(derivative):

@@ -1,4 +1,4 @@
-"""`Sampling`: how a control law sees and reaches the mechanism in a simulation."""
+"""`Sampling`: sample time, delay and noise of a control law in a simulation."""
 
 from __future__ import annotations
 
@@ -15,11 +15,12 @@ from sarrus.dynamics.model.evaluations import Evaluations
 
 @dataclass(frozen=True, eq=False)
 class Sampling:
-    """A law that is evaluated every ``sample_time`` seconds, its controls held in between, inside the compiled loop.
+    """A law evaluated every ``sample_time`` [s], with its controls held in between, inside the compiled loop.
 
     delay : number of samples after which controls reach the actuators; until then they are zero.
-    position_noise, velocity_noise : standard deviations of what the law sees of q, along velocities [m, rad], and of v;
-        a number or one for each of the nv velocities. Normal, independent from sample to sample.
+    position_noise, velocity_noise : standard deviations of the measured q, along velocities [m, rad], and of the
+        measured v [per second]; a number or one for each of the nv velocities. Normal, independent from sample to
+        sample.
     seed : of the noise; the same seed gives the same run.
     """
 
@@ -36,7 +37,7 @@ class Sampling:
             )
 
     def noise(self, system: Evaluations, duration: float) -> Array | None:
-        """Return what is added at each sample of a run, positions then velocities (n × 2 nv); None where nothing is."""
+        """Return the noise at each sample of a run, positions then velocities (n, 2 nv); None without noise."""
         deviations = []
         for name in ("position_noise", "velocity_noise"):
             value = real_array(getattr(self, name))

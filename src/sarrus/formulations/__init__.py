@@ -3,10 +3,10 @@
     M a + h = τ + Aᵀλ,    A a + γ = 0
 
 with λ the force of the constraints on the mechanism. Every formulation is called as f(M, h, A, gamma, tau) and returns
-a `Formulation`; redundant and zero rows, contradictions and singular configurations have a defined answer or a
-refusal that says why. OK means checked: answers are refined until the residuals of both equations are rounding, and
-their status follows from these (`Residuals`). `Problem` and `Formulation` document what they share,
-docs/formulations/agreement.md how they compare.
+a `Formulation`. Redundant, zero, contradicting and singular rows have a defined answer or are refused with the reason.
+Every answer is refined until the residuals of both equations are rounding, and its status follows from these
+residuals (`Residuals`). `Problem` and `Formulation` document the common arguments and results,
+docs/formulations/agreement.md compares the formulations.
 
 Projection in the tangent space     `projection`, `symmetric_projection`, `parameterized_projection`,
                                     `oblique_projection`; `least_condition`, `LeastCondition` of its parameter,

@@ -27,7 +27,7 @@ GRAIN = 8.0 * EPSILON
 
 
 class Balance:
-    """A problem in balanced units, and what is known of its rows there."""
+    """A problem in balanced units, with the rank and the dead rows found there."""
 
     def __init__(self, M: Array, A: Array, gamma: Array, rank: int, tolerance: float) -> None:
         self.gamma, self.rank, self.tolerance = gamma, rank, tolerance
@@ -52,10 +52,11 @@ class Balance:
     def judge(
         self, answer: tuple[Array, ...], solve: Solve, applied: Array
     ) -> tuple[Residuals, float, tuple[Array, Array, Array] | None]:
-        """Return the residuals of (a, F, λ), the largest one with no floor, and a better answer if there may be one.
+        """Return the residuals of (a, F, λ), the largest one without a floor, and a better answer if there may be one.
 
-        The floor is the rounding of the largest numbers of the answer: rows whose terms are below it, such as those of
-        a mechanism at rest, cannot do better in general; often one correction does. `verdict` adds what is missing.
+        The floor is the rounding of the largest numbers of the answer: rows with smaller terms, such as those of a
+        mechanism at rest, cannot have smaller residuals in general; often one correction achieves it. `verdict`
+        completes the residuals.
         """
         column, row = self.column, self.row
         a, force, multipliers = answer
@@ -92,7 +93,7 @@ class Balance:
         return found, worst, better
 
     def verdict(self, a: Array, force: Array, found: Residuals, applied: Array) -> Residuals:
-        """Return the residuals with contradiction and estimated error."""
+        """Return the residuals with the contradiction of rows and the estimated error of a."""
         if np.isnan(found.force):
             return found
         column, row = self.column, self.row
@@ -137,11 +138,11 @@ class Balance:
         return Q, R, alive[order], rank
 
     def _contradiction(self, x: Array, gamma: Array, terms: Array) -> float:
-        """Return the largest disagreement of a dependent row with the rows it depends on, 0 where it is rounding.
+        """Return the largest disagreement of a dependent row with the rows it depends on; 0 if it is rounding.
 
-        y, with yᵀA = 0, is one for the row itself and minus the combination that makes it of independent rows. yᵀγ
-        may have the errors of the data, relative to |y|ᵀ|γ|; what yᵀA is not quite zero, times a; and the rounding of
-        |y|ᵀ|A||a|. Forces are in it only through these two.
+        y, with yᵀA = 0, is one for the row itself and minus the combination of independent rows that reproduces it. yᵀγ
+        may have the errors of the data, relative to |y|ᵀ|γ|; the part of yᵀA that is not exactly zero, times a; and the
+        rounding of |y|ᵀ|A||a|. Forces enter only through these two.
         """
         _, R, order, rank = self._factor
         rounding = 16.0 * self.rounding
@@ -204,7 +205,7 @@ def _exponents(M: Array, A: Array) -> NDArray[np.intc]:
 
 
 def _largest(left: Array, sizes: Array, floor: Array) -> tuple[float, float]:
-    """Return the largest |left| / size, of what is above the floor and of all that is above zero."""
+    """Return the largest |left| / size above the floor, and above zero."""
     left = np.abs(left)
     ratio = left / np.where(left > 0.0, sizes, 1.0)
     return float(ratio[left > floor].max(initial=0.0)), float(ratio.max(initial=0.0))

@@ -1,16 +1,14 @@
-"""Answers that are checked: residuals, iterative refinement, an estimate of the error, and the status that follows.
+"""Checked answers: residuals, iterative refinement, an estimate of the error, and the status that follows.
 
-Whatever the formulation, its answer has to satisfy the equations that it was asked to solve, in the arithmetic at
-hand and with the numbers as they were given. Residuals are componentwise: what is left of a row, divided by the sum of
-the sizes of its terms,
+The answer of every formulation must satisfy the equations as they were given, in double precision. Residuals are
+componentwise: the residual of a row divided by the sum of the sizes of its terms,
 
     |M a + h − τ − F|ᵢ / (|M||a| + |h| + |τ| + |F|)ᵢ,     |A a + γ|ᵢ / (|A||a| + |γ|)ᵢ
 
-with F the force of the constraints. This is the smallest relative change of the data that makes the answer exact
-(Oettli and Prager, Numerische Mathematik 6, 1964), and depends on no unit of a coordinate or a row. Where they are
-not at rounding, the same formulation solves for the correction (iterative refinement in one precision: Skeel,
-Mathematics of Computation 35, 1980). `sarrus.formulations.balance` has the units in which this is done,
-`sarrus.formulations.residuals` the status that follows.
+with F the constraint force. This is the smallest relative change of the data that makes the answer exact (Oettli and
+Prager, Numerische Mathematik 6, 1964), independent of units of coordinates and rows. If it exceeds rounding, the same
+formulation solves for a correction (iterative refinement in one precision: Skeel, Mathematics of Computation 35, 1980).
+`sarrus.formulations.balance` has the units in which this is done, `sarrus.formulations.residuals` the status.
 """
 
 from __future__ import annotations
@@ -34,7 +32,7 @@ _Sizes = ctypes.c_int64 * 3
 def refine(problem: Problem, solve: Solve, applied: Array) -> tuple[tuple[Array, Array, Array], Residuals]:
     """Return (a, F, λ) of a formulation under the force ``applied``, corrected until the residuals are rounding.
 
-    Corrections stop where they no longer lower the residuals; the best answer is kept.
+    Corrections stop when they no longer lower the residuals; the best answer is returned.
     """
     current = solve(applied, problem.gamma)
     at_once = _glance(problem, solve, current, applied)

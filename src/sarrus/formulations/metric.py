@@ -16,7 +16,7 @@ What depends on what, for M positive definite on the null space of A and an unam
   other, a minimises (A a + γ)ᵀR(A a + γ), so it depends on R, and still not on W.
 - `determined`, and the multipliers it marks, depend on neither. The others are the λ with the least λᵀR⁻¹λ, whatever
   W is.
-- P_W, potent and impotent force and the minimum-norm force depend on W alone, not on R.
+- P_W, potent and impotent force and the minimum-norm force depend on W, not on R.
 - Which singular values count as zero, and the condition number of an inverted matrix, depend on both.
 
 Given W and R in the units of the data, none of these depends on the units, up to rounding.
@@ -101,7 +101,7 @@ def actuator_metric(maxima: ArrayLike) -> Array:
 
 
 class Scales(TypedDict, total=False):
-    """How coordinates and rows are measured: see `WeightedProblem.weighted`."""
+    """Metrics of coordinates and rows: see `WeightedProblem.weighted`."""
 
     metric: ArrayLike | None
     row_metric: ArrayLike | None
@@ -109,7 +109,7 @@ class Scales(TypedDict, total=False):
 
 
 class Weighing(Scales, total=False):
-    """The same, and which singular values count."""
+    """Metrics of coordinates and rows, and tolerances of singular values."""
 
     tolerance: float
 

@@ -30,7 +30,7 @@ _SYMMETRIC = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """Matrices of one state: M (n, n), h (n,), A (m, n), γ (m,), τ (n,). `Problem.checked` makes it."""
+    """The matrices of one state: M (n, n), h (n,), A (m, n), γ (m,), τ (n,); made by `Problem.checked`."""
 
     M: Array
     h: Array
@@ -125,7 +125,7 @@ class Problem:
 
     @cached_property
     def determined(self) -> NDArray[np.bool_]:
-        """Which multipliers are unique (m,): those of rows that no dependency of the rows involves."""
+        """Which multipliers are unique (m,): those of rows that take part in no dependency of rows."""
         if self.rank == len(self.gamma):
             return np.ones(len(self.gamma), dtype=bool)
         return at_rank(self.A, self.rank).determined
@@ -149,12 +149,12 @@ class Formulation(Answer):
     determined : (m,) bool, which multipliers are unique.
     rank : numerical rank of A, by ``problem.tolerance``.
     condition : 2-norm condition number of the matrix that this formulation had to invert.
-    status : OK, once ``residuals`` have been found small. INCONSISTENT: rows contradict each other, A a = −γ in the
-        least-squares sense. ALMOST: a residual is above 1e-9, below 1e-6. ILL_CONDITIONED: one is above, or fewer than
-        four digits of a are sure, or a row was dropped for its size. No answer, NaN everywhere: ILL_POSED, NOT_FINITE,
-        ILL_CONDITIONED or NOT_CONVERGED, as the error says that ``throw`` raises.
+    status : OK if ``residuals`` are small. INCONSISTENT: rows contradict each other, A a = −γ in the least-squares
+        sense. ALMOST: a residual is between 1e-9 and 1e-6. ILL_CONDITIONED: a residual is above 1e-6, or fewer than
+        four digits of a are certain, or a row was dropped because of its size. Without an answer, NaN everywhere:
+        ILL_POSED, NOT_FINITE, ILL_CONDITIONED or NOT_CONVERGED.
     problem : the matrices, for the self-checks.
-    residuals : what the status was judged by, NaN where there is no answer.
+    residuals : the `Residuals` that decide the status, NaN without an answer.
     details : by-products of the formulation by name, such as projectors; its function lists them.
     """
 
@@ -214,7 +214,7 @@ def optional_vector(value: ArrayLike | None, size: int, name: str) -> Array:
 
 
 def is_symmetric(matrix: Array) -> bool:
-    """Tell whether a matrix differs from its transpose by rounding."""
+    """Return whether a matrix differs from its transpose by rounding only."""
     return bool(np.abs(matrix - matrix.T).max(initial=0.0) <= _SYMMETRIC * np.abs(matrix).max(initial=0.0))
 
 

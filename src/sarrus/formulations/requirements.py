@@ -1,4 +1,4 @@
-"""What a formulation needs of a problem, how it refuses one that lacks it, and how it answers: checked."""
+"""Requirements of a formulation on a problem, the refusal of a problem that lacks one, and the checked answer."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ NUMERICALLY_SINGULAR = 1e15
 
 
 class Refused(Exception):
-    """A problem that a formulation has no answer to, with the reason and what would help; `guarded` catches it."""
+    """A problem without an answer by this formulation, with reason and remedy; caught by `guarded`."""
 
     def __init__(
         self,
@@ -89,7 +89,7 @@ def motion_root(problem: Problem, basis: Array) -> Array:
 
 
 def require_full_rank(problem: Problem, matrix: str) -> None:
-    """Refuse dependent rows of A, which make a matrix singular."""
+    """Refuse dependent rows of A, for which ``matrix`` is singular."""
     rows = len(problem.gamma)
     if problem.rank < rows:
         raise Refused(
@@ -101,7 +101,7 @@ def require_full_rank(problem: Problem, matrix: str) -> None:
 
 
 def require_digits(problem: Problem, matrix: str, condition: float) -> None:
-    """Refuse a scaled matrix that leaves no digit."""
+    """Refuse a scaled matrix with a condition number beyond double precision."""
     if condition > NUMERICALLY_SINGULAR:
         raise Refused(
             problem,
@@ -128,10 +128,10 @@ def general_solver(matrix: Array) -> Callable[[Array], Array]:
 
 
 def guarded(method: Method) -> Method:
-    """Decorate a formulation: a problem that it has no answer to is refused as its ``throw`` says.
+    """Decorate a formulation: a problem without an answer raises or returns NaN, as ``throw`` says.
 
-    What overflows, underflows to a division by zero or stops LAPACK is no answer: its status is NOT_FINITE; nothing is
-    warned about on the way.
+    Overflow, division by zero after underflow, and failure of LAPACK give the status NOT_FINITE, without NumPy
+    warnings.
     """
 
     @wraps(method)
@@ -180,10 +180,10 @@ def answered(
     non_ideal: Array | None = None,
     details: dict[str, Array | float] | None = None,
 ) -> Formulation:
-    """Return the answer of ``solve``, refined, with the status that its residuals deserve.
+    """Return the refined answer of ``solve``, with the status from its residuals.
 
     ``solve`` takes a force (n,) and γ (m,) and returns a, the ideal constraint force and λ; it must be linear in both.
-    ``non_ideal`` (n,) is a force of the constraints that is known before. An answer that is not finite is refused.
+    ``non_ideal`` (n,) is a known non-ideal constraint force. An answer that is not finite is refused.
     """
     other = np.zeros(problem.n) if non_ideal is None else non_ideal
     (a, force, multipliers), residuals = refine(problem, solve, problem.tau - problem.h + other)

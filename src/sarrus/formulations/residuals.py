@@ -1,4 +1,4 @@
-"""The residuals of an answer, and the status that they deserve: what OK means."""
+"""`Residuals` of an answer, and the status that follows from them: the meaning of OK."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LOST = 1e-4
 
 
 class Residuals(NamedTuple):
-    """Relative residuals of an answer, the largest of any row, and the estimated error: what its status is made of.
+    """Relative residuals of an answer, the largest of any row, and the estimated error; they determine the status.
 
     Attributes
     ----------

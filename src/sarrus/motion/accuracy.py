@@ -1,18 +1,18 @@
-"""The global error of a motion, estimated from the same motion done once more with other steps.
+"""Estimate of the global error of a motion, from a second run of the same motion with other steps.
 
-A run with four times the step, or a hundred times the tolerance, differs from the first by its own error, which exceeds
-that of the first in a proportion that the order of the method fixes (Hairer, Nørsett and Wanner, Solving Ordinary
-Differential Equations I, 2nd ed., II.4 and II.9). Where they agree to more digits than are asked for, the first is
-better still. Where they do not, because errors grow, rounding is magnified or the longer step is unstable, a run with
-half the step, or a tenth of the tolerance, tells by how much the first is wrong.
+The second run has four times the step, or a hundred times the tolerance. Its error exceeds the error of the first run
+by a factor that the order of the method fixes (Hairer, Nørsett and Wanner, Solving Ordinary Differential Equations I,
+2nd ed., II.4 and II.9), so the difference of the two runs, divided by that factor, estimates the error. If the
+estimate is large, because errors grow, rounding is amplified or the longer step is unstable, a third run with half the
+step, or a tenth of the tolerance, replaces it.
 
-Where steps are long parts of a run they may be as long whatever the tolerance. Then the longest ones of the coarser run
-are shortened, by as much as a quarter more steps allow, and its difference is not divided by anything. Where functions
-of time act, which a motion at rest may pass over, it is also done with the same tolerance and a longest step of its
-own. And where the two agree in every digit, though something moves, a run with shorter steps tells.
+Long steps may have the same length at every tolerance. The longest steps of the coarser run are then shortened, at most
+a quarter more steps in all, and the difference is divided by nothing. If functions of time act, which a motion at rest
+may pass over, a further run has the same tolerance and a longest step of its own. If the two runs agree in every digit
+although the mechanism moves, a run with shorter steps decides.
 
-Between hits steps begin anew and grow, whatever the tolerance, until the next hit ends them. A run with hits in a row
-is done again with a smaller tolerance and shorter steps between them.
+Between impacts steps start small and grow until the next impact, at every tolerance. A run with many impacts is
+repeated with a smaller tolerance and shorter steps between impacts.
 """
 
 from __future__ import annotations
@@ -48,14 +48,14 @@ _STEPS_OF_STRETCH, _FINER, _PART_OF_STRETCH = 12.0, 0.3, 0.45
 
 
 def is_repeatable(motion: Motion) -> bool:
-    """Tell whether it can be done again: no Python at its samples, which may remember them, and no slow formulation."""
+    """Return whether the motion can be run again: no Python function at its samples and no formulation in Python."""
     return not motion.called and motion.formulation is None
 
 
 def estimated(motion: Motion, trajectory: Trajectory, looks: Array) -> Trajectory:
-    """Return the trajectory with ``error`` and ``determined_until``, and the status that follows.
+    """Return the trajectory with ``error``, ``determined_until`` and the status that follows from both.
 
-    ``looks`` are states [t | q] on the way (k, 1 + nq) that are not recorded and count here.
+    ``looks`` are further states [t | q] (k, 1 + nq) of the run that enter the estimate but are not recorded.
     """
     if len(looks) == 0:
         return estimate_error(motion, *estimate_determinacy(motion, trajectory))
@@ -71,10 +71,10 @@ def estimated(motion: Motion, trajectory: Trajectory, looks: Array) -> Trajector
 
 
 def estimate_error(motion: Motion, trajectory: Trajectory, coarser: Coarser | None = None) -> Trajectory:
-    """Return the trajectory with ``error``, and INACCURATE where that leaves no digit.
+    """Return the trajectory with ``error`` (T,), with status INACCURATE if no digit is left.
 
-    A ``coarser`` run that was done counts as the first one here. Where the motion is not determined the error has no
-    bound: it is infinite from ``determined_until`` on.
+    ``coarser`` is a coarser run that has been done already and serves as the second run. From ``determined_until`` on
+    the error is infinite.
     """
     if len(trajectory.t) < 2:
         return trajectory
@@ -124,16 +124,16 @@ def estimate_error(motion: Motion, trajectory: Trajectory, coarser: Coarser | No
 
 
 def _depends_on_time(motion: Motion) -> bool:
-    """Tell whether functions of time act, which may pass between the steps of a run and of a coarser one alike."""
+    """Return whether functions of time act, which a run and a coarser run could both pass over between their steps."""
     if motion.control is not None or motion.force is not None or motion.events:
         return True
     return program_of(motion.system) is not None
 
 
 def _restarts_often(trajectory: Trajectory) -> bool:
-    """Tell whether most steps are those of short stretches between switches, where they only grow from step to step.
+    """Return whether most steps belong to short stretches between switches, in which steps grow from a small first one.
 
-    A run with another tolerance has the same ones, and the same error.
+    A run with another tolerance has the same steps there, and the same error.
     """
     return 0 < trajectory.steps < _STEPS_OF_STRETCH * (len(trajectory.switches) + 1) and bool(
         trajectory.switches
@@ -141,13 +141,13 @@ def _restarts_often(trajectory: Trajectory) -> bool:
 
 
 def _part_of_stretches(trajectory: Trajectory) -> float:
-    """Return a longest step that shortens the long ones between switches: a part of their mean distance."""
+    """Return a longest step [s] that shortens the long steps between switches: a part of the mean time between them."""
     span = float(trajectory.t[-1] - trajectory.t[0])
     return _PART_OF_STRETCH * span / (len(trajectory.switches) + 1)
 
 
 def _has_long_steps(trajectory: Trajectory) -> bool:
-    """Tell whether steps, or those of a coarser run, are longer than those of a run with a longest step of its own."""
+    """Return whether steps of the run or of a coarser run are longer than `_with_own_steps` allows."""
     span, longest = float(trajectory.t[-1] - trajectory.t[0]), float(np.diff(trajectory.t).max())
     mean = span / max(trajectory.steps, 1)
     if len(trajectory.t) > 2 * trajectory.steps:  # several records in a step
@@ -158,7 +158,7 @@ def _has_long_steps(trajectory: Trajectory) -> bool:
 
 
 def _with_own_steps(scheme: Scheme, trajectory: Trajectory) -> Scheme:
-    """Return an adaptive scheme with a longest step of its own, a part of the run that no step of the run is."""
+    """Return the adaptive scheme with a longest step that is a part of the run no step of the run equals."""
     span = float(trajectory.t[-1] - trajectory.t[0])
     return _limited(scheme.scaled(1.0), span / OWN_STEPS)
 
@@ -175,7 +175,7 @@ def _limited(scheme: Scheme, longest: float) -> Scheme:
 
 
 def not_estimated(trajectory: Trajectory) -> Trajectory:
-    """Return a complete motion whose error an interrupt left unknown."""
+    """Return a complete motion with unknown error, because an interrupt ended the estimate."""
     status, unknown = Status.INTERRUPTED, np.full(len(trajectory.t), np.nan)
     message = (
         f"{status.diagnosis} while its error was estimated. The motion is complete, its error is not known"
@@ -186,10 +186,10 @@ def not_estimated(trajectory: Trajectory) -> Trajectory:
 
 
 def _variants(scheme: Scheme) -> tuple[float, float, float]:
-    """Return the factor of a coarser run, by how much its error exceeds that of the run, and the factor of a finer run.
+    """Return (factor of a coarser run, ratio of its error to the error of the run, factor of a finer run).
 
-    The error of an adaptive run is roughly proportional to its tolerance. Below the least tolerance that double
-    precision allows a finer run is a coarser one.
+    The factors multiply the step of a fixed-step run, or the tolerances of an adaptive run, whose error is roughly
+    proportional to its tolerance. Below the least tolerance that double precision allows a finer run is a coarser one.
     """
     if scheme.adaptive:
         return 100.0, 50.0, 0.1 if scheme.rtol >= 1e-12 else 10.0

@@ -1,4 +1,7 @@
-"""The scalar g or ν of least condition over a motion, found on the motion of the compiled solve before the run."""
+"""The scalar g or ν that keeps the condition number of a formulation least over a motion, found before the run.
+
+The motion is first computed with the compiled solve; g or ν is then fitted to its M and A.
+"""
 
 from __future__ import annotations
 
@@ -23,10 +26,11 @@ _STATES = 400
 
 
 def with_constant(motion: Motion) -> tuple[Motion, tuple[EventRecord, ...]]:
-    """Return the motion with its scalar where a rule asks for one over the motion, and an event that tells it.
+    """Return the motion with its scalar g or ν, and the event that reports the value.
 
-    Any other motion comes back as it is. Raises `ArgumentError` where Python is called at samples, which may remember
-    what it was called with, and where M is not positive definite on the null space of A somewhere on the way.
+    A motion without a rule over the motion comes back unchanged. Raises `ArgumentError` if Python functions are called
+    at samples (they may remember their arguments), and if M is not positive definite on the null space of A along the
+    motion.
     """
     rule = _rule(motion)
     if rule is None or rule.over != "motion":
@@ -34,8 +38,8 @@ def with_constant(motion: Motion) -> tuple[Motion, tuple[EventRecord, ...]]:
     name = motion.system.name
     if motion.called:
         raise ArgumentError(
-            f"{name}: one {rule.parameter} for the whole motion needs the motion beforehand, and Python is called at "
-            'its samples: give the number, or LeastConditionRule(..., over="state")',
+            f"{name}: one {rule.parameter} for the whole motion is found in a run before this one, which would "
+            'call the Python functions twice. Give the number, or LeastConditionRule(..., over="state")',
             element="formulation",
         )
     control = motion.control.copy() if isinstance(motion.control, Law) else motion.control
@@ -46,14 +50,14 @@ def with_constant(motion: Motion) -> tuple[Motion, tuple[EventRecord, ...]]:
     except ArgumentError as error:
         raise ArgumentError(f"{name}: {error}", element=error.element) from error
     said = (
-        f"{rule.parameter} = {found.constant:.6g}: least condition along the motion, {found.gain:.3g} times less than "
-        "with ‖M‖"
+        f"{rule.parameter} = {found.constant:.6g}: least condition along the motion; the condition number is "
+        f"{found.gain:.3g} times less than with {rule.parameter} = ‖M‖"
     )
     return replace(motion, formulation=rule.having(found.constant)), (EventRecord(said, motion.options.t0),)
 
 
 def _rule(motion: Motion) -> LeastConditionRule | None:
-    """Return the rule that a motion was given, itself or by its name."""
+    """Return the `LeastConditionRule` of a motion, given as an object or by its name."""
     given = motion.formulation
     if isinstance(given, str):
         return LEAST_CONDITION.get(given)
@@ -61,7 +65,7 @@ def _rule(motion: Motion) -> LeastConditionRule | None:
 
 
 def _matrices(motion: Motion, trajectory: Trajectory) -> tuple[np.ndarray, np.ndarray]:
-    """Return M (k, nv, nv) and A (k, nc, nv) at states of a motion, with the constraints that held then."""
+    """Return M (k, nv, nv) and A (k, nc, nv) at k states of a motion, with the constraints active at each state."""
     system = motion.system
     trajectory = trajectory.revised(system=system)
     every = max(1, len(trajectory.t) // _STATES)

@@ -1,12 +1,11 @@
-"""How long a motion is determined that passes singular configurations.
+"""How long a motion through singular configurations is determined by its equations in double precision.
 
-At a passage the acceleration divides rounding by the square of the smallest singular value; a motion that is off a
-crossing by little may leave on another branch than the one that goes through; and what is lost there grows as the
-motion goes on, by many powers of ten where it is unstable. So the run is repeated with other steps, from a start that
-differs by rounding: where the two part, the equations and the precision of the numbers do not say which is right.
+At a passage the acceleration divides rounding by the square of the smallest singular value. A motion slightly off the
+singular configuration may leave on another branch, and the error made there grows, by many powers of ten if the motion
+is unstable. So the run is repeated with other steps from a start that differs by rounding. From the time at which the
+two runs part, the equations and double precision do not decide between them.
 
-A run with coarser steps, which the estimate of the error needs anyway, says it first: where that one agrees, one with
-somewhat other steps does so too. Only where it does not is the second one done.
+The coarser run of the error estimate is compared first. If it agrees, the repetition is not needed.
 """
 
 from __future__ import annotations
@@ -46,7 +45,9 @@ PLACE = 0.3
 
 
 class Coarser(NamedTuple):
-    """A coarser run: how far it is ``apart`` at some ``records``, and by how much its error exceeds that of the run."""
+    """A coarser run: its distance ``apart`` from the run at some ``records``, and the ratio of its error to the
+    run's.
+    """
 
     records: np.ndarray
     apart: Array
@@ -54,9 +55,9 @@ class Coarser(NamedTuple):
 
 
 def estimate_determinacy(motion: Motion, trajectory: Trajectory) -> tuple[Trajectory, Coarser | None]:
-    """Return the trajectory with ``determined_until``, and the coarser run that was done for it.
+    """Return the trajectory with ``determined_until`` [s], and the coarser run if one was done.
 
-    NOT_DETERMINED where no digit is at its end.
+    The status is NOT_DETERMINED if no digit is determined at the end of the run.
     """
     if not trajectory.passages:
         return trajectory, None
@@ -84,9 +85,9 @@ def estimate_determinacy(motion: Motion, trajectory: Trajectory) -> tuple[Trajec
 def _apart(
     motion: Motion, trajectory: Trajectory, records: np.ndarray, factor: float, longest: float
 ) -> Array:
-    """Return how far the motion is from itself at some records, done from a neighbouring start with other steps.
+    """Return the relative distance at some records between the motion and its repetition from a neighbouring start.
 
-    These, or their tolerances, are ``factor`` times those of the run, and none is longer than ``longest`` [s].
+    The repetition has steps, or tolerances, ``factor`` times as large, and no step longer than ``longest`` [s].
     """
     scheme, most = motion.options.scheme, 4 * (trajectory.steps + trajectory.rejected) + 1000
     limits = replace(scheme.limits, max_steps=most, max_step=min(scheme.limits.max_step, longest))
@@ -96,10 +97,9 @@ def _apart(
 
 
 def _coarser(scheme: Scheme, trajectory: Trajectory) -> tuple[float, float, float]:
-    """Return the steps, or tolerances, of a coarser run in those of the run, its longest step [s], and by how much its
-    error exceeds that of the run, at least.
+    """Return (factor of steps or tolerances, longest step [s], least ratio of errors) of a coarser run.
 
-    Long steps may be as long whatever the tolerance. These are shortened: the error of the run is the difference then.
+    Steps that would be as long at every tolerance are shortened: the difference of the runs is then the error.
     """
     if not scheme.adaptive:
         return COARSE_STEP, np.inf, COARSE_STEP ** tableau_of(scheme.method).order - 1.0
@@ -109,7 +109,7 @@ def _coarser(scheme: Scheme, trajectory: Trajectory) -> tuple[float, float, floa
 
 
 def shortened(trajectory: Trajectory) -> float:
-    """Return a step [s] to which those of a run can be shortened with `MORE_STEPS` times as many steps in all."""
+    """Return the longest step [s] with which the run takes about `MORE_STEPS` times as many steps."""
     t = trajectory.t
     h = t[1:] - t[:-1]
     h = np.sort(h[h > 0.0])[::-1]
@@ -121,7 +121,10 @@ def shortened(trajectory: Trajectory) -> float:
 
 
 def _neighbour(motion: Motion) -> tuple[Array, Array]:
-    """Return a start that differs from the motion's by rounding, the same one every time; at rest where it was."""
+    """Return a start (q, v) that differs from the start of the motion by rounding, the same in every call.
+
+    Velocities that are zero stay zero.
+    """
     q = np.array(motion.q, dtype=float)
     v = np.zeros(motion.system.nv) if motion.v is None else np.array(motion.v, dtype=float)
     of_q, of_v = _signs(q.shape, v.shape)
@@ -136,10 +139,10 @@ def _signs(of_q: tuple[int, ...], of_v: tuple[int, ...]) -> tuple[Array, Array]:
 
 
 def _agree_until(trajectory: Trajectory, times: Array, apart: Array, tolerance: float) -> float:
-    """Return the last time [s] up to which two motions ``apart`` agree; infinity where they do to the end.
+    """Return the last time [s] up to which two motions with distances ``apart`` agree; infinity if they never part.
 
-    Agreement ends, too, at a passage before which the two are not much closer to each other than the steps come to the
-    singular configuration: then it is not determined on which side of it they pass.
+    Agreement also ends at a passage before which the distance of the two motions is not small against their distance
+    from the singular configuration: the side on which they pass is then not determined.
     """
     ends = [np.inf]
     for passage in trajectory.passages:

@@ -1,9 +1,9 @@
-"""Starts of runs that are known: what made a run ready is kept, and a second run of the same kind begins with a copy.
+"""Cache of prepared starts: a second run with the same arguments begins with a copy of the first run's arrays.
 
-To make a run ready means to check its arguments and its start, to look up the rank, to project, and to lay out a dozen
-arrays: some hundred microseconds, more than many a short run takes. Where all that follows from numbers, from the
-start, the options and the values of the parameters, it is done once. Runs with laws, forces, events, contacts, limits
-that stop, implicit methods or drives that jump are made ready each time.
+Preparing a run checks its arguments and its start, finds the rank, projects, and allocates a dozen arrays: some hundred
+microseconds, more than many a short run takes. It is cached if all of it follows from numbers: the start, the options
+and the parameters. Runs with laws, forces, events, contacts, limits that stop, implicit methods or drives that jump are
+prepared anew each time.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ Kept = TypeVar("Kept")
 
 
 class KnownMotions(Generic[Kept]):
-    """The latest motions of one model that follow from numbers, for all threads."""
+    """Cache of the latest motions of one model that follow from numbers, shared by all threads."""
 
     def __init__(self) -> None:
         self._motions: OrderedDict[Hashable, Kept] = OrderedDict()
         self._lock = Lock()
 
     def get(self, key: Hashable) -> Kept | None:
-        """Return the motion with a key, None where it is not known."""
+        """Return the motion with this key; None if it is not cached."""
         with self._lock:
             motion = self._motions.get(key)
             if motion is not None:
@@ -52,7 +52,7 @@ class KnownMotions(Generic[Kept]):
         return motion
 
     def keep(self, key: Hashable, motion: Kept) -> None:
-        """Keep a motion, whose workspace nobody may change from now on."""
+        """Cache a motion, whose workspace must not be changed from now on."""
         with self._lock:
             self._motions[key] = motion
             if len(self._motions) > _MOTIONS:
@@ -60,7 +60,7 @@ class KnownMotions(Generic[Kept]):
 
 
 def key_of(work: Workspace, q: object, v: object, *arguments: object) -> Hashable | None:
-    """Return what tells a motion with these arguments from others of its model, None where that is not numbers."""
+    """Return the cache key of a motion with these arguments; None if an argument is not made of numbers."""
     places = []
     for place in (q, v):
         if type(place) is np.ndarray and place.dtype == np.float64:
@@ -78,9 +78,9 @@ def key_of(work: Workspace, q: object, v: object, *arguments: object) -> Hashabl
 
 
 class ReadyLoops:
-    """The loops of one motion and of its repetitions that stand at their start, by what they differ in.
+    """Cache of the loops of one motion and of its repetitions at their start, by scheme.
 
-    ``steps_of_a_call`` is what the last run of the motion found.
+    ``steps_of_a_call`` is the number of steps in a kernel call that the last run has found.
     """
 
     def __init__(self) -> None:
@@ -88,7 +88,7 @@ class ReadyLoops:
         self._loops: dict[Hashable, _ReadyLoop | None] = {}
 
     def copy(self, key: Hashable) -> Integration | None:
-        """Return a loop at its start that can be run, None where there is none with this key."""
+        """Return a loop at its start, ready to run; None if the cache has no loop with this key."""
         ready = self._loops.get(key)
         if ready is None:
             return None
@@ -97,7 +97,7 @@ class ReadyLoops:
         return loop
 
     def note(self, key: Hashable, loop: Integration) -> None:
-        """Keep a copy of a loop that is at its start, if one with this key has been there before."""
+        """Cache a copy of a loop at its start, from the second time on that a key occurs."""
         if not _is_plain(loop):
             return
         if len(self._loops) >= _LOOPS and key not in self._loops:
@@ -106,7 +106,7 @@ class ReadyLoops:
 
 
 def _is_plain(loop: Integration) -> bool:
-    """Tell whether all that a loop has at its start is in arrays that `_ReadyLoop` knows, and these are not large."""
+    """Return whether the start of a loop consists of arrays that `_ReadyLoop` copies, and these are small."""
     plain = all(getattr(loop, name) is None for name in _PYTHON)
     plain = plain and not (loop.events or len(loop.modes) or loop.records)
     small = len(loop.storage) + len(loop.system.work) <= _LARGEST
@@ -114,9 +114,9 @@ def _is_plain(loop: Integration) -> bool:
 
 
 class _ReadyLoop:
-    """A loop at its start that nobody runs: its arrays in one piece of memory, and what else it and its workspace have.
+    """A loop at its start, kept as a template: its arrays in one block of memory, and its other attributes.
 
-    Tables point into that piece, so those of a copy do so after one addition.
+    Tables point into that block, so a copied table needs one addition for its pointers.
     """
 
     def __init__(self, loop: Integration) -> None:
@@ -145,7 +145,7 @@ class _ReadyLoop:
         self.width, self.passages = loop.recorder.width, loop.passages.sizes
 
     def copy(self) -> Integration:
-        """Return a loop that can be run."""
+        """Return a loop, ready to run, with arrays of its own."""
         loop, s = object.__new__(Integration), object.__new__(Workspace)
         of_loop, of_workspace = vars(loop), vars(s)
         of_loop.update(self.loop)
@@ -168,10 +168,12 @@ class _ReadyLoop:
 
 
 class _Table:
-    """A table whose pointers into one piece of memory are relative to where that begins."""
+    """A table whose pointers into one block of memory are stored relative to the beginning of the block."""
 
     def __init__(self, table: np.ndarray, places: list[tuple[int, int, int]]) -> None:
-        """Take a table that points to parts of memory: (address of the first number, behind the last, place)."""
+        """Store a table that points to parts of memory: (address of the first number, address behind the last one,
+        place).
+        """
         self.table, found = table.copy(), []
         for k, value in enumerate(table.tolist()):
             for first, behind, start in places:
@@ -182,7 +184,7 @@ class _Table:
         self.pointers = np.array(found, dtype=np.int64)
 
     def copy(self, base: int) -> Any:
-        """Return it for a piece of memory that begins at an address."""
+        """Return the table for a block of memory that begins at the address ``base``."""
         table = self.table.copy()
         table[self.pointers] += base
         return table

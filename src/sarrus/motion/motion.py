@@ -1,4 +1,4 @@
-"""`Motion`: what one simulation is asked for, and how it is done: for its result, and again for its error."""
+"""`Motion`: the checked arguments of one simulation, and its runs: for the result, and again for the error estimate."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ _EVERY_STEP = Recording()
 
 @dataclass(frozen=True, eq=False)
 class Motion:
-    """The arguments of `sarrus.simulate`, checked.
+    """The checked arguments of `sarrus.simulate`.
 
-    ``system`` has the values that every run begins with, and ``force`` compiled into it where that is not sampled.
-    ``ready`` keeps loops at the start, where nobody else may write to ``system``; ``beside`` says that q and v are
-    those of a neighbouring start.
+    ``system`` has the parameters with which every run begins, and ``force`` compiled into its equations unless it is
+    sampled. ``ready`` caches loops at their start, if no other code writes to ``system``. ``beside`` marks a q, v that
+    was changed by rounding.
     """
 
     system: Workspace
@@ -68,7 +68,7 @@ class Motion:
 
     @property
     def called(self) -> list[tuple[StateFunction, str]]:
-        """The functions that Python calls at samples, with what they give."""
+        """The Python functions that are called at samples, each with the name of the argument."""
         if self.sampling is None:
             return []
         both = ((self.control, "control"), (self.force, "force"))
@@ -76,7 +76,7 @@ class Motion:
 
     @property
     def holds(self) -> dict[str, Any]:
-        """What a trajectory says of controls that are held between samples: how long, and which records have them."""
+        """The data of a trajectory about held controls: sample time [s], and to which side of a record they belong."""
         if self.control is None or self.sampling is None:
             return {}
         return {
@@ -86,13 +86,13 @@ class Motion:
 
     @property
     def has_phases(self) -> bool:
-        """Tell whether contacts with friction, stops or dry friction act in phases between events."""
+        """Return whether contacts with friction, stops or dry friction act in smooth phases between events."""
         own = self.coordinates is None and self.formulation is None and self.switching is not False
         return own and self.options.scheme.method != TIME_STEPPING and margin_count(self.system) > 0
 
     @property
     def follows_from_numbers(self) -> bool:
-        """Tell whether all that acts is in the system, and nothing in it switches."""
+        """Return whether the motion follows from the system and numbers alone, without functions and switches."""
         functions = (self.control, self.force, self.sampling, self.coordinates, self.formulation)
         acts = any(function is not None for function in functions) or len(self.events) > 0
         return not (
@@ -100,10 +100,10 @@ class Motion:
         )
 
     def run(self, progress: bool | None, *, again: bool) -> tuple[Trajectory, float, Exception | None, Array]:
-        """Do it; return the trajectory, the time reached, what a law or a switch raised to end it, and states [t | q]
-        on the way where few are recorded.
+        """Return (trajectory, time reached [s], exception of a law or switch that ended the run or None, states [t |
+        q]).
 
-        It works on ``system`` itself unless it is to be done ``again``.
+        The states are extra ones if few are recorded. The run changes ``system`` unless ``again`` is True.
         """
         loop, switcher = self.begin(copied=again)
         if again and self.ready is None:
@@ -136,7 +136,9 @@ class Motion:
         return trajectory, loop.time, failure, loop.looks
 
     def _go(self, loop: Integration, switcher: Switcher | None, bar: Any) -> Exception | None:
-        """Go to the end, from sample to sample; return what a law or a switch raised to end the run."""
+        """Run to the end, from sample to sample; return the exception of a law or a switch that ended the run, else
+        None.
+        """
         due, called = True, self.called
         for end, resample, keep in self._stops():
             try:
@@ -164,11 +166,11 @@ class Motion:
         until: tuple[Callable[[float, Array], bool], float] | None = None,
         **others: Any,
     ) -> Array:
-        """Return the coordinates at ``times`` of the same motion with another scheme.
+        """Return the coordinates at ascending ``times`` of the same motion with another scheme (times, nq).
 
-        The times ascend; its steps do not depend on them. ``until``: what tells from the time and q of a record whether
-        to go no further, and after how many steps it is asked. ``others`` are arguments in which it differs too. NaN
-        from where that run ends or fails.
+        Its steps do not depend on the times. ``until``: a function of the time and q of a record that ends the
+        repetition, and the number of steps after which it is asked. ``others`` are further fields that differ. NaN from
+        the time on at which the repetition ends or fails.
         """
         control = self.control.copy() if isinstance(self.control, Law) else self.control
         options = replace(self.options, scheme=scheme, recording=Recording(at=tuple(times.tolist())))
@@ -187,7 +189,9 @@ class Motion:
         return loop.recorder.at(times, close)[:, 1 : 1 + self.system.nq]
 
     def begin(self, *, copied: bool) -> tuple[Integration, Switcher | None]:
-        """Return a time loop at the start, and what switches in it; it works on ``system`` itself, or on a copy."""
+        """Return a time loop at the start and its `Switcher`; ``copied``: on a copy of ``system``, not on ``system``
+        itself.
+        """
         start = None
         if self.ready is not None:
             start = self.options.scheme, self.options.recording, self.beside
@@ -219,7 +223,7 @@ class Motion:
         return loop, switcher
 
     def _stops(self) -> list[tuple[float, bool, bool]]:
-        """Return the times to which the kernel runs in one go, each with (a sample is due, it is to be recorded)."""
+        """Return the times [s] at which the kernel returns, each with (a sample is due, it is recorded)."""
         t0, duration = self.options.t0, self.options.duration
         end = t0 + duration
         if self.sampling is None or not self.called:  # all in one go

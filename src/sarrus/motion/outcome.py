@@ -1,4 +1,4 @@
-"""What became of a run: its trajectory from the records of the time loop, its status, and the message with a remedy."""
+"""Outcome of a run: its `Trajectory` from the records of the time loop, its status, and a message with a remedy."""
 
 from __future__ import annotations
 
@@ -46,7 +46,9 @@ LAWS = 1e-8
 
 
 def trajectory_of(loop: Integration, seconds: float, failure: Exception | None) -> Trajectory:
-    """Return what was recorded, with limit crossings found; a ``failure`` is what was raised to end the run."""
+    """Return the trajectory of a run, with limit crossings; ``failure`` is the exception that ended the run, or
+    None.
+    """
     s = loop.system
     loop.collect()
     for time, what in loop.chart.changes if loop.chart is not None else ():
@@ -93,8 +95,8 @@ def trajectory_of(loop: Integration, seconds: float, failure: Exception | None) 
         trajectory = _with_energy_looked_at(s, trajectory)
         if trajectory.contact_residual > LAWS:
             message = (
-                f"a contact problem of many rows was solved to {trajectory.contact_residual:.2g} of its largest force "
-                f"only, {LAWS:g} is usual: take a smaller dt, or fewer contacts at a time"
+                f"a contact problem with many rows has a residual of {trajectory.contact_residual:.2g} relative to its "
+                f"largest force, above {LAWS:g}. Take a smaller dt, or fewer contacts at a time"
             )
             trajectory = trajectory.revised(status=Status.INACCURATE, message=message)
     if status in (Status.OK, Status.EVENT):
@@ -119,7 +121,7 @@ def trajectory_of(loop: Integration, seconds: float, failure: Exception | None) 
 
 
 def kept_along(loop: Integration, rows: RunRows) -> dict[str, Any]:
-    """Return the invariants of a run along its records, as a trajectory has them."""
+    """Return the values and names of the invariants along the records, as attributes of a trajectory."""
     kept, count = loop.options.kept, len(rows.records)
     if kept is None:
         return {"invariants": read_only(np.zeros((count, 0)))}
@@ -138,9 +140,9 @@ def kept_along(loop: Integration, rows: RunRows) -> dict[str, Any]:
 
 
 def _with_energy_looked_at(system: Workspace, trajectory: Trajectory) -> Trajectory:
-    """Return the trajectory, INACCURATE where contacts have created energy: none of their laws does.
+    """Return the trajectory, with status INACCURATE if contacts have created energy, which no contact law does.
 
-    What they did is told by the work of their forces, and where nothing else acts by the energy itself, too.
+    Created energy shows in the work of the contact forces, and, if no other force does work, in the energy itself.
     """
     loss, energy = trajectory.contact_loss, trajectory.energy
     created = -np.minimum(np.diff(loss, prepend=0.0), 0.0).sum()  # what hits at the start counts, too
@@ -156,15 +158,15 @@ def _with_energy_looked_at(system: Workspace, trajectory: Trajectory) -> Traject
     if not created > CREATED * (np.ptp(energy) + np.ptp(loss)) + least:
         return trajectory
     message = (
-        f"contacts have created {created:.2g} J, where they took {loss[-1]:.2g} J on the whole: take a smaller dt; "
-        "Newton's law of restitution can do that by itself for contacts with friction or several at a time, Poisson's "
-        "(impact_law) only where contacts with friction have different coefficients"
+        f"contacts have created {created:.2g} J of energy (dissipated in all: {loss[-1]:.2g} J). Take a smaller dt. "
+        "Newton's law of restitution can create energy in impacts with friction or of several contacts; Poisson's "
+        "(impact_law) only if contacts with friction have different coefficients"
     )
     return trajectory.revised(status=Status.INACCURATE, message=message)
 
 
 def verdict(loop: Integration, failure: Exception | None) -> tuple[Status, str]:
-    """Return the status and the message."""
+    """Return the status and the message of a run."""
     unsound = _unsound(loop) if loop.status is None and loop.solver is None else None
     status = loop.status or (unsound[0] if unsound else Status(int(loop.state.unsound)))
     unstable = isfinite(loop.state.unstable_since)
@@ -215,7 +217,7 @@ def verdict(loop: Integration, failure: Exception | None) -> tuple[Status, str]:
 
 
 def changed_invariants(loop: Integration) -> str:
-    """Return the sentence which of its invariants the motion of a run changes, by how much."""
+    """Return the sentence that names the invariants which the motion changes, with their rates."""
     assert loop.options.kept is not None
     kept = known_of(loop.kept)
     change = np.abs(kept.change + kept.pending) / np.maximum(kept.size, np.abs(kept.target))
@@ -228,7 +230,7 @@ def changed_invariants(loop: Integration) -> str:
 
 
 def missed_invariants(loop: Integration) -> str:
-    """Return what the last projection of a run missed of its invariants; empty where it keeps none or missed none."""
+    """Return the sentence on invariants that the last projection missed; "" if it missed none."""
     if loop.options.kept is None:
         return ""
     missed = [
@@ -239,9 +241,9 @@ def missed_invariants(loop: Integration) -> str:
 
 
 def _unsound(loop: Integration) -> tuple[Status, str] | None:
-    """Return what solves of a run said that were no full answers, since when and of which rows; None where all were.
+    """Return (status, message) of solves that were no full answers, with time and rows; None if all were.
 
-    A contradiction that was seen at the last state alone is looked at once more there.
+    A contradiction at the last state alone is confirmed by a solve there.
     """
     s, state, status = loop.system, loop.state, Status(int(loop.state.unsound))
     end = loop.q, loop.v, loop.x[s.parts.u], loop.time
@@ -265,7 +267,7 @@ def _unsound(loop: Integration) -> tuple[Status, str] | None:
 
 
 def _contradicts(system: Workspace, q: Array, v: Array, u: Array, t: float) -> bool:
-    """Tell whether forward dynamics finds rows that contradict each other at a state, be the loops open or not."""
+    """Return whether forward dynamics finds contradictory rows at a state, with the loops open or closed."""
     found = forward_dynamics(system, q, v, u, float(t), throw=False, may_be_open=True)
     return found.status is Status.INCONSISTENT
 
@@ -277,7 +279,7 @@ def _undefined(loop: Integration) -> str:
 
 
 def _refusal(loop: Integration, status: Status) -> SarrusError | None:
-    """Return what a `Law` says at the last state, if it has no answer there and that ended the run."""
+    """Return the error of a `Law` at the last state if it ended the run; else None."""
     law, ended = loop.law, status in (Status.CONTROL_FAILED, Status.NOT_FINITE)
     if not (ended and isinstance(law, Law) and np.isfinite(loop.q).all() and np.isfinite(loop.v).all()):
         return None

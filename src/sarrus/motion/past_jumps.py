@@ -1,4 +1,4 @@
-"""`advance_past_jumps`: how a run goes on to a time, with the impacts that jumps of drives are on the way."""
+"""`advance_past_jumps`: a run continued to a given time, with the impacts caused by drives whose speed jumps."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from sarrus.motion.switching import Switcher
 def advance_past_jumps(
     loop: Integration, switcher: Switcher | None, end: float, bar: Any, *, keep: bool
 ) -> None:
-    """Go on to ``end``, past jumps of the speed of drives on the way, or until something ends the run."""
+    """Run to ``end`` [s], through jumps of the speed of drives, or until another event ends the run."""
     loop.align()
     while loop.status is None:
         jump = loop.jumps.next(loop.time, end) if loop.jumps is not None else None
@@ -38,9 +38,9 @@ def _go_on(loop: Integration, switcher: Switcher | None, end: float, bar: Any, *
 
 
 def _pass(loop: Integration, switcher: Switcher | None, jump: DriveJump) -> None:
-    """Give the state before a jump the velocities after it, and have the loop go on from there.
+    """Replace the velocity before a jump by the velocity after it, and continue the loop from there.
 
-    Raises `SolveError` where drives ask for speeds that contradict each other, or impacts have no answer.
+    Raises `SolveError` if drives have contradictory speeds, or an impact has no solution.
     """
     s = loop.system
     drives = jumping_drives(s, [loop.q.copy()], jump)
@@ -59,9 +59,9 @@ def _pass(loop: Integration, switcher: Switcher | None, jump: DriveJump) -> None
 
 
 def _strike(loop: Integration) -> None:
-    """Have what touches in a run of steps in time hit at this instant, as in phases between events.
+    """Resolve the impact of closed contacts of a time-stepping run at this instant, as in event-driven phases.
 
-    Between geometries the next step does that, whose impact is of order one in its length.
+    Contacts between geometries are resolved by the next step, whose impact has an error of order one in its length.
     """
     s, touches = loop.system, loop.touches
     if touches is None or touches.collisions is not None or margin_count(s) == 0:

@@ -1,4 +1,4 @@
-"""A motion done once more, with other steps or from a start beside its own, and how far the two are apart."""
+"""Repetition of a motion with other steps, or from a neighbouring start, and its distance from the first run."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _PARTS, _LEAST = 16, 32.0
 
 
 def compared(motion: Motion, trajectory: Trajectory, *times: float) -> np.ndarray:
-    """Return records after the start, the last one among them, and the last one before each of the ``times``.
+    """Return the numbers of records to compare, the last one and the last before each of ``times`` [s] included.
 
-    One half is evenly spread over the records, which are dense where much happens, the other over the time.
+    Half of them are evenly spread over the records, which are dense where the motion is fast, half over the time.
     """
     t = trajectory.t
     records = np.concatenate([[0], 1 + np.flatnonzero(t[1:] != t[:-1])])  # the first of each time
@@ -50,10 +50,10 @@ def difference(
     most: float = np.inf,
     **others: Any,
 ) -> Array:
-    """Return how far, relative, the motion is from ``trajectory`` at some records if done with another scheme.
+    """Return the relative distance at some records between ``trajectory`` and the same motion with another scheme.
 
-    Infinite where it fails. What comes some time after the two are ``most`` apart is infinite too: it is not done.
-    ``others`` are arguments in which it differs too.
+    Infinite where the repetition fails, and from the time on at which the distance exceeds ``most``: the repetition
+    ends there. ``others`` are further arguments that differ.
     """
     times, known, scales = trajectory.t[records], trajectory.q[records], _scales(motion, trajectory)
 
@@ -68,10 +68,10 @@ def difference(
 
 
 def _scales(motion: Motion, trajectory: Trajectory) -> Array:
-    """Return what a difference of each coordinate is relative to: one for angles, the largest coordinate for lengths.
+    """Return the scale of each coordinate (nq,): 1 rad for angles, the largest coordinate of the run for lengths.
 
-    Coordinates of unknown unit, of one's own equations, are measured by the largest of them. Lengths that are zero but
-    for rounding, as those of the apex of a cone that rolls round it, are measured by the mechanism.
+    Coordinates of unknown unit, of the user's own equations, have the largest of these coordinates as their scale.
+    Lengths that are zero but for rounding, such as those of the apex of a rolling cone, have the characteristic length.
     """
     system = motion.system
     units = trajectory.coordinate_units or ("",) * system.nq

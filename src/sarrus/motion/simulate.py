@@ -1,4 +1,4 @@
-"""`simulate`: motion of a constrained system in time, through redundant and singular configurations."""
+"""`simulate`: motion of a constrained system in time, also with redundant rows and through singular configurations."""
 
 from __future__ import annotations
 
@@ -75,92 +75,94 @@ def simulate(
     progress: bool | None = None,
     throw: bool = True,
 ) -> Trajectory:
-    """Simulate from the state (q, v) at time ``t0`` for ``duration`` seconds.
+    """Return the motion from the state (q, v) at time ``t0`` over ``duration`` seconds, as a `Trajectory`.
 
     Parameters
     ----------
-    q, v : initial coordinates (nq,) and velocities (nv,; default at rest). They must satisfy the constraints
-        to 1e-5 and are then projected; see `System.assemble` and `System.project_velocity`.
-    dt : fixed step [s]. With an adaptive method (``method``, ``rtol`` or ``atol`` are given too): interval of the
-        output. Without it the steps of an adaptive method are the output.
-    method : default without ``dt``: "auto", adaptive steps of "dop853" as long as they are held back by accuracy, of
-        "rodas5p" where they would be by stability (stiff springs, dampers, laws); ``trajectory.events`` lists the
-        changes. Default with ``dt``: "rk4", with fixed steps; without ``dt`` it takes the time step of the model's
-        file, else 1e-3 s. Explicit: "rk4", "dopri5" (order 5(4)) or "dop853" (order 8). Implicit, for stiff springs,
-        dampers and control laws: "rodas5p" (order 5(4), Steinebach 2023) or "rodas4" (order 4(3), Hairer and Wanner
-        II, IV.7), L-stable Rosenbrock–Wanner methods in local coordinates with exact derivatives, a traced ``control``
-        included (a `Law` by central differences). Of the two rodas5p keeps its order better where springs are stiff.
-        Every stage of theirs lies on the constraints; redundant rows and massless links are as ever, nonholonomic
-        rows too. They pass singular configurations as the explicit methods do, but cannot start in one: that is an
-        `ArgumentError` (and ends the run with STEP_TOO_SMALL should a step end in one). They want ``stabilization``
-        "projection" or "energy" and ``coordinates`` None. "moreau-jean": fixed steps in which contacts with Coulomb
-        friction, joint limits and dry friction act (`sarrus.kernels.integrate.time_stepping`), the default with
-        ``dt`` where there are such contacts, and always between geometries without closed form. With all other
-        methods these act in smooth phases, and where one of them changes is an event
-        (`sarrus.motion.contacts.event_driven`), implicit methods included. A `sarrus.Stepping` in the place of the
-        name has all of this, and limits of steps and memory.
-    rtol, atol : tolerances of the adaptive methods, 1e-8 and a hundredth of rtol by default; atol in radians and
-        characteristic lengths of the mechanism (`sarrus.dynamics.model.characteristic`), per second for velocities.
-        ``rtol=np.inf``: no control of errors, fixed steps of ``dt`` with any method; one that an implicit method cannot
-        take ends the run with PROJECTION_FAILED.
-    control : u(q, v, t), or u(q, v, t, p) with the parameters as ``p.name``. Without ``sample_time`` it is traced over
-        CasADi symbols and compiled into the kernel;
-        with it, it is called as plain Python once per sample and held. Clipped to the actuators' limits. A law of
-        `sarrus.control` runs in the kernel either way; ``sample_time`` may then be a `sarrus.control.Sampling`, with
-        delay and measurement noise. Functions of time in it, and in all that acts, are looked at before an adaptive
-        run: steps end where they jump or have a kink, and pass over no peak (`sarrus.motion.inputs.time_course`). Of a
-        Python function only its samples are known.
-    force : applied generalized force τ(q, v, t) or τ(q, v, t, p) (nv,), likewise.
+    q, v : initial coordinates (nq,) and velocities (nv,; default zero). They must satisfy the constraints to 1e-5 [m,
+        rad, per second] and are then projected on them; see `System.assemble` and `System.project_velocity`.
+    dt : fixed step [s]. With an adaptive method (``method``, ``rtol`` or ``atol`` given as well): interval of the
+        records; without ``dt`` an adaptive method records its steps.
+    method : name of the integrator, or a `sarrus.Stepping` with the name and limits of steps and memory. Default
+        without ``dt``: "auto", adaptive steps of "dop853" while accuracy limits them, of "rodas5p" while stability does
+        (stiff springs, dampers, laws); ``trajectory.events`` lists the changes. Default with ``dt``: "rk4" with fixed
+        steps; method="rk4" without ``dt`` takes the time step of the model's file, else 1e-3 s. Explicit: "rk4",
+        "dopri5" (order 5(4)) and "dop853" (order 8). Implicit, for stiff systems: "rodas5p" (order 5(4), Steinebach
+        2023) and "rodas4" (order 4(3), Hairer and Wanner II, IV.7), L-stable Rosenbrock–Wanner methods in local
+        coordinates with exact derivatives, also of a traced ``control`` (a `Law` is differentiated by central
+        differences). "rodas5p" loses less order with stiff springs. All stages lie on the constraints; redundant rows,
+        massless links and nonholonomic rows are treated as by the explicit methods. Implicit methods pass singular
+        configurations but cannot start in one (`ArgumentError`); a step that ends in one ends the run with
+        STEP_TOO_SMALL. They require ``stabilization`` "projection" or "energy" and ``coordinates`` None. "moreau-jean":
+        time stepping with fixed steps, in which contacts with Coulomb friction, joint limits and dry friction act
+        (`sarrus.kernels.integrate.time_stepping`). It is the default with ``dt`` if there are contacts with Coulomb
+        friction, and the only method for contacts between geometries without closed form. All other methods, implicit
+        ones included, integrate smooth phases between events, at which contacts change
+        (`sarrus.motion.contacts.event_driven`).
+    rtol, atol : tolerances of adaptive methods, default 1e-8 and rtol / 100. atol is in radians and characteristic
+        lengths of the mechanism (`sarrus.dynamics.model.characteristic`), per second for velocities. ``rtol=np.inf``:
+        fixed steps of ``dt`` without error control, with any method; a step that an implicit method cannot take ends
+        the run with PROJECTION_FAILED.
+    control : u(q, v, t) (nu,), or u(q, v, t, p) with the parameters as ``p.name``; clipped to the actuators' limits.
+        Without ``sample_time`` it is traced over CasADi symbols and compiled into the kernel; with ``sample_time`` it
+        is called as plain Python once per sample, and its value is held. A law of `sarrus.control` runs in the kernel
+        in both cases; ``sample_time`` may then be a `sarrus.control.Sampling` with delay and measurement noise.
+        Functions of time, in the control and in all forces, are examined before an adaptive run: steps end at their
+        jumps and kinks, and miss no peak (`sarrus.motion.inputs.time_course`). Of a Python function only the samples
+        are known.
+    force : applied generalized force τ(q, v, t) or τ(q, v, t, p) (nv,) [N, N m], treated as ``control`` is.
+    sample_time : interval [s] at which ``control`` and ``force`` are sampled and held.
     coordinates : integrate independent coordinates only (local state-space form, Spencer 2004): "partition",
-        "tangent-space", "null-space", or names of coordinates (`sarrus.dynamics.coordinates.choices`). Charts that
-        become poor are changed, which ``trajectory.events`` lists; named coordinates that fail end the run with
-        COORDINATES_FAILED. A `sarrus.coordinates.Relation` R(q, y) = 0 appends the coordinates y to the
-        system, one with velocities, such as `sarrus.coordinates.Momenta`, y and z to its velocities: the
-        trajectory is then that of the extended system, and ``force`` has zeros for what was appended. Needs
-        stabilization "projection"; like ``formulation`` it knows no contacts with friction, no limits and no dry
-        friction.
-    formulation : name in `sarrus.formulations.METHODS`, ``SOFTENED`` or ``LEAST_CONDITION``, or a function like these,
-        to solve for the acceleration instead of the compiled kernel, a hundred times slower; ``trajectory.condition``
-        is then that of the matrix it inverts. With a `sarrus.formulations.LeastConditionRule` over the motion it is
-        first done by the kernel, and ``trajectory.events`` begins with the g or ν that keeps that condition least. What
-        it cannot solve ends the run with its diagnosis; runs that are softened have the status SOFTENED, a warning.
-    stabilization : "projection" (default), "energy", "baumgarte" or "none"; a `sarrus.Stabilization` says more, such as
-        ``invariants`` to keep: momenta, or any function of the state.
-    events : functions whose zeros are located to 1e-11 s; terminal ones stop the run. Steps of adaptive methods end
-        there, so that forces may jump at an event.
-    switching : True lets contacts open and close by themselves, a `Switching` adds a schedule of closures that come
-        and go, False leaves contacts and closures that are constraints as ``system.parameters`` say, and contacts with
-        Coulomb friction, limits and dry friction out; limits that are crossed are still reported.
-        ``trajectory.switches`` lists what switched; there the state is recorded twice, before and after. The system has
-        its own parameters again at the end.
-    every : record every so many steps; a `sarrus.Recording` says more, such as times at which to record.
-    watch : bound of the smallest singular value σ of A below which the run is near a singular configuration, or a
-        `sarrus.SingularityWatch`: at that time it warns (`sarrus.SingularityWarning`), with a forecast whether the
-        motion will pass, turn back or lock up (`sarrus.forecast_singularity`), which ``trajectory.events`` lists, too.
-        Looks between steps cost 0.1 ms each, fewer the farther away; steps are as without, unless ``part`` bounds them.
-    error_estimate : do the motion a second time, coarser, for ``trajectory.error``, and a third time where the two
-        differ; costs a third of the run with fixed steps and less than the run with some hundred adaptive ones, or with
-        singular passages that leave it determined. Once more where adaptive steps are long parts of the run and there
-        are no passages, where a motion is not determined, and where the estimate leaves few digits. Motions that Python
-        takes part in (sampled functions, formulations) are not repeated.
+        "tangent-space", "null-space", or names of coordinates (`sarrus.dynamics.coordinates.choices`). Charts are
+        changed before they become singular, and ``trajectory.events`` lists the changes; named coordinates that become
+        singular end the run with COORDINATES_FAILED. A `sarrus.coordinates.Relation` R(q, y) = 0 appends the
+        coordinates y to the system; a relation with velocities, such as `sarrus.coordinates.Momenta`,
+        appends y to q and z to v. The trajectory is then that of the extended system, and ``force`` has zeros for the
+        appended entries. Requires stabilization "projection"; excludes contacts with friction, limits and dry
+        friction, as does ``formulation``.
+    formulation : name in `sarrus.formulations.METHODS`, ``SOFTENED`` or ``LEAST_CONDITION``, or a function of the same
+        form, that solves for the acceleration in the place of the compiled kernel, a hundred times slower.
+        ``trajectory.condition`` is then the condition number of the matrix that it inverts. A
+        `sarrus.formulations.LeastConditionRule` over the motion first runs the motion with the kernel;
+        ``trajectory.events`` begins with the g or ν that keeps the condition number least. A state that the formulation
+        cannot solve ends the run with its diagnosis; softened formulations give the status SOFTENED and a warning.
+    stabilization : "projection" (default), "energy", "baumgarte", "none", or a `sarrus.Stabilization`, for instance
+        with ``invariants`` to keep: momenta, or any function of the state.
+    events : `Event` functions whose zeros are located to 1e-11 s; a terminal event ends the run. Steps of adaptive
+        methods end at events, so that forces may jump there.
+    switching : True lets contacts open and close; a `Switching` adds a schedule of closures that are switched on and
+        off. False keeps contacts and closures that are constraints as ``system.parameters`` have them, and removes
+        contacts with Coulomb friction, limits and dry friction; limits that are crossed are still reported.
+        ``trajectory.switches`` lists the changes; at each one the state is recorded twice, before and after. The
+        parameters of the system are the same after the run as before.
+    every : number of steps between two records, or a `sarrus.Recording`, for instance with times to record.
+    watch : bound of the smallest singular value σ of A, in characteristic units, or a `sarrus.SingularityWatch`. When σ
+        falls below it, the run warns (`sarrus.SingularityWarning`) and forecasts whether the motion will pass, turn
+        back or lock up (`sarrus.forecast_singularity`); ``trajectory.events`` lists the forecast. Each evaluation costs
+        0.1 ms, and they are rarer the larger σ is. The steps do not change, unless ``part`` bounds them.
+    error_estimate : repeat the motion with coarser steps to estimate ``trajectory.error``, and a third time if the two
+        differ. It costs a third of a run with fixed steps, and less than the run itself with some hundred adaptive
+        steps or with determined singular passages. A further run is needed if adaptive steps are long parts of the run
+        without passages, if a motion is not determined, and if the estimate leaves few digits. Motions with sampled
+        Python functions or formulations are not repeated.
     progress : bar on stderr; default: for long runs in a terminal.
-    throw : raise `SimulationError` (with ``.trajectory``, the motion so far) where the run fails; False returns
-        the trajectory with its ``status``. An interrupt from the keyboard (Ctrl-C) returns what is done so far,
-        INTERRUPTED, also where only the estimate of the error was under way. So that a loop around it ends, the next
-        call by the same script, function or cell raises KeyboardInterrupt; with False it is the caller who decides.
+    throw : True raises `SimulationError` (with ``.trajectory``, the motion so far) if the run fails; False returns the
+        trajectory with its ``status``. An interrupt from the keyboard (Ctrl-C) returns the motion so far with the
+        status INTERRUPTED, also during the error estimate. The next call by the same script, function or cell then
+        raises KeyboardInterrupt, so that a loop of runs ends; with ``throw=False`` it does not.
 
-    Redundant constraints are ordinary. At a singular configuration the motion goes on along the branch that
-    continuity of velocity selects; ``trajectory.passages`` lists these. Where there are any, the coarser motion begins
-    at a start that differs by rounding, and one with somewhat other steps follows where the two do not agree (see
-    `sarrus.motion.determinacy`); ``trajectory.determined_until`` says how long they do. Inconsistent constraints
-    are met in the least-squares sense while the residual stays below 1e-6, else the run ends with PROJECTION_FAILED. A
-    start out of which there is no motion, although A allows velocities there, ends with RIGID (see
-    `System.forward_dynamics`).
+    Full rank: the unique motion. Redundant rows change nothing: motion and constraint forces Aᵀλ are unique, λ has
+    least norm. At a singular configuration the motion continues on the branch with continuous velocity;
+    ``trajectory.passages`` lists these configurations. If there are any, the coarser run starts from a state changed by
+    rounding, and a run with slightly different steps follows if the two disagree (see `sarrus.motion.determinacy`);
+    ``trajectory.determined_until`` is the time up to which they agree. Inconsistent constraints are met in the
+    least-squares sense while the residual is below 1e-6, else the run ends with PROJECTION_FAILED. A start from which
+    no motion is possible, although A allows velocities, ends with RIGID (see `System.forward_dynamics`).
 
-    A complete motion whose estimated error is above 3e-4 is INACCURATE, one that singular passages leave open is
-    NOT_DETERMINED: both are a warning (`sarrus.base.errors.AccuracyWarning`), not an error. Fixed steps of RK4 that
-    leave its region of stability are an UNSTABLE_STEP, which is one. So is CHATTERING: a force or control jumps, as
-    sign(v) does, and pushes back from both sides. An event function that gives NaN ends the run with NOT_FINITE.
+    A complete motion with an estimated error above 3e-4 has the status INACCURATE; if singular passages leave it open,
+    NOT_DETERMINED. Both are a warning (`sarrus.base.errors.AccuracyWarning`). Errors are: UNSTABLE_STEP, fixed steps of
+    RK4 outside its region of stability; CHATTERING, a force or control that jumps, as sign(v) does, and pushes back
+    from both sides; NOT_FINITE, for instance an event function that is NaN.
 
     Returns
     -------
@@ -231,7 +233,7 @@ def _motion(
     every: int | Recording,
     watch: SingularityWatch | float | None,
 ) -> tuple[System, Motion]:
-    """Return the system, with the coordinates of a relation if that is given, and the motion asked for, checked."""
+    """Return the system (extended by the coordinates of a relation, if given) and the checked `Motion`."""
     local: RunCoordinates | None = None
     if coordinates is None or isinstance(coordinates, str | Sequence):
         local = coordinates
@@ -262,10 +264,11 @@ def _motion(
 def _extended(
     system: System, q: ArrayLike, v: ArrayLike | None, t0: float, relation: object
 ) -> tuple[System, Array, Array, tuple[str, ...] | StateCoordinates]:
-    """Return the system with the coordinates of a relation, its state, and what to integrate."""
+    """Return the system extended by the coordinates of a relation, its state, and the coordinates to integrate."""
     if not isinstance(relation, Relation):
         raise ArgumentError(
-            f"coordinates must be a choice, names or a Relation, got {type(relation).__name__}",
+            'coordinates must be "partition", "tangent-space", "null-space", names of coordinates or a Relation, got '
+            f"{type(relation).__name__}",
             element="coordinates",
         )
     extended, q, v, traced = extend_traced(system, q, v, t0, relation)
@@ -274,14 +277,14 @@ def _extended(
 
 
 def _check(motion: Motion) -> None:
-    """Raise `ArgumentError` where the parts of a motion do not go together."""
+    """Raise `ArgumentError` if arguments of a motion exclude each other."""
     system, options = motion.system, motion.options
     kept, method, local = options.stabilization, options.scheme.method, motion.coordinates is not None
     check_events(motion.events)
     if motion.watch is not None:
         require_holonomic(system, "watch")
     if options.recording.reduce:
-        raise ArgumentError("reduce is for many runs, see sarrus.rollout", element="reduce")
+        raise ArgumentError("reduce= is for many runs only, see sarrus.rollout", element="reduce")
     end, slack = options.t0 + options.duration, 1e-9 * options.duration
     outside = [t for t in options.recording.at or () if not options.t0 - slack <= t <= end + slack]
     if outside:
@@ -303,26 +306,27 @@ def _check(motion: Motion) -> None:
         system.without_activations("implicit methods and coordinates=")
     if implicit and (local or kept.kind in ("baumgarte", "none")):
         raise ArgumentError(
-            f"method={method!r} integrates local coordinates of its own, on the constraints: leave "
-            "coordinates=None and stabilization='projection' (or 'energy')",
+            f"method={method!r} integrates local coordinates on the constraints: leave coordinates=None and "
+            "stabilization='projection' (or 'energy')",
             element="method",
         )
     if motion.control is not None and system.nu == 0:
         raise ArgumentError(
-            f"{system.name} has no actuators to control; add_actuator, or use force=", element="control"
+            f"{system.name} has no actuators to control: add one with add_actuator, or use force=",
+            element="control",
         )
 
 
 def _unknown(system: Evaluations, what: str, argument: str) -> ArgumentError:
-    """Return the error that something acts which an argument does not know."""
+    """Return the error for an argument that excludes contacts with friction, limits and dry friction."""
     return ArgumentError(
-        f"{system.name}: {what}, which {argument}= does not know: leave it out, or {LEAVES_OUT}",
+        f"{system.name}: {what}, which {argument}= cannot handle. Leave {argument} out, or give {LEAVES_OUT}",
         element=argument,
     )
 
 
 def _check_time_stepping(motion: Motion) -> None:
-    """Raise `ArgumentError` for what does not go together with time stepping."""
+    """Raise `ArgumentError` for arguments that exclude time stepping."""
     system = motion.system
     others = {"coordinates": motion.coordinates, "formulation": motion.formulation}
     what = what_acts(system) if motion.switching is not False else None
@@ -330,13 +334,15 @@ def _check_time_stepping(motion: Motion) -> None:
         if what is not None:
             raise _unknown(system, what, name)
         raise ArgumentError(
-            f"method={TIME_STEPPING!r} has one of its own: leave {name} as it is", element=name
+            f"method={TIME_STEPPING!r} has a formulation and coordinates of its own: leave {name} at its default",
+            element=name,
         )
     if system.equations.contacts and motion.switching is not False:
         contact = system.equations.contacts[0]
         raise ArgumentError(
-            f"{system.name}: method={TIME_STEPPING!r} takes contacts with friction='coulomb' alone; {contact.name!r} "
-            "sticks or slides without friction: give it a coefficient, zero for none, or switching=False",
+            f"{system.name}: method={TIME_STEPPING!r} is for contacts with friction='coulomb' only, and "
+            f"{contact.name!r} is a constraint that sticks or slides without friction. Give it a friction coefficient "
+            "(zero for none), or switching=False",
             element=contact.name,
         )
 
@@ -344,7 +350,7 @@ def _check_time_stepping(motion: Motion) -> None:
 def _sampling(
     given: float | Sampling | None, control: StateFunction | None, force: StateFunction | None
 ) -> Sampling | None:
-    """Return how what drives the motion is sampled, None where it acts all the time."""
+    """Return the sampling of control and force; None if both act continuously."""
     if given is None:
         return None
     sampling = given if isinstance(given, Sampling) else Sampling(given)
@@ -353,6 +359,7 @@ def _sampling(
         raise ArgumentError("sample_time needs a control or a force to sample", element="sample_time")
     if sampling is given and not isinstance(control, Law):
         raise ArgumentError(
-            "Sampling is for a law of sarrus.control; give sample_time as a number", element="sample_time"
+            "Sampling is for laws of sarrus.control only: give sample_time as a number [s]",
+            element="sample_time",
         )
     return sampling

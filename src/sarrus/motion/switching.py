@@ -1,15 +1,15 @@
-"""Simulation with constraints that come and go: what `simulate` does where one of them switches.
+"""Simulation with constraints that are switched on and off: contacts, and closures on a schedule.
 
-Contacts close where their gap reaches zero and open where their normal multiplier falls through zero; closures and
-couplings follow a schedule. At every such instant the state is resolved (`Switcher.resolve`):
+A contact closes when its gap reaches zero and opens when its normal multiplier falls through zero. Closures and
+couplings follow a schedule. At every such instant `Switcher.resolve`
 
-1. contacts that touch and closures that are due are switched on, and the positions projected on them;
-2. where something approaches, `sarrus.dynamics.impacts.impacts.impact` gives the new velocity;
-3. contacts that rebound are off again, and of those that neither approach nor leave the ones hold that push according
-   to Gauss's principle (`sarrus.dynamics.impacts.complementarity.OneSided`), redundant ones sharing the load.
+1. switches on contacts with zero gap and closures that are due, and projects the positions on them;
+2. if a contact approaches, computes the new velocity by `sarrus.dynamics.impacts.impacts.impact`;
+3. switches off contacts that rebound. Of the contacts with zero normal velocity, those that push according to Gauss's
+   principle stay on (`sarrus.dynamics.impacts.complementarity.OneSided`); redundant contacts share the load.
 
-A series of bounces, or of rocking from edge to edge, has infinitely many impacts in finite time. It ends here as soon
-as a contact would leave an impact with less than ``rest_speed``: then it stays, and is let go only if it pulls.
+A series of bounces, or of rocking from edge to edge, has infinitely many impacts in finite time. The series ends when a
+contact would leave an impact slower than ``rest_speed``: it then stays closed, and opens only if it would pull.
 """
 
 from __future__ import annotations
@@ -65,19 +65,20 @@ _CHATTER, _SOON = 50, 1e-9
 
 @dataclass(frozen=True)
 class Switching:
-    """What switches during a simulation, besides the contacts, which open and close by themselves.
+    """The schedule of closures in a simulation, and the speed below which contacts do not rebound.
 
     Parameters
     ----------
     schedule : for closures and couplings added with ``active=``, ascending pairs of times (on, off) [s] between which
-        they hold; off may be infinite. Outside of these they do not. When it comes on, a closure must be closed to
-        1e-5 m or rad; a coupling, and a closure with a ``capture``, holds what is there, as a clutch, a brake or a
-        gripper does. Those not named stay as they are.
-    rest_speed : normal speed after an impact [m/s, rad/s], > 0, below which a contact or a stop does not leave. The
-        bounces left out would last rest_speed / g · 2 / (1 − e) for a restitution e. None: a thousandth of a
-        characteristic length a second, of rotations 1e-3 rad/s, so that metres and millimetres give the same motion.
+        each is active; off may be infinite. A closure that is switched on must be closed to 1e-5 m or rad. A coupling,
+        and a closure with a ``capture``, holds its present position, as a clutch, a brake or a gripper does. Closures
+        that are not named stay as they are.
+    rest_speed : normal speed after an impact [m/s, rad/s], > 0, below which a contact or a stop stays closed. The
+        bounces left out would last rest_speed / g · 2 / (1 − e), e the restitution. None: a thousandth of a
+        characteristic length per second, 1e-3 rad/s for rotations, so that metres and millimetres give the same motion.
 
-    Raises `ArgumentError` for times out of order; unknown names are found when a run starts.
+    Contacts open and close without a schedule. Raises `ArgumentError` for times out of order; unknown names are found
+    when a run starts.
     """
 
     schedule: Mapping[str, Sequence[tuple[float, float]]] = field(default_factory=dict)
@@ -93,16 +94,17 @@ class Switching:
 
 
 class Switcher:
-    """The switching of one run: what stops the kernel, and what happens where it has stopped.
+    """The switching of one run: events that stop the kernel, and the change of constraints at each event.
 
-    The workspace is the run's own: its parameters are those of the present instant.
+    The workspace belongs to the run alone; its parameters are those of the present instant.
     """
 
     @classmethod
     def of(cls, system: Workspace, switching: Switching | bool, *, phased: bool = False) -> Switcher | None:
-        """Return the switcher for an argument of `simulate`: None for False, and where nothing can switch.
+        """Return the switcher for the argument ``switching`` of `simulate`; None for False, and if no constraint
+        switches.
 
-        ``phased`` says that the run has phases with contacts, stops or dry friction.
+        ``phased``: the run has phases with contacts, stops or dry friction.
         """
         if not isinstance(switching, (bool, Switching)):
             raise ArgumentError(
@@ -118,8 +120,8 @@ class Switcher:
         for name in plan.schedule:
             if name in self.contacts:
                 raise ArgumentError(
-                    f"{system.name}: schedule: {name!r} is a contact, which opens and closes by itself; "
-                    "a foothold on schedule is a closure of kind 'point'",
+                    f"{system.name}: schedule: {name!r} is a contact, which opens and closes without a schedule. For a "
+                    "foothold on schedule add a closure of kind 'point' with active=",
                     element=name,
                 )
             check_known("closure added with active=", name, closures, f"{system.name}: schedule")
@@ -146,25 +148,27 @@ class Switcher:
 
     @property
     def watched(self) -> list[int]:
-        """The normal rows of the contacts, whose multipliers stop the kernel when they fall through zero."""
+        """The normal rows of the contacts; the kernel stops when one of their multipliers falls through zero."""
         return [contact.normal for contact in self.system.equations.contacts]
 
     def prepare(self, t0: float) -> None:
-        """Open all contacts, those that touch are closed when the run begins; set the closures on schedule."""
+        """Switch all contacts off and set the closures on schedule; closed contacts are switched on when the run
+        begins.
+        """
         switch_off(self.system, self.contacts)
         for name in self.plan.schedule:
             self.system.parameters[activity_parameter(name)] = float(self._scheduled(name, t0))
 
     def attach(self, loop: Integration) -> None:
-        """Have what a run with phases holds change with the rest."""
+        """Have the closed blocks of a run with phases switch together with the constraints."""
         if loop.phased and loop.touches is not None:
             self.phases = Phases(loop, loop.touches)
 
     def until(self, loop: Integration, end: float, bar: Any, *, keep: bool) -> None:
-        """Run to ``end`` or until something ends the run, and switch on the way.
+        """Run to ``end`` [s], or until the run ends, and switch at the events before it.
 
-        Raises `SolveError` where the switches chatter or an impact has no answer, `ArgumentError` where a closure on
-        schedule is open.
+        Raises `SolveError` if switches chatter or an impact has no solution, `ArgumentError` if a scheduled closure is
+        open.
         """
         if self._last_switch == -np.inf:
             self.resolve(loop)
@@ -179,9 +183,9 @@ class Switcher:
                 return
 
     def resolve(self, loop: Integration, *, jumped: bool = False) -> None:
-        """Switch what is due at the state of the loop, note it, and have the loop go on from there.
+        """Switch the constraints that are due at the state of the loop, note the changes, and continue the loop.
 
-        ``jumped`` says that its velocity did, so that what is closed may hit.
+        ``jumped``: the velocity has jumped, so that closed contacts may be hit.
         """
         switches = bool(self.contacts or self.plan.schedule)
         if switches and (jumped or self._due(loop.time) or not self._bounce(loop)):
@@ -196,7 +200,7 @@ class Switcher:
         self._count(loop)
 
     def _choose_method(self, loop: Integration) -> None:
-        """Have the implicit one of two methods begin where several contacts slide slowly, until something else acts."""
+        """Switch to the implicit method while several contacts slide slowly, until another force acts."""
         stiff = self.phases is not None and self.phases.is_stiff
         if stiff and loop.method == loop.scheme.method:
             self._creeps = loop.take_turns()
@@ -239,14 +243,14 @@ class Switcher:
         return any(on <= t < off for on, off in self.plan.schedule[name])
 
     def _due(self, t: float) -> list[str]:
-        """Return the closures whose state is not the scheduled one."""
+        """Return the closures that are not in their scheduled state."""
         if not self.plan.schedule:
             return []
         now = active(self.system)
         return [name for name in self.plan.schedule if self._scheduled(name, t) != now[name]]
 
     def _state(self) -> dict[str, tuple[bool, bool]]:
-        """Return (on, does not slide) of everything that switches."""
+        """Return (active, does not slide) of every constraint that switches."""
         now = active(self.system)
         return {
             name: (now[name], not sliding(self.system, name))
@@ -265,12 +269,12 @@ class Switcher:
         return [name for name in self.contacts if now[name] or gap[name] <= near[name]]
 
     def _still(self, v: Array) -> float:
-        """Return the speed of a contact that is none [m/s] at a velocity of the mechanism."""
+        """Return the speed [m/s] below which a contact counts as at rest, at a velocity of the mechanism."""
         speed = float(np.abs(self.system.characteristic.columns * v).max(initial=0.0))
         return still_speed(speed) * self._length
 
     def _projected(self, q: Array, v: Array, t: float) -> Array:
-        """Return q moved onto the constraints that are on now; as it is where there is no such q nearby."""
+        """Return q moved onto the active constraints; q itself if no such configuration is nearby."""
         s = self.system
         x = s.pack(q, v, None, t)
         generic_rank(s, q, t, v, renew=True)
@@ -279,8 +283,10 @@ class Switcher:
     def _after_impact(
         self, q: Array, v: Array, t: float, closing: list[str], touching: list[str]
     ) -> tuple[Array, float, bool]:
-        """Return the velocity after an impact, with contacts that would leave slowly staying, the energy lost, and
-        whether any stays."""
+        """Return (velocity after an impact, energy lost [J], whether a contact stays closed).
+
+        Contacts that would leave slowly stay closed.
+        """
         s, before = self.system, gap_rates(self.system, q, v, t)
         result = impact(
             s, q, v, closing=[*closing, *touching], restitution=self._restitution(before, touching), t=t
@@ -296,10 +302,11 @@ class Switcher:
         return v, loss, stays
 
     def _bounce(self, loop: Integration) -> bool:
-        """Have the one contact that hits rebound where nothing else touches and no constraint holds; False: not so.
+        """Apply the rebound of a single contact if no other contact is closed and no constraint is active; else return
+        False.
 
-        Δv = −(1 + e) M⁻¹n u_n / (nᵀM⁻¹n), n the row of a frictionless contact: the impact of `resolve`, which is for
-        all other cases, without its ranks.
+        Δv = −(1 + e) M⁻¹n u_n / (nᵀM⁻¹n), n the row of the frictionless contact. `resolve` does the same for all other
+        cases, with a rank analysis.
         """
         s, contacts = self.system, self.system.equations.contacts
         if not self._lone or any(active(s).values()):
@@ -328,7 +335,7 @@ class Switcher:
         return True
 
     def _restitution(self, rates: Mapping[str, float], touching: Iterable[str]) -> dict[str, float]:
-        """Return the restitution of the contacts that rebound fast enough, zero for the others."""
+        """Return the restitution of the contacts that rebound fast enough; zero for all other contacts."""
         least = self._rest_speed
         return {
             c.name: c.restitution if -c.restitution * rates[c.name] >= least else 0.0
@@ -337,7 +344,7 @@ class Switcher:
         }
 
     def _hold_what_pushes(self, loop: Integration, resting: list[str]) -> None:
-        """Of the contacts that neither approach nor leave, switch on those that push and off the others."""
+        """Switch contacts with zero normal velocity on if they push, and off if they do not."""
         if not resting:
             return
         s, t = self.system, loop.time
@@ -354,9 +361,11 @@ class Switcher:
             self._hold_with_friction(loop, resting, rows, bias)
 
     def _hold_with_friction(self, loop: Integration, resting: list[str], rows: Array, bias: Array) -> None:
-        """Switch on and off until what is on pushes and what is off does not close, with what else is closed or rubs.
+        """Switch contacts until active ones push and inactive ones do not close, with all other closed or rubbing
+        blocks.
 
-        Friction of joints and of other contacts depends on what is on, which one linear problem does not know.
+        Friction of joints and of other contacts depends on which constraints are active, so one linear problem is not
+        enough.
         """
         s, tried = self.system, set[frozenset[str]]()
         normals = {c.name: c.normal for c in s.equations.contacts if c.name in resting}
@@ -382,7 +391,7 @@ class Switcher:
             switch_on(s, [worst], loop.q.copy(), loop.time)
 
     def _unloaded_off(self, loop: Integration) -> bool:
-        """Switch off the contacts whose multiplier is zero, which could not be seen to fall through it."""
+        """Switch off the contacts with zero multiplier, for which a fall through zero cannot be detected."""
         push = self._accelerated(loop).multipliers
         least = UNLOADED * np.abs(push).max(initial=0.0)
         on = active(self.system)
@@ -391,11 +400,10 @@ class Switcher:
         return bool(unloaded)
 
     def _accelerated(self, loop: Integration, other: Workspace | None = None) -> ForwardDynamics:
-        """Return the forward dynamics at the state of the loop with its control and force, and parameters as now.
+        """Return the forward dynamics at the state of the loop, with its control, force and present parameters.
 
-        Dry friction, stops and contacts with friction act where the run has phases with them.
-
-        ``other``: a workspace with other parameters to solve in.
+        Dry friction, stops and contacts with friction act if the run has phases with them. ``other``: a workspace with
+        other parameters for the solve.
         """
         s, x = other or loop.system, loop.x.copy()
         x[s.parts.p] = list(s.parameters.values())
@@ -427,7 +435,7 @@ class Switcher:
         self._add(loop, loss, changes)
 
     def _add(self, loop: Integration, loss: float, changes: Mapping[str, tuple[str, ...]]) -> None:
-        """Note changes, if there are any."""
+        """Note the changes, if there are any."""
         if loss or any(changes.values()):
             self.records.append(SwitchRecord(loop.time, **changes, energy_loss=loss))
             loop.records += [
@@ -435,18 +443,18 @@ class Switcher:
             ]
 
     def _count(self, loop: Integration) -> None:
-        """Raise `SolveError` where too many switches follow one another at once."""
+        """Raise `SolveError` if too many switches follow each other in almost no time."""
         self._in_a_row = self._in_a_row + 1 if loop.time - self._last_switch < _SOON else 0
         self._last_switch = loop.time
         if self._in_a_row > _CHATTER:
             raise SolveError(
-                f"{self.system.name}: the switches chatter at t = {loop.time:.6g} s: "
+                f"{self.system.name}: contacts open and close without end at t = {loop.time:.6g} s: "
                 f"{'; '.join(str(record) for record in self.records[-2:])}"
             )
 
 
 def _moved(system: Workspace, x: Array, step: Array) -> Array:
-    """Return q ⊕ step for the q in x = [q | v | u | t | p | τ]."""
+    """Return q ⊕ step for the q of x = [q | v | u | t | p | τ]."""
     given = x.copy()
     given[system.parts.v] = step
     moved = x[system.parts.q] + system.compiled.function("rate")(given)

@@ -60,16 +60,16 @@ _COLUMNS = [field.name for field in fields(ComparisonRow)]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparison:
-    """The runs that `compare` made.
+    """The runs of `compare`.
 
     Attributes
     ----------
     name : name of the system.
-    trajectories : label → `Trajectory`, in the order in which they ran; a failed one holds the motion so far.
-    options : label → the options of `simulate` with which it ran.
-    conservative : True where the energy should not change.
-    reference : the motion that positions are compared with: label of a run, a `Trajectory` or a function of time;
-        None for none.
+    trajectories : label → `Trajectory`, in order of the runs; a failed one holds the motion so far.
+    options : label → its options of `simulate`.
+    conservative : True if the energy should be constant.
+    reference : the motion with which positions are compared: label of a run, a `Trajectory` or a function of time; None
+        for none.
     """
 
     name: str
@@ -89,10 +89,10 @@ class Comparison:
 
     @cached_property
     def position_errors(self) -> dict[str, Array]:
-        """Largest entry of q − q of the reference in absolute value at every sample of every run [m, rad].
+        """Largest entry of q − q_reference in absolute value at every sample of every run [m, rad].
 
-        Along velocities, so that a quaternion counts as an angle. NaN where the reference does not cover a time, and
-        everywhere without a reference.
+        Taken along velocities, so that a quaternion counts as an angle. NaN at times that the reference does not cover,
+        and without a reference.
         """
         return {label: self._position_error(run) for label, run in self.trajectories.items()}
 
@@ -116,7 +116,7 @@ class Comparison:
         return errors
 
     def table(self) -> tuple[ComparisonRow, ...]:
-        """Return a row of figures per run."""
+        """Return a `ComparisonRow` for each run."""
         return tuple(self._row(label, run) for label, run in self.trajectories.items())
 
     def _row(self, label: str, run: Trajectory) -> ComparisonRow:
@@ -134,7 +134,7 @@ class Comparison:
         )
 
     def plot(self, path: str | Path | None = None) -> Figure:
-        """Plot errors over time; see `sarrus.plot.comparison`."""
+        """Return a figure of errors over time; see `sarrus.plot.comparison`."""
         return lazy_import("pictures.plots.plot", "comparison")(self, path)
 
     def to_xarray(self) -> xr.Dataset:
@@ -149,7 +149,7 @@ class Comparison:
         return Dataset(columns, {"formulation": columns.pop("formulation")}, {"name": self.name}).to_xarray()
 
     def to_csv(self, path: str | Path) -> Path:
-        """Write the table to a .csv file, a row per run."""
+        """Write the table to a .csv file, a row for each run; return its path."""
         path = checked_path(path, (".csv",), "a table is saved as CSV")
         text = io.StringIO(newline="")
         writer = csv.DictWriter(text, _COLUMNS)
@@ -189,29 +189,28 @@ def compare(
     progress: bool | None = None,
     **options: Any,
 ) -> Comparison:
-    """Simulate one motion by several formulations and compare what they keep.
+    """Return a `Comparison`: one motion simulated by several formulations, with energy, residuals and speed of each.
 
     Parameters
     ----------
     q, v, duration : as for `simulate`.
     formulations : "all"; a name or names out of "kernel" (the compiled solve), "partition" (local state-space form in
-        independent coordinates, whatever the stabilisation of the others), `sarrus.formulations.METHODS`, where
-        "lagrange:baumgarte" has its own stabilisation, `SOFTENED` and `LEAST_CONDITION`, which "all" leaves out; or a
-        mapping from labels to options of `simulate`, such as
-        ``{"textbook": {"formulation": "lagrange", "stabilization": "baumgarte"}, "kernel": {}}``.
-    reference : the motion that positions are compared with, which gives the table a column: label of a run, a
-        `Trajectory` (interpolated where its times are others), or q(t) (nq,) in closed form.
-    progress : a line per run on stderr, in a terminal with a bar while it lasts; default: in a terminal.
-    options : options of `simulate` for every run, such as ``dt`` or ``stabilization``; those of a mapping come first.
-        Where they say nothing of steps, all runs have the same fixed steps of 1 ms. Where one of them has a formulation
-        or coordinates, which know no contacts with friction, no limits and no dry friction, these are left out of all
-        (``switching=False``). Errors are not estimated: the
-        runs are there to be compared with each other.
+        independent coordinates, for any stabilization of the others), `sarrus.formulations.METHODS`, where
+        "lagrange:baumgarte" has its own stabilization, `SOFTENED` and `LEAST_CONDITION`, which "all" leaves out; or a
+        mapping from labels to options of `simulate`, such as ``{"textbook": {"formulation": "lagrange",
+        "stabilization": "baumgarte"}, "kernel": {}}``.
+    reference : the motion with which positions are compared, which adds a column to the table: label of a run, a
+        `Trajectory` (interpolated at other times), or q(t) (nq,) in closed form.
+    progress : a line for each run on stderr, with a bar in a terminal; default: in a terminal.
+    options : options of `simulate` for every run, such as ``dt`` or ``stabilization``; those of a mapping have
+        priority. Default: the same fixed steps of 1 ms for all runs. If a run has a formulation or coordinates,
+        contacts with friction, limits and dry friction are left out of all runs (``switching=False``). Errors are not
+        estimated, because the runs are compared with each other.
 
-    A formulation that cannot go on keeps its row, with status and message, and the others run all the same: `lagrange`
+    A formulation that cannot continue keeps its row, with status and message, and the other runs are done: `lagrange`
     and `kkt` refuse redundant rows, for instance. Formulations are solved in Python, a hundred times slower than the
     kernel: five seconds at 1 ms take some ten seconds each. An interrupt from the keyboard ends the present run and
-    leaves out the following ones.
+    omits the following ones.
 
     Returns
     -------
@@ -221,7 +220,7 @@ def compare(
     Raises
     ------
     ArgumentError
-        Before the first run: an unknown name or option, a start that violates the constraints, other bad arguments.
+        Before the first run: an unknown name or option, a start that violates the constraints, other invalid arguments.
     """
     check_is("compare", system, System)
     runs = {label: _filled({**options, **own}) for label, own in _runs(formulations, options).items()}
@@ -258,7 +257,7 @@ def compare(
 
 
 def _run(system: System, q: ArrayLike, v: ArrayLike | None, **given: Any) -> Trajectory:
-    """Return a run; how good it is says its row of the table, no warning beside."""
+    """Return a run without warnings on its accuracy, which is in its row of the table."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", AccuracyWarning)
         return simulate(system, q, v, throw=False, **given)
@@ -315,7 +314,7 @@ def _runs(formulations: Formulations, options: Mapping[str, Any]) -> dict[str, M
 
 
 def _filled(given: dict[str, Any]) -> dict[str, Any]:
-    """Return the options of a run with the steps that it has if it says nothing of them."""
+    """Return the options of a run with the default steps filled in."""
     steps = (
         {} if any(given.get(name) is not None for name in ("dt", "method", "rtol", "atol")) else {"dt": 1e-3}
     )

@@ -1,4 +1,4 @@
-"""Modes of assembly: the different ways in which a mechanism closes, and how they hang together."""
+"""Assembly modes: the disjoint families of closed configurations of a mechanism with some coordinates held."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _CURVE = 1000
 
 @dataclass(frozen=True, eq=False)
 class AssemblyMode:
-    """One way in which the mechanism closes. ``hits``: how many starts of the search ended in it."""
+    """One closed configuration q (nq,), or one family of them; ``hits``: number of random starts that ended in it."""
 
     q: Array
     hits: int
@@ -58,17 +58,18 @@ class AssemblyMode:
 
 @dataclass(frozen=True, eq=False)
 class AssemblyModes:
-    """The modes that a search found; iterating and indexing give `AssemblyMode`.
+    """The assembly modes that a search found; iterating and indexing give `AssemblyMode`.
 
     Attributes
     ----------
-    modes : by number of hits, most first. Their ``status`` is OK, SINGULAR where the rank drops, as where two modes
-        meet, or RIGID where the mechanism is isolated: no coordinate moves on from there, a driven one neither.
+    modes : ordered by number of hits, most first. Their ``status`` is OK; SINGULAR where the rank drops, as where two
+        modes meet; RIGID where the configuration is isolated: no motion starts there, not even of the driven
+        coordinates.
     tried : number of starts. A mode with a single hit suggests that others are missing.
-    dof : number of motions left in the modes that are not RIGID. Where it is not 0 a mode is a whole family, shown
-        by one of its configurations. A family of one motion is followed along its curve; with more, families count as
-        different where no straight walk joins them.
-    driven, values : the coordinates that were held, and where.
+    dof : degrees of freedom of the modes that are not RIGID, with the driven coordinates held. If it is not 0 a mode is
+        a family of configurations, represented by one of them. A family with one degree of freedom is followed along
+        its curve; with more, two configurations count as different families if no straight walk joins them.
+    driven, values : the held coordinates and their values [m, rad].
     """
 
     modes: tuple[AssemblyMode, ...]
@@ -91,9 +92,9 @@ class AssemblyModes:
         return np.array([mode.q for mode in self.modes]).reshape(len(self.modes), self.system.nq)
 
     def follow_curve(self, lower: float | None = None, upper: float | None = None) -> tuple[Curve, ...]:
-        """Follow every mode while the first driven coordinate moves; modes on one curve share one.
+        """Return the `Curve` of each mode as the first driven coordinate moves; modes on one curve share it.
 
-        See `follow_curve` for the range. The other driven coordinates stay where they are.
+        ``lower`` and ``upper`` [m, rad] as in `follow_curve`. The other driven coordinates are held.
         """
         curves: list[Curve] = []
         turns = turning(self.system)
@@ -120,34 +121,34 @@ def assembly_modes(
     seed: int = 0,
     throw: bool = True,
 ) -> AssemblyModes:
-    """Search for all modes of assembly with driven coordinates at given values.
+    """Return the assembly modes found with driven coordinates at given values, as an `AssemblyModes`.
 
-    Levenberg–Marquardt from seeded random configurations, answers sorted out modulo full turns and signs of
-    quaternions, until 40 starts in a row brought nothing new (at most 400). It is a search: every mode that
-    it reports closes, but it proves nothing about others.
+    Levenberg–Marquardt from seeded random configurations; solutions are compared modulo full turns and signs of
+    quaternions. The search ends after 40 starts in a row without a new mode, at most 400 starts. Every mode returned is
+    closed; that no other mode exists is not proved.
 
     Parameters
     ----------
-    driven, value : scalar coordinates that are held, and where [m, rad].
-    targets : places of bodies that are to be met as well, as in `inverse_kinematics`: then the modes are the
-        ways to reach them (working modes of a parallel robot).
-    by : bodies by whose placement modes are told apart; by default all coordinates count. A universal joint
-        reaches every direction with two pairs of angles, so that each leg of a platform doubles the number.
+    driven, value : scalar coordinates that are held, and their values [m, rad].
+    targets : poses of bodies to be met as well, as in `inverse_kinematics`; the modes are then the working modes of a
+        parallel robot.
+    by : bodies by whose placement modes are distinguished; default: by all coordinates. A universal joint reaches every
+        direction with two pairs of angles, so each leg of a platform doubles the number of modes by coordinates.
     seed : of the random configurations. Angles are drawn from a full turn, or from the limits of their joint;
-        translations from their limits, or from the size of the mechanism. Answers beyond limits count too.
-    throw : raise `SolveError` where nothing closes; else ``modes`` is empty.
+        translations from their limits, or from the size of the mechanism. Solutions beyond limits count too.
+    throw : raise `SolveError` if no start closes; False returns an empty ``modes``.
 
-    Redundant rows are ordinary. Inconsistent rows (to 1e-6, as of printed digits) close as well as they can.
-    Singular modes, in which two coincide, are found once, with status SINGULAR, isolated ones with status RIGID.
-    Assemblies with opposite
-    instead of parallel axes do not count (see `System.assemble`).
+    Redundant rows change nothing. Inconsistent rows (to 1e-6, the rounding of printed digits) are met in the
+    least-squares sense. A singular mode, in which two modes coincide, is found once, with status SINGULAR; an isolated
+    one has status RIGID. Configurations with opposite instead of parallel axes do not count (see `System.assemble`).
     """
     check_is("assembly_modes", system, System)
     names = (driven,) if isinstance(driven, str) else tuple(driven)
     values = tuple(np.atleast_1d(real_array(value)).ravel().tolist())
     if len(names) != len(values):
         raise ArgumentError(
-            f"{system.name}: driven has {len(names)} coordinates and value {len(values)} numbers; give one each",
+            f"{system.name}: driven has {len(names)} coordinates and value {len(values)} numbers; give one value for "
+            "each coordinate",
             element="value",
         )
     search = _Search(system, names, values, targets or {}, by, t)
@@ -169,8 +170,8 @@ def assembly_modes(
             quiet = 0
     if throw and not found:
         raise SolveError(
-            f"{system.name}: none of {tried} starts closed; nothing assembles with these values, or only from "
-            "starts that are rare"
+            f"{system.name}: none of {tried} starts closed. Either no configuration closes with these values, or few "
+            "starts lead to one: give another seed"
         )
     moving = [search.rank_nearby(one.q) for one in found if not one.isolated]
     generic = max(moving, default=int(search.free.sum()))
@@ -184,7 +185,9 @@ def assembly_modes(
 
 @dataclass(eq=False)
 class _Found:
-    """An assembly with the family it belongs to (n, nq), whether no motion goes out of it, and the starts it ended."""
+    """A closed configuration with its family (n, nq), whether it is isolated, and the number of starts that ended in
+    it.
+    """
 
     q: Array
     family: Array
@@ -193,7 +196,7 @@ class _Found:
 
 
 class _Search:
-    """The equations that a mode satisfies, and the sorting of answers."""
+    """The equations of a mode, and the comparison of solutions."""
 
     def __init__(
         self,
@@ -241,9 +244,10 @@ class _Search:
         return system.normalized(q)
 
     def attempt(self, rng: np.random.Generator, isolated: Array) -> Array | None:
-        """Return an assembly from a random start, its angles within half a turn of the neutral ones.
+        """Return a closed configuration from a random start, with angles within half a turn of the neutral ones; None
+        without one.
 
-        That is one of the ``isolated`` ones that are known (n, nq) where the descent comes close to it.
+        If the iteration comes close to one of the ``isolated`` configurations (n, nq), that configuration is returned.
         """
 
         def arrives(q: Array, size: float) -> bool:
@@ -263,21 +267,23 @@ class _Search:
         return q
 
     def comparable(self, found: list[_Found]) -> Array:
-        """Return the answers (n, nq) that are isolated, where differences of coordinates tell them apart.
+        """Return the isolated solutions (n, nq) that differences of coordinates distinguish.
 
-        In one's own equations they may not, and where modes are told apart by bodies they do not.
+        They do not in equations of one's own, nor if modes are distinguished by bodies.
         """
         if self.system.mechanism is None or self.bodies:
             return np.zeros((0, self.system.nq))
         return np.array([one.q for one in found if one.isolated]).reshape(-1, self.system.nq)
 
     def near(self, found: list[_Found], q: Array) -> list[_Found]:
-        """Return the answers that q may be one with: all but isolated ones that are far away."""
+        """Return the solutions that q may coincide with: all except isolated ones that are far away."""
         gaps = iter(self.distances(self.comparable(found), q).tolist())
         return [one for one in found if not (one.isolated and next(gaps, 0.0) > _FAR)]
 
     def distances(self, others: Array, q: Array) -> Array:
-        """Return the largest difference of a coordinate [rad, κ], full turns and signs of quaternions aside (n,)."""
+        """Return the largest difference of a coordinate [rad, κ] to each of ``others`` (n,), modulo full turns and
+        quaternion signs.
+        """
         gaps = self.system.characteristic.coordinates * chords(
             others, np.broadcast_to(q, others.shape), self.system, self.turns
         )
@@ -302,11 +308,13 @@ class _Search:
         return max(self.rank(q), self.rank(p))
 
     def kernel(self, q: Array) -> Array:
-        """Return the motions (nv × k) that are left with the driven velocities at rest."""
+        """Return a basis of the motions (nv, k) with the driven velocities at rest."""
         return ranked(np.vstack([self.matrix(q), np.diag(1.0 - self.free)]), self.cut).null
 
     def family(self, q: Array) -> Array:
-        """Return the curve of assemblies through q (n, nq) where they form one; elsewhere q alone."""
+        """Return the curve of closed configurations through q (n, nq) if the family is a curve; else q alone (1,
+        nq).
+        """
         system, kernel = self.system, self.kernel(q)
         if self.rows.nh > system.nh or kernel.shape[1] != 1:
             return q[None]
@@ -322,9 +330,10 @@ class _Search:
         return np.array(path)
 
     def joined(self, known: _Found, q: Array) -> bool:
-        """Tell whether an assembly belongs to a known family, or ends a straight walk from its first member.
+        """Return whether a configuration belongs to a known family, or a straight walk from its first member reaches
+        it.
 
-        No walk goes out of an isolated one.
+        No walk starts from an isolated configuration.
         """
         p = known.family[0]
         if self.bodies:
@@ -356,7 +365,7 @@ class _Search:
 
 
 def _size(system: System) -> float:
-    """Return the range of translations that starts are drawn from: that of the mechanism, or 3."""
+    """Return the range of translations of random starts [m]: the size of the mechanism, or 3."""
     if system.mechanism is None:
         return 3.0
     places, _ = system.body_placements(system.neutral())
@@ -366,7 +375,7 @@ def _size(system: System) -> float:
 
 
 def _passes(curve: Array, q: Array, system: System, turns: np.ndarray) -> bool:
-    """Tell whether a configuration lies on a curve of them, on a step or between two."""
+    """Return whether a configuration lies on a curve of configurations, at a station or between two."""
     scale = system.characteristic.coordinates
     along = scale * chords(curve[:-1], curve[1:], system, turns)
     aside = scale * chords(curve[:-1], np.broadcast_to(q, curve[1:].shape), system, turns)

@@ -1,4 +1,4 @@
-"""Curve: drive one coordinate along the curve of closed configurations, round its turning points."""
+"""`Curve`: the closed configurations along which one coordinate is driven, through its dead centres."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ _RESTS = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class TurningPoint:
-    """Where a driven coordinate turns round: its ``value`` there and the configuration ``q``.
+    """A dead centre of a coordinate: its ``value`` [m, rad] and the configuration ``q`` (nq,) at which it reverses.
 
-    ``limit`` is "upper" where larger values cannot be reached from here, "lower" where smaller ones cannot.
+    ``limit`` is "upper" if larger values cannot be reached on the curve there, "lower" if smaller ones cannot.
     """
 
     value: float
@@ -37,15 +37,15 @@ class TurningPoint:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Curve:
-    """A curve of configurations along which one coordinate is driven (arrays read-only); ``print`` shows the ranges.
+    """A curve of configurations along which one coordinate is driven (read-only arrays); ``print`` shows the ranges.
 
     Attributes
     ----------
-    driven : its name. values : (T,) its values; they go back and forth where there are turning points.
+    driven : name of the driven coordinate. values : (T,) its values [m, rad], which reverse at turning points.
     q : (T, nq) configurations. tangents : (T, nv) velocities along the curve, of length one in radians and κ.
-    turning_points : of the driven coordinate, in the order of the curve: its dead centres.
-    closed : whether the curve comes back to its start, full turns and internal motions aside.
-    t : time of the constraints. system : whose curve it is.
+    turning_points : dead centres of the driven coordinate, in order along the curve.
+    closed : whether the curve returns to its start, modulo full turns and internal motions.
+    t : time of the constraints [s]. system : the system of the curve.
     """
 
     driven: str
@@ -59,10 +59,10 @@ class Curve:
     trace: Trace = field(repr=False)
 
     def turning_points_of(self, name: str) -> tuple[TurningPoint, ...]:
-        """Return where a scalar coordinate turns round, to rounding: the dead centres if it were the driver.
+        """Return the points at which a scalar coordinate reverses, to rounding: its dead centres if it were the driver.
 
-        Those of the output of a mechanism are the dead centres of machine design, where crank and coupler are in
-        line. A coordinate that rests has none.
+        Those of the output of a mechanism are the dead centres of machine design, where crank and coupler are in line.
+        A constant coordinate has none.
         """
         places = scalar_coordinates(self.system)
         check_known("scalar coordinate", name, places, self.system.name)
@@ -78,7 +78,7 @@ class Curve:
     def range_of(self, name: str) -> tuple[float, float]:
         """Return the least and the greatest value of a scalar coordinate along the curve [m, rad].
 
-        Of a crank that goes round they are the first and the last value, a full turn apart.
+        For a crank that rotates fully they are the first and the last value, a full turn apart.
         """
         values = [point.value for point in self.turning_points_of(name)]
         k = scalar_coordinates(self.system)[name][0]
@@ -86,7 +86,7 @@ class Curve:
         return min(every), max(every)
 
     def turns_of(self, name: str) -> int:
-        """Return how many full turns a coordinate makes until the curve is closed; zero of one that goes back."""
+        """Return the number of full turns of a coordinate until the curve is closed; zero if it oscillates."""
         places = scalar_coordinates(self.system)
         check_known("scalar coordinate", name, places, self.system.name)
         k = places[name][0]
@@ -104,11 +104,11 @@ class Curve:
 
     @property
     def shape(self) -> str:
-        """Whether it is closed, in a word."""
+        """The word for tables: closed or open."""
         return "closed" if self.closed else "open"
 
     def range_lines(self) -> list[str]:
-        """Return a line for every scalar coordinate that moves: range, full turns, and where it turns round."""
+        """Return a line for every scalar coordinate that moves: range, full turns and dead centres, with units."""
         units = coordinate_units(self.system)
         places = scalar_coordinates(self.system)
         width = max(map(len, places), default=0)
@@ -136,23 +136,22 @@ def follow_curve(
     locked: Sequence[str] = (),
     t: float = 0.0,
 ) -> Curve:
-    """Follow the closed configurations from q while a coordinate goes from ``lower`` to ``upper``.
+    """Return the `Curve` of closed configurations from q while a coordinate goes from ``lower`` to ``upper``.
 
-    Steps of 0.05 along the tangent, radians and characteristic lengths alike, corrected across it, so that turning
-    points are no obstacle: there the curve goes on while the driven coordinate goes back. They are located to
-    rounding. The curve is followed both ways until it leaves the range or is back where it started, 4000 steps at most.
+    Steps of 0.05 along the tangent (radians and characteristic lengths), corrected across it: at a turning point the
+    curve continues and the driven coordinate reverses. Turning points are located to rounding. The curve is followed in
+    both directions until it leaves the range or returns to its start, 4000 steps at most.
 
     Parameters
     ----------
-    q : (nq,) start; loops open by up to 1e-5 are closed, by more are an `ArgumentError`.
-    driven : scalar coordinate. lower, upper : its range [m, rad]; by default the limits of its joint, or none; a start
-        outside of it is an `ArgumentError`.
-    locked : joints or coordinates that rest, so that one motion is left besides internal ones. More or none are an
-        `ArgumentError` that says how many.
+    q : (nq,) start; loops open by up to 1e-5 [m, rad] are closed, wider ones are an `ArgumentError`.
+    driven : scalar coordinate. lower, upper : its range [m, rad]; default: the limits of its joint, or none. A start
+        outside of the range is an `ArgumentError`.
+    locked : joints or coordinates that are held, so that one degree of freedom is left besides internal motions. Any
+        other number is an `ArgumentError` that names it.
 
-    Redundant rows are ordinary. Through singular configurations the curve goes straight on; its branches are
-    those of `mobility` there. Inconsistent rows are met as well as they can be. Limits of other joints are not
-    looked at.
+    Redundant rows change nothing. Through singular configurations the curve goes straight on; `mobility` returns its
+    branches there. Inconsistent rows are met in the least-squares sense. Limits of other joints are not checked.
     """
     check_is("follow_curve", system, System)
     places = scalar_coordinates(system)

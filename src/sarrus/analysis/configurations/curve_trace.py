@@ -1,4 +1,4 @@
-"""Trace: the curve of closed configurations through a start, its tangents, and places between its stations."""
+"""`Trace`: the curve of closed configurations through a start, its tangents, and points between its stations."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ _ZERO = 1e-11
 
 
 class Trace:
-    """The curve of closed configurations through a start, with the locked coordinates at rest.
+    """The curve of closed configurations through a start, with the locked coordinates held.
 
-    Steps and tangents of length one are measured in characteristic units, metres over κ and radians.
+    Steps and unit tangents are measured in characteristic units: metres over κ, and radians.
     """
 
     def __init__(self, system: System, start: Array, driven: str, locked: Sequence[str], t: float) -> None:
@@ -55,10 +55,13 @@ class Trace:
         left = ways.shape[1] - len(resting)
         if left != 1:
             advice = (
-                "unlock coordinates, or start beside a singular configuration" if left < 1 else "lock others"
+                "unlock coordinates, or start beside a singular configuration"
+                if left < 1
+                else "lock coordinates"
             )
             raise ArgumentError(
-                f"{system.name}: a curve along {driven!r} needs one motion, but {max(left, 0)} are left; {advice}",
+                f"{system.name}: a curve along {driven!r} needs one degree of freedom, and the mechanism has "
+                f"{max(left, 0)}; {advice}",
                 element="locked",
             )
         others = np.array(resting).reshape(len(resting), system.nv)
@@ -70,19 +73,19 @@ class Trace:
         self.tangent = -tangent if tangent[self.velocity] < 0.0 else tangent
 
     def kernel(self, q: Array) -> Array:
-        """Return the motions (nv × k) with the locked velocities at rest."""
+        """Return a basis of the motions (nv, k) with the locked velocities at rest."""
         rows = comparable(self.system, holonomic_jacobian(self.system, q, self.t))
         rows = np.vstack([rows, self.hold.T])
         return ranked(rows, self.cut).null
 
     def ahead(self, q: Array, way: Array) -> Array:
-        """Return the tangent (nv,) at q, straight on from ``way``."""
+        """Return the unit tangent (nv,) at q that continues the direction ``way``."""
         basis, _ = np.linalg.qr(self.scale[:, None] * self.kernel(q))
         found = basis @ (basis.T @ (self.scale * way)) / self.scale
         return np.asarray(found / np.linalg.norm(self.scale * found))
 
     def follow(self, tangent: Array, bounds: tuple[float, float]) -> tuple[list[Array], list[Array], bool]:
-        """Return configurations and tangents one way, and whether the curve came back."""
+        """Return (configurations, tangents, whether the curve returned to its start) in one direction."""
         lower, upper = bounds
         path: list[Array] = []
         ways: list[Array] = []
@@ -120,28 +123,31 @@ class Trace:
         return difference(self.system, start, end, None if whole else self.turns)
 
     def place(self, last: Array, way: Array, length: float) -> Array:
-        """Return the configuration whose part along ``way`` is ``length`` beyond ``last`` [rad, κ]."""
+        """Return the configuration on the curve whose component along ``way`` is ``length`` beyond ``last`` [rad,
+        κ].
+        """
         step = way * (length / np.linalg.norm(self.scale * way))
         level = self.scale**2 * way
         across = np.column_stack([self.hold, level / np.linalg.norm(level)])
         return close(self.system, self.system.move(last, step), self.t, across)
 
     def along(self, way: Array, x: Array) -> float:
-        """Return the part along ``way`` of a velocity or chord x (nv,) [rad, κ]."""
+        """Return the component along ``way`` of a velocity or chord x (nv,) [rad, κ]."""
         return float((self.scale * way) @ (self.scale * x) / np.linalg.norm(self.scale * way))
 
     def between(self, last: Array, way: Array, q: Array, missing: Callable[[Array], float]) -> Array:
-        """Return where a function of configurations, of opposite signs at the ends, vanishes between two stations."""
+        """Return the configuration between two stations at which ``missing``, of opposite signs at the stations,
+        vanishes.
+        """
         reach = self.along(way, self.chord(last, q))
         xtol = 1e-15 * abs(reach)
         found = brentq(lambda length: missing(self.place(last, way, length)), 0.0, reach, xtol=xtol)
         return self.place(last, way, float(found))
 
     def turning_points(self, q: Array, ways: Array, velocity: int, closed: bool) -> list[tuple[Array, float]]:
-        """Return where a velocity changes its sign along stations, and its sign before.
+        """Return the configurations at which a velocity changes its sign along the stations, each with the sign before.
 
-        Velocities that are zero but for rounding at a station have no sign, so that a station on a turning point
-        is one like any other.
+        Velocities that are zero up to rounding at a station have no sign, so that a station may lie on a turning point.
         """
         rates = ways[:, velocity]
         size = np.abs(rates).max()

@@ -1,4 +1,4 @@
-"""Where a model is when nobody says where."""
+"""The configuration at which a model is shown and analysed if the user gives none."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sarrus.dynamics.system import System
 
 
 def default_configuration(system: System) -> Array:
-    """Return the first keyframe, or the reference pose where there is none, with its loops closed if they can be."""
+    """Return the first keyframe (nq,), else the reference pose, with its loops closed if they can be."""
     keyframes = system.mechanism.keyframes if system.mechanism else {}
     start = system.normalized(next((key.q for key in keyframes.values()), system.neutral()))
     if open_by(system, start) > OPEN:

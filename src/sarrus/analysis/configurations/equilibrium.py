@@ -1,4 +1,4 @@
-"""Equilibrium: where a mechanism rests, the inputs that hold it, and whether it stays there."""
+"""Equilibrium: configurations at rest, the inputs that hold a configuration, stiffness and stability."""
 
 from __future__ import annotations
 
@@ -37,23 +37,22 @@ class Equilibrium(Answer):
 
     Attributes
     ----------
-    q, u : (nq,), (nu,) the configuration and the inputs that act.
-    multipliers : (nc,) λ of least norm, as in `ForwardDynamics`, with k + S u − h + τ + Aᵀλ = 0; ``determined`` says
-        which are unique.
-    residual : norm of the generalized force left along the motions, zero at rest [N, N m].
-    motions : (nv × dof) orthonormal basis Z of the motions that A allows, and contacts that carry.
-    stiffness : (dof × dof) Zᵀ(∂²V − Σ λ_j ∂²φ_j)Z with u and τ held constant: the force that a small motion
-        meets, curvature of the constraints included [N/m, N m/rad].
-    eigenvalues : (dof,) of the stiffness, by real part; may be complex where follower forces make it unsymmetric.
-    stable : True where all eigenvalues are positive, False where one is negative, None where stiffness does not
-        tell: a zero eigenvalue (``neutral`` counts them), a singular configuration, no rest.
-        For an unsymmetric stiffness those of M⁻¹K count, which must be real as well (no flutter without damping).
-    iterations : steps taken.
-    contacts : forces of contacts with Coulomb friction, stops and dry friction where they act, else None.
-    status : OK; SINGULAR (at rest, where the rank drops); INFEASIBLE (the laws of contacts allow no rest, and
-        ``contacts.reason`` says why); RIGID (q is isolated and rests whatever acts; ``residual`` is
-        the force along the velocities of A that no finite multipliers hold); NOT_ACHIEVABLE (no place of rest found,
-        or no inputs hold q).
+    q, u : (nq,), (nu,) configuration and inputs.
+    multipliers : (nc,) λ of least norm, as in `ForwardDynamics`, with k + S u − h + τ + Aᵀλ = 0; ``determined`` marks
+        the unique components.
+    residual : norm of Zᵀ(k + S u − h + τ), zero at rest [N, N m].
+    motions : (nv, dof) orthonormal basis Z of the motions that A, and contacts with a load, allow.
+    stiffness : (dof, dof) Zᵀ(∂²V − Σ λ_j ∂²φ_j)Z with u and τ constant: the restoring force of a small motion, with the
+        curvature of the constraints [N/m, N m/rad].
+    eigenvalues : (dof,) of the stiffness, by real part; complex if follower forces make the stiffness unsymmetric.
+    stable : True if all eigenvalues are positive, False if one is negative, None if the stiffness does not decide: a
+        zero eigenvalue (``neutral`` counts them), a singular configuration, no rest. For an unsymmetric stiffness the
+        eigenvalues of M⁻¹K count, which must be real as well (no flutter without damping).
+    iterations : number of steps.
+    contacts : forces of contacts with Coulomb friction, stops and dry friction if these act; else None.
+    status : OK; SINGULAR (at rest, and the rank drops here); INFEASIBLE (the laws of contact allow no rest;
+        ``contacts.reason`` says why); RIGID (q is isolated and rests under any load; ``residual`` is the force along
+        velocities of A that no finite multipliers balance); NOT_ACHIEVABLE (no equilibrium found, or no inputs hold q).
     """
 
     q: Array
@@ -72,7 +71,7 @@ class Equilibrium(Answer):
 
     @property
     def dof(self) -> int:
-        """Number of motions that A allows, and what carries it."""
+        """Number of motions that A, and contacts with a load, allow."""
         return int(self.motions.shape[1])
 
 
@@ -90,54 +89,54 @@ def equilibrium(
     contacts: bool = True,
     throw: bool = True,
 ) -> Equilibrium:
-    """Find a place of rest near q for given inputs, or (``hold``) the inputs that keep q at rest.
+    """Return an `Equilibrium` near q for given inputs, or (``hold=True``) the inputs that hold q.
 
-    Rest is v = 0 with k + S u − h + τ + Aᵀλ = 0, so that no force is left along the motions: Zᵀ(k + S u − h + τ)
-    = 0 with Z spanning the kernel of A.
+    At rest v = 0 and k + S u − h + τ + Aᵀλ = 0, so Zᵀ(k + S u − h + τ) = 0 with Z a basis of the null space of A.
 
-    - Given u: Newton's method in the tangent space with the exact stiffness, steps that leave less force, each
-      followed by closing the loops. It finds the place of rest that is near, stable or not; where it gets
-      stuck, and from the start with ``stable``, a descent goes where the forces push, in steps in which they do
-      work, and leaves saddles along their unstable direction, until the stiffness is positive.
-    - ``hold``: q stays, u is of minimum norm, as in `System.inverse_dynamics`, within the actuators' limits unless
+    - Given u: Newton's method in the tangent space with the exact stiffness, with steps that reduce the residual,
+      each followed by closing the loops. It finds a nearby equilibrium, stable or not. If it stagnates, and from
+      the start with ``stable=True``, a descent follows the forces in steps with positive work and leaves saddles
+      along their unstable direction, until the stiffness is positive.
+    - ``hold``: q is kept; u has minimum norm, as in `System.inverse_dynamics`, within the actuators' limits unless
       ``within_limits`` is False.
 
-    Contacts with Coulomb friction, stops of joints and dry friction take part where there are any. A coordinate that
-    begins beyond its limit may come back and goes no further out, a `LimitWarning`. Where there are stops alone, the
-    place of rest found without them is the answer if it lies between them. Else:
+    Contacts with Coulomb friction, stops of joints and dry friction are included if there are any. A coordinate that
+    starts beyond its limit may return but goes no further out (`LimitWarning`). With stops alone, the equilibrium
+    without them is the answer if it lies between the stops. Otherwise:
 
-    - Rest is then k + S u − h + τ + Aᵀλ + Jᵀ r = 0 with contact forces r within their laws: r_n ≥ 0, nothing from what
-      is open, ‖r_t‖ ≤ μ r_n with the static coefficient. Where such r exist q rests; whether it comes to rest there
-      depends on how it came, as for a wedge that may be tight or loose. Of several r the least in characteristic units
-      is taken, see `sarrus.dynamics.contacts.support_reactions.CarriedLoad`.
-    - Given u: q itself, if it rests; else where it comes to rest when it goes where the forces push, slowly, with
-      friction, and without going through planes. Contacts that carry end with a gap of zero.
-    - ``hold``: q stays; of the u with which contact forces exist the least is taken. Without actuators these are the
-      forces of the pose.
-    - Stability is that of the motions that are left while contacts that carry stay closed, and stick where friction is
-      within its limit (``contacts.friction_needed`` < 1); what rolls may roll, what has no friction slides. None where
-      friction is at its limit, or where closed contacts without force decide.
+    - At rest k + S u − h + τ + Aᵀλ + Jᵀ r = 0 with contact forces r within their laws: r_n ≥ 0, r = 0 at open
+      contacts, ‖r_t‖ ≤ μ r_n with the static coefficient. q rests if such r exist; whether a motion ends there
+      depends on its history, as for a wedge that may be tight or loose. If r is not unique the least one in
+      characteristic units is returned, see `sarrus.dynamics.contacts.support_reactions.CarriedLoad`.
+    - Given u: q itself if it rests; else the end of a slow motion that follows the forces, with friction, without
+      penetration. Contacts with a load end with a gap of zero.
+    - ``hold``: q is kept; u is the least one for which contact forces exist. Without actuators the result has the
+      contact forces of the pose.
+    - Stability is that of the motions which keep loaded contacts closed, and sticking if friction is within its
+      limit (``contacts.friction_needed`` < 1); rolling contacts may roll, frictionless ones slide. None if friction
+      is at its limit, or if closed contacts without force decide.
 
     Parameters
     ----------
-    q : (nq,) start; loops open by up to 1e-5 are closed first, by more are an `ArgumentError`. Contacts that are open
-        or deep by up to 1e-5 lengths are closed.
-    u : (nu,) inputs, default zero; not with ``hold``. tau : (nv,) applied generalized force, held constant.
-    t : time [s], for forces and constraints that depend on it, held fixed.
-    contacts : whether contacts, stops and dry friction act, where there are any. Those between geometries without
-        closed form, which runs alone know, are an `ArgumentError`, unless False leaves all of them out.
-    throw : raise `SolveError` for NOT_ACHIEVABLE and INFEASIBLE; its ``result`` holds the best answer found.
+    q : (nq,) start; loops open by up to 1e-5 [m, rad] are closed first, wider ones are an `ArgumentError`. Contacts
+        that are open or penetrate by up to 1e-5 characteristic lengths are closed.
+    u : (nu,) inputs, default zero; not with ``hold``. tau : (nv,) applied generalized force, constant.
+    hold, stable, within_limits : see above.
+    t : time [s] of forces and constraints that depend on it.
+    contacts : False leaves contacts, stops and dry friction out. Contacts between geometries without closed form exist
+        in runs only and are an `ArgumentError` unless ``contacts`` is False.
+    throw : raise `SolveError` for NOT_ACHIEVABLE and INFEASIBLE; its ``result`` is the best answer found.
 
-    Redundant rows are ordinary; λ is of minimum norm. Rigid: force is balanced along the motions that there are; where
-    some is left along other velocities of A the status is RIGID, and at an isolated q, which rests there. Singular:
-    the force must vanish along every motion that A allows here; status SINGULAR, ``stable`` None. Constraints that
-    move at rest (ψ ≠ 0 at v = 0) allow no rest: `SolveError`. With nonholonomic rows the places of rest form
-    surfaces, of which the nearest point is found, and the stiffness is that along the allowed velocities.
+    Redundant rows: λ has least norm. Rigid: the force is balanced along the finite motions; status RIGID if a force
+    along other velocities of A remains, and at an isolated q. Singular: the force must vanish along every velocity that
+    A allows here; status SINGULAR, ``stable`` None. Constraints that prescribe a motion (ψ ≠ 0 at v = 0) allow no rest:
+    `SolveError`. With nonholonomic rows equilibria form surfaces; the nearest point is returned, with the stiffness
+    along the allowed velocities.
     """
     check_is("equilibrium", system, System)
     if hold and (u is not None or stable):
         raise ArgumentError(
-            f"{system.name}: hold=True finds u for the given q; leave out u and stable", element="hold"
+            f"{system.name}: hold=True computes u for the given q; leave u and stable out", element="hold"
         )
     touching = takes_part(system, contacts)
     if touching and between_stops(system) is not None and (system.nu or not hold):
@@ -148,7 +147,10 @@ def equilibrium(
         if (hold or free.status is not Status.NOT_ACHIEVABLE) and all_between(system, free.q):
             return _answer(system, free, hold, False, throw)
     if hold and system.nu == 0 and not touching:
-        raise ArgumentError(f"{system.name} has no actuators to hold it; add_actuator", element="hold")
+        raise ArgumentError(
+            f"{system.name} has no actuators to hold it: add one with add_actuator, or leave hold out",
+            element="hold",
+        )
     if hold:
         system.without_activations("inputs that hold a place")
     place = _start(system, closed_start(system, real_array(q), t), u)
@@ -172,14 +174,14 @@ def equilibrium(
 
 
 def _answer(system: System, result: Equilibrium, hold: bool, touching: bool, throw: bool) -> Equilibrium:
-    """Return the answer, or raise where it is none and ``throw`` asks for it."""
+    """Return the result, or raise `SolveError` if it is no equilibrium and ``throw`` is True."""
     if throw and result.status in (Status.NOT_ACHIEVABLE, Status.INFEASIBLE):
-        what = "the actuators cannot hold it" if hold and system.nu else "no place of rest found"
+        what = "the actuators cannot hold it" if hold and system.nu else "no equilibrium found"
         if hold and touching:
-            what = "nothing holds it here"
+            what = "no contact forces and inputs hold it here"
         why = result.contacts.reason if result.contacts is not None else ""
         raise SolveError(
-            f"{system.name}: {what}; a force of {result.residual:.3g} is left along the motions"
+            f"{system.name}: {what}; a generalized force of {result.residual:.3g} remains along the motions"
             f"{f': {why}' if why else ''}",
             result=result,
         )
@@ -187,9 +189,10 @@ def _answer(system: System, result: Equilibrium, hold: bool, touching: bool, thr
 
 
 def _start(system: System, q: Array, u: ArrayLike | None) -> Array:
-    """Return q with activations at rest: a filter's is its control, an integrator's stays, if its control is zero.
+    """Return q with actuator activations at rest: a filter at its control, an integrator unchanged if its control is
+    zero.
 
-    The current of a winding is u / R, or the limit that its drive holds it at.
+    The current of a winding is u / R, or the current limit of its drive.
     """
     e = system.equations
     if e.drift is None:
@@ -206,13 +209,14 @@ def _start(system: System, q: Array, u: ArrayLike | None) -> Array:
     moves = activations_of(system, x).moving(x[e.activation_places], 1e-12)
     if moves is not None:
         raise SolveError(
-            f"{system.name}: {moves!r} moves under these inputs, so nothing is at rest", element=moves
+            f"{system.name}: activation {moves!r} changes under these inputs, so there is no equilibrium",
+            element=moves,
         )
     return x[: e.nq]
 
 
 def _describe(rest: Rest, q: Array, iterations: int) -> Equilibrium:
-    """Return the answer at q with its stability."""
+    """Return the `Equilibrium` at q, with its stability."""
     here = rest.balance(q)
     found, status = rest.stability(q, here), rest.status(q, here)
     return Equilibrium(
@@ -233,7 +237,7 @@ def _describe(rest: Rest, q: Array, iterations: int) -> Equilibrium:
 
 
 def _holding(rest: Rest, q: Array, within_limits: bool) -> Array:
-    """Return inputs of minimum norm (`default_weights`) that leave the least force along the motions, within limits."""
+    """Return inputs (nu,) of minimum norm (`default_weights`) with the least residual force, within limits."""
     bounds = control_bounds(rest.system) if within_limits else np.array([[-np.inf], [np.inf]])
     if rest.resting is not None:
         return rest.resting.inputs(q, rest.cut, control_bounds(rest.system) if within_limits else None)

@@ -1,4 +1,4 @@
-"""The search for a place of rest: the balance of forces at rest, its stiffness, and ways to where nothing is left."""
+"""The search for an equilibrium: residual force, stiffness, Newton's method and descent."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _ROUNDING = 1e-13
 
 
 def loads_at_rest(system: System, q: Array, u: Array, tau: Array, t: float) -> Array:
-    """Return passive and non-ideal forces, inputs, gravity and applied force by rows (5 × nv)."""
+    """Return as rows (5, nv) passive and non-ideal forces, inputs, gravity and applied force [N, N m]."""
     still = np.zeros(system.nv)
     return np.array(
         [
@@ -49,7 +49,9 @@ def loads_at_rest(system: System, q: Array, u: Array, tau: Array, t: float) -> A
 
 @dataclass(frozen=True)
 class Stability:
-    """The stiffness along the motions at rest, its eigenvalues by real part, the verdict, and how many are zero."""
+    """Stiffness along the motions at rest, its eigenvalues by real part, the verdict, and the number of zero
+    eigenvalues.
+    """
 
     stiffness: Array
     eigenvalues: np.ndarray
@@ -59,10 +61,10 @@ class Stability:
 
 @dataclass(frozen=True)
 class Balance:
-    """Forces at rest in one configuration: f, what is left along the motions, and the kernels of A.
+    """Residual force f along the motions at one configuration, and null spaces of A.
 
-    ``motions`` of all rows, ``ways`` of the holonomic ones: velocities that A allows, and directions in which
-    closed configurations lie.
+    ``motions``: null space of all rows, the velocities that A allows. ``ways``: null space of the holonomic rows, the
+    directions of closed configurations.
     """
 
     force: Array
@@ -76,12 +78,12 @@ class Balance:
 
     @property
     def residual(self) -> float:
-        """Norm of the force left."""
+        """Norm of the residual force."""
         return float(np.linalg.norm(self.left))
 
 
 class Rest:
-    """The search for a place of rest of one system under given loads."""
+    """The search for an equilibrium of one system under given loads."""
 
     def __init__(
         self,
@@ -105,11 +107,11 @@ class Rest:
 
     @property
     def is_isolated(self) -> bool:
-        """Whether no motion goes out of the start."""
+        """Whether no finite motion starts from the start."""
         return self.motions is not None and self.motions.shape[1] == 0
 
     def rests(self, balance: Balance) -> bool:
-        """Tell whether the force left is rounding of the forces at work here or nearby."""
+        """Return whether the residual force is rounding of the forces here or nearby."""
         return balance.residual <= TOLERANCE * self.size
 
     def loads(self, q: Array) -> Array:
@@ -139,7 +141,7 @@ class Rest:
         return Balance(force, motions.T @ force, jacobian, multipliers, rows.determined, motions, ways)
 
     def carried(self, q: Array, force: Array, jacobian: Array, rows: Ranked) -> Balance:
-        """Return the balance on contacts: what they cannot carry is left along the motions that A allows."""
+        """Return the balance with contacts: the residual is the part of the load that contacts do not balance."""
         assert self.resting is not None
         balanced = float(np.linalg.norm(rows.null.T @ force)) <= TOLERANCE * self.size
         carried = self.resting.carried(q, jacobian, rows.rank, balanced)
@@ -150,19 +152,21 @@ class Rest:
         return Balance(force, left, jacobian, multipliers, rows.determined, motions, motions, carried)
 
     def stiffness(self, q: Array, balance: Balance) -> Array:
-        """Return Zᵀ K W (dof × number of ways): the force met along the motions when q moves along the ways."""
+        """Return Zᵀ K W (dof, number of ways): the restoring force along the motions when q moves along the ways."""
         columns = [self.stiffness_times(q, balance, way) for way in balance.ways.T]
         return balance.motions.T @ np.array(columns).reshape(len(columns), self.system.nv).T
 
     def stiffness_times(self, q: Array, balance: Balance, way: Array) -> Array:
-        """Return the force met when q moves along a way, with all forces of constraints held."""
+        """Return the restoring force when q moves along a way, with all constraint forces constant."""
         if self.resting is None or balance.carried is None:
             return stiffness_times(self.system, q, self.u, balance.multipliers, way, self.t)
         forces = balance.carried.load.forces
         return self.resting.stiffness_times(q, self.u, balance.multipliers, forces, way)
 
     def settle(self, q: Array, stable: bool) -> tuple[Array, int]:
-        """Return q if it rests on its contacts (``stable``: if it may stay), else where it settles."""
+        """Return q if it rests on its contacts (``stable``: and stays there), else the end of a slow motion, and the
+        steps.
+        """
         assert self.resting is not None
         most = np.inf
         if not self.resting.is_deep(q):
@@ -181,13 +185,13 @@ class Rest:
         return (found if there.carried.load.status.ok or there.residual < most else q), count
 
     def move(self, q: Array, step: Array) -> Array | None:
-        """Return q moved by at most the longest step and closed again; None where it does not close."""
+        """Return q moved by at most the longest step and closed again; None if it does not close."""
         length = float(np.linalg.norm(step))
         p = close(self.system, self.system.move(q, step * min(1.0, _LONGEST / max(length, 1e-300))), self.t)
         return p if stays_closed(self.system, p, q, self.t) else None
 
     def find(self, q: Array, stable: bool) -> tuple[Array, int]:
-        """Return a place of rest, or the one with the least force left, and the iterations."""
+        """Return an equilibrium, or the configuration with the least residual force, and the iterations."""
         done = 0
         if not stable:
             found, done = self.newton(q)
@@ -200,7 +204,9 @@ class Rest:
         return polished, done + more + last
 
     def newton(self, q: Array) -> tuple[Array, int]:
-        """Levenberg–Marquardt on the force left, at the quadratic rate of Newton's method."""
+        """Return the result of Levenberg–Marquardt on the residual force, with the quadratic rate of Newton's
+        method.
+        """
 
         def steps(at: tuple[Array, Balance]) -> Callable[[float], tuple[Array, Balance] | None] | None:
             q, here = at
@@ -228,7 +234,7 @@ class Rest:
         return found, count
 
     def descend(self, q: Array) -> tuple[Array, int]:
-        """Go where the forces push until they are at rest and the stiffness is positive."""
+        """Follow the forces until the residual vanishes and the stiffness is positive; return q and the iterations."""
         here, reach = self.balance(q), _LONGEST
         for iteration in range(_DESCENT):
             if here.ways.shape[1] == 0:
@@ -261,7 +267,7 @@ class Rest:
         return float((here.force + there.force) @ difference(self.system, q, p)) / 2
 
     def stability(self, q: Array, here: Balance) -> Stability:
-        """Return the stiffness at a place of rest, and whether it is stable there."""
+        """Return the stiffness at an equilibrium, and whether it is stable."""
         k = self.stiffness(q, here)
         k = k @ (here.ways.T @ here.motions)
         length = self.system.characteristic.length
@@ -283,7 +289,7 @@ class Rest:
         return Stability(k, values, stable, int(np.count_nonzero(np.abs(values) <= zero)))
 
     def status(self, q: Array, here: Balance) -> Status:
-        """Return what the answer is."""
+        """Return the status of the answer at q."""
         if here.carried is not None and not here.carried.load.status.ok:
             return here.carried.load.status
         if self.is_isolated:
@@ -307,7 +313,7 @@ class Rest:
 
 
 def verdict(values: np.ndarray, zero: float) -> bool | None:
-    """Return whether eigenvalues of K or M⁻¹K mean stability; None where some are zero and none is bad."""
+    """Return whether eigenvalues of K or M⁻¹K mean stability; None if some are zero and none is negative."""
     if np.any(values.real < -zero) or np.any(np.abs(values.imag) > zero):
         return False
     return None if np.any(np.abs(values) <= zero) else True

@@ -1,4 +1,4 @@
-"""Following one coordinate: the closed mechanism comes along as it is moved by hand, without changing its branch."""
+"""`Follower`: one coordinate is moved and the closed mechanism follows, on its branch."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ _THERE, _DEAD = 1e-12, 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Following:
-    """Where a walk ended: q, the value of the coordinate, and whether that is the value asked for.
+    """The end of a walk: q (nq,), the value of the coordinate [m, rad], and whether it is the requested value.
 
-    ``reached`` is False at the limit of what the closures allow on this branch: a dead point, a stretched chain.
+    ``reached`` is False at the end of the range on this branch: a dead point, a stretched chain.
     """
 
     q: Array
@@ -49,18 +49,18 @@ class Following:
 
 
 class Follower:
-    """Moves a mechanism over its closed configurations by one coordinate at a time.
+    """Moves a mechanism through its closed configurations by one coordinate at a time.
 
-    The others follow with the smallest velocity (Euclidean, radians and characteristic lengths κ alike) that the
-    constraints allow, nonholonomic ones included. Steps go along the tangent and are closed across it, so that dead
-    points are met without being jumped over; where a step bends too much or the loops do not close it is halved. At
-    singular configurations the motion goes on along the tangent that it came on, and from a singular start along the
-    branch that moves the coordinate most; the assembly mode never changes. Redundant rows are ordinary input.
+    The other coordinates follow with the smallest velocity (Euclidean norm, radians and characteristic lengths κ) that
+    the constraints allow, nonholonomic rows included. Steps go along the tangent and are closed across it, so that dead
+    points are found and not jumped over; a step that turns too far, or whose loops do not close, is halved. At a
+    singular configuration the motion continues along its incoming tangent; from a singular start it takes the branch
+    that moves the coordinate most. The assembly mode never changes. Redundant rows change nothing.
 
     Parameters
     ----------
     locked : joints or coordinates that keep their values.
-    t : time [s] for constraints that depend on it, held fixed.
+    t : time [s] of constraints that depend on it.
     """
 
     def __init__(self, system: System, locked: Sequence[str] = (), t: float = 0.0) -> None:
@@ -73,9 +73,10 @@ class Follower:
         self._place: Array | None = None
 
     def drag(self, q: Array, name: str, value: float) -> Following:
-        """Take the coordinate ``name`` from q to ``value`` [rad, m], or as far as it goes.
+        """Return the `Following` after moving the coordinate ``name`` from q to ``value`` [rad, m], or as far as it
+        goes.
 
-        Loops open by up to 1e-5 at q are closed first. Loops open by more, an unknown coordinate and one of a
+        Loops open by up to 1e-5 at q are closed first. Wider ones, an unknown coordinate and a component of a
         quaternion are an `ArgumentError`.
         """
         check_known("scalar coordinate", name, self.indices)
@@ -97,7 +98,7 @@ class Follower:
         return low, high
 
     def turns(self, name: str) -> bool:
-        """Tell whether the coordinate is an angle that is the same after a full turn."""
+        """Return whether the coordinate is an angle that repeats after a full turn."""
         return self.indices[name][0] in turning(self.system)
 
     def _fresh(self) -> Follower:
@@ -108,7 +109,7 @@ class Follower:
     def _walk(
         self, q: Array, k: int, j: int, value: float, before: Array | None, allowed: float, cut: float
     ) -> tuple[Array, Array | None, bool]:
-        """Return where q[k] is nearest to the value, the last tangent x̂ = scale · x, and whether it is there."""
+        """Return (q with q[k] nearest to the value, last tangent x̂ = scale · x, whether the value is reached)."""
         length, tangent, rank = STEP, before, 0
         for _ in range(_MOST):
             gap = float(self.scale[j] * (value - q[k]))
@@ -136,7 +137,7 @@ class Follower:
     def _way(
         self, q: Array, j: int, side: float, before: Array | None, rank: int, cut: float
     ) -> tuple[Array | None, int]:
-        """Return the unit tangent x̂ that moves v_j to a side, and the rank; None where there is none."""
+        """Return the unit tangent x̂ that moves v_j in direction ``side``, and the rank; None if there is none."""
         parts = ranked(self._rows(q), cut)
         kernel = parts.null
         if kernel.shape[1] == 0:
@@ -157,20 +158,20 @@ class Follower:
         return (way / size if size > 0.0 else None), max(rank, parts.rank)
 
     def _rank_nearby(self, q: Array, cut: float) -> int:
-        """Return the rank that A and the held velocities have beside q."""
+        """Return the rank of A and the held velocities beside q."""
         kick = np.random.default_rng(7).standard_normal(self.system.nv)
         kick -= self.held @ (self.held.T @ kick)
         beside = self.system.move(q, 0.01 * kick / np.linalg.norm(kick) / self.scale)
         return ranked(self._rows(close(self.system, beside, self.t, self.held)), cut).rank
 
     def _rows(self, q: Array) -> Array:
-        """Return A in characteristic units and the held velocities below."""
+        """Return A in characteristic units with the rows of the held velocities below."""
         return np.vstack(
             [self.system.characteristic.even(finite_jacobian(self.system, q, self.t)), self.held.T]
         )
 
     def _branch(self, q: Array, j: int) -> Array | None:
-        """Return the unit tangent x̂, on the branches through a singular configuration, that moves v_j most."""
+        """Return the unit tangent x̂ of the branch through a singular configuration that moves v_j most."""
         cut = rank_cut(self.system, q, self.t, 1e-300)
         branches, _ = find_branches(self.system, q, self.t, tangents(self.system, q, self.t, cut))
         ways = []
@@ -186,7 +187,7 @@ class Follower:
     def _step(
         self, q: Array, way: Array, j: int, gap: float | None, length: float, allowed: float
     ) -> Array | None:
-        """Return the closed configuration one step ahead, at ``gap`` along v_j if given; None where it is not near."""
+        """Return the closed configuration one step ahead, at ``gap`` along v_j if given; None if none is near."""
         arc = length if gap is None else gap / way[j]
         aim = self.system.move(q, arc * way / self.scale)
         across = (self.scale * way)[:, None] if gap is None else np.eye(len(way))[:, [j]]

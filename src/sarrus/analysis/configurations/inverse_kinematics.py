@@ -1,4 +1,4 @@
-"""Inverse kinematics: closed configurations that bring bodies and coordinates to given places."""
+"""Inverse kinematics: closed configurations with bodies and coordinates at given targets."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _WEIGHT, _ITERATIONS, _LONGEST, _STARTS = 1e6, 200, 1.0, 8
 
 @dataclass(frozen=True, eq=False)
 class InverseKinematics(Answer):
-    """A closed configuration and how well it meets the targets.
+    """A closed configuration and the errors of its targets.
 
     Attributes
     ----------
@@ -40,12 +40,12 @@ class InverseKinematics(Answer):
     residuals : by target, the largest error of its components [m, rad]; ``residual`` is the largest of all.
     closure_residual : largest entry of φ [m, rad].
     at_limits : names of the coordinates that ended at a limit of their joint.
-    outside : coordinates beyond limits of their joints by more than digits explain, and their values: locked ones, and
-        any without ``within_limits``.
-    dof : number of motions that the targets leave (with the locked coordinates at rest).
-    iterations : steps taken, over all starts.
+    outside : coordinates beyond limits of their joints by more than rounding, and their values: locked ones, and any
+        without ``within_limits``.
+    dof : degrees of freedom that the targets leave, with the locked coordinates held.
+    iterations : number of steps over all starts.
     antiparallel : closures that hold with opposite instead of parallel axes only.
-    status : OK; NOT_ACHIEVABLE (closed, with the targets as near as they come); NOT_CLOSED (or antiparallel).
+    status : OK; NOT_ACHIEVABLE (closed, with least errors of the targets); NOT_CLOSED (open, or antiparallel).
     """
 
     q: Array
@@ -60,12 +60,12 @@ class InverseKinematics(Answer):
 
     @property
     def residual(self) -> float:
-        """Largest error of all targets."""
+        """Largest error of all targets [m, rad]."""
         return max(self.residuals.values(), default=0.0)
 
     @property
     def message(self) -> str:
-        """The outcome in words, with the worst target."""
+        """The outcome as a sentence, with the worst target."""
         if self.antiparallel:
             return f"the loops close only with opposite axes of closure {', '.join(map(repr, self.antiparallel))}"
         if self.status is Status.NOT_CLOSED:
@@ -93,18 +93,17 @@ def inverse_kinematics(
     t: float = 0.0,
     throw: bool = True,
 ) -> InverseKinematics:
-    """Find a closed configuration with bodies and coordinates at given places.
+    """Return a closed configuration with bodies and coordinates at given targets, as an `InverseKinematics`.
 
-    Damped Gauss–Newton steps (Levenberg–Marquardt) on the targets, in which the closures weigh 10⁶ times as
-    much and the joint limits are bounds of the linear least-squares problem; the loops are closed again after
-    every step. Where the descent ends without meeting the targets it starts again from seeded
-    configurations; the best answer counts. Errors and steps are measured in radians and characteristic lengths
-    (`sarrus.dynamics.model.characteristic`), so the answer does not depend on units; targets count as met to 10⁻⁹ of
-    these.
+    Levenberg–Marquardt steps on the targets, in which the closures weigh 10⁶ times as much and joint limits are bounds
+    of the linear least-squares problem; the loops are closed after every step. If the iteration ends without meeting
+    the targets it restarts from seeded configurations, and the best result counts. Errors and steps are measured in
+    radians and characteristic lengths (`sarrus.dynamics.model.characteristic`), so the result does not depend on units;
+    targets count as met to 10⁻⁹ of these.
 
     Parameters
     ----------
-    targets : what is to be where. Keys and values:
+    targets : a dictionary. Keys and values:
 
         - ``"coordinate": number``: a scalar coordinate [m, rad];
         - ``"body": (x, y, z)``: the origin of the body in the world [m]; None for a component leaves it free;
@@ -112,18 +111,17 @@ def inverse_kinematics(
         - ``"body": Pose`` and ``("body", point): Pose``: position and orientation in the world;
         - ``"body": 3×3 rotation matrix``: orientation alone.
 
-        A name that is a body and a coordinate means the coordinate where the value is a number.
+        A name of both a body and a coordinate means the coordinate if the value is a number.
     q : (nq,) start, default the neutral configuration. Its loops may be open.
     locked : joints or coordinates that keep their values of q.
     within_limits : keep scalar coordinates within the limits of their joints; starts beyond are moved to the limit.
-    t : time [s] for constraints that depend on it.
+    t : time [s] of constraints that depend on it.
     throw : raise `SolveError` unless the status is OK; its ``result`` is the best answer.
 
-    Full rank: the place found is isolated if ``dof`` is 0, else it is one of many, near the start. Redundant
-    rows and targets are ordinary. Inconsistent or out of reach: NOT_ACHIEVABLE, the loops closed and the sum
-    of squares of the targets' errors at a local minimum. Singular: the damping keeps the steps short, and
-    convergence is slower where a target lies at the edge of what can be reached. NOT_CLOSED: the loops cannot
-    be closed with what is locked and limited.
+    Full rank: the solution is isolated if ``dof`` is 0, else one of many, near the start. Redundant rows and targets
+    change nothing. Inconsistent or unreachable targets: NOT_ACHIEVABLE, with closed loops and a local minimum of the
+    sum of squared errors. Singular: damping keeps the steps short, and convergence is slow if a target lies on the
+    boundary of the reachable set. NOT_CLOSED: the loops cannot be closed with the locked coordinates and limits.
     """
     check_is("inverse_kinematics", system, System)
     problem = Problem(system, targets, locked, within_limits, t)
@@ -146,7 +144,7 @@ def inverse_kinematics(
 
 
 class Problem:
-    """The targets as equations on q, with bounds; errors and motions are in radians and characteristic lengths."""
+    """The targets as equations in q, with bounds; errors and motions are in radians and characteristic lengths."""
 
     def __init__(
         self, system: System, targets: Targets, locked: Sequence[str], within_limits: bool, t: float
@@ -163,12 +161,12 @@ class Problem:
         return np.concatenate([np.zeros(0), *(one.factors * one.error(q) for one in self.targets)])
 
     def jacobian(self, q: Array) -> Array:
-        """Return the derivative of the errors along motions."""
+        """Return the derivative of the errors with respect to motions."""
         parts = [one.factors[:, None] * one.jacobian(q) for one in self.targets]
         return np.vstack([np.zeros((0, self.system.nv)), *parts]) / self.size.columns
 
     def moved(self, q: Array, motion: Array) -> Array:
-        """Return q moved."""
+        """Return q ⊕ motion."""
         return self.system.move(q, motion / self.size.columns)
 
     def within(self, q: Array) -> Array:
@@ -180,13 +178,13 @@ class Problem:
         return out
 
     def merit(self, q: Array) -> float:
-        """Return a number to compare answers by: zero where all is met, open loops first."""
+        """Return the merit of a configuration: zero if all targets are met; open loops count first."""
         gap, error = open_by(self.system, q, self.t), float(np.linalg.norm(self.residual(q)))
         turned = 1e6 * len(antiparallel(self.system, q, self.t))
         return (error if error > MET else 0.0) + (1e6 * gap if gap > CLOSED else 0.0) + turned
 
     def solve(self, q: Array) -> tuple[Array, int]:
-        """Descend from q to the nearest place where the targets are met best."""
+        """Return the configuration nearest to q with least errors of the targets, and the number of iterations."""
 
         def steps(at: tuple[Array, Array]) -> Callable[[float], tuple[Array, Array] | None] | None:
             q, error = at
@@ -237,7 +235,7 @@ class Problem:
         return self.within(q)
 
     def step(self, q: Array, jacobian: Array, error: Array, damping: float) -> Array:
-        """Return the damped least-squares step within bounds, the closures weighing most."""
+        """Return the damped least-squares step within bounds, with the closures weighing most."""
         system = self.system
         columns = np.flatnonzero(self.free)
         if columns.size == 0:

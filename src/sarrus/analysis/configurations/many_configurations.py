@@ -27,13 +27,13 @@ class ManyConfigurations:
         return x
 
     def closures(self, q: Array) -> tuple[Array, Array]:
-        """Return φ (n, nh) and the rows of A that belong to it (n, nh, nv)."""
+        """Return φ (n, nh) and its rows of A (n, nh, nv)."""
         out = self._position.each(self.states(q))
         residual, jacobian = (self._position.outputs[name][0] for name in ("residual", "jacobian"))
         return out[:, residual], out[:, jacobian].reshape(len(q), self.system.nh, self.system.nv)
 
     def points(self, body: str, point: Array, q: Array) -> tuple[Array, Array]:
-        """Return where a point of a body is (n, 3), and its Jacobian (n, 3, nv), in the world."""
+        """Return the positions of a point of a body (n, 3) [m] and its Jacobian (n, 3, nv), in world axes."""
         function = motion_function(self.system, body)
         x = np.hstack([self.states(q), np.tile(point, (len(q), 1))])
         out = function.each(x)
@@ -41,7 +41,7 @@ class ManyConfigurations:
         return out[:, place], out[:, linear].reshape(-1, 3, self.system.nv)
 
     def move(self, q: Array, steps: Array) -> Array:
-        """Return q ⊕ steps (n, nv), quaternions at unit length."""
+        """Return q ⊕ steps (n, nv), with unit quaternions."""
         x = self.states(q)
         x[:, self.system.parts.v] = steps
         moved = q + self._rate.each(x)[:, : self.system.nq]
@@ -51,7 +51,7 @@ class ManyConfigurations:
 
 
 def chords(start: Array, end: Array, system: System, turns: Sequence[int] | np.ndarray) -> Array:
-    """Return end − start of configurations (n, nq), full turns and signs of quaternions aside."""
+    """Return end − start of configurations (n, nq), modulo full turns and signs of quaternions."""
     out = end - start
     out[:, turns] -= 2 * np.pi * np.rint(out[:, turns] / (2 * np.pi))
     for s in system.equations.quaternions:

@@ -1,4 +1,4 @@
-"""`SearchLimits`: the least and greatest coordinates within which configurations are looked for."""
+"""`SearchLimits`: the range of the coordinates in which configurations are searched."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _MET = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class SearchLimits:
-    """Limits ``lower`` and ``upper`` (nq,) of a system, infinite where there are none."""
+    """Limits ``lower`` and ``upper`` (nq,) of the coordinates [m, rad], infinite without a limit."""
 
     system: System
     lower: Array
@@ -29,7 +29,7 @@ class SearchLimits:
 
     @classmethod
     def of(cls, system: System, limits: Mapping[str, tuple[float, float]] | None) -> SearchLimits:
-        """Return the limits of the joints, and those given in their place by names of scalar coordinates."""
+        """Return the limits of the joints, replaced by ``limits`` for the named scalar coordinates."""
         lower, upper = (np.array(side, dtype=float) for side in coordinate_limits(system))
         places = scalar_coordinates(system)
         if not isinstance(limits, Mapping | None):
@@ -44,7 +44,7 @@ class SearchLimits:
 
     @classmethod
     def of_one(cls, system: System, name: str, lower: float | None, upper: float | None) -> SearchLimits:
-        """Return limits of one scalar coordinate alone, by default those of its joint."""
+        """Return limits of one scalar coordinate alone; default: those of its joint."""
         k = scalar_coordinates(system)[name][0]
         own = [float(side[k]) for side in coordinate_limits(system)]
         pair = (own[0] if lower is None else lower, own[1] if upper is None else upper)
@@ -52,19 +52,19 @@ class SearchLimits:
         return cls(system, np.where(others, -np.inf, given.lower), np.where(others, np.inf, given.upper))
 
     def contain(self, q: Array) -> bool:
-        """Tell whether q is within them, but for rounding."""
+        """Return whether q is within the limits, up to rounding."""
         return bool(np.all(self._over(q) <= _MET))
 
     def contain_each(self, q: Array) -> np.ndarray:
-        """Tell which of several configurations (n, nq) are within them, but for rounding."""
+        """Return which of several configurations (n, nq) are within the limits, up to rounding."""
         return np.asarray(self.slack(q) >= -_MET)
 
     def slack(self, q: Array) -> Array:
-        """Return how far several configurations (n, nq) are within them [rad, κ], negative beyond one."""
+        """Return the distance of configurations (n, nq) from the nearest limit [rad, κ], negative beyond a limit."""
         return np.asarray(-self._over(q).max(axis=1))
 
     def require(self, q: Array) -> None:
-        """Raise `ArgumentError` where a start is outside of them, but for rounding."""
+        """Raise `ArgumentError` if a start is outside of the limits, up to rounding."""
         over = self._over(q)
         k = int(np.argmax(over))
         if over[k] > _MET:
@@ -80,7 +80,7 @@ class SearchLimits:
 
 
 def _checked(name: str, pair: ArrayLike) -> Array:
-    """Return limits (2,) of a coordinate as they should be; they may be infinite."""
+    """Return the checked limits (2,) of a coordinate; they may be infinite."""
     try:
         bounds = real_array(pair)
     except ArgumentError:

@@ -1,4 +1,4 @@
-"""Rest on contacts: where a mechanism settles on them, and what those that carry it leave free."""
+"""Equilibrium on contacts: where a mechanism settles, and which motions its loaded contacts leave."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ _SOFT, _VERGE = 1e-6, 1e-6
 
 @dataclass(frozen=True)
 class Carried:
-    """Contacts that carry a mechanism at rest: their forces and what the contacts hold.
+    """Forces of the contacts that carry a mechanism at rest, and the velocities that they hold.
 
-    ``held`` (rows × nv): velocities that are zero as long as those that carry stay closed and stick. ``grazing``
-    (rows × nv): of closed contacts without force, which may open. ``verge``: whether one is at the limit of friction.
+    ``held`` (rows, nv): velocities that are zero while loaded contacts stay closed and stick. ``grazing`` (rows, nv):
+    of closed contacts without force, which may open. ``verge``: whether a contact is at the limit of friction.
     """
 
     load: CarriedLoad
@@ -51,7 +51,9 @@ class Carried:
     verge: bool
 
     def verdict(self, stable: bool | None, motions: Array, stiffness: Array, zero: float) -> bool | None:
-        """Return what friction at its limit and closed contacts without force leave of a verdict on stability."""
+        """Return the verdict on stability with friction at its limit and closed contacts without force taken into
+        account.
+        """
         if self.verge:
             return None if stable else stable
         if stable is not False or len(self.grazing) == 0:
@@ -65,10 +67,10 @@ class Carried:
 
 
 class Resting:
-    """Contacts, stops and dry friction of a system at rest under loads that depend on q, at time t.
+    """Contacts, stops and dry friction of a system at rest under loads that depend on q, at time t [s].
 
-    Stops are where they act at ``start``: coordinates that begin beyond them go no further. ``held`` are forces that
-    were found together with inputs, for the one q that these hold.
+    Stops act from ``start``: coordinates that begin beyond a limit go no further out. ``held`` are contact forces found
+    together with inputs, for the q that these hold.
     """
 
     def __init__(self, system: System, t: float, loads: Callable[[Array], Array], start: Array) -> None:
@@ -80,16 +82,16 @@ class Resting:
         self.units = np.array([one.unit for one in self.touching])
 
     def free(self, jacobian: Array, rank: int) -> Array:
-        """Return the motions that A leaves, by rows: orthonormal in characteristic units."""
+        """Return the motions that A leaves, as rows, orthonormal in characteristic units."""
         size = self.system.characteristic
         return at_rank(size.even(jacobian), rank).null.T / size.columns
 
     def state(self, q: Array) -> ContactState:
-        """Return what contacts do at rest."""
+        """Return the `ContactState` at rest."""
         return contact_state(self.system, q, self.still, self.still, self.t)
 
     def carried(self, q: Array, jacobian: Array, rank: int, balanced: bool = False) -> Carried:
-        """Return what carries the loads at q; ``balanced``: what is left of them along the motions is rounding."""
+        """Return the contacts that carry the loads at q; ``balanced``: the residual along the motions is rounding."""
         state, load = self.state(q), self.held
         if load is None:
             none = np.zeros((self.system.nv, 0))
@@ -98,7 +100,7 @@ class Resting:
         return self.holding(state, load)
 
     def holding(self, state: ContactState, load: CarriedLoad) -> Carried:
-        """Return what contacts with these forces hold."""
+        """Return the velocities that contacts with these forces hold."""
         least = NOTHING * float(np.abs(load.forces).max(initial=0.0))
         rough = any(one.static > 0.0 and one.name in load.carrying for one in self.touching)
         slips = rough and not load.holds_with(1.0 - _VERGE)
@@ -120,7 +122,9 @@ class Resting:
         return Carried(load, np.vstack([empty, *held]), np.vstack([empty, *grazing]), verge)
 
     def inputs(self, q: Array, cut: float, limits: Array | None) -> Array:
-        """Return the least inputs with which contacts carry the loads at q, those that miss it least without any."""
+        """Return the least inputs with which contacts carry the loads at q; if there are none, those with the least
+        residual.
+        """
         jacobian = self.system.constraint_jacobian(q, t=self.t)
         free = self.free(jacobian, ranked(comparable(self.system, jacobian), cut).rank)
         reach = self.system.actuation_matrix(q, t=self.t)
@@ -131,12 +135,12 @@ class Resting:
         return u
 
     def is_deep(self, q: Array) -> bool:
-        """Tell whether a contact is below its plane by more than 1e-6 lengths."""
+        """Return whether a contact penetrates by more than 1e-6 characteristic lengths."""
         gaps = touch_rows(self.system, q, self.still, self.t, self.bounds).gaps
         return any(gap < -one.reach for one, gap in zip(self.touching, gaps) if one.kind == "contact")
 
     def touch(self, q: Array) -> Array:
-        """Return q with contacts and stops that are open or deep by up to 1e-6 lengths brought to their planes."""
+        """Return q with contacts and stops that are open or penetrate by up to 1e-6 lengths moved to a gap of zero."""
         for _ in range(3):
             found = touch_rows(self.system, q, self.still, self.t, self.bounds)
             near = [
@@ -160,11 +164,11 @@ class Resting:
     # --- settling ------------------------------------------------------------------------------------
 
     def settle(self, q: Array, u: Array, cut: float) -> tuple[Array, int]:
-        """Go where the loads push, contacts and friction permitting, until nothing moves; return q and the steps.
+        """Follow the loads, with contacts and friction, until nothing moves; return q and the number of steps.
 
-        A step x is that of a body in honey, G x = f + Jᵀ r, with r within the laws of contacts for x in place of the
-        velocity, so that gaps at the end of it are ≥ 0. G is the stiffness without its signs, so that steps are those
-        of Newton's method near a stable place, and what keeps steps short before.
+        A step x is quasi-static with a viscous resistance G: G x = f + Jᵀ r, with r within the laws of contact for x as
+        the velocity, so that gaps at its end are ≥ 0. G is the stiffness with all eigenvalues positive: steps are
+        Newton steps near a stable equilibrium and short elsewhere.
         """
         size, reach, forces, before = self.system.characteristic, _LONGEST, None, None
         contacts = [
@@ -226,7 +230,7 @@ class Resting:
         cut: float,
         rows: Array,
     ) -> Array:
-        """Return the symmetric stiffness along a basis, with the forces of contacts and loops held."""
+        """Return the symmetric stiffness along a basis, with the forces of contacts and loops constant."""
         rank = ranked(comparable(self.system, jacobian), cut).rank
         multipliers = self.system.characteristic.least_multipliers(jacobian, rank, -(load + rows.T @ forces))
         columns = [self.stiffness_times(q, u, multipliers, forces, way) for way in basis.T]
@@ -234,7 +238,7 @@ class Resting:
         return np.asarray((K + K.T) / 2)
 
     def stiffness_times(self, q: Array, u: Array, multipliers: Array, forces: Array, way: Array) -> Array:
-        """Return −d/ds (f + Aᵀλ + Jᵀ r) along a way with u, λ and r held."""
+        """Return −d/ds (f + Aᵀλ + Jᵀ r) along a way, with u, λ and r constant."""
         out = stiffness_times(self.system, q, u, multipliers, way, self.t)
         if not self.system.equations.touches:
             return out

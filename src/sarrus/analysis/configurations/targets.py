@@ -1,4 +1,4 @@
-"""Targets of inverse kinematics: what users write, as errors with their derivatives."""
+"""Targets of inverse kinematics: the user's values as errors with derivatives."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ Targets = Mapping[str | tuple[str, Sequence[float]], Place]
 
 
 def scalar_coordinates(system: System) -> dict[str, tuple[int, int]]:
-    """Return the places in q and in v of the coordinates whose rate is a velocity of the same name."""
+    """Return the places in q and in v of the coordinates whose rate is a velocity of the same name, by name."""
     velocity = {name: j for j, name in enumerate(system.velocity_names)}
     return {name: (k, velocity[name]) for k, name in enumerate(system.coordinate_names) if name in velocity}
 
 
 class CoordinateTarget:
-    """A scalar coordinate at a value; ``factors`` bring its error to characteristic units, as those of every target."""
+    """A scalar coordinate at a value; ``factors`` convert errors to characteristic units, for all targets."""
 
     def __init__(self, system: System, name: str, value: float) -> None:
         scalars = scalar_coordinates(system)
@@ -47,7 +47,7 @@ class CoordinateTarget:
 
 
 class BodyTarget:
-    """A point of a body at a place, a body in an orientation, or both; ``kept`` are the components that count."""
+    """A point of a body at a position, a body in an orientation, or both; ``kept`` are the components that count."""
 
     def __init__(
         self, system: System, name: str, body: str, point: Array, place: Array | None, turn: Array | None
@@ -61,7 +61,7 @@ class BodyTarget:
         self.factors = np.repeat([1.0 / system.characteristic.length, 1.0], 3)[self._kept]
 
     def _evaluate(self, q: Array) -> tuple[Array, Array, Array, Array]:
-        """Return position and rotation of the body and the Jacobians of its origin and its angular velocity."""
+        """Return position and rotation of the body, and the Jacobians of its origin and its angular velocity."""
         system, body = self._system, self._body
         tree = system.equations.tree
         assert tree is not None
@@ -82,7 +82,7 @@ class BodyTarget:
         return parts["position"][:, 0], parts["rotation"], parts["linear"], parts["angular"]
 
     def error(self, q: Array) -> Array:
-        """Return position minus place [m] and the rotation vector from the orientation asked for [rad]."""
+        """Return position error [m] and the rotation vector from the target orientation [rad]."""
         position, rotation, _, _ = self._evaluate(q)
         offset = position + rotation @ self._point - self._place
         return np.concatenate([offset, rotation_vector(rotation @ self._turn.T)])[self._kept]
@@ -96,7 +96,7 @@ class BodyTarget:
 
 
 def target(system: System, key: Any, value: Any) -> CoordinateTarget | BodyTarget:
-    """Return the target that a key and a value mean; the error says what would be right."""
+    """Return the target of a key and a value; raises `ArgumentError` that lists valid forms."""
     name, point = key if isinstance(key, tuple) and len(key) == 2 else (key, (0.0, 0.0, 0.0))
     label = f"targets[{key!r}]"
     if not isinstance(name, str):
@@ -116,7 +116,7 @@ def target(system: System, key: Any, value: Any) -> CoordinateTarget | BodyTarge
 
 
 def _place_and_turn(value: Any, label: str, name: str) -> tuple[Array | None, Array | None]:
-    """Return the position (NaN for components left free) and the rotation matrix that the user gave."""
+    """Return the given position (NaN for free components) and rotation matrix; None for a missing one."""
     if isinstance(value, Pose):
         return value.position, value.rotation
     try:
@@ -139,7 +139,7 @@ def _cross(a: Array) -> Array:
 
 
 def rotation_vector(rotation: Array) -> Array:
-    """Return the rotation vector [rad] of a rotation matrix, up to half a turn (through its quaternion)."""
+    """Return the rotation vector (3,) [rad] of a rotation matrix, up to half a turn."""
     w, *vector = Pose.of(rotation=rotation).quaternion
     sine = float(np.linalg.norm(vector))
     scale = 2.0 if sine < 1e-12 else 2.0 * np.arctan2(sine, w) / sine
@@ -147,7 +147,7 @@ def rotation_vector(rotation: Array) -> Array:
 
 
 def inverse_left_jacobian(e: Array) -> Array:
-    """Return d e / (ω dt) of a rotation vector e = log R for Ṙ = ω × R."""
+    """Return J⁻¹ (3, 3) with ė = J⁻¹ ω for the rotation vector e = log R and Ṙ = ω × R."""
     angle = float(np.linalg.norm(e))
     k = _cross(e)
     if angle < 1e-4:

@@ -1,1 +1,1 @@
-"""Linear models on the constraint manifold, in minimal coordinates: `taylor`, `linearize`, `linear_system`."""
+"""Linear models on the constraint manifold, in minimal coordinates; start with `sarrus.linearize`."""

@@ -28,7 +28,7 @@ from sarrus.kernels.platform import c_function
 class LinearModels:
     """Linear models along a motion, time on the leading axis: A (N, n, n), B (N, n, nu), E and affine (N, n).
 
-    They mean what they mean in `LinearSystem`, about each state in turn. ``names`` are those of x.
+    Each is the model of `LinearSystem` about one state. ``names`` are the names of x.
     """
 
     A: Array
@@ -54,24 +54,23 @@ def linearize_along(
     coordinates: Coordinates = PARTITION,
     contacts: bool = True,
 ) -> LinearModels:
-    """Return the first-order models at the states q (N, nq), v (N, nv), u (N, nu), t (N,), in one compiled loop.
+    """Return the `LinearModels` at the states q (N, nq), v (N, nv), u (N, nu), t (N,), in one compiled loop.
 
-    The coordinates y = R q are chosen at the first state and stay, so that the models fit together, as a regulator
-    along a motion or an implicit method needs them. Redundant rows and massless bodies are as in `linearize_at`.
-    Where rows are clearly independent a model costs a few evaluations of forward dynamics, by code that is compiled
-    once for these coordinates; other states take the general algebra, with the same result. With activations of
-    actuators, currents of windings among them, in coordinates of a `sarrus.coordinates.Relation`, and with
-    nonholonomic rows, the models are those of `linearize_at` one by one, at its cost. ``contacts`` is as in
-    `linearize_at`, but that joints with dry friction are an `ArgumentError`.
+    The coordinates y = R q are chosen at the first state and kept, so that the models fit together, as a regulator
+    along a motion or an implicit method needs. Redundant rows and massless bodies as in `linearize_at`. If rows are
+    clearly independent a model costs a few evaluations of forward dynamics, by code that is compiled once for these
+    coordinates; other states use the general algebra, with the same result. With activations of actuators (also
+    currents of windings), in coordinates of a `sarrus.coordinates.Relation`, and with nonholonomic rows, the
+    models are computed one by one as in `linearize_at`, at its cost. ``contacts`` as in `linearize_at`, except that
+    joints with dry friction are an `ArgumentError`.
 
     Raises
     ------
-    ArgumentError
-        The first state is not on the constraints, arrays do not fit, or joints have dry friction; with activations or
-        nonholonomic rows, coordinates that are mixtures ("tangent-space", "null-space").
-    SolveError
-        Something touches at a state; a state is singular, inconsistent or without acceleration, or the coordinates
-        fail there, or with nonholonomic rows others of q are independent; its index and time are given.
+    ArgumentError The first state is not on the constraints; arrays do not fit; joints have dry friction; with
+        activations or nonholonomic rows, coordinates that are mixtures ("tangent-space", "null-space").
+    SolveError A contact is closed at a state; a state is singular, inconsistent or without acceleration; the
+        coordinates become dependent there; with nonholonomic rows, other entries of q are independent. Index and time
+        of the state are given.
     """
     check_is("linearize_along", system, System)
     given = real_array(q)
@@ -118,12 +117,12 @@ def linearize_along(
 
 
 def _names_of(system: System, first: LinearSystem) -> list[str]:
-    """Return the names that choose the coordinates of a model anew, with nonholonomic rows those of velocities."""
+    """Return the names that select the coordinates of a model again; with nonholonomic rows those of velocities."""
     rolls = system.nc > system.nh
     if not (first.velocity_indices if rolls else first.coordinate_indices):
         raise ArgumentError(
-            f"{system.name}: models along a motion with activations or nonholonomic rows are in coordinates of the "
-            "mechanism; give their names, or 'partition'",
+            f"{system.name}: models along a motion with activations or nonholonomic rows need coordinates of the "
+            "mechanism: give their names, or 'partition'",
             element="coordinates",
         )
     return list(first.velocities if rolls else first.coordinates)
@@ -141,8 +140,8 @@ def _one_by_one(
             raise SolveError(f"state {k} (t = {t:g}): {error}", element=error.element) from error
         if model.names != first.names:
             raise SolveError(
-                f"{system.name}: at state {k} (t = {t:g}) {', '.join(model.names)} are independent, and not "
-                f"{', '.join(first.names)} as at the first: take a shorter part of the motion"
+                f"{system.name}: at state {k} (t = {t:g}) {', '.join(model.names)} are independent, not "
+                f"{', '.join(first.names)} as at the first state. Take a shorter part of the motion"
             )
         found.append(model)
     return LinearModels(
@@ -157,7 +156,7 @@ def _one_by_one(
 
 
 def _refuse_touching(system: System, states: tuple[Array, Array, Array, Array]) -> None:
-    """Raise `SolveError` with the first state at which something touches."""
+    """Raise `SolveError` for the first state at which a contact is closed or a joint is held by dry friction."""
     stops = between_stops(system)
     inside = np.zeros(states[0].shape, dtype=bool)
     if stops is not None:
@@ -173,7 +172,7 @@ def _refuse_touching(system: System, states: tuple[Array, Array, Array, Array]) 
 def general_models(
     system: System, first: LinearSystem, states: list[Array], indices: NDArray[np.int64]
 ) -> Array:
-    """Return [A | B | E | affine] by the general algebra, which serves all states; ``indices`` are for messages."""
+    """Return [A | B | E | affine] by the general algebra, for any states; ``indices`` are for messages."""
     native = native_derivatives(system)
     at = np.array(
         [native.outputs[k.name][0].start if k.name in native.outputs else -1 for k in fields(Derivatives)],

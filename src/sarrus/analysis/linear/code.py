@@ -1,4 +1,4 @@
-"""Which straight-line code serves a state: that of its own coordinates, or code for any coordinates, made once.
+"""Selection of straight-line code for a linear model: code in the state's own coordinates, or code for any coordinates.
 
 `StraightLine` runs it over states in a compiled loop.
 """
@@ -35,11 +35,11 @@ _OWN, _WHOLE = "linear model of", "linear models by"
 
 
 def native_model(system: System, x: Array, independent: tuple[int, ...]) -> NativeFunction | None:
-    """Return code whose pivots are clear at the state x, None where there is none.
+    """Return code whose pivots are clear of zero at the state x; None if there is none.
 
-    Its output is that of `own_model` in the ``independent`` velocities (empty: none in particular) where these
-    determine the others clearly, else that of `whole_model`. Of redundant rows it takes the independent ones;
-    nonholonomic rows have no such code.
+    Its output is that of `own_model` in the ``independent`` velocities (empty: no preference) if these clearly
+    determine the dependent ones, else that of `whole_model`. Of redundant rows it uses independent ones; nonholonomic
+    rows have no such code.
     """
     rows, compiled = served_rows(system), system.compiled
     if rows is None or len(rows) == system.nv:  # nothing moves
@@ -73,10 +73,10 @@ def native_model(system: System, x: Array, independent: tuple[int, ...]) -> Nati
 
 
 def served_rows(system: System) -> tuple[int, ...] | None:
-    """Return the rows that straight-line code eliminates, as many as the rank nearby; None where it does not serve.
+    """Return the rows that straight-line code eliminates, as many as the generic rank; None if it does not apply.
 
-    They are all that are not zero by structure, or independent ones where others depend on them and no parameter
-    shapes A, so that others would be independent at other values.
+    They are all rows that are not structurally zero, or independent ones of redundant rows if no parameter shapes A
+    (otherwise other rows could be independent at other values).
     """
     near, live = system.workspace().near, system.compiled.live
     if near is None or live is None or system.nc > system.nh:
@@ -89,13 +89,13 @@ def served_rows(system: System) -> tuple[int, ...] | None:
 
 
 def _length(system: System, rank: int) -> int:
-    """Return about how many instructions a model takes: those of the tree, and solves with a full reduced M."""
+    """Return the approximate number of instructions of a model: those of the tree, and solves with a full reduced M."""
     dof, entries = system.nv - rank, sum(map(len, rows_of(system.equations.mass_matrix)))
     return 70 * entries + 2 * dof**2 * (2 * dof + system.nu)
 
 
 def _gauge(native: NativeFunction, x: Array) -> tuple[float, float]:
-    """Return the two numbers that say whether pivots are clear at a state."""
+    """Return the two numbers that tell whether pivots are clear of zero at a state."""
     values, (_, (_, width)) = native(x), next(iter(native.outputs.values()))
     clear, size = (values[0], values[width - 2]) if "model" in native.outputs else values[-2:]
     return float(clear), float(size)
@@ -115,10 +115,10 @@ def _numbers(system: System, pieces: Pieces) -> Callable[[Array], tuple[Array, A
 
 
 def _sizes(system: System, evaluate: Callable[[Array], tuple[Array, Array]]) -> Array:
-    """Return what rows are at ordinary configurations (nc,), columns divided by √M_jj, as powers of two.
+    """Return the sizes of rows at ordinary configurations (nc,), columns divided by √M_jj, rounded to powers of two.
 
-    These are some near the neutral one, so that a model has one code, wherever motions begin; the median, as loops are
-    open there, and a weld may be near its half turn.
+    It is the median over some configurations near the neutral one, so that a model has one code wherever motions begin;
+    loops are open there, and a weld may be near its half turn.
     """
     rng, found = np.random.default_rng(5), []
     for _ in range(7):
@@ -137,7 +137,7 @@ def _sizes(system: System, evaluate: Callable[[Array], tuple[Array, Array]]) -> 
 class StraightLine:
     """Models at many states in the coordinates of a `LinearSystem`, by straight-line code.
 
-    ``native`` is that code, None where there is none.
+    ``native`` is the code, None if it does not apply.
     """
 
     def __init__(self, system: System, model: LinearSystem) -> None:
@@ -150,7 +150,7 @@ class StraightLine:
     def _bound(
         self, system: System, model: LinearSystem, native: NativeFunction
     ) -> tuple[Callable[..., int], list[Any]]:
-        """Return the loop as a function of q, v, u, t and room for answers, and what must be kept for it."""
+        """Return the loop as a function of q, v, u, t and the output array, and objects to keep alive."""
         (n, nu), rows, table = self._size, model.coordinate_rows, StraightLineTable.zeros()
         least, room = np.array([VANISHING**2]), np.empty(straight_line_room(system.nq, nu, n // 2))
         starts = np.concatenate([[0], np.cumsum((rows != 0.0).sum(axis=1))]).astype(np.int64)
@@ -163,9 +163,9 @@ class StraightLine:
         return function, [needed, least, room, starts, columns, weights]
 
     def __call__(self, q: Array, v: Array, u: Array, t: Array) -> tuple[Array, NDArray[np.bool_]]:
-        """Return [A | B | E | affine] (N, n, n + nu + 2) at the states, and where these models can be trusted.
+        """Return [A | B | E | affine] (N, n, n + nu + 2) at the states, and the mask (N,) of valid models.
 
-        q (N, nq), v (N, nv), u (N, nu), t (N,) are C-contiguous; nothing is checked.
+        q (N, nq), v (N, nv), u (N, nu), t (N,) are C-contiguous; they are not checked.
         """
         n, nu = self._size
         out, good = np.empty((len(q), n, n + nu + 2)), np.zeros(len(q))
@@ -175,7 +175,7 @@ class StraightLine:
 
 
 def _own_velocities(model: LinearSystem) -> tuple[int, ...]:
-    """Return the independent velocities where each is the rate of one coordinate, which is its y; else nothing."""
+    """Return the independent velocities if each is the rate of one coordinate y; else ()."""
     rows = model.coordinate_rows
     if ((rows != 0.0).sum(axis=1) == 1).all() and np.abs(rows.sum(axis=1) - 1.0).max(initial=0.0) < 1e-12:
         return model.coordinate_indices

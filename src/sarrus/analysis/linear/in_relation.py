@@ -1,4 +1,4 @@
-"""The linear model in independent coordinates that a relation R(x, y) = 0 with velocities gives."""
+"""The linear model in independent coordinates given by a relation R(x, y) = 0 with velocities."""
 
 from __future__ import annotations
 
@@ -25,17 +25,18 @@ def in_relation(
     outputs: Sequence[str] | None,
     rate: Array | None,
 ) -> LinearSystem:
-    """Return a linear model in other independent coordinates w = (y, z), R(x, w, t) = 0.
+    """Return the linear model in other independent coordinates w = (y, z), R(x, w, t) = 0.
 
-    Along a motion R_w ẇ = −(R_q q̇ + R_v a + R_t) (Spencer 2004, theorem 2.3.1). With δx = T δξ + x_t δt of the model in
-    ξ and δw = C δξ + c δt, where C = −R_w⁻¹ R_x T,
+    Along a motion R_w ẇ = −(R_q q̇ + R_v a + R_t) (Spencer 2004, theorem 2.3.1). With δx = T δξ + x_t δt of the model
+    in ξ and δw = C δξ + c δt, where C = −R_w⁻¹ R_x T,
 
         δẇ = (G_ξ C⁻¹ + G_w) δw + G_u δu + (G_t − G_ξ C⁻¹ c) δt,
 
-    G the derivatives of ẇ at the state. All derivatives are exact; C is regular where (2.21) and (2.22) hold.
+    G the derivatives of ẇ at the state. All derivatives are exact; C is regular under conditions (2.21) and (2.22)
+    there.
 
-    ``model`` and ``reduced`` are in ξ, ``a`` is the acceleration, ``own`` is w at the state, ``rate`` is N, None where
-    it is the identity.
+    ``model`` and ``reduced`` are in ξ, ``a`` is the acceleration, ``own`` is w at the state, ``rate`` is N, None for
+    the identity.
     """
     s, x = model.system, Place(model.q, model.v, model.t)
     n, nv, nu = len(model.names), s.nv, s.nu
@@ -89,7 +90,9 @@ def _ranks(model: LinearSystem, relation: TracedRelation) -> tuple[int, int]:
 def _curvature(
     relation: TracedRelation, x: Place, own: Array, a: Array, rates: Array
 ) -> tuple[Array, Array, Array, Array, Array]:
-    """Return the derivatives of dR/dt by place (δq = N δ), v, t and w with a and ẇ held, and ∂R/∂t."""
+    """Return the derivatives of dR/dt with respect to position (δq = N δ), v, t and w at constant a and ẇ, and
+    ∂R/∂t.
+    """
     e = relation.system.equations
     held, moving = ca.SX.sym("a", e.nv), ca.SX.sym("wdot", relation.own.numel())
     whole = (

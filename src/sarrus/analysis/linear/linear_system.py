@@ -29,7 +29,9 @@ from sarrus.kernels.linalg.ranked import ranked
 
 @dataclass(frozen=True, eq=False)
 class DiscreteSystem:
-    """x(t + dt) = A x + B u + affine with u held over the step, exact for the linear model; y = C x + D u."""
+    """Discrete model x(t + dt) = A x + B u + affine, u held over the step, exact for the linear model; y = C x
+    + D u.
+    """
 
     A: Array
     B: Array
@@ -43,24 +45,24 @@ class DiscreteSystem:
 class LinearSystem:
     """The first-order model of a constrained mechanism at a state, in independent coordinates.
 
-    d/dt x = affine + A δx + B δu + E δt,  outputs = C δx + D δu, where x = (y, η): y are independent coordinates and
-    η = ẏ, and δ are differences from the state (q, v, u, t) where it was made. Activations of actuators, if there are
-    any, are the last entries of x; ``tangent`` and `A_full` say nothing of them. With nonholonomic constraints y has
-    more entries than η, and η are velocities chosen on their own.
+    d/dt x = affine + A δx + B δu + E δt,  outputs = C δx + D δu, where x = (y, η): y are independent coordinates and η
+    = ẏ; δ are differences from the state (q, v, u, t) of linearization. Activations of actuators are the last entries
+    of x; ``tangent`` and `A_full` do not include them. With nonholonomic constraints y has more entries than η, and η
+    are independent velocities of their own.
 
     Attributes
     ----------
-    A : (n × n), B : (n × nu), C : (ny × n), D : (ny × nu).
-    E : (n,) ∂ẋ/∂t at fixed (x, u); zero where nothing depends on time.
+    A : (n, n), B : (n, nu), C : (ny, n), D : (ny, nu).
+    E : (n,) ∂ẋ/∂t at fixed (x, u); zero for autonomous systems.
     affine : (n,) ẋ at the state itself, zero at an equilibrium.
     names, input_names, output_names : of the entries of x, u and the outputs; the rate of "boom" is "boom.rate".
-    coordinates, velocities : the names of y and of η in the mechanism. ``coordinate_indices``, ``velocity_indices`` :
-        which velocities of the mechanism they are; empty for the tangent space, whose coordinates are mixtures.
-    condition : of the choice of coordinates, [A / |A|; W]; near one is good.
+    coordinates, velocities : names of y and η in the mechanism. ``coordinate_indices``, ``velocity_indices`` : their
+        numbers among the velocities of the mechanism; () for the tangent space, whose coordinates are mixtures.
+    condition : condition number of [A / |A|; W], W the chosen rows; near one is a good choice of coordinates.
     multipliers : (nc,) λ at the state. rank : of A.
-    saturated : names of the actuators that a limit (their own or their joint's) keeps from acting more; their columns
-        of B are those at the limit, zero where it is their own.
-    tangent : (2 nv × n) changes of (q along velocities, v) of the whole mechanism for unit changes of x.
+    saturated : names of the actuators at a limit (their own or their joint's); their columns of B are those at the
+        limit, zero for a limit of the actuator itself.
+    tangent : (2 nv, n) changes of (q along velocities, v) of the whole mechanism for unit changes of x.
     q, v, u, t : the state.
     """
 
@@ -104,7 +106,7 @@ class LinearSystem:
 
     @property
     def units(self) -> tuple[str, ...]:
-        """Units of the entries of x; empty for mixtures and where unknown."""
+        """Units of the entries of x; () for mixtures and unknown units."""
         if not self.coordinate_indices:
             return ("",) * len(self.names)
         of_v = velocity_units(self.system)
@@ -114,7 +116,7 @@ class LinearSystem:
 
     @property
     def output_units(self) -> tuple[str, ...]:
-        """Units of the outputs; empty where unknown."""
+        """Units of the outputs; () if unknown."""
         return self.units if self.output_names == self.names else output_units(self.system, self.output_names)
 
     # --- modes -------------------------------------------------------------------------------------
@@ -131,19 +133,19 @@ class LinearSystem:
 
     @property
     def eigenvalues(self) -> np.ndarray:
-        """Eigenvalues s of A (n,) [1/s], slowest first. Invariant under the choice of coordinates at equilibria.
+        """Eigenvalues s of A (n,) [1/s], slowest first. At an equilibrium they do not depend on the coordinates.
 
-        Those of neutral directions are exactly zero and come first.
+        Eigenvalues of neutral directions are exactly zero and come first.
         """
         return self._modes[0]
 
     @property
     def neutral(self) -> tuple[int, ...]:
-        """Indices of the eigenvalues of neutral directions, the first ones.
+        """Indices of the exact zero eigenvalues (neutral directions), the first ones.
 
-        Where a vehicle or a free structure is (its rigid modes), where it points, how far its wheels have turned, and
-        how fast it goes where it may go at any speed: zeros of A that are exact, in chains or not. Their columns of
-        ``mode_shapes`` span what they move, ``neutral_velocities`` names it.
+        Neutral are rigid-body modes of a vehicle or free structure: position, heading, rolled angle of wheels, and the
+        speed of a steady motion that exists at every speed. The zeros may form Jordan chains. Their columns of
+        ``mode_shapes`` span the corresponding motions; ``neutral_velocities`` names them.
         """
         return tuple(range(self._staircase.neutral))
 
@@ -157,66 +159,70 @@ class LinearSystem:
 
     @property
     def natural_frequencies(self) -> Array:
-        """|s| of each eigenvalue (n,) [rad/s]."""
+        """Natural frequencies |s| of the eigenvalues (n,) [rad/s]."""
         return np.abs(self.eigenvalues)
 
     @property
     def damping_ratios(self) -> Array:
-        """−Re s / |s| of each eigenvalue (n,), negative where it grows; 0 for eigenvalues that are exactly zero."""
+        """Damping ratios −Re s / |s| of the eigenvalues (n,), negative for growing modes; 0 for exact zeros."""
         size = np.abs(self.eigenvalues)
         return -self.eigenvalues.real / np.where(size > 0.0, size, 1.0)
 
     @property
     def mode_shapes(self) -> np.ndarray:
-        """How the whole mechanism moves in each mode (nv × n), complex, the largest entry of a column one.
+        """Mode shapes of the whole mechanism (nv, n), complex, largest entry of each column one.
 
         Column k belongs to eigenvalue k: the configuration moves along the velocity Re(shape e^{st}), dependent
-        coordinates included. Zero where a mode moves nothing.
+        coordinates included. A column is zero if the mode changes no configuration.
         """
         shapes = self.tangent[: self.system.nv] @ self._modes[1]
         largest = shapes[np.abs(shapes).argmax(axis=0), np.arange(shapes.shape[1])]
         return np.asarray(shapes / np.where(largest != 0.0, largest, 1.0))
 
     def vibration_mode(self, mode: int, amplitude: float = 0.2, frames: int = 50) -> VibrationMode:
-        """Return a period of a mode on the constraint manifold: q ⊕ amplitude Re(shape e^{iθ}), loops closed again.
+        """Return a `VibrationMode`: a period of a mode, q ⊕ amplitude Re(shape e^{iθ}), with loops closed again.
 
-        Growth and decay are left out, so that the film can go round; a mode with a real eigenvalue is drawn as a swing
-        along its shape. The frames are near the linear motion by the square of the amplitude.
+        Growth and decay are left out, so that the motion is periodic; a mode with a real eigenvalue is shown as an
+        oscillation along its shape. The configurations differ from the linear motion by the order of the amplitude
+        squared.
 
         Parameters
         ----------
         mode : index of the eigenvalue, as in ``eigenvalues``; a conjugate pair has one motion.
-        amplitude : of the velocity that moves most [rad or m]. frames : N.
+        amplitude : of the largest velocity component [rad or m]. frames : N.
 
         Raises
         ------
         ArgumentError
-            No such mode, or one that moves nothing (it changes velocities alone, as with nonholonomic constraints).
+            No such mode, or one that changes no configuration (velocities alone, as with nonholonomic constraints).
         SolveError
-            At this amplitude the loops do not close, or farther from the linear motion than half of it.
+            At this amplitude the loops do not close, or only farther from the linear motion than half the amplitude.
         """
         count, name = len(self.eigenvalues), self.system.name
         if not isinstance(mode, (int, np.integer)) or not 0 <= mode < count:
             raise ArgumentError(f"{name}: mode must be an index below {count}, got {mode!r}", element="mode")
         shape = self.mode_shapes[:, mode]
         if not np.abs(shape).max(initial=0.0) > 0.5:
-            raise ArgumentError(f"{name}: mode {mode} moves nothing", element="mode")
+            raise ArgumentError(
+                f"{name}: mode {mode} changes velocities alone, no configuration", element="mode"
+            )
         return swing(self.system, self.q, self.t, mode, shape, self.eigenvalues[mode], amplitude, frames)
 
     def animate_vibration_mode(self, mode: int, path: str | Path, **options: Any) -> Path:
-        """Write an animated GIF of a mode; options are those of `sarrus.plot.vibration_mode`."""
+        """Write an animated GIF of a mode; return its path. Options: `sarrus.plot.vibration_mode`."""
         return lazy_import("pictures.plots.plot", "vibration_mode")(self, mode, path, **options)
 
     @cached_property
     def stable(self) -> bool | None:
-        """True where all eigenvalues but the neutral ones have negative real parts, False where one has a positive one.
+        """True if all eigenvalues except the neutral ones have negative real parts, False if one has a positive real
+        part.
 
-        None where the linear model does not tell: a real part is zero within rounding, as those of undamped modes are,
-        all eigenvalues are neutral, or a zero one is neutral at this state alone. Rounding does not decide: what an
-        eigenvalue may be wrong by follows from its condition number (Wilkinson, The Algebraic Eigenvalue Problem, 1965,
-        chapter 2). With neutral directions of nonholonomic constraints it is the rest of the motion that is stable: a
-        bicycle may be, though it goes elsewhere after a push. Without these a zero is a rigid mode or a load at its
-        critical value, which the linear model does not tell apart.
+        None if the linear model does not decide: a real part is zero within rounding, as for undamped modes; all
+        eigenvalues are neutral; or a zero eigenvalue is neutral at this state only. The rounding error of an eigenvalue
+        follows from its condition number (Wilkinson, The Algebraic Eigenvalue Problem, 1965, chapter 2). With neutral
+        directions of nonholonomic constraints the statement concerns the remaining motion: a bicycle may be stable and
+        yet head elsewhere after a push. Without such constraints a zero may be a rigid mode or a critical load, which
+        the linear model does not distinguish.
         """
         return stable(self, self._staircase)
 
@@ -232,21 +238,21 @@ class LinearSystem:
         verdict = {True: "stable", False: "unstable", None: "stable or not: the model does not tell"}[
             self.stable
         ]
-        title = f"linear model of {self.system.name}: {self.dof} of freedom, {verdict}"
+        freedom = f"{self.dof} degree{'s' * (self.dof != 1)} of freedom"
+        title = f"linear model of {self.system.name}: {freedom}, {verdict}"
         return heading(title) + table(head, rows) + preformatted(f"eigenvalues {values}")
 
     @cached_property
     def A_full(self) -> Array:
-        """The model of the whole mechanism, (2 nv × 2 nv), that needs no coordinates: Df P (Spencer 2004, (4.4)).
+        """The model of the whole mechanism (2 nv, 2 nv), independent of coordinates: Df P (Spencer 2004, (4.4)).
 
-        It maps changes of (q along velocities, v) to their rates; P = T T⁺ is the orthogonal projection on the
-        changes T that the constraints allow. At an equilibrium its eigenvalues are those of A and zeros
-        (theorem 4.1.2 there).
+        It maps changes of (q along velocities, v) to their rates; P = T T⁺ is the orthogonal projection on the changes
+        T that the constraints allow. At an equilibrium its eigenvalues are those of A and zeros (theorem 4.1.2 there).
         """
         return read_only(product(self.tangent_rates, ranked(self.tangent).inverse))
 
     def deviation(self, q: ArrayLike, v: ArrayLike) -> Array:
-        """Return δx (n,) of a state of the whole mechanism, as a state feedback u = u₀ − K δx needs it."""
+        """Return δx (n,) of a state of the whole mechanism, for a state feedback u = u₀ − K δx."""
         s = self.system
         q, v = s.normalized(q), s.checked(v, s.nv, "v")
         for start in s.equations.quaternions:
@@ -266,9 +272,9 @@ class LinearSystem:
         )
 
     def discretize(self, dt: float) -> DiscreteSystem:
-        """Return the exact step over dt [s] with u held (zero-order hold), by one matrix exponential.
+        """Return the `DiscreteSystem`: exact step over dt [s] with u held (zero-order hold), by one matrix exponential.
 
-        ``affine`` of the result is what the step adds at δx = δu = 0; E does not enter.
+        Its ``affine`` is the change of x in a step at δx = δu = 0; E is left out.
         """
         dt = positive_number(dt, "dt", unit=" [s]")
         n, nu = self.B.shape
@@ -279,9 +285,9 @@ class LinearSystem:
         return DiscreteSystem(read_only(a), read_only(b), self.C, self.D, read_only(c), float(dt))
 
     def frequency_response(self, omega: ArrayLike) -> np.ndarray:
-        """Return C (iω − A)⁻¹ B + D for each ω [rad/s]: (number of ω × ny × nu), complex.
+        """Return C (iω − A)⁻¹ B + D for each ω [rad/s]: (number of ω, ny, nu), complex.
 
-        `ArgumentError` where iω is an eigenvalue of A.
+        `ArgumentError` if iω is an eigenvalue of A.
         """
         frequencies = np.atleast_1d(real_array(omega))
         matrices = 1j * frequencies[:, None, None] * np.eye(len(self.A)) - self.A
@@ -289,7 +295,8 @@ class LinearSystem:
             return np.asarray(self.C @ np.linalg.solve(matrices, self.B.astype(complex)) + self.D)
         except np.linalg.LinAlgError:
             raise ArgumentError(
-                "omega: i ω is an eigenvalue of A, the response is infinite", element="omega"
+                "omega: i ω is an eigenvalue of A, so the response is infinite; give another ω",
+                element="omega",
             ) from None
 
     def to_scipy(self) -> StateSpace:

@@ -1,4 +1,4 @@
-"""`linearize`: the linear model at an equilibrium, and the refusal of what is none."""
+"""`linearize`: the linear model at an equilibrium; other configurations are refused."""
 
 from __future__ import annotations
 
@@ -36,20 +36,17 @@ def linearize(
     outputs: Sequence[str] | None = None,
     contacts: bool = True,
 ) -> LinearSystem:
-    """Return the linear model d/dt δx = A δx + B δu about an equilibrium, in independent coordinates.
+    """Return the `LinearSystem` d/dt δx = A δx + B δu about an equilibrium, in independent coordinates.
 
-    Arguments and answer are those of `linearize_at` at v = 0; ``affine`` is zero to rounding. Eigenvalues,
-    frequencies and damping belong to the mechanism and do not depend on the choice of coordinates (Spencer 2004,
-    theorem 4.1.1). Redundant rows change nothing. The mechanism rests where the force along the motions is below 1e-7
-    of the forces at work here or nearby.
+    Arguments and result are those of `linearize_at` at v = 0; ``affine`` is zero to rounding. Eigenvalues, frequencies
+    and damping do not depend on the choice of coordinates (Spencer 2004, theorem 4.1.1). Redundant rows change nothing.
+    A configuration counts as an equilibrium if the force along the motions is below 1e-7 of the forces here or nearby.
 
     Raises
     ------
-    ArgumentError
-        A velocity stands in the place of u; q is no equilibrium under u, τ and its own forces: the largest acceleration
-        and the name of its velocity are given; or q is not on the constraints.
-    SolveError
-        The constraints move at rest, or as in `linearize_at`.
+    ArgumentError A velocity stands in the place of u; q is no equilibrium under u, τ and its own forces (the largest
+        acceleration and the name of its velocity are given); or q is not on the constraints.
+    SolveError A constraint prescribes a motion at rest, or as in `linearize_at`.
     """
     check_is("linearize", system, System)
     _check_controls(system, u, more)
@@ -68,7 +65,7 @@ def linearize(
     name = activations_of(system, x).moving(model.q[system.equations.activation_places], 1e-9)
     if name is not None:
         raise ArgumentError(
-            f"{system.name}: {name!r} moves under these inputs: q is no equilibrium. Find one with "
+            f"{system.name}: {name!r} moves under these inputs, so q is no equilibrium. Find one with "
             "sr.equilibrium(system, q, u), or use sr.linearize_at",
             element=name,
         )
@@ -77,7 +74,7 @@ def linearize(
         worst = int(np.abs(a).argmax())
         raise ArgumentError(
             f"{system.name}: q is no equilibrium: {system.velocity_names[worst]!r} accelerates by {a[worst]:.3g}, "
-            f"and a force of {left:.3g} is left along the motions (forces of {size:.3g} are at work). Find one with "
+            f"and a force of {left:.3g} is left along the motions (largest force: {size:.3g}). Find one with "
             "sr.equilibrium(system, q), or use sr.linearize_at",
             element="q",
         )
@@ -85,20 +82,20 @@ def linearize(
 
 
 def _check_controls(system: System, u: ArrayLike | None, more: tuple[ArrayLike, ...]) -> None:
-    """Raise `ArgumentError` where a velocity was given: a mechanism in equilibrium has none."""
+    """Raise `ArgumentError` if a velocity was given in the place of u; an equilibrium has none."""
     if more or (u is not None and np.shape(u) == (system.nv,) != (system.nu,)):
         raise ArgumentError(
-            f"{system.name}: linearize takes (system, q, u), at rest; what stands in the place of u (nu = {system.nu}) "
-            f"looks like a velocity (nv = {system.nv}). With v use linearize_at(system, q, v, u)",
+            f"{system.name}: linearize takes (system, q, u), at rest; the argument u (nu = {system.nu}) looks like a "
+            f"velocity (nv = {system.nv}). With v use linearize_at(system, q, v, u)",
             element="u",
             valid=system.actuator_names,
         )
 
 
 def _force_left(system: System, model: LinearSystem, tau: ArrayLike | None) -> tuple[float, float]:
-    """Return the force along the motions, and the size of the forces at work here or nearby, both along K.
+    """Return the residual force along the motions, and the size of the forces here or nearby, both along K.
 
-    One's own equations may have balanced forces in one term, which tells their size nearby alone.
+    In equations of one's own, forces may balance within one term; then only nearby configurations show their size.
     """
     basis = model.tangent[system.nv :, 0 if model.own is not None else len(model.coordinates) :]
     if not basis.size:

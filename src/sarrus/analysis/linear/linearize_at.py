@@ -58,45 +58,43 @@ def linearize_at(
     outputs: Sequence[str] | None = None,
     contacts: bool = True,
 ) -> LinearSystem:
-    """Return the exact first-order model of the motion at a state on the constraints, in independent coordinates.
+    """Return the exact first-order `LinearSystem` at a state on the constraints, in independent coordinates.
 
-    d/dt x = affine + A δx + B δu + E δt with x = (y, ẏ), followed by the activations of actuators where there are any,
-    currents of windings among them: y = W N(q0)⁺(q − q0) as in `sr.parametrize`, so that entries of y that are
-    coordinates of the mechanism keep their meaning. Those of a spherical joint, named after its velocities, are
-    2 vec(q0⁻¹ q), the rotation vector to first order, in axes of what it carries;
-    `sarrus.coordinates.RotationVector` gives the model in rotation vectors. Derivatives are exact (automatic
-    differentiation of the equations at given a and λ, then one elimination), no differences are taken. Spencer 2004,
-    chapter 4 and appendix B; (B.5) there lacks a factor Kᵀ.
+    d/dt x = affine + A δx + B δu + E δt with x = (y, ẏ), followed by the activations of actuators (also currents of
+    windings). y = W N(q0)⁺(q − q0) as in `sr.parametrize`, so that entries of y that are coordinates of the mechanism
+    keep their meaning. Entries for a spherical joint, named after its velocities, are 2 vec(q0⁻¹ q), the rotation
+    vector to first order, in axes of the child body; `sarrus.coordinates.RotationVector` gives the model in
+    rotation vectors. Derivatives are exact (automatic differentiation of the equations at given a and λ, then one
+    elimination). Spencer 2004, chapter 4 and appendix B; (B.5) there lacks a factor Kᵀ.
 
     Parameters
     ----------
     q, v, u : (nq,), (nv,), (nu,) the state; v and u default to zero.
-    t : time [s]. tau : (nv,) applied generalized force, held constant.
+    t : time [s]. tau : (nv,) applied generalized force, constant.
     coordinates : "partition", "tangent-space", "null-space" or names, as in
         `sarrus.dynamics.coordinates.choices.choose`. A `sarrus.coordinates.Relation` R(q, y) = 0 appends the
         coordinates y to the system, as in `sr.simulate`: the model is in y, and its q, v and ``system`` are those of
-        the extended system. One with velocities, such as `sarrus.coordinates.Momenta`, leaves the system as
-        it is: x = (y, z) has the names of y and z.
-    outputs : names of coordinates and velocities of the mechanism, dependent ones too: "boom" is the coordinate,
-        "boom.rate" its velocity. By default the outputs are the state.
-    contacts : False leaves contacts with Coulomb friction, stops of joints and dry friction out. Else the model is
-        that of the motion where nothing is closed, with the dry friction of joints that slide, which is constant. What
-        touches or is held by dry friction has no model here, a `SolveError` with the names; a contact that sticks is a
-        constraint with ``friction="stick"``. Contacts between geometries without closed form are an `ArgumentError`.
+        the extended system. A relation with velocities, such as `sarrus.coordinates.Momenta`, does not
+        extend the system: x = (y, z) has the names of y and z.
+    outputs : names of coordinates and velocities of the mechanism, also dependent ones: "boom" is the coordinate,
+        "boom.rate" its velocity. Default: the state.
+    contacts : False leaves contacts with Coulomb friction, stops of joints and dry friction out. True: the model is
+        that of the motion with all contacts open, with the dry friction of sliding joints, which is constant. Closed
+        contacts and joints held by dry friction have no linear model: `SolveError` with their names; a contact that
+        sticks is a constraint with ``friction="stick"``. Contacts between geometries without closed form are an
+        `ArgumentError`.
 
-    Redundant rows change nothing: λ is not unique there, the model is. Rows that contradict each other below 1e-6 (as
-    printed digits do) count as redundant. Massless bodies are ordinary where M is positive definite on the motions
-    that the constraints leave. With nonholonomic rows x = (y, η): there are more y than η, and names choose the η;
-    the y are then those of "partition". Eigenvalues are invariant under the choice of coordinates at
-    equilibria only.
+    Redundant rows change nothing: λ is not unique, the model is. Rows that contradict each other by less than 1e-6 (as
+    printed digits do) count as redundant. Massless bodies are allowed if M is positive definite on the motions that the
+    constraints allow. With nonholonomic rows x = (y, η): there are more y than η, names choose η, and y are those of
+    "partition". Eigenvalues do not depend on the coordinates at equilibria only.
 
     Raises
     ------
-    ArgumentError
-        q or v violate the constraints by more than 1e-5; names do not fit or do not determine the others.
-    SolveError
-        Something touches, see ``contacts``; the configuration is singular (its rank and that nearby, and the closures
-        that become dependent, are given), the constraints contradict each other, or there is no acceleration.
+    ArgumentError q or v violate the constraints by more than 1e-5; names do not fit or do not determine the other
+        coordinates.
+    SolveError A contact is closed, see ``contacts``; the configuration is singular (its rank, the rank nearby and the
+        dependent closures are given); the constraints contradict each other; there is no acceleration.
     """
     check_is("linearize_at", system, System)
     tau = with_dry_friction(system, q, v, u, t, tau) if takes_part(system, contacts) else tau
@@ -114,7 +112,7 @@ def _linearize(
     system: System, q: ArrayLike, v: ArrayLike | None, u: ArrayLike | None, t: float, tau: ArrayLike | None,
     coordinates: Coordinates, outputs: Sequence[str] | None,
 ) -> tuple[LinearSystem, Reduced, Array, Array | None]:  # fmt: skip
-    """Return the model in linear coordinates, what it was made of, the acceleration and N (None: the identity)."""
+    """Return (model in linear coordinates, its reduction, acceleration, N or None for the identity)."""
     x = on_constraints(system, q, v, u, t)
     if tau is not None:
         x[system.parts.tau] = system.checked(tau, system.nv, "tau")
@@ -177,7 +175,7 @@ def _linearize(
 def with_dry_friction(
     system: System, q: ArrayLike, v: ArrayLike | None, u: ArrayLike | None, t: float, tau: ArrayLike | None
 ) -> ArrayLike | None:
-    """Return τ with the friction of joints that slide; `SolveError` where something touches."""
+    """Return τ with the friction of sliding joints; `SolveError` if a contact is closed or a joint held."""
     x = on_constraints(system, q, v, u, t)
     found = system.forward_dynamics(x[system.parts.q], x[system.parts.v], x[system.parts.u], t, tau).contacts
     if found is None:
@@ -187,12 +185,12 @@ def with_dry_friction(
 
 
 def refuse_touching(system: System, found: ContactForces, where: str = "") -> None:
-    """Raise `SolveError` where something touches, or is held by dry friction, so that another motion begins there."""
+    """Raise `SolveError` if a contact is closed, or a joint held by dry friction, because the motion branches there."""
     if found.touching:
         names = ", ".join(map(repr, found.touching))
         raise SolveError(
-            f"{system.name}: no linear model{where}, where {names} may hold, slide or let go; contacts=False leaves "
-            "contacts, stops and dry friction out, and a contact with friction='stick' that is active is a constraint",
+            f"{system.name}: no linear model{where}, where {names} may stick, slip or open. contacts=False leaves "
+            "contacts, stops and dry friction out; an active contact with friction='stick' is a constraint",
             result=found,
             element=found.touching[0],
         )
@@ -201,7 +199,7 @@ def refuse_touching(system: System, found: ContactForces, where: str = "") -> No
 def extended(
     system: System, q: ArrayLike, v: ArrayLike | None, tau: ArrayLike | None, coordinates: Relation, t: float
 ) -> tuple[System, Array, Array, Array | None, tuple[str, ...]]:
-    """Return the system with the coordinates of a relation, its state and force, and the names of the coordinates."""
+    """Return (system with the coordinates of a relation, q, v, force, names of the coordinates)."""
     force = None if tau is None else system.checked(tau, system.nv, "tau")
     larger, q0, v0 = extend(system, q, v, t, relation=coordinates)
     if force is not None:
@@ -210,7 +208,7 @@ def extended(
 
 
 def on_constraints(system: System, q: ArrayLike, v: ArrayLike | None, u: ArrayLike | None, t: float) -> Array:
-    """Return x = [q | v | u | t | p | τ] of a state, verified to lie on the constraints."""
+    """Return x = [q | v | u | t | p | τ] of a state; raises `ArgumentError` if it violates the constraints."""
     x = system.pack(q, v, u, t)
     require_on_constraints(system, x[system.parts.q], x[system.parts.v], t)
     return x
@@ -219,7 +217,7 @@ def on_constraints(system: System, q: ArrayLike, v: ArrayLike | None, u: ArrayLi
 def _chart(
     system: System, coordinates: Coordinates, jacobian: Array, rate: Array | None, rank: int
 ) -> tuple[Chart, IndependentVelocities, IndependentVelocities]:
-    """Choose y and η at a state where A is ``jacobian`` and N is ``rate`` (None: the identity)."""
+    """Return the choice of y and η at a state where A is ``jacobian`` and N is ``rate`` (None: the identity)."""
     velocities = chosen = choose(system, coordinates, jacobian, rank)
     nh, holonomic_rank, own = system.nh, rank, None
     if system.nc > nh:
@@ -236,9 +234,9 @@ def _chart(
 def _contradiction(
     system: System, x: Array, solved: ForwardDynamics, d: Derivatives, reduced: Reduced
 ) -> float:
-    """Return how much uᵀA changes along the motions, relatively, for a combination of rows with uᵀA = 0.
+    """Return the relative change of uᵀA along the motions, for a combination of rows with uᵀA = 0.
 
-    Kᵀ ∂(Aᵀu)/∂q K = 0 where the rows are dependent nearby too. It is also why the choice of λ does not matter.
+    Kᵀ ∂(Aᵀu)/∂q K = 0 if the rows are dependent nearby too; then the choice of λ does not matter.
     """
     if reduced.left_null.shape[1] == 0:
         return 0.0
@@ -257,7 +255,7 @@ def _contradiction(
 
 
 def _refuse(system: System, solved: ForwardDynamics, q: Array, t: float) -> NoReturn:
-    """Raise the error that says why there is no linear model here."""
+    """Raise the error that explains why there is no linear model at q."""
     if solved.status is Status.INCONSISTENT:
         raise solved.status.error(system.name, result=solved)
     here = mobility(system, q, t, contacts=False)

@@ -1,13 +1,13 @@
-"""Zero eigenvalues that are exact, told from the others, and what the others say about stability.
+"""Exact zero eigenvalues (neutral directions), separated from all others, and the stability of the rest.
 
-Where a vehicle or a free structure is and where it points acts on nothing, nor how far wheels have turned; and steady
-motions come in families, one for every speed. Each is a zero eigenvalue, in chains where one makes another grow, as a
-turn of the heading makes a vehicle drift aside. They are taken out by a staircase of null spaces, A → Cᵀ A C with C
-normal to the null space, until nothing is left (Golub and Wilkinson, Ill-conditioned eigensystems, SIAM Review 18,
-1976). Rounding would scatter a chain of k zeros over a circle of radius ε^(1/k).
+Position and heading of a vehicle or free structure, and the rolled angle of wheels, have no effect on forces; steady
+motions form families over speed. Each is a zero eigenvalue, in Jordan chains if one makes another grow, as a turn of
+the heading makes a vehicle drift sideways. They are removed by a staircase of null spaces, A → Cᵀ A C with C normal to
+the null space, until none is left (Golub and Wilkinson, Ill-conditioned eigensystems, SIAM Review 18, 1976). An
+eigenvalue routine would scatter a chain of k zeros by rounding over a circle of radius ε^(1/k).
 
-An eigenvalue that is zero at this state by chance, as that of capsize is at one speed, looks the same. It is not zero
-at the states beside it; those of families are.
+An eigenvalue that is zero at this state by chance, such as that of capsize at one speed, looks the same. It is nonzero
+at states nearby; those of families remain zero.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _BESIDE, _ZERO_BESIDE = 1e-4, 1e-6
 
 
 class LinearModel(Protocol):
-    """What this needs of a `sarrus.analysis.linear.linear_system.LinearSystem`."""
+    """The attributes of `sarrus.analysis.linear.linear_system.LinearSystem` that are needed here."""
 
     @property
     def A(self) -> Array: ...
@@ -67,7 +67,7 @@ class LinearModel(Protocol):
 class Staircase:
     """A matrix in characteristic units as Qᵀ A Q = [T, *; 0, R], T nilpotent and R regular.
 
-    ``basis`` is Q (n × n), whose first ``neutral`` columns span the zero eigenvalues, ``scale`` (n,) the units.
+    ``basis`` is Q (n, n), whose first ``neutral`` columns span the zero eigenvalues, ``scale`` (n,) the units.
     """
 
     matrix: Array
@@ -82,7 +82,7 @@ class Staircase:
 
     @property
     def eigenvectors(self) -> tuple[np.ndarray, np.ndarray]:
-        """Eigenvalues (n,) and eigenvectors (n × n) in the units of the model; of zeros what spans their space."""
+        """Eigenvalues (n,) and eigenvectors (n, n) in the units of the model; for zeros a basis of their space."""
         k = self.neutral
         values, vectors = np.linalg.eig(self.rest)
         whole = np.eye(len(self.matrix), dtype=complex)
@@ -94,7 +94,7 @@ class Staircase:
 
     @property
     def stable(self) -> bool | None:
-        """Whether R decays; None where it has eigenvalues whose real parts are zero within their errors."""
+        """Whether R is stable; None if eigenvalues have real parts that are zero within their errors."""
         if not len(self.rest):
             return True if not len(self.matrix) else None
         balanced = matrix_balance(self.rest, permute=False)[0]
@@ -108,9 +108,9 @@ class Staircase:
 
 
 def characteristic_scale(model: LinearModel) -> Array:
-    """Return what the entries of x are measured by (n,): lengths, and rates by the fastest eigenvalue.
+    """Return the scales of the entries of x (n,): lengths, and rates by the fastest eigenvalue.
 
-    Or by how fast a pendulum of the characteristic length swings, if that is faster: rounding has eigenvalues too.
+    The rate scale is at least that of a pendulum of the characteristic length, because rounding has eigenvalues too.
     """
     size, mechanism = model.system.characteristic, model.system.mechanism
     columns, swing = size.columns, 0.0
@@ -149,7 +149,7 @@ def staircase(model: LinearModel, zero: float = _ZERO) -> Staircase:
 
 
 def stable(model: LinearModel, stairs: Staircase) -> bool | None:
-    """Return whether all but the neutral directions decays; None where the linear model does not tell."""
+    """Return whether all directions except the neutral ones decay; None if the linear model does not decide."""
     verdict = stairs.stable
     if verdict and stairs.neutral and model.system.nc == model.system.nh:
         return None  # a load at its critical value has a zero eigenvalue too, and the second order decides
@@ -159,7 +159,7 @@ def stable(model: LinearModel, stairs: Staircase) -> bool | None:
 
 
 def _remain(model: LinearModel, stairs: Staircase) -> bool:
-    """Tell whether as many eigenvalues are zero at a state beside this one, along the neutral directions."""
+    """Return whether as many eigenvalues are zero at a state nearby, along the neutral directions."""
     system, nv = model.system, model.system.nv
     weights = np.random.default_rng(3).uniform(0.5, 1.5, stairs.neutral)
     step = stairs.scale * (stairs.basis[:, : stairs.neutral] @ (_BESIDE * weights))

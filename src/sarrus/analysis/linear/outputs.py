@@ -16,17 +16,17 @@ Entry = TypeVar("Entry")
 
 
 def rate_name(name: str) -> str:
-    """Return what the rate of a coordinate is called."""
+    """Return the name of the rate of a coordinate."""
     return f"{name}.rate"
 
 
 def output_matrix(
     system: System, outputs: Sequence[str], tangent: Array, rate: Array | None
 ) -> tuple[tuple[str, ...], Array]:
-    """Return names and C (ny × n) of named coordinates and velocities of the whole mechanism.
+    """Return names and C (ny, n) of named coordinates and velocities of the whole mechanism.
 
-    "boom" is a coordinate and "boom.rate" the velocity of that name; a velocity that is no coordinate's, such as
-    "trunk.wx", may leave ".rate" out. ``tangent`` as in `LinearSystem`; ``rate`` is N, None where it is the identity.
+    "boom" is a coordinate and "boom.rate" the velocity of that name; a velocity without a coordinate, such as
+    "trunk.wx", may omit ".rate". ``tangent`` as in `LinearSystem`; ``rate`` is N, None for the identity.
     """
     check_sequence("outputs", outputs)
     velocities = tangent[system.nv :]
@@ -39,13 +39,13 @@ def output_matrix(
 
 
 def output_units(system: System, names: Sequence[str]) -> tuple[str, ...]:
-    """Return the units of named coordinates and velocities; empty where unknown."""
+    """Return the units of named coordinates and velocities; () if unknown."""
     units = _by_name(system, coordinate_units(system), velocity_units(system))
     return tuple(units[name] for name in names)
 
 
 def _by_name(system: System, coordinates: Sequence[Entry], velocities: Sequence[Entry]) -> dict[str, Entry]:
-    """Return what belongs to each coordinate and velocity by the name it has as an output."""
+    """Return the entry of each coordinate and velocity by its name as an output."""
     out = dict(zip(system.velocity_names, velocities))
     out |= zip(map(rate_name, system.velocity_names), velocities)
     return out | dict(zip(system.coordinate_names, coordinates))

@@ -1,4 +1,4 @@
-"""Which velocities the straight-line code takes as dependent, and the elimination that they are eliminated with."""
+"""Choice of dependent velocities for straight-line code, and their elimination by LU factors."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ _COMPETING = 0.5
 
 @dataclass(frozen=True)
 class Partition:
-    """Rows of A and the dependent velocities that are eliminated with them, in this order; the other velocities.
+    """Rows of A and the dependent velocities that they eliminate, in this order; the independent velocities.
 
-    ``least`` is the smallest pivot in the measure of `CLEAR`, ``sizes`` are what rows are at ordinary configurations.
+    ``least`` is the smallest pivot in the measure of `CLEAR`, ``sizes`` are the sizes of rows at ordinary
+    configurations.
     """
 
     rows: tuple[int, ...]
@@ -35,7 +36,9 @@ class Partition:
 def partition(
     jacobian: Array, mass: Array, rows: Sequence[int], dependent: Sequence[int] | None = None
 ) -> Partition:
-    """Choose dependent velocities, among the given ones if there are any: large pivots, little fill-in (Markowitz)."""
+    """Return a choice of dependent velocities, among ``dependent`` if given: large pivots, little fill-in
+    (Markowitz).
+    """
     a = jacobian[list(rows)] / np.sqrt(np.diag(mass))
     a /= np.sqrt(np.add.reduce(a * a, axis=1))[:, None]
     columns = range(a.shape[1])
@@ -105,7 +108,7 @@ def _subtract(x: Column, weights: list[tuple[ca.SX, int]], k: int) -> None:
 
 
 def by_columns(columns: ca.SX, solve: Callable[[Column], Column]) -> ca.SX:
-    """Return the matrix whose columns are the solutions for those of another one."""
+    """Return the matrix whose columns are the solutions for the columns of another one."""
     out = [
         ca.vertcat(*solve([columns[i, c] for i in range(columns.shape[0])])) for c in range(columns.shape[1])
     ]

@@ -1,4 +1,4 @@
-"""What a traced linear model is made of, from the recursion over the tree or by automatic differentiation.
+"""Derivatives of the equations for a traced linear model, by the recursion over the tree or automatic differentiation.
 
 Both give the same numbers; which of the two needs fewer instructions depends on the model, see docs/decisions/0007.
 """
@@ -20,7 +20,7 @@ from sarrus.symbolic.multibody.row_partials import RowPartials
 
 @dataclass(frozen=True)
 class Slopes:
-    """Derivatives of F = M a + h − k − S u − C − τ − Aᵀλ and G = A a + γ: along velocities and by time, by v."""
+    """Derivatives of F = M a + h − k − S u − C − τ − Aᵀλ and G = A a + γ: along velocities, by time, by v."""
 
     force_q: ca.SX
     force_v: ca.SX
@@ -29,9 +29,9 @@ class Slopes:
 
 
 class RecursivePieces:
-    """From `sarrus.symbolic.multibody.partials`: for the coordinates of a mechanism.
+    """Derivatives by `sarrus.symbolic.multibody.partials`, for the coordinates of a mechanism.
 
-    The forces from outside, k + S u + C + τ, are differentiated automatically.
+    The external forces k + S u + C + τ are differentiated automatically.
     """
 
     def __init__(self, system: System) -> None:
@@ -60,7 +60,7 @@ class RecursivePieces:
 
 
 class DifferentiatedPieces:
-    """By automatic differentiation: for equations of any kind."""
+    """Derivatives by automatic differentiation, for equations of any kind."""
 
     def __init__(self, system: System) -> None:
         e = system.equations
@@ -87,7 +87,7 @@ Pieces = RecursivePieces | DifferentiatedPieces
 
 
 def pieces_of(system: System) -> Pieces:
-    """Return what needs fewer instructions: the recursion wherever there is a tree (docs/decisions/0007)."""
+    """Return the derivatives with fewer instructions: the recursion for every tree (docs/decisions/0007)."""
     mechanism = system.mechanism
     own = system.equations.tree
     tree = mechanism is not None and mechanism.velocity_names == system.velocity_names

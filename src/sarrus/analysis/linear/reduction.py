@@ -1,4 +1,4 @@
-"""The linear algebra of a linear model: from derivatives at a state to matrices in independent coordinates."""
+"""Linear algebra of a linear model: from derivatives at a state to matrices in independent coordinates."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from sarrus.kernels.linalg.ranked import at_rank, ranked
 
 @dataclass(frozen=True, eq=False)
 class Chart:
-    """Independent coordinates at a state: R (np × nq) with y = R (q − q0) and the rows W of ẏ = W v.
+    """Independent coordinates at a state: R (np, nq) with y = R (q − q0) and the rows W of ẏ = W v.
 
-    ``own`` (dof × nv) are the rows of velocities that are chosen on their own, η = W v, because nonholonomic rows
-    leave fewer of them than of coordinates; otherwise None, and η = ẏ.
+    ``own`` (dof, nv) are the rows of independent velocities η = W v if nonholonomic rows leave fewer velocities than
+    coordinates; otherwise None, and η = ẏ.
     """
 
     rows: Array
@@ -32,11 +32,11 @@ class Chart:
 
 @dataclass(frozen=True, eq=False)
 class Reduced:
-    """The linear model of (y, η), and what it says about the whole mechanism.
+    """The linear model of (y, η), and the related changes of the whole mechanism.
 
-    ``tangent`` ((2 nv) × n): (N⁺δq, δv) for unit changes of (y, η), ``in_time`` (2 nv,) per second at given (y, η);
-    ``rates`` (2 nv × (n + nu + 1)): how (N⁺q̇, a) change with (y, η), u and t. ``matrix`` (n × (n + nu + 1)):
-    how (ẏ, η̇) change. ``left_null`` (nc × (nc − rank)): combinations of rows of A that vanish.
+    ``tangent`` (2 nv, n): (N⁺δq, δv) for unit changes of (y, η); ``in_time`` (2 nv,): per second at constant (y, η);
+    ``rates`` (2 nv, n + nu + 1): derivatives of (N⁺q̇, a) with respect to (y, η), u and t; ``matrix`` (n, n + nu + 1):
+    derivatives of (ẏ, η̇); ``left_null`` (nc, nc − rank): combinations of rows of A that vanish.
     """
 
     tangent: Array
@@ -59,18 +59,18 @@ class Rows:
         self.basis = dense.solve(product(rows, parts.null).T, parts.null.T).T
 
     def solve(self, b: Array, c: Array | float = 0.0) -> Array:
-        """Return x for columns b (nc × n) and c (dof × n)."""
+        """Return x for columns b (nc, n) and c (dof, n)."""
         x = product(self.right, product(self.left.T, b))
         return np.asarray(x + product(self.basis, c - product(self.rows, x)))
 
 
 def reduce(d: Derivatives, chart: Chart, v: Array) -> Reduced:
-    """Eliminate the dependent motions.
+    """Return the model with the dependent motions eliminated.
 
-    On the constraints δq = K δy and δv = D δy + K δη with A D = −∂ψ K, and at given changes of state
-    [M, −Aᵀ; A, 0] (δa, δλ) = −(δF, δG); Kᵀ removes δλ (Spencer 2004, section 4.2 and appendix B, where K̇ and K̈
-    play the part of D and of A⁺δG here). Redundant rows are solved in the least-squares sense, which is exact where
-    they are consistent; any λ with Aᵀλ the constraint force leads to the same result.
+    On the constraints δq = K δy and δv = D δy + K δη with A D = −∂ψ K, and at given changes of state [M, −Aᵀ; A, 0]
+    (δa, δλ) = −(δF, δG); Kᵀ removes δλ (Spencer 2004, section 4.2 and appendix B, where K̇ and K̈ correspond to D and
+    A⁺δG here). Redundant rows are solved in the least-squares sense, which is exact if they are consistent; any λ with
+    the same constraint force Aᵀλ gives the same result.
     """
     nv, chained = d.mass.shape[0], chart.own is None
     velocity = Rows(d.jacobian, chart.rank, chart.rows if chart.own is None else chart.own)

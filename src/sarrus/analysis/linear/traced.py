@@ -1,7 +1,7 @@
 """The whole linear model as straight-line code: accelerations, derivatives and elimination in one function.
 
-It takes some columns of A as dependent, A_d, in an order of elimination that is fixed when the code is made. Everything
-follows from one factorisation of A_d and one of the reduced mass KᵀMK, the accelerations too, so that nothing is
+Some columns of A are dependent, A_d, in an order of elimination that is fixed when the code is generated. All results
+follow from one factorisation of A_d and one of the reduced mass KᵀMK, also the accelerations, so that nothing is
 evaluated twice (Wehage and Haug 1982; Spencer 2004, section 4.2).
 """
 
@@ -18,16 +18,16 @@ from sarrus.symbolic.equations.sparse import Column, factor_symmetric, least, ro
 
 
 class Elimination:
-    """Accelerations and multipliers, and what the changes of accelerations with the state are eliminated with.
+    """Accelerations and multipliers, and the elimination of their changes with the state.
 
     With the independent velocities f of a `Partition` and A K = 0, K_f = 1:
 
     Attributes
     ----------
-    basis, ways : K, and K with a column for δq at constant y and δt = 1, where anything depends on t (``timed``).
+    basis, ways : K, and K with a column for δq at constant y and δt = 1 for rheonomic systems (``timed``).
     a, slopes : accelerations, and the derivatives of the equations there.
-    gauge : positive where pivots are clear of their rows; the square of the smallest pivot, over √M_jj, as a part of
-        what its row is at ordinary configurations.
+    gauge : positive if pivots are clear of zero; the square of the smallest pivot, over √M_jj, relative to the size of
+        its row at ordinary configurations.
     """
 
     def __init__(self, system: System, pieces: Pieces, chosen: Partition, clear: float) -> None:
@@ -63,7 +63,7 @@ class Elimination:
         self.gauge = ca.vertcat(least(margins), least(parts))
 
     def all_velocities(self, dependent: ca.SX, independent: ca.SX) -> ca.SX:
-        """Return rows for all velocities in their order."""
+        """Return rows for all velocities in their order, from those of dependent and independent ones."""
         return ca.vertcat(dependent, independent)[self._order, :]
 
     def reduced(self, matrix: ca.SX) -> ca.SX:
@@ -85,7 +85,7 @@ class Elimination:
         return self.all_velocities(particular + self.k_d @ free, free)
 
     def along_ways(self, by_place: ca.SX) -> ca.SX:
-        """Return changes with y, and with t where anything depends on it, from those along velocities and by time."""
+        """Return changes with y, and with t for rheonomic systems, from those along velocities and by time."""
         nv = self.basis.shape[0]
         out = by_place[:, :nv] @ self.ways
         return (
@@ -94,12 +94,12 @@ class Elimination:
 
 
 def own_model(system: System, pieces: Pieces, chosen: Partition) -> dict[str, ca.SX]:
-    """Return [A | B | E | affine] of the independent velocities themselves, which are rates of coordinates.
+    """Return [A | B | E | affine] in the independent velocities, which are rates of coordinates.
 
-    The two numbers of the gauge stand in the first row, where A and E are zero.
-    Their accelerations alone are wanted. So the rows of the equations are combined before they are multiplied by the
-    many directions: Kᵀ ∂F − Uᵀ ∂G − Yᵀ ∂ψ with A_dᵀ U = (M K)_d, and Y in the same way, does not see changes of
-    dependent accelerations and velocities.
+    The two numbers of the gauge are in the first row, where A and E are zero. Only the accelerations of these
+    velocities are needed, so the rows of the equations are combined before the multiplication by the many directions:
+    Kᵀ ∂F − Uᵀ ∂G − Yᵀ ∂ψ with A_dᵀ U = (M K)_d, and Y likewise, is independent of changes of dependent accelerations
+    and velocities.
     """
     e = Elimination(system, pieces, chosen, OWN_CLEAR)
     d, f, rows, dof = e.dependent, e.independent, e.rows, len(e.independent)
@@ -118,7 +118,7 @@ def own_model(system: System, pieces: Pieces, chosen: Partition) -> dict[str, ca
 
 
 def whole_model(system: System, pieces: Pieces, chosen: Partition, clear: float = CLEAR) -> dict[str, ca.SX]:
-    """Return what a model in any other coordinates consists of, one matrix with a row for each entry of q.
+    """Return the parts of a model in any other coordinates, one matrix with a row for each entry of q.
 
     Columns, with (y, ẏ) of the partition: ∂q/∂y (dof), ∂q/∂t, ∂q̇/∂y (dof), ∂q̇/∂t, ∂q̈/∂(y, ẏ, u, t), q̇ and q̈.
     """

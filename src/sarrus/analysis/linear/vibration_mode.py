@@ -25,7 +25,7 @@ class VibrationMode:
     amplitude: float
 
     def __str__(self) -> str:
-        """Say what kind of mode it is."""
+        """Return frequency and damping ratio of the mode, or its real eigenvalue."""
         s = self.eigenvalue
         if abs(s) == 0.0:
             return "s = 0: drifts"
@@ -45,7 +45,7 @@ def swing(
     amplitude: float,
     frames: int,
 ) -> VibrationMode:
-    """Return a period of a mode with a shape (nv,) about q; see `sarrus.LinearSystem.vibration_mode`."""
+    """Return the `VibrationMode` of a shape (nv,) about q; see `sarrus.LinearSystem.vibration_mode`."""
     if not (np.isfinite(amplitude) and amplitude > 0.0):
         raise ArgumentError(f"amplitude must be positive, got {amplitude}", element="amplitude")
     if not isinstance(frames, (int, np.integer)) or frames < 2:
@@ -59,7 +59,7 @@ def swing(
         if open_by(system, there, t) > data_of(system).closed(OPEN) or aside > amplitude / 2:
             raise SolveError(
                 f"{system.name}: at an amplitude of {amplitude:g} mode {mode} is no motion near the linear one: the "
-                f"loops close {aside:.2g} beside it, or not at all. Choose a smaller one"
+                f"loops close at a distance of {aside:.2g} from it, or not at all. Give a smaller amplitude"
             )
         configurations.append(there)
     return VibrationMode(

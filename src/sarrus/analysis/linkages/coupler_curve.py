@@ -1,4 +1,4 @@
-"""`coupler_curve`: the path of a point of a body while the mechanism goes through its whole range."""
+"""`coupler_curve`: the path of a point of a body while a driven coordinate goes through its whole range."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ _PLACES, _WEIGHTS = (x / 2 for x in np.polynomial.legendre.leggauss(4))
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CouplerCurve:
-    """The path of a point of a body along a curve of configurations (arrays read-only); ``print`` sums it up.
+    """The path of a point of a body along a curve of configurations (read-only arrays); ``print`` gives a summary.
 
     Attributes
     ----------
-    body, point : whose path: a point (3,) in axes of the body [m].
-    points : (T, 3) in the world [m], at the configurations ``curve.q``.
+    body, point : the body, and the point (3,) in axes of the body [m].
+    points : (T, 3) the path in world axes [m], at the configurations ``curve.q``.
     rates : (T, 3) derivative of the points along ``curve.tangents`` [m].
-    curve : the `Curve`: configurations, ranges of the coordinates, dead centres.
-    closed : whether the mechanism comes back to its start; then the path is closed, too.
-    length : of the path [m], to about 1e-6 of it; twice that of an arc which is traced to and fro.
-    normal : (3,) of the plane of the path, None where it is not planar or lies on a line.
-    double_points : where a planar path crosses itself (crunodes), to rounding, with both configurations.
-    cusps : where the point stops and goes back the way it came, which a general path has not.
+    curve : the `Curve` with configurations, ranges of the coordinates and dead centres.
+    closed : whether the mechanism returns to its start; the path is then closed.
+    length : length of the path [m], relative error about 1e-6; an arc that is traced to and fro counts twice.
+    normal : (3,) unit normal of the plane of the path; None if the path is not planar or is straight.
+    double_points : crunodes, points at which a planar path crosses itself, to rounding, with both configurations.
+    cusps : points at which the path stops and reverses; general paths have none.
     """
 
     body: str
@@ -58,17 +58,17 @@ class CouplerCurve:
 
     @property
     def closed(self) -> bool:
-        """Whether the mechanism comes back to its start."""
+        """Whether the mechanism returns to its start."""
         return self.curve.closed
 
     def plot(self, path: str | Path | None = None, **options: Any) -> Figure:
-        """Draw the path and the mechanism; options are those of `sarrus.plot.coupler_curve`."""
+        """Return a figure of the path and the mechanism; options: `sarrus.plot.coupler_curve`."""
         return lazy_import("pictures.plots.plot", "coupler_curve")(self, path, **options)
 
     def __str__(self) -> str:
         low, high = self.points.min(axis=0), self.points.max(axis=0)
         box = ", ".join(f"{a} {x:.6g} to {y:.6g}" for a, x, y in zip("xyz", low, high) if y - x > 0.0)
-        kind = "on a line or in space" if self.normal is None else "planar"
+        kind = "straight or spatial" if self.normal is None else "planar"
         lines = [
             f"{self.system.name}: path of {self.body} {tuple(map(float, self.point))}, {self.curve.shape}, {kind}",
             f"  length {self.length:.6g} m; {box} m",
@@ -98,25 +98,25 @@ def coupler_curve(
     locked: Sequence[str] = (),
     t: float = 0.0,
 ) -> CouplerCurve:
-    """Return the path of a point of a body, from q over the whole range of a driven coordinate.
+    """Return the `CouplerCurve` of a point of a body, from q over the whole range of a driven coordinate.
 
-    The curve of configurations itself is followed (`follow_curve`), so the path goes on through dead centres of the
-    driven coordinate, where it turns round, and ends where it came from or at the limits. Other circuits of the same
-    mechanism start at other modes of assembly (`assembly_modes`).
+    The curve of configurations is followed (`follow_curve`), through dead centres, where the driven coordinate
+    reverses, until it returns to its start or reaches limits. Other circuits of the same mechanism start at other
+    assembly modes (`assembly_modes`).
 
     Parameters
     ----------
-    q : (nq,) start, closed to 1e-5. driven : scalar coordinate; lower, upper, locked : as in `follow_curve`.
-    body, point : whose path; the point (3,) in axes of the body [m].
+    q : (nq,) start, closed to 1e-5 [m, rad]. driven : scalar coordinate; lower, upper, locked : as in `follow_curve`.
+    body, point : the body, and the point (3,) in axes of the body [m].
 
     Raises
     ------
     ArgumentError
-        No such body or coordinate; more motions than one, or none; open loops.
+        No such body or coordinate; not exactly one degree of freedom; open loops.
 
-    Redundant rows are ordinary. Through singular configurations the path goes straight on. Double points are those
-    of two different configurations; where the mechanism itself comes twice through one, as at a change point, there
-    is none.
+    Redundant rows change nothing. Through singular configurations the path goes straight on. A double point belongs to
+    two different configurations; if the mechanism passes the same configuration twice, as at a change point, there is
+    none.
     """
     check_is("coupler_curve", system, System)
     curve = follow_curve(system, q, driven, lower, upper, locked=locked, t=t)
@@ -124,7 +124,7 @@ def coupler_curve(
 
 
 def path_of(curve: Curve, body: str, point: ArrayLike = (0.0, 0.0, 0.0)) -> CouplerCurve:
-    """Return the path of a point of a body along a curve that was followed; see `coupler_curve`."""
+    """Return the `CouplerCurve` of a point of a body along a `Curve`; see `coupler_curve`."""
     system, place = curve.system, real_array(point)
     found = [system.jacobian(q, t=curve.t, body=body, point=place) for q in curve.q]
     points = np.array([one.position for one in found])
@@ -145,7 +145,9 @@ def path_of(curve: Curve, body: str, point: ArrayLike = (0.0, 0.0, 0.0)) -> Coup
 
 
 def _normal(points: Array) -> Array | None:
-    """Return the unit normal of the plane of points, its first component positive, None where there is none."""
+    """Return the unit normal of the plane of points, its first component positive; None for points in space or on a
+    line.
+    """
     _, extents, axes = np.linalg.svd(points - points.mean(axis=0), full_matrices=False)
     if len(extents) < 3 or extents[2] > _FLAT * extents[0] or extents[1] <= _FLAT * extents[0]:
         return None
@@ -154,7 +156,7 @@ def _normal(points: Array) -> Array | None:
 
 
 def _length(curve: Curve, points: Array, rates: Array) -> float:
-    """Return the length of the path: of the cubics through points and rates between stations."""
+    """Return the length [m] of the path of cubics through points and rates at the stations."""
     scale = curve.trace.scale
     chords = [scale * curve.trace.chord(p, q) for p, q in zip(curve.q, curve.q[1:])]
     steps = np.array(chords).reshape(len(chords), len(scale))  # characteristic units

@@ -1,4 +1,4 @@
-"""Where the path of a point crosses itself, and where it has a cusp."""
+"""Double points and cusps of the path of a point along a curve of configurations."""
 
 from __future__ import annotations
 
@@ -25,7 +25,9 @@ _STILL = 1e-8
 
 @dataclass(frozen=True, eq=False)
 class DoublePoint:
-    """Where a path crosses itself: the ``point`` (3,) [m] and the two configurations ``q1``, ``q2`` (nq,)."""
+    """A crunode: the ``point`` (3,) [m] at which a path crosses itself, and the two configurations ``q1``, ``q2``
+    (nq,).
+    """
 
     point: Array
     q1: Array
@@ -34,7 +36,7 @@ class DoublePoint:
 
 @dataclass(frozen=True, eq=False)
 class Cusp:
-    """Where a point stands still while the mechanism moves, and goes back: ``point`` (3,) [m] and ``q`` (nq,)."""
+    """A cusp: the ``point`` (3,) [m] at which a path stops and reverses while the mechanism moves, and ``q`` (nq,)."""
 
     point: Array
     q: Array
@@ -47,7 +49,9 @@ class _Path:
         self.curve, self.body, self.place = curve, body, place
 
     def at(self, k: int, length: float) -> tuple[Array, Array, Array]:
-        """Return configuration, point and its rate, ``length`` beyond station k along its tangent [rad, κ]."""
+        """Return (configuration, point, rate of the point) at ``length`` beyond station k along its tangent [rad,
+        κ].
+        """
         trace, way = self.curve.trace, self.curve.tangents[k]
         q = trace.place(self.curve.q[k], way, length) if length else self.curve.q[k]
         tangent = trace.ahead(q, way)
@@ -105,7 +109,9 @@ def _same(trace: Trace, p: Array, q: Array, known: DoublePoint) -> bool:
 
 
 def _crossings(plane: Array, closed: bool) -> list[tuple[int, int]]:
-    """Return pairs of chords that meet, a little lengthened, so that crossings at stations are not lost."""
+    """Return the pairs of chords that intersect; chords are lengthened a little, so that no crossing at a station is
+    lost.
+    """
     start, way = plane[:-1], np.diff(plane, axis=0)
     n = len(start)
     found = []
@@ -124,7 +130,7 @@ def _crossings(plane: Array, closed: bool) -> list[tuple[int, int]]:
 
 
 def cusps_of(curve: Curve, body: str, place: Array, rates: Array) -> tuple[Cusp, ...]:
-    """Return where the point stands still and goes back beside the way it came; ends of arcs are none."""
+    """Return the points at which the path stops and reverses on another branch; ends of arcs are not cusps."""
     speeds = np.linalg.norm(rates, axis=1)
     size = float(speeds.max(initial=0.0))
     if size <= 1e-12 * curve.system.characteristic.length:
@@ -152,7 +158,7 @@ def cusps_of(curve: Curve, body: str, place: Array, rates: Array) -> tuple[Cusp,
 
 
 def _opens(path: _Path, k: int, length: float) -> bool:
-    """Tell whether the path goes back beside the way it came, rather than on it."""
+    """Return whether the path returns beside its incoming branch (a cusp), not on it (the end of an arc)."""
     tip, there = path.at(k, length)[1], path.at(k, length + STEP)[1]
     ray = there - tip
     ends = [float((path.at(k, length - x)[1] - there) @ ray) for x in (0.0, 2.0 * STEP)]

@@ -1,4 +1,4 @@
-"""`MapFlood`: configurations at the nodes of a grid of two coordinates, from node to node, all of a front at once."""
+"""`MapFlood`: configurations at the nodes of a grid of two coordinates, continued from node to node in whole fronts."""
 
 from __future__ import annotations
 
@@ -35,7 +35,9 @@ _WAYS = np.array([(1, 0), (-1, 0), (0, 1), (0, -1)])
 
 @dataclass(frozen=True, eq=False)
 class Front:
-    """Nodes (n, 2) with their configurations (n, nq) and the decompositions T = left diag(sizes) right there."""
+    """Nodes (n, 2) with configurations (n, nq) and the singular value decompositions T = left diag(sizes)
+    right there.
+    """
 
     cells: np.ndarray
     q: Array
@@ -44,12 +46,12 @@ class Front:
     right: Array
 
     def take(self, which: np.ndarray) -> Front:
-        """Return some of the nodes."""
+        """Return the nodes selected by ``which``."""
         return Front(*(part[which] for part in vars(self).values()))
 
     @classmethod
     def joined(cls, parts: list[Front]) -> Front:
-        """Return the nodes of several, at least one."""
+        """Return the nodes of several fronts, at least one."""
         return cls(*map(np.concatenate, zip(*(vars(part).values() for part in parts))))
 
     def __len__(self) -> int:
@@ -58,9 +60,10 @@ class Front:
 
 @dataclass(frozen=True, eq=False)
 class Sheet:
-    """One mode: q (n0, n1, nq) where ``status`` (n0, n1) is REACHED.
+    """One mode: q (n0, n1, nq), valid where ``status`` (n0, n1) is REACHED.
 
-    ``least``, the smallest size of T, and ``slack``, how far it is within limits, are known beyond limits, too.
+    ``least``, the smallest singular value of T, and ``slack``, the distance within limits [rad, κ], are also known at
+    nodes beyond limits.
     """
 
     q: Array
@@ -70,13 +73,13 @@ class Sheet:
 
     @classmethod
     def empty(cls, shape: tuple[int, int], nq: int) -> Sheet:
-        """Return one where nothing is reached."""
+        """Return a sheet without reached nodes."""
         unknown = np.full(shape, np.nan)
         status = np.full(shape, NOT_REACHED, dtype=np.int8)
         return cls(np.full((*shape, nq), np.nan), status, unknown, unknown.copy())
 
     def note(self, front: Front, slack: Array, what: int) -> None:
-        """Write down nodes."""
+        """Write the nodes of a front with the status ``what``."""
         i, j = front.cells.T
         self.status[i, j], self.least[i, j], self.slack[i, j] = what, front.sizes[:, -1], slack
         if what == REACHED:
@@ -86,8 +89,9 @@ class Sheet:
 class MapFlood:
     """Fills sheets of configurations over a grid.
 
-    T has the rows of the closures and those of the two coordinates, in characteristic units and without what is locked:
-    where it has full rank the two coordinates lead the mechanism. Sheets end in folds, where it has not.
+    T has the rows of the closures and of the two coordinates, in characteristic units, without the columns of locked
+    velocities. Where T has full rank the two coordinates determine the configuration nearby. Sheets end in folds, where
+    T loses rank.
     """
 
     def __init__(
@@ -104,24 +108,24 @@ class MapFlood:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """How many nodes there are along both coordinates."""
+        """Number of nodes along both coordinates."""
         return len(self.plane.nodes[0]), len(self.plane.nodes[1])
 
     def front(self, cells: np.ndarray, q: Array, matrices: Array) -> Front:
-        """Return nodes with T decomposed."""
+        """Return nodes with the decompositions of T."""
         return Front(cells, q, *decomposed(matrices))
 
     # --- from node to node -----------------------------------------------------------------------------
 
     def predicted(self, here: Front, goals: Array) -> Array:
-        """Return the steps (n, k), in characteristic units, that lead to goals to first order."""
+        """Return the steps (n, k), in characteristic units, to goals to first order."""
         values, _ = self.plane.evaluate(here.q)
         missing = np.zeros((len(here), here.left.shape[1]))
         missing[:, -2:] = self.plane.factors * self.plane.short(goals - values)
         return solved((here.left, here.sizes, here.right), missing)
 
     def step(self, here: Front, cells: np.ndarray, goals: Array, steps: Array) -> tuple[Front, np.ndarray]:
-        """Return the nodes at goals that one step leads to, and which these are; folds are not crossed."""
+        """Return the nodes at goals reached in one step, and their indices; folds are not crossed."""
         begin = self.newton.moved(here.q, steps)
         q, matrices, found = self.newton.solve(begin, goals)
         which = np.flatnonzero(found)
@@ -143,7 +147,7 @@ class MapFlood:
         return np.reshape(chords, (len(start), -1))[:, self.newton.free]
 
     def in_parts(self, here: Front, cells: np.ndarray) -> tuple[Front, np.ndarray]:
-        """Return the nodes ``cells`` that are reached in short steps, each from one node, and which these are."""
+        """Return the nodes ``cells`` reached in short steps, each from one node, and their indices."""
         at, goals = np.arange(len(cells)), self.plane.goals(cells)
         start, _ = self.plane.evaluate(here.q)
         gap = self.plane.short(goals - start)
@@ -155,7 +159,7 @@ class MapFlood:
         return here, at
 
     def begin(self, start: Array) -> Front | None:
-        """Return the node next to a configuration, gone to from there; None where none of those around is reached."""
+        """Return the node next to a configuration, reached from it; None if no neighbouring node is reached."""
         values, _ = self.plane.evaluate(start[None])
         _, matrices = self.newton.rows(start[None], values)
         here = self.front(np.zeros((1, 2), dtype=int), start[None], matrices)
@@ -169,7 +173,7 @@ class MapFlood:
     # --- sheets ----------------------------------------------------------------------------------------
 
     def fill(self, seed: Front) -> tuple[Sheet, Front, Front]:
-        """Return the sheet through a node, the nodes beside which it ends, and those where it nearly folds inside."""
+        """Return (the sheet through a node, nodes beside which it ends, nodes where it nearly folds inside)."""
         sheet = Sheet.empty(self.shape, seed.q.shape[1])
         sheet.note(seed, self.limits.slack(seed.q), REACHED)
         known, front = [seed], seed
@@ -188,15 +192,15 @@ class MapFlood:
         return sheet, whole.take(np.flatnonzero(ends)), whole.take(np.flatnonzero(low & ~ends))
 
     def _neighbours(self, cells: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the nodes beside nodes (n, 4, 2), and which of them are on the grid (n, 4)."""
+        """Return the neighbours of nodes (n, 4, 2), and which of them are on the grid (n, 4)."""
         beside, shape = cells[:, None] + _WAYS, np.array(self.shape)
         inside = (self.plane.wraps | ((beside >= 0) & (beside < shape))).all(axis=2)
         return beside % shape, inside
 
     def _wave(self, front: Front, sheet: Sheet, failed: list[tuple[Front, np.ndarray]]) -> Front:
-        """Return the nodes not yet reached that one step from a front leads to.
+        """Return the new nodes reached in one step from a front.
 
-        Notes those beyond limits, and in ``failed`` from where others were not reached.
+        Nodes beyond limits are noted on the sheet, the origins of failed steps in ``failed``.
         """
         beside, inside = self._neighbours(front.cells)
         parents = np.repeat(np.arange(len(front)), 4)[inside.ravel()]
@@ -218,7 +222,7 @@ class MapFlood:
         return self._inside(reached, sheet)
 
     def _once_more(self, failed: list[tuple[Front, np.ndarray]], sheet: Sheet, nothing: Front) -> Front:
-        """Return the nodes that are reached in short steps from where one step failed, each once."""
+        """Return the nodes reached in short steps where one step has failed, each once."""
         here = Front.joined([front for front, _ in failed]) if failed else nothing.take(np.arange(0))
         cells = np.concatenate([cells for _, cells in failed]) if failed else here.cells
         failed.clear()
@@ -231,7 +235,7 @@ class MapFlood:
         return self._inside(reached.take(first), sheet)
 
     def _inside(self, reached: Front, sheet: Sheet) -> Front:
-        """Return the nodes within the limits, and write down these and the others."""
+        """Return the nodes within the limits; these and the other nodes are written to the sheet."""
         slack = self.limits.slack(reached.q)
         good = self.limits.contain_each(reached.q)
         for which, what in ((~good, BEYOND_LIMITS), (good, REACHED)):
@@ -239,9 +243,9 @@ class MapFlood:
         return reached.take(np.flatnonzero(good))
 
     def across(self, border: Front, ways: Sequence[float] = FOLDS) -> list[Front]:
-        """Return nodes of other sheets, at nodes of one near a fold, those farther from it first.
+        """Return nodes of other sheets, found across folds from nodes of one sheet, the most distant first.
 
-        From there so far along the motion that the two coordinates do not lead.
+        The search goes along the motion that the two coordinates do not determine at the fold.
         """
         found = []
         for s in (sign * way for way in ways for sign in (1.0, -1.0)):
@@ -264,7 +268,7 @@ class MapFlood:
         return [nodes.take(order[[k]]) for k in range(len(order))]
 
     def has(self, sheet: Sheet, cell: tuple[int, int], q: Array, within: float = _SAME) -> bool:
-        """Tell whether a sheet has this configuration at a node, full turns aside."""
+        """Return whether a sheet has this configuration at a node, modulo full turns."""
         if sheet.status[cell] != REACHED:
             return False
         gap = difference(self.many.system, sheet.q[cell], q, self.turns)

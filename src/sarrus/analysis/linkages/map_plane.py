@@ -22,15 +22,16 @@ Region = Sequence[tuple[float, float]]
 
 
 class MapPlane:
-    """Two scalar coordinates, or the two directions in which a point of a body moves.
+    """Two scalar coordinates, or two directions in which a point of a body moves.
 
     Attributes
     ----------
-    names, units : of both, "x" and "m" of directions of a point along axes of the world.
-    body, point : whose point it is, None of coordinates. axes : (2, 3) directions of the point. offset : (3,) where
-        the point is at zero of both.
-    factors : (2,) to characteristic units. turning : (2,) whether a full turn is the same place.
-    nodes : the values of both at the nodes (n0,), (n1,). wraps : (2,) whether the last node is beside the first.
+    names, units : of both; for directions of a point along world axes "x" and "m", and so on.
+    body, point : the body and the point (3,) [m] in its axes; None for coordinates. axes : (2, 3) directions of the
+        point.
+    offset : (3,) place of the point at zero of both coordinates [m].
+    factors : (2,) to characteristic units. turning : (2,) whether a full turn is the same configuration.
+    nodes : values of both at the nodes (n0,), (n1,). wraps : (2,) whether the last node is a neighbour of the first.
     """
 
     def __init__(self, many: ManyConfigurations, over: Over) -> None:
@@ -74,14 +75,17 @@ class MapPlane:
         self.units, self.factors = ("m", "m"), np.full(2, 1.0 / system.characteristic.length)
 
     def choose_axes(self, walked: Array) -> Array:
-        """Return the values of both (n, 2) at configurations; of a point, choose its axes by these."""
+        """Return the values of both coordinates (n, 2) at configurations; for a point, first choose its axes from
+        these.
+        """
         if self.body is None:
             return walked[:, self.indices]
         places, _ = self.many.points(self.body, self.point, walked)
         axes = grid_axes(self.system, self.body, places)
         if len(axes) != 2:
             raise ArgumentError(
-                f"{self.system.name}: the point of {self.body!r} moves in space; a map needs a plane: lock coordinates",
+                f"{self.system.name}: the point of {self.body!r} moves in space, and a map needs a plane: lock "
+                "coordinates",
                 element="over",
             )
         self.axes = axes
@@ -91,7 +95,7 @@ class MapPlane:
         return np.asarray(places @ axes.T)
 
     def between(self, k: int, limits: SearchLimits) -> tuple[float, float] | None:
-        """Return the limits of a coordinate, or a full turn; None where it has neither."""
+        """Return the limits of a coordinate, or a full turn; None if it has neither."""
         if self.body is not None:
             return None
         lower, upper = float(limits.lower[self.indices[k]]), float(limits.upper[self.indices[k]])
@@ -100,7 +104,7 @@ class MapPlane:
         return (-np.pi, np.pi) if self.turning[k] else None
 
     def checked(self, region: Region) -> list[tuple[float, float]]:
-        """Return a region as it should be."""
+        """Return the region as two pairs (lower, upper); raises `ArgumentError` for anything else."""
         try:
             bounds = np.array(region, dtype=float)
         except (TypeError, ValueError):
@@ -113,7 +117,7 @@ class MapPlane:
         return [(float(low), float(high)) for low, high in bounds]
 
     def lay(self, bounds: Sequence[tuple[float, float]], resolution: int) -> None:
-        """Lay the nodes over a region."""
+        """Set the nodes for a region."""
         self.wraps = self.turning & [high - low > 2 * np.pi - 1e-9 for low, high in bounds]
         sizes = np.array([high - low for low, high in bounds])
         count = [resolution, resolution]
@@ -127,11 +131,11 @@ class MapPlane:
 
     @property
     def cell(self) -> Array:
-        """The distances of the nodes along both (2,)."""
+        """Distances of the nodes along both coordinates (2,)."""
         return np.array([nodes[1] - nodes[0] for nodes in self.nodes])
 
     def evaluate(self, q: Array) -> tuple[Array, Array]:
-        """Return the values of both (n, 2) and their rows (n, 2, nv)."""
+        """Return the values of both coordinates (n, 2) and their rows (n, 2, nv)."""
         if self.body is None:
             rows = np.zeros((2, self.system.nv))
             rows[[0, 1], self.columns] = 1.0
@@ -139,12 +143,14 @@ class MapPlane:
         return PointPlaces(self.many, self.body, self.point, self.axes).evaluate(q)
 
     def short(self, gaps: Array) -> Array:
-        """Return differences of values (n, 2) without full turns."""
+        """Return differences of values (n, 2) modulo full turns."""
         turns = np.where(self.turning, 2 * np.pi * np.rint(gaps / (2 * np.pi)), 0.0)
         return np.asarray(gaps - turns)
 
     def gaps(self, q: Array) -> tuple[Array, Array]:
-        """Return how far the nodes are from a configuration along both, (n0,) and (n1,), without full turns."""
+        """Return the distances of the nodes from a configuration along both coordinates, (n0,) and (n1,), modulo full
+        turns.
+        """
         values, _ = self.evaluate(q[None])
         found = [nodes - value for nodes, value in zip(self.nodes, values[0])]
         for k in np.flatnonzero(self.turning):
@@ -152,7 +158,7 @@ class MapPlane:
         return found[0], found[1]
 
     def nearest(self, q: Array) -> tuple[int, int] | None:
-        """Return the node next to a configuration, None outside of the grid."""
+        """Return the node next to a configuration; None outside of the grid."""
         cell = []
         for nodes, gaps in zip(self.nodes, self.gaps(q)):
             cell.append(int(np.abs(gaps).argmin()))
@@ -166,6 +172,6 @@ class MapPlane:
 
 
 def _axis_name(axis: Array, k: int) -> str:
-    """Return x, y or z of an axis of the world, else a number."""
+    """Return "x", "y" or "z" for a world axis, else a number."""
     level = np.flatnonzero(axis > 1.0 - 1e-9)
     return "xyz"[level[0]] if len(level) else f"direction {k + 1}"

@@ -1,4 +1,4 @@
-"""`MapSearch`: the region of a map and the modes over it."""
+"""`MapSearch`: the region of a map, and the assembly modes over it."""
 
 from __future__ import annotations
 
@@ -19,14 +19,16 @@ RAYS, _EVERY, _LIKE = 2, 4, 0.5
 
 
 class MapSearch:
-    """The sheets of a map: those through starts, those that folds join with them, and those that walks come to."""
+    """The sheets of a map: through the starts, joined with them by folds, and found by walks."""
 
     def __init__(self, flood: MapFlood, starts: list[Array], walked: Array, modes: int) -> None:
         self.flood, self.plane = flood, flood.plane
         self.starts, self.walked, self.modes = starts, walked, modes
 
     def bounds(self, region: Region | None) -> list[tuple[float, float]]:
-        """Return the region of the map: the one given, limits and turns, or what a coarse grid reaches."""
+        """Return the region of the map: the given one, limits and full turns, or the extent reached on a coarse
+        grid.
+        """
         plane = self.plane
         known = [plane.between(k, self.flood.limits) for k in (0, 1)]
         seen = plane.choose_axes(self.walked)
@@ -56,14 +58,14 @@ class MapSearch:
         return list(zip(low.tolist(), high.tolist()))
 
     def sheets(self) -> list[Sheet]:
-        """Return the sheets over the grid as it is laid, ``modes`` at most."""
+        """Return the sheets over the present grid, at most ``modes``."""
         found: list[tuple[Sheet, Front]] = []
         self._fill([node for node in map(self.flood.begin, self.starts) if node is not None], found)
         if not found:
             names = " and ".join(self.plane.names)
             raise ArgumentError(
-                f"{self.plane.system.name}: no node of the grid over {names} is reached from the start: the region "
-                "does not hold it, or the two do not lead the mechanism there",
+                f"{self.plane.system.name}: no node of the grid over {names} is reached from the start. Either the "
+                "start is outside of the region, or the two coordinates do not determine the configuration there",
                 element="region",
             )
         for q in self.walked[::_EVERY]:
@@ -78,7 +80,7 @@ class MapSearch:
         return [sheet for sheet, _ in found]
 
     def _fill(self, seeds: list[Front], found: list[tuple[Sheet, Front]]) -> None:
-        """Add the sheets through nodes, and those that folds join with them, to those that were found."""
+        """Append to ``found`` the sheets through the seeds, and those joined with them by folds."""
         flood = self.flood
         while seeds and len(found) < self.modes:
             seed = seeds.pop(0)

@@ -1,4 +1,4 @@
-"""Walks over the motions of a mechanism: how far they go, and which modes of assembly there are."""
+"""Random walks over the motions of a mechanism, which find ranges of coordinates and assembly modes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _WALK, _STEP, _HALVED = 80, 2 * STEP, 16
 def motions(system: System, q: Array, *, hold: Array, t: float, cut: float) -> Array:
     """Return velocities (nv, k) that keep loops closed and ``hold`` at rest, orthonormal in characteristic units.
 
-    Singular values below the ``cut`` count as zero, in these units, too.
+    Singular values below ``cut`` count as zero, in characteristic units.
     """
     sizes = system.characteristic
     rows = sizes.even(holonomic_jacobian(system, q, t))
@@ -30,10 +30,10 @@ def motions(system: System, q: Array, *, hold: Array, t: float, cut: float) -> A
 def walks(
     system: System, start: Array, rays: int, *, hold: Array, limits: SearchLimits, t: float
 ) -> Iterator[Array]:
-    """Yield configurations on walks over the motions, of seeded directions, within the limits; the start is first.
+    """Yield configurations on walks over the motions in seeded directions, within the limits; the start is the first.
 
-    Every other one begins at the start, the others where a walk has been. Steps are halved at limits until they fit.
-    ``hold`` (nv, k): velocities that rest.
+    Every other walk begins at the start, the rest at configurations of earlier walks. Steps are halved near limits.
+    ``hold`` (nv, k): velocities that are held at rest.
     """
     rng = np.random.default_rng(13)
     cut, even_cut = (rank_cut(system, start, t, 1.0, even=even) for even in (False, True))

@@ -1,4 +1,6 @@
-"""`NodeNewton`: from many configurations at once to those where some quantities have given values, loops closed."""
+"""`NodeNewton`: Newton's method from many configurations at once to given values of some quantities, with
+loops closed.
+"""
 
 from __future__ import annotations
 
@@ -24,15 +26,15 @@ _RIDGE = 1e-15
 
 
 def parts_of(size: float) -> int:
-    """Return into how many parts a step of this size [rad, κ] is divided that fails."""
+    """Return the number of parts into which a failed step of this size [rad, κ] is divided."""
     return int(np.ceil(_PARTS * max(1.0, size)))
 
 
 class Aims(Protocol):
-    """Quantities of a configuration: two coordinates, or where a point is.
+    """Quantities of a configuration: two coordinates, or the position of a point.
 
-    ``factors`` (d,) make them characteristic; ``evaluate`` gives their values (n, d) and rows (n, d, nv), ``short``
-    differences of values without full turns.
+    ``factors`` (d,) convert to characteristic units; ``evaluate`` returns values (n, d) and rows (n, d, nv), ``short``
+    differences of values modulo full turns.
     """
 
     factors: Array
@@ -45,8 +47,8 @@ class Aims(Protocol):
 class NodeNewton:
     """Newton's method for φ(q) = 0 and given values of some quantities, in characteristic units.
 
-    T has the rows of the closures, then those of the quantities, and the columns of what is not locked. ``steps`` gives
-    T⁺ b: `direct_steps` where T has full column rank, `least_steps` in general.
+    T has the rows of the closures, then those of the quantities, and the columns of velocities that are not locked.
+    ``steps`` computes T⁺ b: `direct_steps` if T has full column rank, `least_steps` in general.
     """
 
     def __init__(
@@ -63,7 +65,7 @@ class NodeNewton:
         self.scale, self.row_scale = sizes.columns, sizes.rows[: many.system.nh]
 
     def rows(self, q: Array, goals: Array) -> tuple[Array, Array]:
-        """Return what is missing (n, m) at goals (n, d), and T (n, m, k)."""
+        """Return the residuals (n, m) at goals (n, d), and T (n, m, k)."""
         residual, jacobian = self.many.closures(q)
         values, rows = self.aims.evaluate(q)
         factors = self.aims.factors
@@ -72,22 +74,22 @@ class NodeNewton:
         return missing, (matrix / self.scale)[:, :, self.free]
 
     def moved(self, q: Array, steps: Array) -> Array:
-        """Return q ⊕ steps (n, k) in characteristic units."""
+        """Return q ⊕ steps (n, k), steps in characteristic units."""
         x = np.zeros((len(q), len(self.scale)))
         x[:, self.free] = steps
         return self.many.move(q, x / self.scale)
 
     def ahead(self, q: Array, goals: Array) -> Array:
-        """Return the steps (n, k) that lead to goals to first order, the first ones of the method."""
+        """Return the steps (n, k) to goals to first order, the first steps of Newton's method."""
         missing, matrix = self.rows(q, goals)
         return -self.steps(matrix, missing)
 
     def meets(self, q: Array, goals: Array) -> np.ndarray:
-        """Tell which configurations are at goals, loops closed."""
+        """Return which configurations are at the goals, with loops closed (n,)."""
         return np.asarray(np.abs(self.rows(q, goals)[0]).max(axis=1) < self.met)
 
     def solve(self, q: Array, goals: Array) -> tuple[Array, Array, np.ndarray]:
-        """Return configurations next to q at goals, T there, and which of them were found."""
+        """Return (configurations next to q at goals, T there, mask of the ones found)."""
         q, found, alive = q.copy(), np.zeros(len(q), dtype=bool), np.ones(len(q), dtype=bool)
         before = np.full(len(q), np.inf)
         matrices = np.zeros((len(q), len(self.row_scale) + len(self.aims.factors), len(self.free)))
@@ -116,7 +118,7 @@ def decomposed(matrices: Array) -> tuple[Array, Array, Array]:
 
 
 def solved(parts: tuple[Array, Array, Array], right_sides: Array) -> Array:
-    """Return T⁺ b (n, k), singular values below `CUT` of the largest one being zero."""
+    """Return T⁺ b (n, k), with singular values below `CUT` of the largest one set to zero."""
     left, sizes, right = parts
     counted = sizes > CUT * sizes[:, :1]
     along = np.einsum("nij,ni->nj", left, right_sides) * counted / np.where(counted, sizes, 1.0)
@@ -124,12 +126,14 @@ def solved(parts: tuple[Array, Array, Array], right_sides: Array) -> Array:
 
 
 def least_steps(matrices: Array, right_sides: Array) -> Array:
-    """Return T⁺ b (n, k), of any rank: the least step where many lead there."""
+    """Return T⁺ b (n, k) for T of any rank: the least-norm step."""
     return solved(decomposed(matrices), right_sides)
 
 
 def direct_steps(matrices: Array, right_sides: Array) -> Array:
-    """Return T⁺ b (n, k) by the normal equations, which do for Newton's method where the columns are independent."""
+    """Return T⁺ b (n, k) by the normal equations, accurate enough for Newton's method if the columns are
+    independent.
+    """
     across = np.swapaxes(matrices, 1, 2)
     gram = across @ matrices
     diagonal = np.einsum("nii->ni", gram)

@@ -1,4 +1,4 @@
-"""Outline of the nodes of a grid that are reached: rings of the edges that lead out of them."""
+"""Outline of the reached nodes of a grid, as rings of edges that lead out of them."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ _CORNERS = ((0, 0), (1, 0), (1, 1), (0, 1))
 
 
 def outlines(reached: set[Cell]) -> list[list[tuple[Cell, Cell]]]:
-    """Return closed rings of edges round the reached nodes: counterclockwise round them, clockwise round holes.
+    """Return closed rings of edges around the reached nodes: counterclockwise outside, clockwise around holes.
 
-    An edge leads from a reached node to the next one, which is not. Reached nodes that touch at corners only are kept
-    apart.
+    An edge leads from a reached node to a neighbour that is not reached. Reached nodes that touch at corners only are
+    kept apart.
     """
     following: dict[tuple[Cell, Cell], tuple[Cell, Cell]] = {}
     squares = {(i - a, j - b) for i, j in reached for a, b in _CORNERS}
@@ -42,6 +42,6 @@ def outlines(reached: set[Cell]) -> list[list[tuple[Cell, Cell]]]:
 
 
 def signed_area(polygon: Array) -> float:
-    """Return the area of a polygon (k, 2), negative where it goes clockwise."""
+    """Return the area of a polygon (k, 2), negative if it is clockwise."""
     x, y = polygon.T
     return float(0.5 * np.sum(x * np.roll(y, -1) - y * np.roll(x, -1)))

@@ -1,4 +1,4 @@
-"""`Reach`: configurations that bring a point of a body to the nodes of a grid, a whole front of nodes at a time."""
+"""`Reach`: configurations that bring a point of a body to the nodes of a grid, computed for a whole front of nodes."""
 
 from __future__ import annotations
 
@@ -30,24 +30,24 @@ _FLAT = 1e-7
 
 
 class PointPlaces:
-    """Where a point of a body is along ``axes`` (d, 3) of the world."""
+    """Position of a point of a body along ``axes`` (d, 3) of the world."""
 
     def __init__(self, many: ManyConfigurations, body: str, point: Array, axes: Array) -> None:
         self.many, self.body, self.point, self.axes = many, body, point, axes
         self.factors = np.full(len(axes), 1.0 / many.system.characteristic.length)
 
     def evaluate(self, q: Array) -> tuple[Array, Array]:
-        """Return the places (n, d) at configurations, and their rows (n, d, nv)."""
+        """Return the positions (n, d) [m] at configurations, and their rows (n, d, nv)."""
         places, linear = self.many.points(self.body, self.point, q)
         return places @ self.axes.T, self.axes @ linear
 
     def short(self, gaps: Array) -> Array:
-        """Return differences as they are."""
+        """Return the differences unchanged."""
         return gaps
 
 
 class Reach:
-    """The nodes of a grid that a point reaches: at ``size`` times integers from ``origin`` (d,)."""
+    """The nodes of a grid that a point reaches: ``size`` times integers from ``origin`` (d,) [m]."""
 
     def __init__(
         self,
@@ -66,13 +66,14 @@ class Reach:
         self.found: dict[Cell, list[Array]] = {}
 
     def goals(self, cells: np.ndarray) -> Array:
-        """Return where nodes (n, d) are along the axes."""
+        """Return the positions of nodes (n, d) along the axes [m]."""
         return np.asarray(self.origin + self.size * cells)
 
     def _ahead(self, q: Array, goals: Array) -> tuple[Array, np.ndarray, Array]:
-        """Return where steps to goals lead to first order, which may be far, and the lengths of the steps.
+        """Return (configurations after first-order steps to goals, mask of valid long steps, lengths of the steps [rad,
+        κ]).
 
-        Far may be those that are there at once, along a straight motion; others that would be far stay at q.
+        A long step is valid if it meets its goal at once, along a straight motion; other long steps are replaced by q.
         """
         steps = self.newton.ahead(q, goals)
         length = np.linalg.norm(steps, axis=1)
@@ -84,9 +85,10 @@ class Reach:
     def solve(
         self, q: Array, goals: Array, begin: Array, far: np.ndarray | bool = False
     ) -> tuple[Array, np.ndarray]:
-        """Return configurations next to q (n, nq) with the point at goals, and which are there within the limits.
+        """Return configurations next to q (n, nq) with the point at goals, and the mask of those found within the
+        limits.
 
-        Newton's method begins at ``begin``; ``far`` tells which may be far from q.
+        Newton's method begins at ``begin``; ``far`` marks configurations that may be far from q.
         """
         at, _, good = self.newton.solve(begin, goals)
         good &= (self._apart(q, at, ()) < FARTHEST) | far
@@ -94,12 +96,12 @@ class Reach:
         return at, good
 
     def _apart(self, start: Array, end: Array, turns: np.ndarray | tuple[int, ...]) -> Array:
-        """Return how far configurations (n, nq) are from each other [rad, κ]."""
+        """Return the distance of configurations (n, nq) from each other [rad, κ]."""
         gaps = chords(start, end, self.system, turns)
         return np.asarray(np.linalg.norm(gaps * self.system.characteristic.coordinates, axis=1))
 
     def _knows(self, cells: list[Cell], q: Array, within: Array) -> np.ndarray:
-        """Tell at which nodes a configuration is known as near to q (n, nq) as this (n,), full turns aside."""
+        """Return at which nodes a configuration is known within a distance (n,) of q (n, nq), modulo full turns."""
         pairs = [(k, other) for k, cell in enumerate(cells) for other in self.found.get(cell, ())]
         known = np.zeros(len(cells), dtype=bool)
         if pairs:
@@ -109,7 +111,7 @@ class Reach:
         return known
 
     def _add(self, cells: list[Cell], q: Array) -> list[tuple[Cell, Array]]:
-        """Write down configurations (n, nq) at nodes and return those that are new."""
+        """Store configurations (n, nq) at nodes; return the new ones."""
         new = []
         for cell, one in zip(cells, q):
             here = self.found.setdefault(cell, [])
@@ -119,9 +121,9 @@ class Reach:
         return new
 
     def flood(self, seeds: Array, most: int) -> bool:
-        """Find configurations at every node that is reached from seeds (n, nq), modes apart.
+        """Find configurations at every node reached from seeds (n, nq), for each mode.
 
-        Returns False, with what was found so far, where they are farther apart than ``most`` nodes along an axis.
+        Returns False, with the result so far, if the nodes extend over more than ``most`` nodes along an axis.
         """
         places, _ = self.places.evaluate(seeds)
         cells = np.rint((places - self.origin) / self.size).astype(int)
@@ -137,25 +139,27 @@ class Reach:
         return True
 
     def span(self) -> int:
-        """Return how many nodes along an axis there are from the first to the last that is reached, at most."""
+        """Return the largest number of nodes along an axis from the first to the last reached one."""
         return int(np.ptp(np.array(list(self.found)), axis=0).max()) + 1
 
     def farthest_coordinate(self) -> str:
-        """Return the name of the coordinate that goes farthest, of those without limits where there are some."""
+        """Return the name of the coordinate with the largest range, preferably one without limits."""
         q = np.array([one for here in self.found.values() for one in here])
         far = np.ptp(q, axis=0) * self.system.characteristic.coordinates
         free = ~np.isfinite(self.limits.upper - self.limits.lower)
         return self.system.coordinate_names[int(np.argmax(np.where(free | ~free.any(), far, 0.0)))]
 
     def shows(self, seeds: Array, pieces: int) -> bool:
-        """Tell whether cells are small enough: seeds (n, nq) have nodes beside them, in so many pieces at most."""
+        """Return whether the cells are small enough: nodes beside all seeds (n, nq), in at most ``pieces`` connected
+        parts.
+        """
         low = np.floor((self.places.evaluate(seeds)[0] - self.origin) / self.size).astype(int)
         corners = np.array(list(product((0, 1), repeat=low.shape[1])))
         beside = [any(tuple(map(int, corner)) in self.found for corner in cell + corners) for cell in low]
         return bool(np.mean(beside) > _COVERED) and self._pieces() <= pieces
 
     def _pieces(self) -> int:
-        """Return how many pieces the nodes that are reached form, by their neighbours along the axes."""
+        """Return the number of connected parts of the reached nodes."""
         left, count = set(self.found), 0
         while left:
             count, front = count + 1, [left.pop()]
@@ -168,7 +172,7 @@ class Reach:
         return count
 
     def _wave(self, front: list[tuple[Cell, Array]]) -> list[tuple[Cell, Array]]:
-        """Return what is new at the nodes beside those of a front."""
+        """Return the new configurations at the neighbours of a front."""
         here, q = np.array([cell for cell, _ in front]), np.array([one for _, one in front])
         new = []
         for axis, way in product(range(here.shape[1]), (1, -1)):
@@ -191,7 +195,9 @@ class Reach:
         ahead: tuple[Array, np.ndarray] | None = None,
         parts: int | None = None,
     ) -> tuple[Array, np.ndarray]:
-        """Return configurations at goals, gone to from q at a start in one step or in parts, and which are reached."""
+        """Return configurations at goals, reached from q at ``start`` in one step or in parts, and the mask of those
+        reached.
+        """
         begin, far = ahead or self._ahead(q, goals)[:2]
         at, good = self.solve(q, goals, begin, far)
         missed = np.flatnonzero(~(good | far))
@@ -206,7 +212,9 @@ class Reach:
         return at, good
 
     def farthest(self, q: Array, start: Array, goals: Array, halvings: int) -> Array:
-        """Return how far of the way from starts (n, d) to goals the point gets from each q (n, nq), as shares (n,)."""
+        """Return how far the point gets on the way from starts (n, d) to goals, from each q (n, nq), as fractions
+        (n,).
+        """
         low, high = np.zeros(len(q)), np.ones(len(q))
         way = goals - start
         for k in range(halvings):
@@ -219,9 +227,9 @@ class Reach:
 
 
 def require_region(system: System, body: str, motions: list[Array], linear: Array, axes: Array) -> None:
-    """Raise `ArgumentError` where a point moves along fewer directions than ``axes`` (d, 3) has.
+    """Raise `ArgumentError` if a point moves along fewer directions than ``axes`` (d, 3) has.
 
-    ``motions``: those (nv, k) at each configuration, ``linear`` (n, 3, nv) the Jacobians of the point there.
+    ``motions``: basis (nv, k) at each configuration; ``linear`` (n, 3, nv): Jacobians of the point there.
     """
     length = system.characteristic.length
     ranks = [ranked(rows @ x / length, CUT).rank if x.size else 0 for rows, x in zip(linear, motions)]
@@ -238,13 +246,16 @@ def require_region(system: System, body: str, motions: list[Array], linear: Arra
 
 def _no_region(system: System, body: str) -> ArgumentError:
     return ArgumentError(
-        f"{system.name}: the point of {body!r} rests or moves on a line, straight or curved; a grid needs more motions",
+        f"{system.name}: the point of {body!r} rests or moves on a line, straight or curved; a workspace needs at "
+        "least two degrees of freedom of the point",
         element="body",
     )
 
 
 def grid_axes(system: System, body: str, places: Array) -> Array:
-    """Return the directions of the grid: two world axes or two others in the plane of the places, or all three."""
+    """Return the directions of the grid: two world axes or two directions in the plane of the places, or all three
+    axes.
+    """
     _, extents, axes = np.linalg.svd(places - places.mean(axis=0), full_matrices=False)
     if len(extents) < 2 or extents[1] <= _FLAT * max(extents[0], system.characteristic.length * _FLAT):
         raise _no_region(system, body)

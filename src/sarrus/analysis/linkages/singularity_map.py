@@ -1,4 +1,4 @@
-"""`singularity_map`: how near a mechanism is to singular configurations, over two of its coordinates."""
+"""`singularity_map`: a measure of the distance from singular configurations over two coordinates."""
 
 from __future__ import annotations
 
@@ -36,26 +36,26 @@ MEASURES = ("smallest singular value", "inverse condition number", "singular val
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SingularityMap:
-    """How near a mechanism is to singular configurations over two coordinates (arrays read-only); ``print`` sums it up.
+    """A measure of the distance from singular configurations over two coordinates (read-only arrays); ``print``: a
+    summary.
 
     Attributes
     ----------
-    measure : what is shaded. held : what is at rest while the mechanism could still move: "driven …" or "output …".
+    measure : name of the measure. held : the velocities at rest: "driven …" (type 2) or "output …" (type 1).
     names, units : of the two coordinates.
     coordinates : their values at the nodes, (n0,) and (n1,).
     values : (modes, n0, n1) the measure, NaN where ``status`` is not REACHED.
-    status : (modes, n0, n1) 0 REACHED, 1 NOT_REACHED, 2 BEYOND_LIMITS, of a node whose configuration is beyond limits.
-    leading : (modes, n0, n1) how well the two coordinates lead the mechanism, NaN where status is NOT_REACHED: the
-        smallest singular value of the closures' rows with theirs, in characteristic units. It is zero on the folds
-        where modes meet.
-    slack : (modes, n0, n1) how far the configuration is within limits [rad, κ], negative beyond, infinite without
-        any, NaN where status is NOT_REACHED.
-    q : (modes, n0, n1, nq) the configurations, NaN where status is not REACHED. Modes are in the order in which they
-        were found, that of the start first.
-    wraps : of both whether the last node is beside the first, after a full turn. turns : indices of the coordinates
-        that stand for the same place after one.
-    body, point : whose point it is, None of coordinates.
-    axes, offset : of a point the directions (2, 3) of the coordinates and where it is at zero of both (3,) [m].
+    status : (modes, n0, n1) 0 REACHED, 1 NOT_REACHED, 2 BEYOND_LIMITS (the configuration is beyond limits).
+    leading : (modes, n0, n1) smallest singular value of the rows of the closures and of the two coordinates, in
+        characteristic units; zero on folds, where modes meet. NaN where status is NOT_REACHED.
+    slack : (modes, n0, n1) distance of the configuration from its limits [rad, κ], negative beyond, infinite without
+        limits, NaN where status is NOT_REACHED.
+    q : (modes, n0, n1, nq) configurations, NaN where status is not REACHED. Modes are in the order in which they were
+        found, that of the start first.
+    wraps : for both coordinates whether the last node is a neighbour of the first, after a full turn.
+    turns : indices of the coordinates that repeat after a full turn.
+    body, point : body and point of a map over a point; None for coordinates.
+    axes, offset : for a point, directions (2, 3) of the coordinates, and its position at zero of both (3,) [m].
     """
 
     measure: str
@@ -81,7 +81,7 @@ class SingularityMap:
 
     @property
     def modes(self) -> int:
-        """How many modes there are."""
+        """Number of modes."""
         return len(self.values)
 
     @property
@@ -90,19 +90,19 @@ class SingularityMap:
         return float(np.nanmin(self.values))
 
     def extreme(self, mode: int = 0, *, least: bool = False) -> tuple[int, int]:
-        """Return the node of the largest or the ``least`` value of a mode, of equal ones the first."""
+        """Return the node of the largest (``least=True``: the smallest) value of a mode; of equal values the first."""
         values = self.values[mode] if least else -self.values[mode]
         lowest = float(np.nanmin(values))
         first = int(np.flatnonzero(values <= lowest + _EQUAL * np.nanmax(np.abs(values)))[0])
         return divmod(first, values.shape[1])
 
     def at_least(self, value: float, mode: int = 0) -> float:
-        """Return the share of the nodes reached in a mode where the measure is this value or more."""
+        """Return the fraction of the reached nodes of a mode at which the measure is at least ``value``."""
         values = self.values[mode][self.status[mode] == REACHED]
         return float(np.mean(values >= value)) if len(values) else 0.0
 
     def to_xarray(self) -> xr.Dataset:
-        """Return an `xarray.Dataset`: the measure, status and leading over mode and the two coordinates, and q."""
+        """Return an `xarray.Dataset`: measure, status and leading over mode and the two coordinates, and q."""
         import xarray as xr
 
         along = ("mode", *self.names)
@@ -124,7 +124,7 @@ class SingularityMap:
         )
 
     def plot(self, path: str | Path | None = None, **options: Any) -> Figure:
-        """Shade the measure; options are those of `sarrus.plot.singularity_map`."""
+        """Return a figure with the measure as shading; options: `sarrus.plot.singularity_map`."""
         return lazy_import("pictures.plots.plot", "singularity_map")(self, path, **options)
 
     def __str__(self) -> str:
@@ -166,42 +166,41 @@ def singularity_map(
     measure: str = MEASURES[0],
     t: float = 0.0,
 ) -> SingularityMap:
-    """Return how near a mechanism with two motions is to singular configurations, over two of its coordinates.
+    """Return a `SingularityMap`: a measure of the distance from singularity over two coordinates of a mechanism.
 
-    The measure is of R = [A; H], H v the velocities at rest, in characteristic units
-    (`sarrus.dynamics.model.characteristic`): its smallest singular value, which is zero on `singularity_locus` of the
-    same ``driven`` or ``output``, or that over the largest one. Redundant rows change no zero. "singular value on
-    motions" is the smallest one of H on the motions that A leaves, which they do not change at all: that of
-    `sarrus.control.singularity_measure`, so that a map tells the level for a bound.
+    The mechanism has two degrees of freedom. The measure refers to R = [A; H], H v being the velocities at rest, in
+    characteristic units (`sarrus.dynamics.model.characteristic`): its smallest singular value, which is zero on the
+    `singularity_locus` with the same ``driven`` or ``output``, or the inverse condition number. Redundant rows move no
+    zero. "singular value on motions" is the smallest singular value of H on the null space of A, independent of
+    redundant rows: the measure of `sarrus.control.singularity_measure`, so that a map shows the level for a bound.
 
-    From the start, configurations are continued from node to node by Newton's method, a whole front of nodes at a time,
-    without crossing folds, where the two coordinates no longer lead the mechanism. So each mode is one sheet of
-    configurations. Others are found across folds, on seeded walks over the motions, and from further starts.
+    From the start, configurations are continued from node to node by Newton's method without crossing folds, where the
+    two coordinates no longer determine the configuration. Each mode is one sheet of configurations. Further sheets are
+    found across folds, by seeded walks over the motions, and from further starts.
 
-    **What is guaranteed.** At every node reached there is a configuration in ``q`` whose loops are closed and whose
-    coordinates are those of the node, to 1e-10 (rad and κ) or the digits of the model, within the limits. What is not:
-    that a node that is not reached cannot be, within a cell of a fold in particular; modes that neither a fold nor a
-    walk joins with the starts are missed.
+    **Guaranteed**: at every reached node ``q`` is a configuration with closed loops and the coordinates of the node, to
+    1e-10 (rad and κ) or the digits of the model, within the limits. **Not guaranteed**: that a node which is not
+    reached is unreachable, especially within a cell of a fold; modes that neither a fold nor a walk connects with the
+    starts are missed.
 
     Parameters
     ----------
-    q : (nq,) start, or several (k, nq), as the modes of `assembly_modes`; closed to 1e-5 and within limits.
-    over : two scalar coordinates, ("left", "right"), or a point of a body that moves in a plane, whose coordinates are
-        x, y or z of the world, ("link2", (1.5, 0, 0)).
-    driven, output : as in `singularity_locus`: inputs that no longer hold the mechanism (type 2), or an output that
-        inputs no longer move (type 1).
-    locked : joints or coordinates that rest, so that two motions are left.
-    region : ((lower, upper), (lower, upper)) of both [rad, m]. Default: limits of joints, a full turn, or where
-        seeded walks from the start come to.
-    limits : {"crank": (lower, upper)}, besides and in place of those of joints [m, rad].
-    resolution : nodes along each coordinate; of a point along the longer side. modes : how many at most.
+    q : (nq,) start, or several (k, nq), such as the modes of `assembly_modes`; closed to 1e-5 and within limits.
+    over : two scalar coordinates, ("left", "right"), or a point of a body that moves in a plane, ("link2", (1.5, 0,
+        0)), whose coordinates are x, y or z of the world.
+    driven, output : as in `singularity_locus`: type 2 and type 1 singularities.
+    locked : joints or coordinates that are held, so that two degrees of freedom are left.
+    region : ((lower, upper), (lower, upper)) of both [rad, m]. Default: limits of joints, a full turn, or the range of
+        seeded walks from the start.
+    limits : {"crank": (lower, upper)}, in addition to and in place of those of joints [m, rad].
+    resolution : nodes along each coordinate; for a point along the longer side. modes : largest number of modes.
+    measure : one of the three measures. t : time of the constraints [s].
 
     Raises
     ------
-    ArgumentError
-        Not two motions; coordinates that do not lead the mechanism at the start; R without full rank near q, where the
-        driven or outputs are too few; a start outside of the limits or farther than a node from the region; unknown
-        names; open loops.
+    ArgumentError Not two degrees of freedom; coordinates that do not determine the configuration at the start; R
+        without full rank near q; a start outside of the limits or farther than a node from the region; unknown names;
+        open loops.
     """
     check_is("singularity_map", system, System)
     check_known("measure", measure, MEASURES, system.name)
@@ -268,7 +267,7 @@ def _measured(rows: HeldRows, many: ManyConfigurations, q: Array, measure: str) 
 
 
 def _on_motions(stacked: Array, closures: int, cut: float) -> Array:
-    """Return the smallest singular value (n,) of H on the motions that A leaves, of R = [A; H] (n, …, nv)."""
+    """Return the smallest singular value (n,) of H on the null space of A, for R = [A; H] (n, …, nv)."""
     _, sizes, right = np.linalg.svd(stacked[:, :closures])
     rank = int(np.max(np.count_nonzero(sizes > cut, axis=1)))
     moved = stacked[:, closures:] @ right[:, rank:].transpose(0, 2, 1)

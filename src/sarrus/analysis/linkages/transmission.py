@@ -1,4 +1,4 @@
-"""`transmission_angle`: how well a linkage passes force on to its output, along a curve or a motion."""
+"""`transmission_angle`: how well a linkage transmits force to its output, along a curve or a motion."""
 
 from __future__ import annotations
 
@@ -41,15 +41,15 @@ _TIE = 1e-12
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TransmissionAngle:
-    """The transmission angle along a path (arrays read-only); ``print`` sums it up.
+    """The transmission angle along a path (read-only arrays); ``print`` gives a summary.
 
     Attributes
     ----------
-    driven, output : names of the coordinates. through : joint or closure whose force is looked at.
-    parameter : (T,) the values of the driven coordinate [rad, m]; q : (T, nq) the path.
-    angle : (T,) μ [rad], from 0 (the force does nothing for the output) to π/2 (all of it).
-    least, least_at, least_q : the least angle [rad], the value of the driven coordinate there, and the configuration
-        (nq,). Along a curve it is looked for between its configurations, too; of equal ones it is the first.
+    driven, output : names of the coordinates. through : joint or closure whose force defines the angle.
+    parameter : (T,) values of the driven coordinate [rad, m]. q : (T, nq) the path.
+    angle : (T,) μ [rad], from 0 (the force does not move the output) to π/2.
+    least, least_at, least_q : the least angle [rad], the driven coordinate [rad, m] and the configuration (nq,) there.
+        Along a curve it is located between configurations, too; of equal values the first.
     """
 
     driven: str
@@ -65,11 +65,11 @@ class TransmissionAngle:
 
     @property
     def pressure_angle(self) -> Array:
-        """α = π/2 − μ (T,) [rad]: between the force and the way of the point on which it acts."""
+        """Pressure angle α = π/2 − μ (T,) [rad], between the force and the velocity of its point of application."""
         return np.asarray(np.pi / 2 - self.angle)
 
     def plot(self, path: str | Path | None = None, **options: Any) -> Figure:
-        """Plot the angle over the driven coordinate; options are those of `sarrus.plot.transmission_angle`."""
+        """Return a figure of the angle over the driven coordinate; options: `sarrus.plot.transmission_angle`."""
         return lazy_import("pictures.plots.plot", "transmission_angle")(self, path, **options)
 
     def __str__(self) -> str:
@@ -94,33 +94,34 @@ def transmission_angle(
     locked: Sequence[str] = (),
     t: float = 0.0,
 ) -> TransmissionAngle:
-    """Return the transmission angle μ along a curve, a trajectory or configurations (T, nq).
+    """Return the `TransmissionAngle` μ along a curve, a trajectory or configurations (T, nq).
 
-    The driven coordinate holds the mechanism, a load acts on the output, and there is nothing else: no weight, no
-    inertia, no friction, no springs. The force F in the joint ``through``, which hands it to the output's body, and the
-    velocity w of its point when the output alone moves have the angle α, the pressure angle; μ = π/2 − α, so
-    sin μ = |F · w| / |F||w|. In a four-bar μ is the angle between coupler and follower, taken between 0 and π/2; in a
-    slider-crank that between rod and normal of the slide. It is the share of the largest virtual coefficient that is
-    left, which defines it in space, too, and does not depend on units.
+    The driven coordinate is held and a load acts on the output; weight, inertia, friction and springs are left out. The
+    force F of the joint ``through`` on the output's body, and the velocity w of its point when the output alone moves,
+    include the pressure angle α; μ = π/2 − α, so sin μ = |F · w| / |F||w|. In a four-bar μ is the angle between coupler
+    and follower, from 0 to π/2; in a slider-crank the angle between rod and the normal of the slide. sin μ is the
+    virtual coefficient relative to its largest possible value, which defines μ for spatial linkages and does not depend
+    on units.
 
-    F is the direction that the static balance leaves with driven and output loaded. It goes on through dead centres
-    of both. At configurations where even these do not determine it, where A itself loses rank as at change points of a
-    parallelogram, the `SolveError` names the first one. Redundant rows change nothing: of the forces they leave open
-    the least is taken, which has no part across a planar linkage.
+    F is the direction of the static force with driven and output loaded, which is continuous through dead centres of
+    both. At configurations that do not determine F, where A loses rank as at change points of a parallelogram,
+    `SolveError` names the first one. Redundant rows: the least-norm force is taken, which has no component across a
+    planar linkage.
 
     Parameters
     ----------
     driven, output : scalar coordinates of joints; the output's body is the child of its joint.
-    through : joint or closure of a point (revolute, spherical, universal, point, distance, point_on_line,
-        point_on_plane); by default the one other connection of the output's body.
+    through : joint or closure that transmits a force through a point (revolute, spherical, universal, point, distance,
+        point_on_line, point_on_plane); default: the only other connection of the output's body.
     locked : joints or coordinates that are held besides the driver; along a curve those that it held.
+    t : time of the constraints [s].
 
     Raises
     ------
     ArgumentError
-        Unknown names, a connection that also passes on couples, output and driver the same.
+        Unknown names; a connection that also transmits couples; equal output and driver.
     SolveError
-        The force is not determined, as above; or the joint hands on a couple that moves the output, as hinges of
+        The force is not determined, as above; or the joint transmits a couple that moves the output, as hinges of
         spatial loops do.
 
     Source: G. Sutherland, B. Roth, A Transmission Index for Spatial Mechanisms, Journal of Engineering for Industry
@@ -144,7 +145,9 @@ def transmission_angle(
     for name, argument in ((driven, "driven"), (output, "output")):
         check_known("scalar coordinate", name, places, argument)
     if driven == output:
-        raise ArgumentError(f"{system.name}: {output!r} is driver and output", element="output")
+        raise ArgumentError(
+            f"{system.name}: {output!r} is driver and output; name two coordinates", element="output"
+        )
     held = free_velocities(system, locked) == 0.0
     if isinstance(path, Curve):
         held |= path.trace.hold.any(axis=1)
@@ -169,12 +172,12 @@ def transmission_angle(
 
 
 def _first(values: Array) -> int:
-    """Return the index of the least value, of those that are equal but for rounding the first."""
+    """Return the index of the least value; of values equal up to rounding the first."""
     return int(np.flatnonzero(values <= values.min() + _TIE)[0])
 
 
 def _least(statics: _Statics, curve: Curve, angle: Array) -> tuple[float, Array]:
-    """Return the least angle along a curve and its configuration: that of every valley is looked for."""
+    """Return the least angle along a curve and its configuration, refined in every local minimum."""
     trace, n = curve.trace, len(angle)
     places, values = [curve.q[_first(angle)]], [float(angle.min())]
     for k in range(n):
@@ -201,7 +204,7 @@ def _least(statics: _Statics, curve: Curve, angle: Array) -> tuple[float, Array]
 
 
 class _Statics:
-    """The force that a load on the output asks of a joint while the driver holds."""
+    """The force in a joint that balances a load on the output while the driver is held."""
 
     def __init__(
         self, system: System, driven: str, output: str, through: str | None, held: np.ndarray
@@ -236,8 +239,8 @@ class _Statics:
         chosen = others[through]
         if chosen.kind not in _POINTS:
             raise ArgumentError(
-                f"{self.system.name}: {through!r} is {chosen.kind} and passes on couples, too; a transmission angle "
-                f"needs a force through a point, of one of the kinds {', '.join(_POINTS)}",
+                f"{self.system.name}: {through!r} is {chosen.kind} and transmits couples, too; a transmission angle "
+                f"needs a force through a point: one of the kinds {', '.join(_POINTS)}",
                 element="through",
             )
         return chosen
@@ -253,7 +256,7 @@ class _Statics:
         _, size, ways = np.linalg.svd(pull)
         if free.shape[1] == 0 or size[0] <= CUT * largest or (len(size) > 1 and size[1] > CUT * largest):
             raise SolveError(
-                f"{system.name}: at q = {q} the force from driver to output is not determined: "
+                f"{system.name}: at q = {q} the force from driver to output is not unique: "
                 + (
                     "there are several ways"
                     if free.shape[1] and size[0] > CUT * largest
@@ -279,14 +282,14 @@ class _Statics:
             seen.angular[:, self.output]
         ):
             raise SolveError(
-                f"{system.name}: at q = {q} no force goes through {self.through.label!r}, or its point rests",
+                f"{system.name}: at q = {q} {self.through.label!r} transmits no force, or its point rests",
                 element=self.through.label,
             )
         couple = loads.axes[0, self.index].T @ wrench[self.index, 3:]
         if abs(float(couple @ seen.angular[:, self.output])) > _WORKS * sizes_of:
             raise SolveError(
-                f"{system.name}: at q = {q} {self.through.label!r} hands the output a couple that moves it, too; the "
-                "angle of a force does not say how well this linkage transmits",
+                f"{system.name}: at q = {q} {self.through.label!r} transmits a couple that moves the output, too, so "
+                "the angle of the force alone does not describe the transmission of this linkage",
                 element=self.through.label,
             )
         return float(np.arcsin(min(1.0, abs(float(force @ rate)) / sizes_of)))

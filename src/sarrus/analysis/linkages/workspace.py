@@ -1,4 +1,4 @@
-"""`workspace`: where a point of a body can be, with its outline, area and holes."""
+"""`workspace`: the region that a point of a body reaches, with its outline, area and holes."""
 
 from __future__ import annotations
 
@@ -36,19 +36,19 @@ _LOOKED_AT = 32
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Workspace:
-    """Where a point of a body can be (arrays read-only); ``print`` sums it up.
+    """The region that a point of a body reaches (read-only arrays); ``print`` gives a summary.
 
     Attributes
     ----------
-    body, point : whose places: a point (3,) in axes of the body [m].
-    points : (n, 3) nodes of the grid that are reached, in the world [m]. q : (n, nq) a configuration at each.
-    modes : (n,) how many different configurations reach each, those that were found (16 at most).
+    body, point : the body, and the point (3,) in axes of the body [m].
+    points : (n, 3) reached nodes of the grid, in the world [m]. q : (n, nq) a configuration at each.
+    modes : (n,) number of configurations found at each node (at most 16).
     cell : distance of the nodes [m].
     axes : (d, 3) directions of the grid: two in the plane of a planar mechanism, else x, y, z.
-    outline : closed polygons (k, 3) round what is reached, [m]; empty in space.
-    holes : those round what is not reached inside of it.
+    outline : closed polygons (k, 3) around the region [m]; empty in space.
+    holes : closed polygons (k, 3) around unreached parts inside of it [m].
     start : (nq,) the first start.
-    area : within the outlines without the holes [m²]; in space the volume of the cells of all nodes [m³].
+    area : area within the outlines without the holes [m²]; in space the volume of the cells of all nodes [m³].
     """
 
     body: str
@@ -70,7 +70,7 @@ class Workspace:
         return len(self.axes) == 2
 
     def plot(self, path: str | Path | None = None, **options: Any) -> Figure:
-        """Draw what is reached and the outline; options are those of `sarrus.plot.workspace`."""
+        """Return a figure of the region and its outline; options: `sarrus.plot.workspace`."""
         return lazy_import("pictures.plots.plot", "workspace")(self, path, **options)
 
     def __str__(self) -> str:
@@ -103,41 +103,43 @@ def workspace(
     halvings: int = 10,
     t: float = 0.0,
 ) -> Workspace:
-    """Return where a point of a body can be, within the limits of the joints, in the modes of assembly joined with q.
+    """Return the `Workspace` of a point of a body within the limits of the joints, in the assembly modes connected with
+    q.
 
-    Walks over the motions from q, ``rays`` of seeded directions, find its modes, and with a coarse grid how large the
-    workspace is; from the nodes of a grid that they pass Newton's method goes on to neighbours, each with the loops
-    closed and all coordinates within limits. Between a node that is reached and one that is not the boundary is found
-    by bisection.
+    Walks over the motions from q, ``rays`` in seeded directions, find the modes and, with a coarse grid, the size of
+    the workspace. From nodes near the walks Newton's method continues to neighbours, with closed loops and all
+    coordinates within limits. Between a reached node and an unreached one the boundary is located by bisection.
 
-    **What is guaranteed.** At every node reached there is a configuration in ``q`` whose loops are closed, whose point
-    is there to 1e-10 κ and that is within the limits. What is not: that a node that is not reached cannot be. Holes
-    smaller than ``cell`` are missed, and so are modes that no walk comes to; chords of the outline cut corners, so that
-    the area is exact to about cell² times the length of edges over their radius. `singularity_locus` of the ``output``
-    gives the bounding curves themselves.
+    **Guaranteed**: at every reached node ``q`` is a configuration with closed loops, with the point there to 1e-10 κ,
+    and within the limits. **Not guaranteed**: that an unreached node is unreachable. Holes smaller than ``cell`` are
+    missed, as are modes that no walk finds; chords of the outline cut corners, so that the area is accurate to about
+    cell² times the length of edges over their radius. `singularity_locus` of the ``output`` gives the bounding curves
+    themselves.
 
     Parameters
     ----------
-    q : (nq,) start, or several (k, nq), as the modes of `assembly_modes`; closed to 1e-5 and within limits.
-    body, point : whose places; the point (3,) in axes of the body [m].
-    resolution : nodes along the longest side, from half to twice as many; more where what is reached is narrower than
-        a cell. locked : joints or coordinates that rest, so that of a platform one
-        orientation can be looked at.
-    limits : {"crank": (lower, upper)}, besides and in place of those of joints [m, rad].
-    halvings : how often the way between two nodes is halved: the outline is exact to cell / 2**halvings.
+    q : (nq,) start, or several (k, nq), such as the modes of `assembly_modes`; closed to 1e-5 and within limits.
+    body, point : the body, and the point (3,) in axes of the body [m].
+    resolution : nodes along the longest side (between half and twice as many); more if the region is narrower than a
+        cell.
+    locked : joints or coordinates that are held, for instance the orientation of a platform.
+    limits : {"crank": (lower, upper)}, in addition to and in place of those of joints [m, rad].
+    rays : number of walks.
+    halvings : number of bisections between two nodes: the outline is accurate to cell / 2**halvings.
+    t : time of the constraints [s].
 
     Raises
     ------
     ArgumentError
-        No such body or coordinate; a start outside of the limits; a point that rests or moves on a line or a curve
-        (`coupler_curve` is for these), or on a curved surface; a coordinate without limits that goes on without end;
-        open loops.
+        No such body or coordinate; a start outside of the limits; a point that rests, moves on a line or curve (use
+        `coupler_curve`), or on a curved surface; an unbounded coordinate without limits; open loops.
 
-    Redundant rows change nothing. Where there are more motions than the point has, Newton's method moves as little as
-    it can and does not look for another way round the limits: then what is reached may be too small.
+    Redundant rows change nothing. If the mechanism has more degrees of freedom than the point, Newton's method takes
+    the least step and does not search for a way around limits: the region found may then be too small.
 
     Source of the method: E. J. Haug, C.-M. Luh, F. A. Adkins, J.-Y. Wang, Numerical Algorithms for Mapping Boundaries
-    of Manipulator Workspaces, Journal of Mechanical Design 118(2), 1996 (what bounds it); nodes and bisection are ours.
+    of Manipulator Workspaces, Journal of Mechanical Design 118(2), 1996 (the boundary); nodes and bisection are our
+    own.
     """
     check_is("workspace", system, System)
     starts = closed_starts(system, q, t)
@@ -189,9 +191,9 @@ def workspace(
 def _filled(
     laid: Callable[[float], Reach], seeds: Array, starts: int, extent: float, resolution: int
 ) -> Reach:
-    """Return a grid of so many nodes along the longest side, filled from seeds of this extent, walked to from starts.
+    """Return a grid with ``resolution`` nodes along the longest side, filled from seeds of this extent.
 
-    A coarse one tells where what is reached is larger. It is finer where what is reached is narrower than its cells.
+    A coarse grid first finds the extent of the region. The grid is refined if the region is narrower than its cells.
     """
     reach, wide = _grown(laid, seeds, extent, min(_COARSE, resolution))
     reach, extent = _grown(laid, seeds, extent if wide == extent else reach.span() * reach.size, resolution)
@@ -203,14 +205,14 @@ def _filled(
 
 
 def _grown(laid: Callable[[float], Reach], seeds: Array, extent: float, count: int) -> tuple[Reach, float]:
-    """Return a grid that is filled from seeds, and its extent, twice as large until all that is reached is on it."""
+    """Return a filled grid and its extent, doubled until all reached nodes are on it."""
     while not (reach := laid(extent / count)).flood(seeds, 2 * count):
         extent *= 2.0
         system = reach.system
         if extent > _ENDLESS * system.characteristic.length:
             name = reach.farthest_coordinate()
             raise ArgumentError(
-                f"{system.name}: the workspace has no end: {name!r} needs limits=, or to be locked=",
+                f"{system.name}: the workspace is unbounded: give limits= for {name!r}, or lock it with locked=",
                 element=name,
             )
     return reach, extent

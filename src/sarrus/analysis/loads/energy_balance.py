@@ -1,4 +1,4 @@
-"""`EnergyBalance`: where the energy of a motion comes from and where it goes, by element."""
+"""`EnergyBalance`: work and power of every element along a motion, against the change of energy."""
 
 from __future__ import annotations
 
@@ -37,26 +37,27 @@ _NO_JUMP = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class EnergyBalance:
-    """Energy of a motion against the work of all that acts on it; ``print`` shows it as a table.
+    """Energy of a motion against the work of all forces; ``print`` shows it as a table.
 
-    T(t) + V(t) − T(0) − V(0) = Σ work + residual. Springs, gravity and the field of windings are in V.
+    T(t) + V(t) − T(0) − V(0) = Σ work + residual. Springs, gravity and the magnetic energy of windings are in V.
 
     Attributes
     ----------
-    name : name of the system. t : times (T,) [s] of the samples, twice where the motion jumps.
-    energy : change of kinetic and potential energy (T,) [J], as the run recorded it.
-    kinds, names : (n,) what acts: "actuator", "actuator limits", "joint damping", "damper", "force" by their names;
-        "source" (what drives give to motors with inductance) and "winding" (heat of these);
-        "inputs" and "passive force" of own equations; "constraint" (closures that move, nonholonomic rows that do);
-        "contact", "stop", "dry friction"; "impact", all of them, of what hits and what closes, and "constraint in
-        impacts" of what moves and is hit; "driven bodies";
-        "applied", the ``force`` that was given to the run, and what a formulation adds.
-    power : (T, n) power that each one puts into the mechanism [W], negative where it takes it; NaN of contacts in steps
-        in time, whose forces are means, and zero of impacts.
-    work : (T, n) its integral from the start [J]. error : (n,) estimate of the error of the last row, summed over all
-        intervals between samples: large where a peak or a jump is between them.
-    residual : (T,) energy less all work [J]: what quadrature and integration leave open.
-    speeds, torques : (T, nu) of the actuators: rates of their lengths and scalar forces, see `Trajectory` for units.
+    name : name of the system. t : times (T,) [s] of the samples, two equal times where the motion jumps.
+    energy : change of kinetic plus potential energy (T,) [J], as recorded by the run.
+    kinds, names : (n,) kind and name of each force: "actuator", "actuator limits", "joint damping", "damper", "force";
+        "source" (electrical power of drives of motors with inductance) and "winding" (heat in them); "inputs" and
+        "passive force" of own equations; "constraint" (closures and nonholonomic rows with prescribed motion);
+        "contact", "stop", "dry friction"; "impact" (all impacts together) and "constraint in impacts" (prescribed
+        motions that are hit); "driven bodies"; "applied" (the ``force`` of the run, and the force that a formulation
+        adds).
+    power : (T, n) power delivered to the mechanism [W], negative if taken from it; NaN for contacts in time stepping,
+        whose forces are means, and zero for impacts.
+    work : (T, n) integral of the power from the start [J].
+    error : (n,) estimated error of the last row of ``work`` [J], summed over all intervals between samples; large if a
+        peak or a jump lies between samples.
+    residual : (T,) energy less all work [J]: the error of quadrature and integration.
+    speeds, torques : (T, nu) rate of the length of each actuator and its scalar force [rad/s and N m, or m/s and N].
     """
 
     name: str
@@ -74,57 +75,59 @@ class EnergyBalance:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """Kind and name of each."""
+        """Kind and name of each column."""
         return tuple(f"{kind} {name}".strip() for kind, name in zip(self.kinds, self.names))
 
     @property
     def total(self) -> dict[str, float]:
-        """Work of each at the end [J], by label."""
+        """Work of each force over the whole motion [J], by label."""
         return dict(zip(self.labels, self.work[-1].tolist()))
 
     def of(self, kind: str) -> Array:
-        """Return the work of all of a kind over time (T,) [J]; an unknown one is an error that lists all."""
+        """Return the work of all forces of a kind over time (T,) [J]; an unknown kind is an `ArgumentError` that lists
+        all.
+        """
         if kind not in self.kinds:
             known = ", ".join(dict.fromkeys(self.kinds)) or "none"
-            raise ArgumentError(f"{self.name}: no {kind!r} does work; those that do: {known}", element=kind)
+            raise ArgumentError(f"{self.name}: no force of kind {kind!r}; kinds: {known}", element=kind)
         return np.asarray(self.work[:, [k == kind for k in self.kinds]].sum(axis=1))
 
     def plot(self, path: str | Path | None = None) -> Figure:
-        """Plot work over time and the residual; see `sarrus.plot.energy_shares`."""
+        """Return a figure of work and residual over time; see `sarrus.plot.energy_shares`."""
         return lazy_import("pictures.plots.plot", "energy_shares")(self, path)
 
     def __str__(self) -> str:
         rows = [(label, f"{w:.6g} J") for label, w in self.total.items()]
         rows.insert(0, ("energy change", f"{self.energy[-1]:.6g} J"))
         off = sum(e for e, kind in zip(self.error, self.kinds) if kind not in _KNOWN_IN_ALL)
-        rows.append(("residual", f"{self.residual[-1]:.2g} J, quadrature about {off:.1g} J"))
+        rows.append(("residual", f"{self.residual[-1]:.2g} J, estimated error of quadrature {off:.1g} J"))
         width = max(len(label) for label, _ in rows) + 2
         return "\n".join([self.name, *(f"{label:<{width}}{text}" for label, text in rows)])
 
 
 def energy_balance(trajectory: Trajectory) -> EnergyBalance:
-    """Return the work of everything that acted along a trajectory, and what is left of the balance.
+    """Return the `EnergyBalance` of a trajectory: the work of every force, and the residual of the balance.
 
-    Powers follow from the recorded states, accelerations, controls and forces; between samples they are splines of
-    degree five where the power is smooth, and polynomials through the nearest samples where it is not, down to straight
-    lines; how far these are apart is the error. Where the motion jumps, at impacts and switches, they end. So the work
-    is as exact as the samples are dense: ``dt=`` has more of them. Controls that were held between samples jump there,
-    as the run knows; those that jump otherwise count as continuous. What contacts, stops and dry friction take in all
-    is known from the run, to its own order; between samples it is shared out by their powers.
+    Powers follow from the recorded states, accelerations, controls and forces. Between samples a smooth power is a
+    spline of degree five, otherwise a polynomial through the nearest samples, down to a straight line; the difference
+    of these is the error. At impacts and switches the polynomials end. So the accuracy grows with the number of
+    samples: give ``dt=`` to the run. Held controls are integrated as steps; controls that jump otherwise count as
+    continuous. The total that contacts, stops and dry friction dissipate is taken from the run; between samples it is
+    divided in proportion to their powers.
 
-    Redundant constraints do no work, whichever multipliers hold; singular passages only what quadrature misses of
-    forces that spike, and constraint forces do none. Inconsistent rows: their compromise may do work, which is in
-    ``residual``. A trajectory from equations of one's own has inputs and one passive force.
+    Ideal constraints do no work, redundant or not. At a singular passage the quadrature misses part of the work of
+    forces that spike. Inconsistent rows are met in the least-squares sense, and the work of this compromise is in
+    ``residual``. A trajectory of equations of one's own has inputs and one passive force.
 
     Raises `ArgumentError` for a trajectory without a system, an empty one, and one in which geometries without closed
-    form touched: what they do is known of whole steps only.
+    form touched: their forces are known as means over whole steps only.
     """
     check_is("energy_balance", trajectory, Trajectory)
     system = trajectory.moved_system()
     if system is None or not len(trajectory.t):
         raise ArgumentError(
-            f"trajectory {trajectory.name!r}: {'it is empty' if system else 'no system is known'}, so that nothing is "
-            "known of what acts",
+            f"trajectory {trajectory.name!r}: {'it is empty' if system else 'its system is not known'}, so no forces "
+            "are known",
             element="trajectory",
         )
     s = system.with_parameters()
@@ -179,7 +182,9 @@ Column = tuple[str, str, Array, Array, float]
 
 
 def _with_held_controls(system: System, trajectory: Trajectory, columns: list[Column]) -> list[Column]:
-    """Return work and errors of what follows from state and control, where controls were held: they jump at samples."""
+    """Return work and errors of the powers that follow from state and control, if controls were held and jump at
+    samples.
+    """
     if not trajectory.held_controls:
         return columns
     samples = held_samples(trajectory, system)
@@ -201,7 +206,7 @@ def _with_held_controls(system: System, trajectory: Trajectory, columns: list[Co
 
 
 def _hits(trajectory: Trajectory) -> Array:
-    """Return the work of impacts from the start (T,)."""
+    """Return the work of all impacts from the start to each sample (T,) [J]."""
     t, hits = trajectory.t, np.zeros(len(trajectory.t))
     for switch in trajectory.switches:
         hits[max(int(np.searchsorted(t, switch.time, side="right")) - 1, 0) :] -= switch.energy_loss
@@ -209,14 +214,16 @@ def _hits(trajectory: Trajectory) -> Array:
 
 
 def _struck(t: Array, energy: Array) -> Array:
-    """Return how much the energy jumped from the start (T,), where times are there twice."""
+    """Return the sum of all jumps of the energy up to each sample (T,) [J], at times that occur twice."""
     return np.append(0.0, np.cumsum(np.where(sides(t), np.diff(energy), 0.0)))
 
 
 def _contacts(
     system: System, trajectory: Trajectory, rest: Array, hits: Array
 ) -> tuple[list[Column], Array, bool]:
-    """Return what contacts, stops, dry friction and impacts do, the power that is left, and if that means anything."""
+    """Return (columns of contacts, stops, dry friction and impacts; power left over; whether the latter is
+    meaningful).
+    """
     count, t, lost = len(trajectory.t), trajectory.t, -trajectory.contact_loss
     impacts: list[Column] = [("impact", "", np.zeros(count), hits, 0.0)] if hits.any() else []
     if not trajectory.contact_row_names and not len(trajectory.meetings.table):
@@ -237,10 +244,9 @@ def _contacts(
 
 
 def _shares(lost: Array, powers: Array) -> Array:
-    """Return the work (n, T) of contacts with these powers (n, T), whose sum the run knows to its own order.
+    """Return the work (n, T) of contacts with powers (n, T), whose total is known from the run.
 
-    Of what goes between two samples each has the part that its power has at their ends; all the same part where there
-    is none.
+    Between two samples the total is divided in proportion to the powers at both ends, equally if all are zero.
     """
     sizes = np.abs(powers[:, 1:]) + np.abs(powers[:, :-1])
     whole = sizes.sum(axis=0)
@@ -249,7 +255,7 @@ def _shares(lost: Array, powers: Array) -> Array:
 
 
 def _touched(system: System, trajectory: Trajectory) -> dict[tuple[str, str], Array]:
-    """Return the power of every contact, stop and joint with dry friction (T,)."""
+    """Return the power (T,) [W] of every contact, stop and joint with dry friction."""
     touching = touching_of(system)
     rates = np.array(
         [touch_rows(system, q, v, x).rates for q, v, x in zip(trajectory.q, trajectory.v, trajectory.t)]
@@ -260,7 +266,7 @@ def _touched(system: System, trajectory: Trajectory) -> dict[tuple[str, str], Ar
 
 
 def _elements(system: System, multipliers: ca.SX) -> dict[tuple[str, str], ca.SX]:
-    """Return the powers of what the equations know, by kind and name."""
+    """Return the power expressions of all forces in the equations, by kind and name."""
     e = system.equations
     if system.mechanism is not None:
         found = element_powers(system.model.symbolic_mechanism(), e)
@@ -279,9 +285,9 @@ def _elements(system: System, multipliers: ca.SX) -> dict[tuple[str, str], ca.SX
 
 
 def _evaluated(system: System, trajectory: Trajectory) -> Array:
-    """Return powers, speeds and torques of actuators, what is left of M a + h, dE/dt and a size, by columns.
+    """Return as columns: powers, speeds and torques of actuators, the remainder of M a + h, dE/dt and a scale.
 
-    Behind these come energies of windings and the powers that go into them.
+    The last columns are energies of windings and the powers that flow into them.
     """
     native = _native(system)
     count = len(trajectory.t)

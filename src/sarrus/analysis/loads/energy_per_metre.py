@@ -1,4 +1,4 @@
-"""`EnergyPerMetre`: loss and energy of motors over the length of a path."""
+"""`EnergyPerMetre`: loss and energy of the motors, divided by the length of a path."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _HALVINGS = 40
 
 @dataclass(frozen=True, eq=False)
 class EnergyPerMetre:
-    """Loss and energy of the motors over the path of a point; ``print`` sums it up (arrays read-only).
+    """Loss and energy of the motors over the path of a point; ``print`` gives a summary (read-only arrays).
 
     Attributes
     ----------
-    name : name of the system. path : what moves: "tip of arm" by body, or a coordinate.
-    t : (T,) [s]. length : (T,) length of the path from the start [m]. length_error : estimate of its error [m].
-    loss : (T,) heat of all windings from the start [J]. work : (T,) mechanical work of all actuators [J]; braking
-        gives back what it takes. error : estimate of the error of loss and work at the end [J].
+    name : name of the system. path : the moving point, such as "tip of arm", or the coordinate.
+    t : (T,) [s]. length : (T,) length of the path from the start [m]. length_error : its estimated error [m].
+    loss : (T,) heat in all windings from the start [J]. work : (T,) mechanical work of all actuators [J], negative
+        while they brake. error : estimated error of loss and work at the end [J].
     weight : m g of all bodies [N]; zero without gravity, and for equations of one's own.
     """
 
@@ -50,15 +50,15 @@ class EnergyPerMetre:
 
     @property
     def energy_per_metre(self) -> float:
-        """Heat and mechanical work over the length of the path [J/m]: what the source gives."""
+        """Heat plus mechanical work over the length of the path [J/m], the energy delivered by the source."""
         return float((self.loss[-1] + self.work[-1]) / self.length[-1])
 
     @property
     def cost_of_transport(self) -> float:
-        """Energy per metre over the weight m g, a number without unit; `ArgumentError` without a weight."""
+        """Cost of transport, energy per metre over the weight m g [1]; `ArgumentError` without a weight."""
         if self.weight == 0.0:
             raise ArgumentError(
-                f"{self.name}: without gravity or mass there is no weight, and no cost of transport",
+                f"{self.name}: the weight m g is zero and the cost of transport not defined; give gravity and masses",
                 element="gravity",
             )
         return self.energy_per_metre / self.weight
@@ -78,28 +78,28 @@ def energy_per_metre(
     coordinate: str | None = None,
     weights: ArrayLike | None = None,
 ) -> EnergyPerMetre:
-    """Return loss and energy of the motors over the length of the path of a point of a body, or of a coordinate.
+    """Return the `EnergyPerMetre` of a trajectory: energy of the motors per path of a point of a body, or of a
+    coordinate.
 
-    The path goes to and fro: its length is ∫|ṗ| dt of the polynomial of degree five through positions, velocities and
-    accelerations at the samples. Of runs in steps in time with contacts, whose velocities jump within steps, it is that
-    of the straight lines between samples.
+    The path counts to and fro: its length is ∫|ṗ| dt of the polynomial of degree five through positions, velocities and
+    accelerations at the samples. For time stepping with contacts, whose velocities jump within steps, it is the length
+    of straight lines between samples.
 
     Parameters
     ----------
-    body, point : whose path: a point (3,) in axes of the body [m].
-    coordinate : in its place a coordinate with a rate of the same name.
-    weights : W of the loss uᵀW u where the motors are not known, see
-        `sarrus.analysis.loads.motor_loss.motor_loss_along`.
+    body, point : the body, and the point (3,) in axes of the body [m].
+    coordinate : instead of a point, a coordinate with a rate of the same name.
+    weights : W of the loss uᵀW u if the motors are not known, see `sarrus.analysis.loads.motor_loss.motor_loss_along`.
 
     Raises
     ------
     ArgumentError
-        A path that is a point: the energy per metre is infinite. Neither or both of body and coordinate, unknown ones,
-        and what `Trajectory.motor_loss` and `Trajectory.body_motion` refuse.
+        A path of length zero; neither or both of body and coordinate; unknown names; everything that
+        `Trajectory.motor_loss` and `Trajectory.body_motion` refuse.
     """
     if (body is None) == (coordinate is None):
         raise ArgumentError(
-            f"{trajectory.name}: give the body whose point moves, or coordinate=, and not both",
+            f"{trajectory.name}: give either body or coordinate=",
             element="body",
         )
     powers = motor_powers(trajectory, weights)
@@ -115,7 +115,7 @@ def energy_per_metre(
     length, off = path_length(trajectory, p, v, a)
     if not length[-1] > 0.0:
         raise ArgumentError(
-            f"{trajectory.name}: {name} does not move, so that its path has no metres", element=name
+            f"{trajectory.name}: {name} does not move, so the length of its path is zero", element=name
         )
     (loss, one), (work, two) = (
         integral(powers.t, power.sum(axis=1)) for power in (powers.losses, powers.mechanical)
@@ -134,7 +134,7 @@ def energy_per_metre(
 
 
 def path_length(trajectory: Trajectory, p: Array, v: Array, a: Array) -> tuple[Array, float]:
-    """Return the length of a path from the start (T,) [m], and an estimate of its error at the end."""
+    """Return the length of a path from the start to each sample (T,) [m], and the estimated error at the end [m]."""
     steps = np.diff(trajectory.t)[:, None]
     chords = np.linalg.norm(np.diff(p, axis=0), axis=1)
     if len(chords) == 0:
@@ -174,7 +174,7 @@ def _lengths(c: Array) -> Array:
 
 
 def _through_a_minimum(rate: Array) -> float:
-    """Return the length of a path whose speed has a minimum within the interval, where it may be zero: a kink."""
+    """Return the length of a path over an interval in which the speed has a minimum, possibly zero (a kink)."""
 
     def speed(s: Array) -> Array:
         value = np.tile(rate[4], (*s.shape, 1))

@@ -1,4 +1,4 @@
-"""`HeldSamples`: states along a run between whose times the controls are smooth, held ones included."""
+"""`HeldSamples`: states of a run between whose times the controls are smooth, also if controls were held."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _AT = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class HeldSamples:
-    """States x = [q | v | u | t | p | τ] (n, …) at times t (n,), twice where a control jumps.
+    """States x = [q | v | u | t | p | τ] (n, …) at times t (n,), two at the same time where a control jumps.
 
-    ``place`` (T,) are the records of the run among them, ``recorded`` (T, …) the records themselves. ``lower`` (n, …)
-    are the states by polynomials of one degree less, which tell how good these are. ``unknown`` (T−1,) is the time [s]
-    between two records for which no record has the control that was held.
+    ``place`` (T,) are the indices of the records of the run, ``recorded`` (T, …) the records. ``lower`` (n, …) are the
+    states from polynomials of one degree less, for an error estimate. ``unknown`` (T−1,) is the time [s] between two
+    records for which no record has the held control.
     """
 
     t: Array
@@ -38,10 +38,10 @@ class HeldSamples:
 
 
 def held_samples(trajectory: Trajectory, system: System) -> HeldSamples:
-    """Return states between which controls are smooth: the records, and of held controls more of them.
+    """Return states between which the controls are smooth: the records, and more states if controls were held.
 
-    Of a run with held controls every interval between records is cut at the instants of samples; each piece has the
-    control that acted in it, and states between its ends, which follow the coordinates and their rates to fourth order.
+    Intervals between records are divided at the instants of samples. Each piece has the control that acted in it, and
+    states that follow the coordinates and their rates to fourth order.
     """
     values = {**system.parameters, **trajectory.parameters}
     x, t = states_of(trajectory, system, values), trajectory.t
@@ -83,9 +83,9 @@ def held_samples(trajectory: Trajectory, system: System) -> HeldSamples:
 
 
 def coarseness(samples: HeldSamples, powers: Array, lower: Array) -> Array:
-    """Return by how much integrals of powers (n, k) at states may be off for what these are between records (k,) [J].
+    """Return the possible error (k,) [J] of integrals of the powers (n, k) due to the states between records.
 
-    It is the difference to ``lower``, the powers at the states of one degree less, without regard to its sign.
+    It is the integral of the absolute difference to ``lower``, the powers at the states of one degree less.
     """
     steps = np.diff(samples.t)
     away = np.abs(powers - lower)
@@ -94,7 +94,9 @@ def coarseness(samples: HeldSamples, powers: Array, lower: Array) -> Array:
 
 @dataclass(frozen=True)
 class _Piece:
-    """Parts of an interval between records at which states are wanted, and the record that has the control there."""
+    """The parts of an interval between records at which states are needed, and the record that has the control
+    there.
+    """
 
     interval: int
     part: Array
@@ -102,7 +104,9 @@ class _Piece:
 
 
 def _cut(trajectory: Trajectory, k: int) -> tuple[Array, list[int], float]:
-    """Return the edges of the pieces of an interval, the records with their controls, and the time without one."""
+    """Return (edges of the pieces of an interval, records with their controls, time without a record of its control
+    [s]).
+    """
     t, period = trajectory.t, trajectory.sample_time
     first, last = (t[k] - t[0]) / period, (t[k + 1] - t[0]) / period
     instants = np.arange(np.floor(first + _AT) + 1.0, np.ceil(last - _AT))
@@ -122,9 +126,9 @@ def _cut(trajectory: Trajectory, k: int) -> tuple[Array, list[int], float]:
 def _states(
     trajectory: Trajectory, k: NDArray[np.int64], s: Array, t: Array, lower: bool
 ) -> tuple[Array, Array]:
-    """Return q and v at parts s of intervals k; rates of coordinates that have none of their name are parabolas.
+    """Return q and v at parts s of the intervals k; rates without a coordinate of the same name are parabolas.
 
-    ``lower`` leaves accelerations out.
+    ``lower`` ignores accelerations.
     """
     h, part = (trajectory.t[k + 1] - trajectory.t[k])[:, None], s[:, None]
     q, moved = interpolate(trajectory, t), h[:, 0] > 0.0
@@ -163,10 +167,10 @@ def _fill_others(
     u: Array,
     lower: bool,
 ) -> None:
-    """Write coordinates without a rate of their name to q: currents, activations, quaternions, by their rates q̇.
+    """Write coordinates without a rate of the same name (currents, activations, quaternions) to q, from their rates q̇.
 
-    They are cubics through values and rates at both ends of their interval, with the control u of the piece; ``lower``
-    leaves the rate at the end out.
+    They are cubics through values and rates at both ends of the interval, with the control u of the piece; ``lower``
+    ignores the rate at the end.
     """
     names = trajectory.coordinate_names
     others = [i for i, name in enumerate(names) if name not in trajectory.velocity_names]

@@ -1,4 +1,4 @@
-"""`MotorLoss`: heat of the windings of motors along a motion, and at a state."""
+"""`MotorLoss`: heat in the windings of motors, along a motion and at a state."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from sarrus.symbolic.multibody.powers import actuator_drives, motor_losses
 
 @dataclass(frozen=True, eq=False)
 class MotorLoss:
-    """What the windings of the motors lose along a motion; ``print`` shows it as a table (arrays read-only).
+    """Heat in the windings of the motors along a motion; ``print`` shows a table (read-only arrays).
 
     Attributes
     ----------
     name : name of the system. actuator_names : (nu,) labels. t : (T,) times of the samples [s].
     power : (T, nu) R i² of each motor [W]. energy : (T, nu) its integral from the start [J].
-    error : (nu,) estimate of the error of the last row of ``energy`` [J], as of `sarrus.energy_balance`.
+    error : (nu,) estimated error of the last row of ``energy`` [J], as in `sarrus.energy_balance`.
     """
 
     name: str
@@ -40,12 +40,12 @@ class MotorLoss:
 
     @property
     def total(self) -> float:
-        """Energy that all motors lost [J]."""
+        """Heat of all motors over the motion [J]."""
         return float(self.energy[-1].sum())
 
     @property
     def mean_power(self) -> float:
-        """Loss of all motors, mean over the time of the run [W]."""
+        """Heat of all motors, averaged over the duration of the motion [W]."""
         return self.total / float(self.t[-1] - self.t[0])
 
     def __str__(self) -> str:
@@ -59,13 +59,13 @@ class MotorLoss:
 
 
 def motor_loss(system: System, q: ArrayLike, v: ArrayLike, u: ArrayLike, t: ArrayLike = 0.0) -> Array:
-    """Return what the winding of each motor loses at states (…, nu) [W]: R i².
+    """Return the heat R i² in the winding of each motor at states (…, nu) [W].
 
-    Of a motor with inductance i is its current in q; of an actuator with a ``motor_constant`` K_m the loss is (F/K_m)²,
-    F its scalar force within its limits. Leading axes of q (…, nq), v (…, nv), u (…, nu) and t are broadcast, so that
-    the function serves as a term of a reward of `sarrus.runs.gym`, with the parameters of ``system``.
+    For a motor with inductance i is its current in q; for an actuator with a ``motor_constant`` K_m the loss is
+    (F/K_m)², F its scalar force within its limits. Leading axes of q (…, nq), v (…, nv), u (…, nu) and t are broadcast,
+    so that the function can be a term of a reward in `sarrus.runs.gym`, with the parameters of ``system``.
 
-    Raises `ArgumentError` for an actuator that is not known to be a motor, by its name.
+    Raises `ArgumentError` for an actuator without a motor model; the error names it.
     """
     check_is("motor_loss", system, System)
     _require_motors(system)
@@ -88,28 +88,27 @@ def motor_loss(system: System, q: ArrayLike, v: ArrayLike, u: ArrayLike, t: Arra
 
 
 def motor_loss_along(trajectory: Trajectory, weights: ArrayLike | None = None) -> MotorLoss:
-    """Return what the windings of the motors lost along a trajectory.
+    """Return the `MotorLoss` of a trajectory: the heat in the windings of the motors.
 
     P_loss = iᵀR i (Aghili 2022, eq. (25)): R i² of a motor with inductance, i its recorded current, and (F/K_m)² of an
     actuator with a ``motor_constant``, F = gain × u + bias within its limits. With ``weights`` W it is uᵀW u (eq.
-    (26)), of which motor j has u_j (W u)_j.
+    (26)); the share of motor j is u_j (W u)_j.
 
-    The integral is that of `sarrus.energy_balance`: splines through the samples, which end where records are doubled,
-    as at impacts and switches. Controls that were held between samples are integrated as steps at those instants.
-    Controls that jump otherwise count as continuous, and ``error`` tells. In steps in time the controls are those that
-    were recorded.
+    The integral is that of `sarrus.energy_balance`: splines through the samples that end at doubled records, as at
+    impacts and switches. Held controls are integrated as steps. Controls that jump otherwise count as continuous, which
+    ``error`` includes. In time stepping the controls are the recorded ones.
 
     Parameters
     ----------
     weights : (nu,) or symmetric (nu, nu), positive, R/K_t² [W/(N m)², W/N²] of the control, for actuators whose force
-        is gain × u; by default the motors of the mechanism.
+        is gain × u; default: the motors of the mechanism.
 
     Raises
     ------
     ArgumentError
-        A trajectory with less than two samples, such as of many runs without ``every``, and one without a system;
-        weights of a wrong shape or not positive; an actuator that is not known to be a motor, or with ``weights`` one
-        whose force is not gain × u, by its name.
+        A trajectory with fewer than two samples (many runs without ``every``), or without a system; weights of a wrong
+        shape or not positive; an actuator without a motor model; with ``weights``, an actuator whose force is not
+        gain × u. The error names the actuator.
     """
     powers = motor_powers(trajectory, weights)
     found = [integral(powers.t, power) for power in powers.losses.T]
@@ -128,8 +127,8 @@ def motor_loss_along(trajectory: Trajectory, weights: ArrayLike | None = None) -
 class MotorPowers:
     """Losses and mechanical powers (n, nu) [W] at times t (n,), of which ``place`` (T,) are the samples of a run.
 
-    ``losses_recorded`` (T, nu) are those of the recorded controls; ``doubt`` (nu,) [J] is what held controls that no
-    sample has may add.
+    ``losses_recorded`` (T, nu) belong to the recorded controls; ``doubt`` (nu,) [J] is the possible contribution of
+    held controls that no sample has.
     """
 
     t: Array
@@ -141,10 +140,10 @@ class MotorPowers:
 
 
 def motor_powers(trajectory: Trajectory, weights: ArrayLike | None) -> MotorPowers:
-    """Return losses and mechanical powers of the motors along a trajectory; see `motor_loss_along` for errors."""
+    """Return the losses and mechanical powers of the motors along a trajectory; see `motor_loss_along` for errors."""
     system = trajectory.moved_system()
     if system is None or len(trajectory.t) < 2:
-        why = "its samples are fewer than two" if system else "no system is known, and no motors of one"
+        why = "it has fewer than two samples" if system else "its system, with the motors, is not known"
         raise ArgumentError(f"trajectory {trajectory.name!r}: {why}", element="trajectory")
     metric = None if weights is None else _checked_weights(system, weights)
     if metric is None:
@@ -167,7 +166,7 @@ def motor_powers(trajectory: Trajectory, weights: ArrayLike | None) -> MotorPowe
 
 
 def _native(system: System) -> NativeFunction:
-    """Return the compiled losses and mechanical powers of all actuators; a loss that is not known is zero."""
+    """Return the compiled losses and mechanical powers of all actuators; an unknown loss is zero."""
 
     def expressions() -> dict[str, ca.SX]:
         e = system.equations
@@ -183,26 +182,26 @@ def _native(system: System) -> NativeFunction:
 
 
 def _require_motors(system: System) -> None:
-    """Raise where the loss of an actuator is not known, or there is none."""
+    """Raise `ArgumentError` if the loss of an actuator is unknown, or there is no actuator."""
     if system.mechanism is None:
         raise ArgumentError(
-            f"{system.name}: equations of one's own know no motors; give weights= W of a loss uᵀW u",
+            f"{system.name}: equations of one's own have no motor model; give weights= W of a loss uᵀW u",
             element="weights",
         )
     if not system.nu:
-        raise ArgumentError(f"{system.name}: there is no actuator, so no motor loses anything", element="u")
+        raise ArgumentError(f"{system.name} has no actuators, so there is no motor loss", element="u")
     known = motor_losses(system.model.symbolic_mechanism(), system.equations)
     missing = [name for name in system.actuator_names if name not in known]
     if missing:
         raise ArgumentError(
-            f"{system.name}: of {', '.join(map(repr, missing))} it is not known what a force costs: give "
-            "motor_constant= to add_actuator, use add_motor, or give weights= W of a loss uᵀW u",
+            f"{system.name}: the loss of actuators {', '.join(map(repr, missing))} is unknown. Give motor_constant= to "
+            "add_actuator, use add_motor, or give weights= W of a loss uᵀW u",
             element=missing[0],
         )
 
 
 def _checked_weights(system: System, weights: ArrayLike) -> Array:
-    """Return W (nu, nu); raise for what is no symmetric positive matrix, and for controls that are no forces."""
+    """Return W (nu, nu); raises `ArgumentError` unless W is symmetric positive definite and the controls are forces."""
     array, nu = finite_array(weights), system.nu
     metric = None if array is None else np.diag(array) if array.shape == (nu,) else array
     if (
@@ -221,7 +220,7 @@ def _checked_weights(system: System, weights: ArrayLike) -> Array:
     for name, actuator in actuators.items():
         if not _is_force(actuator):
             raise ArgumentError(
-                f"{system.name}: the force of {name!r} is not gain × u, so that uᵀW u is no loss of it: give it a "
+                f"{system.name}: the force of actuator {name!r} is not gain × u, so uᵀW u is not its loss. Give it a "
                 "motor_constant, or leave weights out",
                 element=name,
             )
@@ -229,5 +228,5 @@ def _checked_weights(system: System, weights: ArrayLike) -> Array:
 
 
 def _is_force(actuator: Actuator) -> bool:
-    """Tell whether the force of an actuator is a number times its control."""
+    """Return whether the force of an actuator is a constant times its control."""
     return actuator.activation is None and not any(actuator.bias) and not any(actuator.gain_slopes)

@@ -1,4 +1,4 @@
-"""Wrenches through all connections of a mechanism at many states: evaluated, split and expressed in other frames."""
+"""Wrenches in all joints, closures and contacts at many states: evaluated, split and expressed in other frames."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ JOINT = "joint"
 
 @dataclass(frozen=True, eq=False)
 class Loads:
-    """What goes through the connections, at T states.
+    """Wrenches in the connections at T states.
 
     Attributes
     ----------
-    wrench : (T, n, 6) force and couple about the ``point``, along own axes.
+    wrench : (T, n, 6) force [N] and couple [N m] about the ``point``, along own axes.
     point : (T, n, 3) in the world [m]. axes : (T, n, 3, 3) own axes as rows, in the world.
     positions, rotations : (T, bodies + 1, 3), (…, 3, 3) of the bodies in the world; the last is the world itself.
     """
@@ -41,14 +41,16 @@ class Loads:
 
 @dataclass(frozen=True, eq=False)
 class Viewpoint:
-    """Axes (T, n, 3, 3), rows in the world, and points (T, n, 3) that wrenches are expressed by, from own ones."""
+    """Axes (T, n, 3, 3), rows in the world, and points (T, n, 3) [m] in which wrenches are expressed."""
 
     axes: Array
     point: Array
     loads: Loads
 
     def of(self, wrench: Array) -> Array:
-        """Return wrenches (…, T, n, 6) from own axes and places in these."""
+        """Return wrenches (…, T, n, 6), given in own axes and about own points, in these axes and about these
+        points.
+        """
         force = np.einsum("tnji,...tnj->...tni", self.loads.axes, wrench[..., :3])
         couple = np.einsum("tnji,...tnj->...tni", self.loads.axes, wrench[..., 3:])
         couple = couple + np.cross(self.loads.point - self.point, force)
@@ -57,11 +59,13 @@ class Viewpoint:
 
 
 def connections_of(system: Evaluations) -> tuple[Connection, ...]:
-    """Return what holds the bodies together; a system from its own equations has none, which is an `ArgumentError`."""
+    """Return the joints, closures and contacts of a system; `ArgumentError` for a system of own equations, which has
+    none.
+    """
     if system.mechanism is None:
         raise ArgumentError(
-            f"{system.name}: only a system made from a Mechanism has joints with reactions; its equations know "
-            "generalized forces alone",
+            f"{system.name}: only a system made from a Mechanism has joints with reactions; own equations have "
+            "generalized forces only",
             element="mechanism",
         )
     return connections(system.current_mechanism())
@@ -81,7 +85,9 @@ def evaluated(system: Evaluations, rows: Array) -> Loads:
 
 
 def changed(system: Evaluations, x: Array, ways: Array, axes: Array) -> Array:
-    """Return the changes of wrenches (k, n, 6), in own axes (n, 3, 3), along ways of [λ | r] (columns) at x."""
+    """Return the changes of wrenches (k, n, 6), in own axes (n, 3, 3), for directions of [λ | r] (columns of ``ways``)
+    at x.
+    """
     if not ways.shape[1]:
         return np.zeros((0, len(axes), 6))
     native = system.compiled.named("reaction changes", partial(_changes, system), {"ways": len(ways)})
@@ -91,7 +97,7 @@ def changed(system: Evaluations, x: Array, ways: Array, axes: Array) -> Array:
 
 
 def bearing(found: tuple[Connection, ...], wrench: Array) -> Array:
-    """Return the part of wrenches (…, n, 6) in own axes that bearings carry; see `Connection.carried`."""
+    """Return the part of wrenches (…, n, 6) in own axes that the bearings carry; see `Connection.carried`."""
     part = np.array([one.carried for one in found]).reshape(-1, 6, 6)
     return np.asarray(np.einsum("nij,...nj->...ni", part, wrench))
 
@@ -103,7 +109,7 @@ def viewpoint(
     frame: str,
     points: Mapping[str, ArrayLike] | None,
 ) -> Viewpoint:
-    """Return the axes and points that a user asks for; errors name what is wrong."""
+    """Return the requested axes and points of the wrenches; errors name the wrong argument."""
     assert system.mechanism is not None
     numbers = system.mechanism.body_numbers
     if frame == JOINT:

@@ -1,4 +1,4 @@
-"""The largest forces and couples along a run, and when they act."""
+"""Largest forces and couples of joints, closures and contacts along a run, with their times."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SAME = 1e-9  # relative difference of two peaks that are one
 class ReactionPeak:
     """The largest force [N] and couple [N m] of a joint, closure or contact, and their times [s].
 
-    ``force_determined`` and ``couple_determined`` say whether all components are at these times.
+    ``force_determined`` and ``couple_determined``: whether all components are unique at these times.
     """
 
     name: str
@@ -35,7 +35,9 @@ class ReactionPeak:
 
 @dataclass(frozen=True)
 class ReactionMaxima:
-    """The peaks of all, in order; ``print`` shows them as a table, and ``maxima["hinge"]`` is one of them."""
+    """The peaks of all joints, closures and contacts; ``print`` shows a table, ``maxima["hinge"]`` is a
+    `ReactionPeak`.
+    """
 
     system: str
     part: str
@@ -73,7 +75,7 @@ class ReactionMaxima:
             *aligned(rows),
         ]
         if not all(peak.force_determined and peak.couple_determined for peak in self.peaks):
-            lines.append("~ not determined: one share of many")
+            lines.append("~ not unique, the mechanism is overconstrained; one possible value is shown")
         return "\n".join(lines)
 
 
@@ -87,7 +89,7 @@ def maxima_of(
     settled: np.ndarray,
     length: float,
 ) -> ReactionMaxima:
-    """Return the peaks of forces and couples (T, n, 3); ``settled`` (T, n, 6) are their components that are known."""
+    """Return the peaks of forces and couples (T, n, 3); ``settled`` (T, n, 6) marks the unique components."""
     peaks, floor = [], floors(force, couple, length)
     for k, one in enumerate(connections if len(t) else ()):
         (f, at_f), (c, at_c) = _peak(force[:, k], floor[0]), _peak(couple[:, k], floor[3])
@@ -100,7 +102,9 @@ def maxima_of(
 
 
 def _peak(vectors: Array, least: float) -> tuple[float, int]:
-    """Return the largest length of vectors (T, 3) and the first index where it is that; zero up to the least."""
+    """Return the largest length of vectors (T, 3) and the first index at which it occurs; lengths up to ``least`` are
+    zero.
+    """
     sizes = np.sqrt((vectors**2).sum(axis=1))
     sizes = np.where(sizes > least, sizes, 0.0)  # none where it is NaN
     first = int(np.argmax(sizes >= (1.0 - _SAME) * float(sizes.max())))

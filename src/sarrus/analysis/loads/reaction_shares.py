@@ -1,9 +1,9 @@
-"""How connections share a load that the equations of motion leave open.
+"""Forces of redundant bearings: one distribution out of many that satisfy the equations of motion.
 
-Reactions are r + V y, with r one answer of the equations and V (columns) the wrenches of bearings that balance each
-other, whatever y. The share is that of the least complementary energy Σ r²/k where stiffness is given (Castigliano,
-Menabrea), and of the least norm where it is not: forces count as they are, a couple as the force that makes it at the
-length κ of `reach`, and the multiplier of a coupling in characteristic units.
+Reactions are r + V y, with r one solution of the equations, V (columns) the states of self-stress (wrenches of bearings
+that balance each other) and any y. With stiffness, y minimises the complementary energy Σ r²/k (Castigliano,
+Menabrea). Without it, y gives least norm: a couple counts as the force with the lever arm κ of `reach`, the multiplier
+of a coupling in characteristic units.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ Stiffness = Mapping[str, ArrayLike]
 
 @dataclass(frozen=True, eq=False)
 class Sharing:
-    """What loads are shared by.
+    """Scales and compliances by which redundant bearings share a load.
 
     ``length`` is κ [m]. ``units`` (6 n + couplings,) make components of bearings, then couplings, comparable.
-    ``compliance`` [m/N, 1/N m] is 1/k where a stiffness is given, zero where it is infinite or not given; ``loose`` is
-    where nothing can be carried.
+    ``compliance`` [m/N, 1/N m] is 1/k, zero for infinite or missing stiffness; ``loose`` marks components of zero
+    stiffness, which carry no load.
     """
 
     connections: tuple[Connection, ...]
@@ -58,19 +58,19 @@ class Sharing:
 
     @property
     def by_stiffness(self) -> bool:
-        """Whether stiffness has a say."""
+        """Whether any stiffness is given."""
         return bool(self.compliance.any() or self.loose.any())
 
     @property
     def names(self) -> list[tuple[str, str]]:
-        """For each component the label of what carries it, and its own."""
+        """For each component the label of its connection, and its own name."""
         own = [(one.label, f"{one.label!r} ({label})") for one in self.connections for label in _LABELS]
         return [*own, *((name, repr(name)) for name in self.couplings)]
 
     def share(self, bearing: Array, ways: Array, when: str = "") -> tuple[Array, Array]:
-        """Return y (k,), and as columns (k × left) the ways that remain open when the stiffness has had its say.
+        """Return y (k,), and as columns (k, left) the states of self-stress that the stiffness leaves undetermined.
 
-        ``bearing`` (components,) and its changes along the ``ways`` (components × k).
+        ``bearing`` (components,) is the load and ``ways`` (components, k) its changes.
         """
         y, left = np.zeros(ways.shape[1]), np.eye(ways.shape[1])
         every = np.ones(len(bearing), dtype=bool)
@@ -93,21 +93,22 @@ class Sharing:
         return y, open_ways
 
     def _check_loose(self, shared: Array, bearing: Array, when: str) -> None:
-        """Raise where a bearing has no stiffness and has to carry something all the same."""
+        """Raise `ArgumentError` if a bearing of zero stiffness must carry a load for equilibrium."""
         left = np.where(self.loose, np.abs(self.units * shared), 0.0)
         worst = int(np.argmax(left))
         if left[worst] > _NOTHING * max(float(np.abs(self.units * bearing).max(initial=0.0)), 1e-300):
             element, name = self.names[worst]
             raise ArgumentError(
-                f"stiffness{when}: {name} has none, but the others leave it {shared[worst]:.4g} to carry; "
-                "give it a stiffness",
+                f"stiffness{when}: {name} has zero stiffness, but equilibrium requires a load of {shared[worst]:.4g} "
+                "there; give it a stiffness",
                 element=element,
             )
 
     def determined(self, entries: Array, ways: Array) -> np.ndarray:
-        """Return which entries (components × k) do not change along ``ways`` (components × k), all wrenches in them.
+        """Return which entries (components, k) do not change along ``ways`` (components, k), all entries being
+        wrenches.
 
-        Ways are made orthonormal in characteristic units first, so that what counts is a part of them.
+        The ways are first made orthonormal in characteristic units, so that the threshold is relative.
         """
         if ways.shape[1] == 0:
             return np.ones(len(entries), dtype=bool)
@@ -117,7 +118,7 @@ class Sharing:
 
 
 def sharing(system: Evaluations, connections: tuple[Connection, ...], stiffness: Stiffness | None) -> Sharing:
-    """Return what loads are shared by; errors name the connection whose stiffness is none."""
+    """Return the `Sharing` of a system; errors name the connection with an invalid stiffness."""
     mechanism = system.current_mechanism()
     length = reach(mechanism) or system.characteristic.length
     couplings = tuple(mechanism.couplings)
@@ -140,8 +141,8 @@ def sharing(system: Evaluations, connections: tuple[Connection, ...], stiffness:
             one, place = connections[k], slice(6 * k, 6 * k + 6)
             if one.what == "touch":
                 raise ArgumentError(
-                    f"{system.name}: stiffness of {label!r}: contacts with Coulomb friction carry what their laws "
-                    "give; stiffness is for joints, closures, couplings and contacts that stick",
+                    f"{system.name}: stiffness of {label!r}: the forces of contacts with Coulomb friction follow from "
+                    "their laws. Stiffness is for joints, closures, couplings and contacts that are constraints",
                     element=label,
                 )
             numbers = _checked(system, label, value, (6,), length)
@@ -156,7 +157,7 @@ def sharing(system: Evaluations, connections: tuple[Connection, ...], stiffness:
 def reach(mechanism: Mechanism) -> float:
     """Return the largest distance between joints, closures, contacts and the centre of mass on one body [m].
 
-    It is the same whichever joint closes a loop. Zero where they coincide on every body.
+    It does not depend on which joint closes a loop. Zero if they coincide on every body.
     """
     points: dict[str, list[Array]] = {name: [body.com] for name, body in mechanism.bodies.items()}
     points[WORLD] = []  # where a mechanism stands is no length of its own
@@ -181,7 +182,9 @@ def reach(mechanism: Mechanism) -> float:
 def _checked(
     system: Evaluations, label: str, value: ArrayLike, shape: tuple[int, ...], length: float = 1.0
 ) -> Array:
-    """Return the stiffness of one connection; one number counts for all ways, times length² for turns."""
+    """Return the stiffness of one connection; a single number counts for all translations, times length² for
+    rotations.
+    """
     try:
         numbers = real_array(value)
     except ArgumentError:
@@ -197,8 +200,8 @@ def _checked(
             else "one number, or six (kx, ky, kz, krx, kry, krz) along its own axes"
         )
         raise ArgumentError(
-            f"{system.name}: stiffness of {label!r} must be {wanted} [N/m, N m/rad], positive or infinite, or zero "
-            f"where it carries nothing, got {value!r}",
+            f"{system.name}: stiffness of {label!r} must be {wanted} [N/m, N m/rad], positive or infinite, or zero in "
+            f"directions without load, got {value!r}",
             element=label,
         )
     return numbers

@@ -22,9 +22,11 @@ def table_of(
     floor: Array,
     certain: tuple[np.ndarray, np.ndarray],
 ) -> list[str]:
-    """Return lines with a row for each joint, closure and contact; what is not determined has a mark.
+    """Return the lines of a table with a row for each joint, closure and contact; components that are not unique are
+    marked.
 
-    ``loads`` (n, 6), ``floor`` (6,) what of them is next to nothing, ``certain`` (n, 6) what is determined and settled.
+    ``loads`` (n, 6); ``floor`` (6,): loads below it are written as zero; ``certain``: masks (n, 6) determined and
+    settled.
     """
     rows: list[Sequence[str]] = [("", "on", "", "force [N]", "", "", "couple [N m]", "", "")]
     for one, values, sure, settled in zip(connections, loads, *certain):
@@ -32,22 +34,24 @@ def table_of(
         numbers = [mark + number(x, least) for mark, x, least in zip(marks, values, floor)]
         rows.append((one.label, one.body, one.kind, *numbers))
     seen = {"world": "axes of the world", "joint": "own axes"}.get(frame, f"axes of {frame}")
-    return [f"{head}: what joints exert on the child, closures on body 2; {seen}", *aligned(rows)]
+    return [f"{head}: load of each joint on its child, of each closure on body 2; {seen}", *aligned(rows)]
 
 
 def floors(force: Array, couple: Array, length: float) -> Array:
-    """Return what of forces and couples (6,) is next to nothing, a couple as the force at a length."""
+    """Return the loads (6,) below which a component is written as zero; a couple counts as a force with this
+    lever arm.
+    """
     largest = [float(np.nan_to_num(np.abs(part)).max(initial=0.0)) for part in (force, couple / length)]
     return np.repeat([_SMALL * max(largest), _SMALL * length * max(largest)], 3)
 
 
 def number(value: float, least: float) -> str:
-    """Return a number in five digits, zero below the ``least``."""
+    """Return a number with five digits, zero below ``least``."""
     return "0" if abs(value) <= least else f"{value:.5g}"
 
 
 def aligned(rows: Sequence[Sequence[str]], left: int = 3) -> list[str]:
-    """Return rows of text in columns, the first ones to the left."""
+    """Return rows of text in aligned columns, the first ``left`` columns flush left."""
     widths = [max(map(len, column)) for column in zip(*rows)]
     return [
         "  ".join(

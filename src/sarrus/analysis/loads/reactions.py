@@ -1,4 +1,4 @@
-"""`reactions`: what goes through every joint, closure and contact of a mechanism at a state."""
+"""`reactions`: force and couple in every joint, closure and contact of a mechanism at a state."""
 
 from __future__ import annotations
 
@@ -29,18 +29,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Reaction:
-    """What one joint, closure or contact exerts on ``body``; ``on``, the other body, gets the opposite.
+    """Force and couple that a joint, closure or contact exerts on ``body``; ``on``, the other body, gets the opposite.
 
     Attributes
     ----------
-    name, what, kind : its name, joint, fixed, driven, closure, contact or touch, and the kind of joint or closure.
-    body, on : the child, or body 2 of a closure, on which it acts, and the parent, or body 1.
-    force, couple : (3,) the full load about the point [N, N m], along the axes asked for.
-    bearing_force, bearing_couple : (3,) what of it the bearing carries.
-    drive_force, drive_couple : (3,) the rest: what motors, springs, dampers, dry friction and stops of the joint exert.
-    determined : (6,) which components of force and couple follow from the equations of motion of rigid bodies.
-    settled : (6,) which follow from them and the given stiffness.
-    point : (3,) where it acts, in the world [m]. axes : (3, 3) rows, in the world.
+    name, what, kind : its name; "joint", "fixed", "driven", "closure", "contact" or "touch"; the kind of joint or
+        closure.
+    body, on : the child (body 2 of a closure) on which it acts, and the parent (body 1).
+    force, couple : (3,) total load about the point [N, N m], along the requested axes.
+    bearing_force, bearing_couple : (3,) the part carried by the bearing.
+    drive_force, drive_couple : (3,) the rest: motors, springs, dampers, dry friction and stops of the joint.
+    determined : (6,) which components of force and couple the equations of motion of rigid bodies determine.
+    settled : (6,) which components these and the given stiffness determine.
+    point : (3,) point of application, in the world [m]. axes : (3, 3) rows, in the world.
     """
 
     name: str
@@ -59,7 +60,7 @@ class Reaction:
 
     @classmethod
     def of(cls, one: Connection, name: str, every: Any, place: Any) -> Self:
-        """Return that of a place in the arrays of `Reactions`, or of those along a run."""
+        """Return the reaction at one place of the arrays of `Reactions`, or of reactions along a run."""
         return cls(
             name=name,
             what=one.what,
@@ -78,33 +79,34 @@ class Reaction:
 
     @property
     def drive_force(self) -> Array:
-        """What drives of the joint exert (3,) [N]."""
+        """Force of motors, springs, dampers, dry friction and stops of the joint (3,) [N]."""
         return self.force - self.bearing_force
 
     @property
     def drive_couple(self) -> Array:
-        """What drives of the joint exert about the point (3,) [N m]."""
+        """Couple of motors, springs, dampers, dry friction and stops of the joint, about the point (3,) [N m]."""
         return self.couple - self.bearing_couple
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Reactions(Answer):
-    """What goes through all joints, closures and contacts at a state; ``print`` shows it as a table.
+    """Forces and couples in all joints, closures and contacts at a state; ``print`` shows them as a table.
 
     ``reactions["hinge"]`` is the `Reaction` of one of them. Arrays have a row for each, in the order of ``names``.
 
     Attributes
     ----------
-    name, names : of the system, and of joints (depth first, fixed and driven bodies by their own names), closures and
-        contacts. A name that several have stands as "joint:NAME", "closure:NAME", and so on.
-    force, couple : (n, 3) full loads on the child, or on body 2 [N, N m].
-    bearing_force, bearing_couple : (n, 3) the parts of them that bearings carry.
+    name, names : name of the system; names of joints (depth first; fixed and driven bodies by their own names),
+        closures and contacts. A name that occurs twice becomes "joint:NAME", "closure:NAME", and so on.
+    force, couple : (n, 3) total loads on the child, or on body 2 [N, N m].
+    bearing_force, bearing_couple : (n, 3) the parts carried by the bearings.
     determined, settled : (n, 6) as in `Reaction`.
-    points, axes : (n, 3), (n, 3, 3) as in `Reaction`. frame : what was asked for.
-    multipliers : (nc,) λ of the share; those of `ForwardDynamics` are another where it is open.
-    coupling_forces, couplings_determined : multipliers of couplings by name, and whether they are determined.
-    a : (nv,) the acceleration. rank : that of A. open : in how many ways bearings can balance each other.
-    status : that of the accelerations, see `reactions`. length : κ [m].
+    points, axes : (n, 3), (n, 3, 3) as in `Reaction`. frame : the requested frame.
+    multipliers : (nc,) λ that belongs to these loads; it differs from that of `ForwardDynamics` where λ is not unique.
+    coupling_forces, couplings_determined : multipliers of couplings by name, and whether they are unique.
+    a : (nv,) the acceleration. rank : rank of A. open : number of independent states of self-stress, in which bearings
+        balance each other.
+    status : status of the accelerations, see `reactions`. length : κ [m].
     """
 
     name: str
@@ -133,7 +135,7 @@ class Reactions(Answer):
 
     @property
     def undetermined(self) -> tuple[str, ...]:
-        """Names of those with a component that the equations of motion do not determine."""
+        """Names of the connections with a component that the equations of motion do not determine."""
         return tuple(name for name, sure in zip(self.names, self.determined) if not sure.all())
 
     def __getitem__(self, name: str) -> Reaction:
@@ -151,7 +153,9 @@ class Reactions(Answer):
         return name in self.names
 
     def draw(self, path: str | Path | None = None, **options: Any) -> Figure:
-        """Draw the bodies with arrows for the forces on the children; options are those of `sarrus.plot.reactions`."""
+        """Return a figure of the bodies with arrows for the forces on the children; options:
+        `sarrus.plot.reactions`.
+        """
         return lazy_import("pictures.plots.plot", "reactions")(self, path, **options)
 
     def __str__(self) -> str:
@@ -162,16 +166,19 @@ class Reactions(Answer):
         for name, force in self.coupling_forces.items():
             lines.append(f"coupling {name}  {'' if self.couplings_determined[name] else OPEN}{force:.5g}")
         if (self.settled & ~self.determined).any():
-            lines.append(f"{SETTLED} by the given stiffness, not by the equations of motion")
+            lines.append(f"{SETTLED} determined by the given stiffness, not by the equations of motion alone")
         if not (self.settled.all() and all(self.couplings_determined.values())):
-            lines.append(f"{OPEN} not determined: one share of many ({self.open} ways open)")
+            lines.append(
+                f"{OPEN} not unique, the mechanism is overconstrained (states of self-stress: {self.open}); one "
+                "possible value is shown"
+            )
         if self.status is not Status.OK:
             lines.append(f"{self.status}: {self.message}")
         return "\n".join(lines)
 
     def __repr__(self) -> str:
-        loose = f", {self.open} ways open" if self.open else ""
-        return f"Reactions({self.name!r}: {len(self)} of {self.status}{loose})"
+        loose = f", states of self-stress: {self.open}" if self.open else ""
+        return f"Reactions({self.name!r}: {len(self)} connections, status {self.status}{loose})"
 
 
 @described()
@@ -189,56 +196,55 @@ def reactions(
     contacts: bool = True,
     throw: bool = True,
 ) -> Reactions:
-    """Return force and couple in every joint, closure and contact at a state, as they move there.
+    """Return the `Reactions` at a state: force and couple in every joint, closure and contact.
 
-    The load is what the joint exerts on the child, and a closure on its body 2, about the anchor of the joint, the
-    frame 2 of the closure or the point of the contact; the other body gets the opposite. It is the full load, as a
-    force-torque cell in place of the joint feels it and as MuJoCo's sensors read it: what the bearing carries, and what
-    motors, springs, dampers, dry friction and stops of the joint exert, and so ``tau``, generalized user forces and
-    couplings of coordinates. ``bearing_force`` and ``bearing_couple`` are the bearing's alone: they do no work in the
-    motions that the joint allows. Springs and tendons between points, actuators at sites, and forces on bodies act past
-    the joints. Several joints of one body are in series: the same load goes through each. A free joint holds nothing.
-    The rotor of a joint (armature) keeps what accelerates it: the drive's part is τ − armature · a, and neither its
-    weight nor its gyroscopic couple is in the model; so it is with the rotor of a tendon.
+    The load acts on the child of a joint, or on body 2 of a closure, about the anchor of the joint, frame 2 of the
+    closure or the point of the contact; the other body gets the opposite. It is the total load, as a force-torque
+    sensor in place of the joint measures it and as MuJoCo's sensors read it: the part of the bearing, plus motors,
+    springs, dampers, dry friction and stops of the joint, ``tau``, generalized user forces and couplings of
+    coordinates. ``bearing_force`` and ``bearing_couple`` are the part of the bearing, which does no work in the motions
+    of the joint. Springs and tendons between points, actuators at sites, and forces on bodies do not pass through
+    joints. Several joints of one body are in series: the same load passes through each. A free joint carries no load.
+    The rotor of a joint (armature) takes the torque that accelerates it: the part of the drive is τ − armature · a;
+    neither weight nor gyroscopic couple of the rotor is modelled. The same holds for the rotor of a tendon.
 
-    **What is determined.** Rigid bodies leave open how redundant loops share a load, in their closures and just as well
-    in joints of the tree: of a door on two hinges, one a joint and the other a closure, both together carry the weight.
-    ``determined`` says it of every component, as if all joints were cut: forces of bearings that balance each other on
-    all bodies, the null space of their wrench balance, change what is not. It has as many dimensions as rows of A
-    depend on others. The share is the one of least norm over the bearings of all joints, closures and contacts that are
-    constraints, at their anchors: Σ |force|² + |couple|²/κ², κ the largest distance between joints, closures, contacts
-    and the centre of mass on one body, so that metres and millimetres agree and it does not matter which joint is the
-    closure. With ``stiffness`` it is that of least complementary energy Σ r²/k, of bearings that have no stress where
-    there is no load; ``settled`` says what it settles. Signs are not restricted: a leg that should only push may pull.
-    Contacts with Coulomb friction keep the forces that their laws give.
+    **What is unique.** Statics of rigid bodies does not say how redundant bearings share a load: for a door on two
+    hinges, a joint and a closure, only the sum of both vertical forces is determined. ``determined`` marks, for each
+    component, whether its value is unique. A component is not unique if a state of self-stress changes it: forces of
+    bearings that balance each other on all bodies, the null space of the wrench balance with all joints cut. There are
+    as many states of self-stress as dependent rows of A. The value returned has least norm over the bearings of all
+    joints, closures and contacts that are constraints, at their anchors: Σ |force|² + |couple|²/κ², κ the largest
+    distance between joints, closures, contacts and the centre of mass on one body, so that units and the choice of the
+    closing joint do not matter. With ``stiffness`` it has least complementary energy Σ r²/k, for bearings without
+    prestress; ``settled`` marks the components that are then unique. Signs are not restricted: a leg that can only push
+    may pull. Contacts with Coulomb friction keep the forces of their laws.
 
-    Full rank: unique. Redundant: as above. INCONSISTENT: what goes with the accelerations of least squares; it balances
-    them. SINGULAR: what the row that is lost could carry is as open as what redundant rows carry. RIGID: drives
-    include a force that no finite multipliers balance. ILL_POSED and other failures of `System.forward_dynamics` are
-    raised, or with ``throw=False`` reported with the numbers that it left.
+    Full rank: unique. Redundant: as above. INCONSISTENT: the reactions that balance the least-squares accelerations.
+    SINGULAR: the force of the row that is lost is not unique, as for redundant rows. RIGID: the part of the drives
+    includes a force that no finite multipliers balance. ILL_POSED and other failures of `System.forward_dynamics` are
+    raised, or with ``throw=False`` returned with the numbers available.
 
     Parameters
     ----------
-    q, v, u, t, tau : the state, zero velocity and controls by default; accelerations are those of forward dynamics.
-    frame : "world", "joint" (own axes: z the axis, x the second one or a normal, of bodies where there is no axis;
-        n, t1, t2 of a contact), or a body whose axes they are.
-    points : other points by name, {"hinge": (x, y, z)} in axes of the body that the load acts on [m].
-    stiffness : {"hinge": (kx, ky, kz, krx, kry, krz)} along own axes [N/m, N m/rad], or one number k for forces and
-        k κ² for couples; one number for a coupling. Those left out are rigid, as infinity is; zero where a bearing
-        gives way and carries nothing.
+    q, v, u, t, tau : the state; velocity and controls default to zero. Accelerations are those of forward dynamics.
+    frame : "world", "joint" (own axes: z the axis, x the second axis or a normal; body axes for joints without an axis;
+        n, t1, t2 of a contact), or the name of a body whose axes are used.
+    points : other points of reference by name, {"hinge": (x, y, z)} in axes of the body that the load acts on [m].
+    stiffness : {"hinge": (kx, ky, kz, krx, kry, krz)} along own axes [N/m, N m/rad], or one number k for forces and k
+        κ² for couples; one number for a coupling. Connections that are not named are rigid, as with infinity; zero for
+        directions without load.
     contacts : as in `System.forward_dynamics`.
 
     Raises
     ------
-    ArgumentError
-        Unknown names, points or stiffness that are no numbers, a bearing without stiffness that alone could carry a
-        load; equations without a mechanism; contacts between geometries without closed form, which are named.
-    SolveError
-        There is no acceleration.
+    ArgumentError Unknown names; points or stiffness that are not finite numbers; a bearing of zero stiffness that must
+        carry a load; equations without a mechanism; contacts between geometries without closed form. The error names
+        the element.
+    SolveError There is no acceleration.
 
     Source: Featherstone 2008, ch. 5 (recursion); M. Wojtyra, Joint Reaction Forces in Multibody Systems with Redundant
-    Constraints, Multibody System Dynamics 14, 2005 (what is determined); the theorem of Menabrea and Castigliano on
-    least complementary energy.
+    Constraints, Multibody System Dynamics 14, 2005 (uniqueness); the theorem of Menabrea and Castigliano on least
+    complementary energy.
     """
     check_is("reactions", system, System)
     found = connections_of(system)

@@ -1,4 +1,4 @@
-"""`reactions_along`: what goes through every joint, closure and contact along a run."""
+"""`reactions_along`: force and couple in every joint, closure and contact along a run."""
 
 from __future__ import annotations
 
@@ -53,16 +53,16 @@ class ReactionsAlong(Answer):
 
     Attributes
     ----------
-    name, names : of the system, and of joints, closures and contacts (n).
+    name, names : name of the system; names of joints, closures and contacts (n).
     t : (T,) [s].
-    force, couple : (T, n, 3) full loads on the child, or on body 2 [N, N m], in the frame asked for.
-    bearing_force, bearing_couple : (T, n, 3) the parts of them that bearings carry.
-    determined, settled : (T, n, 6) by the equations of motion, and by them and the given stiffness.
-    points : (T, n, 3) where they act, in the world [m]. frame : the frame of the components.
-    multipliers : (T, nc) λ of the share.
-    left_out : (T,) where steps in time have forces of contacts that do not go with the acceleration, as at impacts:
+    force, couple : (T, n, 3) total loads on the child, or on body 2 [N, N m], in the requested frame.
+    bearing_force, bearing_couple : (T, n, 3) the parts carried by the bearings.
+    determined, settled : (T, n, 6) unique by the equations of motion, and by these and the given stiffness.
+    points : (T, n, 3) points of application, in the world [m]. frame : the frame of the components.
+    multipliers : (T, nc) λ that belongs to these loads.
+    left_out : (T,) samples of time stepping whose mean contact forces do not match the acceleration, as at impacts;
         forces and couples are NaN there.
-    status : that of the run.
+    status : status of the run.
     """
 
     name: str
@@ -86,7 +86,7 @@ class ReactionsAlong(Answer):
 
     @property
     def undetermined(self) -> tuple[str, ...]:
-        """Names of those with a component that the equations of motion do not determine at all times."""
+        """Names of the connections with a component that the equations of motion do not determine at all times."""
         return tuple(n for k, n in enumerate(self.names) if not self.determined[:, k].all())
 
     def __getitem__(self, name: str) -> Reaction:
@@ -105,7 +105,7 @@ class ReactionsAlong(Answer):
         return name in self.names
 
     def part(self, part: str) -> tuple[Array, Array]:
-        """Return force and couple (T, n, 3) of a part: "full", "bearing" or "drive"."""
+        """Return force and couple (T, n, 3) [N, N m] of a part: "full", "bearing" or "drive"."""
         check_known("part", part, PARTS, self.name, element="part")
         if part == "full":
             return self.force, self.couple
@@ -114,16 +114,19 @@ class ReactionsAlong(Answer):
         return self.force - self.bearing_force, self.couple - self.bearing_couple
 
     def maxima(self, part: str = "full") -> ReactionMaxima:
-        """Return the largest force and couple of each and when they act, to print as a table.
+        """Return the `ReactionMaxima`: the largest force and couple of each connection and their times; ``print`` shows
+        a table.
 
-        ``part`` is "full", "bearing" or "drive". Of times at which it is the same to 1e-9, the first.
+        ``part`` is "full", "bearing" or "drive". Of times with equal values (to 1e-9) the first is returned.
         """
         return maxima_of(
             self.name, part, self.connections, self.t, *self.part(part), self.settled, self.length
         )
 
     def to_xarray(self) -> xr.Dataset:
-        """Return an `xarray.Dataset`: forces and couples along time, joint and axis, and what is determined."""
+        """Return an `xarray.Dataset`: forces and couples along time, joint and axis, and which components are
+        unique.
+        """
         return self._contents().to_xarray()
 
     def save(self, path: str | Path) -> Path:
@@ -133,11 +136,13 @@ class ReactionsAlong(Answer):
         return path
 
     def plot(self, path: str | Path | None = None, **options: Any) -> Figure:
-        """Plot sizes of forces and couples over time; options are those of `sarrus.plot.reaction_history`."""
+        """Return a figure of the magnitudes of forces and couples over time; options:
+        `sarrus.plot.reaction_history`.
+        """
         return lazy_import("pictures.plots.plot", "reaction_history")(self, path, **options)
 
     def hodograph(self, name: str, path: str | Path | None = None, **options: Any) -> Figure:
-        """Plot where the tip of a force goes; options are those of `sarrus.plot.hodograph`."""
+        """Return a figure of the curve that the tip of a force vector traces; options: `sarrus.plot.hodograph`."""
         return lazy_import("pictures.plots.plot", "hodograph")(self, name, path, **options)
 
     def _contents(self) -> Dataset:
@@ -173,10 +178,8 @@ class ReactionsAlong(Answer):
         return Dataset(found, labels, facts)
 
     def __repr__(self) -> str:
-        left = f", {self.left_out.sum()} at impacts left out" if self.left_out.any() else ""
-        return (
-            f"ReactionsAlong({self.name!r}: {len(self)} at {len(self.t)} times{left}, status {self.status})"
-        )
+        left = f", without {self.left_out.sum()} samples at impacts" if self.left_out.any() else ""
+        return f"ReactionsAlong({self.name!r}: {len(self)} joints, {len(self.t)} times{left}, status {self.status})"
 
 
 @described()
@@ -187,17 +190,17 @@ def reactions_along(
     points: Mapping[str, ArrayLike] | None = None,
     stiffness: Stiffness | None = None,
 ) -> ReactionsAlong:
-    """Return force and couple in every joint, closure and contact at all samples of a run.
+    """Return the `ReactionsAlong` of a trajectory: force and couple in every joint, closure and contact at all samples.
 
-    What they are, what is determined, and how redundant bearings share, is as in `sarrus.reactions`, with the same
-    ``frame``, ``points`` and ``stiffness``. Accelerations, multipliers and forces of contacts are those of the run; a
-    generalized force from outside (``force=`` of the run) goes through the joints. Impulses of impacts are not among
-    them: at an impact that was located the reactions are those right after it. In steps in time (method "moreau-jean")
-    forces of contacts are means over the step that ends there, and reactions go with them to first order in dt; steps
-    with an impact, or with a force from outside while contacts push, are ``left_out``.
+    Definition, uniqueness and distribution over redundant bearings are those of `sarrus.reactions`, with the same
+    ``frame``, ``points`` and ``stiffness``. Accelerations, multipliers and contact forces are those of the run; a
+    generalized force from outside (``force=`` of the run) passes through the joints. Impulses of impacts are not
+    included: at a located impact the reactions are those right after it. In time stepping (method "moreau-jean")
+    contact forces are means over the step that ends at the sample, and reactions follow from them to first order in dt;
+    steps with an impact, or with an external force while contacts push, are ``left_out``.
 
-    Raises `ArgumentError` where the run knows no mechanism, where contacts between geometries without closed form push,
-    and as `sarrus.reactions` does.
+    Raises `ArgumentError` for a run without a mechanism, for contacts between geometries without closed form that push,
+    and for the arguments that `sarrus.reactions` refuses.
     """
     check_is("reactions_along", trajectory, Trajectory)
     system = trajectory.moved_system()
@@ -209,8 +212,8 @@ def reactions_along(
         name = system.touching_geometries[0]
         raise ArgumentError(
             f"trajectory {trajectory.name!r}: contacts between geometries without closed form, such as {name!r}, push "
-            "in this run, of which reactions know nothing; runs with contacts in closed form, by add_contact or "
-            "closed_form=True, have them",
+            "in this run, and reactions do not include their forces. Use contacts in closed form: add_contact, or "
+            "closed_form=True",
             element=name,
         )
     run = RunReactions(trajectory, system, frame=frame, points=points, stiffness=stiffness)
@@ -218,10 +221,10 @@ def reactions_along(
 
 
 class RunReactions:
-    """The reactions of a run at some of its samples, as `reactions_along` has them at all.
+    """The reactions of a run at selected samples; `reactions_along` returns them at all samples.
 
-    ``system`` is the one that moved, or a copy of it. Forces between geometries without closed form are not looked at:
-    where they push, loads of closures and other contacts are right, and those of joints of the tree lack them.
+    ``system`` is the system that moved, or a copy of it. Forces between geometries without closed form are not
+    included: loads of closures and other contacts are right, those of joints of the tree lack these forces.
     """
 
     def __init__(
@@ -240,7 +243,7 @@ class RunReactions:
         self._rows = rows_of(trajectory, self.system)
 
     def at(self, samples: Sequence[int] | NDArray[np.int64]) -> ReactionsAlong:
-        """Return the reactions at samples, by their numbers from the start."""
+        """Return the reactions at samples, by their numbers from the start of the run."""
         run, system, found = self.run, self.system, self.connections
         samples = np.asarray(samples, dtype=int)
         rows = self._rows[samples]
@@ -283,7 +286,7 @@ def _shared(
     rows: Array,
     samples: NDArray[np.int64],
 ) -> tuple[Array, Array, NDArray[np.bool_], NDArray[np.bool_]]:
-    """Return wrenches (T, n, 6) along own axes as they are shared, λ, and what of them is determined and settled."""
+    """Return (wrenches (T, n, 6) along own axes, λ, masks of determined and of settled components)."""
     wrench, multipliers = loads.wrench.copy(), run.multipliers[samples]
     determined = np.ones(wrench.shape, dtype=bool)
     settled = np.ones(wrench.shape, dtype=bool)
@@ -315,7 +318,7 @@ def _shared(
 
 
 def _left_out(system: System, run: Trajectory, samples: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Return at which samples forces of contacts are means that do not go with the recorded acceleration."""
+    """Return at which samples contact forces are means that do not match the recorded acceleration."""
     found = np.zeros(len(samples), dtype=bool)
     pushing = run.contact_forces[samples].any(axis=1)
     for place in np.flatnonzero(pushing) if run.mean_contacts else ():
@@ -331,9 +334,9 @@ def _left_out(system: System, run: Trajectory, samples: NDArray[np.int64]) -> ND
 
 
 def _ways(system: System, run: Trajectory, k: int) -> Array:
-    """Return directions (m × ways) in which forces of contacts, stops and dry friction may change at a sample.
+    """Return directions (m, ways) in which forces of contacts, stops and dry friction may change at a sample.
 
-    What has a force at an impact may have any, although it looks open right before it or after it.
+    A block with a force at an impact may have any force, even if it is open right before or after the impact.
     """
     state = contact_state(system, run.q[k], run.v[k], run.a[k], float(run.t[k]))
     more = np.zeros(len(state.names), dtype=bool)
@@ -343,7 +346,7 @@ def _ways(system: System, run: Trajectory, k: int) -> Array:
 
 
 def names_of(found: ReactionsAlong, names: Sequence[str] | None) -> list[int]:
-    """Return which of all a user names; all but free joints where none are named."""
+    """Return the indices of the named connections; without names, of all except free joints."""
     if names is None:
         return [k for k, one in enumerate(found.connections) if one.kind != "free"]
     for name in names:

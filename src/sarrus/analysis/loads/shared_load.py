@@ -1,4 +1,4 @@
-"""The load of a mechanism at one state as its connections share it, and what of it is determined."""
+"""The wrenches of all connections at one state, distributed over redundant bearings, with their uniqueness."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ from sarrus.kernels.linalg.dense import product
 
 @dataclass(frozen=True, eq=False)
 class SharedLoad:
-    """Wrenches of all connections (n, 6) along own axes, λ (nc,) that go with them, and what is determined.
+    """Wrenches of all connections (n, 6) along own axes, the λ (nc,) that belongs to them, and which components are
+    unique.
 
-    ``determined`` by the equations of motion, ``settled`` by them and stiffness: (n, 6) in the axes that were asked
-    for; ``couplings`` which of their multipliers are. ``open`` is the number of ways that the equations leave.
+    ``determined`` by the equations of motion, ``settled`` by these and stiffness: (n, 6) in the requested axes;
+    ``couplings``: which multipliers of couplings are unique. ``open``: number of states of self-stress.
     """
 
     wrench: Array
@@ -41,9 +42,9 @@ def shared_load(
     ways: Array | None,
     when: str = "",
 ) -> SharedLoad:
-    """Return the share of a load (of one state) whose wrenches follow from these multipliers, A at the given rank.
+    """Return the distributed load of one state with these multipliers, A having the given rank.
 
-    ``ways`` are directions in which forces of contacts may change, None: they do not act. ``when`` is for errors.
+    ``ways`` are directions in which contact forces may change; None without contacts. ``when`` is for errors.
     """
     found, wrench = shared.connections, loads.wrench[0]
     q, v, t = x[system.parts.q], x[system.parts.v], float(x[system.parts.t])

@@ -1,4 +1,4 @@
-"""Work as the integral of a power that is known at samples: dense ones at events, few between them."""
+"""Work as the integral of a power given at samples, which are dense at events and sparse between them."""
 
 from __future__ import annotations
 
@@ -20,19 +20,21 @@ _SAME = 1e-13
 
 
 def sides(t: Array) -> NDArray[np.bool_]:
-    """Tell of which intervals (T − 1,) both ends are sides of one instant, before and after an impact."""
+    """Return which intervals (T − 1,) have both ends at one instant, before and after an impact."""
     same: NDArray[np.bool_] = np.diff(t) <= _SAME * np.abs(t).max(initial=0.0)
     return same
 
 
 def integral(t: Array, power: Array) -> tuple[Array, float]:
-    """Return ∫ power dt from the start (T,), and an estimate of the error at the end: the sum over all intervals.
+    """Return ∫ power dt from the start to each sample (T,), and the estimated error at the end, summed over all
+    intervals.
 
-    Between two samples the power is a straight line, or the polynomial through the nearest samples of degree three or
-    five, whichever tells the least error: a line tells the range of the power thereabouts times the interval, the
-    others what their last two terms add. Where a spline of degree five through all samples is within that error, it is
-    taken, and tells how far it is from the polynomial and from the spline of degree three. So what runs away at events
-    is not followed, and peaks that are sampled too coarsely are told. Nothing reaches over times that are there twice.
+    Between two samples the power is a straight line, or the polynomial of degree three or five through the nearest
+    samples, whichever has the least estimated error: for a line the local range of the power times the interval, for a
+    polynomial the contribution of its last two terms. If a spline of degree five through all samples is within that
+    error, the spline is taken, with its distance to the polynomial and to the cubic spline as the error. So a power
+    that grows fast towards an event is not extrapolated, and peaks that are sampled too coarsely increase the error. No
+    polynomial spans a time that occurs twice.
     """
     steps, error = np.zeros(len(t)), 0.0
     edges = [0, *(np.flatnonzero(sides(t)) + 1).tolist(), len(t)]
@@ -70,9 +72,9 @@ def _spline_steps(t: Array, power: Array, degree: int) -> Array:
 
 
 def _newton_terms(t: Array, power: Array) -> list[Array]:
-    """Return what each degree of Newton's polynomial adds to the integrals over all intervals (T − 1,).
+    """Return the contribution of each degree of Newton's polynomial to the integrals over all intervals (T − 1,).
 
-    Samples come nearest first; those beyond an event count as farther than all others.
+    The nearest samples come first; samples beyond an event count as farther than all others.
     """
     h, first = np.diff(t), t[:-1]
     within = h[:, None] * (1.0 + _NODES) / 2.0  # times of the quadrature, from the start of the interval

@@ -1,8 +1,9 @@
-"""`ContactFreedoms`: the velocities that closed contacts and stops leave, form closure and force closure.
+"""`ContactFreedoms`: the velocities that closed contacts and stops allow; form closure and force closure.
 
-Velocities that A allows and that close no contact further form a cone, {A v = 0, J_n v ≥ 0}. A contact is locked where
-none of them opens it; that is so where forces J_nᵀ r = 0, r ≥ 0 along these motions squeeze it, r_i > 0 (Farkas).
-Either is what nonnegative least squares leave of row i by the others: r, or the nearest motion that opens it.
+Velocities that A allows and that no contact forbids form a cone, {A v = 0, J_n v ≥ 0}. A contact is locked if no
+velocity of the cone opens it. By Farkas' lemma this is so if and only if there are normal forces r ≥ 0 with J_nᵀ r = 0
+along the motions of A and r_i > 0 at this contact. Nonnegative least squares of row i by the other rows finds either r
+or a motion that opens contact i.
 """
 
 from __future__ import annotations
@@ -24,20 +25,21 @@ _LOCKED, _INSIDE = 1e-9, 1e-7
 
 @dataclass(frozen=True, eq=False)
 class ContactFreedoms:
-    """What contacts that are closed leave of the motions, to first order.
+    """The motions that closed contacts allow, to first order.
 
     Attributes
     ----------
-    closed : names of the contacts with Coulomb friction, and of the stops, that are closed.
-    locked : those of them that no velocity opens. opening : (nv,) a velocity that opens all others and closes none,
-        zero where all are locked: the proof that they are not.
-    squeeze : normal forces by name, positive where ``locked``, that balance each other along the motions of A: the
-        proof that these are.
-    kept : (nv × k) basis of the velocities that keep all of them closed, sliding or rolling.
-    form_closure : whether velocity zero alone is left, whatever the friction. Where it is not, curvature may still hold
-        the mechanism (to second order); that is not decided here.
+    closed : names of the closed contacts with Coulomb friction, and of the stops that are reached.
+    locked : names of the closed contacts that no velocity opens.
+    opening : (nv,) a velocity that opens all other closed contacts and penetrates none, the proof that they are not
+        locked; zero if all are locked.
+    squeeze : normal forces by name, positive for ``locked``, that balance each other along the motions of A: the proof
+        that these are locked.
+    kept : (nv, k) basis of the velocities that keep all contacts closed, sliding or rolling.
+    form_closure : whether only the zero velocity is left, for any friction. If False, curvature may still hold the
+        mechanism (to second order), which is not examined.
     force_closure : whether forces within the friction cones balance any load along the motions of A.
-    spare : where there is form closure, names of the contacts without any one of which there still is.
+    spare : with form closure, names of the contacts each of which could be removed without losing it.
     """
 
     closed: tuple[str, ...]
@@ -51,26 +53,31 @@ class ContactFreedoms:
 
     @property
     def rows(self) -> list[tuple[str, str]]:
-        """What a table says of it."""
+        """Return the lines (label, text) of a table."""
         if not self.closed:
-            return [("contacts", "none is closed, and no stop is met")]
+            return [("contacts", "none is closed, and no stop is reached")]
         held = (
             "form closure" if self.form_closure else "force closure by friction" if self.force_closure else ""
         )
         left = self.kept.shape[1]
-        free = f"{left} of freedom that keep them closed" if left else "no motion keeps all of them closed"
+        degrees = f"{left} degree{'s' * (left != 1)} of freedom keep{'s' * (left == 1)} them closed"
+        free = degrees if left else "no motion keeps all of them closed"
         if not left and len(self.locked) == len(self.closed):
             free = "no motion is left"
         out = [("contacts", f"{len(self.closed)} closed; {free}{f'; {held}' if held else ''}")]
         if self.locked and left + len(self.closed) > len(self.locked):
             out.append(("locked", ", ".join(self.locked)))
         if self.spare:
-            out.append(("spare", f"any one of {', '.join(self.spare)}"))
+            out.append(("spare", f"form closure remains without any single one of {', '.join(self.spare)}"))
         return out
 
 
 def contact_freedoms(system: Evaluations, q: Array, free: Array, t: float = 0.0) -> ContactFreedoms:
-    """Return what contacts that are closed at q to 1e-6 lengths leave of the motions ``free`` (nv × dof)."""
+    """Return the `ContactFreedoms` of the contacts closed at q to 1e-6 characteristic lengths, ``free`` (nv, dof) a
+    basis.
+
+    ``free`` spans the motions that A allows.
+    """
     size = system.characteristic
     found, touching = touch_rows(system, q, np.zeros(system.nv), t), touching_of(system)
     closed = [
@@ -103,7 +110,7 @@ def contact_freedoms(system: Evaluations, q: Array, free: Array, t: float = 0.0)
 
 
 def _opened(rows: Array) -> tuple[Array, Array, np.ndarray]:
-    """Return a motion that opens all rows that can be, forces that squeeze the others, and which are locked."""
+    """Return (motion that opens all rows that can open, forces that squeeze the locked ones, mask of locked rows)."""
     from scipy.optimize import nnls  # here, because its import takes a third of a second
 
     motion, forces = np.zeros(rows.shape[1]), np.zeros(len(rows))
@@ -123,14 +130,14 @@ def _opened(rows: Array) -> tuple[Array, Array, np.ndarray]:
 
 
 def _closes(rows: Array) -> bool:
-    """Tell whether no velocity but zero has rows v ≥ 0."""
+    """Return whether v = 0 is the only velocity with rows · v ≥ 0."""
     return ranked(rows, relative=ROUNDING).rank == rows.shape[1] and bool(_opened(rows)[2].all())
 
 
 def _force_closure(closed: list[Touching], rows: Array) -> bool:
-    """Tell whether forces inside the friction cones balance each other, and span all loads.
+    """Return whether forces inside the friction cones balance each other and span all loads.
 
-    max s with (μ n − s, r_t) in the cone, n ≤ 1, and no force along the motions; s > 0 is the proof.
+    Maximises s with (μ n − s, r_t) in the cone, n ≤ 1, and no resultant along the motions; s > 0 is the proof.
     """
     used = [
         np.arange(

@@ -1,10 +1,10 @@
-"""Which closures of other kinds make a mechanism statically determinate, with the same motion.
+"""Closures of other kinds that make a mechanism statically determinate and keep its motion.
 
-Of a closure c the others O leave the velocities N, O N = 0, and all rows the motions. So c has to take away
-r = rank A − rank O dimensions of the relative velocities J N of its two frames, and a kind serves that has r rows
-which do that. Taken one after another the numbers r add up to the rank of A. Where lines, planes and axes have to
-point follows from J N: the Gram matrices of its translations and turns (3 × 3) have the directions that nobody moves
-in as null vectors.
+Let O be all constraints except closure c, and N a basis of the velocities that O allows. Closure c must remove
+r = rank A − rank O dimensions of the relative velocities J N of its two frames. A kind of closure with r rows that
+removes these dimensions can replace c. Closure after closure, the numbers r add up to the rank of A. Directions of
+lines, planes and axes follow from J N: the null vectors of the Gram matrices (3 × 3) of its translations and rotations
+are directions without relative motion.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ _MOST = 400
 
 @dataclass(frozen=True, eq=False)
 class Moves:
-    """The relative velocities of a closure's frames at a place: ``twist`` (6 × nv), ω and v / κ in axes of body 1.
+    """Relative velocities of a closure's frames at a configuration: ``twist`` (6, nv), ω and v / κ in axes of body 1.
 
-    ``turn`` (3 × 3): body 2 in axes of body 1.
+    ``turn`` (3, 3): orientation of body 2 in axes of body 1.
     """
 
     twist: Array
@@ -45,7 +45,9 @@ class Moves:
 
 @dataclass(eq=False)
 class Search:
-    """Places, the rows of every constraint there, and the relative velocities at closures that may be exchanged."""
+    """Configurations, the rows of every constraint there, and the relative velocities at the closures that may be
+    exchanged.
+    """
 
     system: System
     found: Sequence[Place]
@@ -63,7 +65,7 @@ class Search:
         self.moves = {c.name: [at[c.name] for at in each] for c in lasting}
 
     def rows(self, k: int, chosen: Mapping[str, Relaxation], without: str = "") -> Array:
-        """Return the rows at place k with the chosen closures in place of their namesakes."""
+        """Return the rows at configuration k, with the chosen closures in place of the ones with the same names."""
         out = []
         for name, block in self.system.closure_rows.items():
             if name in chosen:
@@ -74,7 +76,7 @@ class Search:
         return np.vstack([np.zeros((0, self.system.nv)), *out])
 
     def candidates(self, closure: Closure, chosen: Mapping[str, Relaxation]) -> Iterator[Relaxation]:
-        """Yield what may take the place of a closure, with as many rows as are needed, what takes most first."""
+        """Yield the replacements of a closure with the required number of rows, the most effective first."""
         name = closure.name
         others = [self.rows(k, chosen, name) for k in range(len(self.found))]
         left = [ranked(rows, place.cut) for rows, place in zip(others, self.found)]
@@ -105,7 +107,7 @@ class Search:
                     yield option
 
     def choices(self) -> Iterator[dict[str, Relaxation]]:
-        """Yield closures whose exchange leaves independent rows: of a single one first, then of several."""
+        """Yield exchanges that leave independent rows: of one closure first, then of several."""
         for closure in self.closures[::-1]:
             for option in self.candidates(closure, {}):
                 if self._is_determinate({closure.name: option}):
@@ -118,7 +120,7 @@ class Search:
     def _completed(
         self, order: Sequence[Closure], chosen: dict[str, Relaxation]
     ) -> dict[str, Relaxation] | None:
-        """Return the choice with the closures that are left in this order; None where that leads nowhere."""
+        """Return the choice completed by the remaining closures in this order; None if that is impossible."""
         self.nodes += 1
         if self._is_determinate(chosen):
             return chosen
@@ -134,7 +136,7 @@ class Search:
         return None
 
     def _is_spare(self, closure: Closure, chosen: Mapping[str, Relaxation]) -> bool:
-        """Tell whether some rows of a closure say what others say."""
+        """Return whether some rows of a closure depend on rows of other constraints."""
         size = len(closure.row_names)
         return any(
             rank - ranked(self.rows(k, chosen, closure.name), place.cut).rank < size
@@ -142,7 +144,9 @@ class Search:
         )
 
     def _is_determinate(self, chosen: Mapping[str, Relaxation]) -> bool:
-        """Tell whether the rows are independent wherever A has its largest rank, and rank what it is everywhere."""
+        """Return whether the rows are independent wherever A has its largest rank, and have the rank of A
+        everywhere.
+        """
         for k, (rank, place) in enumerate(zip(self.ranks, self.found)):
             rows = self.rows(k, chosen)
             if len(rows) != max(self.ranks) or ranked(rows, place.cut).rank != rank:
@@ -151,7 +155,7 @@ class Search:
 
 
 def _share(rows: Array, wanted: Ranked) -> float:
-    """Return how well rows (r × k) measure what the closure's own take away, relative to these."""
+    """Return how well rows (r, k) measure the velocities that the closure's own rows remove, relative to the latter."""
     if wanted.rank == 0:
         return 1.0
     return float(ranked(dense.product(rows, wanted.right)).values[wanted.rank - 1] / wanted.kept[-1])
@@ -160,10 +164,10 @@ def _share(rows: Array, wanted: Ranked) -> float:
 def directions(
     closure: Closure, images: Sequence[Array], turns: Sequence[Array]
 ) -> tuple[list[Array], list[Array]]:
-    """Return directions fixed to body 1, and to body 2, along which an axis, a line or a normal may lie.
+    """Return unit directions fixed to body 1, and to body 2, for axes, lines and normals of replacements.
 
-    Those of the frames, then those in which the relative velocities (6 × k) at all places have no part, or their only
-    part, of translations and of turns.
+    First the directions of the frames, then those along which the relative velocities (6, k) at all configurations have
+    no component, or their only component, for translations and for rotations.
     """
     found: tuple[list[Array], list[Array]] = ([], [])
     for own, out, frame in ((False, found[0], closure.pose1), (True, found[1], closure.pose2)):
@@ -187,7 +191,7 @@ def directions(
 
 
 def _snapped(direction: Array, known: Sequence[Array]) -> Array:
-    """Return a direction as a known one where it is that to rounding, else with its first large entry positive."""
+    """Return a known direction if it agrees to rounding; else the direction with its first large entry positive."""
     for d in known:
         if abs(float(d @ direction)) > 1.0 - 1e-9:
             return d
@@ -196,7 +200,7 @@ def _snapped(direction: Array, known: Sequence[Array]) -> Array:
 
 
 def _moves(system: System, q: Array, t: float, closures: Sequence[Closure]) -> dict[str, Moves]:
-    """Return the relative velocities of the frames of closures at unit velocities in characteristic units."""
+    """Return the relative velocities of the frames of closures, at unit velocities in characteristic units."""
     size = system.characteristic
     twists = body_twists(system, q, np.diag(1.0 / size.columns), t)
     positions, rotations = system.body_placements(q, t)

@@ -1,4 +1,4 @@
-"""`FreeCarrier`: a body that no constraint holds, with all that hangs on it: a robot in the air, a cart on the floor.
+"""`FreeCarrier`: a floating base, a body that no constraint ties to the ground, such as a robot in the air.
 
 Rows of closures between two bodies that it carries have no entries for its joints (`Mechanism.carrier`).
 """
@@ -19,10 +19,10 @@ from sarrus.model.mechanism.elements import WORLD, Body
 
 @dataclass(frozen=True)
 class FreeCarrier:
-    """A body on the ground by joints that leave it a plane or all of space, and that no constraint takes notice of.
+    """A body whose joints to the ground leave it a plane or all of space, and whose velocities enter no constraint.
 
-    ``body`` and what it ``carries`` (names of all bodies on it) move as one, along ``velocities`` (names). ``joints``
-    are those between it and the ground; ``whole``: no other body can move.
+    ``body`` and all bodies on it (``carries``, names) move as one along ``velocities`` (names). ``joints`` are the
+    joints between it and the ground; ``whole``: no other body can move.
     """
 
     body: str
@@ -35,11 +35,11 @@ class FreeCarrier:
         on = f"{self.body} with {len(self.carries)} bodies on it" if self.carries else self.body
         what = "the whole mechanism" if self.whole else on
         joints = ("joint " if len(self.joints) == 1 else "joints ") + ", ".join(self.joints)
-        return f"{what} moves freely: {len(self.velocities)} of freedom, {joints}"
+        return f"{what} moves freely: {len(self.velocities)} degrees of freedom, {joints}"
 
 
 def free_carriers(mechanism: Mechanism | None, jacobian: Array) -> tuple[FreeCarrier, ...]:
-    """Return the free carriers of a mechanism with the rows A (nc × nv)."""
+    """Return the free carriers of a mechanism with the constraint Jacobian A (nc, nv)."""
     if mechanism is None:
         return ()
     noticed = dict(zip(mechanism.velocity_names, np.any(jacobian != 0.0, axis=0)))
@@ -56,14 +56,14 @@ def free_carriers(mechanism: Mechanism | None, jacobian: Array) -> tuple[FreeCar
 
 
 def _roams(body: Body) -> bool:
-    """Tell whether the joints of a body leave it all of a plane at least: two translations and a turn."""
+    """Return whether the joints of a body leave it at least planar motion: two translations and a rotation."""
     kinds = [kind for joint in body.joints for kind, _ in joint.series]
     turns = any(kind in ("revolute", "spherical") for kind in kinds)
     return "free" in kinds or (kinds.count("prismatic") >= 2 and turns)
 
 
 def _held(bodies: dict[str, Body], name: str) -> bool:
-    """Tell whether there are joints between a body and the ground."""
+    """Return whether there are joints between a body and the ground."""
     while name != WORLD:
         if bodies[name].joints:
             return True
@@ -82,7 +82,9 @@ def _hangs_on(bodies: dict[str, Body], name: str, base: str) -> bool:
 def motion_rows(
     names: Sequence[str], motions: Array, carriers: Sequence[FreeCarrier]
 ) -> list[tuple[str, str]]:
-    """Return what a table says of motions (nv × dof): a line for every free carrier and for every other motion."""
+    """Return table lines (label, text) for a basis of motions (nv, dof): one for each free carrier and each other
+    motion.
+    """
     alone = {name for carrier in carriers for name in carrier.velocities}
     texts = list(map(str, carriers))
     texts += [describe(names, x) for x in motions.T if not {n for n, rate in zip(names, x) if rate} <= alone]
@@ -95,7 +97,9 @@ def internal_rows(
     carriers: Sequence[FreeCarrier],
     mechanism: Mechanism | None,
 ) -> list[tuple[str, str]]:
-    """Return what a table says of internal motions: nothing of carriers, and one line for joints that carry several."""
+    """Return table lines on internal motions, without those of free carriers; joints that carry several bodies share
+    one line.
+    """
     alone = {name for carrier in carriers for name in carrier.velocities}
     owners = (
         {v: joint.name for joint in mechanism.joints() for v in joint.velocity_names} if mechanism else {}
@@ -114,5 +118,5 @@ def internal_rows(
     if len(joints) == 1:
         texts += next(iter(joints.values()))
     elif joints:
-        texts.append(f"each alone moves all that hangs on it: {', '.join(joints)}")
+        texts.append(f"each of these joints moves all bodies on it and no other: {', '.join(joints)}")
     return list(zip(("internal", *[""] * len(texts)), texts))

@@ -1,7 +1,7 @@
-"""Internal motions: a piece of the mechanism moves, every other body rests, and no closure takes notice.
+"""Internal motions: a part of the mechanism moves while every other body rests and all constraints hold.
 
-A rod that spins between two ball joints, a leg that spins between its ends, a wheel that turns freely, an arm
-outside the loops.
+Examples: a rod that spins between two ball joints, a leg that spins between its ends, a wheel that turns freely, an arm
+outside of the loops.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ _WRITTEN = 4
 
 @dataclass(frozen=True, eq=False)
 class InternalMotion:
-    """A motion of a piece of the mechanism while every other body rests.
+    """A motion of a part of the mechanism while every other body rests.
 
-    ``velocity`` (nv,) with largest entry 1; ``bodies`` that move, all of them as one rigid piece (names of the
-    velocities where the equations are one's own).
+    ``velocity`` (nv,) has the largest entry 1; ``bodies`` move together as one rigid part (names of the velocities for
+    equations of one's own).
     """
 
     velocity: Array
@@ -48,10 +48,10 @@ class InternalMotion:
 
 
 def internal_motions(system: System, q: Array, t: float, cut: float) -> tuple[InternalMotion, ...]:
-    """Return independent internal motions at q, smallest pieces first; none where there is no constraint.
+    """Return independent internal motions at q, smallest parts first; empty without constraints.
 
-    Pieces that are looked at: a body with all that hangs on it in the tree, the same without one of its
-    descendants, and without all of its children. Each motion is tried by a step of 0.1.
+    Candidates are a body with all bodies on it in the tree, the same without one of its descendants, and without all of
+    its children. Each motion is confirmed by a finite step of 0.1 [rad, m].
     """
     if system.nc == 0:
         return ()
@@ -74,7 +74,7 @@ def internal_motions(system: System, q: Array, t: float, cut: float) -> tuple[In
 
 
 def _pieces(mechanism: Mechanism) -> list[tuple[tuple[int, ...], tuple[str, ...]]]:
-    """Return candidate pieces as the velocities of the joints around them and the bodies that must rest."""
+    """Return candidates: the velocities of the joints around a part, and the bodies that must rest."""
     columns: dict[str, tuple[int, ...]] = {}
     start = 0
     for body in mechanism.bodies.values():
@@ -99,9 +99,9 @@ def _pieces(mechanism: Mechanism) -> list[tuple[tuple[int, ...], tuple[str, ...]
 
 
 def body_twists(system: System, q: Array, directions: Array, t: float = 0.0) -> dict[str, Array]:
-    """Return by body its angular velocity and its origin's velocity in world axes (6 × m) at velocities (nv × m).
+    """Return by body its angular velocity and the velocity of its origin (6, m), world axes, at velocities (nv, m).
 
-    What driven bodies add by their own motion is left out.
+    Prescribed motions of driven bodies are left out.
     """
     mechanism, tree = system.mechanism, system.equations.tree
     assert mechanism is not None
@@ -127,7 +127,7 @@ def body_twists(system: System, q: Array, directions: Array, t: float = 0.0) -> 
 
 
 def _goes_on(system: System, q: Array, t: float, motion: Array, select: Array) -> bool:
-    """Tell whether a step along the motion stays closed with the other joints at rest."""
+    """Return whether a finite step along the motion keeps the loops closed with the other joints at rest."""
     x = motion / np.linalg.norm(motion)
     others = ranked(select.T, NORMAL).null
     p = close(system, system.move(q, _STEP * x), t, across=np.column_stack([others, x]))

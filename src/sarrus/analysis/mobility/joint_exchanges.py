@@ -1,8 +1,8 @@
-"""Which joints of the tree make a mechanism statically determinate by another freedom: a hinge that may slide or nod.
+"""Joints of the tree with an additional freedom that make a mechanism statically determinate.
 
-A freedom that the closures hold adds a column to A and nothing to the motion. Redundant rows, Uᵀ A = 0, become
-independent where Uᵀ E is regular with as many new columns E as there are combinations U. All columns come from one
-mechanism in which every joint that may be exchanged is followed by the freedoms that it could get, at rest.
+A freedom that the closures hold adds a column to A and leaves the motion unchanged. Redundant rows, Uᵀ A = 0, become
+independent if Uᵀ E is regular, with as many new columns E as there are dependent combinations U. All columns come from
+one mechanism in which every exchangeable joint is followed by the possible additional freedoms, at rest.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class JointExchange:
 
     @property
     def rows(self) -> int:
-        """Number of freedoms that it adds, and of rows that are no longer redundant."""
+        """Number of freedoms that it adds, equal to the number of rows that are no longer redundant."""
         return self.after.nv - self.before.nv
 
     def __str__(self) -> str:
@@ -66,7 +66,7 @@ class JointExchange:
 
 @dataclass(frozen=True)
 class _Option:
-    """A kind that a joint may become: numbers of the columns of the loosened mechanism that it adds."""
+    """A kind that a joint may become, with the numbers of the columns that it adds in the loosened mechanism."""
 
     joint: Joint
     kind: str
@@ -77,10 +77,10 @@ class _Option:
 def exchanged_joints(
     system: System, t: float, found: Sequence[Place]
 ) -> tuple[tuple[JointExchange, ...], Mechanism, Array] | None:
-    """Return joints of other kinds that make all rows independent, the mechanism with them, and q in its coordinates.
+    """Return (joints of other kinds that make all rows independent, the mechanism with them, q in its coordinates).
 
-    None where there are none. Joints are left as they are if anything but a closure or a contact refers to them: an
-    actuator, a spring, a limit, a sensor; and those of a body with several. Keyframes are left out.
+    None if there are none. A joint is not changed if an element other than a closure or contact refers to it (actuator,
+    spring, limit, sensor), nor if its body has several joints. Keyframes are left out.
     """
     mechanism = system.current_mechanism()
     if mechanism.forces or any(not place.rows.size for place in found):
@@ -107,7 +107,9 @@ def exchanged_joints(
 
 
 def _chosen(options: Sequence[_Option], blocks: Sequence[Array]) -> Iterator[list[_Option]]:
-    """Yield options, one for a joint at most, whose columns make Uᵀ E regular at all places; few joints first."""
+    """Yield options, at most one for each joint, whose columns make Uᵀ E regular at all configurations; few joints
+    first.
+    """
     count = len(blocks[0])
     largest = [max(dense.largest(block), 1e-300) for block in blocks]
     tried = 0
@@ -134,7 +136,7 @@ def _chosen(options: Sequence[_Option], blocks: Sequence[Array]) -> Iterator[lis
 
 
 def _loosened(mechanism: Mechanism) -> tuple[Mechanism, list[_Option]]:
-    """Return a mechanism whose joints are followed by more freedoms, and what the joints may become."""
+    """Return a mechanism whose joints are followed by further freedoms, and the options of each joint."""
     used = set(_strings([getattr(mechanism, table) for table in _REFERRING]))
     copy, added, kinds = mechanism.snapshot(), [], []
     copy.keyframes = {}
@@ -179,7 +181,7 @@ def _strings(value: Any) -> Iterable[str]:
 
 
 def _is_bare(joint: Joint, used: set[str]) -> bool:
-    """Tell whether a joint has no properties but its place, and nothing refers to it."""
+    """Return whether a joint has no properties except its placement, and no element refers to it."""
     numbers = (*joint.damping, *joint.armature, *joint.friction, joint.stiffness)
     named = any(name == joint.name or name.startswith(f"{joint.name}.") for name in used)
     return not (any(numbers) or any(joint.limits) or joint.actuator_force_limits or named)
@@ -215,7 +217,7 @@ def _with_joints(mechanism: Mechanism, joints: dict[str, Joint]) -> Mechanism:
 
 
 def _spread(system: System, other: System, q: Array) -> Array:
-    """Return q with zeros for coordinates that the other system has beside."""
+    """Return q with zeros for the additional coordinates of the other system."""
     values = dict(zip(system.coordinate_names, q))
     return np.array([values.get(name, 0.0) for name in other.coordinate_names])
 
@@ -223,7 +225,9 @@ def _spread(system: System, other: System, q: Array) -> Array:
 def _same(
     system: System, other: System, t: float, found: Sequence[Place], joints: dict[str, Joint]
 ) -> Array | None:
-    """Return the first place in coordinates of the other system; None unless that moves alike, its rows independent."""
+    """Return the first configuration in coordinates of the other system; None unless motions agree and rows are
+    independent.
+    """
     starts = []
     for place in found:
         q = _mapped(system, other, place.q, joints)
@@ -249,7 +253,7 @@ def _same(
 
 
 def _mapped(system: System, other: System, q: Array, joints: dict[str, Joint]) -> Array:
-    """Return q in the coordinates of the mechanism with other joints, all bodies where they were."""
+    """Return q in the coordinates of the mechanism with other joints, with the same placement of all bodies."""
     mechanism = system.current_mechanism()
     values = dict(zip(system.coordinate_names, q))
     for joint in mechanism.joints():

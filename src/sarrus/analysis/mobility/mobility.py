@@ -1,4 +1,4 @@
-"""Mobility: rank, redundancy and degrees of freedom at a configuration, and which of them are lasting."""
+"""Mobility: rank of A, redundant rows and degrees of freedom at a configuration, and nearby."""
 
 from __future__ import annotations
 
@@ -33,37 +33,38 @@ from sarrus.kernels.linalg.ranked import CUT, Ranked, beyond, independent_rows, 
 
 @dataclass(frozen=True, eq=False)
 class Mobility(Answer):
-    """What can move at a configuration; ``print`` shows it as a table.
+    """Degrees of freedom and redundancy at a configuration; ``print`` shows them as a table.
 
     Attributes
     ----------
     name : name of the system.
-    q : (nq,) the configuration, its loops closed to rounding; ``residual`` the largest entry of φ left.
-    status : OK where the closed configurations around q are one smooth surface with the same rank all over;
-        SINGULAR where the rank is higher nearby or branches meet; RIGID where q is isolated: no motion goes on,
-        although A allows velocities (second-order rigid).
-    rank, dof : rank of A, and nv − rank, the number of instantaneous motions (velocities).
-    generic_rank, generic_dof : the largest rank on the branches through q, and nv less it.
-    finite_dof : dimension of the configuration space here, that of the largest branch; 0 where q is isolated.
-        With nonholonomic rows it is larger than ``dof``: they take away velocities, not configurations.
-    shaky : True where the rank is the same nearby, and yet some motions are infinitesimal: no configurations lie
-        in their direction, here and all along the surface.
-    singular_values : all singular values of A, the largest first.
-    tolerance : singular values up to this count as zero.
-    gap : ratio of the smallest value kept to the largest one dropped.
+    q : (nq,) the configuration, its loops closed to rounding. residual : largest entry of φ [m, rad].
+    status : OK if the closed configurations around q are one smooth surface with constant rank; SINGULAR if the rank is
+        higher nearby or branches meet; RIGID if q is isolated: no finite motion starts here, although A allows
+        velocities (second-order rigid).
+    rank, dof : rank of A, and nv − rank, the number of instantaneous degrees of freedom.
+    generic_rank, generic_dof : largest rank on the branches through q, and nv − generic_rank.
+    finite_dof : dimension of the configuration space here, of its largest branch; 0 if q is isolated. With nonholonomic
+        rows it is larger than ``dof``: they forbid velocities, not configurations.
+    shaky : True if the rank is constant nearby and yet some motions are infinitesimal, here and all along the surface:
+        no closed configurations lie in their direction.
+    singular_values : all singular values of A, descending; rows in characteristic units if the digits of the model
+        matter (`sarrus.dynamics.model.model_precision`), else in m and rad.
+    tolerance : singular values up to this one count as zero.
+    gap : ratio of the smallest nonzero singular value to the largest one that counts as zero; infinite if the latter
+        are exactly zero or there are none.
     determined : (nc,) bool, which multipliers are unique here, by row.
     redundant : names of the rows whose multipliers are not unique, here and on every branch nearby;
-        ``redundant_closures`` those of their closures.
-    singular_closures : closures that become dependent here and are not nearby.
-    motions : (nv × dof) basis of the motions that A allows: in each one of ``independent`` has rate one and
-        the others rest. ``descriptions`` say the same in words.
-    independent : names of dof velocities that determine all others.
-    internal_motions : motions of single pieces while all other bodies rest, which no closure notices.
-    branches : where motion goes on from a singular or shaky configuration; () in regular ones, and where q is
-        isolated.
-    complete : False where the search for branches stopped at its limit.
-    contacts : what closed contacts with Coulomb friction and stops leave of the motions, None where none act. All else
-        is about the constraints alone.
+        ``redundant_closures``: names of their closures.
+    singular_closures : closures that are dependent here and independent nearby.
+    motions : (nv, dof) basis of the motions that A allows; in each column one velocity of ``independent`` is one and
+        the other independent velocities are zero. ``descriptions`` are the columns in words.
+    independent : names of dof velocities that determine all other velocities.
+    internal_motions : motions of a single part while all other bodies rest, unrestricted by any closure.
+    branches : the branches through a singular or shaky configuration; () at a regular or isolated one.
+    complete : False if the search for branches stopped at its limit.
+    contacts : motions that closed contacts with Coulomb friction and stops allow; None without them. All other
+        attributes concern the constraints alone.
     """
 
     name: str
@@ -94,7 +95,7 @@ class Mobility(Answer):
 
     @property
     def success(self) -> bool:
-        """True where all was found: ``complete``. The status is that of the configuration."""
+        """True if the search was complete (``complete``); the status describes the configuration."""
         return self.complete
 
     @property
@@ -104,42 +105,45 @@ class Mobility(Answer):
 
     @property
     def descriptions(self) -> tuple[str, ...]:
-        """The motions in words, one for each column."""
+        """The motions in words, one text for each column of ``motions``."""
         return tuple(describe(self.velocity_names, motion) for motion in self.motions.T)
 
     @cached_property
     def free_carriers(self) -> tuple[FreeCarrier, ...]:
-        """Bodies that move freely with all that hangs on them, such as a robot in the air; one line each in a table."""
+        """Floating bases: bodies that no joint or closure ties to the ground, with all bodies on them; one table line
+        each.
+        """
         jacobian = self._system.constraint_jacobian(self.q, t=self._t)
         return free_carriers(self._system.mechanism, jacobian)
 
     @cached_property
     def internal_rows(self) -> list[tuple[str, str]]:
-        """What a table says of the internal motions, those of free carriers left out."""
+        """Table lines (label, text) on internal motions, without those of free carriers."""
         mechanism = self._system.mechanism
         return internal_rows(self.velocity_names, self.internal_motions, self.free_carriers, mechanism)
 
     @property
     def branch_descriptions(self) -> tuple[str, ...]:
-        """The branches in words: kind, freedom, rank, and how the velocities go together at the start of each.
+        """The branches in words: kind, degrees of freedom, rank, and relations of the velocities at the start of each.
 
-        Curves by the velocities of their tangent, surfaces by the velocities that follow from independent ones,
-        which are the same for all branches where this is possible.
+        For a curve the velocities of its tangent; for a surface the velocities as functions of independent ones, the
+        same ones for all branches if possible.
         """
         shared = shared_independent(self.branches)
         return tuple(describe_branch(self.velocity_names, branch, shared) for branch in self.branches)
 
     @cached_property
     def removable(self) -> tuple[str, ...]:
-        """Names of rows that can go, all at once, while rank and motion stay as they are; no other row can then.
+        """Names of rows that can be removed together while rank and motion stay the same; no further row can be removed
+        then.
 
-        Full rank: (). Redundant: nc − rank of the rows in ``redundant``, chosen alike on every machine, by preference a
-        whole constraint (the last first), rows whose closure is of another kind without them, and rows (the last
-        first). Singular: rows that no branch needs, and whose curvature nothing else has; the same rows elsewhere on
-        the motion may be fewer or more. Rigid and shaky: rows that neither the first nor the second order needs, nor
-        steps of a twentieth of a characteristic length. Constraints that come and go count as they are now, what is off
-        is not listed, and nothing goes on their word that holds always. With rows that contradict each other the
-        compromise may change by as much as they do. Found when it is first asked for.
+        Full rank: (). Redundant: nc − rank of the rows in ``redundant``, the same on every machine, preferably a whole
+        constraint (the last first), then rows whose closure is of another kind without them, then single rows (the last
+        first). Singular: rows that no branch needs, and whose curvature is not unique to them; elsewhere on the motion
+        the set may be different. Rigid and shaky: rows that neither the first nor the second order needs, nor finite
+        steps of a twentieth of a characteristic length. Switched constraints count in their present state: inactive
+        ones are not listed, and a permanent row is not removed because of a switched one. With inconsistent rows the
+        least-squares compromise may change by the amount of the inconsistency. Evaluated at the first access.
         """
         names = self._system.constraint_names
         return tuple(name for name, gone in zip(names, self._removal[1]) if gone)
@@ -151,12 +155,12 @@ class Mobility(Answer):
 
     @property
     def suggestions(self) -> tuple[Exchange | JointExchange, ...]:
-        """Closures of other kinds that together leave independent rows and the same motion; () where there are none."""
+        """Closures of other kinds that together give independent rows and the same motion; () if there are none."""
         return self.reduction.exchanges
 
     @cached_property
     def _removal(self) -> tuple[tuple[Place, ...], np.ndarray]:
-        """Configurations where rows were compared, and which ones can go (bool (nc,))."""
+        """Configurations at which rows were compared, and the mask of removable rows (nc,)."""
         found = places(self._system, self.q, self._t, self.branches, bent=not self._is_smooth)
         return found, removable_rows(self._system, self._t, found, self._is_smooth)
 
@@ -184,14 +188,22 @@ class Mobility(Answer):
             rows.append(("redundant rows", ", ".join(self.redundant) or "none"))
             if self.redundant and self.removable:
                 rows.append(
-                    ("removable rows", f"{', '.join(self.removable)}: {len(self.removable)} of them together")
+                    ("removable rows", f"{', '.join(self.removable)}: these {len(self.removable)} together")
                 )
-            rows.append(("gap", f"{self.gap:.3g}; singular values up to {self.tolerance:.2g} count as zero"))
+            text = f"up to {self.tolerance:.2g} count as zero"
+            if np.isfinite(self.gap):
+                text += f"; the smallest other one is {self.gap:.3g} times the largest of these"
+            rows.append(("singular values", text))
             rows.append(("closure residual", f"{self.residual:.3g}"))
         rows += motion_rows(self.velocity_names, self.motions, self.free_carriers)
         rows += self.internal_rows
         if self.shaky:
-            rows.append(("shaky", f"{self.finite_dof} finite, the others are infinitesimal, here and nearby"))
+            rows.append(
+                (
+                    "shaky",
+                    f"{self.finite_dof} finite, {self.dof - self.finite_dof} infinitesimal, here and nearby",
+                )
+            )
         if self.status in (Status.SINGULAR, Status.RIGID):
             rows += self._singular_rows()
         if self.contacts is not None:
@@ -207,7 +219,7 @@ class Mobility(Answer):
             rows.append(("branches", "none: the configuration is isolated, its motions are infinitesimal"))
         rows += zip(("branches", *[""] * len(self.branches)), self.branch_descriptions)
         if not self.complete:
-            rows.append(("", "and perhaps more"))
+            rows.append(("", "and perhaps more branches"))
         return rows
 
 
@@ -220,25 +232,24 @@ def mobility(
     tolerance: float | None = None,
     contacts: bool = True,
 ) -> Mobility:
-    """Return what the constraints leave free at q, and which of it is lasting.
+    """Return the `Mobility` at q: rank, redundant rows, degrees of freedom and branches.
 
-    Full rank: dof = nv − rank, nothing redundant. Redundant rows (permanently, as in a planar loop closed in
-    space, or Bricard's linkage): status OK, their names in ``redundant``. Singular (the rank drops here but
-    not nearby): status SINGULAR, with the branches along which motion goes on, found from the quadratic forms
-    uᵀγ(x) on the kernel and tried by short steps; see `sarrus.dynamics.closing.branches`. Isolated: status RIGID, no
-    branch; ``motions`` are infinitesimal then. Inconsistent by up to 1e-5: the loops are closed first as well as they
-    can be, ``residual`` says how well. Loops open by more, and q that is no number, are an `ArgumentError`.
+    Full rank: dof = nv − rank, no redundant rows. Redundant rows (permanent, as in a planar loop closed in space, or
+    Bricard's linkage): status OK, names in ``redundant``. Singular (the rank drops here but not nearby): status
+    SINGULAR, with the branches of motion, found from the quadratic forms uᵀγ(x) on the null space and confirmed by
+    short steps; see `sarrus.dynamics.closing.branches`. Isolated: status RIGID, no branch, and ``motions`` are
+    infinitesimal. Inconsistent by up to 1e-5: the loops are first closed in the least-squares sense, with the error
+    ``residual``. Loops open by more, and q that is not finite, are an `ArgumentError`.
 
     Parameters
     ----------
-    q : (nq,) configuration. t : time [s], for constraints that depend on it; it is held fixed.
-    tolerance : singular values below this multiple of the largest one nearby count as zero, by default 1e-6, or more
-        where the digits of the model leave more (`sarrus.dynamics.model.model_precision`). Metres and radians are
-        weighed alike.
-    contacts : whether contacts with Coulomb friction and stops of joints are looked at, where there are any; see
+    q : (nq,) configuration. t : time [s] of constraints that depend on it.
+    tolerance : singular values below this multiple of the largest one nearby count as zero; default 1e-6, or more if
+        the digits of the model require it (`sarrus.dynamics.model.model_precision`). Metres and radians weigh the same.
+    contacts : True examines contacts with Coulomb friction and stops of joints, see
         `sarrus.analysis.mobility.contact_freedoms.ContactFreedoms`; dry friction of joints is left out. Contacts
-        between geometries without closed form, which runs alone know, are an `ArgumentError`, unless False leaves all
-        of them out.
+        between geometries without closed form exist in runs only and are an `ArgumentError`, unless ``contacts`` is
+        False.
     """
     check_is("mobility", system, System)
     acting = takes_part(system, contacts)
@@ -298,21 +309,20 @@ def mobility(
 
 
 def without_redundancy(system: System, q: ArrayLike, t: float = 0.0) -> Reduction:
-    """Return the mechanism of a system with closures of other kinds, so that its rows are independent.
+    """Return a `Reduction`: the mechanism of a system with closures of other kinds, so that its rows are independent.
 
-    Motion and coordinates are the same, on all branches nearby; far from q the motion may meet singular configurations
-    that the other rows kept away, as a third crank does of a parallelogram that flattens. A closure is exchanged for a
-    kind that allows all that it does and more, with the axis that this takes, or left out; one alone where that is
-    enough, else several. Where closures alone cannot, joints of the tree that nothing else refers to get further
-    freedoms, which the closures hold; then the coordinates are others, and ``Reduction.q`` is q in them. It is
-    built, and its rank, its span and its second order compared with those of the other one at q and at closed
-    configurations nearby, before it is returned. Forces of its closures are unique: those that the bearings of the
-    other one share as their stiffness and fits have it are one of many with the same sum.
+    Motion and coordinates are the same on all branches nearby. Far from q the motion may meet singular configurations
+    that the removed rows prevented, as a third crank does in a parallelogram that flattens. A closure is replaced by a
+    kind with fewer rows, with a suitable axis, or removed: one closure if that is enough, else several. If closures are
+    not enough, joints of the tree without actuators, springs, limits or sensors get further freedoms, which the
+    closures hold; the coordinates then change, and ``Reduction.q`` is q in the new ones. The result is built, and its
+    rank, row space and second order are compared with the original at q and at closed configurations nearby. Its
+    closure forces are unique: one of the many possible distributions of forces over the redundant bearings.
 
-    Full rank: the mechanism as it is. Redundant: OK and the exchanges, or NOT_ACHIEVABLE and no mechanism where no
-    kinds do it, as where couplings, contacts, or constraints that come and go are among the redundant ones: ``message``
-    says so, and ``removable`` names rows that could go one by one. Singular, rigid, inconsistent and bad input: as
-    `mobility` says. The parameters of the system are numbers in the mechanism.
+    Full rank: the mechanism unchanged. Redundant: OK with the exchanges, or NOT_ACHIEVABLE without a mechanism if no
+    kinds are suitable, for instance if couplings, contacts or switched constraints are redundant; ``message`` says so,
+    and ``removable`` names rows that could be removed one by one. Singular, rigid, inconsistent and invalid input: as
+    in `mobility`. The parameters of the system become numbers in the mechanism.
     """
     check_is("without_redundancy", system, System)
     return mobility(system, q, t, contacts=False).reduction
@@ -327,7 +337,7 @@ def _closures(system: System, rows: np.ndarray) -> tuple[str, ...]:
 
 
 def weightiest_closures(system: System, left: Array) -> tuple[str, ...]:
-    """Return the closures that matter in combinations of rows (by columns of ``left``)."""
+    """Return the closures with the largest coefficients in combinations of rows (columns of ``left``)."""
     weight = {name: float(np.linalg.norm(left[part])) for name, part in system.closure_rows.items()}
     largest = max(weight.values(), default=0.0)
     return tuple(name for name, size in weight.items() if size > 0.3 * largest and size > 0.0)
@@ -336,7 +346,7 @@ def weightiest_closures(system: System, left: Array) -> tuple[str, ...]:
 def _lost(
     system: System, t: float, cut: float, left_null: Array, branches: tuple[Branch, ...]
 ) -> tuple[str, ...]:
-    """Return the closures in those dependencies of the rows that are not there nearby."""
+    """Return the closures in the dependencies of rows that do not exist nearby."""
     names: set[str] = set()
     for branch in branches:
         names |= set(

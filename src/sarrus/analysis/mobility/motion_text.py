@@ -1,4 +1,4 @@
-"""Motions in words: which velocities go together."""
+"""Motions in words: names and rates of the velocities that move together."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _CLEAR = 100.0
 
 
 def describe(names: Iterable[str], motion: Array) -> str:
-    """Return a motion as names and rates, without those that are next to nothing."""
+    """Return a motion as names and rates, without rates that are zero up to rounding."""
     entries = [(n, x) for n, x in zip(names, motion) if abs(x) > _SMALL * float(np.abs(motion).max())]
     more = f" and {len(entries) - _WRITTEN} more" if len(entries) > _WRITTEN else ""
     return ", ".join(f"{n} {x:.3g}" for n, x in entries[:_WRITTEN]) + more
 
 
 def relations(names: Sequence[str], motions: Array, independent: Sequence[int]) -> str:
-    """Return how velocities of motions (nv × dof) follow from independent ones, such as "b = 2 a − c"."""
+    """Return the velocities of motions (nv, dof) as functions of independent ones, such as "b = 2 a − c"."""
     ratios = motions @ np.linalg.inv(motions[list(independent)])
     dependent = [i for i in range(len(names)) if i not in independent]
     texts = []
@@ -40,9 +40,9 @@ def relations(names: Sequence[str], motions: Array, independent: Sequence[int]) 
 
 
 def shared_independent(branches: Sequence[Branch]) -> list[int]:
-    """Return velocities that determine the others on every branch that is a surface; [] where there are none.
+    """Return velocities that determine all others on every branch that is a surface; [] if there are none.
 
-    The first ones that do so in the order of coordinates, whatever the order in which branches were found.
+    They are the first ones in the order of coordinates, independent of the order of the branches.
     """
     surfaces = [branch for branch in branches if not branch.cone]
     for candidate in sorted(independent_rows(branch.tangents, branch.dof) for branch in surfaces):
@@ -53,10 +53,10 @@ def shared_independent(branches: Sequence[Branch]) -> list[int]:
 
 
 def describe_branch(names: Sequence[str], branch: Branch, shared: Sequence[int]) -> str:
-    """Return kind, freedom and rank of a branch, and how velocities go together at its start."""
+    """Return kind, degrees of freedom and rank of a branch, and the relations of the velocities at its start."""
     kind = "cone" if branch.cone else "curve" if branch.dof == 1 else "surface"
     end = " that ends here" if branch.sides == 1 else ""
-    text = f"{kind}{end}, {branch.dof} of freedom, rank {branch.rank}"
+    text = f"{kind}{end}, {branch.dof} degree{'s' * (branch.dof != 1)} of freedom, rank {branch.rank}"
     if branch.dof == 1:
         tangent = branch.tangents[:, 0]
         size = np.abs(tangent)

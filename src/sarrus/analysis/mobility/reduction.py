@@ -29,10 +29,9 @@ _DIRECTED = {
 
 @dataclass(frozen=True, eq=False)
 class Exchange:
-    """A closure of another kind in the place of one; ``after`` is None where it is left out.
+    """A closure that is replaced by another kind, or removed (``after`` is None).
 
-    ``before`` and ``after`` are `sarrus.model.mechanism.elements.Closure`; bodies 1 and 2 may have changed their
-    places.
+    ``before`` and ``after`` are `sarrus.model.mechanism.elements.Closure`; bodies 1 and 2 may be interchanged.
     """
 
     before: Closure
@@ -45,7 +44,7 @@ class Exchange:
 
     @property
     def rows(self) -> int:
-        """Number of rows that it takes away."""
+        """Number of rows that the exchange removes."""
         return len(self.before.row_names) - (0 if self.after is None else len(self.after.row_names))
 
     def __str__(self) -> str:
@@ -65,19 +64,19 @@ class Exchange:
 
 @dataclass(frozen=True, eq=False)
 class Reduction(Answer):
-    """What is redundant in a mechanism, and the same one without it; ``print`` shows it.
+    """The redundancy of a mechanism, and the same mechanism without it; ``print`` shows both.
 
     Attributes
     ----------
     name : name of the system.
-    removable : names of rows that can go, all at once; see `Mobility.removable`.
-    exchanges : closures of other kinds, or none, in the place of some, which together leave independent rows only and
-        the same motion; where no closures do it, joints of the tree with further freedoms, which the closures hold.
-        () where there is nothing to do, and where neither does it.
-    mechanism : the mechanism with these exchanged; as it was where nothing is redundant, None where no kinds do it or
-        the system has no mechanism. q : (nq,) the configuration in its coordinates, which are the same ones where
-        closures are exchanged; None with it.
-    status : OK, or NOT_ACHIEVABLE where there is no mechanism.
+    removable : names of rows that can be removed together; see `Mobility.removable`.
+    exchanges : closures replaced by other kinds or removed, which together leave independent rows and the same motion;
+        if closures are not enough, joints of the tree with further freedoms, which the closures hold. () if there is no
+        redundancy, and if neither is enough.
+    mechanism : the mechanism with these exchanges; unchanged without redundancy; None if no kinds are suitable or the
+        system has no mechanism. q : (nq,) the configuration in its coordinates, which are the original ones if only
+        closures change; None without a mechanism.
+    status : OK, or NOT_ACHIEVABLE if there is no mechanism.
     """
 
     name: str
@@ -89,13 +88,13 @@ class Reduction(Answer):
 
     @property
     def message(self) -> str:
-        """What became of it, in words."""
+        """The outcome as a sentence."""
         if not self.removable:
-            return "no row can go, rank and motion need all of them"
+            return "no row can be removed: all are independent or needed for the motion"
         if self.exchanges:
             return "; ".join(map(str, self.exchanges))
         return (
-            f"no closures and no joints of other kinds make {len(self.removable)} redundant "
+            f"no closures and no joints of other kinds make the {len(self.removable)} redundant "
             f"row{'s' * (len(self.removable) != 1)} independent or unnecessary"
         )
 
@@ -106,7 +105,9 @@ class Reduction(Answer):
 def reduction(
     system: System, t: float, found: Sequence[Place], removable: np.ndarray, same_motion: bool
 ) -> Reduction:
-    """Return closures of other kinds in place of those that are redundant; arguments as of `removable_rows`."""
+    """Return the `Reduction` with closures of other kinds in place of redundant ones; arguments as of
+    `removable_rows`.
+    """
     names = tuple(name for name, gone in zip(system.constraint_names, removable) if gone)
     if system.mechanism is None or not names:
         mechanism = None if system.mechanism is None else system.current_mechanism()
@@ -135,14 +136,14 @@ def _exchanges(mechanism: Mechanism, chosen: Mapping[str, Relaxation]) -> tuple[
 
 
 def _whole(system: System, mechanism: Mechanism, removable: np.ndarray) -> list[str]:
-    """Return the closures all of whose rows can go."""
+    """Return the closures all of whose rows can be removed."""
     return [name for name in mechanism.closures if removable[system.closure_rows[name]].all()]
 
 
 def _choices(
     system: System, mechanism: Mechanism, t: float, found: Sequence[Place], removable: np.ndarray
 ) -> Iterator[dict[str, Relaxation]]:
-    """Yield closures in place of others: those without the removable rows, then what `Search` finds."""
+    """Yield replacements of closures: first without the removable rows, then the results of `Search`."""
     largest = max(ranked(place.rows, place.cut).rank for place in found)
     whole = _whole(system, mechanism, removable)
     rows = sum(len(mechanism.closures[name].row_names) for name in whole)
@@ -157,7 +158,7 @@ def _choices(
 
 
 def rebuilt(mechanism: Mechanism, chosen: Mapping[str, Relaxation]) -> Mechanism:
-    """Return a copy of a mechanism with other closures of the same names, or without them."""
+    """Return a copy of a mechanism with replaced closures of the same names, or without them."""
     copy = mechanism.snapshot()
     closures = {name: chosen[name].closure if name in chosen else c for name, c in mechanism.closures.items()}
     copy.closures = {name: closure for name, closure in closures.items() if closure is not None}
@@ -165,7 +166,7 @@ def rebuilt(mechanism: Mechanism, chosen: Mapping[str, Relaxation]) -> Mechanism
 
 
 def _is_same(system: System, other: System, t: float, found: Sequence[Place], same_motion: bool) -> bool:
-    """Tell whether rows of another system of the same coordinates are independent and say the same."""
+    """Return whether the rows of another system in the same coordinates are independent and span the same row space."""
     for place in found:
         new = place_at(other, place.q, t, bent=not same_motion)
         both = np.vstack([place.rows, new.rows])

@@ -1,7 +1,8 @@
-"""Closures that allow all that another one allows, and more: its kinds with fewer rows, and what each row measures.
+"""Relaxations of a closure: kinds with fewer rows that allow all its motions, and the velocities that each row
+measures.
 
-A row of a closure measures one combination of the velocity of body 2 against body 1: the angular velocity ω and the
-velocity v of the origin of frame 2, both seen from body 1 in its axes, at a closed configuration.
+A row of a closure measures one combination of the velocity of body 2 relative to body 1 at a closed configuration: the
+angular velocity ω and the velocity v of the origin of frame 2, relative to body 1, in axes of body 1.
 """
 
 from __future__ import annotations
@@ -26,9 +27,9 @@ _PARALLEL = ("weld", "prismatic")
 
 @dataclass(frozen=True, eq=False)
 class Relaxation:
-    """A closure in place of another one of the same name; ``closure`` None where nothing is.
+    """A closure in place of another one of the same name; ``closure`` is None if the closure is removed.
 
-    ``swapped``: its first body is the second one of the other.
+    ``swapped``: its body 1 is body 2 of the original.
     """
 
     name: str
@@ -41,9 +42,9 @@ class Relaxation:
         return 0 if self.closure is None else len(CLOSURE_ROWS[self.closure.kind])
 
     def rows(self, turn: Array) -> Array:
-        """Return what its rows measure (rows × 6) of (ω, v) in axes of the first body of the other closure.
+        """Return the combinations (rows, 6) of (ω, v) that its rows measure, in axes of body 1 of the original closure.
 
-        ``turn`` (3 × 3) is the rotation of the second one in these axes.
+        ``turn`` (3, 3) is the orientation of body 2 in these axes.
         """
         c = self.closure
         if c is None:
@@ -77,10 +78,10 @@ class Relaxation:
 
 
 def relaxations(closure: Closure, first: Sequence[Array], second: Sequence[Array]) -> Iterator[Relaxation]:
-    """Yield closures with fewer rows that allow all that this one allows, those with more rows first, at last None.
+    """Yield closures with fewer rows that allow all motions of this one, those with more rows first, finally None.
 
-    ``first`` are unit vectors fixed to body 1, in its axes, and ``second`` those fixed to body 2, that lines, planes
-    and axes may follow where the kind leaves a choice; the axis of the closure itself is one of them always.
+    ``first`` are unit vectors fixed to body 1, in its axes, and ``second`` those fixed to body 2, as candidates for the
+    lines, planes and axes of a kind; the axis of the closure itself is always a candidate.
     """
     kind, axis = closure.kind, closure.axis1
     n1 = perpendicular_to(axis)
@@ -143,7 +144,7 @@ def relaxations(closure: Closure, first: Sequence[Array], second: Sequence[Array
 
 
 def distinct(directions: Sequence[Array]) -> list[Array]:
-    """Return directions without those that are parallel to an earlier one."""
+    """Return directions without those parallel to an earlier one."""
     out: list[Array] = []
     for d in directions:
         if all(abs(float(d @ e)) < _SAME for e in out):

@@ -1,13 +1,13 @@
-"""Rows of A that can go, all at once, while rank and motion stay what they are.
+"""Rows of A that can be removed together while rank and motion stay the same.
 
-Rows R can go where the others still span all rows: then no combination of rows that vanishes, Uᵀ A = 0, lies in R
-alone, so that U restricted to R has independent rows. Sets of rows with this property form a matroid (the dual of that
-of independent rows; Oxley, Matroid Theory, 2nd ed. 2011, section 2.1): wherever one begins to collect them, the
-collection ends with nc − rank rows, and a preference decides which. At a singular configuration it is the second order
-that tells rows apart (Müller, Journal of Mechanisms and Robotics 8(4), 2016): beside A stand the curvatures of φ on the
-kernel of A, and combinations must vanish with these.
+Rows R can be removed if the remaining rows span the row space: no vanishing combination of rows, Uᵀ A = 0, lies in R
+alone, so U restricted to R has independent rows. Sets of rows with this property form a matroid (the dual of that of
+independent rows; Oxley, Matroid Theory, 2nd ed. 2011, section 2.1): any greedy collection ends with nc − rank rows, and
+a preference decides which. At a singular configuration the second order distinguishes rows (Müller, Journal of
+Mechanisms and Robotics 8(4), 2016): the curvatures of φ on the null space of A are columns beside A, and combinations
+must vanish with them.
 
-A must hold at several configurations of the same motion: q, the branches through it, and closed ones nearby.
+The property must hold at several configurations of the same motion: q, the branches through it, and closed ones nearby.
 """
 
 from __future__ import annotations
@@ -55,11 +55,12 @@ _TOGETHER: dict[str, tuple[tuple[str, ...], ...]] = {
 
 @dataclass(frozen=True, eq=False)
 class Place:
-    """A closed configuration where rows are compared: A in characteristic units (nc × nv) and what vanishes there.
+    """A closed configuration at which rows are compared: A in characteristic units (nc, nv), and which combinations
+    vanish.
 
-    ``kernel`` (nv × k): orthonormal basis of the velocities that holonomic rows allow, in these units; ``curvature``
-    (nc × n): second derivatives of φ along it, n = 0 where they are not asked for. Singular values of A up to ``cut``
-    and combinations of curvatures up to ``flat`` are zero.
+    ``kernel`` (nv, k): orthonormal basis of the velocities that holonomic rows allow, in these units; ``curvature``
+    (nc, n): second derivatives of φ along it, n = 0 if not needed. Singular values of A up to ``cut`` and combinations
+    of curvatures up to ``flat`` count as zero.
     """
 
     q: Array
@@ -70,7 +71,7 @@ class Place:
     flat: float
 
     def free(self, kept: np.ndarray) -> Array:
-        """Return the combinations of the kept rows (bool (nc,)) that vanish; zero in the others."""
+        """Return the vanishing combinations of the kept rows (mask (nc,)), with zeros for the other rows."""
         out = ranked(self.rows[kept], self.cut).left_null
         bent = dense.product(np.ascontiguousarray(out.T), self.curvature[kept])
         if bent.size and float(np.abs(bent).max()) > self.flat:
@@ -81,10 +82,9 @@ class Place:
 
 
 def places(system: System, q: Array, t: float, branches: Sequence[Branch], bent: bool) -> tuple[Place, ...]:
-    """Return q, configurations on the branches through it, and where there are none closed ones in seeded directions.
+    """Return q and configurations on its branches; without branches, closed configurations nearby in seeded directions.
 
-    Directions and lengths are in characteristic units, so that they are the same ones in metres and in millimetres.
-    ``bent`` asks for curvatures.
+    Directions and lengths are in characteristic units, so that metres and millimetres agree. ``bent``: with curvatures.
     """
     first = place_at(system, q, t, bent)
     others = [branch.q for branch in branches]
@@ -100,14 +100,14 @@ def places(system: System, q: Array, t: float, branches: Sequence[Branch], bent:
 
 
 def beside(system: System, here: Place, t: float) -> list[Place]:
-    """Return configurations next to a place in seeded directions, with their loops open."""
+    """Return configurations next to a place in seeded directions, with open loops."""
     rng = np.random.default_rng(17)
     steps = [rng.standard_normal(len(here.rows.T)) / system.characteristic.columns for _ in range(_PLACES)]
     return [place_at(system, system.move(here.q, _STEP * step), t, bent=False) for step in steps]
 
 
 def place_at(system: System, q: Array, t: float, bent: bool) -> Place:
-    """Return a closed configuration with its rows, and with their curvature if that is asked for."""
+    """Return the `Place` of a closed configuration, with curvatures if ``bent``."""
     size, nh, data = system.characteristic, system.nh, data_of(system)
     rows = size.even(finite_jacobian(system, q, t))
     largest = dense.largest(rows)
@@ -122,12 +122,11 @@ def place_at(system: System, q: Array, t: float, bent: bool) -> Place:
 
 
 def removable_rows(system: System, t: float, found: Sequence[Place], same_motion: bool) -> np.ndarray:
-    """Return which rows (bool (nc,)) can go together. No further row can then.
+    """Return the mask (nc,) of rows that can be removed together, a maximal set.
 
-    Rows of constraints that always hold can go by what other such rows say alone, those of constraints that come and
-    go by all that hold now; what is off stays. Among equal ones the preference is: a whole constraint, the last first;
-    rows whose closure is then of another kind; rows, the last first. ``same_motion``: A and its rank say it all, no
-    finite step needs to be tried.
+    Rows of permanent constraints are removed because of other permanent rows only, rows of switched constraints because
+    of all active ones; inactive rows stay. Preference: a whole constraint, the last first; rows whose closure becomes
+    another kind; single rows, the last first. ``same_motion``: rank and row space decide, no finite step is needed.
     """
     switched = active(system)
     acting = np.ones(system.nc, dtype=bool)
@@ -144,7 +143,7 @@ def removable_rows(system: System, t: float, found: Sequence[Place], same_motion
 
 
 def _collect(system: System, found: Sequence[Place], kept: np.ndarray, candidates: np.ndarray) -> np.ndarray:
-    """Return which of the candidates can go where ``kept`` are the rows that there are."""
+    """Return which of the candidates can be removed if ``kept`` are the present rows."""
     taken = np.zeros(system.nc, dtype=bool)
     if not (kept & candidates).any():
         return taken
@@ -164,7 +163,7 @@ def _collect(system: System, found: Sequence[Place], kept: np.ndarray, candidate
 
 
 def _without(left: Sequence[Array], rows: Sequence[int], share: float) -> list[Array] | None:
-    """Return the free combinations without what the rows take of them; None where one of them is too small."""
+    """Return the vanishing combinations after removal of the rows; None if a combination becomes too small."""
     out = []
     for free in left:
         for i in rows:
@@ -178,7 +177,9 @@ def _without(left: Sequence[Array], rows: Sequence[int], share: float) -> list[A
 
 
 def _groups(system: System) -> list[list[Sequence[int]]]:
-    """Return rows that are taken together, by preference: whole constraints, what leaves a kind of closure, rows."""
+    """Return groups of rows in order of preference: whole constraints, rows whose closure becomes another kind, single
+    rows.
+    """
     blocks = [(name, range(rows.start, rows.stop)) for name, rows in system.closure_rows.items()][::-1]
     kinds: list[Sequence[int]] = []
     for name, block in blocks:
@@ -191,7 +192,7 @@ def _groups(system: System) -> list[list[Sequence[int]]]:
 
 
 def _brought_back(system: System, t: float, here: Place, taken: np.ndarray) -> np.ndarray:
-    """Return the rows less those without which a finite step leaves the closed configurations."""
+    """Return the removed rows without those whose absence lets a finite step leave the closed configurations."""
     taken = taken.copy()
     for _ in range(int(taken.sum())):
         kept = ~taken[: system.nh]
@@ -204,7 +205,7 @@ def _brought_back(system: System, t: float, here: Place, taken: np.ndarray) -> n
 
 
 def _kept_rows(system: System, t: float, kept: np.ndarray) -> Rows:
-    """Return the rows of φ that are kept, the others zero."""
+    """Return φ with zeros for the rows that are removed."""
     return Rows(
         system,
         system.nh,
@@ -214,9 +215,9 @@ def _kept_rows(system: System, t: float, kept: np.ndarray) -> Rows:
 
 
 def opened(system: System, rows: Rows | System, t: float, here: Place) -> Array:
-    """Return how far the rows of φ (nh,) are open in characteristic units after steps that other rows allow.
+    """Return by how much the rows of φ (nh,) open, in characteristic units, in finite steps that the other rows allow.
 
-    Zero where none of them is more open than at the start.
+    Zero if no row opens more than at the start.
     """
     size, q, nh = system.characteristic, here.q, system.nh
     jacobian = rows.constraint_jacobian(q, t=t)[: rows.nh] / size.columns

@@ -1,7 +1,7 @@
-"""Derivatives of results by the parameters of a system, exact: of equilibria, eigenvalues and motions.
+"""Exact derivatives of equilibria, eigenvalues and motions with respect to the parameters of a system.
 
-Parameters are those in ``system.parameters``: names that a `sarrus.System` was given with what they drive, or those of
-one's own equations.
+Parameters are those in ``system.parameters``: names given to a `sarrus.System` with the numbers they drive, or those of
+equations of one's own.
 """
 
 from sarrus.analysis.sensitivity.equilibrium_derivatives import (

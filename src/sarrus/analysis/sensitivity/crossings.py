@@ -1,13 +1,13 @@
-"""Derivatives across singular configurations: by which records a long step leads across, and whether there are any.
+"""Derivatives of motions across singular configurations: one long step of order 8, and a check of the branch.
 
-On the branch that a motion follows through a singular configuration its equations are smooth; what is singular is the
-point, where another branch crosses. One step of order 8, projected on the branch, with the configuration in the middle
-of its widest gap between stages, leads across, and the derivative of that step is that of the motion.
+On the branch that a motion follows through a singular configuration its equations are smooth; only the point is
+singular, where another branch crosses. One step of order 8, projected on the branch, with the configuration in the
+middle of its widest gap between stages, leads across, and its derivative is that of the motion.
 
-Whether motions beside this one have a branch to go on along, no number of this one tells. A parameter that makes one
-side of a parallelogram longer parts the two branches, and the motion turns onto the other one however small the change;
-at the tip of a cone every change of the start does so. Thus each direction is asked: motions that begin a little to
-either side are simulated across, and must differ as the derivative says (`check_branch`).
+Whether neighbouring motions follow the same branch cannot be told from this motion. A parameter that makes one side of
+a parallelogram longer separates the two branches, and the motion turns onto the other one however small the change; at
+the tip of a cone every change of the start does so. So motions that begin slightly to either side, in each direction,
+are simulated across, and must differ as the derivative predicts (`check_branch`).
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ QUIET: Mapping[str, Any] = {"error_estimate": False, "throw": False}
 
 @dataclass(frozen=True)
 class Crossing:
-    """A step from record ``first`` to record ``last`` across the singular configuration that is met at ``time``."""
+    """A step from record ``first`` to record ``last`` across the singular configuration at ``time`` [s]."""
 
     first: int
     last: int
@@ -62,7 +62,7 @@ class Crossing:
     size: Array  # smallest singular values of all records, as parts of the largest
 
     def inside(self, times: Array) -> tuple[Array, Array]:
-        """Return the records with derivatives of their own, from either end of the step on its way to the middle."""
+        """Return the records on both sides of the crossing that have derivatives of their own."""
         way = np.arange(self.first, self.last + 1)
         own = (self.size[way] >= BESIDE) | (way == self.first) | (way == self.last)
         before = times[way] < self.time
@@ -70,7 +70,7 @@ class Crossing:
 
 
 def crossings_of(run: Trajectory) -> list[Crossing]:
-    """Return the steps across every singular configuration that a run of fixed steps, all recorded, went through."""
+    """Return the steps across all singular configurations in a run of fixed steps, all recorded."""
     times = [passage.time for passage in run.passages if passage.crossed]
     if not times:
         return []
@@ -80,20 +80,24 @@ def crossings_of(run: Trajectory) -> list[Crossing]:
 
 
 def is_beside_at_end(run: Trajectory) -> np.ndarray:
-    """Return which records at the end of a run are beside a singular configuration (N,) that it does not come to."""
+    """Return which records (N,) at the end of a run are near a singular configuration that the run does not reach."""
     near = _size(run) < BESIDE
     return np.asarray(np.logical_and.accumulate(near[::-1])[::-1])
 
 
 def _size(run: Trajectory) -> Array:
-    """Return the smallest singular values of A at all records, as parts of the largest; ones without rows."""
+    """Return the smallest singular value of A at each record relative to its largest one in the run; one
+    without rows.
+    """
     values = run.smallest_singular_value
     largest = values.max(initial=0.0)
     return values / largest if 0.0 < largest < np.inf else np.ones(len(run.t))
 
 
 def _laid(run: Trajectory, size: Array, time: float, earliest: float, latest: float) -> Crossing:
-    """Return the step across what is met at a time: of those within limits the shortest whose stages keep away."""
+    """Return the shortest step within limits across the singular configuration at ``time`` whose stages keep a
+    distance.
+    """
     t = run.t
     before, behind = np.flatnonzero((t >= earliest) & (t < time)), np.flatnonzero((t <= latest) & (t > time))
     if len(before) and len(behind):
@@ -117,7 +121,7 @@ def _laid(run: Trajectory, size: Array, time: float, earliest: float, latest: fl
 
 
 def interpolate(t: Array, values: Array, known: np.ndarray) -> None:
-    """Fill in the ``values`` (N × …) that are not known, by one polynomial through the nearest, of either side."""
+    """Fill the unknown ``values`` (N, …) by a polynomial through the nearest known ones on both sides."""
     around = np.flatnonzero(known)
     for k in np.flatnonzero(~known):
         before, behind = around[around < k], around[around > k]
@@ -131,10 +135,10 @@ def interpolate(t: Array, values: Array, known: np.ndarray) -> None:
 
 
 def across(system: System, flow: Flow, begun: Point, h: float, names: Sequence[str]) -> Point:
-    """Return the end of a step of length h, with inputs and forces held, that may go through a singular configuration.
+    """Return the end of a step of length h [s], inputs and forces held, that may cross a singular configuration.
 
-    ``names`` are those of the parameters, the last directions. Raises `SolveError` as `check_branch` does, and where
-    the step begins or ends beside the configuration.
+    ``names`` are those of the parameters, the last directions. Raises `SolveError` as `check_branch` does, and if the
+    step begins or ends near the configuration.
     """
     x, parts = begun.x, flow.work.parts
     t, u, tau = float(x[parts.t]), x[parts.u], x[parts.tau]
@@ -148,8 +152,8 @@ def across(system: System, flow: Flow, begun: Point, h: float, names: Sequence[s
     length = min(before / MIDDLE, behind / (1.0 - MIDDLE))
     if len(times) > 1 or length < LEAST * h:
         raise SolveError(
-            f"{system.name}: no derivatives of a step that begins or ends beside the singular configuration at t = "
-            f"{times[0]:g} s, or goes through two. Take another dt",
+            f"{system.name}: no derivatives of a step that begins or ends near the singular configuration at t = "
+            f"{times[0]:g} s, or crosses two. Take another dt",
         )
     first = times[0] - t - MIDDLE * length
     start = flow.step(begun, first, near=True) if first > 0.0 else begun
@@ -168,10 +172,11 @@ def check_branch(
     time: float,
     inputs: Mapping[str, Any] | None = None,
 ) -> None:
-    """Raise `SolveError` where motions beside this one do not go through what it meets at a time as it does.
+    """Raise `SolveError` if neighbouring motions do not cross the singular configuration at ``time`` on the same
+    branch.
 
-    ``system`` has control and force in its equations, or `simulate` is told of them by ``inputs``; ``names`` are those
-    of the parameters, the last directions.
+    ``system`` has control and force in its equations, or ``inputs`` passes them to `simulate`; ``names`` are those of
+    the parameters, the last directions.
     """
     n, nv = flow.size, system.nv
     starts, ends = flow.in_tangent(begun), flow.in_tangent(ended)
@@ -187,16 +192,18 @@ def check_branch(
         if not side.go_through(system, begun.x, span, inputs or {}):
             what = "the start" if side.name is None else f"parameter {side.name!r}"
             raise SolveError(
-                f"{system.name}: no derivatives by {what} through the singular configuration at t = {time:g} s: with a "
-                "small change of it the motion does not go through on this branch as the derivative says: it turns or "
-                "takes another one, or dt is too long for it",
+                f"{system.name}: no derivatives by {what} through the singular configuration at t = {time:g} s. With a "
+                "small change of it the motion does not follow this branch as the derivative predicts: it turns back, "
+                "takes another branch, or dt is too long",
                 element=side.name,
             )
 
 
 @dataclass(frozen=True, eq=False)
 class Neighbours:
-    """Motions to either side: by a parameter or the start, derivatives of the state (ϑ, δv, δw) here and behind."""
+    """Neighbouring motions: in one parameter or the start, with the derivatives of the state (ϑ, δv, δw) before and
+    after.
+    """
 
     name: str | None
     start: Array
@@ -204,7 +211,7 @@ class Neighbours:
     units: Array  # factors to characteristic units
 
     def go_through(self, system: System, x: Array, span: float, inputs: Mapping[str, Any]) -> bool:
-        """Tell whether they end after a time as the derivative says, with one of the changes."""
+        """Return whether they end as the derivative predicts, for one of the sizes of change."""
         size = max(float(np.abs(self.units * each).max()) for each in (self.start, self.end))
         most = np.inf if self.name is None else abs(system.parameters[self.name]) or 1.0
         reach = min(1.0 / size if size else np.inf, most)
@@ -224,7 +231,7 @@ class Neighbours:
     def _end(
         self, system: System, x: Array, span: float, inputs: Mapping[str, Any], by: float
     ) -> Array | None:
-        """Return (q, v) where a motion from beside x ends, None where it does not get there."""
+        """Return (q, v) at the end of a motion from a neighbouring start; None if it does not arrive."""
         nv, nq, change = system.nv, system.nq, by * self.start
         if self.name is not None:
             system = system.with_parameters({self.name: system.parameters[self.name] + by})
@@ -243,7 +250,7 @@ class Neighbours:
 
 
 def _between(system: System, before: Array, behind: Array) -> Array:
-    """Return the change of state (ϑ, δv, δw) from one to another."""
+    """Return the change of state (ϑ, δv, δw) from one state to another."""
     nq = system.nq
     along = difference(system, before[:nq], behind[:nq])
     places = system.equations.activation_places

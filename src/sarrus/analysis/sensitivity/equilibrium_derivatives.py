@@ -1,4 +1,4 @@
-"""How a place of rest, and the eigenvalues of the linear model about it, follow the parameters."""
+"""Derivatives of an equilibrium, and of the eigenvalues of its linear model, with respect to the parameters."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ _APART, _DEFECTIVE = 1e-6, 1e8
 
 @dataclass(frozen=True, eq=False)
 class EquilibriumSensitivity:
-    """How a place of rest follows parameters and inputs, the constraints staying closed.
+    """Derivatives of an equilibrium with respect to parameters and inputs, with the constraints kept closed.
 
     Attributes
     ----------
-    dq, dq_du : (nq × np), (nq × nu) change of the coordinates; quaternions stay at unit length.
-    along, along_du : (nv × np), (nv × nu) the same along velocities, q ⊕ along δp.
-    constraint_force : (nv × np) change of Aᵀλ, which is unique even where λ is not.
-    q, u : the place of rest. names, parameter_names, input_names : of rows and columns.
+    dq, dq_du : (nq, np), (nq, nu) derivative of the coordinates; quaternions keep unit length.
+    along, along_du : (nv, np), (nv, nu) the same along velocities, q ⊕ along δp.
+    constraint_force : (nv, np) derivative of Aᵀλ, which is unique even if λ is not.
+    q, u : the equilibrium. names, parameter_names, input_names : of rows and columns.
     """
 
     dq: Array
@@ -52,17 +52,17 @@ class EquilibriumSensitivity:
 
 @dataclass(frozen=True, eq=False)
 class EigenvalueSensitivity:
-    """Eigenvalues s of the linear model at rest and their total derivatives: the place of rest moves along.
+    """Eigenvalues s of the linear model at an equilibrium and their total derivatives; the equilibrium moves with p.
 
     Attributes
     ----------
     eigenvalues : (n,) complex [1/s], slowest first.
-    ds : (n × np) complex, ds/dp; NaN for eigenvalues that are not simple.
-    simple : (n,) False for repeated eigenvalues and for those that nearly are: these split with the square root of
-        the parameter, or in a way that depends on the direction, and have no derivative.
+    ds : (n, np) complex, ds/dp; NaN for eigenvalues that are not simple.
+    simple : (n,) False for repeated and nearly repeated eigenvalues, which split with the square root of the parameter,
+        or depend on the direction, and have no derivative.
     condition : (n,) condition number of each eigenvalue, infinite for defective ones.
-    mode_shapes : (nv × n) complex, how the mechanism moves in each mode.
-    equilibrium : how the place of rest follows.
+    mode_shapes : (nv, n) complex mode shapes of the mechanism.
+    equilibrium : derivatives of the equilibrium.
     """
 
     eigenvalues: np.ndarray
@@ -75,12 +75,12 @@ class EigenvalueSensitivity:
 
     @property
     def natural_frequencies(self) -> Array:
-        """|s| of each eigenvalue [rad/s]."""
+        """Natural frequencies |s| (n,) [rad/s]."""
         return np.abs(self.eigenvalues)
 
     @property
     def natural_frequency_derivatives(self) -> Array:
-        """d|s|/dp (n × np)."""
+        """d|s|/dp (n, np)."""
         return np.asarray(
             (self.eigenvalues.conj()[:, None] * self.ds).real / self.natural_frequencies[:, None]
         )
@@ -95,25 +95,24 @@ def equilibrium_derivatives(
     tau: ArrayLike | None = None,
     parameters: Sequence[str] | None = None,
 ) -> EquilibriumSensitivity:
-    """Return how the place of rest q under the inputs u follows the parameters, by the implicit function theorem.
+    """Return the `EquilibriumSensitivity` of an equilibrium q under inputs u, by the implicit function theorem.
 
-    At rest Zᵀf(q, p) = 0 with f = k + S u − h + τ, and φ(q, p) = 0, and both are differentiated exactly. λ is that of
-    rest; where rows are redundant it is not unique, the answer is. With nonholonomic rows the places of rest
-    form a surface; the answer is then the shortest way from one to the next. Activations of actuators follow their
-    controls, and currents of windings u / R; at a limit they stay.
+    At an equilibrium Zᵀf(q, p) = 0 with f = k + S u − h + τ, and φ(q, p) = 0; both are differentiated exactly. With
+    redundant rows λ is not unique, the result is. With nonholonomic rows equilibria form a surface, and the derivative
+    is the shortest way to the next one. Activations of actuators follow their controls, and currents of windings u / R;
+    at a limit they are constant.
 
     Parameters
     ----------
-    q, u : as `sr.equilibrium` returns them. t, tau : as there.
-    parameters : names from ``system.parameters``; all that are no switches by default.
+    q, u : as `sr.equilibrium` returns them. t, tau : as in `sr.equilibrium`.
+    parameters : names from ``system.parameters``; default: all except switches.
 
     Raises
     ------
-    ArgumentError
-        q is no place of rest, or a name is unknown.
-    SolveError
-        The configuration is singular; the stiffness is, so that the place of rest is not isolated; or redundant rows
-        cannot follow a parameter, which is named; an activation that integrates its control has no place of rest.
+    ArgumentError q is no equilibrium, or a name is unknown.
+    SolveError The configuration is singular; the stiffness is singular, so that the equilibrium is not isolated;
+        redundant rows cannot follow a parameter, which is named; an activation integrates its control and has no
+        equilibrium.
     """
     check_is("equilibrium_derivatives", system, System)
     return _Rest(system, q, u, t, tau, parameters).sensitivity()
@@ -128,13 +127,12 @@ def eigenvalue_derivatives(
     tau: ArrayLike | None = None,
     parameters: Sequence[str] | None = None,
 ) -> EigenvalueSensitivity:
-    """Return the eigenvalues of `sr.linearize` at a place of rest and their total derivatives by the parameters.
+    """Return the `EigenvalueSensitivity` at an equilibrium: eigenvalues of `sr.linearize` and total derivatives.
 
     Arguments and errors are those of `equilibrium_derivatives`. With Q(s) = Zᵀ(M s² + D s + K)Z and its left and right
-    null vectors w and x, ds/dp = −wᵀ dQ x / wᵀQ′x (Lancaster 1964), where dQ contains the motion of the place of
-    rest and of λ, and the turning of Z, by one more pass of automatic differentiation over the equations; no
-    differences are taken. Redundant rows change nothing. With nonholonomic rows, zeros that belong to the surface
-    of places of rest are left out.
+    null vectors w and x, ds/dp = −wᵀ dQ x / wᵀQ′x (Lancaster 1964), where dQ includes the change of the equilibrium, of
+    λ and of Z, by one more pass of automatic differentiation. Redundant rows change nothing. With nonholonomic rows,
+    zeros that belong to the surface of equilibria are left out.
     """
     check_is("eigenvalue_derivatives", system, System)
     system.without_activations("derivatives of eigenvalues")
@@ -176,7 +174,7 @@ def eigenvalue_derivatives(
 
 
 class _Rest:
-    """A place of rest with its derivatives: by q along velocities, by u and by the parameters."""
+    """An equilibrium with its derivatives: with respect to q along velocities, to u and to the parameters."""
 
     def __init__(
         self,
@@ -202,7 +200,7 @@ class _Rest:
         self.stiffness = self.terms.force[:, self.columns.q] @ self.row_terms.basis
 
     def _terms(self, multipliers: Array) -> Terms:
-        """Return the derivatives at rest, in which activations follow u and the parameters."""
+        """Return the derivatives at the equilibrium, where activations follow u and the parameters."""
         system, d = self.system, terms(self.system, self.x, np.zeros(self.system.nv), multipliers)
         self.settled = _settled(system, d, self.columns)
         activations = slice(system.nq - len(self.settled), system.nq)
@@ -212,20 +210,20 @@ class _Rest:
 
     @property
     def chosen(self) -> Array:
-        """The columns of z that u and the chosen parameters are: first those of the parameters, then u."""
+        """Columns of z of the chosen parameters, then those of u."""
         c = self.columns
         return np.array([*(c.p.start + k for k in self.places), *range(c.u.start, c.u.stop)], dtype=np.int64)
 
     @cached_property
     def along(self) -> Array:
-        """How q moves along velocities with the parameters and with u (nv × (np + nu))."""
+        """Derivative of q along velocities with respect to the parameters and u (nv, np + nu)."""
         found = self._followed(self.terms)
         if self.rows.left_null.shape[1]:
             self._verify(found)
         return found
 
     def sensitivity(self) -> EquilibriumSensitivity:
-        """Return how the place of rest follows."""
+        """Return the derivatives of the equilibrium."""
         system, n, basis = self.system, len(self.names), self.row_terms.basis
         along = self.along
         free = self._terms(np.zeros(system.nc))  # forces without those of the constraints
@@ -255,8 +253,8 @@ class _Rest:
             worst = int(left.argmax())
             name = self.names[worst]
             raise SolveError(
-                f"{system.name}: the redundant constraints cannot follow {name!r}: they would open. Let it drive all "
-                "numbers that belong together",
+                f"{system.name}: the redundant constraints cannot follow {name!r}: they would open. Let {name!r} drive "
+                "all numbers that must change together",
                 element=name,
             )
         by_way = d.force[:, self.columns.q] @ self.row_terms.basis
@@ -265,13 +263,14 @@ class _Rest:
         rows = ranked(stiffness, relative=ROUNDING)
         if rows.rank < len(rows.values):
             raise SolveError(
-                f"{system.name}: the place of rest is not isolated: a motion meets no stiffness, so that it has no "
-                "derivative"
+                f"{system.name}: the equilibrium is not isolated, as a motion has zero stiffness: no derivative"
             )
         return np.asarray(closing - self.closing.null @ rows.solve(push))
 
     def _verify(self, found: Array) -> None:
-        """Raise where another λ of the same force would give another answer: rows that are redundant only here."""
+        """Raise `SolveError` if another λ of the same force gives another result: rows that are redundant at this state
+        only.
+        """
         rng = np.random.default_rng(7)
         unseen = self.rows.left_null @ rng.uniform(0.5, 1.5, self.rows.left_null.shape[1])
         size = max(1.0, float(np.linalg.norm(self.multipliers)))
@@ -280,13 +279,13 @@ class _Rest:
         if np.any(gap > 1e-5 * (1.0 + np.abs(found).max(axis=0, initial=0.0))):
             worst = [*self.names, *self.system.actuator_names][int(gap.argmax())]
             raise SolveError(
-                f"{self.system.name}: rows that are redundant here are independent beside it along {worst!r}, so that "
-                "the place of rest has no derivative",
+                f"{self.system.name}: rows that are redundant here are independent nearby along {worst!r}, so the "
+                "equilibrium has no derivative",
                 element=worst,
             )
 
     def change_of_pencil(self, s: complex, w: np.ndarray, x: np.ndarray) -> np.ndarray:
-        """Return wᵀ dQ x (np,) for the parameters, with the motion of rest, of λ and of the constraints in it."""
+        """Return wᵀ dQ x (np,) for the parameters, with the changes of the equilibrium, of λ and of the constraints."""
         system, n = self.system, len(self.names)
         along, d = self.along[:, :n], self.terms
         columns, basis = self.columns, self.row_terms.basis
@@ -314,7 +313,7 @@ class _Rest:
     def _pencil(
         self, multipliers: ca.SX, w: ca.SX, nu: ca.SX, x0: ca.SX, x1: ca.SX, x2: ca.SX, mu: ca.SX
     ) -> dict[str, ca.SX]:
-        """Return the derivatives of wᵀ(M x2 + D x1 + K x0 − Aᵀμ) + νᵀA x0 by z and by λ."""
+        """Return the derivatives of wᵀ(M x2 + D x1 + K x0 − Aᵀμ) + νᵀA x0 with respect to z and λ."""
         e = self.system.equations
         force = residual_force(self.system, ca.SX.zeros(e.nv), multipliers)
         basis = ca.jacobian(e.rate, e.v)
@@ -329,7 +328,7 @@ class _Rest:
 
 
 def _settled(system: System, d: Terms, columns: Columns) -> Array:
-    """Return how activations at rest follow u and the parameters: (nw × nz), zero for q and v; at limits they stay."""
+    """Return the derivatives of activations at rest with respect to u and the parameters (nw, nz); zero at limits."""
     count = system.equations.activations
     out = np.zeros((count, columns.p.stop))
     for k, place in enumerate(range(system.nq - count, system.nq)):
@@ -337,7 +336,7 @@ def _settled(system: System, d: Terms, columns: Columns) -> Array:
         if own == 0.0 and given.any():
             name = system.coordinate_names[place]
             raise SolveError(
-                f"{system.name}: {name!r} integrates its control, so that its place of rest has no derivative",
+                f"{system.name}: activation {name!r} integrates its control, so its equilibrium has no derivative",
                 element=name,
             )
         if own != 0.0:

@@ -1,4 +1,4 @@
-"""`Flow`: states and their derivatives along given directions, through the steps of the simulator."""
+"""`Flow`: states and their derivatives in given directions, through the steps of the simulator."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from sarrus.kernels.memory.run_state import SPLIT_PIVOT
 
 @dataclass(frozen=True, eq=False)
 class Point:
-    """A state x = [q | v | u | t | p | τ] and the derivatives of z = (q, v, u, p) along the directions, by columns."""
+    """A state x = [q | v | u | t | p | τ] and the derivatives of z = (q, v, u, p) in the directions, as columns."""
 
     x: Array
     along: Array
@@ -37,13 +37,11 @@ AHEAD = 1e-3
 
 
 class Flow:
-    """Steps along the directions (ϑ, δv, δw) at the start, then some inputs, then some parameters by their places.
+    """Steps with derivatives in the directions (ϑ, δv, δw) of the start, then of some inputs, then of some parameters.
 
-    w are the activations of actuators, currents of windings among them; where there are none changes are (ϑ, δv).
-
-    x is a state near the start, for the rank of the constraints. What makes `simulate` project the stages of a step too
-    is kept from step to step: ``split``, that redundant rows separate at the stages, and how fast the smallest pivot
-    falls.
+    w are the activations of actuators (also currents of windings); without any, changes are (ϑ, δv). x is a state near
+    the start, for the rank of the constraints. The reasons for which `simulate` projects the stages of a step are kept
+    from step to step: ``split``, that redundant rows separate at the stages, and how fast the smallest pivot falls.
     """
 
     def __init__(
@@ -77,7 +75,9 @@ class Flow:
         return self._tangent(Point(x, along))
 
     def step(self, start: Point, h: float, name: str = "rk4", *, near: bool = False) -> Point:
-        """Return the end of a step of length h by an explicit method; ``near``: with stages projected in any case."""
+        """Return the end of a step of length h [s] by an explicit method; ``near``: stages are projected in any
+        case.
+        """
         method, system, given = tableau(name), self.work, near
         clock, x = system.parts.t, start.x
         slopes: list[Array] = []
@@ -98,7 +98,9 @@ class Flow:
         return self.projected(end)
 
     def may_cross(self, start: Point, h: float) -> bool:
-        """Tell whether a step may go through a singular configuration: as fast as σ = uᵀA w falls, in half of it."""
+        """Return whether a step may cross a singular configuration: at its present rate σ = uᵀA w falls to zero in half
+        of it.
+        """
         if not self.rank:
             return False
         system, x = self.work, start.x
@@ -111,7 +113,7 @@ class Flow:
         return bool(rows.kept[-1] < 2.0 / AHEAD * abs(u @ (there - here) @ w))
 
     def in_tangent(self, point: Point) -> Array:
-        """Return the changes (ϑ, δv, δw) at a point (size × width)."""
+        """Return the changes (ϑ, δv, δw) at a point (size, width)."""
         c, e = self.columns, self.work.equations
         basis, along = self._rows(point.x).basis, point.along
         parts = [product(ranked(basis).inverse, along[c.q]), along[c.v]]
@@ -187,7 +189,9 @@ class Flow:
             x, along = point.x.copy(), point.along.copy()
         before = x.copy()
         if system.project(x) < 0:
-            raise SolveError(f"{system.name}: a stage ends too far from the constraints; take a smaller dt")
+            raise SolveError(
+                f"{system.name}: a stage ends too far from the constraints to be projected; take a smaller dt"
+            )
         before[c.q] = x[c.q]
         along = self._tangent(Point(x, along), velocities=False, metric=first).along
         rows, metric = at_rank(self._jacobian(before), self.rank), self._rows(before).metric
@@ -200,7 +204,9 @@ class Flow:
         return Point(x, along) if system.nc == nh else self._tangent(Point(x, along))
 
     def _tangent(self, point: Point, velocities: bool = True, metric: Array | None = None) -> Point:
-        """Return a point on the constraints with its directions projected on them, in a given metric or that there."""
+        """Return a point on the constraints with its directions projected on them, in a given metric or the kinetic one
+        there.
+        """
         system, c = self.work, self.columns
         along, nh = point.along.copy(), system.nh
         d = self._rows(point.x)
@@ -231,7 +237,9 @@ class Flow:
         return Point(x, along)
 
     def _is_near(self, x: Array, slope: Array, h: float) -> bool:
-        """Tell whether `simulate` projects the stages of a step from x: by the pivots there, and how far they stray."""
+        """Return whether `simulate` projects the stages of a step from x, by the pivots there and the drift of the
+        stages.
+        """
         system = self.work
         if not system.nc or not self.rank:
             return False
@@ -244,7 +252,7 @@ class Flow:
         return size < system.options.near_singular and self._strays(x, slope, h, size)
 
     def _strays(self, x: Array, slope: Array, h: float, size: float) -> bool:
-        """Tell what `sarrus.kernels.integrate.stepping.strays` tells."""
+        """Tell whether stages leave the constraints too far (`sarrus.kernels.integrate.stepping.strays`)."""
         system, nh = self.work, self.work.nh
         if system.basis is None or system.nc > nh or system.options.near_singular == np.inf:
             return True

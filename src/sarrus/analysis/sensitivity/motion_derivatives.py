@@ -1,4 +1,4 @@
-"""`motion_derivatives`: how a simulated motion depends on where it began and on the parameters."""
+"""`motion_derivatives`: derivatives of a simulated motion with respect to its start and the parameters."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ class MotionSensitivity:
 
     Attributes
     ----------
-    t : (N,) times. q, v : (N × nq), (N × nv) the motion there.
-    dq, dv : (N × nq × np), (N × nv × np) by the parameters, at the given start.
-    along : (N × nv × np) dq along velocities, q ⊕ along δp.
-    by_start : (N × n × n) by the start: changes of state are (ϑ, δv) with q ⊕ ϑ, and activations, as in
-        `StepDerivatives`. With a start that depends on p too, dx/dp = (along, dv) + by_start · (dϑ₀/dp, dv₀/dp).
-    names : entries of these changes. trajectory : the motion, every step of it.
+    t : (N,) times [s]. q, v : (N, nq), (N, nv) the motion.
+    dq, dv : (N, nq, np), (N, nv, np) with respect to the parameters, at the given start.
+    along : (N, nv, np) dq along velocities, q ⊕ along δp.
+    by_start : (N, n, n) with respect to the start: changes of state are (ϑ, δv) with q ⊕ ϑ, and activations, as in
+        `StepDerivatives`. If the start depends on p, dx/dp = (along, dv) + by_start · (dϑ₀/dp, dv₀/dp).
+    names : entries of these changes. trajectory : the motion, all steps recorded.
     """
 
     t: Array
@@ -74,31 +74,29 @@ def motion_derivatives(
     parameters: Sequence[str] | None = None,
     every: int = 1,
 ) -> MotionSensitivity:
-    """Simulate with "rk4" in steps dt and return the derivatives of the motion by its start and the parameters.
+    """Return a `MotionSensitivity`: a simulation with "rk4" in steps dt and its derivatives.
 
-    They are the products of the derivatives of the steps, as in `sr.sensitivity.step_derivatives`, so exact for the
-    motion that `simulate` computes with these steps, not only for that of the differential equations; drift, redundant
-    rows and quaternions are as in the motion itself. The start is projected on the constraints, which may move with p.
+    They are products of the derivatives of the steps, as in `sr.sensitivity.step_derivatives`, hence exact for the
+    motion that `simulate` computes with these steps, including drift, redundant rows and quaternions. The start is
+    projected on the constraints, which may move with p.
 
-    Through a singular configuration the derivative is that of the branch which continuity of velocity selects: one step
-    of order 8 leads across (`sarrus.analysis.sensitivity.crossings`), and simulated motions to either side of every
-    direction say whether they have that branch, too.
+    Through a singular configuration the derivative is that of the branch with continuous velocity: one step of order 8
+    crosses it (`sarrus.analysis.sensitivity.crossings`), and motions simulated to either side in every direction
+    confirm that they follow the same branch.
 
     Parameters
     ----------
     q, v, duration, dt, t0 : as in `sr.simulate`.
     control, force : u(q, v, t) and τ(q, v, t), or of (q, v, t, p), traced over CasADi symbols.
-    parameters : names from ``system.parameters``; all that are no switches by default.
-    every : keep the derivatives of every so many steps, and those at the end.
+    parameters : names from ``system.parameters``; default: all except switches.
+    every : number of steps between two records of derivatives; the end is recorded too.
 
     Raises
     ------
-    ArgumentError
-        As in `sr.simulate`, a name is unknown, joints have dry friction, or the speed of a drive jumps.
-    SolveError
-        The motion has no derivative: a contact or closure switches, a joint or an actuator reaches its limit, or beside
-        a singular configuration that it goes through motions turn or take another branch (by a parameter that is
-        named, whose change parts the branches, or by the start); the time is given.
+    ArgumentError As in `sr.simulate`; an unknown name; joints with dry friction; a drive whose speed jumps.
+    SolveError The motion has no derivative: a contact or closure switches, a joint or an actuator reaches its limit, or
+        neighbouring motions turn back or take another branch at a singular configuration (in a parameter, which is
+        named, or in the start); the time is given.
     """
     check_is("motion_derivatives", system, System)
     if not (isinstance(every, (int, np.integer)) and every >= 1):
@@ -133,7 +131,7 @@ def motion_derivatives(
 
 
 def _along(system: System, flow: Flow, run: Trajectory, names: Sequence[str]) -> tuple[Array, Array]:
-    """Return the derivatives of z = (q, v, u, p), and of the changes of state, at every record (N × … × directions)."""
+    """Return the derivatives of z = (q, v, u, p), and of the changes of state, at every record (N, …, directions)."""
     t, work = run.t, flow.work
     crossings = crossings_of(run)
     neighbours = System.of_model(work.model, dict(work.parameters), system.options) if crossings else system
@@ -192,7 +190,7 @@ def _driven(system: Workspace, control: StateFunction | None, force: StateFuncti
 
 
 def _refuse(system: System, run: Trajectory) -> None:
-    """Raise where the motion has no derivative."""
+    """Raise `SolveError` if the motion has no derivative."""
     if run.switches:
         first = run.switches[0]
         names = dict.fromkeys(

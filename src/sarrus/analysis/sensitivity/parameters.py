@@ -1,4 +1,4 @@
-"""Design parameters, and where they lie among the variables z = (q, v, u, p)."""
+"""Design parameters, and their places among the variables z = (q, v, u, p)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sarrus.dynamics.model.evaluations import Evaluations
 
 @dataclass(frozen=True)
 class Columns:
-    """Where coordinates, velocities, inputs and the design parameters lie among the columns z = (q, v, u, p)."""
+    """Places of coordinates, velocities, inputs and design parameters among the columns z = (q, v, u, p)."""
 
     q: slice
     v: slice

@@ -1,4 +1,4 @@
-"""`step_derivatives`: how the state after one step of `simulate` depends on state, inputs and parameters, exactly."""
+"""`step_derivatives`: exact derivatives of one step of `simulate` with respect to state, inputs and parameters."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ def change_names(system: System) -> tuple[str, ...]:
 class StepDerivatives:
     """One step and its derivatives: δ⁺ = F δ + G δu + P δp.
 
-    Changes of state are δ = (ϑ, δv) (2 nv,) with q ⊕ ϑ = `System.move` (q, ϑ), as in MuJoCo's mjd_transitionFD, and
-    ``names`` are those of their entries: velocities, then these with ".rate", then activations of actuators, currents
-    of windings among them, where there are any.
+    Changes of state are δ = (ϑ, δv) (2 nv,) with q ⊕ ϑ = `System.move` (q, ϑ), as in MuJoCo's mjd_transitionFD.
+    ``names`` are those of their entries: velocities, then these with ".rate", then activations of actuators (also
+    currents of windings), if there are any.
 
     Attributes
     ----------
-    F, G, P : (n × n), (n × nu), (n × np), n = 2 nv plus the number of activations.
+    F, G, P : (n, n), (n, nu), (n, np), n = 2 nv plus the number of activations.
     q, v : (nq,), (nv,) the state at the end of the step.
-    t, dt : where the step began, and its length [s].
+    t, dt : begin of the step and its length [s].
     rank : rank of A.
     """
 
@@ -69,37 +69,35 @@ def step_derivatives(
     tau: ArrayLike | None = None,
     parameters: Sequence[str] | None = None,
 ) -> StepDerivatives:
-    """Return the derivatives of one step of `sr.simulate` with method "rk4" and stabilization "projection".
+    """Return the `StepDerivatives` of one step of `sr.simulate` with method "rk4" and stabilization "projection".
 
-    The step is a map: the start is projected on the constraints, four stages, projection of position and velocity. Its
-    derivatives are chained from exact ones (automatic differentiation of the equations, implicit differentiation of
-    the solves and of the projections); no differences are taken. So F maps every change to one that the constraints
-    allow at the end, and changes that they do not allow at the start act as their projections. P is the derivative
-    where q and v are given and the start is projected on constraints that move with p.
+    The step is a map: projection of the start on the constraints, four stages, projection of position and velocity. Its
+    derivatives are composed of exact ones (automatic differentiation of the equations, implicit differentiation of
+    solves and projections). So F maps every change to one that the constraints allow at the end; changes that they do
+    not allow at the start act by their projections. P is the derivative for given q and v, with the start projected on
+    constraints that move with p.
 
     Parameters
     ----------
-    q, v, u : (nq,), (nv,), (nu,) state and inputs, which are held during the step and not clipped; v and u are zero by
-        default. t : time [s]; dt : length of the step [s].
-    tau : (nv,) applied generalized force, held constant.
-    parameters : names from ``system.parameters``; all that are no switches by default.
+    q, v, u : (nq,), (nv,), (nu,) state and inputs, which are held during the step and not clipped; v and u default to
+        zero.
+    t : time [s]. dt : length of the step [s].
+    tau : (nv,) applied generalized force, constant.
+    parameters : names from ``system.parameters``; default: all except switches.
 
-    Redundant rows are cut to the generic rank, as the simulator cuts them. Where they are dependent on the constraints
-    alone they separate at the stages, and the derivatives then differ from those of the discrete step by the order of
-    its own error, dt⁵; elsewhere they are exact. Near singular configurations (``Options.near_singular``) stages
-    are projected as `simulate` projects them. A step through one is led across by a step of order 8, with motions to
-    either side as witnesses that they have that branch, too, as in `motion_derivatives`. Massless bodies are ordinary.
-    Contacts and closures that are constraints are held as they are.
+    Redundant rows are cut to the generic rank, as in the simulator. Rows that are dependent on the constraints only
+    separate at the stages, and the derivatives then differ from those of the discrete step by the order of its own
+    error, dt⁵; otherwise they are exact. Near singular configurations (``Options.near_singular``) stages are projected
+    as in `simulate`. A step through a singular configuration is taken by a step of order 8, with a check of the branch
+    as in `motion_derivatives`. Massless bodies are allowed. Contacts and closures that are constraints do not switch.
 
     Raises
     ------
-    ArgumentError
-        q or v violate the constraints by more than 1e-5, a name is unknown, contacts have Coulomb friction or are
-        between geometries, joints have dry friction, or the speed of a drive jumps in the step.
-    SolveError
-        A joint or an activation is at its limit or meets it in the step; a stage has no acceleration, the rank drops
-        there, or the constraints contradict each other; beside a singular configuration in the step motions turn or
-        take another branch, by the start or by a parameter that is named.
+    ArgumentError q or v violate the constraints by more than 1e-5; an unknown name; contacts with Coulomb friction or
+        between geometries; joints with dry friction; a drive whose speed jumps in the step.
+    SolveError A joint or an activation is at its limit or reaches it in the step; a stage has no acceleration, a lower
+        rank, or contradicting constraints; neighbouring motions turn back or take another branch at a singular
+        configuration in the step, in the start or in a parameter, which is named.
     """
     check_is("step_derivatives", system, System)
     dt = positive_number(dt, f"{system.name}: dt", unit=" [s]", element="dt")
@@ -134,7 +132,7 @@ def step_derivatives(
 
 
 def _refuse_stops(system: System, before: Array, after: Array) -> None:
-    """Raise `SolveError` where a joint is at its limit or beyond it, or meets it between two configurations."""
+    """Raise `SolveError` if a joint is at or beyond its limit, or reaches it between two configurations."""
     limits = joint_limits(system)
     gaps = [-limits.signs * (q[limits.places] - limits.bounds) for q in (before, after)]
     near = AT_BOUND / system.characteristic.coordinates[limits.places]

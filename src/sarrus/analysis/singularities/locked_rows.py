@@ -1,4 +1,4 @@
-"""HeldRows: the rows that are left to move by where inputs or outputs are at rest, and their signed singular value."""
+"""`HeldRows`: constraint rows together with the rows of inputs or outputs at rest, and their signed singular value."""
 
 from __future__ import annotations
 
@@ -19,10 +19,11 @@ Output = str | tuple[str, ArrayLike]
 
 
 class HeldRows:
-    """R = [A; H] in characteristic units: the mechanism moves with H v = 0 where R has less than nv independent rows.
+    """R = [A; H] in characteristic units: with H v = 0 the mechanism can move where R has fewer than nv independent
+    rows.
 
-    H has a unit row for every velocity of ``driven``, or the Jacobian of the ``output``: a coordinate, or a point
-    of a body.
+    H has a unit row for every velocity of ``driven``, or the Jacobian of the ``output``: a coordinate, or a point of a
+    body.
     """
 
     def __init__(
@@ -30,8 +31,8 @@ class HeldRows:
     ) -> None:
         if bool(len(driven)) == (output is not None):
             raise ArgumentError(
-                f"{system.name}: give either driven (singularities where inputs no longer hold the mechanism) or "
-                "output (where inputs no longer move it)",
+                f"{system.name}: give either driven (type 2: with the motors locked the mechanism can move) or "
+                "output (type 1: the motors cannot move the output in some direction)",
                 element="driven",
             )
         self.system, self.t = system, t
@@ -59,26 +60,30 @@ class HeldRows:
         self.full = found[0]
 
     def require_full_rank(self) -> None:
-        """Raise `ArgumentError` where the mechanism still moves with what is held at rest: R has no full rank."""
+        """Raise `ArgumentError` if the mechanism can move with the driven or output velocities at rest: R lacks full
+        rank.
+        """
         if self.full[-1] <= self.cut:
             raise ArgumentError(
-                f"{self.system.name}: with {self.label} at rest the mechanism still moves at the start; name more of "
-                "them, or start at a configuration that is not singular",
+                f"{self.system.name}: with {self.label} at rest the mechanism still moves at the start. Name more "
+                "coordinates, or start at a configuration that is not singular",
                 element=self.argument,
             )
 
     def require_two_motions(self, what: str, q: Array, hold: Array) -> None:
-        """Raise `ArgumentError` where not two motions are left at q with what is locked at rest."""
+        """Raise `ArgumentError` unless the mechanism has two degrees of freedom at q with the locked coordinates at
+        rest.
+        """
         left = self.motions(q, hold).shape[1]
         if left != 2:
             raise ArgumentError(
-                f"{self.system.name}: {what} needs two motions, but {left} are left; "
+                f"{self.system.name}: {what} needs two degrees of freedom, and the mechanism has {left}; "
                 + ("lock others" if left > 2 else "unlock coordinates"),
                 element="locked",
             )
 
     def matrix(self, q: Array) -> Array:
-        """Return R (m × nv) at q."""
+        """Return R (m, nv) at q."""
         rows = holonomic_jacobian(self.system, q, self.t)
         linear = None
         if self.body is not None:
@@ -96,7 +101,7 @@ class HeldRows:
         return np.asarray(np.concatenate([closed, held], axis=-2) / self.sizes.columns)
 
     def singular(self, q: Array) -> tuple[Array, Array, Array]:
-        """Return the singular value decomposition of R: left (m × nv), values (nv,), right (nv × nv) by rows."""
+        """Return the singular value decomposition of R: left (m, nv), values (nv,), right (nv, nv) by rows."""
         matrix = self.matrix(q)
         missing = self.system.nv - len(matrix)
         if missing > 0:
@@ -111,13 +116,14 @@ class HeldRows:
     def signed(self, q: Array, left: Array) -> float:
         """Return the smallest singular value of leftᵀ R with the sign of its determinant.
 
-        ``left`` (m × nv) are the left singular vectors of R nearby, off the locus: what redundant rows add is zero.
+        ``left`` (m, nv) are the left singular vectors of R at a nearby regular configuration; redundant rows have no
+        part in them.
         """
         square = left.T @ self.matrix(q)[: len(left)]
         sign = np.linalg.slogdet(square)[0]
         return float(sign * np.linalg.svd(square, compute_uv=False)[-1])
 
     def motions(self, q: Array, hold: Array) -> Array:
-        """Return an orthonormal basis (nv × k), in characteristic units, of the motions with ``hold`` at rest."""
+        """Return an orthonormal basis (nv, k), in characteristic units, of the motions with ``hold`` at rest."""
         rows = self.sizes.rows[: self.system.nh, None] * holonomic_jacobian(self.system, q, self.t)
         return ranked(np.vstack([rows / self.sizes.columns, hold.T]), self.cut).null

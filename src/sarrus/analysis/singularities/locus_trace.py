@@ -1,4 +1,6 @@
-"""LocusTrace: walks over two motions that look for singular configurations, and the curves through these."""
+"""`LocusTrace`: walks over two degrees of freedom that search for singular configurations, and the curves
+through them.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,7 @@ _STRAIGHT, _SHORTEST = 0.95, 1e-2
 
 
 class LocusTrace:
-    """The curves on which R loses rank, among the configurations with the locked coordinates at rest."""
+    """The curves on which R loses rank, within the configurations with the locked coordinates held."""
 
     def __init__(self, rows: HeldRows, start: Array, locked: Sequence[str], limits: SearchLimits) -> None:
         self.rows, self.system, self.t, self.start = rows, rows.system, rows.t, start
@@ -47,11 +49,11 @@ class LocusTrace:
         rows.require_two_motions("a locus", start, self.hold)
 
     def basis(self, q: Array) -> Array:
-        """Return the two motions (nv × 2) as velocities, orthonormal in characteristic units."""
+        """Return the two motions (nv, 2) as velocities, orthonormal in characteristic units."""
         return np.asarray(self.rows.motions(q, self.hold)[:, -2:] / self.scale[:, None])
 
     def moved(self, q: Array, x: Array) -> Array:
-        """Return the closed configuration next to q ⊕ x, with the locked coordinates where they are."""
+        """Return the closed configuration next to q ⊕ x, with the locked coordinates held."""
         return close(self.system, self.system.move(q, x), self.t, across=self.hold)
 
     def ray(self, q: Array, weights: Array) -> list[tuple[Array, Array]]:
@@ -93,7 +95,7 @@ class LocusTrace:
         return q if self.rows.least(q) < 1e3 * self.rows.cut else None
 
     def gradient(self, q: Array, left: Array) -> tuple[Array, Array]:
-        """Return the slope of the signed singular value (2,) along the two motions, and these (nv × 2)."""
+        """Return the derivative of the signed singular value (2,) along the two motions, and the motions (nv, 2)."""
         basis = self.basis(q)
         slope = [
             (
@@ -106,9 +108,8 @@ class LocusTrace:
         return np.array(slope), basis
 
     def onto(self, q: Array, left: Array) -> tuple[Array, Array, Array] | None:
-        """Return the singular configuration next to q, the slope at q and the motions; None where there is none.
-
-        By the secant method across the curve.
+        """Return (singular configuration next to q, gradient at q, motions) by the secant method; None if there is
+        none.
         """
         slope, basis = self.gradient(q, left)
         size = float(np.linalg.norm(slope))
@@ -132,7 +133,7 @@ class LocusTrace:
         return q, slope, basis
 
     def follow(self, q: Array, left: Array) -> tuple[Array, bool]:
-        """Return the curve of singular configurations (k, nq) through q, and whether it comes back."""
+        """Return the curve of singular configurations (k, nq) through q, and whether it returns to its start."""
         landed = self.onto(q, left)
         if landed is None:
             return q[None], False
@@ -171,7 +172,7 @@ class LocusTrace:
         return path, False
 
     def _beside(self, q: Array, tangent: Array, left: Array) -> Array:
-        """Return left singular vectors of R beside the locus: redundant rows have no part in them there."""
+        """Return left singular vectors of R beside the locus, where redundant rows have no part in them."""
         basis = self.basis(q)
         along = basis.T @ (self.scale**2 * tangent)
         across = basis @ np.array([-along[1], along[0]])
@@ -181,6 +182,6 @@ class LocusTrace:
         return found[best][0] if found[best][1][-1] > self.rows.cut else left
 
     def passes(self, piece: Array, q: Array) -> bool:
-        """Tell whether a curve passes q, full turns aside."""
+        """Return whether a curve passes q, modulo full turns."""
         gaps = [np.linalg.norm(self.scale * difference(self.system, p, q, self.turns)) for p in piece]
         return bool(min(gaps) < 0.75 * STEP)

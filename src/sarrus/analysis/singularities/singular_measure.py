@@ -1,4 +1,4 @@
-"""The singular value that vanishes at singular configurations: its value, its slope, and the way to its zero."""
+"""The singular value that vanishes at singular configurations: value, gradient, and the descent to its zero."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ LONGEST, DESCENT, _NEWTON = 0.2, 60, 20
 class Measure:
     """The singular value that vanishes at singular configurations, and its derivative, in characteristic units.
 
-    Of G = the holonomic rows of A without the columns of the driven velocities: with these at rest the
-    mechanism can move where G loses rank. Without driven ones it is A itself. Directions and gradients are those of
-    x̂ = ``scale`` · x with velocities x, so that lengths count in κ (`sarrus.dynamics.model.characteristic`).
+    G is A's holonomic rows without the columns of the driven velocities: with these at rest the mechanism can move
+    where G loses rank. Without driven velocities G is A. Directions and gradients refer to x̂ = ``scale`` · x, x
+    velocities, so that lengths count in κ (`sarrus.dynamics.model.characteristic`).
     """
 
     def __init__(self, system: System, q: Array, driven: Sequence[str], t: float) -> None:
@@ -65,11 +65,11 @@ class Measure:
         return [p for x in ways for p, _ in islice(self.walk(q, x, 0.1), 2)]
 
     def rows(self, q: Array) -> Array:
-        """Return the holonomic rows of A (nh × nv)."""
+        """Return the holonomic rows of A (nh, nv)."""
         return np.asarray(self.row_scale[:, None] * holonomic_jacobian(self.system, q, self.t) / self.scale)
 
     def matrix(self, q: Array) -> Array:
-        """Return G with zeros for the driven columns (nh × nv)."""
+        """Return G with zeros for the driven columns (nh, nv)."""
         return np.asarray(self.rows(q) * self.free)
 
     def gap(self, start: Array, end: Array) -> Array:
@@ -85,12 +85,12 @@ class Measure:
         return close(self.system, self.system.move(q, step / self.scale), self.t)
 
     def value(self, q: Array) -> tuple[float, Array, Array]:
-        """Return the singular value at the generic rank with its left and right singular vector."""
+        """Return (singular value at the generic rank, left singular vector, right singular vector)."""
         rows = at_rank(self.matrix(q), self.rank)
         return float(rows.kept[-1]), rows.left[:, -1], rows.right[:, -1]
 
     def tangent(self, q: Array) -> Array:
-        """Return the kernel of A (nv × d) at its generic rank."""
+        """Return the null space of A (nv, d) at its generic rank."""
         return at_rank(self.rows(q), self.holonomic_rank).null
 
     def gradient(self, q: Array, left: Array, right: Array) -> Array:
@@ -99,7 +99,7 @@ class Measure:
         return np.asarray(tangent @ (tangent.T @ self._slope(q, left, right)))
 
     def _slope(self, q: Array, left: Array, right: Array) -> Array:
-        """Return the derivative of leftᵀ G right by x̂ (nv,)."""
+        """Return the derivative of leftᵀ G right with respect to x̂ (nv,)."""
         rows = np.zeros(self.system.nc)
         rows[: self.system.nh] = self.row_scale * left
         return np.asarray(row_gradient(self.system, q, rows, right / self.scale, self.t) / self.scale)
@@ -114,7 +114,7 @@ class Measure:
         )
 
     def descend(self, q: Array) -> tuple[Array, bool]:
-        """Follow the singular value down to zero; tell whether it got there."""
+        """Follow the singular value down to zero; return (q, whether zero was reached)."""
         value, left, right = self.value(q)
         for _ in range(DESCENT):
             if value < self.cut:
@@ -139,9 +139,10 @@ class Measure:
         return q, value < self.cut
 
     def converge(self, q: Array, left: Array) -> tuple[Array, bool]:
-        """Solve φ(q) = 0, Gᵀu = 0, |u| = 1 by Newton's method (minimum-norm steps), from a point next to it.
+        """Solve φ(q) = 0, Gᵀu = 0, |u| = 1 by Newton's method with minimum-norm steps; return (q, whether it
+        converged).
 
-        On the manifold alone the configuration could be found to the root of the rounding only.
+        Without the last two equations the accuracy of q would be limited to the square root of rounding.
         """
         system, nv, nh = self.system, self.system.nv, self.system.nh
         indices = np.flatnonzero(self.free)

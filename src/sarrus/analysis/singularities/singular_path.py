@@ -1,4 +1,4 @@
-"""How close a path comes to singular configurations, and paths between configurations."""
+"""Distance of a path from singular configurations, and paths between configurations."""
 
 from __future__ import annotations
 
@@ -36,18 +36,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class SingularityProfile:
-    """How close a path comes to singular configurations (arrays along the path, read-only).
+    """Distance of a path from singular configurations (read-only arrays along the path).
 
     Attributes
     ----------
     q : (T, nq) the path.
-    values : (T,) the smallest singular value of the free columns of A, in characteristic units, that is not zero
-        generically, signed by continuity: it changes its sign where a singular configuration is crossed.
+    values : (T,) smallest singular value, nonzero generically, of the free columns of A in characteristic units; signed
+        by continuity, so that it changes its sign where a singular configuration is crossed.
     distance : (T,) first-order distance to the singular set, value / |gradient along the motions|, in radians and
         characteristic lengths κ, ``system.characteristic.length``: the same in metres and in millimetres.
-    generic_rank : the rank that the values are about.
-    crossings : indices k so that the path crosses a singular configuration between k and k + 1.
-    t : (T,) times of a trajectory, None of configurations.
+    generic_rank : generic rank, the number of the singular value.
+    crossings : indices k such that the path crosses a singular configuration between k and k + 1.
+    t : (T,) times of a trajectory [s]; None for configurations.
     """
 
     q: Array
@@ -64,11 +64,11 @@ class SingularityProfile:
 
     @property
     def clearance(self) -> float:
-        """Least first-order distance to the singular set along the path, zero where it crosses it [rad, κ]."""
+        """Least first-order distance to the singular set along the path [rad, κ]; zero if the path crosses it."""
         return 0.0 if self.crossings else float(np.abs(self.distance).min())
 
     def plot(self, path: str | Path | None = None, **options: Any) -> Figure:
-        """Plot values and distance along the path; options are those of `sarrus.plot.clearance`."""
+        """Return a figure of values and distance along the path; options: `sarrus.plot.clearance`."""
         return lazy_import("pictures.plots.plot", "clearance")(self, path, **options)
 
     def __str__(self) -> str:
@@ -85,12 +85,12 @@ class SingularityProfile:
 def distance_to_singularity(
     system: System, path: Trajectory | ArrayLike, *, driven: Sequence[str] = (), t: float = 0.0
 ) -> SingularityProfile:
-    """Return how close a path comes to singular configurations: a trajectory or configurations (T, nq).
+    """Return the `SingularityProfile` of a path: its distance from singular configurations.
 
-    For every configuration the smallest singular value that is not zero generically, and the distance at which
-    it would vanish if it went on as it does there. The generic rank is that of the path: permanently redundant
-    rows do not count. ``driven`` and singular as in `find_singularity`. The configurations must be closed to
-    1e-5, else `ArgumentError`. ``path_between`` makes a path from two configurations.
+    ``path`` is a trajectory or configurations (T, nq), closed to 1e-5 (else `ArgumentError`). For every configuration
+    it gives the smallest singular value that is generically nonzero, and the distance at which it would vanish to first
+    order. The generic rank is the largest rank along the path: redundant rows do not count. ``driven`` as in
+    `find_singularity`. `path_between` returns a path between two configurations.
     """
     check_is("distance_to_singularity", system, System)
     times = path.t if isinstance(path, Trajectory) else None
@@ -129,11 +129,10 @@ def distance_to_singularity(
 def path_between(
     system: System, start: ArrayLike, end: ArrayLike, *, step: float = STEP, t: float = 0.0
 ) -> Array:
-    """Return closed configurations (T, nq) from start to end, each a step of ``step`` nearer to the end.
+    """Return closed configurations (T, nq) from start to end, each by ``step`` [rad, κ] nearer to the end.
 
-    Steps are measured in radians and characteristic lengths κ. Every step goes along the motion that comes nearest to
-    the straight line. Where no motion brings it nearer, as between two modes of assembly, the `SolveError` says how
-    much is missing; its ``result`` is the path.
+    Every step takes the motion nearest to the straight line. If no motion leads nearer, as between two assembly modes,
+    `SolveError` gives the remaining distance; its ``result`` is the path so far.
     """
     q, goal = (closed_start(system, real_array(x), t) for x in (start, end))
     sizes = system.characteristic

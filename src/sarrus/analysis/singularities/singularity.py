@@ -1,4 +1,4 @@
-"""Singular configurations: where the nearest one lies."""
+"""The singular configuration nearest to a start."""
 
 from __future__ import annotations
 
@@ -26,22 +26,20 @@ _REACH, _CURVE, _RAYS = 7.0, 50.0, 12
 
 @dataclass(frozen=True, eq=False)
 class Singularity(Answer):
-    """The singular configuration nearest to a start, as far as the search went.
+    """The singular configuration nearest to a start that the search has found.
 
     Attributes
     ----------
-    q : (nq,) the singular configuration; without one the configuration of smallest singular value seen.
+    q : (nq,) the singular configuration; if none was found, the configuration with the smallest singular value.
     distance : length of the straight step from the start to q, in radians and characteristic lengths κ,
         ``system.characteristic.length``: the same in metres and in millimetres.
-    value : smallest singular value at q, in characteristic units, that is not zero at generic configurations.
+    value : smallest generically nonzero singular value at q, in characteristic units.
     rank, generic_rank : rank of the free columns of A here, and generically.
-    left : (nc × lost) orthonormal combinations of rows that vanish here and not nearby.
-    motions : (nv × m) basis of the motions that are left here with the driven velocities at rest, orthonormal in
-        characteristic units.
+    left : (nc, lost) orthonormal combinations of rows that vanish here and not nearby.
+    motions : (nv, m) basis of the motions with the driven velocities at rest, orthonormal in characteristic units.
     closures : names of the closures that become dependent.
-    status : OK, or NOT_ACHIEVABLE where none was found.
-    complete : True where none was found and the whole curve of configurations was walked, so that there is none
-        on it.
+    status : OK, or NOT_ACHIEVABLE if none was found.
+    complete : True if none was found and the whole curve of configurations was searched, so that none exists on it.
     """
 
     q: Array
@@ -57,10 +55,12 @@ class Singularity(Answer):
 
     @property
     def message(self) -> str:
-        """The outcome in words."""
+        """The outcome as a sentence."""
         if self.status is Status.OK:
             names = ", ".join(repr(name) for name in self.closures)
-            return f"singular at a distance of {self.distance:.4g}: closures {names} become dependent"
+            return (
+                f"singular at a distance of {self.distance:.4g} (rad, κ): closures {names} become dependent"
+            )
         where = "on the whole curve of configurations" if self.complete else "within the reach of the search"
         return f"no singular configuration {where}; the smallest singular value was {self.value:.3g}"
 
@@ -75,27 +75,26 @@ def find_singularity(
     reach: float | None = None,
     throw: bool = True,
 ) -> Singularity:
-    """Find the singular configuration nearest to q along the closed configurations.
+    """Return the `Singularity` nearest to q along the closed configurations.
 
-    The smallest singular value that is not zero generically is followed down by its gradient, and along walks
-    through the closed configurations (both ways where there is one degree of freedom, else in seeded
-    directions) wherever it has a minimum; Newton's method on φ = 0, Gᵀu = 0, |u| = 1 then converges
-    quadratically. Where there are more degrees of freedom the singular configurations form surfaces, and the
-    one found is moved along its surface as long as that brings it nearer. It is a search: with several degrees
-    of freedom a nearer one may be missed.
+    The smallest generically nonzero singular value is followed down its gradient, and along walks through the closed
+    configurations (in both directions with one degree of freedom, else in seeded directions) wherever it has a minimum;
+    Newton's method on φ = 0, Gᵀu = 0, |u| = 1 then converges quadratically. With several degrees of freedom the
+    singular configurations form surfaces, and the one found is moved along its surface towards the start. It is a
+    search: with several degrees of freedom a nearer one may be missed.
 
     Parameters
     ----------
-    q : (nq,) where to start; its loops may be open by up to 1e-5.
-    driven : joints or coordinates that actuators hold. Singular is then where the mechanism can move, or the
-        actuators cannot hold every load, although these rest (parallel singularities). Without: where the
-        closures themselves become dependent and motion may branch.
-    reach : how far the walks go [rad, κ]; by default 50 with one degree of freedom, where a walk also ends when
-        it is back at its start, and 7 with several.
-    throw : raise `SolveError` where none is found; its ``result`` is the answer with status NOT_ACHIEVABLE.
+    q : (nq,) start; its loops may be open by up to 1e-5.
+    driven : joints or coordinates that actuators hold. Singular (type 2, parallel singularity): with the actuators
+        locked the mechanism can move, or they cannot balance every load. Without ``driven``: the closures become
+        dependent and the motion may branch.
+    reach : length of the walks [rad, κ]; default 50 with one degree of freedom, where a walk also ends when it returns
+        to its start, and 7 with several.
+    throw : raise `SolveError` if none is found; its ``result`` has the status NOT_ACHIEVABLE.
 
-    Permanently redundant rows do not count: they are dependent everywhere. From a start that is singular
-    itself the answer is the start. Loops open by more than 1e-5 are an `ArgumentError`.
+    Permanently redundant rows do not count, as they are dependent everywhere. From a singular start the answer is the
+    start. Loops open by more than 1e-5 are an `ArgumentError`.
     """
     check_is("find_singularity", system, System)
     start = closed_start(system, real_array(q), t)
@@ -112,7 +111,7 @@ def find_singularity(
 
 
 def _search(measure: Measure, start: Array, reach: float | None) -> tuple[Array | None, float, Array, bool]:
-    """Return the nearest singular configuration found, its distance, that of smallest value, and completeness."""
+    """Return (nearest singular configuration or None, distance, configuration of smallest value, completeness)."""
     best: Array | None = None
     distance, lowest = np.inf, start
     here, left, right = measure.value(start)
@@ -145,7 +144,7 @@ def _search(measure: Measure, start: Array, reach: float | None) -> tuple[Array 
 
 
 def _directions(measure: Measure, start: Array, tangent: Array, left: Array, right: Array) -> Iterator[Array]:
-    """Yield unit directions to walk in: downhill and uphill first, then seeded ones."""
+    """Yield unit directions of walks: downhill and uphill first, then seeded ones."""
     slope = measure.gradient(start, left, right)
     first = slope if np.linalg.norm(slope) > 1e-9 else tangent[:, 0]
     yield -first / np.linalg.norm(first)
@@ -160,7 +159,7 @@ def _directions(measure: Measure, start: Array, tangent: Array, left: Array, rig
 def _ray(
     measure: Measure, start: Array, direction: Array, reach: float, consider: Callable[[Array], bool]
 ) -> bool:
-    """Walk until a minimum of the singular value turns out to be zero; tell whether the walk came back first."""
+    """Walk until the singular value has a minimum of zero; return whether the walk returned to its start before."""
     system, turns, scale = measure.system, turning(measure.system), measure.scale
     before, last, value = np.inf, start, measure.value(start)[0]
     travelled = 0.0
@@ -178,7 +177,7 @@ def _ray(
 
 
 def _nearest(measure: Measure, start: Array, q: Array) -> Array:
-    """Move along the singular surface towards the start as long as that brings q nearer."""
+    """Move q along the singular surface towards the start while the distance decreases."""
     length = 1.0
     for _ in range(DESCENT):
         _, left, right = measure.value(q)
@@ -226,7 +225,7 @@ def _outcome(measure: Measure, start: Array, q: Array, status: Status, complete:
 
 
 def _lost(measure: Measure, start: Array, q: Array, left_null: Array) -> Array:
-    """Return the part of the left null space that is not there at configurations beside q."""
+    """Return the part of the left null space that does not exist beside q."""
     beside = start
     tangent = measure.tangent(q)
     for sign in (1.0, -1.0):

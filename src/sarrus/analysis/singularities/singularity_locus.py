@@ -1,4 +1,4 @@
-"""`singularity_locus`: the curves of singular configurations of a mechanism with two motions."""
+"""`singularity_locus`: the curves of singular configurations of a mechanism with two degrees of freedom."""
 
 from __future__ import annotations
 
@@ -28,15 +28,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SingularityLocus:
-    """Curves of singular configurations (arrays read-only); ``print`` sums them up.
+    """Curves of singular configurations (read-only arrays); ``print`` gives a summary.
 
     Attributes
     ----------
-    held : what is at rest while the mechanism can still move there: "driven …" (type 2) or "output …" (type 1).
-    pieces : each (k, nq), configurations along one curve. closed : of each whether it comes back to its start.
-    residual : largest smallest singular value, in characteristic units, of them all: zero but for rounding.
-    rays : how many walks over the motions looked for them.
-    turns : indices of the coordinates that stand for the same place after a full turn.
+    held : the velocities at rest with which the mechanism can still move: "driven …" (type 2) or "output …" (type 1).
+    pieces : tuple of (k, nq), configurations along each curve. closed : for each whether it returns to its start.
+    residual : largest of the smallest singular values of all configurations, in characteristic units; zero up to
+        rounding.
+    rays : number of walks that searched for the curves.
+    turns : indices of the coordinates that repeat after a full turn.
     """
 
     held: str
@@ -58,14 +59,14 @@ class SingularityLocus:
         return tuple(piece[:, places[name][0]] for piece in self.pieces)
 
     def points(self, body: str, point: ArrayLike = (0.0, 0.0, 0.0)) -> tuple[Array, ...]:
-        """Return where a point of a body is along the pieces, (k, 3) in the world [m]."""
+        """Return the positions of a point of a body along the pieces, (k, 3) in the world [m]."""
         return tuple(
             np.array([self.system.jacobian(q, t=self.t, body=body, point=point).position for q in piece])
             for piece in self.pieces
         )
 
     def plot(self, path: str | Path | None = None, **options: Any) -> Figure:
-        """Draw the curves over two coordinates or a point; options are those of `sarrus.plot.singularity_locus`."""
+        """Return a figure of the curves over two coordinates or a point; options: `sarrus.plot.singularity_locus`."""
         return lazy_import("pictures.plots.plot", "singularity_locus")(self, path, **options)
 
     def __str__(self) -> str:
@@ -94,32 +95,32 @@ def singularity_locus(
     rays: int = 24,
     t: float = 0.0,
 ) -> SingularityLocus:
-    """Return the curves of singular configurations of a mechanism with two motions, through the modes joined with q.
+    """Return the `SingularityLocus` of a mechanism with two degrees of freedom: its curves of singular configurations.
 
-    With ``driven`` the inputs it is where they no longer hold the mechanism: singularities of type 2, where the
-    platform moves, or forces grow without bound, with the inputs at rest. With ``output`` it is where inputs no longer
-    move the output in every direction: type 1, which bounds the workspace. Both are where R = [A; H] has less than nv
-    independent rows, H v the velocities at rest.
+    With ``driven``, type 2: with the driven coordinates locked the platform can still move, and forces grow without
+    bound. With ``output``, type 1: the inputs cannot move the output in some direction, which bounds the workspace. In
+    both cases R = [A; H] has fewer than nv independent rows, H v being the velocities at rest. The curves belong to the
+    assembly modes connected with q.
 
-    The curves are found where ``rays`` walks over the motions, of seeded directions, pass through one; then each is
-    followed in steps of 0.05 (radians and characteristic lengths), the smallest singular value brought to zero at each.
-    All configurations returned are singular to rounding. **No more is guaranteed**: a curve that no walk crosses is
-    not found; more ``rays`` make it less likely. Singular points that are no curves, where the sign does not change,
-    are not looked for (`find_singularity`). Curves end less than a step before the limits of joints.
+    ``rays`` walks over the motions in seeded directions look for sign changes of the smallest singular value; each
+    curve found is followed in steps of 0.05 (radians and characteristic lengths), with the singular value brought to
+    zero at each. All configurations returned are singular to rounding. **Completeness is not guaranteed**: a curve that
+    no walk crosses is not found; more ``rays`` make that less likely. Isolated singular points, without a sign change,
+    are not searched (`find_singularity`). Curves end less than a step before limits of joints.
 
     Parameters
     ----------
-    q : (nq,) start, closed to 1e-5 and not singular. locked : joints or coordinates that rest, so that two motions are
-        left; they count as movable in R, so that a platform can be looked at for one orientation.
-    driven : inputs, as many as the mechanism has motions, or more. output : a scalar coordinate or several, or a point
+    q : (nq,) start, closed to 1e-5 and not singular. locked : joints or coordinates that are held, so that two degrees
+        of freedom are left; they count as movable in R, so that a platform can be examined at one orientation.
+    driven : inputs, at least as many as the mechanism has degrees of freedom. output : scalar coordinates, or a point
         of a body, ("platform", (0, 0, 0)).
-    limits : {"crank": (lower, upper)}, besides and in place of those of joints [m, rad].
+    limits : {"crank": (lower, upper)}, in addition to and in place of those of joints [m, rad].
+    rays : number of walks. t : time of the constraints [s].
 
     Raises
     ------
-    ArgumentError
-        Not two motions; a start outside of the limits; R without full rank near q, where the driven or outputs are too
-        few to hold the mechanism; unknown names; open loops.
+    ArgumentError Not two degrees of freedom; a start outside of the limits; R without full rank near q (too few driven
+        coordinates or outputs); unknown names; open loops.
 
     Redundant rows change nothing.
 

@@ -1,4 +1,4 @@
-"""Demands that come and go: a setting NAME.on, and within how many seconds it takes effect."""
+"""Activation of demands: the setting NAME.on switches a demand on and off, at once or within a ramp [s]."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sarrus.control.laws.demands import Demand, Settings
 def adjusted(
     demand: Demand, settings: Settings, weight: ArrayLike | None, on: float | None, ramp: float
 ) -> Demand:
-    """Return a demand whose rows come and go by NAME.on and are multiplied by NAME.weight, where these are given."""
+    """Return a demand whose rows are switched by NAME.on and multiplied by NAME.weight, if these are given."""
     name, size = demand.name, len(demand.rows)
     demand = replace(demand, active=_active(settings, name, size, on, ramp))
     if weight is None:
@@ -38,17 +38,18 @@ def smooth_step(x: ca.SX) -> ca.SX:
 
 
 def _active(settings: Settings, name: str, rows: int, on: float | None, ramp: float) -> ca.SX | None:
-    """Return how much the rows of a demand count: the setting NAME.on, from 0 to 1, at once or within ``ramp`` [s].
+    """Return the activity (1,) of the rows of a demand, from 0 to 1: the setting NAME.on, at once or within ``ramp``
+    [s].
 
-    With a ramp the setting is what is wanted, and from sample to sample NAME.active, which the law remembers, goes
-    there at a rate of 1 / ramp; a law that is reset, as at the start of a run, begins at NAME.on. Without one no
-    samples are needed. ``on`` None: there are no such settings, and the rows always count.
+    With a ramp NAME.on is the target, and the state NAME.active follows it at the rate 1 / ramp from sample to sample;
+    a law that is reset, as at the start of a run, begins at NAME.on. Without a ramp no samples are needed. Returns None
+    for ``on`` None: the rows are always active.
     """
     ramp = number_between(ramp, 0.0, np.inf, f"{name}.ramp")
     if on is None:
         if ramp > 0.0:
             raise ArgumentError(
-                f"{name}: a ramp is for what comes and goes; give on=1.0 or on=0.0 too",
+                f"{name}: ramp= is for a demand that is switched; give on=1.0 or on=0.0 too",
                 element=f"{name}.on",
             )
         return None

@@ -1,4 +1,4 @@
-"""Which motions the actuators can produce: the test for passive joints (Aghili 2005, section 7.4.2)."""
+"""`controllability`: the motions that the actuators can produce; the test for passive joints (Aghili 2005, 7.4.2)."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ _SMALL = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class Controllability:
-    """What the actuators reach at a configuration.
+    """The motions that the actuators reach at a configuration.
 
     Attributes
     ----------
-    controllable : whether they produce every motion the constraints allow, N ∩ B⊥ = 0 on the motions.
-    dof, rank : degrees of freedom, and how many of them the actuators reach.
-    redundancy : how many combinations of the controls make no difference to the motion (internal forces).
-    uncontrollable : (nv × (dof − rank)) motions that no control drives, orthonormal columns: Aᵀ- and S-free velocities.
+    controllable : whether the actuators produce every motion that the constraints allow.
+    dof, rank : degrees of freedom, and rank of Zᵀ S: the number of motions that the actuators reach.
+    redundancy : dimension of the controls that do not change the motion (internal forces).
+    uncontrollable : (nv, dof − rank) motions that no control drives, orthonormal columns x with A x = 0 and Sᵀ x = 0.
     names : each of these in words, such as "rocker + 0.5 coupler".
     singular_values : of Zᵀ S, Z an orthonormal basis of the motions.
     """
@@ -49,12 +49,12 @@ class Controllability:
 def controllability(
     system: System, q: ArrayLike, v: ArrayLike | None = None, t: float = 0.0
 ) -> Controllability:
-    """Tell which motions at a configuration the actuators can drive.
+    """Return a `Controllability`: which motions at a configuration the actuators can drive.
 
-    With Z a basis of the motions A v = 0, the generalized forces that move the mechanism are Zᵀ S u: it is controllable
-    where that has full row rank, N ∩ B⊥ ⊆ N⊥ ∩ B⊥ (Aghili 2005, eq. (64)), B the range of S. Redundant closures do not
-    matter; in a singular configuration there are more motions, and the answer is for these. Contacts with Coulomb
-    friction and between geometries, limits of joints and dry friction of joints are left out.
+    With Z a basis of the motions A v = 0, the controls act by Zᵀ S u. The mechanism is controllable if Zᵀ S has full
+    row rank, N ∩ B⊥ ⊆ N⊥ ∩ B⊥ (Aghili 2005, eq. (64)), B the range of S. Redundant closures change nothing; in a
+    singular configuration there are more motions, and the answer is for these. Contacts with Coulomb friction, contacts
+    between geometries, limits of joints and dry friction of joints are left out.
     """
     check_is("controllability", system, System)
     velocity = np.zeros(system.nv) if v is None else system.checked(v, system.nv, "v")
@@ -62,7 +62,7 @@ def controllability(
 
 
 def controllability_at(system: Workspace, q: Array, velocity: Array, t: float) -> Controllability:
-    """Return the same with the parameters of a workspace, at arguments that are checked."""
+    """Return the `Controllability` with the parameters of a workspace, for arguments already checked."""
     jacobian = system.constraint_jacobian(q, velocity, t)
     rank = constraint_rank(system, q, velocity, t, jacobian)
     basis = at_rank(jacobian, rank).null
@@ -81,7 +81,7 @@ def controllability_at(system: Workspace, q: Array, velocity: Array, t: float) -
 
 
 def in_words(names: Sequence[str], direction: Array) -> str:
-    """Return a direction as a combination of what has these names, the first of its largest entries scaled to one."""
+    """Return a direction as a combination of these names, its first largest entry scaled to one."""
     lengths = np.abs(direction)
     scaled = direction / direction[np.argmax(lengths > 0.99 * lengths.max())]  # of equal ones the first
     terms = []

@@ -1,4 +1,4 @@
-"""`controllability_along`: what the actuators reach while closures come and go, phase by phase and at the switches."""
+"""`controllability_along`: controllability while closures switch on a schedule, in each phase and at each switch."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ _PLACES = (0.02, 0.5, 0.98)
 
 @dataclass(frozen=True, eq=False)
 class Phase:
-    """A time between two switches.
+    """The time between two switches of a schedule.
 
     Attributes
     ----------
-    start, end : [s]. holding : names of what holds of all that comes and goes.
-    time : of the configuration of the phase at which the actuators reach least [s].
+    start, end : [s]. holding : names of the switched constraints that are active.
+    time : time of the configuration with the fewest motions reached [s].
     reach : `Controllability` there.
     """
 
@@ -56,16 +56,16 @@ class Phase:
 
 @dataclass(frozen=True, eq=False)
 class SwitchLoad:
-    """What the controls can do about the load of what switches, at the instant of the switch.
+    """Loads of the closures that switch at an instant, and which of them the controls can set.
 
     Attributes
     ----------
-    time : [s]. names : of what switches then.
-    loads : how many independent loads it has there while it holds, 0 where it depends on what holds anyway.
-    free : how many of these the controls can set without any change of the motion, internal forces. Where these are
-        as many as the loads, a `HandOver` works for any motion.
-    bound : of the other loads, each as a combination of multipliers in words: the motion decides about them, so that
-        they can be zero for some motions alone.
+    time : [s]. names : of the closures that switch.
+    loads : number of independent loads while the closures are active; 0 if their rows depend on permanent ones.
+    free : number of these loads that the controls can set without changing the motion (internal forces). If it equals
+        ``loads``, a `HandOver` works for any motion.
+    bound : the remaining loads, combinations of multipliers in words: the motion determines them, so that they are zero
+        for some motions only.
     """
 
     time: float
@@ -75,19 +75,19 @@ class SwitchLoad:
     bound: tuple[str, ...]
 
     def __str__(self) -> str:
-        told = f"; the motion decides: {', '.join(self.bound)}" if self.bound else ""
+        told = f"; determined by the motion: {', '.join(self.bound)}" if self.bound else ""
         return f"{self.time:g} s, {', '.join(self.names)}: {self.free} of {self.loads} loads are free{told}"
 
 
 @dataclass(frozen=True, eq=False)
 class ControllabilityAlong:
-    """What the actuators reach along a schedule; print it.
+    """Controllability along a schedule; ``print`` shows it.
 
     Attributes
     ----------
-    phases : `Phase` by phase. switches : `SwitchLoad` of each instant between them.
-    controllable : whether every phase is.
-    never : (nv × k) velocities that no control drives in any phase, orthonormal columns.
+    phases : a `Phase` for each. switches : a `SwitchLoad` for each instant between them.
+    controllable : whether every phase is controllable.
+    never : (nv, k) velocities that no control drives in any phase, orthonormal columns.
     names : each of these in words.
     """
 
@@ -109,18 +109,19 @@ def controllability_along(
     q: ArrayLike | Callable[[float], ArrayLike],
     duration: float,
 ) -> ControllabilityAlong:
-    """Tell which motions the actuators drive in each phase of a schedule of closures, and which loads are free.
+    """Return a `ControllabilityAlong`: controllability in each phase of a schedule of closures, and free loads at
+    switches.
 
-    A phase is controllable where `controllability` says so of the motions that its closures leave. A motion may be out
-    of reach in one phase and not in another, as that of an object that waits to be grasped; ``never`` are those that no
-    phase reaches.
+    A phase is controllable if `controllability` says so for the motions that its closures allow. A motion may be out of
+    reach in one phase and not in another, such as that of an object that waits to be grasped; ``never`` are the motions
+    out of reach in all phases.
 
     Parameters
     ----------
-    schedule : as `sarrus.Switching` has it: pairs (on, off) [s] by name, at 0 and after. What is not named stays as
-        it is.
-    q : (nq,), or a function of t that gives it, such as ``lambda t: motion.interpolate(t).q``; loops need to be
-        closed where they hold. A configuration where the closures of the phase are open is taken as it is.
+    schedule : pairs (on, off) [s] by name, as in `sarrus.Switching`, at times ≥ 0. Closures that are not named do not
+        switch.
+    q : (nq,), or a function of t that returns it, such as ``lambda t: motion.interpolate(t).q``; active loops must be
+        closed. A configuration with open loops is used as it is.
     duration : [s].
 
     Raises `ArgumentError` for names that never switch, times out of order, and a ``duration`` that is not positive.
@@ -175,7 +176,7 @@ def _configurations(system: System, q: ArrayLike | Callable[[float], ArrayLike])
 
 
 def _basis(work: Workspace, q: Array, t: float) -> tuple[Array, Array]:
-    """Return a basis of the motions (nv × dof), in characteristic units, and S (nv × nu) in these."""
+    """Return a basis of the motions (nv, dof), in characteristic units, and S (nv, nu) in these units."""
     zero, size = np.zeros(work.nv), work.characteristic
     A = work.constraint_jacobian(q, zero, t)
     rank = constraint_rank(work, q, zero, t, A)
@@ -183,7 +184,7 @@ def _basis(work: Workspace, q: Array, t: float) -> tuple[Array, Array]:
 
 
 def _reached(work: Workspace, q: Array, t: float) -> Array:
-    """Return the accelerations (nv × nu) that the controls make, S with M on the motions of the phase."""
+    """Return the accelerations (nv, nu) by unit controls, S with M on the motions of the phase."""
     basis, actuation = _basis(work, q, t)
     columns = work.characteristic.columns
     inertia = dense.product(dense.product(basis.T, _even_mass(work, q)), basis)
@@ -198,7 +199,7 @@ def _even_mass(work: Workspace, q: Array) -> Array:
 
 
 def _load(work: Workspace, times: Mapping[str, Array], t: float, q: Array) -> SwitchLoad:
-    """Return what the controls can do about the load of all that switches at a time, with it holding."""
+    """Return the `SwitchLoad` of all closures that switch at a time, with these closures active."""
     names = tuple(name for name, own in times.items() if t in own)
     on = {name: bool(np.searchsorted(own, t, side="right") % 2) for name, own in times.items()}
     on.update(dict.fromkeys(names, True))

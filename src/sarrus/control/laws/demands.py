@@ -1,4 +1,6 @@
-"""What laws are made of: demands, settings, memory; and what became of them, a `Command` with its levels."""
+"""Building blocks of laws: `Demand`, `ForceDemand`, `Settings` and their memory; the result `Command` with
+its levels.
+"""
 
 from __future__ import annotations
 
@@ -25,15 +27,16 @@ DERIVATIVES = ("rate", "acceleration")
 
 @dataclass(frozen=True, eq=False)
 class Demand:
-    """One level: rows J a + E λ = r, or ≤ r, over the symbols of a system, as all laws are made of.
+    """One level of a law: rows J a + E λ + F u = r, or ≤ r, over the symbols of a system.
 
-    The symbols are ``system.equations``: e.q, e.v, e.t, with e.rate for q̇, and the expressions made of them, such as
+    The symbols are ``system.equations``: e.q, e.v, e.t, with e.rate for q̇, and expressions of them, such as
     e.mass_matrix, e.jacobian and e.kinetic_energy; and those that `Settings.add` returns. λ are the multipliers, Aᵀλ is
-    the force on the mechanism. Of a demand on some s(q, v, t), J = ∂s/∂v, and −∂s/∂q q̇ − ∂s/∂t is part of r.
+    the constraint force on the mechanism. For a demand on the rate of s(q, v, t), J = ∂s/∂v, and −∂s/∂q q̇ − ∂s/∂t is
+    part of r.
 
-    Rows that depend on others, or vanish, are no error: they lose rank, and what they ask for is then missed, in the
-    least-squares sense, or follows. Rows that contradict those of levels above give way to them. A `Law` raises
-    `ArgumentError` for a demand that does not fit its system.
+    Redundant rows, and rows that vanish, reduce the rank; a part of r that they cannot meet is missed in the
+    least-squares sense. Rows that contradict levels above give way to these. A `Law` raises `ArgumentError` for a
+    demand that does not fit its system.
 
     Attributes
     ----------
@@ -41,15 +44,15 @@ class Demand:
     rows : names of the rows (m).
     jacobian : J (m, nv), as an SX matrix.
     wanted : r (m), as an SX column.
-    multipliers : E (m, nc), or None where λ does not matter.
-    unknowns : F (m, nu), of F u on the left side, or None; in laws with contacts their forces come after the controls.
-    soft : coming close is good enough: the level is never missed.
+    multipliers : E (m, nc), or None for zero.
+    unknowns : F (m, nu), or None for zero; in laws with contacts the contact forces come after the controls.
+    soft : the level counts as achieved even if a residual remains.
     at_most : the rows are inequalities, J a + E λ + F u ≤ r.
-    active : by row, an SX column (m) of what is 1 where the row counts, 0 where it does not, and between these while it
-        comes or goes: then the controls are between those with and those without it. None: all count.
-    units : of the rows, up to powers of time: "m", "rad", "1", "N" (kg m/s too), "N m", "" where unknown; () for none.
-        Where they differ, a law multiplies the rows by the numbers ``scale`` that bring them to characteristic units,
-        and what it tells of the level is in these.
+    active : SX column (m) with the activity of each row, 1 active, 0 inactive; in between, the controls are
+        interpolated between those with and without the row. None: all rows are active.
+    units : of the rows, up to powers of time: "m", "rad", "1", "N" (kg m/s too), "N m", "" if unknown; () for none. If
+        they differ, a law multiplies the rows by ``scale`` to characteristic units, and reports the level in these
+        units.
     """
 
     name: str
@@ -65,7 +68,9 @@ class Demand:
     scale: Array | None = None
 
     def check(self, law: str, sizes: Mapping[str, int], symbols: ca.SX) -> None:
-        """Raise `ArgumentError` where a matrix has another size than (rows, ``sizes`` of it), or unknown symbols."""
+        """Raise `ArgumentError` if a matrix does not have the size (rows, ``sizes`` of it), or contains unknown
+        symbols.
+        """
         count = len(self.rows)
         if self.units and (len(self.units) != count or not set(self.units) <= set(UNITS)):
             raise ArgumentError(
@@ -95,18 +100,18 @@ class Demand:
 
 
 def check_symbols(law: str, name: str, expression: ca.SX, symbols: ca.SX) -> None:
-    """Raise `ArgumentError` where an expression of the level ``name`` has symbols that are not among ``symbols``."""
+    """Raise `ArgumentError` if an expression of the level ``name`` has symbols that are not in ``symbols``."""
     strange = ca.Function("level", [symbols], [expression], {"allow_free": True}).get_free()
     if strange:
         raise ArgumentError(
-            f"{law}: the demand {name!r} has symbols of its own, {', '.join(strange)}: it may have those of "
-            "system.equations (q, v, t, p) and of its settings",
+            f"{law}: the demand {name!r} has symbols of its own, {', '.join(strange)}. Use the symbols of "
+            "system.equations (q, v, t, p) and of its settings only",
             element=name,
         )
 
 
 def stacked(demands: Sequence[Demand], part: str, width: int) -> ca.SX:
-    """Return the ``multipliers`` or the ``unknowns`` of demands below each other, zeros where one has none."""
+    """Return the ``multipliers`` or ``unknowns`` matrices of demands stacked, zeros for None."""
     blocks = (getattr(demand, part) for demand in demands)
     still = (ca.SX.zeros(demand.wanted.numel(), width) for demand in demands)
     return ca.vertcat(*(zero if block is None else block for block, zero in zip(blocks, still)))
@@ -114,10 +119,11 @@ def stacked(demands: Sequence[Demand], part: str, width: int) -> ca.SX:
 
 @dataclass(frozen=True, eq=False)
 class ForceDemand:
-    """One level: S u acts on the motions as the generalized force g (nv,) does; None asks for none at all.
+    """One level of a law: the actuators act on the motions as the generalized force g (nv,) does; None stands for g =
+    0.
 
-    ``soft`` says that coming close is good enough, as it is for what tasks leave over. Where the actuators cannot
-    do that, the accelerations come as close as they can in the kinetic metric.
+    ``soft``: the level counts as achieved even if a residual remains, as for the remainder after all tasks. If the
+    actuators cannot produce g, the accelerations are as near as possible in the kinetic metric.
     """
 
     name: str
@@ -125,7 +131,7 @@ class ForceDemand:
     soft: bool = False
 
     def check(self, law: str, sizes: Mapping[str, int], symbols: ca.SX) -> None:
-        """Raise `ArgumentError` where the force has another size than (nv,), or unknown symbols."""
+        """Raise `ArgumentError` if the force does not have the size (nv,), or contains unknown symbols."""
         nv = sizes["jacobian"]
         if self.force is None:
             return
@@ -140,9 +146,10 @@ class ForceDemand:
 
 @dataclass(frozen=True)
 class Level:
-    """What became of one level of demands: its rank in the controls that were free, what is left, what was demanded.
+    """Result of one level of demands: its rank in the controls that were free, the residual, and the size of the
+    demand.
 
-    A ``soft`` one counts as achieved however much of it is left.
+    A ``soft`` level counts as achieved with any residual.
     """
 
     name: str
@@ -153,7 +160,7 @@ class Level:
 
     @property
     def misses(self) -> bool:
-        """Whether something of the demand is missed, also where coming close is good enough."""
+        """Whether a residual remains, also for a soft level."""
         return self.residual > ACHIEVED * (1.0 + self.demanded)
 
     @property
@@ -164,25 +171,25 @@ class Level:
 
 @dataclass(frozen=True, eq=False)
 class Command(Answer):
-    """The controls that a law asks for at a state.
+    """The controls of a law at a state.
 
     Attributes
     ----------
     u : (nu,).
     rank : of the constraints.
-    levels : what became of each demand, in order.
-    status : OK; NOT_ACHIEVABLE where a demand is not fulfilled (least squares, after those above it); INFEASIBLE where
-        joints are damped.
-    outcome : "exact": all levels, or of soft ones what those before them leave; "unreachable": less, for the motors and
-        loops cannot do more, whatever the limits; "relaxed": less, for the limits; "jumped": relaxed, and the
-        rate of the controls not kept; "damped": nothing inside all limits, joints lose their velocities; "infeasible":
-        the same without ``hold``, with these controls in u all the same.
-    conflict : names of what has the limits that stand against each other, or against the levels where these are
-        relaxed; those that count most first. Limits that stand against each other have no answer together, and all but
-        any one of them have one; () where that could not be proven.
-    relaxed : names of the levels that miss something for the limits, where these are in the way. Where they are
-        ``soft`` ones alone the status is OK, and ``message`` says so: the last ones of these give way at a share of
-        each limit, or at what the levels above need where that is more (``soft_share`` of `LawOptions`).
+    levels : a `Level` for each demand, in order.
+    status : OK; NOT_ACHIEVABLE if a demand is missed (least squares, after those above it); INFEASIBLE if joints are
+        damped.
+    outcome : "exact": all levels are met, soft ones as far as the levels before them allow; "unreachable": motors and
+        loops cannot meet a demand, even without limits; "relaxed": limits prevent it; "jumped": relaxed, and the limit
+        of the rate of the controls is exceeded; "damped": no solution within all limits, joints are damped;
+        "infeasible": the same without ``hold``, with the damping controls in u.
+    conflict : names of the owners of limits that contradict each other (or the levels, if these are relaxed), the most
+        important first. Contradicting limits have no common solution, and any one less of them has one; () if that
+        could not be proven.
+    relaxed : names of the levels with a residual because of limits. If these are ``soft`` ones only the status is OK,
+        and ``message`` says so: the last soft levels use a part of each limit only, or what the levels above need if
+        that is more (``soft_share`` of `LawOptions`).
     """
 
     u: Array
@@ -195,44 +202,44 @@ class Command(Answer):
 
     @property
     def gives_way(self) -> str:
-        """Which soft levels alone give way to which limits, empty where none do."""
+        """The sentence that names soft levels which give way to limits; "" if there are none."""
         if not (self.success and self.relaxed):
             return ""
         names = ", ".join(map(repr, self.relaxed))
         limits = ", ".join(self.conflict)
         return (
-            f"only {names}, of which coming close is enough, gives way to the limits of {limits}: it drives nothing "
-            "farther than their soft_share"
+            f"only the soft level {names} gives way to the limits of {limits}: soft levels use no more than soft_share "
+            "of a limit"
         )
 
     @property
     def missed(self) -> tuple[str, ...]:
-        """Names of the demands that are not fulfilled."""
+        """Names of the demands that are missed."""
         return tuple(level.name for level in self.levels if not level.achieved)
 
     @property
     def message(self) -> str:
-        """What is missed of which demand."""
+        """The demands that are missed, each with its residual and its size, and the limits that prevent them."""
         missed = (
             f"{level.name!r} misses {level.residual:.3g} of {level.demanded:.3g}"
             for level in self.levels
             if not level.achieved
         )
-        limits = f", for the limits of {', '.join(self.conflict)}" if self.conflict else ""
+        limits = f", because of the limits of {', '.join(self.conflict)}" if self.conflict else ""
         return "; ".join(missed) + limits if not self.success else self.gives_way or self.status.diagnosis
 
 
 @dataclass(eq=False)
 class State:
-    """Numbers that a law remembers from sample to sample: settings of it, and what each sample leaves in them.
+    """Numbers (size,) that a law remembers from sample to sample; they are settings whose next values the law computes.
 
     Attributes
     ----------
-    value : symbols (size,), what a sample finds. place : of the first of them among the settings.
-    start : what they begin with (size,). like : the first of the settings that they begin with instead, if any.
-    next : what they are at the next sample (size,), over the symbols of the system, the settings and
-        ``Settings.period``; as they are, unless it is assigned.
-    optional : whether the law is as it should be without samples, too, when it stays as it begins.
+    value : symbols (size,), the values at a sample. place : number of the first of them among the settings.
+    start : initial values (size,). like : number of the first of the settings that give the initial values instead.
+    next : values at the next sample (size,), over the symbols of the system, the settings and ``Settings.period``;
+        unchanged unless assigned.
+    optional : whether the law is also valid without samples, with the initial values.
     """
 
     value: ca.SX
@@ -247,9 +254,9 @@ class State:
 class Settings:
     """Numbers of a law that may change without compiling: symbols while the law is traced.
 
-    Some of them the law changes itself, at samples: ``states`` by rules of its own (`remember`); and ``measured``, rows
-    of the constraints, whose multipliers of the plant are written to the settings ``measured_at`` on, after one that is
-    1 as soon as they are known. ``period`` is the time until the next sample [s].
+    The law itself changes some of them at samples: ``states`` by their rules (`remember`); and the multipliers of the
+    rows ``measured``, which are written to the settings from number ``measured_at`` on, after one that is 1 once they
+    are known. ``period`` is the time until the next sample [s].
     """
 
     values: dict[str, float] = field(default_factory=dict)
@@ -261,7 +268,7 @@ class Settings:
 
     @property
     def count(self) -> int:
-        """The number of settings so far."""
+        """Number of settings so far."""
         return len(self.values)
 
     def add(self, name: str, value: ArrayLike, size: int, law: str) -> ca.SX:
@@ -287,8 +294,9 @@ class Settings:
         like: str | None = None,
         optional: bool = False,
     ) -> State:
-        """Return a state (size,) that begins with ``start``, or as the settings from ``like`` on are; assign its
-        ``next``."""
+        """Return a `State` (size,) with initial values ``start``, or those of the settings from ``like`` on; assign its
+        ``next``.
+        """
         place = self.count
         value = self.add(name, start, size, law)
         numbers = np.broadcast_to(real_array(start), (size,))
@@ -299,7 +307,7 @@ class Settings:
 
 
 class SettingValues(ParameterValues):
-    """The settings of a law by name; what is assigned goes to the input of its native function."""
+    """The settings of a law by name; an assigned value goes to the input of its native function."""
 
     def __init__(self, law: str, values: dict[str, float], target: Array) -> None:
         super().__init__(law, values)
@@ -310,7 +318,7 @@ class SettingValues(ParameterValues):
         return float(self._target[self._place[name]]) if name in self else super().__getitem__(name)
 
     def update(self, values: Mapping[str, float] | Iterable[tuple[str, float]]) -> None:  # type: ignore[override]
-        """Assign several at once: all of them, or none where one is refused."""
+        """Assign several settings at once: all of them, or none if one is refused."""
         values = dict(values)
         super().update(values)
         for name, value in values.items():
@@ -319,18 +327,17 @@ class SettingValues(ParameterValues):
     def set_reference(
         self, name: str, x: ArrayLike, rate: ArrayLike = 0.0, acceleration: ArrayLike = 0.0
     ) -> None:
-        """Set what the task ``name`` is to follow: x_d, ẋ_d and ẍ_d, numbers or one for each row, in the units of the
-        task; it holds until the next call.
+        """Set the reference of the task ``name``: x_d, ẋ_d and ẍ_d, numbers or one for each row, in units of the task.
 
-        Its reference must be `sarrus.control.streamed`. Raises `ArgumentError` where it is not, and for what is not
-        finite or has another size, and then nothing changes.
+        The values hold until the next call. The reference must be `sarrus.control.streamed`. Raises `ArgumentError` if
+        it is not, and for values that are not finite or have another size; then nothing changes.
         """
         what = f"{name}.reference"
         if not any(f"{what}_rate{end}" in self for end in ("", "[0]")):
             streamed = [key.removesuffix("[0]") for key in self if key.endswith(("_rate", "_rate[0]"))]
             names = [key.removesuffix(".reference_rate") for key in streamed]
             raise ArgumentError(
-                f"{self._system}: {name!r} is no task with a streamed reference; there are "
+                f"{self._system}: {name!r} is no task with a streamed reference; those with one are "
                 f"{', '.join(names) or 'none'}",
                 element=name,
                 valid=names,

@@ -1,4 +1,4 @@
-"""`Explanation`: which level of a law gets what at a state, what that costs, and which limits are reached."""
+"""`Explanation`: demand, residual and cost of each level of a law at a state, and the limits that are reached."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ _REACHED = 1e-6
 
 @dataclass(frozen=True)
 class LevelShare:
-    """One level: what became of it, and what it costs.
+    """One level of a law: its result and its cost.
 
     Attributes
     ----------
-    level : its rank, what it demanded, what it misses (`Level`).
-    rows : names of its rows; none of a generalized force.
-    at_most : whether they are inequalities.
-    cost : by how much uᵀW u (of what is preferred on) is more with this level than with those before it alone; it is
-        negative where a level asks for less.
+    level : rank, size of the demand and residual (`Level`).
+    rows : names of its rows; () for a generalized force.
+    at_most : whether the rows are inequalities.
+    cost : increase of uᵀW u (of u − preferred) by this level over the levels before it; negative if the level reduces
+        u.
     """
 
     level: Level
@@ -42,7 +42,9 @@ class LevelShare:
 
 @dataclass(frozen=True)
 class LimitUse:
-    """One limit: whose it is and of what, the value there, the limits; whether one of these is reached."""
+    """One limit: its name (owner and quantity), the value, and the lower and upper limit; ``reached`` if it is
+    at one.
+    """
 
     name: str
     value: float
@@ -61,15 +63,15 @@ class LimitUse:
 
 @dataclass(frozen=True)
 class Explanation:
-    """Why a law commands what it does at a state; ``print`` shows it as a table.
+    """Demand, residual and cost of each level of a law at a state, and its limits; ``print`` shows a table.
 
     Attributes
     ----------
-    law : its name and that of its system.
+    law : names of the law and of its system.
     u : (nu,).
     outcome, conflict : as in `Command`.
     levels : in order of priority.
-    limits : all limits of controls, contacts and inequalities; ``reached`` are those that something is at.
+    limits : all limits of controls, contacts and inequalities; ``reached``: those with a value at the limit.
     """
 
     law: str
@@ -85,9 +87,9 @@ class Explanation:
         return tuple(limit for limit in self.limits if limit.reached)
 
     def __str__(self) -> str:
-        who = f", for the limits of {', '.join(self.conflict)}" if self.conflict else ""
+        who = f", because of the limits of {', '.join(self.conflict)}" if self.conflict else ""
         lines = [f"{self.law}: {self.outcome}{who}"]
-        lines.append(f"{'level':32}   rank       wants      misses        costs")
+        lines.append(f"{'level':32}   rank    demanded    residual  cost uᵀW u")
         lines += [str(share) for share in self.levels]
         lines.append("limits reached" if self.reached else "no limit is reached")
         return "\n".join([*lines, *map(str, self.reached)])

@@ -1,16 +1,16 @@
 """`HandOver`: closures, clutches, brakes, grasps and contacts that switch without a jump of the controls.
 
-With s the rows of what switches and o those that hold all along, controls u give the motion a_1(u) while s hold and
-a_0(u) while they do not. Both are the same for the controls
+Let s be the rows of the switching closures and o the permanent rows. Controls u give the motion a_1(u) with s active
+and a_0(u) with s inactive. Both motions are equal for the controls
 
     U = {u : A_s a_0(u) + γ_s = 0},    A_s a_0 + γ_s = −A_s W_o A_sᵀ λ_s,
 
-W_o the inverse of M on the motions that o leave: those under which s carry nothing while they hold, and move as if
-they held while they do not. So a law that has its controls in U at the instant of the switch, and demands the same
-accelerations before and after it, has the same controls before and after it. Around that instant U is one more level:
-λ_s = 0 while s hold, A_s a = −γ_s while they do not. Its activity rises from 0 to 1 within the ramp before the switch
-and falls to 0 within the ramp after it; with the activity d the controls are 1 − d times those without the level plus d
-times those with it (`sarrus.kernels.laws.hierarchy_in_cones`), so that they are continuous all along.
+W_o the inverse of M on the motions that o allows: the controls with λ_s = 0 while s is active, and with which the
+mechanism moves as if s held while s is inactive. So a law with controls in U at the instant of the switch, and the same
+demanded accelerations before and after it, has continuous controls. Around that instant U is one more level: λ_s = 0
+while s is active, A_s a = −γ_s while it is not. The activity d of the level rises from 0 to 1 within the ramp before
+the switch and falls to 0 within the ramp after it; the controls are 1 − d times those without the level plus d times
+those with it (`sarrus.kernels.laws.hierarchy_in_cones`), hence continuous.
 """
 
 from __future__ import annotations
@@ -40,33 +40,32 @@ _DEPENDENT = 1e-4
 
 @dataclass(frozen=True, eq=False)
 class HandOver:
-    """Closures, couplings or contacts that switch together, without a jump of the controls.
+    """A set of closures, couplings or contacts that switch together without a jump of the controls.
 
-    In the ramp before they open, a law brings their multipliers to zero; in the ramp after it, it takes back the demand
-    that they move as if they held. When they close, it first has them move as if they held, and then lets the
-    multipliers grow from zero. Which of these it does the topology says, not the time. ``hand_overs=`` of any law takes
-    a list of these (`LawOptions`); times of a schedule: `hand_overs`.
+    In the ramp before they open, a law brings their multipliers to zero; in the ramp after it, it releases the demand
+    that they move as if they held. Before they close, it lets the mechanism move as if they held, and then lets the
+    multipliers grow from zero. The present topology, not the time, decides which of both applies. ``hand_overs=`` of
+    any law takes a list of these (`LawOptions`); for the times of a schedule see `hand_overs`.
 
-    The controls are the same before and after a switch where these demands and those above them are met. Where they
-    cannot be, ``missed`` of `Command` names "NAME unloaded" or "NAME held", at the instant of the switch: a weight that
-    is let go, or a brake that carries what no motor carries, is a load that has to jump. Of a load that several
-    closures share the part counts that those which hold all along cannot carry, so ``names`` has to list all that
-    switch together. Where they can carry all of it, no motion changes and nothing is demanded.
+    The controls are continuous at a switch if these demands and those above them are met. If they cannot be, ``missed``
+    of `Command` names "NAME unloaded" or "NAME held" at the instant of the switch: a released weight, or a brake that
+    carries a load no motor can carry, must jump. If several closures share a load, the part counts that permanent
+    closures cannot carry, so ``names`` must list all closures that switch together. If permanent closures can carry all
+    of it, the motion does not change and there is no demand.
 
-    Its numbers are settings of the law: NAME.time (of several NAME.time[k]), NAME.ramp, NAME.rate; NAME.counts the law
-    finds in each topology: 1, or 0 where nothing is to be handed over. Without times, NAME.activity tells how far the
-    hand-over is, from 0 to 1: the closure may switch when it is 1. From sample to sample it goes to 1 within the ramp
-    while the setting NAME.on is 1, and to 0 while that is 0; with −1, the default, it is what is assigned to it.
+    Settings of the law: NAME.time (NAME.time[k] for several), NAME.ramp, NAME.rate. The law sets NAME.counts for each
+    topology: 1, or 0 if there is nothing to hand over. Without times, NAME.activity is the progress of the hand-over, 0
+    to 1: the closure may switch when it is 1. It goes to 1 within the ramp, sample by sample, while the setting NAME.on
+    is 1, and to 0 while NAME.on is 0; with NAME.on = −1, the default, it is the value assigned to it.
 
     Parameters
     ----------
-    names : of what switches, added with ``active=``; of a law with contacts also its contacts.
-    times : at which they switch [s]; the law reads the time t, and needs no samples. () where settings tell it.
-    ramp : time in which the level comes, and goes [s].
-    rate : at which the velocity ψ that still violates what is to close dies out, A_s a = −γ_s − rate ψ_s [1/s].
-    before_tasks : whether tasks give way, as they do to contacts of legs; by default the hand-over has what the tasks
-        leave.
-    name : of its levels and settings; by default the names joined by " and ".
+    names : of closures and couplings added with ``active=``; in a law with contacts also of its contacts.
+    times : of the switches [s]; the law reads the time t and needs no samples. () if settings control it.
+    ramp : time in which the level rises and falls [s].
+    rate : decay rate of the velocity ψ that violates closing constraints, A_s a = −γ_s − rate ψ_s [1/s].
+    before_tasks : True puts the level before the tasks, as for contacts of legs; default: after the tasks.
+    name : of its levels and settings; default: the names joined by " and ".
     """
 
     names: str | Sequence[str]
@@ -101,14 +100,17 @@ class HandOver:
 
 
 def switching_times(name: str, pairs: Sequence[tuple[float, float]]) -> Array:
-    """Return the times [s] of pairs (on, off) in order; raises `ArgumentError` where they are none, or out of order."""
+    """Return the times [s] of pairs (on, off) in order; raises `ArgumentError` for pairs that are invalid or out of
+    order.
+    """
     try:
         times = np.array([(float(on), float(off)) for on, off in pairs]).ravel()
     except (TypeError, ValueError):
         times = np.array([np.nan])
     if np.isnan(times).any() or not (np.diff(times) > 0.0).all():
         raise ArgumentError(
-            f"schedule of {name!r}: needs ascending pairs of times (on, off), got {pairs!r}", element=name
+            f"schedule of {name!r} must be ascending pairs of times (on, off) [s], got {pairs!r}",
+            element=name,
         )
     return times
 
@@ -121,10 +123,10 @@ def hand_overs(
     rate: float = 0.0,
     before_tasks: bool = False,
 ) -> tuple[HandOver, ...]:
-    """Return the hand-overs of a schedule as `sarrus.Switching` has it: one for each set of names that switch together.
+    """Return the hand-overs of a schedule (see `sarrus.Switching`): one for each set of names that switch together.
 
-    Times up to ``start`` [s] and infinite ones are no switches of a run that begins there. Raises `ArgumentError` for
-    times that are no pairs of numbers.
+    Times up to ``start`` [s] and infinite ones are ignored. ``ramp`` [s], ``rate`` [1/s] and ``before_tasks`` as in
+    `HandOver`. Raises `ArgumentError` for a schedule that is not made of pairs of numbers.
     """
     at: dict[float, list[str]] = {}
     for name, pairs in schedule.items():
@@ -141,9 +143,9 @@ def hand_overs(
 
 @dataclass(frozen=True, eq=False)
 class ContactUnknowns:
-    """The contacts of a law whose forces are unknowns of it, over the symbols of its system.
+    """The contacts of a law whose forces are unknowns, over the symbols of its system.
 
-    ``rows``, ``bias`` and ``rate`` have those of a contact at its slice of ``places``; ``closed`` is 1 or 0 by contact.
+    ``rows``, ``bias`` and ``rate``: those of a contact are at its slice of ``places``; ``closed`` is 1 or 0 by contact.
     """
 
     names: tuple[str, ...]
@@ -156,10 +158,10 @@ class ContactUnknowns:
 
 @dataclass(frozen=True, eq=False)
 class TracedHandOver:
-    """A `HandOver` over the symbols of a system: its levels, and where in the settings it stands whether it counts.
+    """A `HandOver` over the symbols of a system: its levels, and the place of NAME.counts among the settings.
 
-    ``rows`` are the rows of its closures, () for contacts that are unknowns of the law, of the first ``rows_of_law`` of
-    A, those that are constraints of the law.
+    ``rows`` are the rows of its closures, () for contacts that are unknowns of the law, among the first ``rows_of_law``
+    rows of A, which are constraints of the law.
     """
 
     given: HandOver
@@ -169,8 +171,7 @@ class TracedHandOver:
     rows_of_law: int
 
     def counts(self, work: Workspace, q: ArrayLike, v: ArrayLike, t: float) -> float:
-        """Return 1, or 0 where the rows depend on those that hold all along, at a state in the topology of a
-        workspace."""
+        """Return 1, or 0 if the rows depend on permanent rows, at a state in the topology of a workspace."""
         if not self.rows:
             return 1.0
         held = work.varied(
@@ -223,7 +224,7 @@ def traced(given: HandOver, law: Any, settings: Settings) -> TracedHandOver:
 
 
 def _numbers(given: HandOver, system: System, settings: Settings) -> tuple[ca.SX, ca.SX, int, ca.SX]:
-    """Return the activity, the rate, and the setting that says whether the hand-over counts, with its place."""
+    """Return (activity, rate, setting NAME.counts, its place)."""
     name, t = given.name, system.equations.t
     ramp = settings.add(f"{name}.ramp", given.ramp, 1, name)
     rate = settings.add(f"{name}.rate", given.rate, 1, name)
@@ -241,8 +242,9 @@ def _numbers(given: HandOver, system: System, settings: Settings) -> tuple[ca.SX
 
 
 class _Rows(NamedTuple):
-    """Rows of what switches, in characteristic units: whether they hold, A_s, −γ_s − rate ψ_s, and what picks λ_s out
-    of the multipliers and of the unknowns."""
+    """Rows of the switching constraints in characteristic units: whether they are active, A_s, −γ_s − rate ψ_s, and the
+    matrices that select λ_s from the multipliers and from the unknowns.
+    """
 
     labels: tuple[str, ...]
     holds: ca.SX
@@ -253,10 +255,10 @@ class _Rows(NamedTuple):
 
 
 def _closure_rows(law: Any, names: Sequence[str], of: Mapping[str, str], rate: ca.SX) -> _Rows:
-    """Return the rows of closures, as they are when these hold.
+    """Return the rows of closures, as they are when these are active.
 
-    They are multiplied by D = A_s P A_sᵀ, P onto the null space of the other rows: Dλ_s = 0 says that those can carry
-    all that s carry, and is unique where λ_s is not.
+    They are multiplied by D = A_s P A_sᵀ, P the projection on the null space of the other rows: D λ_s = 0 means that
+    the other rows can carry the whole load of s, and is unique even if λ_s is not.
     """
     system = law.system
     e, size, keys = system.equations, system.characteristic, list(system.equations.parameter_values)
@@ -301,8 +303,9 @@ def _contact_rows(system: System, contacts: ContactUnknowns, name: str, rate: ca
 def with_hand_overs(
     law: Any, levels: Sequence[Demand | ForceDemand], given: Sequence[HandOver], settings: Settings
 ) -> tuple[tuple[TracedHandOver, ...], Sequence[Demand | ForceDemand]]:
-    """Return the hand-overs of a `Law`, and its levels with theirs: before the tasks, or after the last one of which
-    coming close is not enough."""
+    """Return the hand-overs of a `Law`, and its levels with theirs inserted before the tasks, or after the last level
+    that is not soft.
+    """
     if not given:
         return (), levels
     found = tuple(traced(one, law, settings) for one in given)
@@ -316,7 +319,7 @@ def with_hand_overs(
     for name in names:
         if names.count(name) > 1:
             raise ArgumentError(
-                f"{law.name}: names of levels must differ, {name!r} is there twice; give a HandOver a name=",
+                f"{law.name}: names of levels must differ, {name!r} is there twice; give the HandOver another name=",
                 element=name,
             )
     return found, placed

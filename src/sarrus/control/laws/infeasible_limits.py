@@ -1,4 +1,4 @@
-"""Which limits of a law contradict each other: a set of them without an answer, of which every part has one."""
+"""Limits of a law that contradict each other: a smallest infeasible set."""
 
 from __future__ import annotations
 
@@ -26,17 +26,18 @@ def smallest_infeasible(
     owners: Array,
     order: Sequence[int],
 ) -> tuple[int, ...]:
-    """Return owners of limits that allow no x together, with T x nearest to d, while all but any one of them do.
+    """Return the owners of a smallest infeasible set of limits: no x satisfies them, and any one less of them has a
+    solution.
 
-    Found by leaving owners out, one after the other, as long as the rest is proven to be infeasible: at most as many
-    cone programs as there are owners. () where not even all limits together are.
+    x minimises |T x − d|. Owners are left out one after the other while the rest is proven infeasible: at most as many
+    cone programs as there are owners. () if all limits together are feasible, or infeasibility is not proven.
 
     Parameters
     ----------
     equal, right : T (e, n), d (e,).
-    limits, most : G (m, n), h (m,): ``lines`` half-lines G x ≤ h, then second-order cones of the sizes ``cones``.
-    owners : (m,) whose each row is; rows of a cone have one owner; −1 for rows that are left aside.
-    order : owners, those first that are to be left out first.
+    limits, most : G (m, n), h (m,): ``lines`` inequalities G x ≤ h, then second-order cones of the sizes ``cones``.
+    owners : (m,) owner of each row; rows of a cone have one owner; −1 for rows that are ignored.
+    order : owners in the order in which they are left out.
     """
     parts = ranked(equal, relative=_RANK)
     start, free = parts.solve(right), parts.null

@@ -1,4 +1,4 @@
-"""`Law`: what all control laws are, demands on a constrained motion that one kernel fulfils level by level."""
+"""`Law`: base of all control laws, a list of demands on a constrained motion that one kernel solves level by level."""
 
 from __future__ import annotations
 
@@ -57,27 +57,27 @@ _KEPT = 1024
 
 
 class Law:
-    """A control law u = law(q, v, t) of a constrained system; `sarrus.control` lists the laws there are.
+    """A control law u = law(q, v, t) of a constrained system; `sarrus.control` lists the laws.
 
-    It is a list of demands on accelerations, multipliers and generalized forces, in order of priority, over the
-    equations of ``system``: the model it believes in, which may have other parameters than the one it drives.
-    `sarrus.kernels.laws.hierarchy` fulfils them, for any rank of A and any number of degrees of freedom; demands that
-    contradict those above them are fulfilled in the least-squares sense, in characteristic units where ``Demand.units``
-    tells lengths, angles and forces apart. What remains free of u is as near to ``preferred`` as it can be in the norm
-    uᵀ diag(weights) u or that of the ``metric`` of the options; by default the one of
+    A law is a list of demands on accelerations, multipliers and generalized forces, in order of priority, over the
+    equations of ``system``: the model of the law, which may have other parameters than the plant.
+    `sarrus.kernels.laws.hierarchy` solves them for any rank of A and any number of degrees of freedom. Demands that
+    contradict demands above them are met in the least-squares sense, in characteristic units if ``Demand.units``
+    distinguishes lengths, angles and forces. Remaining freedom of u minimises the distance to ``preferred`` in the
+    norm uᵀ diag(weights) u or that of the ``metric`` of the options; default:
     `sarrus.dynamics.model.control_metric.default_weights`, which does not depend on units of measurement.
 
-    Limits are those of ``options`` (`LawOptions`, or each of them by its name): by default those of the mechanism's
-    actuators. They are never broken; where one is in the way, levels give way to it from the last one on.
+    Limits are those of ``options`` (`LawOptions`, or each by its name), by default those of the mechanism's actuators.
+    They are never exceeded; if a limit prevents the demands, levels give way to it, the last one first.
 
-    Give it to ``sr.simulate(control=...)``: it then runs in the compiled loop, with a ``sample_time`` or without.
-    ``settings`` holds its gains and targets by name: assign to the items, nothing is compiled again.
+    ``sr.simulate(control=law)`` runs the law in the compiled loop, with or without a ``sample_time``. ``settings``
+    holds its gains and targets by name: assignment to an item compiles nothing.
 
-    The model it believes in has contacts that are constraints, as parameters say. Contacts with Coulomb friction and
-    between geometries, limits of joints and dry friction of joints are left out; the plant that it drives may have all.
+    In the model, contacts are constraints, active as the parameters say. Contacts with Coulomb friction, contacts
+    between geometries, limits of joints and dry friction are left out of the model; the plant may have all of these.
 
-    Threads may share a law: calls wait for each other, a simulation works on a `copy`. What it remembers from sample to
-    sample is one memory, though: a thread that samples by itself takes a copy of its own.
+    Threads may share a law: calls wait for each other, and a simulation works on a `copy`. The memory from sample to
+    sample exists once per law: a thread that samples a law itself needs a copy.
     """
 
     def __init__(
@@ -111,7 +111,7 @@ class Law:
         self.norm = constant_norm(system, control_norm(system, weights, options.metric))
         self.levels += norm_levels(self, options, nearest)
         if system.nu == 0:
-            raise ArgumentError(f"{self.name}: {system.name} has no actuators", element=system.name)
+            raise ArgumentError(f"{self.name}: {system.name} has no actuators to drive", element=system.name)
         self.native = system.compiled.compile(self.name, self.outputs(), list(self.symbols))
         self.unit = unit_of_controls(system, self.norm.weights)
         table = law_table(self, settings.measured_at)
@@ -143,12 +143,12 @@ class Law:
     def _in_order(
         self, levels: Sequence[Demand | ForceDemand], bounds: Sequence[Demand]
     ) -> tuple[Demand | ForceDemand, ...]:
-        """Return all levels, those of bounds where they belong."""
+        """Return all levels in order, with those of bounds inserted."""
         return *bounds, *levels
 
     @property
     def first_task(self) -> int:
-        """The first of the levels that are tasks."""
+        """Number of the first level that is a task."""
         return 0
 
     @property
@@ -161,7 +161,7 @@ class Law:
         return self.unit / np.sqrt(self.norm.weights)
 
     def _limits(self, options: LawOptions) -> LawLimits | None:
-        """Return what the kernel of laws with limits needs, None where there are none."""
+        """Return the limits for the kernel; None without limits."""
         physics = options.physics(self.name, self.system, self.unknowns, len(self.levels), unit=self.unit)
         lower, upper = physics[: self.system.nu], physics[self.system.nu : 2 * self.system.nu]
         own = any(isinstance(x, Demand) and (x.at_most or x.active is not None) for x in self.levels)
@@ -176,16 +176,16 @@ class Law:
 
     @property
     def outcome(self) -> str:
-        """What became of the last call: see `Command`."""
+        """Outcome of the last call, see `Command`."""
         return "exact" if self.limits is None else self.limits.outcome
 
     def __call__(self, q: ArrayLike, v: ArrayLike, t: float = 0.0) -> Array:
-        """Return u (nu,) at a state; `solve` tells more.
+        """Return u (nu,) at a state; `solve` returns more.
 
-        Raises `SolveError` where there is no acceleration (M not positive definite on the motions), where u would not
-        be finite, where nothing is inside all limits (unless ``hold`` damps the joints then), and, NOT_CLOSED, where
-        the loops are open by more than 3e-3 rad or characteristic lengths, which no encoder explains; up to there u is
-        that of q as it is. ``solve(q, v, t, throw=False)`` goes by q as it is wherever that may be.
+        Raises `SolveError` if there is no acceleration (M not positive definite on the motions), if u is not finite, if
+        no solution lies within all limits (unless ``hold`` damps the joints), and, NOT_CLOSED, if the loops are open by
+        more than 3e-3 rad or characteristic lengths, more than encoder errors explain; below that, u belongs to q as it
+        is. ``solve(q, v, t, throw=False)`` uses q as it is, whatever the gap.
         """
         return self._run(q, v, t, ll.ANSWER_ONLY, MEASURED)
 
@@ -206,8 +206,9 @@ class Law:
     def sample(
         self, q: ArrayLike, v: ArrayLike, t: float, period: float, multipliers: ArrayLike | None = None
     ) -> Array:
-        """Return u at a sample and let the law's memory go on by ``period`` [s]; ``multipliers`` λ (nc,) are
-        measured."""
+        """Return u (nu,) at a sample and advance the law's memory by ``period`` [s]; λ (nc,) are measured
+        ``multipliers``.
+        """
         with self._lock:
             if not self.is_prepared:
                 self.prepare(q, v, t)
@@ -225,13 +226,13 @@ class Law:
             return self._run(q, v, t, ll.SAMPLE)
 
     def solve(self, q: ArrayLike, v: ArrayLike, t: float = 0.0, *, throw: bool = True) -> Command:
-        """Return u with what became of each demand; raises `SolveError` where one is missed unless ``throw`` is
-        False.
+        """Return a `Command`: u with a `Level` for each demand; raises `SolveError` if one is missed, unless ``throw``
+        is False.
 
-        INFEASIBLE where nothing lies inside all limits: ``conflict`` names limits that contradict each other, all but
-        any one of which do not, and u damps the joints within the limits of the actuators, as with ``hold``. Numbers
-        that are none, and states without an acceleration, are raised all the same. NOT_CLOSED where the loops are open
-        by more than runs take: u is then that of q as it is, such as it was measured.
+        INFEASIBLE: no solution within all limits. ``conflict`` names limits that contradict each other, any one less of
+        which does not, and u damps the joints within the limits of the actuators, as with ``hold``. Values that are not
+        finite and states without an acceleration raise in any case. NOT_CLOSED: the loops are open by more than runs
+        accept; u then belongs to q as it is, for instance as measured.
         """
         with self._lock:
             result = self._command(q, v, t)
@@ -245,14 +246,15 @@ class Law:
         return result
 
     def explain(self, q: ArrayLike, v: ArrayLike, t: float = 0.0) -> Explanation:
-        """Return which level gets what at a state, what each costs, and which limits are reached; print it.
+        """Return an `Explanation`: demand, residual and cost of each level at a state, and the limits reached;
+        ``print`` it.
 
-        Nothing that the law remembers changes. Raises `SolveError` where nothing lies inside all limits.
+        The memory of the law does not change. Raises `SolveError` if no solution lies within all limits.
         """
         return explained(self, q, v, t)
 
     def _limits_in_use(self) -> tuple[LimitUse, ...]:
-        """Return all limits and what is there at the last call."""
+        """Return all limits with their values at the last call."""
         if self.limits is None:
             return ()
         wanted = self.native(self.arrays.input)[self.native.outputs["wanted"][0]]
@@ -260,18 +262,18 @@ class Law:
 
     @property
     def cost_weights(self) -> Array:
-        """W (nu,) of the norm of the controls that is minimised, after a level "least norm" where there is one."""
+        """W (nu,) of the minimised norm of the controls, which a level "least norm" precedes if there is one."""
         return self.norm.weights
 
     def _relaxed(self, levels: tuple[Level, ...]) -> tuple[str, ...]:
-        """Return the names of levels that miss something for the limits, soft ones too."""
+        """Return the names of levels with a residual because of limits, soft ones included."""
         first = 0 if self.limits is None else self.limits.first_missed
         if self.outcome not in ("relaxed", "jumped"):
             return ()
         return tuple(level.name for level in levels[first:] if level.misses)
 
     def _told(self) -> tuple[Level, ...]:
-        """Return what became of each level at the last call."""
+        """Return a `Level` for each demand of the last call."""
         facts = self.arrays.answer[self.unknowns + 1 :].reshape(-1, ll.PER_LEVEL).tolist()
         return tuple(
             Level(level.name, int(rank), rest, demanded, level.soft)
@@ -279,7 +281,7 @@ class Law:
         )
 
     def _command(self, q: ArrayLike, v: ArrayLike, t: float) -> Command:
-        """Return u with what became of each demand."""
+        """Return u with a `Level` for each demand."""
         with damped_where_refused(self.limits) as held:
             u = self._run(q, v, t, ll.ANSWER_ONLY)
         levels, outcome = self._told(), self.outcome
@@ -300,7 +302,7 @@ class Law:
 
     @property
     def period(self) -> float:
-        """The time for which memory goes on at a sample [s]."""
+        """The time by which the memory advances at a sample [s]."""
         return float(self.arrays.input[self.table.period])
 
     @period.setter
@@ -308,7 +310,7 @@ class Law:
         self.arrays.input[self.table.period] = value
 
     def reset(self) -> None:
-        """Forget what was measured and remembered, and the last controls; a simulation begins so."""
+        """Clear measurements, memory and the last controls, as at the start of a simulation."""
         if self.limits is not None:
             self.limits.forget()
         if self.measured:
@@ -326,19 +328,19 @@ class Law:
             return self._copy()
 
     def of_run(self, given: System) -> Law:
-        """Return a copy for a run of the system ``given``, whose parameters it will see if it believes in this one."""
+        """Return a copy for a run of the system ``given``, whose parameters it uses if that is its own model."""
         duplicate = self.copy()
         duplicate._sees_run = self.system is given  # noqa: SLF001  of this class
         duplicate.forget_ranks()  # a run does not depend on calls before it
         return duplicate
 
     def join(self, run: Workspace) -> None:
-        """Go by the parameters of a run from now on, if it is one of the system that the law believes in."""
+        """Use the parameters of a run from now on, if it is a run of the law's own model."""
         self._run_workspace = run if self._sees_run else None
         self.forget_ranks()
 
     def forget_ranks(self) -> None:
-        """Find the ranks of A anew where they are asked for next."""
+        """Find the ranks of A anew at the next call."""
         self.is_prepared, self._ranks, self._seen = False, {}, (0, None)
 
     @property
@@ -347,18 +349,17 @@ class Law:
         return self.arrays.table
 
     def _own_input(self) -> Array:
-        """Return the settings, with what is remembered and measured, then the period, in the input of the native
-        function."""
+        """Return the settings, with memory and measurements, then the period: the law's part of the native input."""
         return self.arrays.input[self.system.parts.tau.stop :]
 
     def workspace(self) -> Workspace:
-        """Return what the law finds ranks with, and whose parameters it has: the run's, or that of this thread."""
+        """Return the workspace for rank analyses, with the parameters of the run or of this thread."""
         return self._run_workspace or self.system.workspace()
 
     def __reduce__(self) -> str:
         raise ArgumentError(
-            f"{self.name}: a law is compiled code for its system and cannot be copied or pickled: make it again "
-            "from its demands in the process that uses it, or take law.copy() for another thread",
+            f"{self.name}: a law is compiled code for its system and cannot be pickled. Make it again in the process "
+            "that uses it, or take law.copy() for another thread",
             element=self.name,
         )
 
@@ -378,11 +379,13 @@ class Law:
         return duplicate
 
     def fit(self, system: Evaluations, *, sampled: bool) -> None:
-        """Make sure that the law can drive ``system``: the same coordinates and actuators as its model has."""
+        """Raise `ArgumentError` unless the law can drive ``system``: the same coordinates and actuators as its
+        model.
+        """
         if self.needs_samples and not sampled:
             raise ArgumentError(
-                f"{self.name}: feedback that remembers, by integrals or measured forces, needs samples; give "
-                "sample_time=, or leave its gains zero",
+                f"{self.name}: feedback with memory (integrals or measured forces) needs samples; give sample_time=, "
+                "or set its gains to zero",
                 element="sample_time",
             )
         own = self.system
@@ -396,11 +399,11 @@ class Law:
                 )
 
     def prepare(self, q: ArrayLike, v: ArrayLike, t: float = 0.0) -> None:
-        """Take over the system's parameters, and the rank of A that goes with them; a call, and a run where something
-        switches, do it.
+        """Take over the system's parameters and the rank of A for them; every call, and a run at each switch, does
+        this.
 
-        The rank of A is found once for each topology, that is for the values of the parameters that shape A: near the
-        state where the law meets it first.
+        The rank of A is found once for each topology, the values of the parameters that shape A, near the state where
+        the law first meets it.
         """
         work = self.workspace()
         values, seen = work.parameters, self._seen
@@ -441,7 +444,7 @@ class Law:
         return self.system.nu, self.system.nc
 
     def _check_levels(self) -> None:
-        """Make sure that the demands are over the symbols of the system and the settings, with the sizes of these."""
+        """Raise `ArgumentError` unless the demands have the symbols of the system and settings, and the right sizes."""
         e = self.system.equations
         symbols = ca.vertcat(e.q, e.v, e.t, e.p, e.u, *self.symbols)
         sizes = {"jacobian": e.nv, "wanted": 1, "multipliers": e.nc, "unknowns": self.unknowns}
@@ -450,7 +453,7 @@ class Law:
 
     @property
     def contact_count(self) -> int:
-        """Return for how many contacts the native function says what they do."""
+        """Number of contacts whose state the native function returns."""
         return 0
 
     def _fail(self, q: ArrayLike, v: ArrayLike, t: float) -> None:
@@ -460,13 +463,13 @@ class Law:
         raise no_answer(self, q, v, t)
 
     def _conflict(self) -> tuple[str, ...]:
-        """Return the names of what has limits in the way at the last call."""
+        """Return the names of the owners of limits in conflict at the last call."""
         if self.limits is None:
             return ()
         return self.limits.conflict(self.arrays, self.levels, int(self.arrays.answer[self.unknowns]))
 
     def outputs(self) -> dict[str, ca.SX]:
-        """Return what the native function gives, as expressions of the symbols of the system and of the settings."""
+        """Return the outputs of the native function, expressions of the symbols of the system and the settings."""
         e, rows = self.system.equations, [level for level in self.levels if isinstance(level, Demand)]
         pushes = [level.force for level in self.levels if isinstance(level, ForceDemand)]
         forces = [force for force in pushes if force is not None]
@@ -495,7 +498,7 @@ class Law:
         return outputs
 
     def timed_expressions(self) -> list[ca.SX]:
-        """Return what the law asks for, as expressions in which the time may be."""
+        """Return the expressions of the law in which the time may occur."""
         of_system = ("mass", "force", "rows", "bias", "actuation", "gap")
         return [value for name, value in self.outputs().items() if name not in of_system]
 

@@ -1,4 +1,4 @@
-"""`LawArrays`: what the kernel of one law works on."""
+"""`LawArrays`: the arrays that the kernel of one law works on."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from sarrus.kernels.memory import law_layout as ll
 
 @dataclass(eq=False)
 class LawArrays:
-    """The table of a law and what it points to; a copy is another law with the same compiled code.
+    """The table of a law and the arrays it points to; a copy is another law with the same compiled code.
 
     Attributes
     ----------
-    input : x = [q | v | u | t | p | τ] the settings of the law and the period, for its native function.
-    roots, preferred : 1/√weights and the controls to be near to (unknowns,).
-    state : [q | v | u | t] at a call. answer : the unknowns, the rank of A, and what became of each level.
+    input : [q | v | u | t | p | τ], the settings of the law and the period: the input of its native function.
+    roots, preferred : 1/√weights and the preferred controls (unknowns,).
+    state : [q | v | u | t] at a call. answer : the unknowns, the rank of A, and the results of all levels.
     """
 
     table: ll.LawTable
@@ -38,7 +38,7 @@ class LawArrays:
         self.addresses = self.table.ctypes.data, self.state.ctypes.data
 
     def copy(self) -> LawArrays:
-        """Return arrays of one's own with the same numbers."""
+        """Return new arrays with the same numbers."""
         return LawArrays(*(getattr(self, entry.name).copy() for entry in fields(self)))
 
 

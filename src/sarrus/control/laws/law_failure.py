@@ -1,4 +1,4 @@
-"""Why a control law has no answer: numbers that are none, open loops, or no inertia. ``law`` is a `Law`."""
+"""Reasons why a control law has no answer: values that are not finite, open loops, missing inertia."""
 
 from __future__ import annotations
 
@@ -33,25 +33,27 @@ MEASURED = 3e-3
 
 
 def gap_place(native: NativeFunction) -> int:
-    """Return where the function of a law writes by how much the loops are open, 0 where there are none."""
+    """Return the place at which the function of a law writes the largest gap of the loops; 0 without loops."""
     return int(native.outputs["gap"][0].start) if "gap" in native.outputs else 0
 
 
 def what_was_open(law: Any, q: ArrayLike, t: float) -> str:
-    """Return which row was open by more than runs take at the last call of a law, empty where none was."""
+    """Return the text that names a row open by more than runs accept at the last call of a law; "" if there
+    was none.
+    """
     if not law.arrays.work[law.gap_place] > law.opening:
         return ""
     return what_is_open(law.workspace(), law.system.normalized(q), t)
 
 
 def is_too_large(law: Any) -> bool:
-    """Tell whether a number of the last call is so large that its square is none, or is none itself."""
+    """Return whether a number of the last call is not finite, or its square would not be."""
     with np.errstate(all="ignore"):
         return bool((~(np.abs(law.native(law.arrays.input)) < _HUGE)).any())
 
 
 def no_answer(law: Any, q: ArrayLike, v: ArrayLike, t: float) -> SarrusError:
-    """Return the error of a call that gave no controls; bad arguments are raised as such."""
+    """Return the error of a call without controls; invalid arguments are raised directly."""
     s, who = law.system, f"{law.name} of {law.system.name}"
     x = s.pack(q, v, None, t)
     with np.errstate(all="ignore"):
@@ -64,26 +66,26 @@ def no_answer(law: Any, q: ArrayLike, v: ArrayLike, t: float) -> SarrusError:
     found = law.workspace().diagnose(x)
     beyond = is_too_large(law) or not np.isfinite(law.arrays.answer[: law.unknowns]).all()
     if found is Status.ILL_POSED and beyond:
-        return Status.NOT_FINITE.error(who, "what the demands ask for has no finite controls")
+        return Status.NOT_FINITE.error(who, "the controls that meet the demands are not finite")
     told = ill_posed(s, x[s.parts.q], x[s.parts.v], t) if found is Status.ILL_POSED else ""
     reason: SarrusError = found.error(who, told)
     return reason
 
 
 def refusal(conflict: tuple[str, ...], has_contacts: bool) -> str:
-    """Return why a law with limits has no answer: no forces, without contacts no controls, lie inside all of them."""
+    """Return the reason why a law with limits has no answer: no forces or controls lie within all limits."""
     what = "forces" if has_contacts else "controls"
     if not conflict:
-        return f"no {what} were found inside all limits, and no part of these is proven to allow none"
+        return f"no {what} were found inside all limits, and no set of limits was proven infeasible"
     pair = "contradict each other" if len(conflict) > 1 else "cannot be kept"
     return f"no {what} lie inside all limits: {', '.join(conflict)} {pair}"
 
 
 def _what(law: Any, output: str, values: Array) -> str:
-    """Return the name of what is not finite among an output of the native function."""
+    """Return the name of an output of the native function that is not finite."""
     if output in ("wanted", "demands", "couplings", "selections", "active"):
         rows = [(level.name, row) for level in law.levels if isinstance(level, Demand) for row in level.rows]
         wrong = np.flatnonzero(~np.isfinite(values.reshape(len(rows), -1)).all(axis=1))
         level, row = rows[int(wrong[0])]
-        return f"what {level!r} demands of {row!r}"
+        return f"the demand of level {level!r} on {row!r}"
     return f"the {_OUTPUTS.get(output, output)}"

@@ -1,4 +1,4 @@
-"""`LawLimits`: what the kernel of a law with limits works on, and what it tells about them."""
+"""`LawLimits`: the limits of a law for the kernel, and their report."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ class LawLimits:
     Parameters
     ----------
     law : name of the law.
-    table : of the law, which points to this one's from now on.
+    table : of the law; it points to this object's table from now on.
     levels : of the law.
-    places : of each contact, first unknown and number of rows.
+    places : for each contact, first unknown and number of rows.
     unknowns : names of the actuators and of the contacts.
     physics : see `sarrus.control.laws.law_options`.
-    first_soft : the first of the last levels of which coming close is enough; as many as there are levels for none.
+    first_soft : number of the first of the final soft levels; the number of levels if there are none.
     """
 
     def __init__(
@@ -103,13 +103,13 @@ class LawLimits:
         self.forget()
 
     def attach(self, table: ll.LawTable) -> None:
-        """Have the table of a law point to this one, and this one to its arrays."""
+        """Let the table of a law point to this one, and this one to its arrays."""
         for entry, array in self.arrays.items():
             setattr(self.table, entry, array)
         table.contacts = self.table
 
     def copy(self, table: ll.LawTable) -> LawLimits:
-        """Return the same with arrays of its own, for the table of another law."""
+        """Return a copy with arrays of its own, for the table of another law."""
         duplicate = copy(self)
         duplicate.table = self.table.copy()
         duplicate.arrays = {entry: array.copy() for entry, array in self.arrays.items()}
@@ -118,7 +118,7 @@ class LawLimits:
 
     @property
     def slots(self) -> list[int]:
-        """Where the memories of programs begin, each with what tells whether it is known: −1 where it is not."""
+        """Return where the memories of programs begin, each with its validity; −1 marks an invalid one."""
         size = (len(self.arrays["memory"]) - self.memory.relaxed) // self._slots
         return [self.memory.exact, *(self.memory.relaxed + k * size for k in range(self._slots))]
 
@@ -130,27 +130,29 @@ class LawLimits:
 
     @property
     def outcome(self) -> str:
-        """What became of the last call; see `sarrus.control.Command`."""
+        """Outcome of the last call, see `sarrus.control.Command`."""
         return OUTCOMES[int(self.arrays["report"][self.report.outcome])]
 
     @property
     def first_missed(self) -> int:
-        """The first level that the limits do not allow, where levels give way one after the other; else 0."""
+        """The first level that the limits do not allow, if levels give way one after the other; else 0."""
         return max(int(self.arrays["memory"][self.memory.missing]) - 1, 0)
 
     def begin(self) -> None:
-        """Forget who was in conflict."""
+        """Clear the owners in conflict."""
         self.arrays["report"][self.report.conflict :] = 0.0
 
     @property
     def facts(self) -> Array:
-        """What proves the last program: see `sarrus.kernels.memory.cone_layout`."""
+        """Certificate of the last program, see `sarrus.kernels.memory.cone_layout`."""
         return self.arrays["report"][self.report.facts :]
 
     def uses(
         self, law: LawArrays, levels: Sequence[Demand | ForceDemand], rank: int, wanted: Array
     ) -> tuple[LimitUse, ...]:
-        """Return the limits of the controls and the inequalities, J a + E λ + F u ≤ ``wanted``, at the last answer."""
+        """Return the limits of the controls and the inequalities J a + E λ + F u ≤ ``wanted``, with their values at the
+        last answer.
+        """
         nu, physics, first = self._kinds[0], self.arrays["physics"], 0
         bounds = zip(self._names, law.answer.tolist(), physics[:nu].tolist(), physics[nu : 2 * nu].tolist())
         found = [LimitUse(*bound) for bound in bounds]
@@ -166,14 +168,14 @@ class LawLimits:
         return tuple(found)
 
     def _counts(self, law: LawArrays, levels: Sequence[Demand | ForceDemand], rank: int) -> list[int]:
-        """Return how many rows each level has."""
+        """Return the number of rows of each level."""
         free = int(law.table.nv) - rank
         return [len(level.rows) if isinstance(level, Demand) else free for level in levels]
 
     def _room(
         self, law: LawArrays, levels: Sequence[Demand | ForceDemand], rank: int
     ) -> cn.DistributionWorkspace:
-        """Return what the kernel has written about the last answer."""
+        """Return the kernel's workspace with the last answer."""
         total, rows = sum(self._counts(law, levels, rank)), self._most_rows
         sizes = cn.distribution_sizes(int(law.table.nu), total, len(levels), rows, 0)
         return cn.DistributionWorkspace(*laid(self.arrays["work"], sizes))
@@ -181,7 +183,7 @@ class LawLimits:
     def _left_of_levels(
         self, law: LawArrays, levels: Sequence[Demand | ForceDemand], rank: int
     ) -> list[Array]:
-        """Return T y − d of the rows of each level at the last answer: what they are more than what they are to be."""
+        """Return the residuals T y − d of the rows of each level at the last answer."""
         n, room, used = int(law.table.nu), self._room(law, levels, rank), law.roots > 0.0
         counts = self._counts(law, levels, rank)
         y = np.where(used, law.answer[:n] - law.preferred, 0.0) / np.where(used, law.roots, 1.0)
@@ -189,10 +191,10 @@ class LawLimits:
         return np.split(left, np.cumsum(counts)[:-1])
 
     def conflict(self, law: LawArrays, levels: Sequence[Demand | ForceDemand], rank: int) -> tuple[str, ...]:
-        """Return whose limits are in the way at the last answer, what counts most first.
+        """Return the owners of the limits in conflict at the last answer, the most important first.
 
-        For relaxed tasks these are the limits that are reached. Where there is no solution they have none together, and
-        all but any one of them have one (`sarrus.control.laws.infeasible_limits`); () where that cannot be proven.
+        For relaxed tasks these are the limits that are reached. Without a solution they are a smallest infeasible set
+        (`sarrus.control.laws.infeasible_limits`); () if infeasibility could not be proven.
         """
         if self.outcome == "exact":
             return ()
@@ -206,7 +208,7 @@ class LawLimits:
     def _contradicting(
         self, law: LawArrays, levels: Sequence[Demand | ForceDemand], rank: int, order: Sequence[int]
     ) -> tuple[int, ...]:
-        """Return the places of limits that contradict each other; contacts hold, and no other level."""
+        """Return the places of limits that contradict each other, with closed contacts and no other level."""
         n, room = int(law.table.nu), self._room(law, levels, rank)
         lines, cones = (int(count) for count in self.arrays["report"][self.report.counts :][:2])
         first = cn.PLACES + 3 * self._kinds[1] + 2 * int(self.table.extra_cones)
@@ -224,7 +226,9 @@ class LawLimits:
 
 @contextmanager
 def damped_where_refused(limits: LawLimits | None) -> Iterator[bool]:
-    """Have calls within the block damp the joints where nothing lies inside all limits; yields if they do anyway."""
+    """Context in which calls damp the joints if no solution lies within all limits; yields whether they do so
+    anyway.
+    """
     if limits is None:
         yield False
         return

@@ -1,4 +1,4 @@
-"""`LawOptions`: limits and metric of every law, and the numbers its kernel takes for that."""
+"""`LawOptions`: limits, metric and relaxation of every law, and their numbers for the kernel."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ LEAST_NORM = "least norm"
 
 
 class Traced(Protocol):
-    """A task of its own name, such as `sarrus.control.Bound`: it gives the level that it is."""
+    """A task with a name, such as `sarrus.control.Bound`, that returns its level."""
 
     name: str
 
@@ -37,40 +37,38 @@ class Traced(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class LawOptions:
-    """Limits and metric of a law; laws take them as a whole, ``options=``, by name, or both.
+    """Limits, metric and relaxation of a law, given as a whole (``options=``), by name, or both.
 
-    Where no limit is reached controls are those without limits, and cost what those cost. Where one is, levels are
-    given up from the last one on, each as near to what it wants as limits and those before it allow.
+    If no limit is reached the controls are those without limits, at the same cost. If one is reached, levels give way
+    from the last one on, each with the least residual that limits and levels before it allow.
 
     Parameters
     ----------
-    limits : (lower, upper) of the controls, numbers or one for each (nu,); by default those of the mechanism, whose
-        servos with limits of force have that of their controls. (-inf, inf) for none.
-    largest_rate : of the controls [1/s], from sample to sample; 0 for any.
-    bounds : tasks that come before all others, such as limits of joints: `sarrus.control.Bound`.
+    limits : (lower, upper) of the controls, numbers or one for each (nu,); default: those of the mechanism, for servos
+        with force limits those of their controls. (-inf, inf) for none.
+    largest_rate : of the controls [1/s], from sample to sample; 0 for no limit.
+    bounds : tasks that precede all others, such as limits of joints: `sarrus.control.Bound`.
     hand_overs : closures and contacts that switch without a jump of the controls: `sarrus.control.HandOver`.
-    constraints : further rows over the unknowns, u and then, of laws with contacts, forces of all contacts (n, t1, t2):
-        G x ≤ h by half-lines and second-order cones.
-    singular_damping : ε, relative to the largest row of a level (its acceleration by unit controls, in the norm that
-        the law minimises): directions with smaller singular values are damped, so that a level takes no more than
-        1.16 / ε times what it demands over that row, whatever the configuration; it is then missed in part. 0: only
-        directions below 1e-8 are given up.
-    relaxation : what becomes of levels that the limits do not allow. None: one after the other, as above
-        (lexicographic), rows of different units in characteristic ones. Numbers, ρ of each level, or one for all: the
-        costs of the squared accelerations that they miss, all at once, rows as they are.
-    metric : in which u is the least of those that do the same, where ``weights`` of the law do not say it:
-        `sarrus.formulations.actuator_metric`, `sarrus.formulations.characteristic_metric` and the like, of the
-        velocities or of the controls, see `sarrus.dynamics.model.control_metric.control_norm`. Where this is no
-        matter of weights alone, because motors share joints or their arms change, it is a last level of its own,
-        "least norm". By default motors are compared by the limits that the mechanism gives them, or else by what they
-        exert in characteristic units.
-    soft_share : part of each limit, of the controls from their preferred values, of the friction and the normal forces
-        of contacts, that the last levels may use up of which coming close is enough (the rest of a `TaskHierarchy`,
-        `Regulation`, a ``soft`` demand): no motor goes farther for these, except where the levels above need it
-        anyway, and they give way before. 0.9 leaves a tenth to feedback and to errors of the model; 1 is the whole
-        limit, as it is where ``relaxation`` has numbers.
-    hold : where there is nothing inside all limits, joints lose their velocities, within the limits of the actuators,
-        instead of an error (outcome "damped").
+    constraints : further rows over the unknowns, u and then, in laws with contacts, the forces of all contacts (n, t1,
+        t2): G x ≤ h by inequalities and second-order cones.
+    singular_damping : ε [1], relative to the largest row of a level (its acceleration by unit controls, in the
+        minimised norm): directions with smaller singular values are damped, so that a level takes at most 1.16 / ε
+        times its demand over that row in any configuration; it is then missed in part. 0: directions below 1e-8 are
+        dropped, no other.
+    relaxation : treatment of levels that limits prevent. None: lexicographic, one after the other, as above, rows of
+        different units in characteristic units. Numbers, ρ of each level, or one for all: weights of the squared
+        residuals of all levels in one cost, rows as they are.
+    metric : norm of u that is minimised, if ``weights`` of the law are not given:
+        `sarrus.formulations.actuator_metric`, `sarrus.formulations.characteristic_metric` and so on, of velocities or
+        controls, see `sarrus.dynamics.model.control_metric.control_norm`. A metric that is not diagonal and constant,
+        because motors share joints or their lever arms change, becomes a last level "least norm". Default: motors are
+        weighted by the limits of the mechanism, or else by the forces they exert in characteristic units.
+    soft_share : part of each limit, of the controls from their preferred values, of friction and normal forces of
+        contacts, that the final soft levels may use (the rest of a `TaskHierarchy`, `Regulation`, a ``soft`` demand),
+        unless the levels above need more. 0.9 leaves a tenth for feedback and model errors; 1 is the whole limit, as it
+        is if ``relaxation`` has numbers.
+    hold : True damps the joints, within the limits of the actuators, if no solution lies within all limits (outcome
+        "damped"); False raises an error.
     """
 
     limits: tuple[ArrayLike, ArrayLike] | None = None
@@ -104,12 +102,10 @@ class LawOptions:
         reflexes: int = 0,
         unit: float = 1.0,
     ) -> Array:
-        """Return limits and weights as the kernel of a law takes them, friction and normal forces not yet.
+        """Return limits and weights in the form of the kernel, without friction and normal forces.
 
-        The kernel minimises the cost divided by the square of ``unit``.
-
-        ``levels`` may be missed, and so may ``reflexes``, after those of bounds and as little as any. Raises
-        `ArgumentError` for what cannot be meant.
+        The kernel minimises the cost divided by the square of ``unit``. ``levels`` may be missed, and ``reflexes`` too,
+        after bounds and as little as possible. Raises `ArgumentError` for invalid values.
         """
         first = 1 if contacts else 0
         sizes = cn.physics(system.nu, contacts, unknowns, first + reflexes + levels)
@@ -129,7 +125,8 @@ class LawOptions:
             parts.relaxation[:] /= unit**2
         if not self.largest_rate >= 0.0:
             raise ArgumentError(
-                f"{law}: needs largest_rate at least 0, got {self.largest_rate!r}", element="largest_rate"
+                f"{law}: largest_rate must be at least 0 [1/s], got {self.largest_rate!r}",
+                element="largest_rate",
             )
         parts.rate[:] = self.largest_rate
         parts.soft_share[:] = self.checked_share(law)
@@ -137,7 +134,7 @@ class LawOptions:
         return data
 
     def controls(self, law: str, system: System) -> Array:
-        """Return lower and upper limits of the controls (2 × nu)."""
+        """Return lower and upper limits of the controls (2, nu)."""
         bounds = np.full((2, system.nu), np.nan)
         try:
             bounds[0], bounds[1] = control_bounds(system) if self.limits is None else self.limits
@@ -151,27 +148,28 @@ class LawOptions:
         return bounds
 
     def checked_damping(self, law: str) -> float:
-        """Return the damping; raises `ArgumentError` where it is none."""
+        """Return the damping; raises `ArgumentError` unless it is from 0 to 1."""
         if not 0.0 <= self.singular_damping < 1.0:
             raise ArgumentError(
-                f"{law}: singular_damping is relative, from 0 to 1, got {self.singular_damping!r}",
+                f"{law}: singular_damping is relative and must be from 0 to 1, got {self.singular_damping!r}",
                 element="singular_damping",
             )
         return float(self.singular_damping)
 
     def checked_share(self, law: str) -> float:
-        """Return ``soft_share``; raises `ArgumentError` where it is no part of a limit."""
+        """Return ``soft_share``; raises `ArgumentError` unless it is above 0 and at most 1."""
         share = real_array(self.soft_share)
         if share.shape != () or not 0.0 < share <= 1.0:
             raise ArgumentError(
-                f"{law}: soft_share is a part of each limit, above 0 and at most 1, got {self.soft_share!r}",
+                f"{law}: soft_share is a part of each limit and must be above 0 and at most 1, got {self.soft_share!r}",
                 element="soft_share",
             )
         return float(share)
 
     def first_soft(self, law: str, levels: Sequence[Demand | ForceDemand], least: int = 0) -> int:
-        """Return the first of the last levels, from ``least`` on, that have but a share of the limits; their number for
-        none. A level that is the norm of the controls is none of its own."""
+        """Return the number of the first of the final soft levels, from ``least`` on; the number of levels if there are
+        none. A level "least norm" does not count.
+        """
         soft = [level.soft for level in levels if level.name != LEAST_NORM]
         first = len(soft)
         while first > least and soft[first - 1]:
@@ -180,12 +178,12 @@ class LawOptions:
         return len(levels) if whole or first == len(soft) else first
 
     def refuse_servos(self, law: str, system: System) -> None:
-        """Raise `ArgumentError` where limits of force depend on the state: those of forces of contacts need them."""
+        """Raise `ArgumentError` if force limits depend on the state, which laws with contact forces cannot take."""
         servos = limited_by_state(system) if self.limits is None else ()
         if servos:
             raise ArgumentError(
-                f"{law}: limits of the force of {', '.join(servos)} depend on the state, those of this law are "
-                "numbers: give limits=(lower, upper) of the controls, or drive these joints by motors without bias",
+                f"{law}: limits of the force of {', '.join(servos)} depend on the state, and this law needs constant "
+                "ones. Give limits=(lower, upper) of the controls, or drive these joints by motors without bias",
                 element=servos[0],
             )
 
@@ -198,7 +196,7 @@ class LawOptions:
 
 
 def chosen(options: Any, default: type[Any], by_name: dict[str, Any]) -> Any:
-    """Return options with those given by name; raises `ArgumentError` for a name that is none."""
+    """Return options with those given by name; raises `ArgumentError` for an unknown name."""
     given = options or default()
     for name in by_name:
         check_known("option", name, [entry.name for entry in fields(given)])

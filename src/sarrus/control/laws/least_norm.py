@@ -1,4 +1,4 @@
-"""The level of a law that is the norm of its controls, where weights do not say that norm."""
+"""The last level of a law that minimises a norm of the controls which is not diagonal."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sarrus.dynamics.system import System
 
 
 def constant_norm(system: System, norm: ControlNorm) -> ControlNorm:
-    """Return the norm as one of weights alone where it is one, whatever the state."""
+    """Return the norm as constant weights if it is one for every state."""
     if norm.root is None or not norm.of_velocities:
         return norm if norm.root is None else norm.at(np.eye(system.nu))
     actuation = system.equations.actuation
@@ -24,7 +24,9 @@ def constant_norm(system: System, norm: ControlNorm) -> ControlNorm:
 
 
 def least_norm(system: System, norm: ControlNorm, nearest: ca.SX | Array, more: int, name: str) -> Demand:
-    """Return the level that takes u as near to ``nearest`` (nu,) as others allow; ``more`` unknowns follow u."""
+    """Return the level that brings u as near to ``nearest`` (nu,) as the levels above allow; ``more`` unknowns follow
+    u.
+    """
     if norm.root is None:
         names, rows = system.actuator_names, ca.SX(ca.diag(ca.DM(np.sqrt(norm.weights))))
     else:
@@ -37,7 +39,7 @@ def least_norm(system: System, norm: ControlNorm, nearest: ca.SX | Array, more: 
 
 
 def norm_levels(law: Any, options: LawOptions, nearest: Array) -> tuple[Demand, ...]:
-    """Return the last level of a `Law` where its norm is no matter of weights, () where it is."""
+    """Return the level "least norm" of a `Law` if its norm is not one of weights; else ()."""
     if law.norm.root is None:
         return ()
     if options.relaxation is not None:

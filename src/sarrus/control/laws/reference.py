@@ -1,4 +1,4 @@
-"""What a law is to follow: a function of time, with its derivatives by CasADi."""
+"""References of laws: functions of time with their derivatives by CasADi, held numbers, or streamed values."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ Reference = Callable[[Any], Any] | Any
 
 @dataclass(frozen=True, eq=False)
 class Streamed:
-    """A reference that comes from outside, sample by sample; `streamed` makes it."""
+    """A reference given from outside sample by sample; made by `streamed`."""
 
     start: ArrayLike
 
 
 def streamed(start: ArrayLike) -> Streamed:
-    """Return a reference that is told to the law while it runs: by a planner, a pilot, another controller.
+    """Return a reference that is assigned while the law runs, by a planner, a pilot or another controller.
 
     It begins at ``start``, a number or one for each row, at rest. ``law.settings.set_reference(NAME, x, rate,
     acceleration)`` sets NAME.reference, NAME.reference_rate and NAME.reference_acceleration of the task NAME in one
@@ -41,8 +41,8 @@ def trace_reference(
 ) -> tuple[ca.SX, ca.SX, ca.SX]:
     """Return x_d(t), its first and its second derivative, columns of ``size`` entries over the system's time.
 
-    Numbers become settings named ``what`` (with [k]), which may be changed between calls; what is streamed has settings
-    of its derivatives too. A function is called with the symbol t and must be twice differentiable where it is used.
+    Numbers become settings named ``what`` (with [k]), which may be changed between calls; a streamed reference has
+    settings of its derivatives too. A function is called with the symbol t and must be twice differentiable.
     """
     if isinstance(reference, Streamed):
         value = settings.add(what, np.squeeze(real_array(reference.start)), size, what)

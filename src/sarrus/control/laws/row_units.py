@@ -1,10 +1,9 @@
-"""Rows of one level in different units: what counts as much as what where they cannot all be fulfilled.
+"""Rows of one level in different units: their weights if they cannot all be met.
 
-The least squares of a level add the squares of its rows. Where some are lengths and others angles or forces, they are
-multiplied by numbers first that bring them to characteristic units (`sarrus.dynamics.model.characteristic`): a length
-counts as an angle of length / κ, a force as F / (m κ), a torque as T / (m κ²), with the mass m of the mechanism. Rows
-of one unit are left as they are, and so are levels with a row whose unit is unknown, such as that of a function of
-the user.
+Least squares of a level add the squares of its rows. If some rows are lengths and others angles or forces, they are
+first multiplied by numbers that convert to characteristic units (`sarrus.dynamics.model.characteristic`): a length
+counts as an angle of length / κ, a force as F / (m κ), a torque as T / (m κ²), m the mass of the mechanism. Rows of
+one unit are not changed, nor levels with a row of unknown unit, such as that of a user's function.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ _OF_VELOCITIES = {"m/s": "m", "rad/s": "rad"}
 
 
 def in_characteristic_units(system: System, demand: Demand | ForceDemand) -> Demand | ForceDemand:
-    """Return a demand with its rows multiplied by what makes them comparable, the numbers in ``scale``."""
+    """Return a demand with its rows multiplied by the numbers ``scale``, in characteristic units."""
     if not isinstance(demand, Demand) or len(set(demand.units)) < 2 or "" in demand.units:
         return demand
     size = system.characteristic
@@ -44,8 +43,9 @@ def in_characteristic_units(system: System, demand: Demand | ForceDemand) -> Dem
 
 
 def units_of_rows(system: System, jacobian: ca.SX) -> tuple[str, ...]:
-    """Return the unit of each row J (m, nv) over velocities: m or rad where it combines velocities of that unit with
-    constant coefficients, else empty."""
+    """Return the unit of each row J (m, nv): m or rad if it combines velocities of that unit with constant
+    coefficients, else "".
+    """
     units, found = velocity_units(system), []
     for k in range(jacobian.shape[0]):
         row = jacobian[k, :]
@@ -56,8 +56,10 @@ def units_of_rows(system: System, jacobian: ca.SX) -> tuple[str, ...]:
 
 
 def times_rows(system: Evaluations, by_row: ca.SX) -> ca.SX:
-    """Return columns that belong to rows of A times the factors of these rows, where digits make their units matter.
+    """Return columns that belong to rows of A, multiplied by the characteristic factors of these rows if the model has
+    digits.
 
-    Rows that depend on others contradict them then, and which of them count must not depend on units. As they are else.
+    Redundant rows of rounded data contradict each other, and their weights must not depend on units. For exact data the
+    columns are unchanged.
     """
     return by_row if data_of(system).exact else by_row @ ca.diag(ca.DM(system.characteristic.rows))

@@ -1,4 +1,4 @@
-"""`CaptureSteps`: a gait whose feet step so that the divergent component of motion comes back to its course."""
+"""`CaptureSteps`: footholds of a gait from the divergent component of motion, so that steps recover from pushes."""
 
 from __future__ import annotations
 
@@ -20,24 +20,23 @@ from sarrus.dynamics.system import System
 
 @dataclass(frozen=True, eq=False)
 class CaptureSteps:
-    """Footholds of a `Gait` by the divergent component of motion; for the level `Balance`.
+    """Footholds of a `Gait` by the divergent component of motion ξ = x + ẋ/ω; used with the task `Balance`.
 
     Contacts with the same offset step as one foot: the corners of a flat foot, or two legs of a trot (Raibert's virtual
-    legs). There are two such feet, half a period apart, and a duty of at least 0.5: what is above that both stand. A
-    foot steps to where the divergent component, as it will be when that foot is due, needs it for its course after
-    that; so a push is made up for by one step, within reach. Before the start the centre of mass goes to where the walk
-    begins.
+    legs). There are two such feet, half a period apart, and the duty is at least 0.5; above 0.5 there is double
+    support. A foot steps to where ξ, predicted for its touchdown, requires it for the course after that, so that one
+    step recovers from a push within reach. Before the start the centre of mass moves to where the walk begins.
 
     Parameters
     ----------
-    height : of the centre of mass above the ground [m], which a task is to keep.
-    play : how far, along and across, the centre of pressure may go from the middle of a foot [m] to keep the course
-        between two steps; with 0 steps alone do that.
-    rate : at which it then comes back to its course [1/s].
-    inwards : how far a foot may step towards the other one [m] from where it stands beside it. Otherwise the gait's
-        reach holds, from there too.
+    height : of the centre of mass above the ground [m], to be kept by another task.
+    play : distance, along and across, of the centre of pressure from the middle of a foot [m] that is used to correct ξ
+        between two steps; with 0 only steps correct it.
+    rate : rate of this correction [1/s].
+    inwards : how far a foot may step towards the other one [m], from its place beside it; other directions are limited
+        by the ``reach`` of the gait.
 
-    Their numbers are settings of the law: gait.height and so on.
+    These numbers are settings of the law: gait.height and so on.
     """
 
     height: float
@@ -48,11 +47,11 @@ class CaptureSteps:
 
 @dataclass(frozen=True, eq=False)
 class Balance:
-    """The task by which the centre of mass moves as an inverted pendulum on the feet of a gait with `CaptureSteps`.
+    """Task: the centre of mass moves as a linear inverted pendulum on the feet of a gait with `CaptureSteps`.
 
     ẍ = ω² (x − p), x and y in the world, with ω² = g / height and the centre of pressure p in the standing foot, or on
-    its way from foot to foot. Two point feet leave a direction, across the line between them, in which it is missed
-    where tasks above it need all that they can do.
+    its way from foot to foot. On two point feet the direction across the line between them is missed where tasks of
+    higher priority need it.
     """
 
     name: str = "balance"
@@ -60,11 +59,11 @@ class Balance:
 
 @dataclass(frozen=True, eq=False)
 class Stride:
-    """What steps take from their gait, over the symbols.
+    """Inputs of the steps from their gait, as expressions of the symbols.
 
-    Of each contact its phase and its spot, where it is to be from the centre of mass in axes of the base; whether
-    contacts are closed; whether the gait walks, its period and duty; the rotation of the base in the plane; the
-    velocity that is wanted, in the world; the reach.
+    For each contact its phase and its nominal place from the centre of mass in axes of the base; which contacts are
+    closed; whether the gait walks, its period and duty; the rotation of the base in the plane; the desired velocity in
+    the world; the reach.
     """
 
     phase: list[ca.SX]
@@ -79,7 +78,7 @@ class Stride:
 
 
 class TracedSteps:
-    """The steps of a gait over the symbols of a system: where feet go, and how the centre of mass is to accelerate."""
+    """Footholds and the acceleration of the centre of mass, as expressions of the symbols of a system."""
 
     def __init__(
         self,
@@ -117,7 +116,7 @@ class TracedSteps:
         self._plan([quantity(system, point(c.body, c.point, "xy")).value for c in contacts])
 
     def _plan(self, places: list[ca.SX]) -> None:
-        """Lay out the course from the new foot, the one that touched down last, for contacts at these places."""
+        """Trace the course from the new foot, the one that touched down last, for contacts at these places."""
         s, feet = self._stride, self._feet
         newer = s.phase[feet[0][0]] < 0.5
 
@@ -141,7 +140,7 @@ class TracedSteps:
         self._divergent = self._centre.value + self._centre.rate / self._omega - self._new
 
     def balance(self, task: Balance) -> Demand:
-        """Return the task of the centre of mass."""
+        """Return the demand on the centre of mass."""
         s, x = self._stride, self._centre
         course, pressure = self._steps.course(self._step, self._following, self._since)
         pressure = ca.if_else(self._found, pressure, -self._step)
@@ -155,7 +154,7 @@ class TracedSteps:
         )
 
     def target(self, k: int) -> ca.SX:
-        """Return where a contact of the foot that swings is to touch down (x, y)."""
+        """Return the place (x, y) [m] at which a contact of the swinging foot is to touch down."""
         s = self._stride
         offset = self._steps.grown(self._divergent, ca.fmax(self._to_go, 0.0))
         aside = s.turn.T @ self._steps.step(offset, self._after) - self._beside

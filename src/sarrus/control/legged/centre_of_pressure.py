@@ -1,4 +1,4 @@
-"""`CentreOfPressure`: where contacts on a plane push, as a task or within a rectangle."""
+"""`CentreOfPressure`: the centre of pressure of contacts on a plane, at a reference or within a rectangle."""
 
 from __future__ import annotations
 
@@ -24,24 +24,23 @@ WAYS = ("t1", "t2")
 
 @dataclass(frozen=True, eq=False)
 class CentreOfPressure:
-    """Let the normal forces of contacts on one plane act at ``reference``, or between ``lower`` and ``upper``.
+    """Demand on the centre of pressure p = Σ f_k r_k / Σ f_k of contacts on one plane: p = ``reference``, or bounds.
 
-    With r_k the way [m] from the centre of all the contact points to that of contact k, along the tangents t1 and t2 of
-    the first one, and f_k its normal force, the centre of pressure is p = Σ f_k r_k / Σ f_k, as in
-    `sarrus.contact_wrench`. The rows are linear in the forces, moments [N m]: Σ f_k (r_k − p_d) = 0, and with bounds
-    Σ f_k (r_k − upper) ≤ 0 ≤ Σ f_k (r_k − lower), which are inequalities. Open contacts take no part but in the centre;
-    where none pushes, nothing is asked.
+    r_k is the vector [m] from the centre of all the contact points to contact k, along the tangents t1 and t2 of the
+    first one, and f_k its normal force, as in `sarrus.contact_wrench`. The rows are linear in the forces, moments [N
+    m]: Σ f_k (r_k − p_d) = 0, and with bounds Σ f_k (r_k − upper) ≤ 0 ≤ Σ f_k (r_k − lower), which are inequalities.
+    Open contacts count for the centre only; without a closed contact there is no demand.
 
     Parameters
     ----------
     contacts : name of a patch or a contact, or several on one plane.
     reference : p_d (2,) [m] along t1 and t2, numbers, a function of t or `streamed`; the setting NAME.reference[k].
-    lower, upper : (2,) [m], likewise, or a number for both; None or infinite: no such row. Settings NAME.lower[k],
+    lower, upper : (2,) [m], numbers, or one number for both; None or infinite: no row. Settings NAME.lower[k],
         NAME.upper[k].
     name, weight, on, ramp : as in `Task`.
 
-    Raises `ArgumentError` for contacts that are unknown or on several planes, and unless there is either a reference or
-    a bound.
+    Raises `ArgumentError` for unknown contacts, contacts on several planes, and unless there is either a reference or a
+    bound.
     """
 
     contacts: str | Sequence[str]
@@ -61,7 +60,7 @@ class CentreOfPressure:
         bounds = self._bounds(name)
         if (self.reference is None) == (not bounds):
             raise ArgumentError(
-                f"{name}: a centre of pressure has either a reference or a finite lower or upper",
+                f"{name}: give the centre of pressure either a reference or a finite lower or upper",
                 element=name,
             )
         frames = frames_of(system, *(c.body for c in contacts), contacts[0].ground)

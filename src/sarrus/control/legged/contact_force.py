@@ -1,4 +1,4 @@
-"""`ContactForce`: a contact force as a task."""
+"""`ContactForce`: a demand on the force of a contact."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ ROWS = ("n", "t1", "t2")
 
 @dataclass(frozen=True, eq=False)
 class ContactForce:
-    """Let components of the force of a contact be ``value`` while it is closed (Aghili 2022, Optimal control of legged
-    robots subject to friction cone constraints, eq. (35), with a priority); an open contact has none and is not asked.
+    """Demand λ = ``value`` on components of the force of a contact while it is closed; an open contact has no demand.
 
-    ``rows``: some of "n", "t1", "t2". ``value`` [N]: a number or one for each row, the setting NAME.value, or a
-    function of t (CasADi). What redundant contacts leave undetermined is chosen so. Relaxed as all tasks are: ρ is then
-    the cost of a squared force [1/N²]. ``weight``, ``on`` and ``ramp`` as in `Task`.
+    It is eq. (35) of Aghili 2022, Optimal control of legged robots subject to friction cone constraints, with a
+    priority. It determines the internal forces that redundant contacts leave free. ``rows``: some of "n", "t1", "t2".
+    ``value`` [N]: a number or one for each row, the setting NAME.value, or a function of t (CasADi). In a relaxed law ρ
+    is the cost of a squared force [1/N²]. ``weight``, ``on`` and ``ramp`` as in `Task`.
     """
 
     contact: str

@@ -1,4 +1,4 @@
-"""`ContactLaw`: laws whose unknowns are the controls and the forces of contacts, inside friction cones."""
+"""`ContactLaw`: laws whose unknowns are the controls and the contact forces, inside friction cones."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ LEAST_SHARE = 1e-3
 
 @dataclass(frozen=True, eq=False)
 class ContactTerms:
-    """The contacts of a system over its symbols, whatever is on or off: rows A, γ, rates and gaps.
+    """The contacts of a system over its symbols, active or not: rows A, γ, rates and gaps.
 
-    ``rows`` (m × nv), ``bias`` and ``rate`` (m), in the order (n, t1, t2) of each contact; ``gap`` [m] of each;
-    ``places`` the slice of each among the rows.
+    ``rows`` (m, nv), ``bias`` and ``rate`` (m), in the order (n, t1, t2) of each contact; ``gap`` [m] of each contact;
+    ``places``: slice of each contact among the rows.
     """
 
     names: tuple[str, ...]
@@ -51,14 +51,14 @@ class ContactTerms:
 
     @classmethod
     def of(cls, system: System) -> ContactTerms:
-        """Return those of a system; raises `ArgumentError` where it has none."""
+        """Return the contacts of a system; raises `ArgumentError` if it has none."""
         e = system.equations
         if not e.contacts:
             plants = (
-                "; friction='coulomb' is for plants, laws need a mechanism of their own" if e.touches else ""
+                "; friction='coulomb' is for plants, a law needs a mechanism of its own" if e.touches else ""
             )
             raise ArgumentError(
-                f"{system.name}: has no contacts; add them with Mechanism.add_contact or add_contact_patch{plants}",
+                f"{system.name} has no contacts; add them with Mechanism.add_contact or add_contact_patch{plants}",
                 element=system.name,
             )
         rows_of = [[contact.normal, *contact.tangential] for contact in e.contacts]
@@ -88,21 +88,22 @@ class ContactTerms:
         )
 
     def per_row(self, values: ca.SX) -> ca.SX:
-        """Return a column with an entry for each contact as one with an entry for each row of the contacts."""
+        """Return a column with the entry of its contact for each row."""
         return ca.vertcat(*[values[k] for k, p in enumerate(self.places) for _ in range(p.stop - p.start)])
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Distribution(Command):
-    """The controls of a law with contacts, with the forces that go with them and what proves them.
+    """The controls of a law with contacts, their contact forces, and the certificate of the cone program.
 
     Attributes
     ----------
-    contact_forces : by contact, the force of the ground on the robot (n, t1, t2) [N] in the contact's frame.
-    determined : by contact, which of these the motion and the controls determine; the others are chosen: at least cost,
-        and of these with the least norm.
+    contact_forces : by contact, the force of the ground on the robot (n, t1, t2) [N] in the frame of the contact.
+    determined : by contact, which components motion and controls determine; the other ones are chosen by least cost,
+        then by least norm.
     cost : uᵀW u.
-    gap, primal_residual, dual_residual, iterations : of the cone program; see `sarrus.optimize.ConeSolution`.
+    gap, primal_residual, dual_residual, iterations : of the cone program (duality gap and residuals); see
+        `sarrus.optimize.ConeSolution`.
     """
 
     contact_forces: dict[str, Array]
@@ -115,30 +116,30 @@ class Distribution(Command):
 
     @property
     def message(self) -> str:
-        """The outcome, what it misses and for whose limits."""
+        """The outcome as a sentence: which demands are missed, and because of which limits."""
         if self.success:
             return self.gives_way or self.status.diagnosis
         limits, missed = ", ".join(self.conflict), ", ".join(self.missed)
         if self.outcome == "damped":
-            return f"damped joints: {limits}"
-        return f"{self.outcome}: {missed}" + (f", for the limits of {limits}" if limits else "")
+            return f"damped joints, because of {limits}"
+        return f"{self.outcome}: {missed}" + (f", because of the limits of {limits}" if limits else "")
 
 
 class ContactLaw(Law):
-    """A law with contacts: the base of `LeggedController`, and of laws of one's own.
+    """Base class of laws with contacts, such as `LeggedController`; the unknowns are controls and contact forces.
 
-    The first level of its demands is physics: closed contacts do not accelerate, open ones have no force. Then come
-    ``tasks``, in order of priority. See `sarrus.kernels.laws.hierarchy_in_cones` for what is solved.
+    The first level is physics: closed contacts do not accelerate, open ones have no force. Then come ``tasks``, in
+    order of priority. See `sarrus.kernels.laws.hierarchy_in_cones` for the programs solved.
 
     Parameters
     ----------
-    system : the model, with contacts; its actuators' limits hold.
+    system : the model, with contacts; the limits of its actuators hold.
     tasks : demands in order of priority.
-    closed, share : columns with an entry for each contact, over the symbols of the system and the settings: 1 where it
-        is closed, and the share of its largest normal force that it may have.
-    sliding : likewise 1 where a closed contact slides: it has no friction and is not held along its plane.
-    reflexes : levels before the tasks, of which no number of ``relaxation`` speaks: they have the largest of these.
-        `Distribution` has no `Level` of them.
+    closed, share : columns with an entry for each contact, over the symbols of the system and the settings: 1 if it is
+        closed, and the allowed part of its largest normal force, 0 to 1.
+    sliding : column with 1 for each closed contact that slides: it has no friction and is not held along its plane.
+    reflexes : levels before the tasks. ``relaxation`` has no number for them; they get the largest one. `Distribution`
+        has no `Level` of them.
     options : `ContactOptions`; each of them may be given by its name instead.
     """
 
@@ -189,13 +190,13 @@ class ContactLaw(Law):
 
     @property
     def own_contacts(self) -> ContactUnknowns:
-        """The contacts, whose forces are unknowns of the law."""
+        """The contacts whose forces are unknowns of the law."""
         terms = self.terms
         return ContactUnknowns(terms.names, terms.rows, terms.bias, terms.rate, terms.places, self._closed)
 
     @property
     def first_task(self) -> int:
-        """The first of the levels that are tasks: after physics and reflexes."""
+        """Number of the first level that is a task, after physics and reflexes."""
         return 1 + self.reflexes
 
     def _limits(self, options: LawOptions) -> LawLimits:
@@ -224,25 +225,27 @@ class ContactLaw(Law):
 
     @property
     def shaping_parameters(self) -> tuple[str, ...]:
-        """See `Law.shaping_parameters`: those of the contacts are not among them."""
+        """Names of the parameters on which the rank of A depends, without those of contacts; see
+        `Law.shaping_parameters`.
+        """
         own = {of(name) for name in self.terms.names for of in (activity_parameter, stick_parameter)}
         return tuple(name for name in super().shaping_parameters if name not in own)
 
     def rank_near(self, work: Workspace, q: ArrayLike, v: ArrayLike, t: float) -> tuple[int, Array]:
-        """Return what there is of the rows that are no contacts."""
+        """Return the rank of the constraint rows that are not contacts, and the cut and scale of their pivots."""
         loops = work.copy()
         switch_off(loops, [name for name in self.terms.names if active(loops)[name]])
         return super().rank_near(loops, q, v, t)
 
     def _physics(self, damping: ca.SX) -> Demand:
-        """Return the first level: A_c a = −γ − damping ċ where closed, λ = 0 where open."""
+        """Return the first level: A_c a = −γ − damping ċ for closed contacts, λ = 0 for open ones."""
         terms, nu, shut = self.terms, self.system.nu, self._held
         unknowns = ca.horzcat(ca.SX(shut.numel(), nu), ca.diag(1.0 - shut))
         wanted = shut * (-terms.bias - damping * terms.rate)
         return Demand("contacts", terms.row_names, ca.diag(shut) @ terms.rows, wanted, unknowns=unknowns)
 
     def outputs(self) -> dict[str, ca.SX]:
-        """Return what the native function gives, with the contacts."""
+        """Return the outputs of the native function, with those of the contacts."""
         outputs = super().outputs()
         count = self.constraint_rows
         outputs["rows"], outputs["bias"] = outputs["rows"][:count, :], outputs["bias"][:count]
@@ -254,7 +257,9 @@ class ContactLaw(Law):
         return outputs
 
     def _limits_in_use(self) -> tuple[LimitUse, ...]:
-        """Return also of each closed contact its normal force [N] and its tangential one over the normal one."""
+        """Return all limits with their values, also normal force [N] and tangential over normal force of each closed
+        contact.
+        """
         assert self.limits is not None
         count, found = len(self.terms.names), list(super()._limits_in_use())
         physics = laid(
@@ -276,15 +281,15 @@ class ContactLaw(Law):
 
     @property
     def contact_forces(self) -> dict[str, Array]:
-        """The forces (n, t1, t2) [N] of the contacts that go with the last controls."""
+        """Contact forces (n, t1, t2) [N] that belong to the last controls, by contact."""
         forces = self.arrays.answer[self.system.nu : self.unknowns]
         return {name: forces[p].copy() for name, p in zip(self.terms.names, self.terms.places)}
 
     def solve(self, q: ArrayLike, v: ArrayLike, t: float = 0.0, *, throw: bool = True) -> Distribution:
-        """Return u with forces, certificate and what became of each demand.
+        """Return a `Distribution`: u with contact forces, certificate, and a `Level` for each demand.
 
-        Raises `SolveError` where a demand is missed unless ``throw`` is False. Where limits are the reason it names the
-        contacts and actuators in conflict.
+        Raises `SolveError` if a demand is missed, unless ``throw`` is False. If limits are the reason the error names
+        the contacts and actuators in conflict.
         """
         result = super().solve(q, v, t, throw=throw)
         assert isinstance(result, Distribution)
@@ -308,7 +313,9 @@ class ContactLaw(Law):
         )
 
     def _determined(self, q: ArrayLike, v: ArrayLike, t: float) -> dict[str, np.ndarray]:
-        """Return which forces the motion determines: those of rows that no combination of rows lacks."""
+        """Return which contact forces the motion determines: those whose rows have no part in a dependent combination
+        of rows.
+        """
         s = self.system
         native = s.compiled.named(f"{self.name} contact rows", lambda: {"rows": ContactTerms.of(s).rows})
         rows = native.evaluate(s.pack(q, v, None, t))["rows"]
@@ -320,6 +327,6 @@ class ContactLaw(Law):
 
     @property
     def closed(self) -> np.ndarray:
-        """Which contacts the law took as closed at its last call, in the order of the contacts."""
+        """Mask of the contacts that the law took as closed at its last call."""
         closed = laid(self.arrays.work, ll.law_sizes(self.table)).contacts
         return np.asarray(closed[: len(self.terms.names)] != 0.0)

@@ -1,4 +1,4 @@
-"""`ContactOptions`: what a law with contacts minimises and respects, and the numbers its kernel takes for that."""
+"""`ContactOptions`: cost and limits of a law with contacts, and their numbers for the kernel."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ FRICTION = {"cone": cn.CONE, "pyramid": cn.PYRAMID, "none": cn.NO_LIMITS}
 
 @dataclass(frozen=True, eq=False)
 class ContactOptions(LawOptions):
-    """Costs and limits of a law with contacts: those of `LawOptions`, and
+    """Cost and limits of a law with contacts: those of `LawOptions`, and
 
     Parameters
     ----------
-    weights : (nu,) W of the cost uᵀW u; for motors R / K_t², resistance over squared torque constant. By default
-        motors are compared by their limits, or by what they exert in characteristic units.
-    friction : "cone"; "pyramid", of four sides inside it; "none", the forces of least cost whatever the ground.
-    coefficients : by contact, where not those of the mechanism.
-    largest_force : normal force that a contact may have [N].
-    contact_damping : rate at which closed contacts lose velocity [1/s].
+    weights : (nu,) W of the cost uᵀW u; for motors R / K_t², resistance over squared torque constant. Default: motors
+        are weighted by their limits, or by the forces they exert in characteristic units.
+    friction : "cone"; "pyramid", a pyramid of four sides inside the cone; "none", no friction limit.
+    coefficients : friction coefficients by contact that replace those of the mechanism.
+    largest_force : largest normal force of a contact [N].
+    contact_damping : rate at which the velocity of closed contacts decays [1/s].
 
-    Levels, as in ``relaxation``, are the tasks: physics is never missed. ``constraints`` may be about forces, such as
-    limits of the centre of pressure. Limits of force that depend on the state (servos) are refused by name.
+    Levels in ``relaxation`` are the tasks; physics is never missed. ``constraints`` may involve forces, such as limits
+    of the centre of pressure. Force limits that depend on the state (servos) are refused; the error names the actuator.
     """
 
     weights: ArrayLike | None = None
@@ -44,7 +44,7 @@ class ContactOptions(LawOptions):
     contact_damping: float = 0.0
 
     def kind_of_friction(self, law: str) -> int:
-        """Return the kernel's number of ``friction``."""
+        """Return the kernel's number for ``friction``."""
         check_known("friction", self.friction, FRICTION, law, element="friction")
         return FRICTION[self.friction]
 
@@ -58,7 +58,7 @@ class ContactOptions(LawOptions):
         reflexes: int = 0,
         unit: float = 1.0,
     ) -> Array:
-        """Return limits and weights as the kernel of a law takes them; `ArgumentError` for what cannot be meant."""
+        """Return limits and weights in the form of the kernel of a law; raises `ArgumentError` for invalid values."""
         self.refuse_servos(law, system)
         elements = system.equations.contacts
         data = super().physics(law, system, unknowns, levels, len(elements), reflexes, unit)

@@ -1,4 +1,4 @@
-"""`ContactSense`: contacts as they are, the schedule and what the robot measures put together."""
+"""`ContactSense`: actual contact states from schedule, motion and measurements."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ from sarrus.dynamics.system import System
 
 @dataclass(frozen=True, eq=False)
 class ContactSense:
-    """How a law notices that a contact carries nothing, and that it does again. The numbers are settings of the law,
-    named sense.speed and so on; they count at samples alone.
+    """Detection of lost and sliding contacts. Its numbers are settings of the law, sense.speed and so on; it needs
+    samples.
 
-    A law believes that closed contacts are at rest. One that moves along its normal has nothing to push against: it is
-    lost, and so is one whose gap is above ``gap``, and one that the setting NAME.measured says carries nothing (0;
-    1: it carries; −1, the default: nobody knows). A lost contact has no force; its foot looks for the ground, down
-    along the normal at ``descent`` and at rest across it, before all tasks. Where it is held up it is closed again.
-    A contact that moves along its plane slides: it keeps its normal force but is given no friction and is not held in
-    place, until it rests. Friction of a floor on which it slides is not for the law to choose, and never larger than
-    what it planned with.
+    A law assumes that closed contacts are at rest. A contact that moves along its normal cannot transmit a force: it is
+    lost; so is a contact with a gap above ``gap``, and one whose setting NAME.measured is 0 (no load; 1: load; −1,
+    default: unknown). A lost contact has no force; its foot searches for the ground before all tasks, down along the
+    normal at ``descent`` and at rest across it, and is closed again where it is stopped. A contact that moves along its
+    plane slides: it keeps its normal force, without friction, and is not held in place until it rests. Its friction,
+    which the law cannot choose, never exceeds the planned one.
 
     Parameters
     ----------
-    speed : of a contact along its normal from which it is lost [m/s]; slip : along its plane, from which it slides.
-    smoothing : time constant of the first-order filter of these velocities [s], for noise.
-    gap : above which it is lost [m], whatever it does.
-    descent : by which the foot of a lost contact goes down faster than the robot falls [m/s]; depth : how far below the
-        plane it goes by itself [m].
-    stiffness : rate at which it takes up that velocity [1/s].
-    settle : time for which it goes at less than half of that before it is closed again [s]; grip : for which one that
-        slid does so at less than half of ``slip`` before it is held again: the floor has shown what it is.
-    rise : time in which the share of its largest force comes back [s].
+    speed : speed along the normal above which a contact is lost [m/s]. slip : speed along the plane above which it
+        slides [m/s].
+    smoothing : time constant of the first-order filter of both speeds [s], against noise.
+    gap : gap above which a contact is lost [m].
+    descent : speed of the foot of a lost contact relative to the falling robot [m/s]. depth : largest distance below
+        the plane that it goes [m].
+    stiffness : rate at which the foot approaches that speed [1/s].
+    settle : time below half of that speed before a lost contact is closed again [s]. grip : time below half of ``slip``
+        before a sliding contact is held again [s].
+    rise : time in which the allowed part of its largest force returns [s].
     """
 
     speed: float = 0.4
@@ -52,15 +52,15 @@ class ContactSense:
 
 
 def remember_lost(terms: ContactTerms, settings: Settings) -> list[State]:
-    """Return the states that tell by contact whether it was lost at the last sample, the settings NAME.lost."""
+    """Return the states NAME.lost, which store by contact whether it was lost at the last sample."""
     return [settings.remember(f"{name}.lost", 0.0, 1, name, optional=True) for name in terms.names]
 
 
 class TracedSense:
-    """`ContactSense` over the symbols of a system: contacts as they are, and where the feet of lost ones go.
+    """`ContactSense` over the symbols of a system: actual contact states, and the motion of the feet of lost contacts.
 
     ``wanted`` is 1 for contacts that the schedule has closed. ``closed``, ``sliding`` and ``lost`` are 1 or 0 by
-    contact, ``share`` is the part of its force that a contact may have.
+    contact, ``share`` is the allowed part of the largest force.
     """
 
     def __init__(
@@ -92,7 +92,7 @@ class TracedSense:
     def _contact(
         self, k: int, wanted: ca.SX, settings: Settings, rise: float, lost: State
     ) -> tuple[ca.SX, ca.SX, ca.SX]:
-        """Return whether a contact is lost, whether it slides, and the share that it has again; let it remember."""
+        """Return (lost, sliding, allowed part of the largest force) of a contact, and trace its memory."""
         n, name, place, period = self._n, self.terms.names[k], self.terms.places[k], settings.period
         measured = settings.add(f"{name}.measured", -1.0, 1, name)
 
@@ -135,13 +135,15 @@ class TracedSense:
         return is_lost, is_sliding, risen.value
 
     def _descent(self, k: int) -> ca.SX:
-        """Return the velocity at which the foot of a lost contact goes down, less and less near the lowest place."""
+        """Return the velocity of the foot of a lost contact along its normal [m/s], decreasing near the lowest
+        place.
+        """
         n = self._n
         near = 0.25 * n["stiffness"] * (self.terms.gap[k] + n["depth"])
         return ca.fmin(ca.fmax(near, -n["descent"]), n["descent"]) + self._falls[k]
 
     def search(self) -> Demand:
-        """Return the level of feet that look for the ground, or slide: down where they are lost, at rest across."""
+        """Return the level of feet that search the ground or slide: down if lost, at rest across the normal."""
         terms, rate, per_row = self.terms, self._n["stiffness"], self.terms.per_row
         normals = {p.start for p in terms.places}
         first = ca.DM([float(row in normals) for row in range(terms.rows.shape[0])])
@@ -153,7 +155,9 @@ class TracedSense:
 
 
 def _falls(system: System, terms: ContactTerms) -> list[ca.SX]:
-    """Return at which velocity the robot falls on the plane of each contact [m/s]; 0 where it is not of the world."""
+    """Return the velocity at which the robot falls on the plane of each contact [m/s]; 0 for planes that are not in the
+    world.
+    """
     contacts = system.mechanism.contacts if system.mechanism else {}
     planes = {name: contacts[name].normal for name in terms.names if contacts[name].ground == "world"}
     if not planes:

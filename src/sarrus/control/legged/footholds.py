@@ -1,4 +1,4 @@
-"""Where the feet of a gait are from the centre of mass: taken from a pose in which the robot stands."""
+"""Nominal footholds of a gait relative to the centre of mass, from a pose in which the robot stands."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _UNEVEN, _FLAT = 0.03, 0.1
 
 
 def heading(system: System, body: str) -> ca.SX:
-    """Return cosine and sine of the heading of a body: where its x axis points."""
+    """Return cosine and sine of the heading of a body, the direction of its x axis in the plane."""
     here, ahead = (quantity(system, point(body, at, "xy")).value for at in ((0, 0, 0), (1, 0, 0)))
     along = ahead - here
     return along / ca.fmax(ca.norm_2(along), 1e-9)
@@ -33,10 +33,10 @@ def reference_footholds(
     names: tuple[str, ...],
     given: Mapping[str, ArrayLike],
 ) -> dict[str, ArrayLike]:
-    """Return by contact where it is in a pose [m], from the centre of mass, in axes that turn with the base.
+    """Return by contact its place (2,) [m] from the centre of mass in a pose, in axes that turn with the base.
 
-    Those that are ``given`` are as given. Raises `ArgumentError` for a pose in which the robot does not stand, naming
-    the foot: what steps from there would leap.
+    Footholds in ``given`` are used as they are. Raises `ArgumentError` for a pose in which the robot does not stand;
+    the error names the foot.
     """
     mechanism = system.mechanism
     assert mechanism is not None
@@ -59,14 +59,14 @@ def reference_footholds(
             return dict(zip(names, away)) | dict(given)
         faults.append((fault[0], f"in {called} {fault[1]}"))
     raise ArgumentError(
-        f"gait: {'; '.join(text for _, text in faults)}. Footholds are taken from a pose in which the robot stands: "
-        "give pose=, a q or the name of a keyframe, or footholds=",
+        f"gait: {'; '.join(text for _, text in faults)}. Footholds need a pose in which the robot stands: give pose= "
+        "(q or the name of a keyframe), or footholds=",
         element=faults[0][0],
     )
 
 
 def _poses(system: System, pose: ArrayLike | str | None) -> Iterator[tuple[str, Array]]:
-    """Yield what poses are called and their q: the one that is given, else the reference pose and the keyframes."""
+    """Yield names of poses and their q: the given one, else the reference pose and the keyframes."""
     mechanism = system.mechanism
     assert mechanism is not None
     frames = mechanism.keyframes
@@ -80,16 +80,16 @@ def _poses(system: System, pose: ArrayLike | str | None) -> Iterator[tuple[str, 
                 f"gait: pose must be {system.nq} finite numbers or the name of a keyframe, got {pose!r}",
                 element="pose",
             )
-        yield "the pose that was given", q
+        yield "the given pose", q
     else:
         yield "the reference pose", system.neutral()
         yield from ((f"the keyframe {name!r}", np.array(frame.q)) for name, frame in frames.items())
 
 
 def _fault(feet: Sequence[tuple[str, float, float, Array]]) -> tuple[str, str] | None:
-    """Return the foot that shows that the robot does not stand in a pose, and how; None where it may.
+    """Return the name of a foot that shows that the robot does not stand, and the reason; None if it may stand.
 
-    ``feet`` are names, gaps, and where they are from the centre of mass, upwards and along the ground.
+    ``feet`` are names, gaps [m], and vectors from the centre of mass, upwards and along the ground [m].
     """
     middle = float(np.median([gap for _, gap, _, _ in feet]))
     name, gap, _, _ = max(feet, key=lambda foot: abs(foot[1] - middle))
@@ -100,6 +100,6 @@ def _fault(feet: Sequence[tuple[str, float, float, Array]]) -> tuple[str, str] |
     if -up < _FLAT * far:
         return (
             name,
-            f"the contact {name!r} is {far:.3f} m aside from the centre of mass, which is only {-up:.3f} m above it",
+            f"the contact {name!r} is {far:.3f} m beside the centre of mass, which is only {-up:.3f} m above it",
         )
     return None

@@ -1,4 +1,4 @@
-"""`Gait`: which feet stand when and where the others go; `SwingFeet` and `Travel`, the tasks that go with it."""
+"""`Gait`: schedule of stance and swing, and footholds; `SwingFeet` and `Travel`, the tasks that belong to it."""
 
 from __future__ import annotations
 
@@ -23,40 +23,40 @@ from sarrus.dynamics.system import System
 
 @dataclass(frozen=True, eq=False)
 class Gait:
-    """A periodic gait. Its numbers are settings of the law, named gait.period and so on.
+    """A periodic gait. Its numbers are settings of the law, gait.period and so on.
 
-    The phase of a foot is the fractional part of (t − start) / period + offset; it is to stand while that is below
-    ``duty``. Before ``start`` and with duty ≥ 1 all feet stand, and the velocity of travel is zero.
+    The phase of a foot is the fractional part of (t − start) / period + offset; the foot stands while its phase is
+    below ``duty``. Before ``start`` and with duty ≥ 1 all feet stand, and the velocity of travel is zero.
 
-    The ground need not be known. A foot that meets it early, in the second half of its swing, stands from then on; one
-    that is late goes on down. Where feet stood tells the slope, in which contacts push from then on, and the heights to
-    which feet are lifted and at which `Height` carries the robot. All this is remembered from sample to sample; a law
-    without samples takes the ground for that of the mechanism's contacts.
+    The ground need not be known. A foot that meets it early, in the second half of its swing, stands from then on; a
+    foot that is late continues downwards. The places of stance feet determine the slope, which gives the directions of
+    contact forces, and the height above which feet are lifted and at which `Height` carries the robot. All of this is
+    remembered from sample to sample; a law without samples takes the contact planes of the mechanism as the ground.
 
     Parameters
     ----------
-    base : the body that carries the legs; footholds turn with its heading.
-    offsets : by contact, from 0 to 1.
-    period : of the gait [s]; duty : the part of it in which a foot stands.
+    base : body that carries the legs; footholds turn with its heading.
+    offsets : phase offset of each contact, 0 to 1.
+    period : of the gait [s]. duty : part of the period in which a foot stands.
     velocity : of travel along and across ``heading`` [m/s].
     heading : direction of travel, about the world's z [rad].
     line : a point (x, y) of the line of travel [m]; the centre of mass returns to it at ``pull`` [1/s] times its
         distance, at most 0.15 m/s.
-    ramp : time in which the share of its force that a foot may have rises after touchdown, and falls before lift-off.
-    apex : height to which a foot is lifted; touchdown : how far below the ground it aims [m].
-    gain : step [m] for each m/s by which the robot is too fast (Raibert, Legged robots that balance, 1986).
+    ramp : time [s] in which the allowed part of the largest force rises after touchdown, and falls before lift-off.
+    apex : height to which a foot is lifted [m]. touchdown : depth below the ground at which it aims [m].
+    gain : step [m] per m/s of excess velocity (Raibert, Legged robots that balance, 1986).
     reach : largest step from below the hip [m].
-    search : gap from the ground as it is known [m] below which a foot that should stand does so; above, it does when it
-        is held up on its way down.
-    descent : velocity at which a late foot goes down [m/s].
-    learning : time constant with which slope and height of the ground follow what the feet find [s].
-    shortest : time to go [s] below which the feedback of the swing does not get stiffer.
-    settling : rate at which feet that stand lose what velocity they have [1/s], where the law has no
-        ``contact_damping`` of its own: a sole that stands on an edge is held level by the ankle.
-    footholds : by contact, (x, y) from the centre of mass [m]; by default as in ``pose``.
-    pose : q (nq,) or the name of a keyframe in which the robot stands. By default the reference pose of the mechanism,
-        or the first of its keyframes, in which the feet are below the robot and on one plane.
-    steps : `CaptureSteps`, where feet are to step by the divergent component of motion; ``gain`` is then of no use.
+    search : gap from the ground [m] below which a foot that should stand does so; above, it does once it is stopped on
+        its way down.
+    descent : velocity of a late foot downwards [m/s].
+    learning : time constant with which slope and height of the ground follow the stance feet [s].
+    shortest : remaining time [s] below which the feedback of the swing does not become stiffer.
+    settling : rate at which the velocity of stance feet decays [1/s], if the law has no ``contact_damping``: the ankle
+        keeps a sole level that stands on an edge.
+    footholds : by contact, (x, y) from the centre of mass [m]; default: as in ``pose``.
+    pose : q (nq,) or the name of a keyframe in which the robot stands. Default: the reference pose of the mechanism, or
+        the first of its keyframes, in which the feet are below the robot and on one plane.
+    steps : `CaptureSteps` for footholds by the divergent component of motion; ``gain`` is then unused.
     """
 
     base: str
@@ -95,23 +95,23 @@ _RETURN = 0.15
 
 @dataclass(frozen=True, eq=False)
 class SwingFeet:
-    """The level of tasks by which the open feet of a gait go to their next footholds."""
+    """Level of tasks: the open feet of a gait move to their next footholds."""
 
     name: str = "swing feet"
 
 
 @dataclass(frozen=True, eq=False)
 class Travel:
-    """The task by which the centre of mass travels at the velocity of a gait: ẍ = ``rate`` (v_d − v), x and y."""
+    """Task: the centre of mass moves at the velocity v_d of a gait, ẍ = ``rate`` (v_d − v), x and y, ``rate`` [1/s]."""
 
     rate: float = 5.0
     name: str = "travel"
 
 
 class TracedGait:
-    """A gait over the symbols of a system: which contacts are closed, their shares, and the demands that it makes.
+    """A gait over the symbols of a system: closed contacts, allowed parts of their forces, and its demands.
 
-    ``terms`` are the contacts on the ground as the gait knows it.
+    ``terms`` are the contacts on the ground as the gait has estimated it.
     """
 
     def __init__(
@@ -172,7 +172,7 @@ class TracedGait:
         if gait.steps is not None:
             if not gait.duty >= 0.5:
                 raise ArgumentError(
-                    f"gait: capture steps need a duty of at least 0.5, a foot always stands, got {gait.duty}",
+                    f"gait: capture steps need a duty of at least 0.5, so that a foot always stands, got {gait.duty}",
                     element="duty",
                 )
             stride = Stride(
@@ -182,7 +182,7 @@ class TracedGait:
             self._steps = TracedSteps(gait.steps, system, terms, settings, gait.offsets, stride)
 
     def _touchdowns(self, settings: Settings) -> Footing:
-        """Return which feet have met the ground."""
+        """Return the `Footing`: which feet stand."""
         n, terms = self._n, self._ground.terms
         contacts = self.system.mechanism.contacts if self.system.mechanism else {}
         footing = Footing({name: contacts[name].body for name in terms.names}, settings, n["search"])
@@ -201,13 +201,13 @@ class TracedGait:
         return footing
 
     def _progress(self, k: int) -> ca.SX:
-        """Return the part of its swing that a foot has behind it, from 0 to 1."""
+        """Return the completed part of the swing of a foot, 0 to 1."""
         n = self._n
         swing = ca.fmax(1.0 - n["duty"], 1e-3)
         return ca.fmin(ca.fmax((self._phase[k] - n["duty"]) / swing, 0.0), 1.0)
 
     def desired_velocity(self) -> ca.SX:
-        """Return the velocity that the centre of mass is to have, in the world."""
+        """Return the desired velocity of the centre of mass in the world [m/s]."""
         n, across = self._n, ca.vertcat(-ca.sin(self._n["heading"]), ca.cos(self._n["heading"]))
         way = _turning(ca.vertcat(ca.cos(n["heading"]), ca.sin(n["heading"])))
         back = n["pull"] * ca.dot(across, n["line"] - self._centre.value)
@@ -216,13 +216,13 @@ class TracedGait:
         )
 
     def travel(self, task: Travel, settings: Settings) -> Demand:
-        """Return the task of travelling."""
+        """Return the demand of `Travel`."""
         x, rate = self._centre, settings.add(f"{task.name}.rate", task.rate, 1, task.name)
         wanted = rate * (self.desired_velocity() - x.rate) - x.bias
         return Demand(task.name, x.rows, x.jacobian, wanted, units=x.units)
 
     def balance(self, task: Balance) -> Demand:
-        """Return the task of balancing on the feet."""
+        """Return the demand of `Balance`."""
         if self._steps is None:
             raise ArgumentError(
                 f"gait: {task.name!r} needs steps=CaptureSteps(height), got None", element=task.name
@@ -230,14 +230,14 @@ class TracedGait:
         return self._steps.balance(task)
 
     def height(self, task: Height, settings: Settings) -> Demand:
-        """Return the task of the height above the ground."""
+        """Return the demand of `Height`."""
         return self._ground.above(task, settings)
 
     def swing(self, task: SwingFeet) -> Demand:
-        """Return the task of the open feet.
+        """Return the demand of `SwingFeet`.
 
-        Along the ground ẍ = 6 (x_T − x) / T² − 4 ẋ / T with the time T to go, the acceleration of least square that
-        arrives at rest; upwards the same towards the apex, then towards the ground. A late foot goes straight down.
+        Along the ground ẍ = 6 (x_T − x) / T² − 4 ẋ / T with the remaining time T, the acceleration of least square that
+        arrives at rest; vertically the same towards the apex, then towards the ground. A late foot goes straight down.
         """
         terms, blocks, wanted = self.terms, [], []
         contacts = self.system.mechanism.contacts if self.system.mechanism else {}
@@ -271,7 +271,9 @@ class TracedGait:
         return ca.vertcat(lift, level)
 
     def _foothold(self, k: int, left: ca.SX, stands: ca.SX) -> ca.SX:
-        """Return where a contact is to touch down (x, y), ``left`` seconds from now, to stand for so many."""
+        """Return the place (x, y) of the next touchdown of a contact in ``left`` seconds, for a stance of ``stands``
+        seconds.
+        """
         if self._steps is not None:
             return self._steps.target(k)
         n, speed = self._n, self._centre.rate

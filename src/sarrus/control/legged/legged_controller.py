@@ -1,4 +1,4 @@
-"""`LeggedController`: tasks of legged robots and grippers by contact forces inside their friction cones."""
+"""`LeggedController`: tasks of legged robots and grippers, with contact forces inside their friction cones."""
 
 from __future__ import annotations
 
@@ -42,36 +42,35 @@ _One = (
 
 
 class LeggedController(ContactLaw):
-    """Fulfil tasks by priority with the controls of least loss, contact forces inside their true friction cones.
+    """Prioritised tasks with least motor loss uᵀW u, contact forces inside exact friction cones.
 
-    At every call it takes the closed contacts as they are then, so contacts may come and go; nothing of its structure
-    or size changes. Exact are: the equations of motion with all loops and passive joints, closed contacts at rest, no
-    force where contacts are open, √(λ_t1² + λ_t2²) ≤ μ λ_n, and the limits of the actuators. Tasks are fulfilled level
-    by level, and given up only for these (Aghili 2022, Optimal control of legged robots subject to friction cone
-    constraints; the hierarchy as in `TaskHierarchy`). What remains free minimises uᵀW u, the power that motors lose as
-    heat.
+    Every call takes the contacts that are closed then; contacts may open and close without a change of structure or
+    size. Exact constraints: equations of motion with all loops and passive joints, closed contacts at rest, no force at
+    open contacts, √(λ_t1² + λ_t2²) ≤ μ λ_n, and the limits of the actuators. Tasks are met level by level, and relaxed
+    only because of these (Aghili 2022, Optimal control of legged robots subject to friction cone constraints; hierarchy
+    as in `TaskHierarchy`). Remaining freedom minimises uᵀW u, the heat loss of the motors.
 
     Parameters
     ----------
     system : the model, with contacts (`Mechanism.add_contact`, `add_contact_patch`). Closures and passive joints are
-        ordinary; redundant contacts too: see ``determined`` of `Distribution`.
-    tasks : levels, the most important first; each a `Task`, `Bound`, `JointLimits`, `ContactForce`,
-        `CentreOfPressure`, `SwingFeet`, `Travel`, `Balance`, `Height`, `Regulation`, or a list of them at the same
-        level; inequalities and regulation are at levels of their own.
-    gait : which contacts are closed when. Without one all are, and the settings NAME.closed (1 or 0) open and close
-        them: measured contacts, or a schedule of the user's own. From sample to sample the share of ``largest_force``
-        that a contact may have then goes to 1 or 0 within ``hand_over`` [s]; it is open when its share is used up.
-    hand_over : 0 for contacts that switch at once.
-    release : with 1 (the default) a contact whose NAME.closed becomes 0 keeps its falling share; with 0 it is open at
-        once, as a foot is that has lost the ground. A setting, "release".
-    sense : `ContactSense`: contacts that carry nothing, or slide, are noticed at samples, and taken for what they are
-        until they do again; ``contact_states`` tells. False: closed is what the gait or the settings call so. By
-        default on where settings open and close contacts. A gait finds the ground by itself, and feet that strike it,
-        pivot on edges or slip for a moment are what it lives with; give ``sense=True`` where ground may be missing.
-    options : `ContactOptions`, or each of them by its name; shares need a ``largest_force``.
+        allowed; redundant contacts too: see ``determined`` of `Distribution`.
+    tasks : levels, the most important first; each a `Task`, `Bound`, `JointLimits`, `ContactForce`, `CentreOfPressure`,
+        `SwingFeet`, `Travel`, `Balance`, `Height`, `Regulation`, or a list of tasks of one level; inequalities and
+        regulation are levels of their own.
+    gait : schedule of the contacts. Without one all are closed, and the settings NAME.closed (1 or 0) switch them:
+        measured contacts, or a schedule of the user's own. In sampled laws the allowed part of ``largest_force`` of a
+        contact then goes to 1 or 0 within ``hand_over`` [s]; the contact is open when it is zero.
+    hand_over : ramp [s]; 0 for contacts that switch at once.
+    release : 1 (default): a contact whose NAME.closed becomes 0 keeps its falling share of force; 0: it is open at
+        once, as for a foot that has lost the ground. A setting, "release".
+    sense : `ContactSense`: lost and sliding contacts are detected at samples and treated as such until they hold again;
+        ``contact_states`` returns the states. False: closed contacts are those of the gait or the settings. Default: on
+        if settings switch the contacts. A gait finds the ground itself and tolerates feet that strike, pivot on edges
+        or slip for a moment; give ``sense=True`` with a gait if ground may be missing.
+    options : `ContactOptions`, or each of them by its name; ``hand_over`` and gaits need a ``largest_force``.
 
-    For infeasible limits `solve` and the error name contacts and actuators that contradict each other, all but any one
-    of which do not; ``hold=True`` damps the joints instead, within the limits of the actuators.
+    If limits are infeasible, `solve` and the error name contacts and actuators that contradict each other, any one less
+    of which does not; ``hold=True`` damps the joints instead, within the limits of the actuators.
     """
 
     def __init__(
@@ -118,7 +117,7 @@ class LeggedController(ContactLaw):
 
     @property
     def contact_states(self) -> dict[str, str]:
-        """What the law took each contact for at its last sample: "closed", "open", "lost" or "sliding"."""
+        """State of each contact at the last sample: "closed", "open", "lost" or "sliding"."""
         told = {}
         for name, closed in zip(self.terms.names, self.closed):
             told[name] = "closed" if closed else "open"
@@ -131,10 +130,10 @@ class LeggedController(ContactLaw):
 def _commanded(
     terms: ContactTerms, settings: Settings, hand_over: float, largest_force: float
 ) -> tuple[ca.SX, ca.SX]:
-    """Return closed and share of contacts that settings open and close."""
+    """Return (closed, allowed part of the largest force) of contacts that settings switch."""
     if not hand_over >= 0.0 or (hand_over > 0.0 and not np.isfinite(largest_force)):
         raise ArgumentError(
-            f"hand_over must be a time [s], and needs a finite largest_force to hand over, got {hand_over} s and "
+            f"hand_over must be a time ≥ 0 [s] and needs a finite largest_force, got {hand_over} s and "
             f"{largest_force} N",
             element="hand_over",
         )
@@ -159,7 +158,7 @@ def _level(
     place: int,
     demand: Callable[[_One, str], Demand | ForceDemand],
 ) -> Demand | ForceDemand:
-    """Return a level of tasks as one demand."""
+    """Return the tasks of a level as one demand."""
     if not isinstance(level, Sequence):
         return demand(level, getattr(level, "name", "") or f"task{place + 1}")
     named = [(task, getattr(task, "name", "") or f"task{place + 1}.{k + 1}") for k, task in enumerate(level)]

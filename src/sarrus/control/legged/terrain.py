@@ -1,4 +1,4 @@
-"""The ground under a robot that walks, learnt from the places where its feet stand; and `Height`, above it."""
+"""Estimate of the ground under a walking robot from the places of its stance feet; `Height` above it."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ _PLACE = 0.02
 
 @dataclass(frozen=True, eq=False)
 class Height:
-    """The task by which the centre of mass is ``reference`` [m] above the ground under it, which a `Gait` learns.
+    """Task: the centre of mass is ``reference`` [m] above the ground under it, as estimated by a `Gait`.
 
-    The ground is where feet touch it, below the centres of feet that are balls, whatever their radii.
-    z̈ = ``damping`` (−ż) + ``stiffness`` (z_d − z), along the slope of that ground; on a level floor what a `Task` about
-    the height is. Its numbers are settings of the law, NAME.reference and so on.
+    The ground is where feet touch it, below the centres of spherical feet. z̈ = ``damping`` (−ż) + ``stiffness`` (z_d −
+    z) along the slope of that ground; on a level floor it equals a `Task` on the height. Settings: NAME.reference and
+    so on.
     """
 
     reference: float
@@ -37,11 +37,11 @@ class Height:
 
 
 class TracedGround:
-    """What a gait takes for ground: a plane through the places where its feet stood last, and a level under each.
+    """The ground as estimated by a gait: a plane through the last places of its feet, and a level under each foot.
 
-    All is told as heights above the planes that the mechanism gives the contacts. The slope, two gradients, and the
-    level under the centre of mass follow what the feet found with the time constant ``learning`` [s]; a foot that
-    stands has its own level. Nothing is learnt without samples: the ground is then as given.
+    All are heights above the contact planes of the mechanism. The slope, two gradients, and the level under the centre
+    of mass follow the stance feet with the time constant ``learning`` [s]; each stance foot has its own level. Without
+    samples nothing is learnt: the ground is then as given by the mechanism.
 
     Attributes
     ----------
@@ -86,11 +86,11 @@ class TracedGround:
         return ca.if_else(self._period > 0.0, 1.0, 0.0)
 
     def _part(self, time: ca.SX | float) -> ca.SX:
-        """Return the part of the way that a first-order filter of a time constant goes in a sample."""
+        """Return the part of the way that a first-order filter with this time constant [s] covers in a sample."""
         return ca.if_else(self._period > 0.0, self._period / (self._period + time), 0.0)
 
     def height(self, at: ca.SX) -> ca.SX:
-        """Return how far the plane is above the one that is given, at a place (x, y)."""
+        """Return the height of the estimated plane above the given one [m], at a place (x, y)."""
         return self._plane[2] + ca.dot(self._slope.value, at - self._plane[:2])
 
     def _turned(self, contacts: list[Contact]) -> ContactTerms:
@@ -115,7 +115,9 @@ class TracedGround:
         )
 
     def stand_on(self, stands: ca.SX, stood: ca.SX) -> ContactTerms:
-        """Remember where feet stand, and return the contacts with gaps from the level under each; 1 or 0 by contact."""
+        """Trace the memory of where feet stand; return the contacts with gaps from the level under each; inputs 1 or 0
+        by contact.
+        """
         gaps, known = [], self._known.value
         for k, place in enumerate(self._places):
             at = self._points[k].value
@@ -131,7 +133,7 @@ class TracedGround:
         return replace(self.terms, gap=ca.vertcat(*gaps))
 
     def above(self, task: Height, settings: Settings) -> Demand:
-        """Return the task about the height of the centre of mass."""
+        """Return the demand of `Height`."""
         wanted, stiffness, damping = (
             settings.add(f"{task.name}.{what}", getattr(task, what), 1, task.name)
             for what in ("reference", "stiffness", "damping")
@@ -141,7 +143,7 @@ class TracedGround:
         return Demand(task.name, x.rows, x.jacobian, target - x.bias, units=("m",))
 
     def _along(self, centre: Quantity) -> Quantity:
-        """Return the height of the centre of mass above the ground."""
+        """Return the quantity height of the centre of mass above the ground."""
         across = ca.horzcat(-self._gradient.T, 1.0)
         value = centre.value[2] - self._base - self._level.value
         return Quantity(
@@ -151,7 +153,7 @@ class TracedGround:
 
 
 def _on_ground(system: System, name: str) -> Contact:
-    """Return a contact that a robot can walk on."""
+    """Return a contact on which a robot can walk; raises `ArgumentError` for any other."""
     assert system.mechanism is not None
     contact = system.mechanism.contacts[name]
     if contact.ground != "world" or contact.normal[2] < 0.5 or len(contact.row_names) != 3:

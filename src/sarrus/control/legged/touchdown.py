@@ -1,4 +1,4 @@
-"""Which feet of a gait stand: by its schedule, and by how they move where they meet the ground early or late."""
+"""Stance of the feet of a gait: by schedule, and by the motion of a foot that meets the ground early or late."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ _HELD = 0.004
 
 
 class Footing:
-    """Touchdowns over the symbols of a system, by contact 1 or 0.
+    """Stance of each foot over the symbols of a system, by contact 1 or 0.
 
-    A foot that is scheduled to stand does so from when its gap is below ``search``, or from when it is held up on its
-    way down; and one that swings from when it is held up in the second half of its swing. Then it stands until its next
-    swing begins. Whether it is held up shows at samples: the way by which it lags behind half of what it was sent down,
-    summed up. Without samples nothing is remembered, and the gap alone counts.
+    A foot that is scheduled to stand does so once its gap is below ``search``, or once it is stopped on its way down; a
+    swinging foot once it is stopped in the second half of its swing. It then stands until its next swing. A stop is
+    detected at samples, by the accumulated lag behind half of the commanded descent. Without samples there is no
+    memory, and the gap alone decides.
 
-    Contacts of one body are one foot: where one of them has met the ground the whole sole stands, as it is then.
+    Contacts of one body are one foot: once one of them has met the ground the whole sole stands.
 
     Attributes
     ----------
-    stands, stood : which feet stand now, and which did so at the last sample.
-    since : for how long [s], 0 where they do not.
+    stands, stood : which feet stand now, and which stood at the last sample.
+    since : duration of stance [s], 0 for feet that do not stand.
     """
 
     def __init__(self, bodies: dict[str, str], settings: Settings, search: ca.SX) -> None:
@@ -43,10 +43,10 @@ class Footing:
     def find(
         self, scheduled: list[ca.SX], falling: list[ca.SX], down: list[ca.SX], rate: list[ca.SX], gap: ca.SX
     ) -> None:
-        """Find out which feet stand, and remember it.
+        """Trace which feet stand, and the memory of it.
 
-        ``scheduled`` to stand; ``falling`` in the second half of a swing; ``down`` the speed at which a foot is to go
-        down, and ``rate`` at which its gap grows [m/s].
+        ``scheduled`` to stand; ``falling``: in the second half of a swing; ``down``: commanded speed of descent, and
+        ``rate``: growth rate of the gap [m/s].
         """
         sampled, lags, met, waits = self._period > 0.0, [], [], []
         for k in range(len(self._names)):

@@ -1,4 +1,4 @@
-"""`Bound`: keep a quantity within limits, as inequalities on accelerations."""
+"""`Bound`: limits of a quantity, its rate and its acceleration, as inequalities on accelerations."""
 
 from __future__ import annotations
 
@@ -23,42 +23,42 @@ _LOOSEST = 1000.0
 
 @dataclass(frozen=True, eq=False)
 class Bound:
-    """Keep ``lower`` ≤ x ≤ ``upper``, |ẋ| ≤ ``speed``, |ẍ| ≤ ``acceleration``: a level of inequalities J a ≤ r.
+    """Inequalities J a ≤ r that keep ``lower`` ≤ x ≤ ``upper``, |ẋ| ≤ ``speed``, |ẍ| ≤ ``acceleration``.
 
-    At the distance d = upper − x the speed s(d) is allowed, and
+    At the distance d = upper − x the speed of approach s(d) is allowed, and
 
         ẍ ≤ rate (s(d) − ẋ) − s′(d) ẋ,
 
-    so that s(d) − ẋ, once positive, stays so: it falls no faster than with ``rate`` (a control barrier function of
-    relative degree two; with s = rate · d that of Nguyen and Sreenath, Exponential control barrier functions, 2016).
-    With D the ``deceleration``,
+    so that s(d) − ẋ ≥ 0 is preserved: it decays at ``rate`` or more slowly (a control barrier function of relative
+    degree two; for s = rate · d that of Nguyen and Sreenath, Exponential control barrier functions, 2016). With D the
+    ``deceleration``,
 
         s(d) = rate · d                        for d < D / rate²,
-               √(2 D (d − D / (2 rate²)))      beyond: what a deceleration of D brings to rest in time.
+               √(2 D (d − D / (2 rate²)))      beyond: the speed from which the deceleration D stops in time.
 
-    On ẋ = s(d) the deceleration s′ s is D at most and falls to zero with d, and at d = 0 so does the speed. Below zero
-    x is beyond the bound, and comes back with ``rate``. ``speed`` caps s smoothly: with w = min(s, 3/2 speed) it is
-    w − max(0, w − speed/2)² / (2 speed), which has neither larger values nor a larger slope than s, and is ``speed``
-    from s = 3/2 speed on; so neither the row nor the deceleration jumps. Towards a side without a bound the row is
-    ẍ ≤ rate (speed − ẋ). A quantity that is largest somewhere inside, as a `singularity_measure` is, has no slope
-    there, and falls by itself when that place is passed: its ``rate`` grows as exp(d / fade), up to 1000 times, while
-    ẋ < s(d), with the fade of the quantity, so that far from the bound nothing is asked for. ``lower`` is the mirror
-    image. Of a quantity y of velocities, such as `momentum`, it is ẏ ≤ rate (upper − y), and ``acceleration`` is that
-    of ẏ; ``deceleration`` and ``speed`` are refused.
+    On ẋ = s(d) the deceleration s′ s is at most D and falls to zero with d, and so does the speed. For d < 0, x is
+    beyond the bound and returns with ``rate``. ``speed`` caps s smoothly: with w = min(s, 3/2 speed) the cap is w −
+    max(0, w − speed/2)² / (2 speed), with no larger value or slope than s, and equal to ``speed`` from s = 3/2 speed
+    on, so that row and deceleration are continuous. On a side without a bound the row is ẍ ≤ rate (speed − ẋ). A
+    quantity with an interior maximum, such as a `singularity_measure`, has zero slope there and then falls by itself:
+    its ``rate`` is multiplied by exp(d / fade), at most 1000, while ẋ < s(d), with the ``fade`` of the quantity, so
+    that far from the bound nothing is demanded. ``lower`` is the mirror image. For a quantity y of velocities, such as
+    `momentum`, the row is ẏ ≤ rate (upper − y), and ``acceleration`` bounds ẏ; ``deceleration`` and ``speed`` are
+    refused.
 
     Parameters
     ----------
-    quantity : as in `Task`, but that an `orientation` has no lower and upper: its rates are none of its values.
-    lower, upper : in units of x, a number or one for each row; None or infinite: no such row.
-    rate : [1/s], a number or one for each row. In a sampled law rate · period must stay well below 1.
-    deceleration : D, likewise; None or infinite: s = rate · d everywhere, and fast approaches brake as hard as that
-        takes. Where there is an ``acceleration``, one that is no larger leaves both possible.
-    speed, acceleration : likewise; None or infinite: no such row.
+    quantity : as in `Task`. An `orientation` has no lower and upper, because its rates are not derivatives of its
+        values.
+    lower, upper : in units of x, a number or one for each row; None or infinite: no row.
+    rate : [1/s], a number or one for each row. In a sampled law rate · period must be well below 1.
+    deceleration : D [unit of x / s²], a number or one for each row; None or infinite: s = rate · d everywhere, and fast
+        approaches brake as hard as that requires. It should not exceed ``acceleration``, so that both can hold.
+    speed, acceleration : [unit of x per s, per s²], a number or one for each row; None or infinite: no row.
     name, weight, on, ramp : as in `Task`.
 
-    What is finite is a setting of the law, NAME.upper and so on, with [k] where there are several rows, to be changed
-    while it runs; what was not finite stays without a row. Raises `ArgumentError` for NaN, lower above upper, a bound
-    without rows.
+    Finite numbers are settings of the law, NAME.upper and so on, with [k] for several rows, which may be changed while
+    it runs; infinite ones have no row. Raises `ArgumentError` for NaN, lower above upper, and a bound without rows.
     """
 
     quantity: Any
@@ -74,7 +74,7 @@ class Bound:
     ramp: float = 0.0
 
     def demand(self, system: System, settings: Settings, name: str) -> Demand:
-        """Return the bound as a level of a law of ``system``."""
+        """Return the bound as a `Demand` (inequalities) of a law of ``system``."""
         x = quantity(system, self.quantity)
         numbers = self._numbers(x, name)
         rows = _Rows(
@@ -98,7 +98,7 @@ class Bound:
         return adjusted(demand, settings, self.weight, self.on, self.ramp)
 
     def _numbers(self, x: Quantity, name: str) -> dict[str, np.ndarray]:
-        """Return what is given for each row; infinite where there is no row."""
+        """Return the limits by name, a number for each row; infinite for missing rows."""
         none = {"lower": -np.inf}
         found = {
             what: per_row(getattr(self, what), len(x.rows), f"{name}.{what}", none.get(what, np.inf))
@@ -120,15 +120,15 @@ class Bound:
         sided = np.isfinite(found["lower"]) | np.isfinite(found["upper"])
         if sided.any() and not x.direct:
             raise ArgumentError(
-                f"{name}: {', '.join(x.rows)} have angular velocities for rates, so lower and upper do not bound them; "
-                "give a gaze, coordinates, or a function of (q, t)",
+                f"{name}: the rates of {', '.join(x.rows)} are angular velocities, not derivatives, so lower and upper "
+                "cannot bound them. Bound a gaze, coordinates, or a function of (q, t)",
                 element=name,
             )
         for what in ("deceleration", "speed"):
             if x.degree == 1 and np.isfinite(found[what]).any():
                 raise ArgumentError(
-                    f"{name}: {', '.join(x.rows)} are velocities, whose bounds are lower, upper and acceleration; "
-                    f"{what} is for positions",
+                    f"{name}: {', '.join(x.rows)} are velocities; their bounds are lower, upper and acceleration, "
+                    f"and {what} is for positions",
                     element=f"{name}.{what}",
                 )
         return found
@@ -145,7 +145,7 @@ class _Rows:
         self.right: list[ca.SX] = []
 
     def add(self, k: int, sign: float, side: str) -> None:
-        """Add the rows of one side of an entry; seen from there, x grows towards the bound."""
+        """Add the rows of one side of an entry, with the sign that makes x grow towards the bound."""
         x, bound = self._x, self._numbers[side][k]
         rate, deceleration, speed, acceleration = (
             self._numbers[what][k] for what in ("rate", "deceleration", "speed", "acceleration")
@@ -174,7 +174,7 @@ class _Rows:
 def approach(
     distance: ca.SX, rate: ca.SX, deceleration: ca.SX | None = None, speed: ca.SX | None = None
 ) -> tuple[ca.SX, ca.SX]:
-    """Return the speed s(d) with which a bound may be approached at a distance d, and its slope s′(d); see `Bound`."""
+    """Return the allowed speed s(d) of approach to a bound at a distance d, and its slope s′(d); see `Bound`."""
     allowed, slope = rate * distance, rate
     if deceleration is not None:
         near = deceleration / rate**2  # up to here it is linear
@@ -189,12 +189,12 @@ def approach(
 
 
 def _looser(distance: ca.SX) -> ca.SX:
-    """Return the factor of a rate at a distance in units of ``Quantity.fade``: from 1 on the bound to `_LOOSEST`."""
+    """Return the factor of a rate at a distance in units of ``Quantity.fade``: 1 at the bound, at most `_LOOSEST`."""
     return ca.exp(ca.fmin(ca.fmax(distance, 0.0), float(np.log(_LOOSEST))))
 
 
 def per_row(value: ArrayLike | None, size: int, what: str, missing: float) -> np.ndarray:
-    """Return ``size`` numbers, ``missing``, an infinite one, where there is nothing; raise `ArgumentError` by name."""
+    """Return ``size`` numbers, ``missing`` (infinite) for None; raises `ArgumentError` that names ``what``."""
     numbers = real_array(missing if value is None else value)
     if numbers.shape not in ((), (size,)) or np.isnan(numbers).any() or (numbers == -missing).any():
         raise ArgumentError(f"{what} must be a number or {size} of them, got {value!r}", element=what)
@@ -202,7 +202,7 @@ def per_row(value: ArrayLike | None, size: int, what: str, missing: float) -> np
 
 
 def _entries(values: np.ndarray, settings: Settings, what: str) -> list[Any]:
-    """Return a setting for each finite number."""
+    """Return a setting for each finite number, else None."""
     several = len(values) > 1
     return [
         settings.add(f"{what}[{k}]" if several else what, value, 1, what) if np.isfinite(value) else None

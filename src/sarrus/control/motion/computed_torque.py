@@ -1,4 +1,4 @@
-"""Computed torque in minimal coordinates: the classical law, for comparison."""
+"""`ComputedTorque`: computed torque in minimal coordinates, the classical law, for comparison."""
 
 from __future__ import annotations
 
@@ -18,19 +18,20 @@ from sarrus.dynamics.system import System
 
 
 class ComputedTorque(Law):
-    """Make independent coordinates y follow a reference with one actuator for each and no other.
+    """Computed torque: independent coordinates y follow a reference, with one actuator for each and no other.
 
-    u = S_y⁻¹ (Kᵀ M K (ÿ_d + G_D ė + G_P e) + Kᵀ(M K̇ ẏ + h − k)), as if the mechanism were a tree with these joints
-    driven (Murray, Li and Sastry 1994, chapter 4; with closed loops, for instance Nakamura and Ghodoussi 1989).
-    Near configurations where these actuators cannot hold the mechanism the controls grow without bound, which is
-    what `sarrus.control.ProjectedInverseDynamics` avoids where it has other actuators.
+    u = S_y⁻¹ (Kᵀ M K (ÿ_d + G_D ė + G_P e) + Kᵀ(M K̇ ẏ + h − k)), e = y_d − y, v = K ẏ, S_y = Kᵀ S of the chosen
+    actuators, as if the mechanism were a tree with these joints driven (Murray, Li and Sastry 1994, chapter 4; with
+    closed loops, for instance Nakamura and Ghodoussi 1989). Near configurations at which these actuators cannot hold
+    the mechanism (type 2 singularities) u grows without bound; `sarrus.control.ProjectedInverseDynamics` avoids this if
+    there are more actuators.
 
     Parameters
     ----------
-    system : the model the law believes in.
+    system : the model of the law.
     coordinates : names of coordinates, as many as there are degrees of freedom.
-    reference, stiffness, damping : as in `sarrus.control.Task`.
-    actuators : names of the actuators to use; by default those that act on these coordinates alone.
+    reference, stiffness, damping : y_d, G_P [1/s²] and G_D [1/s], as in `sarrus.control.Task`.
+    actuators : names of the actuators to use; default: those that act on these coordinates alone.
     limits : `LawOptions`, each by its name, or all as options=.
     """
 

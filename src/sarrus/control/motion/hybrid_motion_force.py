@@ -1,5 +1,4 @@
-"""Hybrid motion and force control: constraint forces that are controlled beside the motion (Aghili 2005, section
-7.3)."""
+"""Hybrid motion and force control of constrained mechanisms (Aghili 2005, section 7.3)."""
 
 from __future__ import annotations
 
@@ -23,30 +22,31 @@ from sarrus.kernels.linalg.ranked import at_rank
 
 
 class HybridMotionForce(Law):
-    """Make coordinates follow a reference and multipliers of the closures follow another, independently.
+    """Hybrid control: coordinates x follow a reference, and multipliers λ of the closures follow another,
+    independently.
 
-    Motion: ë + G_D ė + G_P e = 0 as in `sarrus.control.ProjectedInverseDynamics`. Forces: λ = λ_d + G_F e_f + G_I
-    ∫e_f dt, e_f = λ_d − λ (Aghili 2005, eqs. (51), (52)), with the cross-coupling μ from the motion to the forces
-    and the velocity terms fed forward: λ is affine in u, so both are linear equations in the controls, the motion
-    first. There must be actuators enough for both (redundant actuation).
+    Motion: ë + G_D ė + G_P e = 0, e = x_d − x, as in `sarrus.control.ProjectedInverseDynamics`. Forces: λ = λ_d + G_F
+    e_f + G_I ∫e_f dt, e_f = λ_d − λ (Aghili 2005, eqs. (51), (52)), with the cross-coupling μ from motion to forces and
+    the velocity terms fed forward. λ is affine in u, so both are linear equations in the controls, the motion with
+    priority. Enough actuators for both are needed (redundant actuation).
 
     Parameters
     ----------
-    system : the model the law believes in.
-    quantity, reference, stiffness, damping : of the motion, as in `sarrus.control.Task`.
+    system : the model of the law.
+    quantity, reference, stiffness, damping : x, x_d, G_P [1/s²], G_D [1/s] of the motion, as in `sarrus.control.Task`.
     forces : λ_d by name of constraint row, such as {"grip.x": 20.0} or {"grip.x": lambda t: ...} [N, N m]; signs and
         axes are those of ``system.forward_dynamics(...).closure_force``.
-    constraint_force : (Aᵀλ)_d (nv,) instead, the generalized force of all constraints, which is unique where λ is not.
-        What of it no λ can produce is missed (least squares).
-    proportional, integral : G_F (below one) and G_I [1/s], numbers or one for each force. The integral is a memory of
-        the law, so these need samples: ``sr.simulate(..., sample_time=...)``, or `sample` with the measured λ.
-        Both zero (the default) is feed-forward, which is exact where the model is.
+    constraint_force : instead of ``forces``, (Aᵀλ)_d (nv,), the generalized force of all constraints, which is unique
+        even if λ is not. A part that no λ produces is missed (least squares).
+    proportional, integral : G_F [1] (below one) and G_I [1/s], numbers or one for each force. The integral is a memory
+        of the law and needs samples: ``sr.simulate(..., sample_time=...)``, or `sample` with the measured λ. Both zero
+        (the default) is feed-forward, which is exact for an exact model.
     weights : (nu,) of the norm of u.
     limits : `LawOptions`, each by its name, or all as options=.
 
-    Where closures are redundant a multiplier may not be determined; then only Aᵀλ can be controlled, and this law
-    refuses the row by name when it is first used. Where the actuators are too few, the motion comes first (`solve`
-    says NOT_ACHIEVABLE for "force").
+    If closures are redundant a multiplier may not be unique; this law then refuses the row by name at its first use,
+    and Aᵀλ can be controlled instead. If there are too few actuators the motion has priority (`solve` returns
+    NOT_ACHIEVABLE for "force").
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class HybridMotionForce(Law):
         settings, names = Settings(), tuple(forces or {})
         if bool(names) == (constraint_force is not None):
             raise ArgumentError(
-                f"{system.name}: give forces= by constraint row, or constraint_force= for Aᵀλ as a whole",
+                f"{system.name}: give either forces= by constraint row, or constraint_force= for Aᵀλ as a whole",
                 element="forces",
             )
         self._rows = tuple(place_of("constraint row", name, system.constraint_names) for name in names)
@@ -111,7 +111,9 @@ class HybridMotionForce(Law):
         self.needs_samples = bool(np.any(proportional) or np.any(integral))
 
     def rank_near(self, work: Workspace, q: ArrayLike, v: ArrayLike, t: float) -> tuple[int, Array]:
-        """See `Law.rank_near`; raises `ArgumentError` for a multiplier that is not determined, though its row holds."""
+        """Return rank, cut and scale as `Law.rank_near`; raises `ArgumentError` for a controlled multiplier that is not
+        unique.
+        """
         rank, cuts = super().rank_near(work, q, v, t)
         x = work.pack(q, v, None, t)
         jacobian = work.constraint_jacobian(x[work.parts.q], x[work.parts.v], t)
@@ -120,8 +122,8 @@ class HybridMotionForce(Law):
             if not sure[row] and jacobian[row].any():  # a row that is off says NOT_ACHIEVABLE by itself
                 unique = ", ".join(name for name, yes in zip(names, sure) if yes)
                 raise ArgumentError(
-                    f"{self.name}: the multiplier of {names[row]!r} is not determined, because the closures are "
-                    f"redundant; choose among {unique or 'none'}, or control Aᵀλ with "
+                    f"{self.name}: the multiplier of {names[row]!r} is not unique, because the closures are "
+                    f"redundant. Choose among {unique or 'none'}, or control Aᵀλ with "
                     "constraint_force=",
                     element=names[row],
                 )

@@ -1,4 +1,4 @@
-"""`JointLimits`: the limits of the joints of a mechanism as a bound."""
+"""`JointLimits`: the joint limits of a mechanism as a `Bound`."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from sarrus.dynamics.system import System
 
 @dataclass(frozen=True, eq=False)
 class JointLimits:
-    """Keep all joints of a mechanism within their limits: a `Bound` of all coordinates that have some.
+    """A `Bound` that keeps all joints of a mechanism within their limits.
 
-    ``margin`` [m, rad] is how far from the limits they stay. ``coordinates`` names those that are bounded, also ones
-    without limits, for their ``speed``; None: all with limits. ``rate``, ``deceleration``, ``speed``, ``acceleration``,
-    ``on`` and ``ramp`` are those of `Bound`, a number or one for each of the coordinates. A joint may have ``rate``
-    times its distance as its speed: 30 1/s leave legs the speed of a swing, 10 1/s do not. The settings are
+    ``margin`` [m, rad] is the distance kept from the limits. ``coordinates`` names the bounded coordinates, also ones
+    without limits if ``speed`` is given; None: all with limits. ``rate``, ``deceleration``, ``speed``,
+    ``acceleration``, ``on`` and ``ramp`` are those of `Bound`, a number or one for each coordinate. The allowed speed
+    near a limit is ``rate`` times the distance: 30 1/s is enough for a swinging leg, 10 1/s is not. Settings are
     NAME.lower[k] and so on, in the order of ``coordinates``, by default that of the mechanism.
 
-    Limits in the mechanism have positions only; for speeds of motors give ``speed``. Raises `ArgumentError` where
-    nothing has a limit, and where the margin leaves nothing.
+    Limits of a mechanism are positions; give ``speed`` for the speed of motors. Raises `ArgumentError` if no coordinate
+    has a limit, and if the margin leaves no range.
     """
 
     rate: ArrayLike = 30.0
@@ -51,7 +51,9 @@ class JointLimits:
         for coordinate in chosen:
             place_of("coordinate", coordinate, system.coordinate_names)
         if not chosen:
-            raise ArgumentError(f"{name}: no joint of {system.name} has limits", element=name)
+            raise ArgumentError(
+                f"{name}: no joint of {system.name} has limits; name coordinates= with a speed", element=name
+            )
         lower, upper = (
             np.array([limits[sign].get(coordinate, sign * np.inf) for coordinate in chosen]) - sign * margin
             for sign in (-1, 1)

@@ -1,5 +1,4 @@
-"""Regulation to a set point by springs, dampers and compensated gravity on the constraints (Aghili 2022, section
-3.1.2)."""
+"""`Regulator`: set-point control with springs, dampers and gravity compensation (Aghili 2022, section 3.1.2)."""
 
 from __future__ import annotations
 
@@ -19,13 +18,14 @@ from sarrus.dynamics.system import System
 
 @dataclass(frozen=True, eq=False)
 class Regulation:
-    """The level of a `Regulator` for laws with contacts: springs, dampers, compensated gravity inside friction cones.
+    """The force of a `Regulator`, −τ_g − K_D v + Λᵀ K_P e, as a level of laws with contacts, inside friction cones.
 
-    The robot moves as one would without gravity, pulled by springs K_P from x to x_d and by dampers K_D at its joints,
-    on its closed contacts, as far as levels above it, cones and limits allow; where these do not, its accelerations
-    come as near as they can in the kinetic metric. It is never missed.
+    τ_g: generalized force of gravity and springs; e = x_d − x; Λ = ∂x/∂q. The robot moves as without gravity, with
+    springs K_P from x to x_d and dampers K_D at its joints, on its closed contacts, as far as levels above, cones and
+    limits allow; otherwise its accelerations are as near as possible in the kinetic metric. The level is soft: it is
+    never missed.
 
-    ``quantity``, ``target``, ``stiffness`` and ``damping`` as of `Regulator`; settings NAME.target, NAME.stiffness and
+    ``quantity``, ``target``, ``stiffness`` and ``damping`` as in `Regulator`; settings NAME.target, NAME.stiffness and
     NAME.damping.
     """
 
@@ -40,7 +40,7 @@ class Regulation:
         return ForceDemand(name, self.force(system, settings, f"{name}."), soft=True)
 
     def force(self, system: System, settings: Settings, prefix: str) -> ca.SX:
-        """Return −τ_g − K_D v + Λᵀ K_P e; its settings have names with a prefix."""
+        """Return −τ_g − K_D v + Λᵀ K_P e (nv,); the names of its settings begin with ``prefix``."""
         e, x = system.equations, position_quantity(system, self.quantity, "a regulator")
         wanted, _, _ = trace_reference(system, self.target, len(x.rows), settings, f"{prefix}target")
         spring = settings.add(f"{prefix}stiffness", self.stiffness, len(x.rows), "regulator")
@@ -50,15 +50,16 @@ class Regulation:
 
 
 class Regulator(Law):
-    """Bring x(q) to a set point: τ_c = P(−τ_g − K_D v + Λᵀ K_P e), e = x_d − x (Aghili 2022, eq. (22)).
+    """Set-point control of x(q): u produces τ_c = P(−τ_g − K_D v + Λᵀ K_P e), e = x_d − x (Aghili 2022, eq. (22)).
 
-    The motion is that of the mechanism without gravity and springs, between springs K_P from x to x_d and dampers
-    K_D at its joints; V = T + ½ eᵀK_P e falls. With independent coordinates for x this is PD control with gravity
-    compensation on the manifold. u is the one of least weighted norm.
+    P = I − A⁺A projects on the motions, τ_g is the generalized force of gravity and springs, Λ = ∂x/∂q P. The mechanism
+    moves as without gravity and springs, with springs K_P from x to x_d and dampers K_D at its joints; V = T + ½ eᵀK_P
+    e decreases. If x are independent coordinates this is PD control with gravity compensation. u has least weighted
+    norm.
 
     Parameters
     ----------
-    system : the model the law believes in.
+    system : the model of the law.
     quantity : x, as in `sarrus.control.Task`.
     target : x_d, numbers (settings of the law, to be changed between calls) or a slow function of t.
     stiffness : K_P, force per x [N/m, N m/rad]: a number or one for each row of x.
@@ -66,8 +67,8 @@ class Regulator(Law):
     weights : (nu,) of the norm of u.
     limits : `LawOptions`, each by its name, or all as options=.
 
-    Where the actuators cannot produce τ_c, the accelerations come as close as they can (`solve` says
-    NOT_ACHIEVABLE), and V need not fall.
+    If the actuators cannot produce τ_c, the accelerations are as near as possible (`solve` returns NOT_ACHIEVABLE), and
+    V need not decrease.
     """
 
     def __init__(

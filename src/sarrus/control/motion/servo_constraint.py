@@ -1,4 +1,4 @@
-"""Servo constraints: actuators that make the motion obey further constraints (Liu et al. 2015, after Chen)."""
+"""`ServoConstraint`: actuators that enforce further constraints on the motion (Liu et al. 2015, after Chen)."""
 
 from __future__ import annotations
 
@@ -22,35 +22,35 @@ from sarrus.symbolic.equations.symbolic import traced
 
 
 class ServoConstraint(Law):
-    """Have the actuators enforce φ(q, t) = 0 and ψ(q, v, t) = 0, with deviations that die out.
+    """Servo constraints: the actuators enforce φ(q, t) = 0 and ψ(q, v, t) = 0, with deviations that decay.
 
-    On the acceleration level A_s a = b_s with φ̈ + 2 α φ̇ + β² φ = 0 and ψ̇ + α ψ = 0. With a = a₀ + B̄ u, a₀ the
-    constrained acceleration without actuators and B̄ that of unit controls, to which the passive constraints react,
-    and C = A_s:
+    At acceleration level A_s a = b_s from φ̈ + 2 α φ̇ + β² φ = 0 and ψ̇ + α ψ = 0. With a = a₀ + B̄ u, a₀ the
+    constrained acceleration without actuators, B̄ the one by unit controls, including the reaction of the passive
+    constraints, and C = A_s:
 
         u = (C B̄)⁺ b̄ + (I − (C B̄)⁺ C B̄) s,   b̄ = b_s − C a₀.
 
-    This is the law of Liu et al. (2015) made consistent: their eq. (35), in which the passive constraint force is
-    computed without the servo force, violates the closures. Rows of ψ are their first order form (18), Σ A_i(q, t) q̇_i
-    + A(q, t) = 0: no φ with φ̇ = ψ need exist (nonholonomic), and rows may be nonlinear in v. Without samples ψ dies out
-    as exp(−α t); with ``integral``, ψ̇ + α ψ + κ ∫ψ dt = 0, which takes away what a constant force that the model does
-    not know would leave of ψ, as long as the sample time is short beside 1/α.
+    This is the law of Liu et al. (2015) made consistent: in their eq. (35) the passive constraint force is computed
+    without the servo force, which violates the closures. Rows of ψ are their first order form (18), Σ A_i(q, t) q̇_i +
+    A(q, t) = 0: no φ with φ̇ = ψ need exist (nonholonomic), and rows may be nonlinear in v. Without samples ψ decays as
+    exp(−α t); with ``integral``, ψ̇ + α ψ + κ ∫ψ dt = 0, which removes the offset of ψ by a constant unmodelled force,
+    if the sample time is short compared with 1/α.
 
     Parameters
     ----------
-    system : the model the law believes in.
-    holonomic : function φ(q, t) of CasADi vectors, any number of rows, time included (rheonomic).
+    system : the model of the law.
+    holonomic : function φ(q, t) of CasADi vectors, any number of rows, also rheonomic.
     velocity : function ψ(q, v, t), rows linear or nonlinear in v. At least one of the two is needed.
-    alpha, beta : [1/s] of the deviations: a number or one for each row (β for the rows of φ).
-    integral : κ [1/s²], a number or one for each row of ψ. The integral is a memory of the law, so it needs samples:
+    alpha, beta : α, β [1/s] of the deviations: a number or one for each row (β for the rows of φ).
+    integral : κ [1/s²], a number or one for each row of ψ. The integral is a memory of the law and needs samples:
         ``sr.simulate(..., sample_time=...)``, or `sample`.
-    preferred : s (nu,), the controls to be near to where the servo constraints leave a choice, in the norm below:
-        numbers, or a function s(q, v, t) of CasADi vectors.
+    preferred : s (nu,), the controls to be approached if the servo constraints leave freedom, in the norm of
+        ``weights``: numbers, or a function s(q, v, t) of CasADi vectors.
     weights : (nu,) of the norm of u − s.
     limits : `LawOptions`, each by its name, or all as options=.
 
-    Redundant actuation: least norm. Under-actuation: least squares, which `solve` reports as NOT_ACHIEVABLE; so are
-    servo constraints that contradict each other or the closures.
+    Redundant actuation: least norm. Under-actuation, and servo constraints that contradict each other or the closures:
+    least squares, reported by `solve` as NOT_ACHIEVABLE.
     """
 
     def __init__(
@@ -108,12 +108,12 @@ class ServoConstraint(Law):
         self._demand, self._symbols = demand, settings.symbols
 
     def printed(self, q: ArrayLike) -> Callable[[Any, Any, Any], Any]:
-        """Return u(q, v, t) as eq. (35) of Liu et al. (2015) has it, over CasADi vectors, for comparison.
+        """Return u(q, v, t) of eq. (35) of Liu et al. (2015) as printed, a function of CasADi vectors, for comparison.
 
-        u = (C M⁻¹ S)⁺ (b_s − C a₀): the passive constraint force is that without servo force, so that the closures
-        do not react to u, and their acceleration is violated by A M⁻¹ S u where they are not. Gains are those of
-        now, the norm is not weighted, and no controls are preferred. ``q`` is a closed configuration at which
-        independent rows are chosen; see `System.to_casadi`.
+        u = (C M⁻¹ S)⁺ (b_s − C a₀): the passive constraint force is the one without servo force, so the closures do not
+        react to u, and A a + γ = 0 is violated by A M⁻¹ S u. Gains are the present ones; the norm has no weights and no
+        preferred controls. ``q`` is a closed configuration at which independent rows are chosen; see
+        `System.to_casadi`.
         """
         e, demand = self.system.equations, self._demand
         solve = self.system.to_casadi("forward_dynamics", rows="independent", q=q)

@@ -19,24 +19,24 @@ from sarrus.dynamics.system import System
 
 
 class TaskHierarchy(Law):
-    """Fulfil tasks in order of priority: a lower one never disturbs those above it.
+    """Tasks in order of priority: a lower one never disturbs those above it.
 
-    Every task acts in the null space of those above it, in the metric of M, under the constraints and with passive
-    joints left without torque (De Sapio and Park 2010, algorithms 1 and 2). What no task needs stays as it would be
-    without actuators (the control of least acceleration energy, eq. (71) there with τ* = 0), or follows ``rest``.
+    Every task acts in the null space of those above it, in the metric of M, under the constraints and without torque in
+    passive joints (De Sapio and Park 2010, algorithms 1 and 2). The remaining motion is the one without actuators (the
+    control of least acceleration energy, eq. (71) there with τ* = 0), or follows ``rest``.
 
     Parameters
     ----------
-    system : the model the law believes in.
-    tasks : list of `Task`, `Bound`, `JointLimits` of `sarrus.control`, the most important first. ``name`` names their
+    system : the model of the law.
+    tasks : list of `Task`, `Bound`, `JointLimits` of `sarrus.control`, the most important first. Their ``name`` names
         levels and settings.
     rest : function g(q, v, t) of CasADi vectors, a generalized force (nv,) for the motions that no task uses, such as
-        damping; by default none.
-    weights : (nu,) of the norm of u that decides between controls that make no difference to the motion.
+        damping; default: zero.
+    weights : (nu,) of the norm of u that selects among controls with the same motion.
     limits : `LawOptions`, each by its name, or all as options=.
 
-    Tasks that depend on those above them, or become singular, lose rank and are fulfilled as far as they can be, in the
-    least-squares sense; no other task is affected. `solve` reports rank and residual of each by name.
+    Tasks that depend on tasks above them, or become singular, lose rank and are met in the least-squares sense; no
+    other task is affected. `solve` returns rank and residual of each by name.
     """
 
     def __init__(
@@ -50,7 +50,7 @@ class TaskHierarchy(Law):
     ) -> None:
         check_is(type(self).__name__, system, System)
         if not tasks:
-            raise ArgumentError(f"{system.name}: a hierarchy needs at least one task", element="tasks")
+            raise ArgumentError(f"{system.name}: a TaskHierarchy needs at least one task", element="tasks")
         settings = Settings()
         names = [task.name or f"task{k + 1}" for k, task in enumerate(tasks)]
         if len(set(names)) != len(names):

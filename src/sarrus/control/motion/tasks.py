@@ -1,4 +1,4 @@
-"""`Task`: let a quantity follow a reference."""
+"""`Task`: a quantity follows a reference."""
 
 from __future__ import annotations
 
@@ -21,27 +21,27 @@ __all__ = ["Part", "Quantity", "Task", "centre_of_mass", "orientation", "point",
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """Follow ``reference`` with ẍ = ẍ_d + ``damping`` (ẋ_d − ẋ) + ``stiffness`` (x_d − x).
+    """Demand ẍ = ẍ_d + ``damping`` (ẋ_d − ẋ) + ``stiffness`` (x_d − x): a quantity x follows ``reference`` x_d.
 
-    Of a quantity y(q, v, t) of velocities, such as `momentum`, it is ẏ = ẏ_d + ``stiffness`` (y_d − y), and damping is
+    For a quantity y(q, v, t) of velocities, such as `momentum`, ẏ = ẏ_d + ``stiffness`` (y_d − y), and damping is
     refused.
 
     Parameters
     ----------
     quantity : "boom" or ["boom", "bucket"], coordinates of the mechanism by name; `point`, `orientation`, `gaze`,
-        `clearance`, `centre_of_mass`, `momentum`, `capture_point`, `singularity_measure`; or a function x(q, t) or
-        y(q, v, t) of CasADi vectors.
-    reference : numbers, which are held; a function of t (CasADi, as `sarrus.control.references` makes); or `streamed`.
-    stiffness : [1/s²], of velocities [1/s]; a number or one for each row.
-    damping : [1/s], likewise; 20 by default.
-    weight : positive, a number or one for each row, by which the rows are multiplied: what counts more than other rows
-        at the same level where they contradict each other.
-    on : 1 or 0, whether the task counts, to be changed while the law runs: what is off is as if it was not there. None:
-        it always counts.
-    ramp : time [s] within which a task comes and goes when ``on`` changes; it needs samples. 0: at once.
+        `clearance`, `centre_of_mass`, `momentum`, `capture_point`, `singularity_measure`; or a function x(q, t) or y(q,
+        v, t) of CasADi vectors.
+    reference : x_d, numbers, which are held; a function of t (CasADi, as from `sarrus.control.references`); or
+        `streamed`.
+    stiffness : [1/s²], for velocities [1/s]; a number or one for each row.
+    damping : [1/s], a number or one for each row; default 20.
+    weight : positive, a number or one for each row: factor of the rows, which weighs rows of one level that contradict
+        each other.
+    on : 1 or 0, a switch that may be changed while the law runs; an inactive task has no effect. None: always active.
+    ramp : time [s] in which a task is switched when ``on`` changes; it needs samples. 0: at once.
 
-    They are settings of the law, named NAME.stiffness, NAME.damping and, where numbers are held, NAME.reference; where
-    they are given, NAME.weight and NAME.on.
+    Settings of the law: NAME.stiffness, NAME.damping and, if numbers are held, NAME.reference; if given, NAME.weight
+    and NAME.on.
     """
 
     quantity: Any
@@ -54,7 +54,7 @@ class Task:
     ramp: float = 0.0
 
     def demand(self, system: System, settings: Settings, name: str) -> Demand:
-        """Return the task as a level of a law of ``system``."""
+        """Return the task as a `Demand` of a law of ``system``."""
         x = quantity(system, self.quantity)
         size = len(x.rows)
         wanted, rate, acceleration = trace_reference(
@@ -70,8 +70,8 @@ class Task:
             target = rate + stiffness * x.error(wanted)
         else:
             raise ArgumentError(
-                f"{name}: {', '.join(x.rows)} are velocities, whose task has no damping: the error dies out with the "
-                "stiffness [1/s] alone",
+                f"{name}: {', '.join(x.rows)} are velocities, whose task has no damping: the error decays with the "
+                "stiffness [1/s] alone. Leave damping out",
                 element=f"{name}.damping",
             )
         demand = Demand(name, x.rows, x.jacobian, target - x.bias, units=x.units)

@@ -1,4 +1,4 @@
-"""Quantities of bodies: the place of a `point`, an `orientation`, both also from another body, and the `gaze`."""
+"""Quantities of bodies: position of a `point`, `orientation` (both also relative to another body), and `gaze`."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ from sarrus.symbolic.kinematics.kinematics import cross
 def point(
     body: str, position: ArrayLike = (0.0, 0.0, 0.0), axes: str = AXES, relative_to: str = WORLD
 ) -> Part:
-    """Return the position [m] of a point given in body axes; ``axes`` such as "xy" selects rows.
+    """Return the quantity position [m] of a point given in body axes; ``axes`` such as "xy" selects rows.
 
-    It is that in the world, or from the origin and in the axes of the body ``relative_to``.
+    The position is in world axes, or from the origin and in the axes of the body ``relative_to``.
     """
     where, chosen = three_numbers(position, "position"), chosen_axes(axes)
 
@@ -44,13 +44,13 @@ def point(
 
 
 def orientation(body: str, axes: str = AXES, relative_to: str = WORLD) -> Part:
-    """Return the orientation of a body; the rows are rotations about the world's axes [rad].
+    """Return the quantity orientation of a body; the rows are rotations about the world's axes [rad].
 
-    Its reference is a rotation vector from the world's axes (direction times angle, of a rotation R_d); the error
-    is the rotation vector of R_d Rᵀ, whose length must stay below π. For a plane mechanism ``axes`` is the normal,
-    and the reference the angle. A reference that turns about changing axes is followed up to the difference between
-    the rate of the rotation vector and the angular velocity. With a body ``relative_to`` all this is about its axes in
-    the place of the world's.
+    The reference is a rotation vector from the world's axes (direction times angle, of a rotation R_d); the error is
+    the rotation vector of R_d Rᵀ, whose length must stay below π. For a planar mechanism ``axes`` is the normal, and
+    the reference the angle. A reference that turns about changing axes is followed up to the difference between the
+    rate of the rotation vector and the angular velocity. With ``relative_to`` the axes of that body replace the
+    world's.
     """
     chosen = chosen_axes(axes)
 
@@ -89,13 +89,14 @@ def gaze(
     position: ArrayLike = (0.0, 0.0, 0.0),
     point: ArrayLike = (0.0, 0.0, 0.0),
 ) -> Part:
-    """Return where a body sees a target: two angles [rad] between its axis and the line to the target, zero on it.
+    """Return the quantity gaze: two angles [rad] between an axis of a body and the line to a target, zero on the
+    target.
 
-    The line begins at ``position`` [m], in body axes as ``axis`` is. The ``target`` is a point of the world [m], or the
-    name of a body, on which ``point`` [m] is meant, in its axes. With w the line in body axes, and t1, t2 two axes
-    across ``axis`` n (t1 the one of x, y, z that is most across, made perpendicular; t2 = n × t1), the rows are
-    atan2(w·t1, w·n) and atan2(w·t2, w·n): as a camera has its picture, so that bounds of them are a field of view.
-    They are smooth but where the target is seen in a direction across both n and t1, or n and t2.
+    The line begins at ``position`` [m], in body axes as ``axis`` is. ``target`` is a point of the world [m], or the
+    name of a body with ``point`` [m] in its axes. With w the line in body axes, and t1, t2 two axes across ``axis`` n
+    (t1 the most perpendicular of x, y, z, made perpendicular; t2 = n × t1), the rows are atan2(w·t1, w·n) and
+    atan2(w·t2, w·n), the picture coordinates of a camera, so that bounds of them are a field of view. They are smooth
+    except where the target is perpendicular to both n and t1, or n and t2.
     """
     n, eye = direction(axis, "axis"), three_numbers(position, "position")
     t1 = perpendicular_to(n)
@@ -112,7 +113,7 @@ def gaze(
         return of_jet(system, jet, (f"{body}.gaze1", f"{body}.gaze2"), "rad")
 
     if other == body:
-        raise ArgumentError(f"a gaze needs a target that is not on {body!r} itself", element="target")
+        raise ArgumentError(f"gaze of {body!r}: the target must not be on {body!r} itself", element="target")
     return Part(trace)
 
 
@@ -121,7 +122,7 @@ def _label(body: str, relative_to: str) -> str:
 
 
 def _seen(frames: Frames, place: Jet, body: str) -> Jet:
-    """Return the jet of a point from the origin and in the axes of a body."""
+    """Return the jet of a point relative to the origin and in the axes of a body."""
     return place if body == WORLD else _turned(frames, place - frames.point(body, np.zeros(3)), body)
 
 

@@ -1,4 +1,4 @@
-"""Quantities of all bodies together: their `centre_of_mass`, their `momentum`, and the `capture_point`."""
+"""Quantities of the whole mechanism: `centre_of_mass`, `momentum` and `capture_point`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from sarrus.symbolic.multibody.momentum import momentum as whole_momentum
 
 
 def centre_of_mass(axes: str = AXES) -> Part:
-    """Return the position of the centre of mass of the whole mechanism in the world [m]."""
+    """Return the quantity position of the centre of mass of the whole mechanism, in world axes [m]."""
     chosen = chosen_axes(axes)
 
     def trace(system: System) -> Quantity:
@@ -37,17 +37,17 @@ def centre_of_mass(axes: str = AXES) -> Part:
 
 
 def momentum(linear: str = AXES, angular: str = AXES) -> Part:
-    """Return the momentum of the whole mechanism in world axes, of degree 1: linear p [kg m/s], then angular about the
-    centre of mass L [kg m²/s].
+    """Return the quantity momentum in world axes, of degree 1: linear p [kg m/s], then angular L [kg m²/s].
 
-    ``linear`` and ``angular`` such as "xy" select rows, "" none of them. Its rate is the wrench about the centre of
-    mass of all that acts from outside [N, N m], which is what a task wants then (Orin, Goswami and Lee 2013).
+    L is about the centre of mass. ``linear`` and ``angular`` such as "xy" select rows, "" none. The rate is the
+    resultant wrench of all external forces about the centre of mass [N, N m], which a task demands (Orin, Goswami and
+    Lee 2013).
     """
     rows = [
         chosen_axes(axes, what) if axes else [] for axes, what in ((linear, "linear"), (angular, "angular"))
     ]
     if not any(rows):
-        raise ArgumentError("momentum needs axes of linear= or of angular=", element="linear")
+        raise ArgumentError("momentum needs at least one axis in linear= or angular=", element="linear")
 
     def trace(system: System) -> Quantity:
         m = whole_momentum(frames_of(system), bodies_of(system))
@@ -63,18 +63,20 @@ def momentum(linear: str = AXES, angular: str = AXES) -> Part:
 
 
 def capture_point(height: float, axes: str = "xy") -> Part:
-    """Return the instantaneous capture point ξ = c + ċ / ω [m] of the centre of mass c, of degree 1.
+    """Return the quantity instantaneous capture point ξ = c + ċ / ω [m] of the centre of mass c, of degree 1.
 
-    ω = √(g / height), with the ``height`` [m] of the centre of mass above the ground and g the size of gravity: where
-    an inverted pendulum of that height must set its foot to come to rest (Pratt, Carff, Drakunov and Goswami, Capture
-    point: a step toward humanoid push recovery, 2006). Of ξ̇ = ċ + c̈ / ω the task chooses c̈.
+    ω = √(g / height), ``height`` [m] of the centre of mass above the ground, g the magnitude of gravity. A linear
+    inverted pendulum that sets its foot on ξ comes to rest (Pratt, Carff, Drakunov and Goswami, Capture point: a step
+    toward humanoid push recovery, 2006). A task on ξ determines c̈ through ξ̇ = ċ + c̈ / ω.
     """
     chosen, length = chosen_axes(axes), number_between(height, 1e-6, np.inf, "height")
 
     def trace(system: System) -> Quantity:
         gravity = float(np.linalg.norm(mechanism_of(system).gravity))
         if gravity == 0.0:
-            raise ArgumentError(f"{system.name}: a capture point needs gravity", element="gravity")
+            raise ArgumentError(
+                f"{system.name}: a capture point needs gravity, which is zero here", element="gravity"
+            )
         lag = (length / gravity) ** 0.5
         c = mass_centre(frames_of(system), bodies_of(system))
         value, bias = (c.value + lag * c.rate)[chosen], (c.rate + lag * c.bias)[chosen]

@@ -1,4 +1,4 @@
-"""`clearance` of two shapes: how far apart `Sphere`s, `Capsule`s, a `Plane` and geoms of the mechanism are."""
+"""`clearance`: distance of two shapes (`Sphere`, `Capsule`, `Plane`, geoms of the mechanism) as a quantity."""
 
 from __future__ import annotations
 
@@ -23,21 +23,23 @@ from sarrus.symbolic.rows.surface_pairs import nearest
 
 @dataclass(frozen=True, eq=False)
 class Sphere:
-    """A ball on a body: ``centre`` [m] in its axes, ``radius`` [m], zero for a point. The body may be "world"."""
+    """A sphere on a body: ``centre`` [m] in its axes, ``radius`` [m], zero for a point. The body may be "world"."""
 
     body: str
     centre: ArrayLike = (0.0, 0.0, 0.0)
     radius: float = 0.0
 
     def geom(self, name: str) -> Geom:
-        """Return it as a geom."""
+        """Return the shape as a geom."""
         size = np.array([number_between(self.radius, 0.0, np.inf, "radius"), 0.0, 0.0])
         return Geom(name, self.body, "sphere", size, Pose(three_numbers(self.centre, "centre")))
 
 
 @dataclass(frozen=True, eq=False)
 class Capsule:
-    """All within ``radius`` [m] of the line from ``start`` to ``end`` [m], in axes of a body, which may be "world"."""
+    """All points within ``radius`` [m] of the line from ``start`` to ``end`` [m], in axes of a body, which may be
+    "world".
+    """
 
     body: str
     start: ArrayLike
@@ -45,12 +47,12 @@ class Capsule:
     radius: float = 0.0
 
     def geom(self, name: str) -> Geom:
-        """Return it as a geom."""
+        """Return the shape as a geom."""
         start, end = three_numbers(self.start, "start"), three_numbers(self.end, "end")
         half = 0.5 * float(np.linalg.norm(end - start))
         if half == 0.0:
             raise ArgumentError(
-                "a capsule needs a start and an end that differ; without, it is a Sphere", element="end"
+                "Capsule: start and end must differ; use a Sphere if they do not", element="end"
             )
         size = np.array([number_between(self.radius, 0.0, np.inf, "radius"), half, 0.0])
         return Geom(name, self.body, "capsule", size, Pose(0.5 * (start + end), _towards(end - start)))
@@ -58,14 +60,16 @@ class Capsule:
 
 @dataclass(frozen=True, eq=False)
 class Plane:
-    """The half-space below a plane of the world, or of a ``body``, through ``point`` [m], with ``normal`` out of it."""
+    """The half-space below a plane of the world, or of a ``body``, through ``point`` [m] with the outward
+    ``normal``.
+    """
 
     point: ArrayLike = (0.0, 0.0, 0.0)
     normal: ArrayLike = (0.0, 0.0, 1.0)
     body: str = WORLD
 
     def geom(self, name: str) -> Geom:
-        """Return it as a geom."""
+        """Return the shape as a geom."""
         pose = Pose(three_numbers(self.point, "point"), _towards(direction(self.normal, "normal")))
         return Geom(name, self.body, "plane", np.zeros(3), pose)
 
@@ -74,18 +78,17 @@ Shape = Sphere | Capsule | Plane | str
 
 
 def clearance(a: Shape, b: Shape) -> Part:
-    """Return how far apart two shapes are [m], negative in each other; a `Bound` of it keeps them apart.
+    """Return the quantity clearance of two shapes [m], negative if they overlap; a `Bound` of it avoids collisions.
 
-    ``a`` and ``b``: `Sphere`, `Capsule`, `Plane`, or the name of a geom of the mechanism, which may be a box or
-    cylinder beside a sphere, and a box, mesh or ellipsoid beside a plane (the closed forms of "Contacts between
-    geometries" in the docs). Margins of geoms count for nothing.
+    ``a`` and ``b``: `Sphere`, `Capsule`, `Plane`, or the name of a geom of the mechanism; boxes and cylinders are
+    possible beside a sphere, boxes, meshes and ellipsoids beside a plane (the closed forms of "Contacts between
+    geometries" in the docs). Margins of geoms are ignored.
 
-    It has a row for each place where they can touch: one for spheres, and for whatever is beside one; on a plane one
-    for each end of a capsule and each corner of a box; and for two capsules five, the distance first and then the four
-    of an end from the other capsule, so that no row jumps to another place without one that is there already, when they
-    turn past being parallel. All rows have values no smaller than the distance of the shapes, and one is the distance.
-    The direction of a distance between lines or points is undefined where these meet: that is when shapes are in each
-    other as far as they can be.
+    There is a row for each possible place of contact: one for spheres, and for any shape beside a sphere; beside a
+    plane one for each end of a capsule and each corner of a box; for two capsules five, the distance and the distance
+    of each of the four ends from the other capsule, so that no row jumps when the capsules pass a parallel position.
+    Every row is at least the distance, and one row equals it. The direction of the distance between points or lines is
+    undefined where they meet, which is the deepest possible overlap.
 
     Raises `ArgumentError` for an unknown body or geom, shapes on one body, and a pair without a closed form.
     """
@@ -98,13 +101,14 @@ def clearance(a: Shape, b: Shape) -> Part:
         label = f"{_label(a, one)} to {_label(b, other)}"
         if one.body == other.body:
             raise ArgumentError(
-                f"{system.name}: clearance of {label}: both are on {one.body!r}", element="clearance"
+                f"{system.name}: clearance of {label}: both shapes are on {one.body!r}; give shapes of two bodies",
+                element="clearance",
             )
         found = places(GeometryContact(label, "a", "b", 0.0), geoms)
         if not found:
             raise ArgumentError(
-                f"{system.name}: clearance of {label}: the distance of a {one.kind} and a {other.kind} is no closed "
-                "form; cover one with spheres or capsules",
+                f"{system.name}: clearance of {label}: the distance of a {one.kind} and a {other.kind} has no closed "
+                "form; cover one of them with spheres or capsules",
                 element="clearance",
             )
         rows = [place.name for place in found] if len(found) > 1 else [label]
@@ -114,7 +118,7 @@ def clearance(a: Shape, b: Shape) -> Part:
 
 
 def _gap(place: SurfaceContact, frames: Frames) -> Jet:
-    """Return the jet of the gap at a place."""
+    """Return the jet of the gap at a place of contact."""
     geom, base = place.geom, place.base
     axes = [frames.direction(base.body, axis) for axis in base.pose.rotation.T]
     here = frames.point(geom.body, geom.pose.position if place.centre is None else place.centre)
@@ -137,8 +141,8 @@ def _geom(shape: Shape, name: str, mechanism: Mechanism) -> Geom:
         )
     if shape in mechanism.idle_geoms:
         raise ArgumentError(
-            f"{mechanism.name}: clearance: geom {shape!r} is in the file, but {mechanism.idle_geoms[shape]}; give a "
-            "Sphere, Capsule or Plane in its place",
+            f"{mechanism.name}: clearance: geom {shape!r} is in the file, but {mechanism.idle_geoms[shape]}. Give a "
+            "Sphere, Capsule or Plane instead",
             element=shape,
         )
     check_known("geom", shape, mechanism.geoms, mechanism.name)

@@ -1,4 +1,4 @@
-"""What tasks and bounds are about: a `Quantity`, from names of coordinates, functions of the user, or `Part`s."""
+"""`Quantity`: the function of the state that a task or bound controls, from coordinates, functions or `Part`s."""
 
 from __future__ import annotations
 
@@ -27,22 +27,23 @@ AXES = "xyz"
 
 @dataclass(frozen=True, eq=False)
 class Quantity:
-    """Something that a task controls, over the symbols of a system.
+    """A function of the state that a task controls, over the symbols of a system.
 
-    Of degree 2 it is x(q, t), of degree 1 it is y(q, v, t), with accelerations in its first derivative already.
+    Degree 2: x(q, t), whose second derivative contains accelerations. Degree 1: y(q, v, t), whose first derivative
+    does.
 
     Attributes
     ----------
     rows : names of its rows (m).
     value : x or y (m), as an SX column.
-    rate : what has accelerations in its derivative: ẋ, of degree 1 y itself.
+    rate : ẋ for degree 2, y for degree 1: the column whose derivative contains accelerations.
     jacobian, bias : J (m, nv) and (m) of d/dt ``rate`` = J a + bias.
-    error : function of x_d that gives the column x_d − x.
-    degree : after how many derivatives accelerations come.
-    direct : whether ``rate`` is the derivative of ``value``; of an orientation it is the angular velocity.
+    error : function of x_d that returns the column x_d − x.
+    degree : number of derivatives after which accelerations occur.
+    direct : whether ``rate`` is the derivative of ``value``; for an orientation it is the angular velocity.
     units : of the rows, as in `sarrus.control.Demand`.
-    fade : distance from a bound [units of x] in which its rate grows to e times itself, for quantities that are
-        largest somewhere inside, where J vanishes; None: the rate stays.
+    fade : distance from a bound [units of x] over which the rate of a `Bound` grows by the factor e, for quantities
+        with an interior maximum, where J vanishes; None: constant rate.
     """
 
     rows: tuple[str, ...]
@@ -59,14 +60,15 @@ class Quantity:
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """A quantity of a system; `point`, `orientation`, `gaze`, `clearance`, `centre_of_mass`, `momentum`,
-    `capture_point` and `singularity_measure` make them."""
+    """A quantity of any system, made by `point`, `orientation`, `gaze`, `clearance`, `centre_of_mass`, `momentum`,
+    `capture_point` or `singularity_measure`.
+    """
 
     trace: Callable[[System], Quantity]
 
 
 def quantity(system: System, what: Any) -> Quantity:
-    """Return what names, a function, or a `Part` mean for a system."""
+    """Return the `Quantity` of names, a function or a `Part` for a system."""
     if isinstance(what, Part):
         return what.trace(system)
     if isinstance(what, str):
@@ -76,14 +78,14 @@ def quantity(system: System, what: Any) -> Quantity:
     if isinstance(what, Sequence) and all(isinstance(name, str) for name in what):
         return _coordinates(system, what)
     raise ArgumentError(
-        f"{system.name}: a task is about names of coordinates, a point, an orientation, another quantity of "
-        f"sarrus.control, or a function of (q, t) or (q, v, t), not {what!r}",
+        f"{system.name}: a quantity must be names of coordinates, a point, an orientation, another quantity of "
+        f"sarrus.control, or a function of (q, t) or (q, v, t), got {what!r}",
         element="quantity",
     )
 
 
 def position_quantity(system: System, what: Any, use: str) -> Quantity:
-    """Return what is meant, for a ``use`` that takes no quantities of velocities."""
+    """Return the `Quantity` for a ``use`` that excludes quantities of velocities."""
     x = quantity(system, what)
     if x.degree != 2:
         raise ArgumentError(
@@ -110,7 +112,7 @@ def of_velocity(
     bias: ca.SX | None = None,
     units: tuple[str, ...] = (),
 ) -> Quantity:
-    """Return the quantity y(q, v, t), of degree 1; ``bias`` is ẏ at a = 0 where that is known."""
+    """Return the quantity y(q, v, t) of degree 1; ``bias`` is ẏ at a = 0 if known."""
     jacobian = ca.jacobian(value, system.equations.v)
     bias = _drift(system, value) if bias is None else bias
     units = units or units_of_rows(system, jacobian)
@@ -118,7 +120,7 @@ def of_velocity(
 
 
 def of_jet(system: System, jet: Jet, rows: tuple[str, ...], unit: str) -> Quantity:
-    """Return the quantity of degree 2 that a jet is, all rows in one unit."""
+    """Return the quantity of degree 2 of a jet, all rows in one unit."""
     jacobian = ca.jacobian(jet.rate, system.equations.v)
     return Quantity(
         rows,
@@ -132,7 +134,7 @@ def of_jet(system: System, jet: Jet, rows: tuple[str, ...], unit: str) -> Quanti
 
 
 def _drift(system: System, value: ca.SX) -> ca.SX:
-    """Return how fast a function of (q, v, t) changes at a = 0."""
+    """Return the derivative of a function of (q, v, t) with respect to time at a = 0."""
     e = system.equations
     return ca.jtimes(value, e.q, e.rate) + ca.jtimes(value, e.t, ca.SX(1))
 
@@ -154,7 +156,7 @@ def _function(system: System, function: Callable[..., Any]) -> Quantity:
         return along(system, value, rows)
     if not ca.which_depends(value, e.v, 1, True) == [True] * value.numel():
         raise ArgumentError(
-            f"{system.name}: each row of the task {name} of (q, v, t) must depend on v; give what does not as a "
+            f"{system.name}: each row of the task {name} of (q, v, t) must depend on v; give rows that do not as a "
             "function of (q, t)",
             element=name,
         )
@@ -162,7 +164,7 @@ def _function(system: System, function: Callable[..., Any]) -> Quantity:
 
 
 def _arguments(function: Callable[..., Any]) -> int:
-    """Return how many arguments a function must be given."""
+    """Return the number of required arguments of a function."""
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
@@ -207,12 +209,12 @@ def direction(value: ArrayLike, what: str) -> np.ndarray:
     vector = three_numbers(value, what)
     length = float(np.linalg.norm(vector))
     if length < 1e-12:
-        raise ArgumentError(f"{what} has no length; give a direction such as (0, 0, 1)", element=what)
+        raise ArgumentError(f"{what} has length zero; give a direction such as (0, 0, 1)", element=what)
     return vector / length
 
 
 def chosen_axes(axes: str, what: str = "axes") -> list[int]:
-    """Return the places of axes such as "xy"."""
+    """Return the numbers of axes such as "xy"."""
     known = isinstance(axes, str) and axes and len(set(axes)) == len(axes) and set(axes) <= set(AXES)
     if not known:
         raise ArgumentError(

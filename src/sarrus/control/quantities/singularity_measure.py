@@ -1,4 +1,4 @@
-"""`singularity_measure`: how far a mechanism is from its singular configurations, as a quantity that laws control."""
+"""`singularity_measure`: distance of a mechanism from its singular configurations, as a quantity for laws."""
 
 from __future__ import annotations
 
@@ -47,41 +47,45 @@ def singularity_measure(
     q: ArrayLike | None = None,
     t: float = 0.0,
 ) -> Part:
-    """Return a distance to singular configurations, zero there (the logarithm: −∞); a `Bound` of it keeps away.
+    """Return the distance to singular configurations as a quantity, zero there (logarithm: −∞), for a `Bound` or task.
 
-    It is about the singular values σ of J on the motions that the loops leave, J P with P = 1 − A⁺A, velocities and
-    rows in characteristic units (`sarrus.dynamics.model.characteristic`): the same in metres and in millimetres, and
-    with redundant rows. J is that of
+    It is a function of the singular values σ of J P, P = I − A⁺A the projection on the motions that the loops allow,
+    velocities and rows in characteristic units (`sarrus.dynamics.model.characteristic`): the same in metres and in
+    millimetres, and with redundant rows. J is the Jacobian of
 
-    - a ``quantity``: where some direction of it cannot be moved. Of an arm the singularities of its Jacobian; of a
-      mechanism with loops, with its output as quantity, those of type 1 (Gosselin and Angeles 1990).
-    - ``driven`` joints or coordinates: where the mechanism moves although these are at rest, type 2.
-    - neither: A itself, its independent rows: where closures become dependent and motions may branch.
+    - a ``quantity``: zero where it cannot be moved in some direction. For an arm these are the singularities of its
+      Jacobian; for a mechanism with loops and its output as quantity, type 1 (Gosselin and Angeles 1990).
+    - ``driven`` joints or coordinates: zero where the mechanism can move with these locked, type 2.
+    - neither: A itself, its independent rows: zero where closures become dependent and motions may branch.
 
-    ``measure``, with σ as many as are not zero everywhere:
+    ``measure``, over the n singular values that are not zero everywhere:
 
-    - "smooth singular value": (Σ σ⁻⁸)^(−1/8), at most the smallest σ and at least n^(−1/8) of it. It is smooth wherever
-      it is not zero, so that it is the one for laws.
-    - "smallest singular value": where two σ meet, as in symmetrical poses, it has a kink; its slope is then that of one
-      of them. At most 10 rows.
-    - "manipulability": Π σ = √det(J P Jᵀ) (Yoshikawa 1985), in characteristic units: of lengths, times κ for each.
+    - "smooth singular value": (Σ σ⁻⁸)^(−1/8), between n^(−1/8) times the smallest σ and the smallest σ. It is
+      smooth wherever it is not zero, and therefore suited for laws.
+    - "smallest singular value": not differentiable where two σ coincide, as in symmetric poses; its gradient is
+      then that of one of them. At most 10 rows.
+    - "manipulability": Π σ = √det(J P Jᵀ) (Yoshikawa 1985), in characteristic units.
     - "log determinant": its logarithm.
 
     Parameters
     ----------
     quantity : as in `Task`, of positions; a list of them, such as a `point` and an `orientation`, is a pose.
-    q, t : closed configuration and time near which ranks are judged; by default the reference pose, loops closed.
+    driven : names of joints or coordinates.
+    q, t : closed configuration and time near which ranks are determined; default: the reference pose, loops closed.
 
-    ``sarrus.singularity_map(measure="singular value on motions")`` shades the smallest singular value. Other measures
-    there, and `sarrus.distance_to_singularity`, are zero at the same configurations; they are singular values of
-    [A; J], or of A without the driven columns, and depend on how the rows of A are written.
-    Contacts come and go: they are none of the loops. Closures that switch are, while they hold; more rows than the
-    motions that are left when all hold are refused then, and so is A itself.
-    Below 1e-7 of the largest σ the smallest one is constant, without a slope, since σ² is what is found: at a singular
-    configuration itself a bound or task of it is missed, and whatever leads out leads out. At singular configurations
-    of the closures J P has another rank, and the measures of J jump. Raises `ArgumentError` where J P is rank deficient
-    at every configuration tried, with the rows that make it so; for quantities of velocities; for constraints that are
-    not linear in the velocity.
+    ``sarrus.singularity_map(measure="singular value on motions")`` maps the smallest singular value. Other measures
+    there, and `sarrus.distance_to_singularity`, are zero at the same configurations; they are singular values of [A;
+    J], or of A without the driven columns, and depend on the form of the rows of A.
+
+    Contacts do not belong to the loops. Switched closures do while active; more rows than degrees of freedom with all
+    of them active are then refused, and so is A.
+
+    Below 1e-7 of the largest σ the smallest one is constant, without a gradient, because σ² is computed: at a singular
+    configuration itself a bound or task of the measure is missed. At singular configurations of the closures J P
+    changes its rank, and measures of J jump.
+
+    Raises `ArgumentError` if J P is rank deficient at every configuration tried, naming the rows; for quantities of
+    velocities; for constraints that are not linear in the velocity.
     """
     check_known("measure", measure, MEASURES, "singularity_measure")
     check_sequence("driven", driven)
@@ -92,8 +96,8 @@ def singularity_measure(
         )
     if quantity is not None and len(driven):
         raise ArgumentError(
-            "singularity_measure: give a quantity (where it cannot be moved), or driven (where these no longer hold "
-            "the mechanism), not both",
+            "singularity_measure: give either a quantity (type 1: it cannot be moved in some direction) or driven "
+            "(type 2: the mechanism can move with these locked)",
             element="driven",
         )
 
@@ -115,7 +119,7 @@ def singularity_measure(
 
 @dataclass(frozen=True, eq=False)
 class _Rows:
-    """Rows J (k × nv) in characteristic units, their names, what they are together, and what to do if they are few."""
+    """Rows J (k, nv) in characteristic units, their names, a label, and the advice if their rank is too low."""
 
     jacobian: ca.SX
     names: tuple[str, ...]
@@ -125,7 +129,7 @@ class _Rows:
 
 @dataclass(frozen=True, eq=False)
 class _Place:
-    """A closed configuration: A without contacts, in characteristic units, and what its singular values count from."""
+    """A closed configuration: A without contacts, in characteristic units, and the cut of its singular values."""
 
     q: Array
     t: float
@@ -133,7 +137,7 @@ class _Place:
     cut: float
 
     def motions(self, rank: int) -> Array:
-        """Return an orthonormal basis (nv × d) of the motions, A having this rank at generic configurations."""
+        """Return an orthonormal basis (nv, d) of the motions, A having this generic rank."""
         return (
             np.linalg.svd(self.closures)[2][rank:].T if self.closures.size else np.eye(self.closures.shape[1])
         )
@@ -154,7 +158,9 @@ def _rows(system: System, quantity: Any, driven: Sequence[str]) -> _Rows | None:
     ]
     names = tuple(name for x in found for name in x.rows)
     if not names:
-        raise ArgumentError(f"{system.name}: a singularity measure needs rows", element="quantity")
+        raise ArgumentError(
+            f"{system.name}: a singularity measure needs a quantity with rows", element="quantity"
+        )
     lengths = [1.0 / sizes.length if unit == "m" else 1.0 for x in found for unit in x.units]
     jacobian = ca.vertcat(*(x.jacobian for x in found))
     scaled = ca.diag(ca.DM(lengths)) @ jacobian @ ca.diag(ca.DM(1.0 / sizes.columns))
@@ -162,7 +168,7 @@ def _rows(system: System, quantity: Any, driven: Sequence[str]) -> _Rows | None:
 
 
 def _own_rows(system: System) -> list[int]:
-    """Return the rows of A but for those of contacts, which come and go."""
+    """Return the rows of A without those of contacts."""
     contacts = system.mechanism.contacts if system.mechanism else {}
     rows = range(system.nc)
     taken = {row for name, part in system.closure_rows.items() if name in contacts for row in rows[part]}
@@ -170,7 +176,7 @@ def _own_rows(system: System) -> list[int]:
 
 
 def _switching(system: System) -> dict[str, str]:
-    """Return the parameters of closures and couplings that come and go, contacts aside, and the names of these."""
+    """Return the parameters that switch closures and couplings, contacts excluded, with the names of these."""
     contacts = system.mechanism.contacts if system.mechanism else {}
     found = {activity_parameter(name): name for name in system.closure_rows if name not in contacts}
     return {key: name for key, name in found.items() if key in system.parameters}
@@ -220,8 +226,8 @@ def _of_closures(system: System, measure: str, places: list[_Place]) -> tuple[ca
         )
     if switching := _switching(system):
         raise ArgumentError(
-            f"{system.name}: {', '.join(switching.values())} may come and go, and which rows of A are independent with "
-            "it; give a quantity or driven",
+            f"{system.name}: the independent rows of A change when {', '.join(switching.values())} switches; give a "
+            "quantity or driven",
             element=next(iter(switching.values())),
         )
     chosen = independent_rows(places[ranks.index(rank)].closures, rank)
@@ -233,7 +239,9 @@ def _of_rows(system: System, rows: _Rows, measure: str, places: list[_Place]) ->
     closure_rank = max(ranked(place.closures, place.cut).rank for place in places)
     freedoms, count = system.nv - closure_rank, len(rows.names)
     if freedoms == 0:
-        raise ArgumentError(f"{system.name}: it has no motion, so no distance to a singular one", element="q")
+        raise ArgumentError(
+            f"{system.name} has no degrees of freedom, so no singularity measure", element="q"
+        )
     e = system.equations
     jacobian = ca.Function("jacobian", [e.q, e.t, e.p], [rows.jacobian])
     parameters = list(system.parameters.values())
@@ -252,36 +260,34 @@ def _of_rows(system: System, rows: _Rows, measure: str, places: list[_Place]) ->
         left = system.nv - max(held)
         if count > left:
             raise ArgumentError(
-                f"{system.name}: {rows.label} has {count} rows, and {left} motions are left where all closures hold "
-                f"({', '.join(switching.values())} may come and go): how many singular values there are would change; "
-                "give fewer rows",
+                f"{system.name}: {rows.label} has {count} rows, and the mechanism has {left} degrees of freedom with "
+                f"all switched closures active ({', '.join(switching.values())}), so the number of singular values "
+                "would change; give fewer rows",
                 element="driven" if rows.driven else "quantity",
             )
     return _value(rows.jacobian, _closures(system), seen, rank, measure)
 
 
 def _refuse(system: System, rows: _Rows, matrix: Array, rank: int, freedoms: int) -> None:
-    """Raise the error of rows whose rank on the motions is too low everywhere."""
+    """Raise the error of rows whose rank on the motions is too low at all configurations."""
     kept = independent_rows(matrix, rank) if rank else []
     others = [name for k, name in enumerate(rows.names) if k not in kept]
-    few = (
-        f"{system.name}: {rows.label} has rank {rank} on the {freedoms} motions at every configuration tried"
-    )
+    few = f"{system.name}: {rows.label} has rank {rank} over {freedoms} degrees of freedom at every configuration tried"
     if len(rows.names) <= freedoms:
         what = (
-            "no motion changes it"
+            "it is constant along every motion"
             if rank == 0
-            else f"{', '.join(others)} moves with the rest or not at all; leave it out"
+            else f"{', '.join(others)} is constant or depends on the other rows; leave it out"
         )
     else:
-        what = "the mechanism always moves with it at rest; name more rows"
+        what = "the mechanism can move with it at rest; name more rows"
     raise ArgumentError(f"{few}: {what}", element="driven" if rows.driven else others[0])
 
 
 def _value(rows: ca.SX, held: ca.SX, seen: list[Array], rank: int, measure: str) -> tuple[ca.SX, float]:
-    """Return a measure of rows of this rank on the motions that the rows ``held`` leave, where they were ``seen``.
+    """Return a measure of rows of this rank on the motions that the rows ``held`` leave, and its ``fade``.
 
-    The second is its ``fade``: a tenth of the largest value seen.
+    ``fade`` is a tenth of the largest value at the configurations where it was ``seen``.
     """
     values = np.array([np.linalg.svd(matrix, compute_uv=False)[:rank] for matrix in seen])
     floor, typical = _FLOOR * float(values.max()), _FADE * float(values[:, -1].max())
@@ -293,8 +299,7 @@ def _value(rows: ca.SX, held: ca.SX, seen: list[Array], rank: int, measure: str)
     if measure == LEAST:
         if count > _MOST:
             raise ArgumentError(
-                f"singularity_measure: the {LEAST} of {count} rows is more code than {_MOST} rows make; take the "
-                f"{SMOOTH}",
+                f"singularity_measure: the {LEAST} is for at most {_MOST} rows, got {count}; take the {SMOOTH}",
                 element="measure",
             )
         return sv.least_singular_value(gram, rank, floor), typical

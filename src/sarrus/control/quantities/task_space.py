@@ -1,4 +1,4 @@
-"""What a task sees of a system: its kinematics, and the dynamics in its coordinates, as numbers at a state."""
+"""Kinematics and operational-space dynamics of a task, as numbers at a state."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from sarrus.formulations.tasks.operational_space import OperationalSpace, operat
 
 @dataclass(frozen=True, eq=False)
 class TaskKinematics:
-    """A task at a state: ẋ = J v + ∂x/∂t, ẍ = J a + bias.
+    """Kinematics of a task at a state: ẋ = J v + ∂x/∂t, ẍ = J a + bias.
 
     Attributes
     ----------
-    value : x (m,); of an orientation, its rotation vector. velocity : ẋ (m,); of an orientation, the angular velocity.
-    jacobian : J (m, nv). bias : (m,) ẍ at a = 0, that is J̇ v, with what changes by itself.
+    value : x (m,); for an orientation its rotation vector. velocity : ẋ (m,); for an orientation the angular velocity.
+    jacobian : J (m, nv). bias : (m,) ẍ at a = 0: J̇ v and the explicit dependence on time.
     """
 
     value: Array
@@ -33,20 +33,21 @@ class TaskKinematics:
 
 
 class TaskSpace:
-    """The operational space of a task of a system: Λ, μ, p, J̄, Nᵀ as numbers (De Sapio and Park 2010).
+    """Operational space of a task: Λ, μ, p, J̄, Nᵀ as numbers (De Sapio and Park 2010).
 
-    Call it with a state: the answer is that of `sarrus.formulations.operational_space` under the constraints of
-    the system, Λ_c, μ_c and p_c then, or with ``constrained=False`` without them. It is compiled once.
+    Called with a state it returns `sarrus.formulations.operational_space` under the constraints of the system
+    (Λ_c, μ_c and p_c), or with ``constrained=False`` without them. It is compiled once.
 
     Parameters
     ----------
     system : the model.
-    quantity : what the task is about, as in `sarrus.control.Task`: names of coordinates, a point, an orientation, the
-        centre of mass, or a function x(q, t).
+    quantity : x, as in `sarrus.control.Task`: names of coordinates, a point, an orientation, the centre of mass, or a
+        function x(q, t).
 
-    A task that is singular, or held by the constraints, loses rank, see there. The rank of A is decided as in all
-    solves (nearby closed configurations tell redundant rows from singular ones). Contacts and closures count as the
-    parameters say; contacts with Coulomb friction do not.
+    A task that is singular, or fixed by the constraints, loses rank, see
+    `sarrus.formulations.operational_space`. The rank of A is decided as in all solves (nearby closed
+    configurations distinguish redundant from singular rows). Contacts and closures are active as the parameters say;
+    contacts with Coulomb friction are left out.
     """
 
     def __init__(self, system: System, quantity: Any) -> None:
@@ -57,7 +58,7 @@ class TaskSpace:
         self._native = system.compiled.compile("task space", outputs)
 
     def kinematics(self, q: ArrayLike, v: ArrayLike | None = None, t: float = 0.0) -> TaskKinematics:
-        """Return x, ẋ, J and J̇ v at a state; v is zero by default."""
+        """Return `TaskKinematics`: x, ẋ, J and J̇ v at a state; v is zero by default."""
         found = self._native.evaluate(self.system.pack(q, v, t=t))
         return TaskKinematics(
             **{name: read_only(part if name == "jacobian" else part[:, 0]) for name, part in found.items()}
@@ -68,7 +69,7 @@ class TaskSpace:
     ) -> OperationalSpace:
         """Return Λ, μ, p, J̄, Nᵀ at a state; v is zero by default, gravity is h at v = 0.
 
-        Raises `SolveError` where M is not positive definite, as with massless bodies.
+        Raises `SolveError` if M is not positive definite, as with massless bodies.
         """
         system = self.system
         x = system.pack(q, v, t=t)

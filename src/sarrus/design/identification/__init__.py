@@ -1,7 +1,7 @@
-"""Identification of mechanisms with closed loops: inertial numbers, friction, springs and motors from logs.
+"""Identification of mechanisms with closed loops: inertial parameters, friction, springs and motors from logs.
 
-`Regressor` is the equations of motion as a linear function of the numbers, `base_parameters` finds which combinations
-motions depend on, `identify` estimates them, and `exciting_trajectory` plans a motion that tells them.
+`Regressor` is the matrix W of the equations of motion, which are linear in the parameters; `base_parameters` finds the
+identifiable combinations; `identify` estimates them; `exciting_trajectory` plans a motion for a log.
 """
 
 from sarrus.design.identification.base import BaseParameters, base_parameters

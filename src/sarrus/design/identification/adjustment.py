@@ -1,8 +1,8 @@
-"""Adjustment of a log: states and parameters for which loops close and forces balance, as near to the log as can be.
+"""Adjustment of a log: the nearest states and parameters for which loops close and forces balance.
 
-All of q, v, a, u are measured with noise, so the regressor has noise, too, and plain least squares are biased. The
-sum of squares of what is corrected, in standard deviations, is minimised under all equations of each sample: loops,
-their derivatives and Zᵀ(W p + w − τ) = 0. That is Helmert's general adjustment, solved by Gauss–Newton steps (Mikhail,
+q, v, a and u are all measured with noise, so the regressor has noise too, and plain least squares is biased. The sum of
+squares of the corrections, in standard deviations, is minimised under all equations of each sample: loops, their
+derivatives and Zᵀ(W p + w − τ) = 0. This is Helmert's general adjustment, solved by Gauss–Newton steps (Mikhail,
 Observations and Least Squares, 1976, ch. 9): with g + J e + B δ = 0 each sample has the weight (J Σ Jᵀ)⁺.
 """
 
@@ -28,10 +28,10 @@ OPEN, _ASTRAY = 0.3, 0.5
 
 @dataclass(frozen=True, eq=False)
 class Adjustment:
-    """What came out: p (n,), weighted rows (m × n) of all samples, and the sums of squares.
+    """Result of an adjustment: p (n,), weighted rows (m, n) of all samples, and sums of squares.
 
-    ``misfit`` is the sum of squares of the equations of motion in standard deviations, over ``freedom`` more equations
-    than parameters; ``loop_misfit`` that of loops over ``loop_freedom``.
+    ``misfit`` is the sum of squares of the equations of motion in standard deviations, with ``freedom`` degrees of
+    freedom (equations minus parameters); ``loop_misfit`` that of loops, with ``loop_freedom``.
     """
 
     values: Array
@@ -57,7 +57,7 @@ class _Sample:
 
 
 class Adjuster:
-    """Samples of a log, closed, and how their equations depend on parameters."""
+    """The closed samples of a log, and the dependence of their equations on the parameters."""
 
     def __init__(self, regressor: Regressor, log: Measurements, sigma: Array) -> None:
         self.regressor, self.sigma = regressor, sigma
@@ -73,7 +73,7 @@ class Adjuster:
         return np.vstack(rows), np.concatenate(right)
 
     def run(self, values: Array, kept: list[int]) -> Adjustment:
-        """Return the adjustment that begins at p (n,) and moves the numbers ``kept``."""
+        """Return the `Adjustment` that begins at p (n,) and changes the parameters ``kept``."""
         size, settled = self.regressor.size[kept], False
         p = values.copy()
         for iteration in range(1, _ITERATIONS + 1):
@@ -91,8 +91,8 @@ class Adjuster:
                 break
         if not settled:
             raise SolveError(
-                f"{self.regressor.system.name}: the adjustment of the log did not settle in {_ITERATIONS} iterations; "
-                "the log does not fit the mechanism, or its noise is far larger than the one given",
+                f"{self.regressor.system.name}: the adjustment of the log did not converge in {_ITERATIONS} steps. "
+                "The log does not fit the mechanism, or its noise is far larger than noise= says",
                 element=self.regressor.system.name,
             )
         total = float(((rows @ step + right) ** 2).sum())
@@ -145,7 +145,7 @@ class Adjuster:
         )
 
     def _correct(self, s: _Sample, x: _Linear, step: Array) -> None:
-        """Move the state to where all equations hold, as they were linear."""
+        """Move the state to the solution of all linearized equations."""
         error = -self.sigma * (x.scaled.T @ (x.root.T @ (x.right + x.rows @ step)))
         move, nv = x.ahead + error, self.regressor.system.nv
         s.state[0] = self.regressor.system.move(s.state[0], move[:nv])
@@ -156,7 +156,7 @@ class Adjuster:
 
 @dataclass(frozen=True, eq=False)
 class _Linear:
-    """Weighted rows and right sides of one sample, and what its corrections take."""
+    """Weighted rows and right sides of one sample, and the matrices of its corrections."""
 
     rows: Array
     right: Array
@@ -168,7 +168,7 @@ class _Linear:
 
 
 def _inverse_root(scaled: Array, rank: int) -> Array:
-    """Return R (rank × m) with RᵀR = (J Σ Jᵀ)⁺ for J Σ^½ (m × n), of which ``rank`` rows are independent."""
+    """Return R (rank, m) with RᵀR = (J Σ Jᵀ)⁺ for J Σ^½ (m, n), which has ``rank`` independent rows."""
     size = np.sqrt((scaled**2).sum(axis=1))
     size = np.where(size > 0.0, size, 1.0)
     left, values, _ = np.linalg.svd(scaled / size[:, None], full_matrices=False)
@@ -177,7 +177,7 @@ def _inverse_root(scaled: Array, rank: int) -> Array:
 
 
 def _apart(regressor: Regressor, state: list[Array], measured: tuple[Array, ...]) -> Array:
-    """Return how far the measured state is from another one (3 nv + nu,)."""
+    """Return the difference of the measured state from another one (3 nv + nu,)."""
     system = regressor.system
     if system.equations.quaternions:
         first = difference(system, state[0], measured[0])
@@ -187,7 +187,9 @@ def _apart(regressor: Regressor, state: list[Array], measured: tuple[Array, ...]
 
 
 def _closed(regressor: Regressor, log: Measurements) -> list[_Sample]:
-    """Return the samples on the loops, nearest in characteristic units; what is far from them is an error."""
+    """Return the samples moved onto the loops, by least distance in characteristic units; raises if they are far from
+    them.
+    """
     system = regressor.system
     c = system.model.characteristic
     samples: list[_Sample] = []
@@ -222,8 +224,8 @@ def _closed(regressor: Regressor, log: Measurements) -> list[_Sample]:
         samples.append(_Sample(k, t, measured, [q, v, a, u.copy()], log.tau[k], own_holonomic, own))
     if np.sqrt(strays) > _ASTRAY * np.sqrt(speeds):
         raise ArgumentError(
-            f"{system.name}: velocities of the log would open the loops: {np.sqrt(strays / speeds):.0%} of them do not "
-            f"fit; look at their signs, units and order ({', '.join(system.velocity_names)})",
+            f"{system.name}: velocities of the log would open the loops: {np.sqrt(strays / speeds):.0%} of their norm "
+            f"violates A v = b. Check their signs, units and order ({', '.join(system.velocity_names)})",
             element="v",
         )
     return samples
@@ -249,8 +251,8 @@ def _close(regressor: Regressor, q: Array, t: float, rank: int, sample: int) -> 
         row = int(np.argmax(c.rows[:nh] * phi))
         raise ArgumentError(
             f"{system.name}: the loops are open in sample {sample} at {t:g} s: {system.constraint_names[row]!r} by "
-            f"{phi[row]:.3g}, so that closing them would move coordinates by {reach:.2g} rad or lengths; look at the "
-            f"units, offsets and order of q ({', '.join(system.coordinate_names)})",
+            f"{phi[row]:.3g}, and closing them would move coordinates by {reach:.2g} rad or lengths. Check the units, "
+            f"offsets and order of q ({', '.join(system.coordinate_names)})",
             element=system.constraint_names[row],
         )
     return q

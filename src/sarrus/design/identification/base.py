@@ -1,4 +1,4 @@
-"""Base parameters: the combinations of numbers that motions depend on (Gautier 1991; Khalil, Dombre 2002, ch. 9)."""
+"""Base parameters: the identifiable combinations of parameters (Gautier 1991; Khalil, Dombre 2002, ch. 9)."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ _ROWS_EACH = 3  # random equations for each number
 
 @dataclass(frozen=True, eq=False)
 class BaseParameters:
-    """Which combinations of numbers the equations depend on: β = K p.
+    """The combinations β = K p of parameters on which the equations depend.
 
     Attributes
     ----------
-    names : (n,) all numbers. kept : places of those that lead a combination, one for each. matrix : K (n_base, n), with
-        ones at the places kept and zeros at those of the other leaders.
-    gap : ratio of what the least independent column has of its own to what the most dependent one has; large where the
-        decision was clear.
+    names : (n,) all parameters. kept : places of the leaders, one for each combination. matrix : K (n_base, n), with
+        ones at the leaders and zeros at the other leaders.
+    gap : ratio of the independent part of the least independent column to that of the most dependent one; a large gap
+        means a clear decision.
 
-    The choice: columns in a fixed order, inertia before first moments before mass before all others, and each counts
-    that has more than a 1e-7th part that those before it do not have. So masses join the inertias of the bodies that
-    carry them, as in textbooks, and rounding chooses nothing.
+    Columns are taken in a fixed order, inertia before first moments before mass before all others; a column leads a
+    combination if more than 1e-7 of it is independent of the columns before. So masses join the inertias of the bodies
+    that carry them, as in textbooks, and rounding decides nothing.
     """
 
     names: tuple[str, ...]
@@ -49,18 +49,18 @@ class BaseParameters:
 
     @cached_property
     def without_effect(self) -> tuple[str, ...]:
-        """Numbers that no motion depends on."""
+        """Parameters on which no motion depends."""
         return tuple(n for n, column in zip(self.names, self.matrix.T) if not column.any())
 
     @cached_property
     def identifiable(self) -> tuple[str, ...]:
-        """Numbers that are a base parameter by themselves."""
+        """Parameters that are a base parameter by themselves."""
         alone = [k for row in self.matrix if np.count_nonzero(row) == 1 for k in np.flatnonzero(row)]
         return tuple(self.names[k] for k in sorted(alone))
 
     @cached_property
     def unidentifiable(self) -> tuple[str, ...]:
-        """Numbers that cannot be told: without effect, or in sums only."""
+        """Parameters without effect, or identifiable in combinations only."""
         known = set(self.identifiable)
         return tuple(n for n in self.names if n not in known)
 
@@ -74,7 +74,7 @@ class BaseParameters:
         return text
 
     def restricted(self, rows: Array, cut: float) -> tuple[list[int], Array]:
-        """Return which of the base parameters equations (m × n_base) tell apart, and K of these among them."""
+        """Return the base parameters that equations (m, n_base) distinguish, and K of these among them."""
         kept, matrix, _ = combinations(rows, list(range(rows.shape[1])), cut)
         return kept, matrix
 
@@ -87,11 +87,10 @@ class BaseParameters:
 
 
 def base_parameters(regressor: Regressor, *, seed: int = 0) -> BaseParameters:
-    """Return the base parameters of all motions, from random states on the loops (structural identifiability).
+    """Return the `BaseParameters` of all motions, from random states on the loops (structural identifiability).
 
-    Redundant closures and passive joints are ordinary. A motion that can be had only on another branch of the loops
-    than those that random steps reach from the neutral configuration counts as one that the mechanism does not have.
-    Raises `SolveError` where the loops cannot be closed.
+    Redundant closures and passive joints change nothing. Branches of the loops that random steps from the neutral
+    configuration do not reach are not included. Raises `SolveError` if the loops cannot be closed.
     """
     n = len(regressor.names)
     rows: list[Array] = []
@@ -114,7 +113,7 @@ def _rank(name: str) -> int:
 
 
 def combinations(rows: Array, order: list[int], cut: float) -> tuple[list[int], Array, float]:
-    """Return the columns that are independent of those before them in an order, K over all columns, and the gap."""
+    """Return (columns independent of those before them in an order, K over all columns, gap)."""
     n = rows.shape[1]
     left = rows.copy()
     whole = np.sqrt((rows**2).sum(axis=0))
@@ -150,7 +149,7 @@ def combinations(rows: Array, order: list[int], cut: float) -> tuple[list[int], 
 
 
 def _tidy(matrix: Array) -> Array:
-    """Return coefficients without the digits of rounding: integers where they are near, else ten digits."""
+    """Return coefficients without rounding: integers if they are near, else ten digits."""
     out = np.array([float(f"{x:.10g}") for x in matrix.ravel()]).reshape(matrix.shape)
     near = np.round(out)
     return np.where(np.abs(out - near) < _TIDY * np.maximum(np.abs(near), 1.0), near, out)

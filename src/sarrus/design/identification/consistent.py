@@ -1,11 +1,11 @@
-"""Physically consistent numbers: pseudo-inertias positive definite, friction and armature not negative, near a prior.
+"""Physically consistent parameters: pseudo-inertias positive definite, friction and armature ≥ 0, near a prior.
 
-The quadratic misfit of the base parameters plus a distance to the prior is minimised. The distance of two bodies is
-the entropic divergence of their pseudo-inertias, D(P‖P₀) = tr(P P₀⁻¹) − log det(P P₀⁻¹) − 4, or its second-order
-form about the prior, ½ ‖P₀^(−½) (P − P₀) P₀^(−½)‖² (Lee, Wensing, Park: Geometric Robot Dynamic Identification: A
-Convex Programming Approach, IEEE Transactions on Robotics 36(2), 2020). Both do not depend on units or on the choice of
-the body's frame. The first is convex and its own barrier, so that Newton's method finds the minimum; the second is a
-semidefinite program, for Clarabel.
+The quadratic misfit of the base parameters plus a distance to the prior is minimised. The distance of two bodies is the
+entropic divergence of their pseudo-inertias, D(P‖P₀) = tr(P P₀⁻¹) − log det(P P₀⁻¹) − 4, or its second-order form about
+the prior, ½ ‖P₀^(−½) (P − P₀) P₀^(−½)‖² (Lee, Wensing, Park: Geometric Robot Dynamic Identification: A Convex
+Programming Approach, IEEE Transactions on Robotics 36(2), 2020). Both are independent of units and of the body's frame.
+The first is convex and its own barrier, so that Newton's method finds the minimum; the second is a semidefinite
+program, for Clarabel.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ METRICS = ("entropic", "pullback")
 
 @dataclass(frozen=True, eq=False)
 class Body:
-    """One body of the program: P = constant + Σ x[places] basis in units of its prior, P₀ = 1 there."""
+    """One body of the program: P = constant + Σ x[places] basis in units of its prior, in which P₀ = 1."""
 
     name: str
     places: np.ndarray
@@ -40,10 +40,10 @@ class Body:
 
 @dataclass(frozen=True, eq=False)
 class Program:
-    """½ ‖rows x − target‖² + weight × distance, x the numbers in characteristic sizes.
+    """Minimise ½ ‖rows x − target‖² + weight × distance, x the parameters in characteristic sizes.
 
-    ``positive``: places of numbers ≥ 0, and in ``scale`` the values that their distances are measured from. ``free``:
-    all others, with the square of their distance from ``prior``.
+    ``positive``: places of parameters ≥ 0, with ``scale`` the values of the prior for their distance. ``free``: all
+    others, with the squared distance from ``prior``.
     """
 
     rows: Array
@@ -58,7 +58,9 @@ class Program:
 
 
 def program(regressor: Regressor, base: Array, target: Array, whitening: Array, weight: float) -> Program:
-    """Return the program for base parameters K p (K: ``base``) near ``target``, whose misfits R makes white."""
+    """Return the program for base parameters K p (K: ``base``) near ``target``; R (``whitening``) makes its errors
+    white.
+    """
     size, n = regressor.size, len(regressor.names)
     rows = whitening @ (base * size)
     prior = regressor.values / size
@@ -106,7 +108,7 @@ def program(regressor: Regressor, base: Array, target: Array, whitening: Array, 
 
 
 def _thickened(p: Array, length: float, mass: float) -> Array:
-    """Return a pseudo-inertia that is definite enough to measure by: its own, or with eigenvalues brought up."""
+    """Return a pseudo-inertia, with its smallest eigenvalues raised if it is nearly singular."""
     units = np.array([1.0 / length] * 3 + [1.0])
     even = p * units[:, None] * units
     values, vectors = np.linalg.eigh(even)
@@ -118,7 +120,7 @@ def _thickened(p: Array, length: float, mass: float) -> Array:
 
 
 def _ten(p: Array) -> Array:
-    """Return the ten numbers of a pseudo-inertia."""
+    """Return the ten inertial parameters of a pseudo-inertia."""
     inertia = np.trace(p[:3, :3]) * np.eye(3) - p[:3, :3]
     places = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))
     return np.array([p[3, 3], *p[:3, 3], *(inertia[i, j] for i, j in places)])
@@ -132,14 +134,14 @@ def _check_start(regressor: Regressor, bodies: list[Body], start: Array) -> None
     for body in bodies:
         if np.linalg.eigvalsh(_pseudo(body, start))[0] <= 0.0:
             raise ArgumentError(
-                f"{regressor.system.name}: what is known of body {body.name!r} is no body's; let all its ten numbers "
-                "be identified, or none",
+                f"{regressor.system.name}: the known parameters of body {body.name!r} allow no positive definite "
+                "pseudo-inertia; identify all ten of them, or none",
                 element=body.name,
             )
 
 
 def solve(program: Program, metric: str) -> Array:
-    """Return the numbers (n,) in characteristic sizes."""
+    """Return the parameters (n,) in characteristic sizes."""
     if metric not in METRICS:
         raise ArgumentError(
             f"metric must be one of {', '.join(METRICS)}, got {metric!r}", element="metric", valid=METRICS
@@ -148,7 +150,7 @@ def solve(program: Program, metric: str) -> Array:
 
 
 def entropic(p: Program) -> Array:
-    """Return the minimum with the entropic divergence, by Newton's method along falling weights of the prior."""
+    """Return the minimum with the entropic divergence, by Newton's method with decreasing weights of the prior."""
     x = p.start.copy()
     largest = max(float((p.rows**2).sum(axis=0).max(initial=0.0)), p.weight)
     steps = max(0, int(np.ceil(np.log10(largest / p.weight))))
@@ -176,7 +178,7 @@ def _newton(p: Program, x: Array, weight: float) -> Array:
                 break
         x = x + length * step
     raise SolveError(
-        f"the physically consistent numbers were not found in {_STEPS} Newton steps; give prior_weight a larger value",
+        f"the physically consistent parameters were not found in {_STEPS} Newton steps; give a larger prior_weight",
         element="prior_weight",
     )
 
@@ -225,7 +227,7 @@ def pullback(p: Program) -> Array:
         import clarabel
     except ImportError as error:
         raise ArgumentError(
-            "metric='pullback' needs Clarabel: pip install sarrus[identification]; metric='entropic' does without",
+            "metric='pullback' needs Clarabel: pip install sarrus[identification]. metric='entropic' does not need it",
             element="metric",
         ) from error
     from scipy import sparse
@@ -277,13 +279,13 @@ def pullback(p: Program) -> Array:
     found = solver.solve()
     if str(found.status) != "Solved":
         raise SolveError(
-            f"Clarabel ended with {found.status}; give prior_weight a larger value", element="prior_weight"
+            f"Clarabel ended with {found.status}; give a larger prior_weight", element="prior_weight"
         )
     return np.asarray(middle + back @ np.asarray(found.x))
 
 
 def _triangle(matrix: Array) -> Array:
-    """Return the upper triangle by columns, what is off the diagonal times √2."""
+    """Return the upper triangle by columns, off-diagonal entries times √2."""
     return np.array(
         [matrix[i, j] * (1.0 if i == j else np.sqrt(2.0)) for j in range(4) for i in range(j + 1)]
     )

@@ -1,4 +1,4 @@
-"""Exciting trajectories: motions from which the base parameters can be told well."""
+"""`exciting_trajectory`: periodic motions that make the base parameters well identifiable."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ from sarrus.dynamics.system import System
 
 @dataclass(frozen=True, eq=False)
 class ExcitingTrajectory:
-    """A periodic motion: t (T,) of one period, q (T, nq), v, a (T, nv) with all loops closed, controls u (T, nu).
+    """A periodic motion: t (T,) of one period, q (T, nq), v, a (T, nv) with closed loops, controls u (T, nu).
 
     Attributes
     ----------
-    coordinates : names of the independent ones. series : them at any time, with rates and accelerations, for a
-        controller to follow.
-    labels : (b,) the base parameters. size : (b,) what each is small against, as of an `Identification`.
-    unit_std : (b,) their standard deviations for one measured sample, on average over the period; see `expected_std`.
-    margin : least distance to where the independent coordinates do not determine the others, between the smallest
-        singular value of the constraint columns of these, in characteristic units, and that over the root of their
-        number; inf without loops.
-    condition : of the weighted equations along it, columns in sizes of the base parameters; ``start_condition`` the
-        median of the random series that the search began with. evaluations : how many series were tried.
+    coordinates : names of the independent coordinates. series : these at any time, with rates and accelerations, as a
+        reference for a controller.
+    labels : (b,) the base parameters. size : (b,) their scales, as in an `Identification`.
+    unit_std : (b,) their standard deviations for one measured sample, averaged over the period; see `expected_std`.
+    margin : least distance to configurations where the independent coordinates do not determine the others: between the
+        smallest singular value of the constraint columns of the latter, in characteristic units, and that over the
+        square root of their number; inf without loops.
+    condition : condition number of the weighted equations along the motion, columns in sizes of the base parameters;
+        ``start_condition``: median over the initial random series. evaluations : number of series evaluated.
     """
 
     coordinates: tuple[str, ...]
@@ -56,13 +56,15 @@ class ExcitingTrajectory:
     _system: System = field(repr=False)
 
     def expected_std(self, samples: int) -> Array:
-        """Return the standard deviations (b,) that a log of so many samples will give, spread over whole periods."""
+        """Return the expected standard deviations (b,) for a log of so many samples, spread over whole periods."""
         if samples < 1:
             raise ArgumentError(f"samples must be at least 1, got {samples}", element="samples")
         return np.asarray(self.unit_std / np.sqrt(samples))
 
     def samples_needed(self, relative: float = WELL) -> int:
-        """Return how many samples give all base parameters a standard deviation of this part of their sizes."""
+        """Return the number of samples for standard deviations of at most ``relative`` times the size of each base
+        parameter.
+        """
         if not relative > 0.0:
             raise ArgumentError(f"relative must be positive, got {relative}", element="relative")
         return int(np.ceil(float((self.unit_std / self.size).max() / relative) ** 2))
@@ -102,40 +104,42 @@ def exciting_trajectory(
     base: BaseParameters | None = None,
     seed: int = 0,
 ) -> ExcitingTrajectory:
-    """Return a periodic motion of the independent coordinates that makes the base parameters as sure as it can.
+    """Return a periodic motion of the independent coordinates that minimises the uncertainty of the base parameters.
 
-    A finite Fourier series for each (Swevers et al. 1997); the others follow by the loops. What counts is the
-    covariance that `identify` will give, with noise in q, v, a and u. The search begins with random series and goes on
-    by quasi-Newton steps (BFGS). The same seed gives the same motion.
+    Each independent coordinate is a finite Fourier series (Swevers et al. 1997); the other coordinates follow by the
+    loops. The criterion is a function of the covariance that `identify` will give, with noise in q, v, a and u. The
+    search begins with random series and continues by quasi-Newton steps (BFGS). The same seed gives the same motion.
 
     Parameters
     ----------
-    coordinates : names of independent coordinates, as many as there are freedoms; all others must follow from them
-        along the whole motion.
-    q : closed configuration that says on which branch (nq,); by default the neutral one, assembled.
-    period : of the motion [s]. harmonics : terms of the series.
-    limits : (lower, upper) by coordinate names, of those that follow too; joint limits by default. An independent
-        coordinate without any stays within 1 rad or characteristic length of q.
+    coordinates : names of independent coordinates, as many as degrees of freedom; they must determine all others along
+        the whole motion.
+    q : closed configuration that selects the branch (nq,); default: the neutral one, assembled.
+    period : of the motion [s]. harmonics : number of terms of the series.
+    limits : (lower, upper) by coordinate names, also of dependent ones; default: joint limits. An independent
+        coordinate without limits stays within 1 rad or characteristic length of q.
     speed, acceleration : largest absolute values, one for all velocities or by names [m/s, rad/s, m/s², rad/s²].
-    effort : largest absolute controls, one for all or by names; limits of the actuators count anyway.
+    effort : largest absolute controls, one for all or by names; limits of the actuators hold as well.
     margin : least distance to singular configurations: of the loops, see `ExcitingTrajectory`, and to those where the
-        actuators do not drive all freedoms, of forces per control B (in characteristic units, over the ranges of the
-        controls) m / (‖B⁺‖ ‖B‖), at most one. The motion goes through none of them.
-    noise : standard deviations of "q" (along velocities), "v", "a" and "u", as for `identify`. By default one percent
-        of the motion's own root mean squares (q about its mean), but of q, v and a at least a fifth of the largest of
-        the kind, so that no coordinate is held still because its sensor would be exact then.
-    criterion : "relative", the least mean square of standard deviations over the sizes of the base parameters
-        (A-optimal); "logdet", the largest determinant of the information matrix (D-optimal); "condition", the least
-        condition number of the weighted equations.
-    samples : of the period, at which all is evaluated. evaluations : about how many series are tried, each with its
-        derivatives.
+        actuators do not drive all degrees of freedom, m / (‖B⁺‖ ‖B‖) ≤ 1 with B the forces per control (in
+        characteristic units and ranges of the controls). The motion crosses neither.
+    noise : standard deviations of "q" (along velocities), "v", "a" and "u", as in `identify`. Default: one percent of
+        the root mean square of each channel (of q about its mean), for q, v and a at least a fifth of the largest of
+        its kind, so that no coordinate is kept at rest because its sensor would then count as exact.
+    criterion : "relative", least mean square of standard deviations over the sizes of the base parameters (A-optimal);
+        "logdet", largest determinant of the information matrix (D-optimal); "condition", least condition number of the
+        weighted equations.
+    samples : per period, at which all quantities are evaluated. evaluations : approximate number of series evaluated,
+        each with its derivatives.
+    base : base parameters of the regressor, if already known.
 
-    Limits hold between samples, too: the motion is checked at eight times as many, and its swing made smaller where
-    that is needed.
+    Limits hold between samples too: the motion is checked at eight times as many, and its amplitude reduced if
+    necessary.
 
     Raises `ArgumentError` for unknown names, for coordinates that do not determine the others at q, for actuators that
-    do not drive all freedoms, for velocity constraints (rolling), and for bad limits; `SolveError` where no series can
-    be followed, or none within limits, which it names. A mechanism without actuators is taken as moved from outside.
+    do not drive all degrees of freedom, for velocity constraints (rolling), and for invalid limits; `SolveError` if no
+    series can be followed, or none lies within limits, which it names. A mechanism without actuators is moved from
+    outside.
     """
     system = regressor.system
     check_sequence("coordinates", coordinates, system.name)
@@ -157,8 +161,8 @@ def exciting_trajectory(
         raise ArgumentError(f"margin must be a number ≥ 0, got {margin}", element="margin")
     if system.nh < system.nc:
         raise ArgumentError(
-            f"{system.name}: {system.constraint_names[system.nh]!r} constrains velocities only, so that coordinates do "
-            "not follow from others; plan its motion by a simulation",
+            f"{system.name}: {system.constraint_names[system.nh]!r} constrains velocities only, so coordinates do not "
+            "determine others. Plan the motion by a simulation",
             element=system.constraint_names[system.nh],
         )
     start = system.assemble(system.neutral() if q is None else q).q
@@ -166,8 +170,8 @@ def exciting_trajectory(
     others = [k for k in range(system.nv) if k not in independent]
     if regressor.rank(jacobian) != len(others) or regressor.rank_of_columns(jacobian, others) != len(others):
         raise ArgumentError(
-            f"{system.name}: {', '.join(names)} do not determine the other coordinates at q; there are "
-            f"{system.nv - regressor.rank(jacobian)} freedoms",
+            f"{system.name}: {', '.join(names)} do not determine the other coordinates at q; the mechanism has "
+            f"{system.nv - regressor.rank(jacobian)} degrees of freedom",
             element=names[0] if names else "coordinates",
         )
     base = base_parameters(regressor) if base is None else base
@@ -204,7 +208,7 @@ def _answer(
 
 
 def _condition(matrix: Array) -> float:
-    """Return the condition number of weighted equations with this information matrix."""
+    """Return the condition number of weighted equations from their information matrix."""
     values = np.linalg.eigvalsh(matrix)
     return float(np.sqrt(values[-1] / values[0])) if values[0] > 0.0 else np.inf
 

@@ -20,7 +20,7 @@ def frequencies(count: int, period: float) -> Array:
 
 
 def unit_series(t: ArrayLike, count: int, period: float) -> Array:
-    """Return places, rates and accelerations (3, shape of t, 2 N + 1) of 1, sin(k ω t) and cos(k ω t)."""
+    """Return values, rates and accelerations (3, shape of t, 2 N + 1) of 1, sin(k ω t) and cos(k ω t)."""
     k = frequencies(count, period)
     phase = np.multiply.outer(np.asarray(t, dtype=float), k)
     s, c = np.sin(phase), np.cos(phase)
@@ -54,5 +54,5 @@ class Fourier:
         return place, rate, acceleration
 
     def scaled(self, factor: float) -> Fourier:
-        """Return the series with its swing multiplied."""
+        """Return the series with its amplitude multiplied by ``factor``."""
         return Fourier(self.centre, factor * self.sine, factor * self.cosine, self.period)

@@ -1,4 +1,4 @@
-"""Identification: base parameters of a mechanism from a log, and numbers that bodies can have."""
+"""`identify`: base parameters of a mechanism from a log, and physically consistent parameters."""
 
 from __future__ import annotations
 
@@ -46,44 +46,42 @@ def identify(
     metric: str = "entropic",
     base: BaseParameters | None = None,
 ) -> Identification:
-    """Return base parameters with their covariance, physically consistent numbers, and a mechanism that has them.
+    """Return an `Identification`: base parameters with covariance, consistent parameters, and a mechanism with these.
 
-    The base parameters are those of least squares, without a prior. Each sample is corrected in q, v, a and u, in
+    The base parameters are least-squares estimates without a prior. Each sample is corrected in q, v, a and u, in
     proportion to their noise, until loops close and forces balance (`sarrus.design.identification.adjustment`), so
-    that noise in what the regressor is made of does not bias them. The numbers of bodies, friction and so on are then
-    those nearest to the mechanism's own, of all that bodies can have, which explain the base parameters as well as
-    their covariance asks (`sarrus.design.identification.consistent`); what the log does not tell stays near the
-    mechanism.
+    that noise in the regressor causes no bias. The parameters of bodies, friction and so on are then the physically
+    consistent ones nearest to the mechanism's own that explain the base parameters within their covariance
+    (`sarrus.design.identification.consistent`); parameters that the log does not determine stay near the mechanism.
 
-    Multipliers are eliminated: passive joints, redundant closures and singular configurations are ordinary. The
-    rank is decided on the loops, sample by sample.
+    Multipliers are eliminated, so passive joints, redundant closures and singular configurations are allowed. The rank
+    is decided on the loops, sample by sample.
 
     Parameters
     ----------
-    model : a `Regressor`, which says what is to be identified, or a system for the usual numbers.
-    log : a `Trajectory`, or a dataset as its ``to_xarray`` gives, whose labels count; or arrays:
-    t : (T,) times [s], increasing. q (T, nq), v (T, nv), a (T, nv), u (T, nu): laid out as everywhere. v and a are
-        found by smoothing splines (generalized cross-validation) where they are not given; then a twenty-fifth of the
-        samples is left out at either end, where splines are poor.
-    tau : (T, nv) generalized force that was applied from outside, known exactly.
-    noise : standard deviations of "q" (along velocities), "v", "a" and "u", numbers or one for each column. By default
-        one percent of the root mean square of each column (of q about its mean), of which ratios alone count then: the
+    model : a `Regressor`, which selects the parameters, or a system for the default ones.
+    log : a `Trajectory`, or a dataset as from its ``to_xarray``, read by its labels; or arrays:
+    t : (T,) times [s], increasing. q (T, nq), v (T, nv), a (T, nv), u (T, nu) : in the order of the system. Missing v
+        and a are computed by smoothing splines (generalized cross-validation); one twenty-fifth of the samples is then
+        left out at both ends, where splines are inaccurate.
+    tau : (T, nv) generalized force applied from outside [N, N m], known exactly.
+    noise : standard deviations of "q" (along velocities), "v", "a" and "u", numbers or one for each column. Default:
+        one percent of the root mean square of each column (of q about its mean); then only their ratios matter, as the
         covariance is scaled by the misfit of the equations of motion.
-    cutoff : of a low-pass filter without phase [Hz], which all channels pass; two samples for each of its periods are
-        kept.
-    period : of a motion that repeats [s], such as an exciting trajectory; a whole number of samples. The mean of all
-        whole periods is what counts, two at least. ``noise`` is that of one sample before; where it is not given, and
-        all of q, v, a and u are, the scatter of the periods tells it. Periods that do not repeat are an error.
-    prior_weight : how much the mechanism's own numbers count, in units of one standard deviation of about their size.
-    metric : "entropic" or "pullback" (which needs Clarabel), the distance to the mechanism's numbers.
-    base : base parameters of the regressor, where they are known already.
+    cutoff : of a zero-phase low-pass filter of all channels [Hz]; two samples per period of the cutoff are kept.
+    period : of a periodic motion [s], such as an exciting trajectory, a whole number of samples. The mean of all whole
+        periods, at least two, is used. ``noise`` is that of one sample before averaging; without it, if all of q, v, a
+        and u are given, the scatter of the periods is used. Periods that do not repeat are an error.
+    prior_weight : weight of the mechanism's own parameters, in units of a standard deviation of about their size.
+    metric : "entropic" or "pullback" (needs Clarabel), the distance to the mechanism's parameters.
+    base : base parameters of the regressor, if already known.
 
     Samples in which a joint with dry friction is slower than three standard deviations of its noise are left out.
 
     Raises `ArgumentError` for logs of other shapes, that are not finite, whose times do not increase, whose loops are
-    open or whose velocities would open them, each naming the sample and the column; where gains and all inertias are
-    asked for at once, so that nothing has a scale; where the samples are fewer than the parameters. `SolveError` where
-    the log does not fit the mechanism at all.
+    open or whose velocities would open them, naming sample and column; if gains and all inertias are identified at
+    once, so that the scale is undetermined; if there are fewer samples than parameters. `SolveError` if the log does
+    not fit the mechanism at all.
     """
     regressor = model if isinstance(model, Regressor) else Regressor(model)
     system = regressor.system
@@ -147,22 +145,22 @@ def _whitening(covariance: Array) -> Array:
 
 
 def _fast_enough(regressor: Regressor, log: Measurements, sigma: Array) -> Measurements:
-    """Return the samples in which all velocities with dry friction have a sign."""
+    """Return the samples in which all velocities with dry friction have a definite sign."""
     nv = regressor.system.nv
     columns = rubbing(regressor.numbers)
     keep = np.asarray((np.abs(log.v[:, columns]) > SLOW * sigma[nv:][columns]).all(axis=1))
     if columns and not keep.any():
         names = ", ".join(regressor.system.velocity_names[k] for k in columns)
         raise ArgumentError(
-            f"{regressor.system.name}: dry friction cannot be told: in no sample do all of {names} move faster than "
-            "three standard deviations of their noise",
+            f"{regressor.system.name}: dry friction cannot be identified: in no sample do all of {names} move faster "
+            "than three standard deviations of their noise",
             element=regressor.system.velocity_names[columns[0]],
         )
     return log.at(keep)
 
 
 def _start(regressor: Regressor, adjuster: Adjuster, base: BaseParameters) -> tuple[list[int], Array, Array]:
-    """Return which base parameters the log tells apart, what it makes of all, and numbers to begin with."""
+    """Return (base parameters that the log distinguishes, their estimates, initial parameters)."""
     rows, right = adjuster.plain_rows()
     columns = rows[:, list(base.kept)]
     size = regressor.size[list(base.kept)]
@@ -170,14 +168,14 @@ def _start(regressor: Regressor, adjuster: Adjuster, base: BaseParameters) -> tu
     if len(rows) <= len(kept) or not kept:
         raise ArgumentError(
             f"{regressor.system.name}: {len(rows)} equations in {len(adjuster.samples)} samples are not enough for "
-            f"{len(kept)} base parameters",
+            f"{len(kept)} base parameters; give a longer log",
             element="t",
         )
     shares = shares * size[kept][:, None] / size
     if np.abs(right).max() <= _NOTHING * np.abs(rows * regressor.values).max():
         raise ArgumentError(
-            f"{regressor.system.name}: nothing in the equations is known, so that all numbers may be scaled alike; "
-            "hold one with known=, such as a gain or the mass of a body",
+            f"{regressor.system.name}: nothing in the equations is known, so the scale of all parameters is "
+            "undetermined. Fix one with known=, such as a gain or the mass of a body",
             element=regressor.names[0],
         )
     start = regressor.values.copy()
@@ -189,7 +187,7 @@ def _start(regressor: Regressor, adjuster: Adjuster, base: BaseParameters) -> tu
 
 
 def _untouched(regressor: Regressor, k: Array, values: Array) -> Array:
-    """Return the numbers with those of the mechanism for bodies that nothing depends on."""
+    """Return the parameters, with those of the mechanism for bodies on which no equation depends."""
     out = values.copy()
     for places in regressor.numbers.inertial.values():
         at = list(places.values())

@@ -1,9 +1,10 @@
 """The ten inertial parameters of a body, in which the equations of motion are linear, and its pseudo-inertia.
 
-They are the mass m, the first moment h = m c, and the inertia I about the origin of the body frame, all in body axes.
-The pseudo-inertia is P = [[Σ, h], [hᵀ, m]] with Σ = ½ tr(I) E − I, the second moments of the mass (4 × 4). A body with
-a density has P ≻ 0, and each P ≻ 0 is that of a body (Wensing, Kim, Slotine: Linear Matrix Inequalities for Physically
-Consistent Inertial Parameter Identification, IEEE Robotics and Automation Letters 3(1), 2018, section III).
+They are the mass m [kg], the first moment h = m c [kg m], and the inertia I about the origin of the body frame [kg m²],
+in body axes. The pseudo-inertia is P = [[Σ, h], [hᵀ, m]] (4, 4) with Σ = ½ tr(I) E − I, the second moments of mass. A
+body with a mass density has P ≻ 0, and every P ≻ 0 belongs to a body (Wensing, Kim, Slotine: Linear Matrix Inequalities
+for Physically Consistent Inertial Parameter Identification, IEEE Robotics and Automation Letters 3(1), 2018,
+section III).
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ _PLACES = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))
 
 @dataclass(frozen=True)
 class LinearPart:
-    """What the recursion asks of a rigid part, in axes of a node: linear in the ten numbers."""
+    """Inertia of a rigid part in axes of a node, for the recursion: linear in the ten parameters."""
 
     mass: ca.SX
     moment: ca.SX
@@ -37,7 +38,7 @@ class LinearPart:
 
     @classmethod
     def of(cls, numbers: ca.SX, pose: AnyPose) -> LinearPart:
-        """Return the part of a body with ten numbers (10,), which sits at ``pose`` in the node."""
+        """Return the part of a body with ten parameters (10,), placed at ``pose`` in the node."""
         r, p, mass = ca.DM(pose.rotation), ca.DM(pose.position), numbers[0]
         inertia = ca.SX(3, 3)
         for k, (i, j) in enumerate(_PLACES):
@@ -49,14 +50,14 @@ class LinearPart:
 
 
 def numbers_of(body: Body) -> Array:
-    """Return the ten numbers of a body (10,), in the order of `LABELS` [kg, kg m, kg m²]."""
+    """Return the ten inertial parameters of a body (10,), in the order of `LABELS` [kg, kg m, kg m²]."""
     c, m = body.com, body.mass
     inertia = body.inertia + m * (float(c @ c) * np.eye(3) - np.outer(c, c))
     return np.array([m, *(m * c), *(inertia[i, j] for i, j in _PLACES)])
 
 
 def with_numbers(body: Body, numbers: Array) -> Body:
-    """Return the body with these ten numbers; without mass its centre stays where it was."""
+    """Return the body with these ten parameters; without mass its centre of mass is unchanged."""
     m, h = float(numbers[0]), np.asarray(numbers[1:4])
     inertia = np.zeros((3, 3))
     for k, (i, j) in enumerate(_PLACES):
@@ -68,7 +69,7 @@ def with_numbers(body: Body, numbers: Array) -> Body:
 
 
 def pseudo_inertia(numbers: Array) -> Array:
-    """Return P (4 × 4) of ten numbers; linear in them."""
+    """Return the pseudo-inertia P (4, 4) of ten parameters; linear in them."""
     inertia = np.zeros((3, 3))
     for k, (i, j) in enumerate(_PLACES):
         inertia[i, j] = inertia[j, i] = numbers[4 + k]

@@ -1,9 +1,10 @@
-"""What a motion will tell: the information matrix of the base parameters before anything is measured.
+"""Information matrix of the base parameters for a planned motion.
 
-The covariance of `sarrus.identification.identify` for a log of the motion, to first order in its noise. A
-sample is on the loops, so that its corrections are those of the independent coordinates, rates and accelerations, δx
-= N δy; they have the covariance C = (Nᵀ Σ⁻¹ N)⁻¹, and the equations of motion L β = f that of their residual, V = G N
-C Nᵀ Gᵀ + Zᵀ S Σᵤ Sᵀ Z with G their derivative by the state. The information is Σ Lᵀ V⁻¹ L. Many motions at once.
+It is the inverse covariance of `sarrus.identification.identify` for a log of the motion, to first order in its
+noise. A sample lies on the loops, so its corrections are those of the independent coordinates, rates and
+accelerations, δx = N δy, with covariance C = (Nᵀ Σ⁻¹ N)⁻¹; the equations of motion L β = f have a residual with
+covariance V = G N C Nᵀ Gᵀ + Zᵀ S Σᵤ Sᵀ Z, G their derivative with respect to the state. The information is Σ Lᵀ V⁻¹
+L. Many motions are evaluated at once.
 """
 
 from __future__ import annotations
@@ -28,9 +29,10 @@ _ROUNDING = 1e-15
 
 @dataclass(frozen=True, eq=False)
 class Told:
-    """Of P motions: information (P, b, b) of β in its sizes, controls u (P, T, nu), part of the forces missed (P,).
+    """For P motions: information (P, b, b) of β in its sizes, controls u (P, T, nu), missing part of the forces (P,).
 
-    ``drive`` (P, T): how far they are from where actuators do not drive all freedoms, one at most; negative beyond it.
+    ``drive`` (P, T): distance from configurations where actuators do not drive all degrees of freedom, at most one,
+    negative beyond them.
     """
 
     matrix: Array
@@ -42,8 +44,8 @@ class Told:
 class Information:
     """The information of motions of a mechanism, with columns of the base parameters times ``size`` (b,).
 
-    ``noise``: standard deviations (3 nv + nu,) of q, v, a, u; NaN for one percent of the motion's own root mean square
-    (of q about its mean), but at least a fifth of that of the channel of its kind that moves most.
+    ``noise``: standard deviations (3 nv + nu,) of q, v, a, u; NaN for one percent of the root mean square of the motion
+    (of q about its mean), at least a fifth of that of the channel of its kind that moves most.
     """
 
     def __init__(
@@ -58,7 +60,7 @@ class Information:
         self.middle = np.array([_middle(a) for a in regressor.numbers.mechanism.actuators.values()])
 
     def of(self, motion: Motion, t: Array, swings: Array) -> Told:
-        """Return what motions q (P, T, nq), v, a (P, T, nv) tell; swings (P, T, nv): q along velocities."""
+        """Return the information of motions q (P, T, nq), v, a (P, T, nv); swings (P, T, nv): q along velocities."""
         q, v, a = motion
         count, times, nv = v.shape
         system, m = self.regressor.system, len(self.independent)
@@ -139,7 +141,9 @@ class Information:
         return z
 
     def _moves(self, slopes: Array, inverse: Array, z: Array) -> Array:
-        """Return N (B, 3 nv, 3 m): how q, v, a go with the independent ones and their rates, on the loops."""
+        """Return N (B, 3 nv, 3 m): derivatives of q, v, a with respect to the independent ones and their rates, on the
+        loops.
+        """
         s, m = self.regressor.system, len(self.independent)
         nv, nh, nc = s.nv, s.nh, s.nc
         moves = np.zeros((len(z), 3 * nv, 3 * m))
@@ -160,7 +164,7 @@ class Information:
     def _driven(self, drive: Array) -> Array:
         """Return m / (‖B⁺‖ ‖B‖) (P, T) of forces per control B (P, T, m, nu), in characteristic units and ranges of u.
 
-        For as many controls as freedoms it has the sign of det B, which is that of most of the motion.
+        For as many controls as degrees of freedom it has the sign of det B relative to that of most of the motion.
         """
         m, nu = drive.shape[2:]
         if not nu:
@@ -192,13 +196,13 @@ class Information:
         return np.concatenate(out, axis=1)
 
     def _counted(self, v: Array, sigma: Array) -> Array:
-        """Return how much samples count (B,): those too slow for dry friction hardly."""
+        """Return the weights of samples (B,): nearly zero if too slow for dry friction."""
         slow = (SLOW * sigma[:, self.rubbing] / np.maximum(np.abs(v[:, self.rubbing]), 1e-300)) ** 8
         return np.asarray(1.0 / (1.0 + slow.sum(axis=1)))
 
 
 def _least(drive: Array, wanted: Array) -> Array:
-    """Return the least controls (B, nu) whose forces B u (m × nu) come near those that are wanted (B, m, 1)."""
+    """Return the least controls (B, nu) whose forces B u (m, nu) are nearest to the required ones (B, m, 1)."""
     if not drive.shape[2]:
         return np.zeros((len(drive), 0))
     square = drive @ drive.transpose(0, 2, 1)
@@ -208,7 +212,7 @@ def _least(drive: Array, wanted: Array) -> Array:
 
 
 def _middle(actuator: Actuator) -> float:
-    """Return zero, or the middle of what the control may be where that is on one side of zero."""
+    """Return zero, or the middle of the range of the control if zero is outside of it."""
     low, high = actuator.limits or (-np.inf, np.inf)
     if low < 0.0 < high:
         return 0.0

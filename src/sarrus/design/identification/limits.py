@@ -20,10 +20,10 @@ _INSET = 0.01
 
 @dataclass(frozen=True, eq=False)
 class Limits:
-    """Limits of coordinates that are velocities too (nv,), largest speeds and accelerations (nv,), controls (nu,).
+    """Limits of scalar coordinates (nv,), largest speeds and accelerations (nv,), controls (nu,).
 
-    ``places``: coordinates of the velocities, −1 where there is none. ``margin``: least 1/‖D⁺‖ of the loops,
-    and least part of what actuators drive, see `sarrus.design.identification.information.Told`.
+    ``places``: coordinates of the velocities, −1 if there is none. ``margin``: least 1/‖D⁺‖ of the loops, and least
+    distance of the actuators, see `sarrus.design.identification.information.Told`.
     """
 
     lower: Array
@@ -47,7 +47,7 @@ class Limits:
         effort: float | Mapping[str, float],
         margin: float,
     ) -> Limits:
-        """Return the mechanism's limits and those given; independent coordinates always have some."""
+        """Return the mechanism's limits and the given ones; independent coordinates always have limits."""
         system, mechanism = regressor.system, regressor.numbers.mechanism
         names = system.velocity_names
         lower, upper = np.full(system.nv, -np.inf), np.full(system.nv, np.inf)
@@ -83,7 +83,7 @@ class Limits:
     def broken(
         self, q: Array, v: Array, a: Array, u: Array, margin: Array, drive: Array, inset: float = _INSET
     ) -> Array:
-        """Return by how much motions (P, T, …) break limits, of their ranges (P, …): zero or more of each limit."""
+        """Return the violation of each limit by motions (P, T, …), relative to its range (P, …): zero or positive."""
         scalar = np.flatnonzero(self.places >= 0)
         parts = [
             _beyond(q[:, :, self.places[scalar]], self.lower[scalar], self.upper[scalar], inset),
@@ -96,7 +96,7 @@ class Limits:
         return np.concatenate(parts, axis=2)
 
     def names(self, regressor: Regressor) -> list[str]:
-        """Return what each of the columns of `broken` says, in words."""
+        """Return the names of the columns of `broken`."""
         s = regressor.system
         scalar = [n for n, place in zip(s.velocity_names, self.places) if place >= 0]
         return [
@@ -105,12 +105,12 @@ class Limits:
             *(f"the acceleration of {n!r}" for n in s.velocity_names),
             *(f"the control {n!r}" for n in s.actuator_names),
             "the distance to singular configurations of the loops",
-            "the distance to configurations where actuators do not drive all freedoms",
+            "the distance to configurations where actuators do not drive all degrees of freedom",
         ]
 
 
 def _beyond(x: Array, lower: Array, upper: Array, inset: float) -> Array:
-    """Return how far x (P, T, n) is outside limits, of their width, or of one where that is infinite."""
+    """Return the distance of x (P, T, n) from its limits, relative to their range, or absolute if that is infinite."""
     width = np.where(np.isfinite(upper - lower), upper - lower, 1.0)
     over = np.maximum(x - (upper - inset * width), (lower + inset * width) - x)
     return np.asarray(np.maximum(over, 0.0) / width)

@@ -1,8 +1,8 @@
-"""Loops closed for given independent coordinates: all other coordinates, velocities and accelerations of motions.
+"""Closing loops for given independent coordinates: dependent coordinates, velocities and accelerations of motions.
 
-Many states at once. The other velocities follow from the columns D of A that belong to them by D⁺ = (DᵀD)⁻¹Dᵀ, in
-characteristic units. 1/‖D⁺‖ (Frobenius) is a smooth measure of how far they are from being undetermined, between the
-smallest singular value of D and that over the root of their number.
+Many states are closed at once. The dependent velocities follow from their columns D of A by D⁺ = (DᵀD)⁻¹Dᵀ, in
+characteristic units. 1/‖D⁺‖ (Frobenius) is a smooth measure of the distance from singularity, between the smallest
+singular value of D and that over the square root of the number of columns.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ def left_inverse(d: Array) -> Array:
 
 
 class Loops:
-    """Closes the loops for given independent coordinates, from one sample to the next; ``q`` says on which branch.
+    """Closes the loops for given independent coordinates, from one sample to the next; ``q`` selects the branch.
 
-    All constraints are closures: none acts on velocities alone.
+    All constraints are closures: there are no rows on velocities alone.
     """
 
     def __init__(self, system: System, independent: list[int], q: Array) -> None:
@@ -51,7 +51,9 @@ class Loops:
         self._blank = system.pack(q)
 
     def along(self, places: Array, t: Array) -> tuple[Array, np.ndarray]:
-        """Return q (P, T, nq) along paths (P, T, m), from one sample to the next, and which could be closed (P,)."""
+        """Return q (P, T, nq) along paths (P, T, m), closed from sample to sample, and the mask of closed paths
+        (P,).
+        """
         count, times = places.shape[:2]
         out = np.empty((count, times, self.system.nq))
         good = np.ones(count, dtype=bool)
@@ -66,7 +68,9 @@ class Loops:
     def towards(
         self, q: Array, last: Array, places: Array, t: Array, wanted: np.ndarray | None = None
     ) -> tuple[Array, np.ndarray]:
-        """Return the same as `closed`, from q (B, nq) with independent coordinates at last (B, m), by short steps."""
+        """Return the result of `closed`, from q (B, nq) with independent coordinates ``last`` (B, m), by short
+        steps.
+        """
         good = np.ones(len(q), dtype=bool) if wanted is None else wanted.copy()
         way = places - last
         longest = np.abs(way[good] * self.columns[self.independent]).max(initial=0.0)
@@ -79,7 +83,8 @@ class Loops:
     def closed(
         self, q: Array, places: Array, t: Array, wanted: np.ndarray | None = None
     ) -> tuple[Array, np.ndarray]:
-        """Return closed configurations (B, nq) next to q with independent coordinates at places (B, m), and which are.
+        """Return closed configurations (B, nq) next to q with independent coordinates ``places`` (B, m), and their
+        mask.
 
         Only those ``wanted`` (B,) are closed.
         """
@@ -132,7 +137,7 @@ class Loops:
         return v, a, 1.0 / np.sqrt((inverse**2).sum(axis=(1, 2)))
 
     def _even(self, jacobian: Array) -> Array:
-        """Return the columns of the others, in characteristic units."""
+        """Return the columns of the dependent velocities, in characteristic units."""
         return self.system.model.characteristic.even(jacobian)[:, :, self.dependent]
 
     def _pack(self, q: Array, t: Array, v: Array | None = None) -> Array:

@@ -1,4 +1,4 @@
-"""Logs: times, coordinates, velocities, accelerations and controls as they were measured, checked and made complete."""
+"""`Measurements`: a log of times, coordinates, velocities, accelerations and controls, checked and completed."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ _ORDER = 4
 class Measurements:
     """A log: t (T,), q (T, nq), v (T, nv), a (T, nv), u (T, nu), applied forces tau (T, nv).
 
-    ``periods``: how many each sample is the mean of; ``scatter`` (3 nv + nu,): standard deviations by how far these are
-    apart, NaN where they do not tell.
+    ``periods``: number of periods averaged in each sample; ``scatter`` (3 nv + nu,): standard deviations from the
+    scatter of the periods, NaN if unknown.
     """
 
     t: Array
@@ -50,7 +50,7 @@ class Measurements:
         return len(self.t)
 
     def at(self, keep: np.ndarray | slice) -> Measurements:
-        """Return some of the samples."""
+        """Return the selected samples."""
         series = {name: getattr(self, name)[keep] for name in ("t", "q", "v", "a", "u", "tau")}
         return replace(self, **series)
 
@@ -91,7 +91,7 @@ def read(
     if period is not None:
         if cutoff is not None:
             raise ArgumentError(
-                f"{system.name}: cutoff= and period= not together; the mean of periods needs no filter",
+                f"{system.name}: give either cutoff= or period=; the mean of periods needs no filter",
                 element="cutoff",
             )
         t, found, repeated, scatter = _mean_period(system, t, found, period)
@@ -115,7 +115,7 @@ def read(
 def _mean_period(
     system: System, t: Array, found: dict[str, Array], period: float
 ) -> tuple[Array, dict[str, Array], int, Array]:
-    """Return the mean of all whole periods, their number, and the noise of the mean where q, v, a, u are all given."""
+    """Return the mean of all whole periods, their number, and the noise of the mean if q, v, a, u are all given."""
     periods = Periods(system.name, t, period)
     means = {name: periods.mean(x) for name, x in found.items()}
     means["q"] = np.array([system.normalized(row) for row in means["q"]])
@@ -135,7 +135,7 @@ def _mean_period(
 
 
 def _wrapped(t: Array, found: dict[str, Array], period: float) -> tuple[Array, dict[str, Array], slice]:
-    """Return a period with a part of it again before and behind, and where it lies there."""
+    """Return a period extended by a part of itself before and after, and its place there."""
     n = len(t)
     more = min(n, max(_FEWEST, int(np.ceil(_WRAPPED * n))))
     around = np.arange(-more, n + more)
@@ -144,7 +144,7 @@ def _wrapped(t: Array, found: dict[str, Array], period: float) -> tuple[Array, d
 
 
 def _of_log(system: System, log: Any) -> dict[str, Any]:
-    """Return the arrays of a dataset by its labels, in the order of the system's names; of a trajectory as they are."""
+    """Return the arrays of a dataset by its labels, in the order of the system's names; of a trajectory unchanged."""
     if hasattr(log, "to_xarray"):
         log = log.to_xarray()
     if not (hasattr(log, "coords") and hasattr(log, "data_vars")):
@@ -219,7 +219,7 @@ def _array(system: System, name: str, given: Any, count: int, width: int) -> Arr
 
 
 def _continuous(system: System, q: Array) -> Array:
-    """Return q with unit quaternions that do not change their sign between samples."""
+    """Return q with unit quaternions without changes of sign between samples."""
     out = np.array([system.normalized(row) for row in q])
     for start in system.equations.quaternions:
         part = out[:, start : start + 4]
@@ -229,13 +229,13 @@ def _continuous(system: System, q: Array) -> Array:
 
 
 def _velocity(system: System, t: Array, q: Array) -> Array:
-    """Return v from smoothing splines of q: N v = q̇ in the sense of least squares."""
+    """Return v from smoothing splines of q: N v = q̇ in the least-squares sense."""
     rates = _slopes(t, q, smooth=True)
     return np.array([ranked(rate_matrix(system, x)).inverse @ rate for x, rate in zip(q, rates)])
 
 
 def _slopes(t: Array, values: Array, *, smooth: bool) -> Array:
-    """Return the derivatives of columns by splines, through the samples or past their noise."""
+    """Return the derivatives of columns by splines, interpolating or smoothing."""
     step = float(np.diff(t).mean())
     s = (t - t[0]) / step  # about one between samples, which the choice of the smoothing relies on
     spline = make_smoothing_spline if smooth else make_interp_spline
@@ -243,7 +243,7 @@ def _slopes(t: Array, values: Array, *, smooth: bool) -> Array:
 
 
 def _filtered(system: System, log: Measurements, cutoff: float) -> Measurements:
-    """Return the log after a low-pass filter without phase, with as many samples as have noise of their own."""
+    """Return the log after a zero-phase low-pass filter, with as many samples as have independent noise."""
     steps = np.diff(log.t)
     rate = 1.0 / steps.mean()
     if np.ptp(steps) > 1e-3 * steps.mean():

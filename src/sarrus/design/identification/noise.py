@@ -1,4 +1,4 @@
-"""Noise of logs: standard deviations of q (along velocities), v, a and u, as they are given or as a log tells them."""
+"""Noise of logs: standard deviations of q (along velocities), v, a and u, given or estimated from the log."""
 
 from __future__ import annotations
 
@@ -36,7 +36,9 @@ def given_noise(system: System, given: Mapping[str, Any] | None) -> Array:
     columns = []
     for name, width in widths.items():
         if name not in given:
-            raise ArgumentError(f"{system.name}: noise has nothing for {name!r}", element=name)
+            raise ArgumentError(
+                f"{system.name}: noise has nothing for {name!r}; give its standard deviation", element=name
+            )
         array = np.asarray(real_array(given[name]))
         if array.shape not in ((), (width,)) or not np.isfinite(array).all() or (array < 0.0).any():
             raise ArgumentError(
@@ -50,8 +52,8 @@ def given_noise(system: System, given: Mapping[str, Any] | None) -> Array:
 def noise_levels(system: System, log: Measurements, given: Mapping[str, Any] | None) -> Array:
     """Return standard deviations (3 nv + nu,) of the noise of q along velocities, v, a and u.
 
-    From the user, for one sample of the log; from the scatter of periods; or one percent of each channel's root mean
-    square, of q about its mean.
+    They are given by the user, for one sample of the log; or from the scatter of periods; or one percent of each
+    channel's root mean square, of q about its mean.
     """
     swings = differences(system, log.q[0], log.q)
     signals = (

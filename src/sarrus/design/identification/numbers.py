@@ -1,8 +1,8 @@
-"""`Numbers`: the numbers of a mechanism that are to be identified, by name, and mechanisms with others in their place.
+"""`Numbers`: the parameters of a mechanism to be identified, by name, and copies of the mechanism with other values.
 
-"link.mass", "link.first_moment.x", "link.origin_inertia.xx" and so on are the inertial ones of a body
-(`sarrus.design.identification.inertial`), "joint.friction" the dry friction of a joint. All others have the names that
-`sarrus.model.mechanism.entries` lists: "joint.damping", "joint.armature", "spring.stiffness", "motor.gain".
+"link.mass", "link.first_moment.x", "link.origin_inertia.xx" and so on are the inertial parameters of a body
+(`sarrus.design.identification.inertial`), "joint.friction" the dry friction of a joint. All others have the names of
+`sarrus.model.mechanism.entries`: "joint.damping", "joint.armature", "spring.stiffness", "motor.gain".
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ _NEVER_NEGATIVE = ("damping", "friction", "armature", "stiffness")
 
 @dataclass(frozen=True, eq=False)
 class Numbers:
-    """Names of what is to be identified, and where each is.
+    """The parameters to be identified, by name and place.
 
     Attributes
     ----------
-    names : (n,) in order: inertial numbers by bodies, dry friction by joints, then the others.
-    values : (n,) what the mechanism says of them.
-    inertial : places of ``names`` by body, each with its label's place among the ten.
-    friction : pairs of a place in ``names`` and the velocity that the friction acts on.
-    others : first place of the others; ``driven`` puts these in.
-    nonnegative : (n,) whether a number, one of no body, cannot be negative.
+    names : (n,) in order: inertial parameters by bodies, dry friction by joints, then the others.
+    values : (n,) values of the mechanism.
+    inertial : places in ``names`` by body, each with its index among the ten.
+    friction : pairs of a place in ``names`` and the velocity of the friction.
+    others : first place of the others; ``driven`` inserts these.
+    nonnegative : (n,) mask of parameters (not of bodies) that cannot be negative.
     """
 
     mechanism: Mechanism
@@ -55,7 +55,7 @@ class Numbers:
     def of(
         cls, mechanism: Mechanism, chosen: Sequence[str] | None, also: Sequence[str], known: Sequence[str]
     ) -> Numbers:
-        """Return the numbers that are asked for; an unknown name is an `ArgumentError` that lists what is near."""
+        """Return the chosen parameters; an unknown name is an `ArgumentError` that lists similar ones."""
         for what, given in (("parameters", chosen), ("also", also), ("known", known)):
             if given is not None:
                 check_sequence(what, given, mechanism.name)
@@ -132,7 +132,7 @@ class Numbers:
 
 
 def rubbing(numbers: Numbers) -> list[int]:
-    """Return the velocities whose joints have dry friction, known or asked for."""
+    """Return the velocities whose joints have dry friction, known or to be identified."""
     asked = {velocity for _, velocity in numbers.friction}
     return sorted(asked | set(np.flatnonzero(dry_friction(numbers.mechanism)).tolist()))
 
@@ -157,7 +157,7 @@ def _friction(mechanism: Mechanism) -> dict[str, tuple[int, float]]:
 
 
 def _usual(mechanism: Mechanism, friction: dict[str, tuple[int, float]], entries: Entries) -> Iterator[str]:
-    """Iterate over all inertial numbers, and what joints, springs and tendons have of the others."""
+    """Yield all inertial parameters, and the nonzero parameters of joints, springs and tendons."""
     yield from (f"{body}.{label}" for body in mechanism.bodies for label in LABELS)
     yield from (name for name, (_, value) in friction.items() if value)
     for joint in mechanism.joints():
@@ -179,7 +179,7 @@ def _usual(mechanism: Mechanism, friction: dict[str, tuple[int, float]], entries
 
 
 def _shortest(entries: Entries, kind: str, name: str) -> str:
-    """Return the name of a number, with the kind before it where elements of two kinds share it."""
+    """Return the name of a parameter, preceded by the kind of element if elements of two kinds share it."""
     try:
         entries.find(name, "")
     except ArgumentError:

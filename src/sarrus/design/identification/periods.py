@@ -1,8 +1,8 @@
-"""Periodic logs: the mean of all periods, and the noise that their scatter tells.
+"""Periodic logs: the mean of all periods, and the noise from their scatter.
 
-White noise falls by the root of their number, and nothing of the motion is lost, as it would be by a filter (Swevers,
-Ganseman, Tükel, De Schutter, Van Brussel: Optimal Robot Excitation and Identification, IEEE Transactions on Robotics
-and Automation 13(5), 1997, section IV).
+White noise of the mean falls with the square root of the number of periods, and the motion is not distorted as by a
+filter (Swevers, Ganseman, Tükel, De Schutter, Van Brussel: Optimal Robot Excitation and Identification, IEEE
+Transactions on Robotics and Automation 13(5), 1997, section IV).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _REPEATS, _SHIFTED, _UNUSUAL = 1e-3, 8.0, 2.0
 
 
 def samples_of(label: str, t: Array, period: float) -> tuple[int, int]:
-    """Return how many samples a period has, and how many whole periods there are; two at least."""
+    """Return the number of samples in a period and the number of whole periods, at least two."""
     if not (np.isfinite(period) and period > 0.0):
         raise ArgumentError(f"{label}: period must be positive, got {period}", element="period")
     step = float(t[-1] - t[0]) / (len(t) - 1)
@@ -30,7 +30,7 @@ def samples_of(label: str, t: Array, period: float) -> tuple[int, int]:
         k = int(np.argmax(uneven))
         raise ArgumentError(
             f"{label}: period= needs samples at even times, several in each period; sample {k} at {t[k]:g} s is "
-            f"{uneven[k]:.3g} s beside the even ones",
+            f"{uneven[k]:.3g} s off an even time",
             element="t",
         )
     whole = len(t) // count
@@ -49,7 +49,7 @@ def samples_of(label: str, t: Array, period: float) -> tuple[int, int]:
 
 
 class Periods:
-    """Whole periods of a log: ``count`` samples in each of ``whole`` periods; what is left over is not used."""
+    """Whole periods of a log: ``count`` samples in each of ``whole`` periods; the remainder is not used."""
 
     def __init__(self, label: str, t: Array, period: float) -> None:
         self.label = label
@@ -60,9 +60,9 @@ class Periods:
         return np.asarray(self._cut(x).mean(axis=0))
 
     def scatter(self, x: Array, means: Array, names: tuple[str, ...]) -> Array:
-        """Return standard deviations (n,) of the mean of x, by how far the periods are from it; names (n,) of columns.
+        """Return standard deviations (n,) of the mean of x, from the scatter of the periods; ``names`` (n,) of columns.
 
-        Raises where a period is not as the others are.
+        Raises `ArgumentError` if a period differs from all others.
         """
         if not x.shape[1]:
             return np.zeros(0)
@@ -77,8 +77,8 @@ class Periods:
             k, column = (int(i) for i in np.argwhere(wrong)[0])
             raise ArgumentError(
                 f"{self.label}: the log does not repeat: {names[column]!r} in period {k} is "
-                f"{np.sqrt(power[k, column]):.3g} from the mean, {usual[column]:.3g} is usual; leave out how the "
-                "motion begins, or give no period=",
+                f"{np.sqrt(power[k, column]):.3g} from the mean, usually {usual[column]:.3g}. Leave out the beginning "
+                "of the motion, or give no period=",
                 element=names[column],
             )
         return np.asarray(np.sqrt((off**2).sum(axis=(0, 1)) / (self.count * (self.whole - 1) * self.whole)))

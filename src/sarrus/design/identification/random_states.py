@@ -1,4 +1,4 @@
-"""Random states of all motions that a mechanism can have: closed configurations, velocities and accelerations."""
+"""Random states of all motions of a mechanism: closed configurations, velocities and accelerations."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ class State(NamedTuple):
 
 
 def random_configurations(system: System, rng: np.random.Generator) -> Iterator[Array]:
-    """Iterate over closed configurations (nq,), each a random step from one of those before; open trees have any.
+    """Yield closed configurations (nq,), each a random step from an earlier one; arbitrary ones for open trees.
 
-    The first is the neutral one, assembled. Raises `SolveError` where that cannot be closed.
+    The first is the neutral one, assembled. Raises `SolveError` if it cannot be closed.
     """
     if system.nc == 0:
         while True:
@@ -49,7 +49,7 @@ def random_configurations(system: System, rng: np.random.Generator) -> Iterator[
 
 
 def random_states(regressor: Regressor, seed: int = 0) -> Iterator[State]:
-    """Iterate over states on the loops: speeds and accelerations of about two rad and lengths per s and s²."""
+    """Yield states on the loops, with speeds and accelerations of about two rad and lengths per s and s²."""
     rng, system = np.random.default_rng(seed), regressor.system
     c = system.model.characteristic
     for q in random_configurations(system, rng):
@@ -63,7 +63,7 @@ def random_states(regressor: Regressor, seed: int = 0) -> Iterator[State]:
 
 
 def _onto(regressor: Regressor, jacobian: Array, x: Array, residual: Array) -> Array:
-    """Return the nearest x with a residual of zero, in characteristic units."""
+    """Return the nearest x with zero residual, in characteristic units."""
     c = regressor.system.model.characteristic
     even = at_rank(c.even(jacobian), regressor.rank(jacobian))
     return np.asarray(x - even.solve(c.rows * residual) / c.columns)

@@ -1,4 +1,4 @@
-"""`Regressor`: the equations of motion as a linear function of the numbers to be identified.
+"""`Regressor`: the matrix W of the equations of motion as a linear function of the parameters to be identified.
 
 M a + h − k − s = W(q, v, a, u, t) p + w(q, v, a, u, t), traced through the recursion of inverse dynamics and compiled.
 """
@@ -40,28 +40,28 @@ class _Traced:
 
 
 class Regressor:
-    """W and w in M a + h − k − s = W p + w, with h, k, s as in `sarrus.System` and dry friction f sign(v) on the left.
+    """The regressor W and the known part w of M a + h − k − s = W p + w, with h, k, s as in `sarrus.System`.
 
-    The motion obeys W p + w = τ + Aᵀλ. `rows` leaves λ out: Zᵀ W p = Zᵀ (τ − w), with Z a basis of the velocities that
-    the constraints allow (nv × dof). Nothing is asked of λ, so that passive joints, redundant closures and singular
-    configurations are ordinary; at singular ones Z has more columns, all of whose equations hold.
+    Dry friction f sign(v) is on the left side. The motion obeys W p + w = τ + Aᵀλ. `rows` eliminates λ:
+    Zᵀ W p = Zᵀ (τ − w), Z a basis of the velocities that the constraints allow (nv, dof). So passive joints, redundant
+    closures and singular configurations are allowed; at singular ones Z has more columns, and all equations hold.
 
     Parameters
     ----------
     system : of a mechanism. Its switches and parameters count as they are at the call.
-    parameters : names of numbers, see `sarrus.design.identification.numbers`; the name of a body stands for all its
-        ten. By default those ten of all bodies, and what joints, springs and tendons have of stiffness, damping, dry
-        friction and armature (what is zero in the mechanism is not asked for).
-    also : names beside these, such as "motor.gain". known : names (or bodies) that keep the mechanism's values.
+    parameters : names, see `sarrus.design.identification.numbers`; the name of a body stands for its ten inertial
+        parameters. Default: those of all bodies, and the nonzero stiffness, damping, dry friction and armature of
+        joints, springs and tendons.
+    also : additional names, such as "motor.gain". known : names (or bodies) that keep the mechanism's values.
 
     Attributes
     ----------
-    names : (n,) names in order. values : (n,) what the mechanism says of them. size : (n,) characteristic sizes, so
-        that columns of W times them are comparable.
+    names : (n,) names in order. values : (n,) values of the mechanism. size : (n,) characteristic sizes, which make
+        columns of W comparable.
 
-    Raises `ArgumentError` for a system of one's own equations, for unknown names, for numbers in which the equations
-    are not linear (gains and gears of one motor, stiffness and rest length of one spring, gains behind limits of force)
-    and where contacts with Coulomb friction act, whose forces no row leaves out.
+    Raises `ArgumentError` for a system of one's own equations; unknown names; parameters in which the equations are not
+    linear together (gain and gear of one motor, stiffness and rest length of one spring, gains behind force limits);
+    and contacts with Coulomb friction, whose forces no row eliminates.
     """
 
     def __init__(
@@ -75,13 +75,13 @@ class Regressor:
         check_is(type(self).__name__, system, System)
         if system.mechanism is None:
             raise ArgumentError(
-                "identification needs the System of a Mechanism; own equations do not say what is inertial",
+                "identification needs the System of a Mechanism; own equations have no inertial parameters",
                 element="system",
             )
         if system.equations.touches:
             raise ArgumentError(
-                f"{system.name}: contact {system.equations.touches[0].name!r} has Coulomb friction; "
-                "identify without it",
+                f"{system.name}: contact {system.equations.touches[0].name!r} has Coulomb friction, whose force cannot "
+                "be eliminated; identify without it",
                 element=system.equations.touches[0].name,
             )
         self.system = system
@@ -92,7 +92,9 @@ class Regressor:
 
     @cached_property
     def size(self) -> Array:
-        """Characteristic size of each number: mass, mass × length, mass × length² of bodies, else by its use."""
+        """Characteristic size of each parameter (n,): mass, mass × length, mass × length² for bodies, else by its
+        use.
+        """
         c = self.system.model.characteristic
         out = np.ones(len(self.names))
         for places in self.numbers.inertial.values():
@@ -105,10 +107,10 @@ class Regressor:
 
     @cached_property
     def typical(self) -> Array:
-        """What each number (n,) is comparable to: of bodies m, m κ and m κ², with κ² = tr Σ / m; of others themselves.
+        """Scale of each parameter (n,): for bodies m, m κ and m κ², κ² = tr Σ / m; for others their value.
 
         κ is the radius of gyration about the origin of the body's frame, Σ the second moments of its mass. No entry of
-        the pseudo-inertia is larger than these, however the axes of the body are turned.
+        the pseudo-inertia is larger than these, for any axes of the body.
         """
         out = np.abs(self.values)
         for name, places in self.numbers.inertial.items():
@@ -119,12 +121,12 @@ class Regressor:
         return read_only(np.maximum(out, _FAINT * self.size))
 
     def sizes(self, matrix: Array, values: Array) -> Array:
-        """Return what base parameters K p (K: ``matrix``) are small against: |β|, or the largest part |K| × typical."""
+        """Return the scales of base parameters K p (K: ``matrix``): |β|, or the largest term |K| × typical."""
         return np.asarray(np.maximum(np.abs(values), (np.abs(matrix) * self.typical).max(axis=1)))
 
     @cached_property
     def function(self) -> NativeFunction:
-        """The native function of [q | v | a | u | t | switches] that gives W, w and A."""
+        """The native function of [q | v | a | u | t | switches] that returns W, w and A."""
         e = self._traced
         outputs = {
             "matrix": e.matrix,
@@ -145,13 +147,13 @@ class Regressor:
     def matrix(
         self, q: ArrayLike, v: ArrayLike, a: ArrayLike, u: ArrayLike | None = None, t: float = 0.0
     ) -> Array:
-        """Return W (nv × n) at a state with accelerations a (nv,) and controls u (nu,), zero by default."""
+        """Return W (nv, n) at a state with accelerations a (nv,) and controls u (nu,; default zero)."""
         return self._at(q, v, a, u, t)["matrix"]
 
     def known_force(
         self, q: ArrayLike, v: ArrayLike, a: ArrayLike, u: ArrayLike | None = None, t: float = 0.0
     ) -> Array:
-        """Return w (nv,) [N, N m]: what numbers that are known contribute to M a + h − k − s."""
+        """Return w (nv,) [N, N m]: the contribution of known parameters to M a + h − k − s."""
         return self._at(q, v, a, u, t)["known"][:, 0]
 
     def _at(
@@ -164,9 +166,9 @@ class Regressor:
         return self.function.evaluate(x)
 
     def allowed(self, jacobian: Array, rank: int | None = None) -> Array:
-        """Return Z (nv × dof), the velocities that A (nc × nv) allows, orthonormal in characteristic units.
+        """Return Z (nv, dof), the velocities that A (nc, nv) allows, orthonormal in characteristic units.
 
-        Without a rank singular values below 1e-6 of the largest one count as zero.
+        Without ``rank``, singular values below 1e-6 of the largest one count as zero.
         """
         c = self.system.model.characteristic
         even = c.even(jacobian)
@@ -179,7 +181,7 @@ class Regressor:
         return 0 if not len(jacobian) else rank_by(ranked(c.even(jacobian)).values, CUT)
 
     def rank_of_columns(self, jacobian: Array, columns: list[int]) -> int:
-        """Return the rank of some columns of A, likewise."""
+        """Return the rank of selected columns of A, in characteristic units."""
         even = self.system.model.characteristic.even(jacobian)[:, columns]
         return rank_by(ranked(even).values, CUT) if even.size else 0
 
@@ -192,9 +194,10 @@ class Regressor:
         t: float = 0.0,
         tau: ArrayLike | None = None,
     ) -> tuple[Array, Array]:
-        """Return Zᵀ W (dof × n) and Zᵀ (τ − w) (dof,) at one state on the loops; their equality is what is known.
+        """Return Zᵀ W (dof, n) and Zᵀ (τ − w) (dof,) at one state on the loops: the identification equations Zᵀ W p =
+        Zᵀ (τ − w).
 
-        ``tau`` (nv,) is applied from outside. At singular configurations there are more rows.
+        ``tau`` (nv,) is applied from outside [N, N m]. At singular configurations there are more rows.
         """
         at = self._at(q, v, a, u, t)
         z = self.allowed(at["jacobian"])
@@ -203,7 +206,7 @@ class Regressor:
 
     @cached_property
     def linearized(self) -> NativeFunction:
-        """The native function of the same and of p (n,), λ (nc,): equations and how they depend on the state.
+        """The native function of the state and of p (n,), λ (nc,): equations and their derivatives by the state.
 
         "equations" (nv,) is W p + w, "slopes" the derivative of W p + w − Aᵀλ by (δq, v, a, u), δq along velocities;
         "residuals" φ, ψ, A a + γ and their "residual_slopes".
@@ -229,7 +232,7 @@ class Regressor:
 
 
 def _trace(numbers: Numbers) -> _Traced:
-    """Trace W, w and the constraints: bodies without mass for what is not inertial, linear parts for the rest."""
+    """Return W, w and the constraints traced: massless bodies for known terms, linear parts for inertial parameters."""
     mechanism = numbers.mechanism
     light = mechanism.snapshot()
     for body in mechanism.bodies.values():
@@ -264,7 +267,7 @@ def _trace(numbers: Numbers) -> _Traced:
         moving = ca.which_depends(residuals, driven)
         name = next(n for n, m in zip(numbers.names[numbers.others :], moving) if m)
         raise ArgumentError(
-            f"{mechanism.name}: {name!r} shapes the loops; lengths are not identified from forces",
+            f"{mechanism.name}: {name!r} shapes the loops; lengths cannot be identified from forces",
             element=name,
         )
     return _Traced(
@@ -278,11 +281,11 @@ def _trace(numbers: Numbers) -> _Traced:
 
 
 def _check_linear(numbers: Numbers, matrix: ca.SX, p: ca.SX) -> None:
-    """Raise where W itself depends on numbers, naming them."""
+    """Raise `ArgumentError` if W depends on parameters, naming them."""
     bad = [n for n, depends in zip(numbers.names, ca.which_depends(ca.vec(ca.densify(matrix)), p)) if depends]
     if bad:
         raise ArgumentError(
             f"{numbers.mechanism.name}: the equations of motion are not linear in {', '.join(bad)} together; leave "
-            "some out, or hold them with known=",
+            "some out, or fix them with known=",
             element=bad[0],
         )

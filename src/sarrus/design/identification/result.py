@@ -1,4 +1,4 @@
-"""`Identification`: what a log says of a mechanism, and how sure it is."""
+"""`Identification`: estimated parameters of a mechanism and their uncertainty."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ WELL, _WEAK = 1.0 / 300.0, 0.03
 
 @dataclass(frozen=True, eq=False)
 class Identification:
-    """Base parameters and numbers of a mechanism; ``print`` shows them as a table.
+    """Base parameters and consistent parameters of a mechanism, estimated from a log; ``print`` shows them as a table.
 
     Attributes
     ----------
-    base : the base parameters of all motions. kept : those of them that the log tells apart.
-    matrix : K (b, n): the b base parameters as combinations of the numbers. Where the log tells fewer apart than there
-        are, those that it does not tell have joined others.
-    values, std : (b,) estimates by least squares and their standard deviations; covariance (b, b). prior : (b,) what
-        the mechanism says.
-    size : (b,) what each is small against: its own value, or the largest part of what it combines, with mass m, first
-        moment m κ and inertia m κ² of a body, κ its radius of gyration about the origin of its frame.
-    condition : ratio of the largest to the smallest singular value of the weighted equations, in characteristic units.
-    misfit : sum of squares of what the equations of motion miss, in standard deviations of the given noise, for each
-        degree of freedom: about one where the noise is as large as it was said to be. Far above: friction or
-        flexibility that the mechanism does not have, or more noise. loop_misfit : the same of the loops.
-    samples, left_out : how many counted, and how many were too slow for dry friction. periods : how many each is
-        the mean of.
-    names, numbers, prior_numbers : (n,) all numbers: physically consistent ones, and the mechanism's own.
+    base : the base parameters of all motions. kept : those that the log distinguishes.
+    matrix : K (b, n): the b identified base parameters as combinations of the parameters. Base parameters that the log
+        does not distinguish are combined with others.
+    values, std : (b,) least-squares estimates and standard deviations; covariance (b, b). prior : (b,) values of the
+        mechanism.
+    size : (b,) scale of each: its value, or the largest term of its combination, with mass m, first moment m κ and
+        inertia m κ² of a body, κ its radius of gyration about the origin of its frame.
+    condition : condition number of the weighted equations, in characteristic units.
+    misfit : sum of squared residuals of the equations of motion, in standard deviations of the given noise, per
+        statistical degree of freedom: about one if the noise is as given. Much more: friction or flexibility that the
+        mechanism lacks, or more noise. loop_misfit : the same for the loops.
+    samples, left_out : number of samples used, and of those too slow for dry friction. periods : number of periods
+        averaged.
+    names, numbers, prior_numbers : (n,) all parameters: names, physically consistent estimates, the mechanism's own.
     mechanism : a copy of the mechanism with ``numbers``.
     """
 
@@ -67,43 +67,43 @@ class Identification:
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
-        """The base parameters as combinations of numbers."""
+        """The base parameters as combinations of parameters."""
         return BaseParameters(
             self.names, tuple(self.base.kept[k] for k in self.kept), self.matrix, self.base.gap
         ).labels
 
     @cached_property
     def unidentifiable(self) -> tuple[str, ...]:
-        """Numbers that no motion tells: without effect, or in sums only (structural; see ``base``)."""
+        """Parameters that no motion determines: without effect, or in combinations only (structural; see ``base``)."""
         return self.base.unidentifiable
 
     @cached_property
     def unexcited(self) -> tuple[str, ...]:
-        """Base parameters that this log does not tell apart from others, though other motions would."""
+        """Base parameters that this log does not distinguish from others, although other motions would."""
         return tuple(label for k, label in enumerate(self.base.labels) if k not in self.kept)
 
     @cached_property
     def relative_std(self) -> Array:
-        """Standard deviations over sizes (b,)."""
+        """Standard deviations divided by the sizes (b,)."""
         return read_only(self.std / self.size)
 
     @cached_property
     def well_excited(self) -> tuple[str, ...]:
-        """Base parameters that the log tells to one percent: standard deviations up to a third of it, of their size."""
+        """Base parameters known to one percent: standard deviations of at most a third of a percent of their size."""
         return tuple(x for x, part in zip(self.labels, self.relative_std) if part <= WELL)
 
     @cached_property
     def weak(self) -> tuple[str, ...]:
-        """Base parameters that the log hardly tells: standard deviations beyond 3 % of their size."""
+        """Base parameters that are poorly known: standard deviations above 3 % of their size."""
         return tuple(x for x, part in zip(self.labels, self.relative_std) if part > _WEAK)
 
     @cached_property
     def consistent(self) -> Array:
-        """The base parameters that the physically consistent numbers have (b,)."""
+        """The base parameters of the physically consistent parameters (b,)."""
         return read_only(self.matrix @ self.numbers)
 
     def __getitem__(self, number: str) -> float:
-        """Return one of the physically consistent numbers by name."""
+        """Return a physically consistent parameter by name."""
         check_known("number", number, self.names, self.name)
         return float(self.numbers[self.names.index(number)])
 

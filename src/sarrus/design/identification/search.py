@@ -1,7 +1,8 @@
-"""The search for exciting trajectories: from random series down to the best one, by quasi-Newton steps.
+"""Search for exciting trajectories: random series, improved by quasi-Newton steps.
 
-x (m × (2 N + 1)) are centres and coefficients, in halves of the ranges of the independent coordinates. Limits cost the
-squares of what is broken. Derivatives are differences of all of x at once, closed from the motion that they are about.
+x (m × (2 N + 1)) are centres and coefficients, in units of half the ranges of the independent coordinates. Violated
+limits add the square of the violation to the cost. Derivatives are finite differences of all x at once, closed from the
+motion about which they are taken.
 """
 
 from __future__ import annotations
@@ -37,7 +38,9 @@ _FINER = 8  # times the samples at which limits are checked in the end
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """What was found: a series, its motion and controls at the samples, the information; that of draws (P, b, b)."""
+    """Result of a search: a series, its motion and controls at the samples, its information, and that of the draws (P,
+    b, b).
+    """
 
     series: Fourier
     motion: Motion
@@ -49,7 +52,7 @@ class Plan:
 
 
 class Search:
-    """The search among series of a period at sample times t (T,)."""
+    """The search among series of a period at sample times t (T,) [s]."""
 
     def __init__(
         self,
@@ -81,14 +84,14 @@ class Search:
         )
 
     def independent(self, xs: Array) -> Array:
-        """Return places, rates, accelerations (3, P, T, m) of series (P, width)."""
+        """Return values, rates, accelerations (3, P, T, m) of series (P, width)."""
         parts = xs.reshape(len(xs), self.m, -1) * self.half[:, None]
         out = np.einsum("ktj,pmj->kptm", self.basis, parts, optimize=True)
         out[0] += self.middle
         return np.asarray(out)
 
     def costs(self, own: Array, q: Array) -> tuple[Array, Told]:
-        """Return what series (P,) cost whose closed q (P, T, nq) are known, and what they tell."""
+        """Return the costs of series (P,) with known closed q (P, T, nq), and their information."""
         count, times = q.shape[:2]
         flat = [x.reshape(count * times, -1) for x in (q, own[1], own[2])]
         v, a, margin = self.loops.moving(flat[0], flat[1], flat[2], np.tile(self.t, count))
@@ -117,7 +120,7 @@ class Search:
         return np.array([differences(system, one[0], one) for one in q])
 
     def cost(self, x: Array, near: Array | None = None) -> tuple[float, Array | None]:
-        """Return the cost of a series and its closed motion (1, T, nq), sought from one nearby where there is one."""
+        """Return the cost of a series and its closed motion (1, T, nq), found from a neighbouring one if given."""
         self.count += 1
         own = self.independent(x[None])
         if near is not None:
@@ -128,7 +131,7 @@ class Search:
         return (float(self.costs(own, q)[0][0]), q) if good[0] else (np.inf, None)
 
     def slope(self, x: Array, cost: float, q: Array) -> Array:
-        """Return the derivative of the cost of a series with a closed motion q (1, T, nq); NaN where there is none."""
+        """Return the derivative of the cost of a series with a closed motion q (1, T, nq); NaN if it does not exist."""
         own = self.independent(x + _EPS * np.eye(self.width))
         count, times = self.width, len(self.t)
         closed, found = self.loops.closed(
@@ -139,7 +142,7 @@ class Search:
         return np.asarray((self.costs(own, closed.reshape(count, times, -1))[0] - cost) / _EPS)
 
     def run(self, rng: np.random.Generator, evaluations: int) -> Plan:
-        """Return the best series within limits that was found; `SolveError` where none can be followed."""
+        """Return the best series found within limits; `SolveError` if none can be followed."""
         draws = self._draws(rng)
         own = self.independent(draws)
         q, good = self.loops.along(own[0], self.t)
@@ -154,8 +157,8 @@ class Search:
         system = self.loops.system
         if system.nu and told.missed.min() > _MISSED:
             raise ArgumentError(
-                f"{name}: {', '.join(system.actuator_names)} do not drive all freedoms; along random motions they miss "
-                f"{told.missed.min():.0%} of the forces at least",
+                f"{name}: {', '.join(system.actuator_names)} do not drive all degrees of freedom; along random motions "
+                f"they lack at least {told.missed.min():.0%} of the forces",
                 element=system.actuator_names[0],
             )
         starts = min(_STARTS, max(1, evaluations // (2 * _EACH)))
@@ -169,7 +172,7 @@ class Search:
         return self._within(self.series(best), told.matrix)
 
     def _draws(self, rng: np.random.Generator) -> Array:
-        """Return random series (P, width), half of which fill their ranges and half a third of them."""
+        """Return random series (P, width): half of them fill their ranges, the others a third."""
         n = self.harmonics
         x = rng.uniform(-1.0, 1.0, (_DRAWS, self.m, 2 * n + 1))
         x[:, :, 1:] /= np.sqrt(n)
@@ -183,7 +186,7 @@ class Search:
         return np.asarray((x / np.maximum(reach, 1.0)[:, :, None]).reshape(_DRAWS, -1))
 
     def _improved(self, x: Array, evaluations: int) -> tuple[float, Array]:
-        """Return the cost and the series that BFGS steps lead to (Nocedal, Wright: Numerical Optimization, ch. 6)."""
+        """Return the cost and the series after BFGS steps (Nocedal, Wright: Numerical Optimization, ch. 6)."""
         last = self.count + evaluations
         cost, q = self.cost(x)
         if q is None:
@@ -223,7 +226,7 @@ class Search:
         return cost, x
 
     def _within(self, series: Fourier, start: Array) -> Plan:
-        """Return the plan, its swing made smaller until nothing breaks a limit, between the samples neither."""
+        """Return the plan, with its amplitude reduced until no limit is violated, also between samples."""
         fine = np.arange(_FINER * len(self.t)) * (self.t[1] / _FINER)
         worst = "loops that cannot be followed"
         for factor in _SMALLER:
@@ -254,7 +257,7 @@ class Search:
             )
         name = self.loops.system.name
         raise SolveError(
-            f"{name}: limits are broken however small the swing is, the last one was {worst}; "
+            f"{name}: limits are violated at any amplitude, the last one was {worst}; "
             "give other limits or another q",
             element=name,
         )

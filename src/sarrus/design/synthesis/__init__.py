@@ -1,4 +1,7 @@
-"""Synthesis: dimensions, springs, counterweights and motors that fulfil goals best, by exact derivatives."""
+"""Synthesis: dimensions, springs, counterweights and motors that minimise goals, with exact derivatives.
+
+Start with `Problem`, its goals (`goals`, `force_goals`) and its result `Design`.
+"""
 
 from sarrus.design.synthesis.conditions import Configuration, Rest, sweep
 from sarrus.design.synthesis.decoupling import decoupling

@@ -1,4 +1,4 @@
-"""How the conditions of a problem are closed first, and restored where a start does not close."""
+"""Closing the conditions of a problem at the start, and restoration of a start that does not close."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _BEYOND = (0.1, 0.3, 1.0)
 
 
 def first_places(evaluation: Evaluation, x: Array) -> tuple[list[Array], list[Lost]]:
-    """Return a q for each condition at x, closed from its guess, and those that do not close there."""
+    """Return a closed q for each condition at x, from its guess, and the conditions that do not close (`Lost`)."""
     system = evaluation.system
     lost: list[Lost] = []
     places: list[Array] = []
@@ -53,7 +53,7 @@ def first_places(evaluation: Evaluation, x: Array) -> tuple[list[Array], list[Lo
 
 
 def _first(held: Held | Resting, at: System, x: Array, q: Array, search: bool) -> Array:
-    """Return the closed q from a guess: as drivers move from there, else, with ``search``, as `assemble` finds it."""
+    """Return the closed q from a guess by moving the drivers, else, with ``search``, as `assemble` finds it."""
     try:
         return held.close(x, q)
     except Lost:
@@ -67,9 +67,9 @@ def _first(held: Held | Resting, at: System, x: Array, q: Array, search: bool) -
 def away_from_the_edge(
     evaluation: Evaluation, x: Array, found: tuple[Array, list[Array]]
 ) -> tuple[Array, list[Array]]:
-    """Return a design beyond one that was restored from x, by part of the way again, with the most clearance.
+    """Return the design with the largest clearance on the extension of the way from x to a restored design.
 
-    The nearest design that closes is one that just touches, where no search begins.
+    The nearest design that closes lies on the boundary of the closing designs, where no search can begin.
     """
     v = evaluation.variables
     best, most = found, _clearance(evaluation, found)
@@ -82,7 +82,7 @@ def away_from_the_edge(
 
 
 def _clearance(evaluation: Evaluation, found: tuple[Array, list[Array]]) -> float:
-    """Return the smallest singular value of loops and drivers of all configurations, zero where they are singular."""
+    """Return the smallest singular value of loops and drivers over all configurations; zero at singular ones."""
     x, places = found
     out = np.inf
     for held, q in zip(evaluation.held, places):
@@ -95,10 +95,10 @@ def _clearance(evaluation: Evaluation, found: tuple[Array, list[Array]]) -> floa
 
 
 def restored(evaluation: Evaluation, x: Array, places: Sequence[Array]) -> tuple[Array, list[Array]] | None:
-    """Return a design near x whose configurations all close, and these, or None where none is found.
+    """Return a design near x whose configurations all close, with these; None if none is found.
 
-    Levenberg–Marquardt on φ and the drivers of all configurations at once, with x and all q as variables, x within its
-    bounds: loops may be open on the way.
+    Levenberg–Marquardt on φ and the drivers of all configurations at once, with x within its bounds and all q as
+    variables: loops may be open on the way.
     """
     if not all(isinstance(held, Held) for held in evaluation.held):
         return None
@@ -108,10 +108,10 @@ def restored(evaluation: Evaluation, x: Array, places: Sequence[Array]) -> tuple
 
 
 def pulled(evaluation: Evaluation, x: Array, places: Sequence[Array]) -> tuple[Array, list[Array]] | None:
-    """Return a design that closes, found with loops open on the way while its goals pull, or None.
+    """Return a design that closes, found with open loops on the way while its goals attract it; None if none is found.
 
-    As `restored`, with the residuals of the goals, whose weight falls step by step. It comes from one side of what does
-    not close to another. For goals that are squares of positions alone; else None.
+    As `restored`, with the residuals of the goals added, at weights that fall step by step. It can pass through designs
+    that do not close. For goals that are squares of positions alone; else None.
     """
     known = all(isinstance(held, Held) for held in evaluation.held)
     if not known or any(g.goal.kind != "squares" or g.level > POSITION for g in evaluation.goals):
@@ -124,7 +124,9 @@ def pulled(evaluation: Evaluation, x: Array, places: Sequence[Array]) -> tuple[A
 
 
 class Opened:
-    """Loops, drivers and goals as residuals of x in its scales and of steps of all q in characteristic units."""
+    """Residuals of loops, drivers and goals as functions of x in its scales and of steps of all q in characteristic
+    units.
+    """
 
     def __init__(self, evaluation: Evaluation, pull: float = 0.0) -> None:
         self.evaluation, self.pull = evaluation, pull
@@ -132,32 +134,32 @@ class Opened:
         self.nv = evaluation.system.nv
 
     def descend(self, x: Array, places: Sequence[Array]) -> tuple[Array, list[Array], float]:
-        """Return x, all q and the largest residual of loops and drivers where Levenberg–Marquardt steps end."""
+        """Return (x, all q, largest residual of loops and drivers) at the end of Levenberg–Marquardt steps."""
         (x, q), _ = descend(self, (x, [np.array(place) for place in places]), _ITERATIONS, slow=_SLOW)
         return x, q, self._open(x, q)
 
     def residual(self, place: tuple[Array, list[Array]]) -> Array | None:
-        """Return all residuals; None where a goal is no number."""
+        """Return all residuals; None if a goal is not finite."""
         x, q = place
         loops = np.concatenate([h.rows * h.residual(x, at)[0] for h, at in zip(self.helds, q)])
         out = np.concatenate([self._goals(x, q)[0], loops]) if self.pull else loops
         return out if np.isfinite(out).all() else None
 
     def moved(self, place: tuple[Array, list[Array]], step: Array) -> tuple[Array, list[Array]]:
-        """Return where a step leads, x clipped to its bounds."""
+        """Return the place after a step, x clipped to its bounds."""
         (x, q), v = place, self.evaluation.variables
         steps = step[len(x) :].reshape(len(q), self.nv) / self.evaluation.system.characteristic.columns
         moved = [self.evaluation.system.move(at, part) for at, part in zip(q, steps)]
         return np.clip(x + v.scale * step[: len(x)], v.lower, v.upper), moved
 
     def stops(self, place: tuple[Array, list[Array]], step: Array) -> np.ndarray:
-        """Return which variables are at a bound beyond which the step leads."""
+        """Return the mask of variables at a bound that the step would cross."""
         out = np.zeros(len(step), dtype=bool)
         out[: len(place[0])] = self.evaluation.variables.stops(place[0], step[: len(place[0])])
         return out
 
     def jacobian(self, place: tuple[Array, list[Array]]) -> Array:
-        """Return their derivative."""
+        """Return the Jacobian of all residuals."""
         x, q = place
         v, rows = self.evaluation.variables, []
         for k, (held, at) in enumerate(zip(self.helds, q)):
@@ -170,7 +172,7 @@ class Opened:
         return float(max(loops))
 
     def _wide(self, k: int, by_x: Array, by_q: Array) -> Array:
-        """Return the derivatives of rows that depend on x and the q of condition k."""
+        """Return the derivatives of rows that depend on x and on the q of condition k."""
         out = np.zeros((len(by_x), by_x.shape[1] + self.nv * len(self.helds)))
         out[:, : by_x.shape[1]] = by_x
         start = by_x.shape[1] + self.nv * k
@@ -178,7 +180,7 @@ class Opened:
         return out
 
     def _goals(self, x: Array, q: Sequence[Array]) -> tuple[Array, list[Array]]:
-        """Return pull × √weight × the values of all goals and their derivatives; positions over κ."""
+        """Return pull × √weight × the values of all goals and their derivatives; positions are divided by κ."""
         e, v = self.evaluation, self.evaluation.variables
         values, rows = [], []
         for g in e.goals:

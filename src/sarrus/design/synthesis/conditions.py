@@ -1,4 +1,4 @@
-"""Conditions that a design is looked at under: configurations that drivers hold, moving or not, and places of rest."""
+"""Conditions at which a design is evaluated: configurations given by drivers, at rest or moving, and equilibria."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from sarrus.base.numbers import real_array
 
 @dataclass(frozen=True, eq=False)
 class Configuration:
-    """The mechanism as drivers hold it: coordinates with given values, which leave nothing else free.
+    """A configuration of the mechanism given by the values of driven coordinates, which leave no degree of freedom.
 
     Attributes
     ----------
     drivers : values of the driven coordinates by name [rad, m]; together with the loops they determine q.
-    free : names of drivers whose value is searched for too, from the given one.
-    rates, accelerations : of the drivers [1/s, 1/s²]; zero where they are left out.
-    guess : (nq,) where the loops are closed from, which selects the branch. By default the configuration before it
-        among those of the problem; of the first one the reference pose.
-    t : time [s], for closures and forces that depend on it.
+    free : names of drivers whose value is a variable of the search, starting at the given one.
+    rates, accelerations : of the drivers [1/s, 1/s²]; default zero.
+    guess : (nq,) start for closing the loops, which selects the branch. Default: the configuration before it among
+        those of the problem; for the first one the reference pose.
+    t : time [s] of closures and forces that depend on it.
     """
 
     drivers: Mapping[str, float]
@@ -36,7 +36,7 @@ class Configuration:
 
 @dataclass(frozen=True, eq=False)
 class Rest:
-    """The mechanism at rest where nothing drives it: the place of equilibrium near ``guess`` (nq,) under inputs u."""
+    """The mechanism in equilibrium without drivers: the equilibrium near ``guess`` (nq,) under inputs u (nu,)."""
 
     guess: ArrayLike
     u: ArrayLike | None = None
@@ -55,10 +55,10 @@ def sweep(
     guess: ArrayLike | None = None,
     t: float = 0.0,
 ) -> tuple[Configuration, ...]:
-    """Return a configuration for each value (n,) of the drivers, one after the other on one branch from the guess.
+    """Return a `Configuration` for each value (n,) of the drivers, consecutive on one branch from the guess.
 
-    ``rates`` and ``accelerations`` are numbers that hold for all, or (n,) values. Other arguments are those of
-    `Configuration`. `ArgumentError` where lengths differ or a value is no finite number.
+    ``rates`` and ``accelerations`` are numbers for all configurations, or (n,) values. Other arguments are those of
+    `Configuration`. `ArgumentError` if lengths differ or a value is not finite.
     """
     columns = {name: np.atleast_1d(real_array(values)) for name, values in drivers.items()}
     sizes = {values.shape for values in columns.values()}

@@ -1,4 +1,4 @@
-"""The goal that motion and constraint force are decoupled: M leaves the null space of A invariant."""
+"""Goal: motion and constraint force are decoupled, because M leaves the null space of A invariant."""
 
 from __future__ import annotations
 
@@ -24,31 +24,30 @@ def decoupling(
     weight: float = 1.0,
     within: float | None = None,
 ) -> Goal:
-    """Return the goal that A W⁻¹ M v = 0 for all v that the constraints allow: weight × the sum of its squares.
+    """Return the goal A W⁻¹ M v = 0 for all v that the constraints allow: weight × the sum of its squares.
 
-    Then (I − P) M P = 0 in the coordinates of W, and forces along the motion, P f, have no part in the constraint
+    Then (I − P) M P = 0 in the coordinates of W, and forces along the motion, P f, do not contribute to the constraint
     force: force control needs no feed-forward of the motion (Aghili 2005, proposition 3, section 7.3; the condition is
-    necessary, too). What is left of 𝓕 are f⊥, h⊥ and M times the acceleration that the curvature of the constraints
-    asks for. `sarrus.formulations.decouples` tells of matrices whether it holds.
+    also necessary). The constraint force 𝓕 then consists of f⊥, h⊥ and M times the acceleration due to the curvature of
+    the constraints. `sarrus.formulations.decouples` checks the condition for given matrices.
 
     Parameters
     ----------
-    at : configurations whose drivers leave no motion. Each is looked at once for each driver, moving at rate one while
-        the others stay: these motions span what the constraints allow. Their own rates are not used.
-    metric : W (nv, nv) of the velocities, or its diagonal: in which metric a force is along the motion. By default that
-        of characteristic units, which is W = I where all velocities are of one unit. In W = M every mechanism is
-        decoupled. Where motors are at all joints, W = I is what joint torques are split by.
-    weight, within : as of `sarrus.synthesis.squares`. The value of a row is in characteristic units, kg m² for
-        angles.
+    at : configurations whose drivers leave no degree of freedom. Each is evaluated once for each driver, moving at rate
+        one with the other drivers at rest: these motions span the null space of A. Their own rates are not used.
+    metric : W (nv, nv) of the velocities, or its diagonal: the metric in which a force is along the motion. Default:
+        characteristic units, which is W = I if all velocities have one unit. For W = M every mechanism is decoupled.
+        With motors at all joints, W = I is the metric of joint torques.
+    weight, within : as in `sarrus.synthesis.squares`. The values are in characteristic units, kg m² for angles.
 
-    Redundant, dead and zero rows of A change nothing. At a singular configuration A has lost a row there alone: the
-    goal does not ask for what is lost.
+    Redundant, dead and zero rows of A change nothing. At a singular configuration the row that A loses there has no
+    part in the goal.
 
     Raises
     ------
     ArgumentError
-        A condition without drivers, or with free ones: its motions would be free apart from each other. Constraints
-        that move with time, by name of the mechanism, when the problem is made; a metric that is not positive definite.
+        A condition without drivers or with free ones; constraints with prescribed motions, when the problem is made; a
+        metric that is not positive definite.
     """
     conditions = tuple(at) if isinstance(at, Sequence) else (at,)
     if not conditions or not all(isinstance(c, Configuration) and c.drivers for c in conditions):
@@ -69,13 +68,13 @@ def decoupling(
         e, size = s.system.equations, s.system.characteristic
         if not ca.substitute(e.velocity_residual, e.v, ca.SX.zeros(e.nv)).is_zero():
             raise ArgumentError(
-                f"{s.system.name}: decoupling: constraints move with time, so that the null space of A holds no motion "
-                "of them; leave them out, or hold them still",
+                f"{s.system.name}: decoupling: constraints prescribe motions in time, which the null space of A does "
+                "not contain; remove them, or make them constant",
                 element="at",
             )
         if not e.nc:
             raise ArgumentError(
-                f"{s.system.name}: decoupling: there is no constraint, so no constraint force", element="at"
+                f"{s.system.name}: decoupling needs constraints, and the mechanism has none", element="at"
             )
         if inverse is not None and len(inverse) != e.nv:
             raise ArgumentError(
@@ -89,7 +88,7 @@ def decoupling(
 
 
 def _inverse(metric: ArrayLike) -> Array:
-    """Return W⁻¹; `ArgumentError` for what is neither positive numbers nor a symmetric positive definite matrix."""
+    """Return W⁻¹; `ArgumentError` unless W is positive numbers or a symmetric positive definite matrix."""
     given = finite_array(metric)
     whole = None if given is None else np.diag(given) if given.ndim == 1 else given
     if (

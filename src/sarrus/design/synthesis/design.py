@@ -1,4 +1,4 @@
-"""`Design`: what a search found."""
+"""`Design`: the result of a synthesis."""
 
 from __future__ import annotations
 
@@ -12,23 +12,24 @@ from sarrus.model.builders.mechanism import Mechanism
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Design(Answer):
-    """Values of the free numbers that fulfil the goals best, near where the search began; ``print`` shows a table.
+    """The parameter values that minimise the goals, a local optimum near the start; ``print`` shows a table.
 
     Attributes
     ----------
-    parameters, start : values by name, found and as the mechanism has them.
+    parameters, start : values by name, found and initial.
     drivers : values of free drivers, such as "crank[2]" of condition 2.
-    cost, start_cost : Σ of the goals with their weights; ``start_cost`` is None where the start did not close.
-    goals : by name of a goal the largest absolute value of its expression: how far a point is missed, a peak.
+    cost, start_cost : weighted sum of the goals; ``start_cost`` is None if the start did not close.
+    goals : by name of a goal the largest absolute value of its expression: the error of a point, a peak.
     q : (nq,) of each condition, loops closed.
     active : names of the variables at a bound.
-    optimality : norm of the gradient of the cost along what bounds and active constraints leave, in the scales of the
+    optimality : norm of the gradient of the cost projected on bounds and active constraints, in the scales of the
         variables; zero at a local minimum.
-    status : OK (a local minimum, with all that must be reached reached), NOT_ACHIEVABLE (a local minimum that misses a
-        goal or constraint), ALMOST (the search ended before a minimum, such as at the edge of what closes),
-        NOT_CONVERGED (too few evaluations), NOT_CLOSED (no start closes). Only of OK is all true.
-    reason : what of it, in words. mechanism : a new `Mechanism` with the numbers.
-    evaluations : designs that were tried, over all starts. starts : costs that these ended at, infinite where none.
+    status : OK (a local minimum, all targets reached), NOT_ACHIEVABLE (a local minimum that misses a goal or
+        constraint), ALMOST (the search ended before a minimum, for instance at the boundary of closing designs),
+        NOT_CONVERGED (too few evaluations), NOT_CLOSED (no start closes). ``success`` is True for OK only.
+    reason : explanation of the status. mechanism : a new `Mechanism` with the values.
+    evaluations : number of designs evaluated, over all starts. starts : final cost of each start, infinite if it
+        failed.
     """
 
     name: str
@@ -49,7 +50,7 @@ class Design(Answer):
 
     @property
     def message(self) -> str:
-        """What became of it, in words."""
+        """The outcome as a sentence."""
         return self.reason
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-"""Whether what goals are written with is determined: forces that redundant closures or drivers share have no value."""
+"""Check that the forces in goals are unique: forces shared by redundant closures or drivers have no unique value."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ def verify(
     held: Sequence[Held | Resting],
     states: Sequence[State],
 ) -> None:
-    """Raise `ArgumentError` for the first goal that depends on forces that have no value, and name one of them.
+    """Raise `ArgumentError` for the first goal that depends on a force that is not unique, and name the force.
 
-    ``names`` are those of rows and drivers. Components must be determined one by one, or in what the goal makes of
-    them, such as their sum, whatever they are.
+    ``names`` are those of rows and drivers. Each component must be unique, or the expression of the goal must be, such
+    as the sum of two shared forces.
     """
     for g in goals:
         for n, k in enumerate(g.conditions):
@@ -38,14 +38,14 @@ def verify(
             if missing is not None and not _is_invariant(g, n, place, states[k]):
                 what, element = missing
                 raise ArgumentError(
-                    f"{label}: {g.goal.name!r} depends on {what}, which redundant closures share: rigid bodies do not "
-                    "determine it",
+                    f"{label}: {g.goal.name!r} depends on {what}, which redundant closures share: it is not unique for "
+                    "rigid bodies",
                     element=element,
                 )
 
 
 def _undetermined(g: TracedGoal, held: Held, state: State, names: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Iterate over what a goal is written with that is not determined by itself: in words, and the element."""
+    """Yield the forces in a goal that are not unique by themselves: in words, and the element."""
     unique = held.determined(state)
     for row in g.forces:
         if not unique[row]:
@@ -59,7 +59,7 @@ def _undetermined(g: TracedGoal, held: Held, state: State, names: Sequence[str])
 
 
 def _is_invariant(g: TracedGoal, n: int, held: Held, state: State) -> bool:
-    """Tell whether a goal does not change along forces without effect, at forces of any size and sign."""
+    """Return whether a goal does not change along self-stresses, at forces of any size and sign."""
     rng = np.random.default_rng(_SEED)
     nc = len(state.multipliers)
     size = max(float(np.abs(np.concatenate([state.multipliers, state.drive])).max(initial=0.0)), 1.0)

@@ -24,9 +24,9 @@ from sarrus.dynamics.system import System
 
 @dataclass(eq=False)
 class Found:
-    """Values at x: ``q`` of all conditions, values (rows of all conditions, one after the other) of each goal.
+    """Values at x: ``q`` of all conditions, and the values of each goal (rows of all conditions, consecutive).
 
-    ``own`` are the derivatives of goals by all that is at their conditions, which come with the values.
+    ``own`` are the derivatives of goals with respect to the state at their conditions, computed with the values.
     """
 
     x: Array
@@ -40,7 +40,7 @@ class Found:
 
 
 class Evaluation:
-    """The functions of a problem. Configurations are followed from the last x at which all of them were closed."""
+    """The functions of a problem. Configurations are followed from the last x at which all of them closed."""
 
     def __init__(
         self,
@@ -83,13 +83,13 @@ class Evaluation:
     # --- values ------------------------------------------------------------------------------------
 
     def start_at(self, x: Array, q: Sequence[Array]) -> Found:
-        """Evaluate at x with closed configurations that are given, which others follow from now on."""
+        """Return the values at x with given closed configurations, from which later ones are followed."""
         self.last = self._found(x, [np.array(place) for place in q])
         self.verify(self.last)
         return self.last
 
     def at(self, x: Array) -> Found:
-        """Evaluate at x; `Lost` where a condition cannot be followed there."""
+        """Return the values at x; `Lost` if a condition cannot be followed there."""
         last = self.last
         assert last is not None
         if np.array_equal(x, last.x):
@@ -142,19 +142,19 @@ class Evaluation:
     # --- derivatives -------------------------------------------------------------------------------
 
     def follows(self, found: Found) -> list[Follows]:
-        """Return how all conditions follow the variables."""
+        """Return the derivatives of all conditions with respect to the variables."""
         if found.follows is None:
             found.follows = [held.follows(state) for held, state in zip(self.held, found.states)]
         return found.follows
 
     def jacobian(self, found: Found, i: int) -> Array:
-        """Return the derivative by x of the values of goal number i; `SolveError` where it has none."""
+        """Return the derivative of the values of goal number i by x; `SolveError` if it is not finite."""
         if i not in found.jacobians:
             g, follows = self.goals[i], self.follows(found)
             if not all(np.isfinite(part).all() for part in found.own[i]):
                 raise SolveError(
                     f"{self.system.name}: {g.goal.name!r} has no finite derivative at "
-                    f"{self.variables.values(found.x)}; write it smooth there",
+                    f"{self.variables.values(found.x)}; use a differentiable expression",
                     element=g.goal.name,
                 )
             rows = [part @ follows[k].rows for part, k in zip(found.own[i], g.conditions)]
@@ -162,7 +162,7 @@ class Evaluation:
         return found.jacobians[i]
 
     def margin_jacobian(self, found: Found, i: int) -> Array:
-        """Return the derivative by x of the margins of clearance number i."""
+        """Return the derivative of the margins of clearance number i by x."""
         follows = self.follows(found)
         return np.vstack(
             [self._held(k).margin_derivative(found.states[k], follows[k]) for k in self.clearances[i][1]]
@@ -171,7 +171,7 @@ class Evaluation:
     # --- what goals are made of --------------------------------------------------------------------
 
     def verify(self, found: Found) -> None:
-        """Raise where a goal depends on forces that redundant closures and drivers share."""
+        """Raise `ArgumentError` if a goal depends on forces shared by redundant closures and drivers."""
         names = (*self.system.constraint_names, *self.quantities.drive)
         verify(self.system.name, names, self.goals, self.held, found.states)
 

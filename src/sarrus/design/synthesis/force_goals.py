@@ -1,4 +1,4 @@
-"""Goals of forces: of drivers, of what shakes the ground, and of what goes through joints and closures."""
+"""Goals of forces: drive forces, shaking force and moment, reactions in joints and closures."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _PARTS = ("force", "couple", "bearing_force", "bearing_couple")
 
 
 def drive_force(driver: str, at: Condition | Sequence[Condition], *, weight: float = 1.0) -> Goal:
-    """Return the goal that the torque or force of a driver is small: the sum of its squares [N² m², N²]."""
+    """Return the goal that minimises the squares of the torque or force of a driver [N² m², N²]."""
     return squares(lambda s: _drive(s, driver), at, weight=weight, name=f"force of {driver}")
 
 
 def peak_drive_force(driver: str, at: Condition | Sequence[Condition], *, weight: float = 1.0) -> Goal:
-    """Return the goal that the largest torque or force of a driver is small [N m, N]."""
+    """Return the goal that minimises the largest torque or force of a driver over the conditions [N m, N]."""
     return peak(lambda s: _drive(s, driver), at, weight=weight, name=f"peak force of {driver}")
 
 
@@ -36,7 +36,7 @@ def shaking_force(
     weight: float = 1.0,
     within: float | None = None,
 ) -> Goal:
-    """Return the goal that the shaking force −ṗ vanishes or is small; see `Quantities.shaking_force`."""
+    """Return the goal that minimises the squares of the shaking force −ṗ [N²]; see `Quantities.shaking_force`."""
     chosen = chosen_axes(axes)
     return squares(lambda s: s.shaking_force[chosen], at, weight=weight, within=within, name="shaking force")
 
@@ -49,7 +49,7 @@ def shaking_moment(
     weight: float = 1.0,
     within: float | None = None,
 ) -> Goal:
-    """Return the goal that the shaking moment about a point of the world vanishes or is small."""
+    """Return the goal that minimises the squares of the shaking moment about a point of the world (3,) [m], [N² m²]."""
     chosen, where = chosen_axes(axes), three_numbers(about, "about")
     return squares(
         lambda s: s.shaking_moment(where)[chosen], at, weight=weight, within=within, name="shaking moment"
@@ -66,12 +66,12 @@ def reaction(
     weight: float = 1.0,
     within: float | None = None,
 ) -> Goal:
-    """Return the goal that a load of a joint, closure or fixed body vanishes or is small: the sum of its squares.
+    """Return the goal that minimises the squares of a load of a joint, closure or fixed body [N², N² m²].
 
-    ``part`` is force [N], couple about the anchor [N m], bearing_force or bearing_couple, of the load on the child, or
-    on body 2, as of `sarrus.reactions`; ``axes`` are those of ``frame``, "world", "joint" (its own) or a body. A
-    component that redundant closures and joints share, such as the one along the axes of a planar linkage with a
-    revolute closure, is an `ArgumentError` that names it, at the first evaluation: leave it out of ``axes``.
+    ``part`` is "force", "couple" (about the anchor), "bearing_force" or "bearing_couple" of the load on the child, or
+    on body 2, as in `sarrus.reactions`; ``axes`` refer to ``frame``: "world", "joint" (its own axes) or a body. A
+    component shared by redundant closures and joints, such as the one normal to a planar linkage with a revolute
+    closure, is an `ArgumentError` that names it at the first evaluation: leave it out of ``axes``.
     """
     places, name = chosen_axes(axes), _label(joint, part)
     return squares(
@@ -92,7 +92,7 @@ def peak_reaction(
     frame: str = WORLD_FRAME,
     weight: float = 1.0,
 ) -> Goal:
-    """Return the goal that the largest magnitude √Σ of a load over the conditions is small [N, N m]; see `reaction`."""
+    """Return the goal that minimises the largest magnitude of a load over the conditions [N, N m]; see `reaction`."""
     return peak(_magnitude(joint, part, axes, frame), at, weight=weight, name=f"peak {_label(joint, part)}")
 
 
@@ -105,7 +105,7 @@ def reaction_below(
     axes: str = "xyz",
     frame: str = WORLD_FRAME,
 ) -> Goal:
-    """Return the constraint that the magnitude of a load stays at most ``most`` > 0 [N, N m]; see `reaction`."""
+    """Return the constraint that the magnitude of a load is at most ``most`` > 0 [N, N m]; see `reaction`."""
     upper = positive_number(most, "reaction_below: most", element=joint)
     return between(_magnitude(joint, part, axes, frame), at, upper=upper, name=_label(joint, part))
 

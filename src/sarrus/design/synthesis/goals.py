@@ -1,4 +1,4 @@
-"""Goals of a design: what should vanish, be small, have a small peak or stay within limits, at which conditions."""
+"""Goals and constraints of a design: targets, costs, peaks, limits and clearances at conditions."""
 
 from __future__ import annotations
 
@@ -24,12 +24,11 @@ REACHED = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class Goal:
-    """An expression at conditions, and what it is for; the functions of this module make them.
+    """An expression at conditions and its use in the cost; made by the functions of this module.
 
     ``kind``: "squares" adds weight × the sum of its squares to the cost, "cost" weight × its sum, "peak" weight × its
-    largest absolute value, "between" nothing: it stays within ``limits``. ``given`` (n × k) are numbers of each
-    condition that the expression has as its second argument. ``within``: squares that are to vanish count as missed
-    above it.
+    largest absolute value; "between" is a constraint by ``limits``. ``given`` (n, k) are numbers of each condition, the
+    second argument of the expression. ``within``: squares with a larger value count as missed.
     """
 
     name: str
@@ -44,7 +43,7 @@ class Goal:
 
 @dataclass(frozen=True, eq=False)
 class Linear:
-    """A relation lower ≤ Σ coefficient × parameter ≤ upper."""
+    """A constraint lower ≤ Σ coefficient × parameter ≤ upper."""
 
     coefficients: Mapping[str, float]
     lower: float
@@ -53,10 +52,10 @@ class Linear:
 
 @dataclass(frozen=True, eq=False)
 class Clearance:
-    """A distance to singularity: the smallest singular value of loops and drivers stays ≥ ``least`` at conditions.
+    """A distance from singularity: the smallest singular value of loops and drivers is ≥ ``least`` at conditions.
 
     It is that of [A; E] with rows and velocities in characteristic units, E the rows of the drivers: zero where the
-    drivers lose the mechanism, as at the dead centre of a crank.
+    drivers do not determine the motion, as at the dead centre of a crank.
     """
 
     at: tuple[Condition, ...]
@@ -70,7 +69,7 @@ def linear(
     lower: float = -np.inf,
     upper: float = np.inf,
 ) -> Linear:
-    """Return a linear relation between parameters: Σ coefficient × parameter equal to a number, or within limits."""
+    """Return a linear constraint on parameters: Σ coefficient × parameter equal to a number, or within limits."""
     if equal is not None:
         lower = upper = equal
     numbers = [*coefficients.values(), *(b for b in (lower, upper) if np.isfinite(b))]
@@ -82,13 +81,13 @@ def linear(
         )
     if not (np.isfinite(lower) or np.isfinite(upper)):
         raise ArgumentError(
-            "linear: give equal=, lower= or upper=; without any it says nothing", element="linear"
+            "linear: give equal=, lower= or upper=; without any it is no constraint", element="linear"
         )
     return Linear(dict(coefficients), float(lower), float(upper))
 
 
 def clearance(at: Condition | Sequence[Condition], least: float) -> Clearance:
-    """Return the constraint that the smallest singular value of loops and drivers stays at least ``least`` > 0."""
+    """Return the constraint that the smallest singular value of loops and drivers is at least ``least`` > 0."""
     least = positive_number(least, "clearance: least", element="least")
     return Clearance(_conditions("clearance", at), least)
 
@@ -103,10 +102,10 @@ def point(
     weight: float = 1.0,
     within: float = REACHED,
 ) -> Goal:
-    """Return the goal that a point of a body passes through targets (n × number of axes) [m], one per condition.
+    """Return the goal that a point of a body passes through targets (n, number of axes) [m], one for each condition.
 
-    ``position`` (3,) is in axes of the body, targets in those of the world; ``axes`` such as "xy" selects which. Where
-    a target is missed by more than ``within`` the design is NOT_ACHIEVABLE, and the nearest one.
+    ``position`` (3,) is in axes of the body, targets in world axes; ``axes`` such as "xy" selects components. If a
+    target is missed by more than ``within`` [m] the design is the nearest one, with status NOT_ACHIEVABLE.
     """
     conditions, name = _conditions("point", at), f"point of {body}"
     chosen = chosen_axes(axes)
@@ -131,9 +130,9 @@ def pose(
     weight: float = 1.0,
     within: float = REACHED,
 ) -> Goal:
-    """Return the goal that a body takes poses: positions (n × 3) [m] of its origin and axes (n × 3 × 3) by columns.
+    """Return the goal that a body takes poses: positions (n, 3) [m] of its origin and axes (n, 3, 3) as columns.
 
-    The error is the distance, and length / √2 × the difference of the axes: length × angle for small angles.
+    The error is the distance, and length / √2 × the difference of the axes: ``length`` [m] × angle for small angles.
     """
     conditions, name = _conditions("pose", at), f"pose of {body}"
     n = len(conditions)
@@ -157,9 +156,9 @@ def function(
     weight: float = 1.0,
     within: float | None = None,
 ) -> Goal:
-    """Return the goal that a coordinate has values (n,) at conditions: function generation.
+    """Return the goal that a coordinate has values (n,) [rad, m] at conditions: function generation.
 
-    The error of an angle counts as it is, whole turns included. ``within``: see `point`; None for the best fit.
+    Errors of angles include whole turns. ``within``: see `point`; None for the best fit.
     """
     conditions, name = _conditions("function", at), f"function of {coordinate}"
     given = _rows(name, values, len(conditions), 1)
@@ -182,7 +181,7 @@ def squares(
     within: float | None = None,
     name: str = "squares",
 ) -> Goal:
-    """Return a goal of one's own: weight × Σ of the squares of an expression of `Quantities`, a number or column."""
+    """Return a user-defined goal: weight × Σ of the squares of an expression of `Quantities`, a number or column."""
     return Goal(
         name,
         _conditions(name, at),
@@ -196,14 +195,17 @@ def squares(
 def cost(
     expression: Expression, at: Condition | Sequence[Condition], *, weight: float = 1.0, name: str = "cost"
 ) -> Goal:
-    """Return a goal of one's own: weight × Σ of a CasADi expression of `Quantities` over the conditions."""
+    """Return a user-defined goal: weight × Σ of a CasADi expression of `Quantities` over the conditions."""
     return Goal(name, _conditions(name, at), lambda s, _: expression(s), "cost", _weight(name, weight))
 
 
 def peak(
     expression: Expression, at: Condition | Sequence[Condition], *, weight: float = 1.0, name: str = "peak"
 ) -> Goal:
-    """Return the goal that the largest absolute value of an expression is small, by a bound that is a variable."""
+    """Return the goal that minimises the largest absolute value of an expression over the conditions.
+
+    It adds a variable that is an upper bound of all absolute values, and minimises it.
+    """
     return Goal(name, _conditions(name, at), lambda s, _: expression(s), "peak", _weight(name, weight))
 
 
@@ -238,7 +240,7 @@ def _weight(name: str, weight: float) -> float:
 
 
 def chosen_axes(axes: str) -> list[int]:
-    """Return the places of letters of "xyz"; `ArgumentError` for others and repeated ones."""
+    """Return the numbers of letters of "xyz"; `ArgumentError` for other and repeated letters."""
     if not axes or any(letter not in "xyz" for letter in axes) or len(set(axes)) != len(axes):
         raise ArgumentError(f'axes must be letters of "xyz", got {axes!r}', element="axes")
     return ["xyz".index(letter) for letter in axes]

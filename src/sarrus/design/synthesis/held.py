@@ -1,4 +1,6 @@
-"""A configuration that drivers hold, closed on its branch, with what moves in it, and how all this follows a design."""
+"""`Held`: a configuration given by drivers, with velocities, accelerations and forces, and its derivatives by the
+design.
+"""
 
 from __future__ import annotations
 
@@ -48,8 +50,8 @@ class Held:
     """Condition number ``index`` of a problem as functions of its variables x.
 
     With B = [A; E], E the rows of the drivers, of full column rank, q, v, a and the forces λ and μ of loops and drivers
-    solve in turn φ(q, p) = 0 and q_d = θ, B v = [b; θ̇], B a = [−γ; θ̈], Bᵀ[λ; μ] = M a + h − k; their
-    derivatives are those of these equations, solved with B⁺ again. Redundant rows of A are ordinary.
+    solve in turn φ(q, p) = 0 and q_d = θ, B v = [b; θ̇], B a = [−γ; θ̈], Bᵀ[λ; μ] = M a + h − k. Their derivatives
+    follow from the same equations, solved with B⁺ again. Redundant rows of A change nothing.
     """
 
     def __init__(self, system: System, variables: Variables, condition: Configuration, index: int) -> None:
@@ -83,7 +85,7 @@ class Held:
         self.position = system.compiled.function("position")
 
     def angles(self, x: Array) -> Array:
-        """Return what the drivers are at."""
+        """Return the values of the drivers."""
         return np.array([value if i is None else x[i] for value, i in zip(self.fixed, self.free)])
 
     def packed(self, x: Array, q: Array, v: Array | None = None) -> Array:
@@ -96,22 +98,22 @@ class Held:
         return z
 
     def residual(self, x: Array, q: Array) -> tuple[Array, Array]:
-        """Return how far loops and drivers are off, [φ; q_d − θ], and B."""
+        """Return the residuals of loops and drivers, [φ; q_d − θ], and B."""
         found = self.position.evaluate(self.packed(x, q))
         off = np.concatenate([found["residual"][:, 0], q[self.places] - self.angles(x)])
         return off, np.vstack([found["jacobian"], self.select])
 
     def matrix(self, b: Array) -> _Rows:
-        """Return B at full column rank; `Lost` where it has less."""
+        """Return B with full column rank; `Lost` if its rank is lower."""
         found = at_rank(self.rows[:, None] * b / self.columns, min(b.shape))
         if len(b) < b.shape[1] or found.values[-1] <= ROOM * found.values[0]:
-            raise Lost(self.index, "is singular: loops and drivers leave a motion free")
+            raise Lost(self.index, "is singular: loops and drivers leave a degree of freedom")
         return _Rows(found, self.rows, self.columns)
 
     def close(self, x: Array, q: Array, before: Array | None = None) -> Array:
-        """Return q at x on the branch of the closed q at ``before``; `Lost` where it ends on the way.
+        """Return q at x on the branch of the closed q at ``before``; `Lost` if the branch ends on the way.
 
-        Without ``before`` the drivers move from where they are in q.
+        Without ``before`` the drivers move from their values in q.
         """
         origin = x if before is None else before
         shift = q[self.places] - self.angles(x) if before is None else np.zeros(len(self.drivers))
@@ -150,7 +152,7 @@ class Held:
         return q + step if self.system.nq == self.system.nv else self.system.move(q, step)
 
     def state(self, x: Array, q: Array, level: int) -> State:
-        """Return what is there at a closed q, up to a level."""
+        """Return the `State` at a closed q up to a level: coordinates, velocities and accelerations, forces."""
         system = self.system
         z = self.packed(x, q)
         found = self.position.evaluate(z)
@@ -174,7 +176,7 @@ class Held:
         )
 
     def openings(self, x: Array, q: Array) -> tuple[Array, Array]:
-        """Return the derivatives of [φ; q_d − θ] by x, with q held, and along velocities, which is B."""
+        """Return the derivatives of [φ; q_d − θ] by x at constant q, and along velocities, which is B."""
         system = self.system
         native = system.compiled.named("synthesis.openings", self._openings)
         d = native.evaluate(self.packed(x, q))
@@ -188,7 +190,7 @@ class Held:
         }
 
     def _by_x(self, by_p: Array) -> Array:
-        """Return the derivative of loops and drivers by the variables from that of loops by p."""
+        """Return the derivative of loops and drivers by the variables, from that of loops by p."""
         turned = np.zeros((len(self.drivers), len(self.variables.names)))
         for row, place in enumerate(self.free):
             if place is not None:
@@ -196,7 +198,7 @@ class Held:
         return np.vstack([self._wide(by_p), turned])
 
     def _wide(self, by_p: Array) -> Array:
-        """Return derivatives by the parameters with zeros for those by free drivers."""
+        """Return derivatives by the parameters, with zeros for those by free drivers."""
         more = len(self.variables.names) - self.variables.parameters
         return np.hstack([by_p, np.zeros((len(by_p), more))]) if more else by_p
 
@@ -205,7 +207,7 @@ class Held:
         return ca.vertcat(*(self.system.equations.p[int(place)] for place in self.design))
 
     def follows(self, state: State) -> Follows:
-        """Return how q (along velocities), v, a, λ and μ follow x, as rows in this order."""
+        """Return the derivatives of q (along velocities), v, a, λ and μ by x, as rows in this order."""
         system, variables = self.system, self.variables
         nv, nc, nd, n = system.nv, system.nc, len(self.drivers), len(variables.names)
         native = system.compiled.named(
@@ -245,24 +247,24 @@ class Held:
         return out
 
     def _verify(self, jacobian: Array, dq: Array, opened: Array) -> None:
-        """Raise where redundant rows cannot follow a variable."""
+        """Raise `SolveError` if redundant rows cannot follow a variable."""
         b = np.vstack([jacobian, self.select])
         left = np.abs(self.rows[:, None] * (b @ dq + opened)).max(axis=0, initial=0.0)
         size = np.abs(self.rows[:, None] * opened).max(axis=0, initial=0.0)
         if np.any(left > _FOLLOWED * (1.0 + size)):
             name = self.variables.names[int(left.argmax())]
             raise SolveError(
-                f"{self.system.name}: the redundant closures cannot follow {name!r}: they would open. Let it drive all "
-                "numbers that belong together",
+                f"{self.system.name}: the redundant closures cannot follow {name!r}: they would open. Let {name!r} "
+                "drive all numbers that must change together",
                 element=name,
             )
 
     def determined(self, state: State) -> np.ndarray:
-        """Return which forces of [λ; μ] are unique (nc + drivers,)."""
+        """Return the mask of unique forces in [λ; μ] (nc + drivers,)."""
         return np.asarray(state.rows.ranked.determined)
 
     def settles(self, state: State, changes: Array) -> np.ndarray:
-        """Return which of some loads (k,) are unique, from their derivatives by [λ; μ] as rows."""
+        """Return the mask of unique loads (k,), from their derivatives by [λ; μ] as rows."""
         wide = changes * self.rows
         size = (wide**2).sum(axis=1)
         parts = (product(wide, state.rows.ranked.left_null) ** 2).sum(axis=1)
@@ -273,7 +275,7 @@ class Held:
         return float(state.rows.ranked.values[self.system.nv - 1])
 
     def margin_derivative(self, state: State, follows: Follows) -> Array:
-        """Return its derivative by x (n,); where the value is repeated, that of one of its vectors."""
+        """Return the derivative of the margin by x (n,); for a repeated singular value that of one of its vectors."""
         system, found = self.system, state.rows.ranked
         left = (self.rows * found.left[:, system.nv - 1])[: system.nc]
         right = found.right[:, system.nv - 1] / self.columns

@@ -1,4 +1,4 @@
-"""An interior point method: IPOPT, which comes with CasADi, with our derivatives and Hessians of limited memory.
+"""Interior point method: IPOPT, which comes with CasADi, with exact first derivatives and limited-memory Hessians.
 
 A. Wächter, L. T. Biegler: On the implementation of an interior-point filter line-search algorithm for large-scale
 nonlinear programming. Mathematical Programming 106, 2006.
@@ -39,14 +39,16 @@ def require_ipopt(label: str) -> None:
     """Raise `ArgumentError` where CasADi has no IPOPT."""
     if not ca.has_nlpsol("ipopt"):
         raise ArgumentError(
-            f"{label}: method 'ipopt' needs a CasADi with IPOPT, which this one lacks; its wheels have it. Without "
-            "it method='slsqp' solves the same problems",
+            f"{label}: method 'ipopt' needs a CasADi with IPOPT, which this one lacks (the wheels have it). "
+            "method='slsqp' solves the same problems",
             element="ipopt",
         )
 
 
 def ipopt(program: Program, found: Found, iterations: int) -> Ended:
-    """Search from a design that closes; what does not close is no number, and the step to it is shortened."""
+    """Return the end of a search from a design that closes; designs that do not close are NaN, and the step is
+    shortened.
+    """
     p = Nonlinear(program, found)
     evaluation, guard = program.evaluation, _Guard()
     last = evaluation.count + _TRIALS * iterations
@@ -82,13 +84,13 @@ def ipopt(program: Program, found: Found, iterations: int) -> Ended:
 
 
 class _Guard:
-    """Keeps the error of a function, which must not pass through a solver that would go on with it."""
+    """Stores an exception of a callback, which must not pass through the solver."""
 
     def __init__(self) -> None:
         self.error: Exception | None = None
 
     def call(self, f: Callable[[Array], object], y: Array, shape: tuple[int, ...]) -> ca.DM:
-        """Return values of a function, no numbers where it has none or an error was raised."""
+        """Return values of a function, NaN if it has none or raised."""
         value = None
         if self.error is None:
             try:
@@ -98,13 +100,13 @@ class _Guard:
         return ca.DM(np.full(shape, np.nan) if value is None else np.reshape(np.asarray(value), shape))
 
     def check(self) -> None:
-        """Raise what was kept."""
+        """Raise the stored exception."""
         if self.error is not None:
             raise self.error
 
 
 class _Function(ca.Callback):
-    """A function of ours with its derivative, for CasADi."""
+    """A Python function with its derivative as a CasADi callback."""
 
     def __init__(
         self,
@@ -151,7 +153,7 @@ class _Function(ca.Callback):
 
 
 class _Watch(ca.Callback):
-    """Ends a search between iterations."""
+    """A callback that ends a search between iterations."""
 
     def __init__(self, n: int, m: int, ends: Callable[[], bool]) -> None:
         super().__init__()

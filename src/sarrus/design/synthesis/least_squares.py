@@ -1,6 +1,6 @@
-"""Levenberg–Marquardt within bounds, of residuals that may not be everywhere.
+"""Levenberg–Marquardt within bounds, for residuals that do not exist everywhere.
 
-SciPy's trust region divides by singular values of the Jacobian, and ends in NaN where designs form families.
+SciPy's trust region divides by singular values of the Jacobian, and ends in NaN if designs form families.
 """
 
 from __future__ import annotations
@@ -22,28 +22,28 @@ _SMALL, _IDLE = 1e-15, 5
 
 
 class Residuals(Protocol, Generic[Place]):
-    """Residuals on places from which steps lead, in scaled variables."""
+    """Residuals at places between which steps lead, in scaled variables."""
 
     def residual(self, place: Place) -> Array | None:
-        """Return the residuals, None where there are none."""
+        """Return the residuals; None if they do not exist there."""
 
     def jacobian(self, place: Place) -> Array:
-        """Return their derivative by steps."""
+        """Return the derivative of the residuals with respect to steps."""
 
     def moved(self, place: Place, step: Array) -> Place:
-        """Return where a step leads, within bounds."""
+        """Return the place after a step, within bounds."""
 
     def stops(self, place: Place, step: Array) -> np.ndarray:
-        """Return which variables are at a bound beyond which the step leads."""
+        """Return the mask of variables at a bound that the step would cross."""
 
 
 def descend(
     residuals: Residuals[Place], place: Place, iterations: int, *, slow: float = 1.0 - 1e-12
 ) -> tuple[Place, bool]:
-    """Return where the sum of squares has a local minimum, and whether it came there in so many steps.
+    """Return a local minimum of the sum of squares, and whether it was reached within so many iterations.
 
-    A step to where there are no residuals, or more of them, is taken again with more damping, and so shorter. It ends
-    too where several steps in a row leave more than the share ``slow`` of the squares.
+    A step to a place without residuals, or with larger ones, is repeated with more damping. The iteration also ends if
+    several steps in a row leave more than the share ``slow`` of the squares.
     """
     now = residuals.residual(place)
     assert now is not None
@@ -71,7 +71,7 @@ def descend(
 
 
 def _step(residuals: Residuals[Place], place: Place, jacobian: Array, now: Array, damping: float) -> Array:
-    """Return the damped step of Gauss and Newton; variables that it would push out of their bounds stay."""
+    """Return the damped Gauss–Newton step; variables that it would push out of their bounds stay."""
     free = np.ones(jacobian.shape[1], dtype=bool)
     step = np.zeros(len(free))
     while free.any():

@@ -1,7 +1,7 @@
-"""What goes through joints and closures at a condition, as symbols that goals are written with.
+"""Loads of joints and closures at a condition, as symbols in goals.
 
-Goals see a symbol for each component, so that it is known which of them a goal is written with, and those that have no
-value, since redundant constraints share them, can be named.
+Goals see a symbol for each component, so that the components in a goal are known, and those that are not unique because
+redundant constraints share them can be named.
 """
 
 from __future__ import annotations
@@ -23,12 +23,13 @@ _PARTS = ("force", "couple", "bearing force", "bearing couple")
 
 @dataclass(frozen=True, eq=False)
 class Reaction:
-    """What a joint, closure or contact exerts on its body, as in `sarrus.reactions`; expressions for goals.
+    """Force and couple that a joint, closure or contact exerts on its body, as in `sarrus.reactions`; expressions for
+    goals.
 
     Attributes
     ----------
-    force, couple : (3,) the full load about the anchor [N, N m], along the axes asked for; of a joint with its drives.
-    bearing_force, bearing_couple : (3,) what of it the bearing carries.
+    force, couple : (3,) total load about the anchor [N, N m], along the requested axes; for a joint with its drives.
+    bearing_force, bearing_couple : (3,) the part carried by the bearing.
     """
 
     force: ca.SX
@@ -39,7 +40,7 @@ class Reaction:
 
 @dataclass(frozen=True, eq=False)
 class Load:
-    """Symbols (12,) that stand for a load in goals, what they stand for, whose load it is, and their names."""
+    """Symbols (12,) of a load in goals, their expressions, the element, and their names."""
 
     symbols: ca.SX
     value: ca.SX
@@ -48,19 +49,19 @@ class Load:
 
     @property
     def reaction(self) -> Reaction:
-        """The load by parts."""
+        """The load as a `Reaction`."""
         return Reaction(*(self.symbols[3 * k : 3 * k + 3] for k in range(4)))
 
 
 class Loads:
-    """The loads of one system over its coordinates, accelerations ``a`` and multipliers; those that goals ask for."""
+    """The loads of a system over its coordinates, accelerations ``a`` and multipliers, as far as goals use them."""
 
     def __init__(self, system: System, a: ca.SX, multipliers: ca.SX) -> None:
         self.system, self.a, self.multipliers = system, a, multipliers
         self.found: dict[tuple[str, str], Load] = {}
 
     def of(self, name: str, frame: str) -> Load:
-        """Return that of a joint, closure or contact along axes of the world, its own or those of a body."""
+        """Return the load of a joint, closure or contact along axes of the world, its own axes, or axes of a body."""
         if (name, frame) not in self.found:
             self.found[name, frame] = self._load(name, frame)
         return self.found[name, frame]
@@ -74,7 +75,8 @@ class Loads:
         one = self._connections[name]
         if one.what == "touch":
             raise ArgumentError(
-                f"{label}: {name!r} is a contact with Coulomb friction, and contacts take no part in synthesis",
+                f"{label}: {name!r} is a contact with Coulomb friction, which synthesis leaves out; name a joint or "
+                "closure",
                 element=name,
             )
         wrench, axes = load(self._cuts, one)

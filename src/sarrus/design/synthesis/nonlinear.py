@@ -1,4 +1,4 @@
-"""`Nonlinear`: a problem as a nonlinear program over y = x / scale, followed by a bound for each peak."""
+"""`Nonlinear`: a problem as a nonlinear program in y = x / scale, followed by an upper bound for each peak."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from sarrus.design.synthesis.state import Lost
 
 
 class Nonlinear:
-    """Minimise ``objective``, ``above`` ≥ 0 and ``equal`` = 0, lower ≤ y ≤ upper, from a design that closes.
+    """Minimise ``objective`` subject to ``above`` ≥ 0, ``equal`` = 0 and lower ≤ y ≤ upper, from a design that closes.
 
-    The objective is the cost over the one at the start; a peak is a variable that no value of its goal is above, over
-    its height there. A design that does not close has no objective, and the constraints of the last that closed.
+    The objective is the cost relative to the start; a peak is a variable that bounds all values of its goal, relative
+    to its value at the start. A design that does not close has no objective, and the constraints of the last one that
+    closed.
     """
 
     def __init__(self, program: Program, found: Found) -> None:
@@ -29,7 +30,7 @@ class Nonlinear:
         self.upper = np.concatenate([v.upper / s, np.full(count, np.inf)])
 
     def at(self, y: Array) -> bool:
-        """Look at a design; whether it closes."""
+        """Evaluate a design; return whether it closes."""
         try:
             self.seen = self.evaluation.at(y[: len(self.scale)] * self.scale)
         except Lost:
@@ -37,7 +38,7 @@ class Nonlinear:
         return True
 
     def objective(self, y: Array) -> float | None:
-        """Return the cost over that of the start, None where the design does not close."""
+        """Return the cost relative to the start; None if the design does not close."""
         if not self.at(y):
             return None
         goals, now, program = self.evaluation.goals, self.seen, self.program
@@ -46,12 +47,12 @@ class Nonlinear:
         return (smooth + float(self.weights @ y[len(self.scale) :])) / self.unit
 
     def slope(self, y: Array) -> Array:
-        """Return its derivative by y."""
+        """Return the derivative of the objective by y."""
         self.at(y)
         return np.concatenate([self.program.gradient(self.seen) * self.scale, self.weights]) / self.unit
 
     def above(self, y: Array) -> Array:
-        """Return what must not be negative: clearances, limits and relations, and how far values are below peaks."""
+        """Return the inequality values ≥ 0: clearances, limits and relations, and peaks minus values."""
         self.at(y)
         values, _, sizes = self.program.inequalities(self.seen)
         parts = [values / sizes]
@@ -61,7 +62,7 @@ class Nonlinear:
         return np.concatenate(parts)
 
     def above_slope(self, y: Array) -> Array:
-        """Return its derivative by y."""
+        """Return the derivative of the inequality values by y."""
         self.at(y)
         values, rows, sizes = self.program.inequalities(self.seen)
         count = len(self.heights)
@@ -74,18 +75,18 @@ class Nonlinear:
         return np.concatenate(parts)
 
     def equal(self, y: Array) -> Array:
-        """Return what must vanish: relations."""
+        """Return the equality values: relations."""
         self.at(y)
         return self.program.equalities(self.seen)[0]
 
     def equal_slope(self, y: Array) -> Array:
-        """Return its derivative by y."""
+        """Return the derivative of the equality values by y."""
         self.at(y)
         values, rows = self.program.equalities(self.seen)
         return np.hstack([rows * self.scale, np.zeros((len(values), len(self.heights)))])
 
     def ended(self, y: Array, converged: bool, said: str) -> Ended:
-        """Return where a solver ended, or the last design that closed."""
+        """Return the end of a search, or the last design that closed."""
         v = self.evaluation.variables
         try:
             end = self.evaluation.at(np.clip(y[: len(self.scale)] * self.scale, v.lower, v.upper))

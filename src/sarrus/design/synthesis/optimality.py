@@ -1,4 +1,4 @@
-"""Whether a design is a local minimum: the gradient that bounds, constraints and peaks leave."""
+"""First-order optimality of a design: the gradient projected on bounds, constraints and peaks."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SHARES = 1e3
 
 @dataclass(frozen=True, eq=False)
 class First:
-    """What a search began with: the size of cost and gradient, that of costs and peaks alone, and the peaks."""
+    """Scales at the start of a search: size of cost and gradient, of costs and peaks alone, and the peaks."""
 
     size: float
     slopes: float
@@ -30,7 +30,7 @@ class First:
 
     @classmethod
     def at(cls, program: Program, found: Found) -> First:
-        """Return it for a design; never zero."""
+        """Return the scales for a design; never zero."""
         e, s = program.evaluation, program.scale
         slopes = [
             e.goals[i].goal.weight * norm(e.jacobian(found, i).sum(axis=0) * s) for i in program.costs
@@ -43,10 +43,10 @@ class First:
 
 
 def gradient_size(program: Program, found: Found, first: First) -> float:
-    """Return what the gradient at a design is small against, never zero.
+    """Return the scale of the gradient at a design, never zero.
 
-    Of squares it is what their terms add up to at the design itself, 2 ‖J‖ ‖r‖, and at least what a small step makes;
-    a cost may vanish together with its gradient, so that it is measured by that at the start.
+    For squares it is the sum of the terms at the design itself, 2 ‖J‖ ‖r‖, and at least the change in a small step; a
+    cost may vanish with its gradient, so its scale is that of the start.
     """
     return max(_of_squares(program, found) + first.slopes, 1e-300)
 
@@ -60,10 +60,10 @@ def _of_squares(program: Program, found: Found) -> float:
 
 
 def gradient_left(program: Program, found: Found, first: First) -> float:
-    """Return the norm of what is left of the gradient in the scales of the variables, zero at a local minimum.
+    """Return the norm of the projected gradient in the scales of the variables, zero at a local minimum.
 
-    Multipliers of active bounds and constraints are of least squares and have the sign that they must have (Karush,
-    Kuhn and Tucker); a peak has the gradient of a mean, whichever is best, of the values that are as high.
+    Multipliers of active bounds and constraints are least-squares estimates with the sign of the Karush–Kuhn–Tucker
+    conditions; a peak has the gradient of the best convex combination of the values that attain it.
     """
     s = program.scale
     gradient = program.gradient(found) * s
@@ -83,7 +83,7 @@ def gradient_left(program: Program, found: Found, first: First) -> float:
 
 
 def _active(program: Program, found: Found) -> list[Array]:
-    """Return the gradients of what holds a design: of c ≥ 0 at zero, and both signs of equations."""
+    """Return the gradients of active constraints: of c ≥ 0 at zero, and both signs of equations."""
     v, s = program.evaluation.variables, program.scale
     columns: list[Array] = []
     for unit, x, low, high, scale in zip(np.eye(len(s)), found.x, v.lower, v.upper, s):
@@ -97,7 +97,7 @@ def _active(program: Program, found: Found) -> list[Array]:
 
 
 def _highest(program: Program, found: Found, i: int, height: float) -> Array:
-    """Return the gradients of the absolute values that are as high as the peak, both signs where that is zero."""
+    """Return the gradients of the absolute values that attain the peak, both signs if it is zero."""
     goal = program.evaluation.goals[i].goal
     values, rows = found.goals[i], program.evaluation.jacobian(found, i)
     sizes = np.abs(values)

@@ -1,4 +1,4 @@
-"""`Problem`: a mechanism with free numbers and goals, and the search for its best design."""
+"""`Problem`: a mechanism with free parameters and goals, and the search for a design."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ _ZERO = 1e-15
 
 @dataclass(frozen=True, eq=False)
 class Value:
-    """The cost of a design and its exact derivative; ``names`` are those of the variables.
+    """The cost of a design and its exact gradient; ``names`` are those of the variables.
 
-    ``goals`` has the values of each goal, conditions one after the other, ``jacobians`` their derivatives (m × n).
+    ``goals`` has the values of each goal, consecutive over the conditions, ``jacobians`` their derivatives (m, n).
     """
 
     cost: float
@@ -48,28 +48,27 @@ class Value:
 
 
 class Problem:
-    """A mechanism with free parameters, and goals and constraints that a design should fulfil.
+    """A mechanism with free parameters, goals and constraints.
 
-    At each condition loops and drivers determine the configuration q: it solves φ(q, p) = 0, and its derivative by the
-    parameters p, as those of velocities, accelerations and forces, is that of these equations, exactly (implicit
-    differentiation). Redundant rows are ordinary. A search moves the parameters; configurations follow them on their
-    branch, closed at every step. A step after which one no longer closes counts as infinitely bad and is shortened. A
-    start that does not close is restored first: the nearest design is sought that closes, with parameters and all q as
-    variables.
+    At each condition loops and drivers determine the configuration q: φ(q, p) = 0. Its derivatives by the parameters p,
+    and those of velocities, accelerations and forces, follow exactly from these equations (implicit differentiation).
+    Redundant rows change nothing. A search changes the parameters; configurations follow on their branch, closed at
+    every step. A step to a design that does not close is shortened. A start that does not close is first restored: the
+    nearest design that closes is found, with parameters and all q as variables.
 
     Parameters
     ----------
-    parameters : names with the numbers of the description that they drive, as of `sarrus.System`.
+    parameters : names with the numbers of the description that they drive, as in `sarrus.System`.
     goals : of `sarrus.design.synthesis`: point, pose, function, drive_force, shaking_force, squares, cost, peak,
         between, …
     constraints : clearance(...) and linear(...).
-    bounds : (lower, upper) by name of a parameter or a free driver, such as "crank[2]"; those that a description
-        sets (no negative mass) hold anyway.
-    scales : what changes of a variable are measured by; half the way between bounds by default, else its size.
+    bounds : (lower, upper) by name of a parameter or a free driver, such as "crank[2]"; bounds of the description (no
+        negative mass) hold anyway.
+    scales : scale of each variable; default: half the distance of its bounds, else its size.
 
-    Contacts, stops and dry friction take no part. Raises `ArgumentError` for unknown names, bounds that cross, that a
-    description may not have or that the start violates, rows that are nonholonomic, and drivers that do not determine
-    the configuration.
+    Contacts, stops and dry friction are left out. Raises `ArgumentError` for unknown names; bounds that cross, that a
+    description does not allow or that the start violates; nonholonomic rows; and drivers that do not determine the
+    configuration.
     """
 
     def __init__(
@@ -89,7 +88,7 @@ class Problem:
         if system.nc != system.nh:
             name = system.constraint_names[system.nh]
             raise ArgumentError(
-                f"{system.name}: {name!r} is nonholonomic, which synthesis does not know", element=name
+                f"{system.name}: {name!r} is nonholonomic, and synthesis needs holonomic rows", element=name
             )
         system.without_activations("designs")
         clearances = [c for c in constraints if isinstance(c, Clearance)]
@@ -105,9 +104,9 @@ class Problem:
         self._home: Found | None = None
 
     def evaluate(self, values: Mapping[str, float] | None = None) -> Value:
-        """Return the cost and its gradient at values of the variables, by default where they start.
+        """Return the `Value` at values of the variables, by default at the start.
 
-        Raises `SolveError` with status NOT_CLOSED where a condition cannot be closed there.
+        Raises `SolveError` with status NOT_CLOSED if a condition cannot be closed there.
         """
         try:
             found = self._begin()
@@ -138,16 +137,16 @@ class Problem:
     def solve(
         self, *, starts: int = 1, seed: int = 0, iterations: int = 300, method: Method = "auto"
     ) -> Design:
-        """Return the best design that searches find from the mechanism as it is, and from random starts.
+        """Return the best `Design` of searches from the mechanism as it is, and from random starts.
 
-        Squares within bounds are solved by Levenberg–Marquardt steps, all else by sequential quadratic
-        programming. The answer is a local minimum; ``starts`` > 1 adds starts drawn within bounds (within one scale
-        where there are none) with a fixed ``seed``, and of costs that are equal up to 1e-6 the first counts. What
-        cannot be reached, or does not close, is a status and a reason, no exception.
+        Squares within bounds are minimised by Levenberg–Marquardt, all other problems by sequential quadratic
+        programming. The result is a local minimum; ``starts`` > 1 adds starts drawn within bounds (within one scale
+        without bounds) with a fixed ``seed``; of costs equal up to 1e-6 the first counts. Unreachable targets and
+        designs that do not close are a status with a reason, no exception.
 
-        ``method`` is "auto", as above, "slsqp" for sequential quadratic programming always, or "ipopt" for an interior
-        point method with Hessians of limited memory, which comes with CasADi; an `ArgumentError` where it does not. All
-        get the same derivatives, and all answers the same look at whether they are a minimum.
+        ``method`` is "auto", as above; "slsqp", always sequential quadratic programming; or "ipopt", an interior point
+        method with limited-memory Hessians that comes with CasADi (`ArgumentError` without it). All use the same
+        derivatives and the same check of optimality.
         """
         if starts < 1 or iterations < 1:
             raise ArgumentError(
@@ -185,7 +184,7 @@ class Problem:
         return self._design(best[2], best[3], last, before, costs)
 
     def _searched(self, solver: Solver, found: Found, first: First, iterations: int) -> Ended:
-        """Return where a search ends; one that stops at the edge of what closes goes on with loops open on the way."""
+        """Return the end of a search; one that stops at the boundary of closing designs continues with open loops."""
         evaluation, program = self.evaluation, self.program
         ended = solver(found, iterations)
         stopped = evaluation.lost
@@ -214,7 +213,7 @@ class Problem:
     # --- starts ------------------------------------------------------------------------------------
 
     def _begin(self) -> Found:
-        """Return the values at the start; `Lost` where it does not close."""
+        """Return the values at the start; `Lost` if it does not close."""
         if self._home is None:
             x = self.variables.start
             places, lost = first_places(self.evaluation, x)
@@ -225,7 +224,7 @@ class Problem:
         return self._home
 
     def _started(self, x: Array, home: Found | None) -> Found:
-        """Return values at a start, or at a design near it that closes; `Lost` where there is none."""
+        """Return the values at a start, or at a design near it that closes; `Lost` if there is none."""
         evaluation = self.evaluation
         if home is not None and not np.array_equal(x, home.x):
             evaluation.last = home
@@ -261,7 +260,7 @@ class Problem:
         return gradient
 
     def _missed(self, found: Found) -> str:
-        """Return in words what goal is missed, empty where none is."""
+        """Return the sentence that names a missed goal; "" if none is missed."""
         for g, label, values in zip(self.evaluation.goals, self._labels, found.goals):
             if g.goal.within is None:
                 continue
@@ -272,12 +271,12 @@ class Problem:
         return ""
 
     def _broken(self, found: Found) -> str:
-        """Return in words what constraint is violated, empty where none is."""
+        """Return the sentence that names a violated constraint; "" if none is violated."""
         values, _, sizes = self.program.inequalities(found)
         if np.any(values < -_KEPT * sizes):
-            return f"a clearance, limit or relation is violated by {-(values.min()):.3g}"
+            return f"a clearance, limit or linear constraint is violated by {-(values.min()):.3g}"
         off = np.abs(self.program.equalities(found)[0]).max(initial=0.0)
-        return f"a linear relation is off by {off:.3g}" if off > _KEPT else ""
+        return f"a linear constraint is violated by {off:.3g}" if off > _KEPT else ""
 
     def _design(
         self, ended: Ended, first: First, lost: Lost | None, before: float | None, costs: list[float]
@@ -337,7 +336,7 @@ class Problem:
 
 
 def _is_better(new: tuple[float, bool], best: tuple[float, bool, Ended, First]) -> bool:
-    """Tell whether a cost is lower by more than rounding, or the first that keeps the constraints."""
+    """Return whether a cost is lower by more than rounding, or the first one that satisfies the constraints."""
     if new[1] != best[1]:
         return new[1]
     return new[0] < best[0] - _SAME * abs(best[0]) - _ZERO * best[3].size
@@ -364,11 +363,13 @@ def _require(
                 element="constraints",
             )
     if all(goal.kind == "between" for goal in goals):
-        raise ArgumentError(f"{mechanism.name}: limits alone are no goal; add one", element="goals")
+        raise ArgumentError(
+            f"{mechanism.name}: limits alone are no goal; add a goal to minimise", element="goals"
+        )
 
 
 def _labels(goals: Sequence[Goal]) -> tuple[str, ...]:
-    """Return names of goals, numbered where several have the same."""
+    """Return names of goals, numbered if several are equal."""
     names = [goal.name for goal in goals]
     return tuple(
         name if names.count(name) == 1 else f"{name} {names[: i + 1].count(name)}"

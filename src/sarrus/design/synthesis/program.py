@@ -1,4 +1,4 @@
-"""`Program`: a problem as functions of its variables, for solvers."""
+"""`Program`: a problem as functions of its variables, for the solvers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sarrus.design.synthesis.state import Lost
 
 @dataclass(frozen=True, eq=False)
 class Ended:
-    """Where a search ended: x, its values, and what the solver says."""
+    """The end of a search: x, its values, whether it converged, and the solver's message."""
 
     found: Found
     converged: bool
@@ -45,7 +45,7 @@ class Program:
         return total + sum(goals[i].goal.weight * float(np.abs(values[i]).max()) for i in self.peaks)
 
     def gradient(self, found: Found) -> Array:
-        """Return the derivative of squares and costs by x (n,)."""
+        """Return the gradient of squares and costs by x (n,)."""
         e = self.evaluation
         out = np.zeros(len(self.scale))
         for i in self.squares:
@@ -55,7 +55,7 @@ class Program:
         return out
 
     def inequalities(self, found: Found) -> tuple[Array, Array, Array]:
-        """Return values c ≥ 0 of clearances, limits and relations, their derivatives by x, and what measures each."""
+        """Return values c ≥ 0 of clearances, limits and relations, their derivatives by x, and their scales."""
         e = self.evaluation
         values, rows, sizes = [np.zeros(0)], [np.zeros((0, len(self.scale)))], [np.zeros(0)]
 
@@ -77,7 +77,7 @@ class Program:
         return np.concatenate(values), np.vstack(rows), np.concatenate(sizes)
 
     def equalities(self, found: Found) -> tuple[Array, Array]:
-        """Return values and derivatives of relations that hold exactly."""
+        """Return values and derivatives of exact relations."""
         own = [(row, lower) for row, lower, upper in self.evaluation.relations if lower == upper]
         return (
             np.array([row @ found.x - value for row, value in own]),
@@ -91,14 +91,14 @@ class Program:
     # --- squares -----------------------------------------------------------------------------------
 
     def least_squares(self, found: Found, iterations: int) -> Ended:
-        """Search by Levenberg–Marquardt steps from a design that closes, for squares within bounds."""
+        """Return the end of a Levenberg–Marquardt search from a design that closes, for squares within bounds."""
         v = self.evaluation.variables
         self.accepted = found
         _, converged = descend(self, np.clip(found.x, v.lower, v.upper), iterations)
         return Ended(self.accepted, converged, "no step makes the cost less")
 
     def residual(self, x: Array) -> Array | None:
-        """Return √weight × the values of squares, None where the design does not close."""
+        """Return √weight × the values of squares; None if the design does not close."""
         self.evaluation.last = self.accepted  # each trial is followed from there
         try:
             return self.residuals_alone(self.evaluation.at(x))
@@ -106,7 +106,7 @@ class Program:
             return None
 
     def jacobian(self, x: Array) -> Array:
-        """Return the derivative of the same by x in its scales, at a design that a step came to."""
+        """Return the derivative of `residual` by x in its scales, at an accepted design."""
         e = self.evaluation
         self.accepted = found = e.at(x)
         roots = [np.sqrt(e.goals[i].goal.weight) for i in self.squares]
@@ -118,7 +118,7 @@ class Program:
         return np.clip(x + self.scale * step, v.lower, v.upper)
 
     def stops(self, x: Array, step: Array) -> np.ndarray:
-        """Return which variables are at a bound beyond which a step leads."""
+        """Return the mask of variables at a bound that a step would cross."""
         return self.evaluation.variables.stops(x, step)
 
     def residuals_alone(self, found: Found) -> Array:

@@ -1,4 +1,4 @@
-"""`Quantities`: what goals may speak of at a condition, as CasADi expressions."""
+"""`Quantities`: coordinates, forces and other quantities at a condition, as CasADi expressions for goals."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ class Quantities:
     Attributes
     ----------
     q, v, a : coordinates, velocities and accelerations; v and a are zero at rest.
-    multipliers : (nc,) λ, what closures exert; a goal may depend on what is unique of them alone, see `reaction`.
-    drive : by name of a driver the generalized force [N m, N] that it takes to hold or move it so, beside all that
-        the description has: springs, gravity, inertia.
-    parameters : the free numbers by name.
-    loads : what goals asked of `reaction`, for the evaluation.
+    multipliers : (nc,) λ of the closures; a goal may depend on unique components only, see `reaction`.
+    drive : by name of a driver the generalized force [N m, N] that holds or moves it, in addition to all forces of the
+        description: springs, gravity, inertia.
+    parameters : the free parameters by name.
+    loads : the loads that goals have requested by `reaction`.
     """
 
     def __init__(self, system: System, drivers: Sequence[str]) -> None:
@@ -52,7 +52,7 @@ class Quantities:
         return self.q[names.index(name)]
 
     def position(self, body: str, point: ArrayLike = (0.0, 0.0, 0.0)) -> ca.SX:
-        """Return where a point of a body is, given in its axes: (3,) in the world [m]."""
+        """Return the position of a point of a body, given in its axes: (3,) in world axes [m]."""
         return self._frames.point(self._body(body), np.asarray(point, dtype=float)).value
 
     def velocity(self, body: str, point: ArrayLike = (0.0, 0.0, 0.0)) -> ca.SX:
@@ -65,22 +65,23 @@ class Quantities:
         return ca.jtimes(jet.rate, self.v, self.a) + jet.bias
 
     def rotation(self, body: str) -> ca.SX:
-        """Return the axes of a body as columns (3 × 3) in world axes."""
+        """Return the axes of a body as columns (3, 3), in world axes."""
         return self._frames.placement(self._body(body))[1]
 
     def quantity(self, what: Any) -> ca.SX:
         """Return a quantity of laws as a column: `sarrus.control.singularity_measure`, `clearance`, a point, and so on.
 
-        What is measured in characteristic units is so in those of the mechanism at the start of the search.
+        Characteristic units are those of the mechanism at the start of the search.
         """
         return traced_quantity(self.system, what).value
 
     def reaction(self, joint: str, frame: str = WORLD_FRAME) -> Reaction:
-        """Return what a joint of the tree, a closure or a fixed body exerts on its child, or body 2, about its anchor.
+        """Return the `Reaction` of a joint of the tree, a closure or a fixed body on its child, or body 2, about its
+        anchor.
 
         Names, signs and ``frame`` ("world", "joint" or a body) are those of `sarrus.reactions`. A goal may depend on
-        what the equations of motion of rigid bodies determine alone: on single components, or on what it makes of
-        several, such as the sum of two hinges. All else is an `ArgumentError` that names a component.
+        quantities that the equations of motion of rigid bodies determine: single components, or combinations such as
+        the sum of the forces of two hinges. Other dependence is an `ArgumentError` that names a component.
         """
         return self.loads.of(joint, frame).reaction
 
@@ -91,19 +92,21 @@ class Quantities:
 
     @property
     def potential_energy(self) -> ca.SX:
-        """V of gravity and springs [J]."""
+        """Potential energy V of gravity and springs [J]."""
         return self.system.equations.potential_energy
 
     @property
     def shaking_force(self) -> ca.SX:
-        """What the inertia of all bodies exerts on the ground: −ṗ (3,) in world axes [N]; weight is not in it."""
+        """Shaking force −ṗ of the inertia of all bodies on the ground (3,) in world axes [N]; weight is not
+        included.
+        """
         m = self._momentum
         return -(ca.jtimes(m.linear, self.v, self.a) + m.linear_bias)
 
     def shaking_moment(self, about: ArrayLike = (0.0, 0.0, 0.0)) -> ca.SX:
-        """Return the couple of the same about a point of the world (3,) [N m]: −d/dt of the angular momentum there.
+        """Return the shaking moment about a point of the world (3,) [N m]: −d/dt of the angular momentum about it.
 
-        Armatures are no bodies and take no part.
+        Armatures are not included.
         """
         m = self._momentum
         own = ca.jtimes(m.angular, self.v, self.a) + m.angular_bias
@@ -115,7 +118,9 @@ class Quantities:
         mechanism = self.system.mechanism
         assert mechanism is not None
         if not any(body.mass > 0.0 for body in mechanism.bodies.values()):
-            raise ArgumentError(f"{self.system.name}: no body has mass, so nothing shakes", element="mass")
+            raise ArgumentError(
+                f"{self.system.name}: no body has mass, so there is no shaking force", element="mass"
+            )
         return momentum(self._frames, self.system.model.symbolic_mechanism().bodies.values())
 
     def _body(self, body: str) -> str:

@@ -1,4 +1,4 @@
-"""A place of rest, found again for each design, and how it follows."""
+"""`Resting`: an equilibrium found again for each design, and its derivatives."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ class Resting:
         self.u = None if condition.u is None else system.checked(condition.u, system.nu, "u")
 
     def close(self, x: Array, q: Array, before: Array | None = None) -> Array:
-        """Return the place of rest at x near q; `Lost` where none is found."""
+        """Return the equilibrium at x near q; `Lost` if none is found."""
         system = self._at(x)
         try:
             start = system.assemble(q, self.t).q
             return np.array(equilibrium(system, start, self.u, t=self.t, contacts=False).q)
         except (SolveError, ArgumentError) as error:
-            raise Lost(self.index, f"has no place of rest: {error}") from error
+            raise Lost(self.index, f"has no equilibrium: {error}") from error
 
     def state(self, x: Array, q: Array, level: int) -> State:
-        """Return what is there: coordinates alone."""
+        """Return the `State` at q: coordinates alone."""
         if level > POSITION:
             raise ArgumentError(
-                f"{self.system.name}: condition {self.index} is a Rest, where goals know coordinates alone",
+                f"{self.system.name}: condition {self.index} is a Rest, where goals may use coordinates only",
                 element="at",
             )
         system = self._at(x)
@@ -46,7 +46,7 @@ class Resting:
         return State(z, zero, zero, np.zeros(system.nc), np.zeros(self.count), None, level)
 
     def follows(self, state: State) -> Follows:
-        """Return how q follows; all else stays."""
+        """Return the derivatives of q by x; all other quantities are constant."""
         system, n = self.system, len(self.variables.names)
         own = state.z[system.parts.p]
         at = self._at_parameters(own)

@@ -14,7 +14,7 @@ _TOLERANCE, _TOO_MANY = 1e-15, 9
 
 
 def slsqp(program: Program, found: Found, iterations: int) -> Ended:
-    """Search from a design that closes; steps to what does not close are infinitely bad, and shortened."""
+    """Return the end of a search from a design that closes; designs that do not close have an infinite cost."""
     p = Nonlinear(program, found)
 
     def objective(y: Array) -> float:

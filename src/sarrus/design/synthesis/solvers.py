@@ -1,4 +1,4 @@
-"""Which solver searches, by its name."""
+"""Solvers of a synthesis problem, by name."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _METHODS = ("auto", "slsqp", "ipopt")
 
 
 def solver_of(program: Program, method: str) -> Solver:
-    """Return the search from a design that closes in so many iterations; `ArgumentError` where there is none."""
+    """Return the solver with a name; `ArgumentError` for an unknown one."""
     label = program.evaluation.system.name
     if method not in _METHODS:
         raise ArgumentError(

@@ -1,4 +1,6 @@
-"""What is there at a condition, how it follows the variables of a design, and the error of what no longer closes."""
+"""`State` at a condition, its derivatives by the variables, and `Lost`, the error of a condition that does
+not close.
+"""
 
 from __future__ import annotations
 
@@ -15,9 +17,9 @@ ROOM = 1e-9
 
 
 class Lost(Exception):
-    """A condition that a design does not have: it cannot close there, or its branch ends on the way.
+    """A condition that a design cannot have: it does not close there, or its branch ends on the way.
 
-    None where it is no condition but a number of the description, or a goal. No error: a search goes another way.
+    ``condition`` is None if a number of the description or a goal is the reason. The search takes another step.
     """
 
     def __init__(self, condition: int | None, reason: str, status: Status = Status.NOT_CLOSED) -> None:
@@ -30,7 +32,9 @@ class Lost(Exception):
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """The input z of native functions at a condition, v, a, λ, μ, the rows that hold it, and what of these is there."""
+    """The input z of native functions at a condition, v, a, λ, μ, the rows of loops and drivers, and the level
+    evaluated.
+    """
 
     z: Array
     v: Array
@@ -43,6 +47,8 @@ class State:
 
 @dataclass(frozen=True, eq=False)
 class Follows:
-    """How q (along velocities), v, a, λ, μ and p follow the variables: ``rows`` in this order, a column for each."""
+    """Derivatives of q (along velocities), v, a, λ, μ and p by the variables: ``rows`` in this order, a column for
+    each.
+    """
 
     rows: Array

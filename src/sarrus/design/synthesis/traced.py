@@ -1,4 +1,4 @@
-"""`TracedGoal`: a goal as native functions, and what it is written with."""
+"""`TracedGoal`: a goal as native functions, with the symbols in it."""
 
 from __future__ import annotations
 
@@ -18,11 +18,10 @@ from sarrus.dynamics.model.derivatives import along
 
 @dataclass(frozen=True, eq=False)
 class TracedGoal:
-    """A goal with its compiled expression, the conditions it is at and what it asks for.
+    """A goal with its compiled expression, its conditions and the level of state that it needs.
 
-    ``forces`` are the rows of [λ; μ] that it is written with; ``loads`` is the derivative by [λ; μ] of the components
-    of reactions in it, ``names`` what these belong to and what they are. ``by_forces`` are the columns of its own
-    derivative by these.
+    ``forces`` are the rows of [λ; μ] in it; ``loads`` is the derivative by [λ; μ] of the components of reactions in it,
+    ``names`` their elements and names. ``by_forces`` are the columns of its own derivative by these.
     """
 
     goal: Goal
@@ -36,7 +35,7 @@ class TracedGoal:
     by_forces: slice
 
     def evaluate(self, n: int, state: State) -> dict[str, Array]:
-        """Return its value (rows × 1) at the n-th of its conditions, and its derivative by all that is there.
+        """Return its value (rows, 1) at the n-th of its conditions, and its derivative by the state there.
 
         Columns are along velocities, v, a, λ, μ and the free parameters.
         """
@@ -45,7 +44,7 @@ class TracedGoal:
 
 
 def traced_goal(s: Quantities, goal: Goal, i: int, conditions: tuple[int, ...]) -> TracedGoal:
-    """Trace and compile goal number i; `ArgumentError` where its expression is empty."""
+    """Return goal number i traced and compiled; `ArgumentError` if its expression is empty."""
     system, e = s.system, s.system.equations
     given = ca.SX.sym("given", goal.given.shape[1])
     written = ca.vec(ca.SX(goal.trace(s, given)))
@@ -88,7 +87,7 @@ def traced_goal(s: Quantities, goal: Goal, i: int, conditions: tuple[int, ...]) 
 
 
 def _depends(value: ca.SX, symbols: ca.SX) -> list[int]:
-    """Return which symbols an expression is written with."""
+    """Return the indices of the symbols in an expression."""
     if symbols.numel() == 0:
         return []
     return [k for k, there in enumerate(ca.which_depends(value, symbols, 1, False)) if there]

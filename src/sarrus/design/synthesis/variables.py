@@ -1,4 +1,4 @@
-"""`Variables`: the numbers that a search may change, with bounds and scales."""
+"""`Variables`: the variables of a search, with bounds and scales."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from sarrus.symbolic.multibody.parameters import Drive
 
 @dataclass(frozen=True, eq=False)
 class Variables:
-    """Parameters of the description, then values of free drivers, such as "crank[2]" of the third condition.
+    """The parameters of the description, then values of free drivers, such as "crank[2]" of the third condition.
 
     Attributes
     ----------
-    names, start, lower, upper, scale : (n,) of each. parameters : how many of them are parameters.
+    names, start, lower, upper, scale : (n,) of each. parameters : number of parameters among them.
     drivers : (condition, driver) → place of its free drivers.
     """
 
@@ -37,7 +37,7 @@ class Variables:
         return {name: float(value) for name, value in zip(self.names[: self.parameters], x)}
 
     def stops(self, x: Array, step: Array) -> np.ndarray:
-        """Return which variables are at a bound beyond which a step leads."""
+        """Return the mask of variables at a bound that a step would cross."""
         return ((x <= self.lower) & (step < 0.0)) | ((x >= self.upper) & (step > 0.0))
 
     def active(self, x: Array) -> tuple[str, ...]:
@@ -53,7 +53,9 @@ def read_variables(
     bounds: Mapping[str, tuple[float, float]],
     scales: Mapping[str, float],
 ) -> Variables:
-    """Return the variables of a problem; `ArgumentError` for unknown names and bounds that no description may have."""
+    """Return the variables of a problem; `ArgumentError` for unknown names and bounds that a description does not
+    allow.
+    """
     label = system.name
     parameters = system.equations.design_parameters
     free = [(k, d) for k, c in enumerate(conditions) if isinstance(c, Configuration) for d in c.free]
@@ -103,14 +105,16 @@ def _pair(label: str, name: str, pair: tuple[float, float]) -> tuple[float, floa
 
 
 def _size(value: float, low: float, high: float) -> float:
-    """Return what a variable is measured by: half the way between its bounds, else its size, else one."""
+    """Return the scale of a variable: half the distance between its bounds, else its size, else one."""
     if np.isfinite(high - low):
         return 0.5 * (high - low)
     return abs(value) if value != 0.0 else 1.0
 
 
 def _bound(label: str, drive: Drive, names: Sequence[str], lower: Array, upper: Array) -> None:
-    """Keep a number of the description within what it may be: bound a variable that has no bound, refuse bad ones."""
+    """Bound a variable that has no bound by the range of its number in the description; refuse bounds beyond that
+    range.
+    """
     least = drive.entry.least
     if least is None:
         return

@@ -1,4 +1,4 @@
-"""The method of multipliers: penalised rows and iterated multipliers, a baseline that redundant rows do not stop."""
+"""The augmented Lagrangian formulation (method of multipliers), a baseline that accepts redundant rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The augmented matrix of acceleration and multipliers, solved at once by LU: the second baseline."""
+"""The KKT matrix of acceleration and multipliers, solved at once by LU: the second baseline."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lagrange's multipliers by the inverse of A M⁻¹ Aᵀ: the textbook baseline, for independent constraints only."""
+"""Lagrange multipliers by the inverse of the Delassus matrix A M⁻¹ Aᵀ: the textbook baseline for independent rows."""
 
 from __future__ import annotations
 

@@ -163,19 +163,19 @@ def _given(problem: Problem, basis: ArrayLike | str) -> Array:
 
 @dataclass(frozen=True)
 class SpikeIndicator:
-    """The term of −A⁺Ȧv that belongs to one singular value σ of A, with singular vectors u and w.
+    """Spike indicator: the term of −A⁺Ȧv that belongs to one singular value σ of A, with singular vectors u and w.
 
-    −A⁺Ȧv = −Σ wᵢ uᵢᵀȦv / σᵢ (Spencer 2004, eqs. (3.6), (3.7), section 3.1.1). Close to a singular configuration one
-    σ vanishes. Where the motion goes through, the indicator vanishes at the same rate and their ratio stays finite.
-    Where the indicator stays finite the acceleration is truly large: the mechanism locks up or is turned back. And
-    where the ratio is no larger than its rounding, it says nothing but that A is ill-conditioned.
+    −A⁺Ȧv = −Σ wᵢ uᵢᵀȦv / σᵢ (Spencer 2004, eqs. (3.6), (3.7), section 3.1.1). Near a singular configuration one σ goes
+    to zero. If the motion passes through, the indicator goes to zero at the same rate and the ratio stays finite. If
+    the indicator stays finite the acceleration is truly large: the mechanism locks up or is turned back. If the ratio
+    is not above its rounding, A is merely ill-conditioned.
 
     Attributes
     ----------
     sigma : the singular value σ.
     indicator : |w uᵀȦv| = |uᵀȦv|.
-    acceleration : indicator / σ, the size of that term; infinite for σ = 0, unless the indicator is zero.
-    rounding : what relative errors of 2.2e-16 in A and Ȧv can amount to in it, ε (|Ȧv| + σ₁ · acceleration) / σ.
+    acceleration : indicator / σ, the size of the term; infinite for σ = 0, unless the indicator is zero.
+    rounding : effect of relative errors of 2.2e-16 in A and Ȧv on it, ε (|Ȧv| + σ₁ · acceleration) / σ.
     direction : (n,) w, the direction of the term.
     """
 
@@ -187,12 +187,12 @@ class SpikeIndicator:
 
     @property
     def genuine(self) -> bool:
-        """True where the term is ten times its rounding or more: it belongs to the motion, not to the arithmetic."""
+        """True if the term is at least ten times its rounding: it belongs to the motion, not to the arithmetic."""
         return self.acceleration > 0.0 and self.acceleration >= 10.0 * self.rounding
 
 
 def spike_indicator(A: ArrayLike, Adot: ArrayLike, v: ArrayLike, rank: int | None = None) -> SpikeIndicator:
-    """Return |w_m u_mᵀ Ȧ v| and what it says about accelerations close to a singular configuration.
+    """Return the `SpikeIndicator` |w_m u_mᵀ Ȧ v| of a state near a singular configuration.
 
     Spencer 2004, eq. (3.7), section 3.1.1, with v_m written w_m. Any A is accepted.
 

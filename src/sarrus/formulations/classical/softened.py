@@ -46,7 +46,7 @@ def damped_least_squares(
     tolerance: float = TOLERANCE,
     throw: bool = True,
 ) -> Formulation:
-    """Return the null-space acceleration with the damped least-squares inverse in the place of A⁺.
+    """Return the null-space acceleration with the damped least-squares inverse instead of A⁺.
 
         a = K z − A^ζ γ,     A^ζ = Aᵀ (A Aᵀ + ζ² I)⁻¹,     KᵀM K z = Kᵀ(τ − h + M A^ζ γ)
 
@@ -109,7 +109,7 @@ def truncated_svd(
     tolerance: float = TOLERANCE,
     throw: bool = True,
 ) -> Formulation:
-    """Return the null-space acceleration with the singular values of A up to ``cut`` left out.
+    """Return the null-space acceleration without the singular values of A up to ``cut``.
 
         a = K z − A_k⁺ γ,     A_k = Σ u σ wᵀ over σ > cut,     A_k K = 0
 
@@ -240,10 +240,10 @@ def _softness(name: str, value: float) -> float:
 def _answered(
     problem: Problem, solve: Solve, rank: int, condition: float, details: dict[str, Array | float]
 ) -> Formulation:
-    """Return the answer of a softened solve, judged by the equations that it was to solve before it was softened.
+    """Return the answer of a softened solve, with the status from the original equations.
 
-    Refined is what is left of the equations of motion; refining the rows would take the softening back. What could be
-    met of the rows is judged by the null space of A.
+    The equations of motion are refined; refining the rows would undo the softening. The rows that could be met are
+    judged on the null space of A.
     """
     applied = problem.tau - problem.h
     answer = solve(applied, problem.gamma)
@@ -262,7 +262,7 @@ def _answered(
 
 
 def _status(residuals: Residuals) -> Status:
-    """Return the status of a softened answer: that of an exact one, but for rows that it leaves."""
+    """Return the status of a softened answer: that of an exact one, except for the rows that it misses."""
     if max(residuals.force, residuals.multipliers) > NEAR:
         return residuals.status
     if residuals.contradiction > 0.0:

@@ -2,8 +2,8 @@
 
     minimise uᵀWu    with P B u = P τ_c,  friction cones and pushing contacts,  u_min ≤ u ≤ u_max
 
-a quadratically constrained quadratic program, solved by the log-barrier method on the null space of PB. Where the
-limits leave no such u, `relaxed_distribution` gives up as little of the motion as the weight ρ makes worth its losses.
+a quadratically constrained quadratic program (QCQP), solved by the log-barrier method on the null space of PB. If the
+limits allow no such u, `relaxed_distribution` trades the missing acceleration against the loss uᵀWu with the weight ρ.
 
 Source: Aghili 2022, Optimal control of legged robots subject to friction cone constraints, sections 3.2 to 3.4 and
 appendix 5. Its condition (13), R(P) ⊆ R(B), is sufficient for every motion to be possible, not necessary: PB needs
@@ -133,8 +133,8 @@ def optimal_distribution(
         result = replace(result, violated=("tau_c",))
     if throw and result.status is Status.NOT_ACHIEVABLE:
         raise SolveError(
-            f"optimal_distribution: {_conflict(result)}. Ask for less, raise a limit, or let relaxed_distribution "
-            "decide how much of tau_c to give up",
+            f"optimal_distribution: {_conflict(result)}. Reduce tau_c, raise a limit, or use relaxed_distribution, "
+            "which relaxes tau_c",
             result=result,
         )
     return result
@@ -192,7 +192,7 @@ def relaxed_distribution(
 def _result(
     forces: ContactForces, limits: Limits, found: BarrierResult, cost: float, tau_c: ArrayLike
 ) -> ForceDistribution:
-    """Return what the barrier method found, in the words of the problem."""
+    """Return the result of the barrier method as a `ForceDistribution`."""
     ranking = np.argsort(-found.shares)
     violated = tuple(limits.names[k] for k in ranking if found.shares[k] > _PART)
     if found.contradiction:
@@ -228,7 +228,7 @@ def _accelerations(forces: ContactForces, tau_c: ArrayLike) -> tuple[Array, Arra
 
 
 def _reachable(motion: Array, wanted: Array) -> bool:
-    """Tell whether the actuators can produce τ_c, whatever the limits."""
+    """Return whether the actuators can produce τ_c without limits."""
     u, *_ = np.linalg.lstsq(motion, wanted, rcond=TOLERANCE)
     return bool(np.linalg.norm(motion @ u - wanted) <= _REACHED * np.linalg.norm(wanted))
 
@@ -262,7 +262,7 @@ def _least(
 
 
 def _conflict(result: ForceDistribution) -> str:
-    """Return what stands in the way, as the middle of a sentence."""
+    """Return the limits in conflict, as the middle of a sentence."""
     if result.violated == ("tau_c",):
         return f"the actuators cannot produce tau_c, whatever the limits; {result.violation:.3g} is missing"
     if result.violated == ("equalities",):

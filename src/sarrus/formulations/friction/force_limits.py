@@ -1,4 +1,4 @@
-"""What actuator forces have to respect: contacts, limits of the actuators, conditions on contact forces.
+"""Constraints on actuator forces: contacts, limits of the actuators, conditions on contact forces.
 
 Source: Aghili 2022, Optimal control of legged robots subject to friction cone constraints, eqs. (1b)–(1d), (28),
 (29d), (34), (35).
@@ -23,11 +23,11 @@ Condition = tuple[ArrayLike, ArrayLike]
 
 @dataclass(frozen=True, eq=False)
 class Limits:
-    """Conditions on u as `sarrus.formulations.friction.log_barrier.log_barrier` takes them.
+    """Constraints on u in the form of `sarrus.formulations.friction.log_barrier.log_barrier`.
 
     Attributes
     ----------
-    contacts : those of the contacts, as the caller counts them.
+    contacts : those of the contacts, in the caller's order.
     linear : F and f of F u + f ≥ 0: contacts without friction, inequalities, upper and lower limits of actuators.
     cones : contacts with friction.
     equalities : E and e of E u = e.
@@ -51,7 +51,7 @@ class Limits:
         inequalities: Condition | None,
         equalities: Condition | None,
     ) -> Limits:
-        """Check and collect the conditions; see `sarrus.formulations.optimal_distribution`."""
+        """Return the checked constraints; see `sarrus.formulations.optimal_distribution`."""
         conditions = cone_inequalities(forces, contacts, mu)
         smooth = {k: c.cone for k, c in enumerate(conditions) if len(c.rows) == 1}
         rough = {k: c.cone for k, c in enumerate(conditions) if len(c.rows) > 1}

@@ -31,17 +31,17 @@ from sarrus.formulations.projections.oblique import oblique_projection
 
 @dataclass(frozen=True, eq=False)
 class ContactForces(Answer):
-    """λ = gain · u + offset; `contact_forces` makes it.
+    """Multipliers as an affine function of the actuator forces, λ = gain · u + offset; made by `contact_forces`.
 
     Attributes
     ----------
     gain : (m, nu) Λ_u.
     offset : (m,) λ₀, the multipliers at u = 0.
     S : (n, n) oblique projector onto the range of Aᵀ along M times the null space of A.
-    determined : (m,) bool, which multipliers are unique; the others are those of least norm.
+    determined : (m,) bool, which multipliers are unique; the others have least norm.
     rank : numerical rank of A.
-    status : OK, or INCONSISTENT where the rows contradict each other.
-    problem, B, inertia : the matrices that it was made from, and M̄ in the coordinates of the metric.
+    status : OK, or INCONSISTENT if the rows contradict each other.
+    problem, B, inertia : the matrices of the problem, and M̄ in the coordinates of the metric.
     """
 
     gain: Array
@@ -61,7 +61,8 @@ class ContactForces(Answer):
 
 @dataclass(frozen=True, eq=False)
 class ConeInequality:
-    """One contact pushes and sticks: zᵀu + α ≥ 0 and uᵀGu + γᵀu + β ≥ 0; `cone_inequalities` makes it.
+    """Conditions of one contact that pushes and sticks: zᵀu + α ≥ 0 and uᵀGu + γᵀu + β ≥ 0; made by
+    `cone_inequalities`.
 
     Attributes
     ----------
@@ -69,8 +70,8 @@ class ConeInequality:
     mu : its coefficient of friction.
     cone : rows and offset of (μ λ_n, λ_t1, λ_t2) as functions of u, the same condition as a second-order cone.
     z, alpha : (nu,) and number with λ_n = zᵀu + α.
-    G, gamma, beta : (nu, nu), (nu,) and number with μ²λ_n² − λ_t1² − λ_t2² = uᵀGu + γᵀu + β. G is indefinite, and
-        the second inequality alone holds for pulling forces too.
+    G, gamma, beta : (nu, nu), (nu,) and number with μ²λ_n² − λ_t1² − λ_t2² = uᵀGu + γᵀu + β. G is indefinite, and the
+        second inequality alone also holds for pulling forces.
     """
 
     rows: tuple[int, ...]

@@ -48,20 +48,20 @@ class Cone:
 
 @dataclass(frozen=True, eq=False)
 class BarrierResult:
-    """What `log_barrier` found.
+    """Result of `log_barrier`.
 
     Attributes
     ----------
     x : (n,) the minimum; without a strictly feasible point, one with the smallest violation.
     cost : ½ xᵀPx + qᵀx + constant.
-    gap : bound on how far the cost is above the optimum: θ η of the last minimum found; 0 where no inequality is
-        active, and NaN without a strictly feasible point.
+    gap : duality gap, bound on the excess of the cost over the optimum: θ η of the last minimum found; 0 if no
+        inequality is active, NaN without a strictly feasible point.
     iterations : Newton steps, of both phases.
     violation : 0, or without a strictly feasible point the least possible largest violation: of −c(x) over the linear
-        rows and |(y₁, …)| − y₀ over the cones. About zero where the feasible set has no interior.
-    shares : part of each linear row, then of each cone, in the conflict: the weights, of sum one, with which they
-        prove that the violation cannot be smaller. Zeros where there is no conflict.
-    contradiction : |E x − e| where the equalities contradict each other, else 0.
+        rows and |(y₁, …)| − y₀ over the cones. About zero if the feasible set has no interior.
+    shares : part of each linear row, then of each cone, in the conflict: weights of sum one that prove that the
+        violation cannot be smaller. Zeros without conflict.
+    contradiction : |E x − e| if the equalities contradict each other, else 0.
     """
 
     x: Array
@@ -83,13 +83,13 @@ def log_barrier(
     cones: Sequence[Cone] = (),
     precision: float = 1e-11,
 ) -> BarrierResult:
-    """Minimise ½ xᵀPx + qᵀx + constant with E x = e, F x + f ≥ 0 and cones, to a gap of ``precision`` times the cost.
+    """Return the minimum of ½ xᵀPx + qᵀx + constant with E x = e, F x + f ≥ 0 and cones, as a `BarrierResult`.
 
-    P (n, n) is positive semidefinite; where it is singular on the null space of E, the inequalities have to bound the
-    set of minima. Equalities (E, e) may be redundant; contradicting ones are met in the least-squares sense. The start
-    is the minimum with equalities alone, which is the answer where it violates nothing. Otherwise a first phase
-    minimises the largest violation until it is negative. A point of which the distance from the start is above some
-    thousand times that which the worst constraint alone asks for may be missed.
+    The duality gap is at most ``precision`` times the cost. P (n, n) is positive semidefinite; if it is singular on the
+    null space of E, the inequalities must bound the set of minima. Equalities (E, e) may be redundant; contradicting
+    ones are met in the least-squares sense. The start is the minimum with equalities alone, which is the answer if it
+    violates no inequality. Otherwise a first phase minimises the largest violation until it is negative. A feasible
+    point farther from the start than some thousand times the distance to the worst constraint may be missed.
     """
     n = len(q)
     E, e = equalities or (np.zeros((0, n)), np.zeros(0))
@@ -142,7 +142,7 @@ class _Barrier:
         self.degree = len(f) + 3 * len(cones)
 
     def contains(self, z: Array) -> bool:
-        """Tell whether z lies strictly inside."""
+        """Return whether z lies strictly inside."""
         return bool((self.F @ z + self.f > 0.0).all()) and all(
             _margin(c.rows @ z + c.offset) > 0.0 for c in self.cones
         )
@@ -188,7 +188,7 @@ def _margin(y: Array) -> float:
 
 
 def _least_cost(P: Array, q: Array, E: Array, e: Array) -> tuple[Array, Array]:
-    """Return the minimum with equalities alone, where unique, and an orthonormal basis of their null space."""
+    """Return the minimum with equalities alone, if unique, and an orthonormal basis of their null space."""
     u, sigma, vt = np.linalg.svd(E)
     rank = matrix_rank(sigma, TOLERANCE)
     basis = vt[rank:].T

@@ -1,4 +1,4 @@
-"""`LeastConditionRule`: a projection formulation whose scalar g or ν is chosen by its condition number, for runs."""
+"""`LeastConditionRule`: a projection formulation with the scalar g or ν of least condition number, for runs."""
 
 from __future__ import annotations
 
@@ -23,22 +23,23 @@ OVER = ("motion", "state")
 
 @dataclass(frozen=True)
 class LeastConditionRule:
-    """A formulation for ``sarrus.simulate(formulation=)`` that chooses the scalar of its constraint inertia matrix.
+    """A formulation for ``sarrus.simulate(formulation=)`` with the scalar of least condition of its constraint inertia
+    matrix.
 
-    PM + g (I − P) of Aghili 2005 (29), its γ, and PMP + ν (I − P) of Aghili 2022 (5b); accelerations do not depend on
-    the scalar, digits do (2005, section 5.1.2). Called as the formulation itself is, it takes the scalar of least
-    condition at that state.
+    PM + g (I − P) of Aghili 2005 (29), where g is called γ, and PMP + ν (I − P) of Aghili 2022 (5b). Accelerations do
+    not depend on the scalar, rounding errors do (2005, section 5.1.2). Called as a formulation, it takes the scalar of
+    least condition at that state.
 
     Parameters
     ----------
-    formulation : "parameterized-projection", whose g it is, or "oblique-projection", with ν.
-    over : "motion", one number for the whole run, whose largest condition number is least: a constant ν keeps dM̄/dt −
-        2C̄ skew. `sarrus.simulate` does the motion by the compiled solve first, and takes the number of
+    formulation : "parameterized-projection" (scalar g) or "oblique-projection" (scalar ν).
+    over : "motion", one number for the whole run with the least largest condition number; a constant ν keeps dM̄/dt −
+        2C̄ skew. `sarrus.simulate` then runs the motion with the compiled solve first, and takes the number of
         `sarrus.formulations.least_condition` along it. "state": the number of least condition at each
         state.
 
     By name: `sarrus.formulations.LEAST_CONDITION`, over the motion. Redundant, zero and singular rows are as for the
-    formulation: where A has no rows, or leaves no motion, no number is better than another.
+    formulation. If A has no rows, or allows no motion, the scalar has no effect.
     """
 
     formulation: str = "oblique-projection"
@@ -62,7 +63,7 @@ class LeastConditionRule:
         tau: ArrayLike | None = None,
         **more: Any,
     ) -> Formulation:
-        """Return what the formulation does with the scalar of least condition at this state."""
+        """Return the `Formulation` with the scalar of least condition at this state."""
         return self.having(MINIMAL_CONDITION)(M, h, A, gamma, tau, **more)
 
     def having(self, value: float | str) -> Callable[..., Formulation]:

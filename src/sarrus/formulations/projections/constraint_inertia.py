@@ -52,7 +52,7 @@ def projection(
     throw: bool = True,
     **weighing: Unpack[Weighing],
 ) -> Formulation:
-    """Solve with the constraint inertia matrix M_c = M + PM − (PM)ᵀ.
+    """Return the constrained acceleration by the constraint inertia matrix M_c = M + PM − (PM)ᵀ.
 
     M_c a = P(τ − h) − M A⁺γ, and Aᵀλ = μ (P(τ − h) − M A⁺γ) − (I − P)(τ − h) with μ = (I − P) M M_c⁻¹. (Aghili
     2005, eqs. (22)–(25), (32).)
@@ -79,7 +79,7 @@ def projection(
     Raises
     ------
     ArgumentError
-        An argument of the wrong shape, not finite, or a matrix that is not symmetric or positive definite; named.
+        An argument of the wrong shape, not finite, or a matrix that is not symmetric or positive definite.
     SolveError
         Where the problem is ill-posed, or its numbers overflow.
     """
@@ -107,7 +107,7 @@ def symmetric_projection(
     throw: bool = True,
     **weighing: Unpack[Weighing],
 ) -> Formulation:
-    """Solve with the symmetric positive definite M_c′ = PMP + (I − P)M(I − P).
+    """Return the constrained acceleration by the symmetric constraint inertia matrix M_c′ = PMP + (I − P)M(I − P).
 
     M_c′ a = P(τ − h) − (I − 2P) M A⁺γ. (Aghili 2005, eqs. (26)–(28).)
 
@@ -136,7 +136,7 @@ def parameterized_projection(
     throw: bool = True,
     **weighing: Unpack[Weighing],
 ) -> Formulation:
-    """Solve with M_c″ = PM + g (I − P).
+    """Return the constrained acceleration by the parameterized constraint inertia matrix M_c″ = PM + g (I − P).
 
     M_c″ a = P(τ − h) − g A⁺γ. (Aghili 2005, eq. (29) and proposition 2, which asks for M
     invertible; M positive definite on the null space of A is enough.) The answer does not depend on g.
@@ -201,13 +201,13 @@ def solve_inertia(
 
 
 def _definite(w: Problem, basis: Array) -> bool:
-    """Tell whether M is positive definite on the span of an orthonormal basis, above rounding of M's size."""
+    """Return whether M is positive definite on the span of an orthonormal basis, above rounding of M's size."""
     block = basis.T @ w.M @ basis
     return block.size == 0 or bool(np.linalg.eigvalsh(block)[0] > MASSLESS * w.mass_norm)
 
 
 def parameter(value: float | str | None, name: str, p: WeightedProblem) -> float:
-    """Return the scale of the equations across the constraints: as given, the norm of M_W, or the best one."""
+    """Return the scale of the equations across the constraints: as given, ‖M_W‖, or the one of least condition."""
     w = p.image
     if value is None or (value == MINIMAL_CONDITION and w.rank in (0, w.n)):
         return w.mass_norm or 1.0

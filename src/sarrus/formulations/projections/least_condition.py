@@ -49,7 +49,7 @@ class Blocks:
 
     @property
     def is_free(self) -> bool:
-        """Whether the parameter makes a difference: neither no rows nor no motion."""
+        """Whether the scalar has an effect: A has rows and allows motion."""
         return 0 not in self.across.shape
 
     @property
@@ -75,11 +75,11 @@ class Blocks:
 
 
 def best_parameter(parameter: str, blocks: Sequence[Blocks]) -> float:
-    """Return the g or ν whose largest condition number over the blocks is least; ‖M‖ where it makes no difference.
+    """Return the g or ν whose largest condition number over the blocks is least; ‖M‖ if it has no effect.
 
     For g a bounded search in its one valley: with σ the smallest singular value of B and s the norm of [B C], g = s
-    gives at most √6 s / σ, and any g at least max(s / g, g / σ), so that the best one for a state lies between σ / √6
-    and √6 s; that for several lies between the least and the largest of those.
+    gives at most √6 s / σ, and any g at least max(s / g, g / σ), so that the best g for a state lies between σ / √6 and
+    √6 s; the best one for several states lies between the least and the largest of these.
     """
     free = [block for block in blocks if block.is_free]
     norm = max((block.norm for block in blocks), default=1.0) or 1.0
@@ -106,14 +106,14 @@ def best_parameter(parameter: str, blocks: Sequence[Blocks]) -> float:
 
 @dataclass(frozen=True, eq=False)
 class LeastCondition:
-    """The parameter of least condition along a motion and its gain (arrays (T,), read-only); ``print`` sums it up.
+    """The scalar of least condition along a motion and its gain (read-only arrays (T,)); ``print`` gives a summary.
 
     Attributes
     ----------
     formulation, parameter : "parameterized-projection" and "g", or "oblique-projection" and "nu".
-    constant : the one value whose largest condition number over the motion is least.
+    constant : the one value with the least largest condition number over the motion.
     each : the value of least condition at each state. norm : ‖M_W‖ there, the choice of the source.
-    with_constant, with_each, with_norm : condition number of the inertia matrix at each state with these.
+    with_constant, with_each, with_norm : condition number of the inertia matrix at each state with these values.
     """
 
     formulation: str
@@ -127,7 +127,7 @@ class LeastCondition:
 
     @property
     def gain(self) -> float:
-        """Largest condition number with ‖M‖ over that with the constant."""
+        """Largest condition number with ‖M‖ divided by that with the constant."""
         return float(self.with_norm.max() / self.with_constant.max())
 
     def __str__(self) -> str:
@@ -159,9 +159,8 @@ def least_condition(
 ) -> LeastCondition:
     """Return the scalar of a constraint inertia matrix that keeps its condition number least along a motion.
 
-    Accelerations and forces do not depend on it, the digits that are lost in the inversion do. Give ``constant`` as
-    ``g=`` or ``nu=`` of the formulation. Where A has no rows, or leaves no motion, no value is better than another:
-    such states do not count, and have ‖M‖.
+    Accelerations and forces do not depend on the scalar, rounding errors of the inversion do. Pass ``constant`` as
+    ``g=`` or ``nu=`` of the formulation. States at which A has no rows, or allows no motion, do not count and have ‖M‖.
 
     Parameters
     ----------

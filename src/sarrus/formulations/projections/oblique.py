@@ -34,7 +34,7 @@ def oblique_projection(
     throw: bool = True,
     **weighing: Unpack[Weighing],
 ) -> Formulation:
-    """Solve with the symmetric positive definite M̄ = PMP + ν(I − P).
+    """Return the constrained acceleration by the symmetric positive definite M̄ = PMP + ν(I − P).
 
     M̄ a = P(τ − h) + (PM − νI) A⁺γ, and Aᵀλ = −S(τ − h + M A⁺γ) with S = I − M M̄⁻¹P. S is the oblique projector onto
     the range of Aᵀ along M times the null space of A; it does not depend on ν. (Aghili 2022, eqs.

@@ -1,7 +1,7 @@
 """Projected inverse dynamics: the smallest force, or actuator torque, for a motion of a constrained mechanism.
 
-Only the part of a force in the tangent space moves anything: P f = P (M a + h − τ) for the force f of the
-actuators. The rest of f is free, and is spent on making f small, or on leaving passive joints alone.
+Only the component of a force in the tangent space moves the mechanism: P f = P (M a + h − τ) for the force f of the
+actuators. The component across it is free, and is chosen to make f small, or to leave passive joints without torque.
 
 Source: Aghili, IEEE Transactions on Robotics 21, 2005 (docs/notation.md#sources), sections 4, 7.1, 7.2 and 7.4;
 Aghili 2022, Optimal control of legged robots subject to friction cone constraints, eq. (14).
@@ -28,7 +28,7 @@ _MISSING = 1e-8
 
 @dataclass(frozen=True, eq=False)
 class ProjectedInverse(InverseDynamics):
-    """Force of the actuators for an acceleration; `projected_inverse_dynamics` makes it.
+    """Actuator force for a given acceleration; made by `projected_inverse_dynamics`.
 
     Attributes
     ----------
@@ -61,7 +61,7 @@ def projected_inverse_dynamics(
     throw: bool = True,
     **weighing: Unpack[Weighing],
 ) -> ProjectedInverse:
-    """Return the smallest force of the actuators with which the mechanism accelerates by a.
+    """Return the `ProjectedInverse`: the smallest force of the actuators with which the mechanism accelerates by a.
 
     Without ``actuation`` every coordinate has an actuator and the answer is the potent force P(M a + h − τ), the
     smallest of all (theorem 4, eqs. (45), (48), (49)). With it, S u is the smallest force of that form which has
@@ -69,8 +69,8 @@ def projected_inverse_dynamics(
     force is √(fᵀW⁻¹f) where there is a metric. With ``weights``, u minimises Σ weightsᵢ uᵢ² instead: u =
     (PS)⁺ P(M a + h − τ) for weights of one (legged robots, eq. (14)).
 
-    Redundant, zero and singular rows of A are ordinary. M may be singular, even on the null space of A: nothing
-    is divided by it.
+    Redundant, zero and singular rows of A change nothing. M may be singular, even on the null space of A, because it is
+    not inverted.
 
     Parameters
     ----------

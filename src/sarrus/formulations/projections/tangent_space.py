@@ -28,16 +28,16 @@ from sarrus.formulations.problem import TOLERANCE, Array, as_array
 
 @dataclass(frozen=True, eq=False)
 class ProjectorRate:
-    """Rate of the projector along a motion; `projector_rate` makes it.
+    """Rate of the projector along a motion; made by `projector_rate`.
 
     Attributes
     ----------
     P : (n, n) projector onto the null space of A.
     L : (n, n) −A⁺ȦP.
     P_dot : (n, n) Ṗ = L + Lᵀ, symmetric; the source's C.
-    Omega : (n, n) Ω = L − Lᵀ, skew; the Ω of Aghili 2022, with its sign put right.
+    Omega : (n, n) Ω = L − Lᵀ, skew; the Ω of Aghili 2022, with its sign corrected.
 
-    On the tangent space the three are one: P_dot v = L v = Omega v = −A⁺Ȧ v for A v = 0.
+    On the tangent space they agree: P_dot v = L v = Omega v = −A⁺Ȧ v for A v = 0.
     """
 
     P: Array
@@ -80,11 +80,11 @@ def projector_rate(
     tolerance: float = TOLERANCE,
     **scales: Unpack[Scales],
 ) -> ProjectorRate:
-    """Return Ṗ and its parts along a motion with Jacobian A (m, n) and its rate Ȧ (m, n).
+    """Return the `ProjectorRate`: Ṗ and its parts along a motion with Jacobian A (m, n) and its rate Ȧ (m, n).
 
-    Exact where the rank of A stays what it is, redundant rows included; where the rank changes, P jumps and has no
-    rate. With a constant metric, everything is that of A_W. (Aghili 2005, eqs. (13),
-    (14), (16): C = Ṗ, C q̇ = −A⁺Ȧ q̇; Aghili 2022, eq. (4) and appendix 1, where Ω = Lᵀ − L is a slip.)
+    Exact where the rank of A is constant, redundant rows included; where the rank changes, P jumps and has no rate.
+    With a constant metric, everything is that of A_W. (Aghili 2005, eqs. (13), (14), (16): C = Ṗ, C q̇ = −A⁺Ȧ q̇;
+    Aghili 2022, eq. (4) and appendix 1, where Ω = Lᵀ − L is a slip.)
     """
     p = _kinematics(A, tolerance, **scales)
     return rate_of_projector(p, as_array(Adot, p.A.shape, "Adot"))
@@ -103,12 +103,11 @@ def decompose_force(
     tolerance: float = TOLERANCE,
     **scales: Unpack[Scales],
 ) -> tuple[Array, Array]:
-    """Return the potent and the impotent part of a generalized force f (n,).
+    """Return the potent part P f and the impotent part (I − P) f of a generalized force f (n,).
 
-    Their sum is f. The impotent part lies in the range of Aᵀ: it does no work on admissible velocities, moves
-    nothing and only changes the constraint force. The potent part P f is the smallest force with the same
-    motion, in the norm √(fᵀW⁻¹f) if a metric is given. (Aghili 2005, eq. (5),
-    section 5 and theorem 4.)
+    Their sum is f. The impotent force lies in the range of Aᵀ: it does no work on admissible velocities, does not
+    affect the motion and only changes the constraint force. The potent part P f is the smallest force with the same
+    motion, in the norm √(fᵀW⁻¹f) if a metric is given. (Aghili 2005, eq. (5), section 5 and theorem 4.)
     """
     p = _kinematics(A, tolerance, **scales)
     force = as_array(f, (p.n,), "f")
@@ -124,11 +123,11 @@ def decouples(
     coupling_tolerance: float = 1e-10,
     **scales: Unpack[Scales],
 ) -> bool:
-    """Tell whether the null space of A is invariant under M: (I − P) M P = 0, within a tolerance relative to M.
+    """Return whether the null space of A is invariant under M: (I − P) M P = 0, within a tolerance relative to M.
 
-    Then the potent force has no part in the constraint force, so that force control and motion control do not
-    disturb each other, and M_c = M. (Aghili 2005, proposition 3 and appendix D. The
-    condition is necessary as well: μP = (I − P) M P (PMP)⁺.) With a metric the question is that of W⁻¹M.
+    Then the potent force does not contribute to the constraint force, so that force control and motion control are
+    decoupled, and M_c = M. (Aghili 2005, proposition 3 and appendix D. The condition is also necessary: μP =
+    (I − P) M P (PMP)⁺.) With a metric the condition is that of W⁻¹M.
     """
     as_array(M, np.shape(A)[-1:] * 2, "M")
     p = _kinematics(A, tolerance, M, **scales).image
@@ -139,7 +138,7 @@ def decouples(
 def _kinematics(
     A: ArrayLike, tolerance: float, M: ArrayLike | None = None, **scales: Unpack[Scales]
 ) -> WeightedProblem:
-    """Return the problem that has A, and no forces."""
+    """Return the problem with A and without forces."""
     if np.ndim(A) != 2:
         raise ArgumentError(f"A must be a matrix (m, n), got shape {np.shape(A)}", element="A")
     m, n = np.shape(A)

@@ -1,4 +1,4 @@
-"""Operational space: the dynamics of a mechanism as a task sees it, with constraints or without."""
+"""Operational space: the dynamics of a mechanism in task coordinates, with or without constraints."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from sarrus.formulations.requirements import definite_root, definite_solve
 
 @dataclass(frozen=True, eq=False)
 class OperationalSpace:
-    """Λ ẍ + μ + p = f, where the force on the mechanism is Jᵀf; `operational_space` makes it.
+    """Task dynamics Λ ẍ + μ + p = f, with the force Jᵀf on the mechanism; made by `operational_space`.
 
     Attributes
     ----------
-    inertia : Λ (m, m), under constraints Λ_c: symmetric, zero along what the task cannot move.
-    inverse_inertia : J Θ M⁻¹ Jᵀ (m, m), of which Λ is the inverse, or the pseudo-inverse where it is singular.
+    inertia : Λ (m, m), under constraints Λ_c: symmetric, zero in directions in which the task cannot move.
+    inverse_inertia : J Θ M⁻¹ Jᵀ (m, m); Λ is its inverse, or its pseudo-inverse if it is singular.
     velocity_force : μ (m,), under constraints μ_c. gravity_force : p (m,), under constraints p_c.
     consistent_inverse : J̄ (n, m), the dynamically consistent inverse; with constraints A J̄ = 0.
     null_space : Nᵀ (n, n). A force Nᵀτ accelerates neither the task nor a constraint.
     constraint_null_space : Θ (n, n), the identity without constraints; ẍ = J Θ M⁻¹ τ + …, A Θ = 0.
-    rank : of the task on the motions that the constraints leave; J J̄ is the identity where it is m.
+    rank : of the task on the motions that the constraints allow; J J̄ is the identity if the rank is m.
     constraint_rank : of A.
     """
 
@@ -56,7 +56,7 @@ def operational_space(
     gravity: ArrayLike | None = None,
     tolerance: float = TOLERANCE,
 ) -> OperationalSpace:
-    """Return the operational space quantities of a task ẋ = J v, ẍ = J a + J̇ v.
+    """Return the `OperationalSpace` of a task ẋ = J v, ẍ = J a + J̇ v.
 
         Λ = (J Θ M⁻¹ Jᵀ)⁻¹                                     (9),  (110)
         μ = Λ (J Θ M⁻¹ b − J̇ v + J Ā γ)                        (10), (111)
@@ -68,9 +68,9 @@ def operational_space(
     constraints Θ = I, and the rest is that of section 2.1; with them Λ, μ, p are their Λ_c, μ_c, p_c. A force
     Jᵀ(Λ ẍ + μ + p) + Nᵀτ* then moves the task with ẍ, whatever τ* is; forces of springs and dampers count as τ.
 
-    Redundant, zero and singular rows of A are ordinary: pseudo-inverses, by A M^(−1/2). A task with dependent rows, or
-    one that the constraints hold in part, has rank below m: Λ is a pseudo-inverse, and ẍ is met in the least-squares
-    sense of its rows. Inconsistent constraints: as `sarrus.formulations.mass_weighted` takes them.
+    Redundant, zero and singular rows of A change nothing: inverses are pseudo-inverses, from A M^(−1/2). A task with
+    dependent rows, or one that the constraints hold in part, has a rank below m: Λ is a pseudo-inverse, and ẍ is met in
+    the least-squares sense. Inconsistent constraints: as in `sarrus.formulations.mass_weighted`.
 
     Parameters
     ----------

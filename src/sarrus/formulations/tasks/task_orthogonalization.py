@@ -28,10 +28,10 @@ TaskRows = tuple[ArrayLike, ArrayLike, ArrayLike]
 
 @dataclass(frozen=True, eq=False)
 class OrthogonalTask:
-    """A task in the recursion: Q (m, n) is J on what those above leave, z (m,) its force, Nᵀ (n, n) what is left after.
+    """A task in the recursion: Q (m, n) is J on the motions left by tasks above, z (m,) its force, Nᵀ (n, n) the rest.
 
-    ``rank`` is that of Q; below m the task depends on those above it, on the constraints, or in itself. ``residual``
-    is how much of its acceleration is missed, as a norm.
+    ``rank`` is that of Q; below m the task depends on tasks above it, on the constraints, or its own rows are
+    dependent. ``residual`` is the norm of its missing acceleration.
     """
 
     Q: Array
@@ -43,7 +43,7 @@ class OrthogonalTask:
 
 @dataclass(frozen=True, eq=False)
 class TaskOrthogonalization(Answer):
-    """Force for tasks in order of priority; `task_orthogonalization` and its constrained form make it.
+    """Force for tasks in order of priority; made by `task_orthogonalization` and its constrained form.
 
     Attributes
     ----------
@@ -53,9 +53,9 @@ class TaskOrthogonalization(Answer):
     a : (n,) acceleration M⁻¹(η − h).
     tasks : an `OrthogonalTask` for each task, in their order.
     constraint_rank : of A.
-    residual : norm of what the actuators lack of η in the motions, relative to η.
-    status : OK; NOT_ACHIEVABLE where the actuators lack some of it: ``u`` is then the one that lacks least, and a is
-        not what happens.
+    residual : norm of the part of η along the motions that the actuators cannot produce, relative to η.
+    status : OK; NOT_ACHIEVABLE if the residual is not zero: ``u`` then has the least residual, and a is not the actual
+        acceleration.
     """
 
     tau: Array

@@ -1,4 +1,4 @@
-"""`Survey`: gaps, velocities, responses and accelerations of contacts, stops and dry friction at a state."""
+"""`Survey`: gaps, velocities, Delassus matrix W and accelerations of contacts, stops and dry friction at a state."""
 
 from __future__ import annotations
 
@@ -23,9 +23,10 @@ if TYPE_CHECKING:
 
 
 class Survey:
-    """What the kernel says of the present state of a run; blocks are contacts, then stops, then dry friction.
+    """Data of the kernel on the present state of a run. Blocks are contacts, then stops, then dry frictions.
 
-    ``first`` are the first rows of blocks and ``sizes`` their numbers; ``unilateral`` is that of those that only push.
+    ``first`` are the first rows of the blocks and ``sizes`` their numbers of rows; the first ``unilateral`` blocks only
+    push.
     """
 
     def __init__(self, loop: TimeLoop, touches: Touches) -> None:
@@ -39,9 +40,9 @@ class Survey:
         self._still = STILL
 
     def look(self, rows: list[int]) -> int:
-        """Have the gaps and velocities of all rows, W and the accelerations of these rows at the present state.
+        """Evaluate gaps and velocities of all rows, and W and the accelerations of ``rows``, at the present state.
 
-        Negative where something is no number.
+        Negative if a number is not finite.
         """
         work = self.touches.work
         work.which[: len(rows)] = rows
@@ -50,16 +51,16 @@ class Survey:
         return phase_survey(self.loop.table, self.loop.x, len(rows))
 
     def still(self, k: int) -> float:
-        """Return the speed [m/s, rad/s] that is none of a block, at the state that was looked at last."""
+        """Return the speed [m/s, rad/s] below which block k counts as at rest, at the state of the last `look`."""
         return self._still * self.units.item(k)
 
     @property
     def slow(self) -> Array:
-        """Normal velocities that are none, of those that only push [m/s, rad/s]."""
+        """Normal speeds [m/s, rad/s] below which the unilateral blocks count as at rest."""
         return self._still * self.units[: self.unilateral]
 
     def rates(self) -> Array:
-        """Return the normal velocities of those that only push."""
+        """Return the normal velocities [m/s, rad/s] of the unilateral blocks."""
         return self.touches.work.velocity[self.first[: self.unilateral]].copy()
 
     def rows(self, blocks: list[int]) -> list[int]:
@@ -67,23 +68,25 @@ class Survey:
         return [row for k in blocks for row in range(self.first[k], self.first[k + 1])]
 
     def operator(self, m: int) -> Array:
-        """Return W of the m rows that were looked at."""
+        """Return the Delassus matrix W (m, m) of the m rows of the last `look`."""
         return self.touches.work.operator[: m * m].reshape(m, m)
 
     def surface(self, k: int) -> slice:
-        """Return the rows of a block that have friction."""
+        """Return the rows of a block that have friction, as a slice."""
         return slice(int(self.first[k]) + (k < self.unilateral), int(self.first[k + 1]))
 
     def slip(self, velocity: Array, k: int) -> float:
-        """Return how fast a block slides."""
+        """Return the slip speed of a block [m/s, rad/s]."""
         return dense.norm(velocity[self.surface(k)])
 
     def friction(self, k: int) -> float:
-        """Return the coefficient of sliding of a block that only pushes."""
+        """Return the coefficient of sliding friction of a unilateral block."""
         return self.touches.friction[k] if k < self.contacts else 0.0
 
     def first_directions(self, members: list[int], before: dict[int, Array]) -> list[Beginning] | None:
-        """Return how contacts begin to slide, those that still stick from directions ``before``; None: not found."""
+        """Return how contacts begin to slide; sticking ones start from the directions ``before``. None if no solution
+        is found.
+        """
         modes, directions = self.touches.modes, self.touches.directions
         closed = [k for k in range(self.unilateral) if modes[k] != OPEN]
         held = [k for k in range(self.unilateral, len(modes)) if modes[k] == STICKING]
@@ -111,7 +114,9 @@ class Survey:
             return None
 
     def slip_onsets(self, blocks: list[int], a: Array) -> list[Array]:
-        """Return whither blocks that the constraints hold at the acceleration a begin to slip; zero: they do not."""
+        """Return the slip direction that each block begins with at the acceleration a; zero if the constraints
+        hold it.
+        """
         loop = self.loop
         system, q, t = loop.system.copy(), loop.q.copy(), loop.time  # ranks of the run stay as they are
         answer = partial(forward_dynamics, system, q, t=t, throw=False, may_be_open=True)

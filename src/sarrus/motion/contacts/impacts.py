@@ -1,4 +1,4 @@
-"""`Impacts`: velocities after an impact in a run, of all contacts and stops that touch at once."""
+"""`Impacts`: velocities after an impact in a run, for all contacts and stops that are closed at that instant."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ROUNDING = 100.0 * MET
 
 
 class Impacts:
-    """The impacts of one run; blocks slower than their speed ``rest`` [m/s, rad/s] after one stay."""
+    """The impacts of one run. A block that leaves an impact slower than ``rest`` [m/s, rad/s] stays closed."""
 
     def __init__(self, survey: Survey) -> None:
         self.survey = survey
@@ -35,10 +35,11 @@ class Impacts:
     def strike(
         self, touching: list[int], rates: Array, pressed: Sequence[int] = (), gaps: Array | None = None
     ) -> float:
-        """Give the state the velocity after an impact; return the energy that it took [J].
+        """Set the state to the velocity after an impact; return the kinetic energy lost [J].
 
-        What is ``pressed`` hits with next to no speed, although it does not approach. With ``gaps`` that are not quite
-        zero the positions follow, too. Raises `SolveError` where no impulses obey the laws of contact.
+        Blocks in ``pressed`` take part with a tiny speed of approach although they do not approach. With ``gaps`` that
+        are not exactly zero the positions are corrected too. Raises `SolveError` if no impulses obey the laws of
+        contact.
         """
         survey, touches = self.survey, self.survey.touches
         rows = survey.rows(touching)
@@ -79,7 +80,7 @@ class Impacts:
         rebounds: Array,
         expansions: dict[int, float],
     ) -> Array | None:
-        """Return the impulses of one block that hits; None where there is more to it."""
+        """Return the impulses of a single block that hits; None if more blocks take part."""
         if len(touching) > 1 or expansions:
             return None
         wanted = float(rebounds[0])
@@ -88,7 +89,7 @@ class Impacts:
     def _lost(
         self, touching: list[int], rows: list[int], before: Array, operator: Array, found: Array
     ) -> float:
-        """Return the energy that impulses on rows take, with what then leaves slowly staying."""
+        """Return the energy [J] that impulses on rows take, including the energy of blocks that leave slowly."""
         survey = self.survey
         heads = [rows.index(survey.first[k]) for k in touching]
         after = before + dense.product(operator, found)
@@ -99,11 +100,11 @@ class Impacts:
         return loss + self.stay([k for k, rate in zip(touching, leaving) if rate < self.rest[k]])
 
     def _make_up(self, touching: list[int], rates: Array, gaps: Array, operator: Array, found: Array) -> None:
-        """Move the state by its change of velocity over the times by which impulses came too late, or too soon.
+        """Correct the positions by the change of velocity times the delay of each impulse.
 
-        These are the gaps over the speeds of approach of contacts that hit next to together, or from next to their
-        planes: what is missed there adds up from hit to hit. Where contacts that hardly approach are struck by others
-        these times say nothing.
+        The delay is gap over speed of approach, for contacts that hit nearly together or start near their planes;
+        without the correction these errors add up from impact to impact. Contacts that hardly approach but are struck
+        by others have no meaningful delay and get no correction.
         """
         survey, late, at = self.survey, np.zeros(len(found)), 0
         heads, units, most = list[int](), list[float](), 0.0
@@ -123,10 +124,11 @@ class Impacts:
             loop.q[:] = loop.system.move(loop.q.copy(), self._change(survey.rows(touching), late * found))
 
     def stay(self, blocks: list[int]) -> float:
-        """Take the normal velocities of blocks from the state, by the smallest change; return the energy of that.
+        """Set the normal velocities of blocks to zero by the smallest change in the kinetic metric; return the energy
+        [J].
 
-        Those with friction that slide as slowly stick, too, and joints with dry friction: else what they do until they
-        stop would lift these blocks again, from one impact to the next without end.
+        Slow friction contacts and joints with dry friction stick too. Otherwise their remaining slip would lift the
+        blocks again, impact after impact without end.
         """
         survey = self.survey
         survey.look([])
@@ -144,18 +146,23 @@ class Impacts:
         return -float(0.5 * (found * speeds).sum())
 
     def _speeds_of(self, rows: list[int]) -> Array:
-        """Return the velocities of rows, and have W and responses of these; `SolveError` where they are no numbers."""
+        """Return the velocities of rows, after W and the compliance columns of the rows were computed.
+
+        Raises `SolveError` if they are not finite.
+        """
         survey = self.survey
         if survey.look(rows) < 0:
-            raise SolveError(f"{survey.loop.system.name}: the responses of what hits are not finite")
+            raise SolveError(
+                f"{survey.loop.system.name}: the Delassus matrix of the colliding rows is not finite"
+            )
         return survey.touches.work.velocity[rows].copy()
 
     def _push(self, rows: list[int], found: Array) -> None:
-        """Change the velocity of the state by impulses on rows whose responses are known."""
+        """Add to the velocity of the state the effect of impulses on rows whose compliance columns are known."""
         self.survey.loop.v[:] += self._change(rows, found)
 
     def _change(self, rows: list[int], found: Array) -> Array:
-        """Return the change of velocity by impulses on rows whose responses are known."""
+        """Return the change of velocity (nv,) by impulses on rows whose compliance columns are known."""
         nv, touches = self.survey.loop.system.nv, self.survey.touches
         responses = touches.work.response[: len(touches.names) * nv].reshape(-1, nv)[rows]
         return np.asarray((found[:, None] * responses).sum(axis=0))

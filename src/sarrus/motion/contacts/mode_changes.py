@@ -1,4 +1,4 @@
-"""`Change`: what one instant of a run changed of contacts, stops and dry friction."""
+"""`Change`: contacts, stops and dry frictions whose mode changed at one instant of a run."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from sarrus.kernels.memory.contact_layout import OPEN, SLIDING, STICKING
 
 
 class Change(NamedTuple):
-    """What one instant changed, by names, and the kinetic energy that an impact took [J]."""
+    """Names of the contacts and joints whose mode changed at one instant, and the kinetic energy lost in an
+    impact [J].
+    """
 
     closed: tuple[str, ...]
     opened: tuple[str, ...]
@@ -28,7 +30,9 @@ def change_between(
     approaching: Container[int],
     loss: float,
 ) -> Change:
-    """Return what is not as it was, for the modes of blocks before and after, of which ``unilateral`` only push."""
+    """Return the `Change` between the modes of the blocks before and after; the first ``unilateral`` blocks only
+    push.
+    """
     closed, opened, bounced, slipping, sticking = (list[str]() for _ in range(5))
     for k, (name, was, now) in enumerate(zip(names, before.tolist(), after.tolist())):
         if k < unilateral and now == OPEN:

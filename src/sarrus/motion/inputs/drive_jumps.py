@@ -1,13 +1,13 @@
-"""`DriveJumps`: instants at which the speed of a drive jumps, and what becomes of the velocities there.
+"""`DriveJumps`: instants at which the speed of a drive jumps, and the velocities of the mechanism after each jump.
 
-A drive is a motion that is given as a function of time: of a coordinate, of a closure, of a body. Where its speed
-jumps, b(q, t) of its row or the velocity of the body does, and the rows that hold on both sides act by impulses:
+A drive is a prescribed motion θ(t) of a coordinate, a closure or a body. If its speed jumps, b(q, t) of its row (or the
+velocity of the body) jumps, and the rows that hold on both sides transmit impulses Λ:
 
     p(q, v⁺, t⁺) − p(q, v⁻, t⁻) = AᵀΛ,    A v⁺ = b(q, t⁺),    p = ∂T/∂v = M v + g(q, t).
 
-g is what the motion of driven bodies adds. What acts on one side alone, contacts, stops and cables, then hits: its
-speed of approach is that of this v⁺, as if it hit a moment after the drive. A force with a limit, such as dry friction,
-has no impulse in an instant. (Glocker: Set-Valued Force Laws, 2001, chapter 9: impacts with moving constraints.)
+g is the momentum due to driven bodies. Unilateral contacts, stops and cables are hit afterwards: their speed of
+approach follows from v⁺. Bounded forces, such as dry friction, have no impulse at an instant. (Glocker: Set-Valued
+Force Laws, 2001, chapter 9: impacts with moving constraints.)
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ OBEYED = 1e-5
 
 
 class DriveJump(NamedTuple):
-    """An instant at which the speed of a drive jumps, and times just before and just after it [s]."""
+    """An instant [s] at which the speed of a drive jumps, with times just before and just after it [s]."""
 
     time: float
     before: float
@@ -62,11 +62,11 @@ class DriveJumps:
 
     @classmethod
     def of(cls, system: Workspace, q: Array, t0: float, duration: float, *, first: bool = False) -> Self:
-        """Return those of a run from q at t0, both ends included; of rows that depend on q, those that jump nearby.
+        """Return the jumps of a run that starts from q at t0 and lasts ``duration`` [s], both ends included.
 
-        ``first``: the first one is enough.
+        A row that depends on q is checked at configurations near q. ``first``: stop at the first jump.
 
-        Raises `SolveError` where functions of time break more often than `sarrus.motion.inputs.time_breaks` allows.
+        Raises `SolveError` if functions of time break more often than `sarrus.motion.inputs.time_breaks` allows.
         """
         if not may_jump(system):
             return cls(())
@@ -91,12 +91,14 @@ class DriveJumps:
         return islice(found, 1 if first else None)
 
     def next(self, time: float, end: float) -> DriveJump | None:
-        """Return the next jump that a run at ``time`` has before it, None where none begins up to ``end``."""
+        """Return the next jump after ``time`` that begins before ``end`` [s]; None without one."""
         ahead = self.jumps[bisect_right(self._after, time) :][:1]
         return ahead[0] if ahead and ahead[0].before <= end else None
 
     def beginning(self, system: Workspace, q: Array, v: Array, t0: float) -> float:
-        """Return when a run begins: beside t0 where a drive jumps there, on the side whose speeds v has."""
+        """Return the time [s] at which a run begins: t0, or, if a drive jumps at t0, just beside it, on the side
+        of v.
+        """
         jump = self.next(t0, t0)
         if jump is None:
             return t0
@@ -106,7 +108,7 @@ class DriveJumps:
 
 
 def _breaks(system: Workspace, t0: float, t1: float) -> Iterator[DriveJump]:
-    """Yield the instants at which something that depends on time alone jumps."""
+    """Yield the instants at which functions of time alone jump."""
     program, time = _program(system), t0
     while program is not None and time < t1:
         breaks = find_breaks(program, constants_of(system), time, t1)
@@ -118,25 +120,27 @@ def _breaks(system: Workspace, t0: float, t1: float) -> Iterator[DriveJump]:
 
 
 def refuse_jumps(system: Workspace, q: Array, t0: float, duration: float, what: str) -> None:
-    """Raise `ArgumentError` where the speed of a drive jumps within a time from t0 on, which ``what`` do not know."""
+    """Raise `ArgumentError` if the speed of a drive jumps within ``duration`` [s] after t0; ``what`` names the
+    caller.
+    """
     found = DriveJumps.of(system, q, t0, duration, first=True).jumps
     if found:
         name = jumping_drives(system.varied(), [q], found[0])[:1] or ("a drive",)
         raise ArgumentError(
-            f"{system.name}: the speed of {name[0]!r} jumps at t = {found[0].time:.6g} s, which is an impact, and "
-            f"{what} have none. Give it a course whose speed does not jump, such as a Spline of degree 3",
+            f"{system.name}: the speed of {name[0]!r} jumps at t = {found[0].time:.6g} s. This is an impact, which "
+            f"{what} cannot contain. Prescribe a motion with continuous speed, such as a Spline of degree 3",
             element=name[0],
         )
 
 
 def may_jump(system: Evaluations) -> bool:
-    """Tell whether anything moves as a function of time in which there are conditions on time."""
+    """Return whether a prescribed motion has conditions on time, so that its speed may jump."""
     program = _program(system)
     return program is not None and len(program.conditions) > 0
 
 
 def _program(system: Evaluations) -> TimeProgram | None:
-    """Return what drives do as functions of time, None where there are none."""
+    """Return the functions of time of all drives as a `TimeProgram`; None without drives."""
 
     def find() -> TimeProgram | None:
         e = system.equations
@@ -151,11 +155,11 @@ def _program(system: Evaluations) -> TimeProgram | None:
 def driven_velocity(
     system: Workspace, q: Array, v: Array, jump: DriveJump, drives: tuple[str, ...], *, switching: bool
 ) -> Array:
-    """Return v (nv,) after a jump of the speed of ``drives``, with nothing that acts on one side alone.
+    """Return v⁺ (nv,) after a jump of the speed of ``drives``, without impacts of contacts, stops and cables.
 
-    Contacts that are constraints hold on both sides unless there is ``switching``.
+    Contacts that are constraints hold on both sides unless ``switching`` is True.
 
-    Raises `SolveError` where constraints that are redundant ask for different velocities.
+    Raises `SolveError` if redundant constraints require different velocities.
     """
     after = jump.after
     push = _moved_momentum(system, q, jump.before) - _moved_momentum(system, q, after)
@@ -172,14 +176,14 @@ def driven_velocity(
     if found.status is Status.INCONSISTENT:
         raise SolveError(
             f"{system.name}: at t = {jump.time:.6g} s no velocity meets all constraints: the speed of "
-            f"{', '.join(map(repr, drives))} jumps, and redundant rows do not follow. Give them motions that agree",
+            f"{', '.join(map(repr, drives))} jumps, and redundant rows contradict it. Prescribe motions that agree",
             result=found,
         )
     return np.array(found.v)
 
 
 def jumping_drives(system: Evaluations, places: list[Array], jump: DriveJump) -> tuple[str, ...]:
-    """Return the names of the drives whose speed jumps then at any of the configurations."""
+    """Return the names of the drives whose speed jumps at ``jump``, in at least one configuration of ``places``."""
     found, still = np.zeros(system.nc, dtype=bool), np.zeros(system.nv)
     for q in places if system.nc else ():
 
@@ -197,7 +201,7 @@ def jumping_drives(system: Evaluations, places: list[Array], jump: DriveJump) ->
 
 
 def _jumping_bodies(system: Evaluations, jump: DriveJump) -> tuple[str, ...]:
-    """Return the names of the driven bodies whose velocity jumps."""
+    """Return the names of the driven bodies whose velocity jumps at ``jump``."""
     mechanism = system.mechanism
     if mechanism is None:
         return ()

@@ -1,7 +1,7 @@
-"""What drives a simulation from outside: control laws, applied forces and events.
+"""Inputs of a simulation: control laws u(q, v, t), applied forces τ(q, v, t) and event functions.
 
-A function is compiled into the kernel when it returns CasADi expressions of the symbols (q, v, t); a Python
-callable with a sample time is called once per sample, its value held in between.
+A function that returns CasADi expressions of the symbols (q, v, t) is compiled into the kernel. A Python function with
+a sample time is called once per sample, and its value is held until the next sample.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from sarrus.dynamics.solve.workspace import Workspace
 
 @dataclass(frozen=True)
 class Event:
-    """A zero of function(q, v, t) or function(q, v, t, p), a CasADi expression, located within a step.
+    """An event function(q, v, t) or function(q, v, t, p), a CasADi expression, whose zeros are located within a step.
 
     direction : 1 counts rising zeros, −1 falling ones, 0 both. terminal : the run stops there.
     Raises `ArgumentError` for another direction.
@@ -43,7 +43,7 @@ class Event:
 
 
 def check_events(events: Sequence[Event]) -> None:
-    """Raise unless ``events`` are such, with different names."""
+    """Raise `ArgumentError` unless ``events`` is a sequence of `Event` with different names."""
     if not (isinstance(events, Sequence) and all(isinstance(event, Event) for event in events)):
         raise ArgumentError(f"events must be a sequence of Event, got {events!r}", element="events")
     names = [event.name for event in events]
@@ -72,7 +72,7 @@ def with_force(work: Workspace, force: StateFunction) -> Workspace:
 
 
 def sampled(system: Evaluations, function: StateFunction, q: Array, v: Array, t: float, what: str) -> Array:
-    """Return the value of a Python function at a sample; the caller adds the time to its errors."""
+    """Return the value of a Python function at a sample; errors name ``what``, and the caller adds the time."""
     size = system.nu if what == "control" else system.nv
     more = arguments_beyond(function, system.parameters, system.parameters.values())
     value = real_array(function(q, v, t, *more))

@@ -1,6 +1,6 @@
-"""Interval arithmetic for arrays: enclosures of the operations of CasADi, outward by more than rounding.
+"""Interval arithmetic for arrays: enclosures of CasADi's operations, widened by more than their rounding.
 
-An interval is a pair (low, high) of arrays. What has no enclosure here is everything, (−∞, ∞).
+An interval is a pair (low, high) of arrays. An operation without an enclosure here gives (−∞, ∞).
 """
 
 from __future__ import annotations
@@ -20,7 +20,9 @@ OUTWARD = 2e-15
 
 
 def operate(op: int, a: Interval, b: Interval) -> Interval:
-    """Return an enclosure of what an operation gives for operands in two intervals (b = a for one operand)."""
+    """Return an enclosure of the result of an operation for operands in a and b (b = a for operations of one
+    operand).
+    """
     with np.errstate(all="ignore"):
         known = _OPERATIONS.get(op)
         if known is None:
@@ -126,7 +128,7 @@ def _remains(a: Interval, b: Interval, whole: Callable[[Array], Array]) -> Inter
 
 
 def _power(a: Interval, b: Interval) -> Interval:
-    """Return a to a power that is a number, of a that is not negative; of others for whole numbers."""
+    """Return an enclosure of a^b for a constant b; for a < 0 only whole numbers b give a finite one."""
     n = b[0]
     fixed, whole, even = b[0] == b[1], n == np.floor(n), np.mod(n, 2.0) == 0.0
     ends = a[0] ** n, a[1] ** n

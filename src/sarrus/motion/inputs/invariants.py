@@ -1,4 +1,4 @@
-"""`Invariant`: a function of the state that a motion does not change, which the projection after a step keeps."""
+"""`Invariant`: a function I(q, v, t) that the motion keeps constant and the projection after each step restores."""
 
 from __future__ import annotations
 
@@ -45,16 +45,16 @@ _TOTAL = _Traced(lambda system: system.equations.kinetic_energy + system.equatio
 
 @dataclass(frozen=True)
 class Invariant:
-    """A function of the state that is constant along motions, for ``Stabilization(invariants=)``.
+    """A function I(q, v, t) that is constant along motions, for ``Stabilization(invariants=)``.
 
     Parameters
     ----------
-    name : what reports and trajectories call it; the rows of a column are name[0], name[1], ...
+    name : name in reports and trajectories; the rows of a column are name[0], name[1], ...
     function : (q, v, t) or, with parameters ``p.name``, (q, v, t, p) → number or column, of CasADi symbols; or a
         quantity of `sarrus.control`, such as ``sr.control.momentum("xy", "z")``.
 
-    `momentum`, `angular_momentum` and `energy` make those that mechanisms have. Whether the motion keeps it is looked
-    at in every run: it ends with NOT_INVARIANT, which names the function and its rate, where forces change it.
+    `momentum`, `angular_momentum` and `energy` return ready-made ones. Every run checks dI/dt along the motion: if
+    forces change I, the run ends with NOT_INVARIANT, which names the function and its rate.
     """
 
     name: str
@@ -74,14 +74,14 @@ class Invariant:
 
     @classmethod
     def energy(cls) -> Invariant:
-        """Return kinetic plus potential energy [J], constant where nothing drives, damps or rubs."""
+        """Return the invariant kinetic plus potential energy [J], constant without drives, dampers and friction."""
         return cls(ENERGY, _TOTAL)
 
     @classmethod
     def momentum(cls, axis: ArrayLike, name: str | None = None) -> Invariant:
-        """Return the linear momentum of all bodies along a direction of the world [kg m/s].
+        """Return the invariant linear momentum of all bodies along ``axis`` (3,) in world axes [kg m/s].
 
-        It is constant where no force from outside has a part along ``axis``: neither gravity nor the ground.
+        It is constant if no external force (gravity, ground) has a component along ``axis``.
         """
         along = direction(axis, "axis")
 
@@ -94,10 +94,11 @@ class Invariant:
     def angular_momentum(
         cls, axis: ArrayLike, point: ArrayLike | None = None, name: str | None = None
     ) -> Invariant:
-        """Return the angular momentum of all bodies along ``axis`` [kg m²/s], about a ``point`` fixed in the world.
+        """Return the invariant angular momentum of all bodies along ``axis`` (3,) [kg m²/s], world axes.
 
-        Without a point it is about the centre of mass. It is constant where no force from outside has a moment about
-        that axis: a hinge on the ground has none about its own axis, gravity none about a vertical one.
+        It is taken about ``point`` (3,) [m], fixed in the world; without a point about the centre of mass. It is
+        constant if no external force has a moment about that axis: a hinge on the ground has none about its own axis,
+        gravity none about a vertical axis.
         """
         along = direction(axis, "axis")
         fixed = None if point is None else three_numbers(point, "point")
@@ -118,7 +119,7 @@ def _text(vector: Array) -> str:
 
 
 def checked_invariants(given: Any) -> tuple[str | Invariant, ...]:
-    """Return the invariants of a `Stabilization` as a tuple; what is none, or two of a name, is an `ArgumentError`."""
+    """Return the invariants of a `Stabilization` as a tuple; raises `ArgumentError` for other types and equal names."""
     if isinstance(given, str | Invariant) or not isinstance(given, Sequence):
         raise ArgumentError(
             f"Stabilization: invariants must be a sequence of Invariant or of {', '.join(NAMES)}, got {given!r}",
@@ -161,7 +162,7 @@ def _ready_made(name: str) -> Invariant:
 
 
 class InvariantFunctions(NamedTuple):
-    """What the kernels call, native functions of x: values, rates at [x | a], and (φ, ψ, I) with its derivatives."""
+    """Native functions for the kernels: values at x, rates at [x | a], and (φ, ψ, I) with its derivatives at x."""
 
     values: NativeFunction
     rates: NativeFunction
@@ -169,15 +170,15 @@ class InvariantFunctions(NamedTuple):
 
 
 class TracedInvariants:
-    """The invariants of one system: names, one for every row, and expressions over its symbols.
+    """The invariants of one system: a name for every row, and expressions over the symbols of the system.
 
     Attributes
     ----------
     names : of the rows (k).
     value : I (k), an SX column.
-    sizes : (k,) what each is measured by where its value is smaller: by how much it changes with velocities of one
-        characteristic unit a second and steps of one unit, at seeded states about the reference; of the energy the
-        characteristic mass times (characteristic length a second) squared.
+    sizes : (k,) scale of a value that is small: its change by velocities of one characteristic unit per second and
+        steps of one unit, at seeded states about the reference; for the energy the characteristic mass times
+        (characteristic length per second) squared.
     """
 
     def __init__(self, system: Evaluations, given: Sequence[str | Invariant]) -> None:
@@ -203,7 +204,7 @@ class TracedInvariants:
 
     @classmethod
     def of(cls, system: Evaluations, given: tuple[str | Invariant, ...]) -> TracedInvariants:
-        """Return the invariants of a system, traced once for the latest that it was given, at its parameters."""
+        """Return the invariants of a system, traced at its parameters; the latest ones are cached."""
         key = "invariants", given, *system.parameters.values()
         try:
             hash(key)
@@ -212,7 +213,7 @@ class TracedInvariants:
         return system.model.remember(key, lambda: cls(system, given))
 
     def functions(self, compiled: CompiledEquations) -> InvariantFunctions:
-        """Return the native functions over the symbols of compiled equations, made once for these."""
+        """Return the native functions over the symbols of compiled equations, compiled once for these equations."""
         for known, functions in self._compiled:
             if known is compiled:
                 return functions
@@ -242,14 +243,14 @@ class TracedInvariants:
         return along + ca.jtimes(value, e.t, ca.SX(1))
 
     def _projected(self, compiled: CompiledEquations) -> dict[str, ca.SX]:
-        """Return c = (φ, ψ, I) and its derivative along (δq = N δ, δv)."""
+        """Return c = (φ, ψ, I) and its derivative with respect to (δq = N δ, δv)."""
         e = compiled.equations
         c = ca.vertcat(e.position_residual, e.velocity_residual, self.value)
         along_q = ca.jacobian(c, e.q) @ ca.jacobian(e.rate, e.v)
         return {"c": c, "jacobian": ca.horzcat(along_q, ca.jacobian(c, e.v))}
 
     def along(self, system: Evaluations, q: Array, v: Array, t: Array, parameters: Sequence[float]) -> Array:
-        """Return the values (T, k) at states q (T, nq), v (T, nv), times t (T,) and one set of parameters."""
+        """Return the values (T, k) at states q (T, nq), v (T, nv), times t (T,), for one set of parameters."""
         if self._values is None:
             e = system.equations
             self._values = ca.Function("invariants", [e.q, e.v, e.t, e.p], [self.value])
@@ -282,7 +283,7 @@ def _value(system: Evaluations, one: str | Invariant) -> ca.SX:
 
 
 def _sizes(system: Evaluations, value: ca.SX, energies: Sequence[int]) -> Array:
-    """Return what invariants are measured by (k,), see `TracedInvariants`; ``energies`` are the rows of energies."""
+    """Return the scales (k,) of small values, see `TracedInvariants`; ``energies`` are the rows of energies."""
     e, size = system.equations, system.model.characteristic
     rate = ca.jacobian(e.rate, e.v)
     gradient = ca.horzcat(ca.jacobian(value, e.q) @ rate, ca.jacobian(value, e.v))

@@ -1,4 +1,4 @@
-"""What all runs are asked for, one or many: how they step, stay closed and are recorded; one clear error for each."""
+"""Options of runs, single or many: steps, stabilization, recording; each invalid option is one clear error."""
 
 from __future__ import annotations
 
@@ -41,20 +41,21 @@ REDUCTIONS = {"min": "minimum", "max": "maximum", "mean": "mean", "rms": "rms"}
 
 @dataclass(frozen=True)
 class Stabilization:
-    """How a run is kept on its constraints.
+    """The way in which a run is kept on its constraints.
 
     Parameters
     ----------
-    kind : "projection" of position and velocity, the shortest in the kinetic metric; "energy", the same with the
-        energy among the ``invariants``; "baumgarte" with γ + 2α ψ + β² φ; "none".
+    kind : "projection": positions and velocities are moved to the constraints after a step, by the smallest change in
+        the kinetic metric; "energy": the same, with the energy among the ``invariants``; "baumgarte": rows γ + 2α ψ +
+        β² φ in the place of γ; "none".
     every : project after every so many steps. gains : (α, β) [1/s] of "baumgarte".
-    invariants : functions of the state that the projection keeps on the values that they have where the run begins, and
-        anew behind every event that changes velocities or constraints: of type `sarrus.Invariant`, or "energy",
-        "momentum.x", "angular_momentum.z" and so on, in axes and about the origin of the world. Rows that depend on
-        others change nothing, and ``trajectory.events`` names them. What the motion changes ends the run with
-        NOT_INVARIANT; the energy is refused before where anything drives or damps.
+    invariants : functions of the state that the projection keeps at their initial values, and at new values after each
+        event that changes velocities or constraints: `sarrus.Invariant`, or "energy", "momentum.x",
+        "angular_momentum.z" and so on, in axes and about the origin of the world. Redundant rows change nothing;
+        ``trajectory.events`` names them. If the motion changes an invariant the run ends with NOT_INVARIANT. The energy
+        is refused before the run if a drive or damper acts.
 
-    Raises `ArgumentError` for another kind, and for numbers that are none of these.
+    Raises `ArgumentError` for another kind and for values out of range.
     """
 
     kind: str = "projection"
@@ -78,13 +79,13 @@ class Stabilization:
 
     @property
     def kept(self) -> tuple[str | Invariant, ...]:
-        """All invariants, the energy of "energy" the first of them."""
+        """All invariants; for the kind "energy" the energy comes first."""
         own = self.kind == "energy" and not any(map(is_energy, self.invariants))
         return (ENERGY, *self.invariants) if own else self.invariants
 
     @classmethod
     def of(cls, given: str | Stabilization) -> Stabilization:
-        """Return what was given, a kind or the whole."""
+        """Return a `Stabilization` from its kind, or the object itself."""
         if isinstance(given, Stabilization):
             return given
         return _USUAL if isinstance(given, str) and given == "projection" else cls(given)
@@ -92,18 +93,19 @@ class Stabilization:
 
 @dataclass(frozen=True)
 class Stepping:
-    """How a run steps, for ``method=``: what is usual has short forms there, ``method``, ``dt``, ``rtol``, ``atol``.
+    """Method, steps, tolerances and limits of a run, for ``method=``; the common ones have short forms in
+    `sarrus.simulate`.
 
     Parameters
     ----------
     method, dt, rtol, atol : as in `sarrus.simulate`.
-    max_step : longest step of an adaptive method [s]. What lasts longer is seen, whatever causes it: conditions on the
-        state, for instance. Functions of time are looked at before the run and need none.
-    max_steps, max_bytes : limits of the run, accepted and rejected steps and the size of its records; at either it ends
-        with STEP_LIMIT. By default 10 million steps, or those that ``duration`` and ``dt`` ask for if more; 2 GB. From
-        256 MB on records are in a temporary file, which the arrays of the trajectory show.
+    max_step : longest step of an adaptive method [s]. Changes that last longer, for instance by conditions on the
+        state, are not passed over. Functions of time need no ``max_step``: they are examined before the run.
+    max_steps, max_bytes : limits of the number of accepted and rejected steps, and of the size of the records [bytes].
+        At either limit the run ends with STEP_LIMIT. Default: 10 million steps, or those of ``duration`` and ``dt`` if
+        more; 2 GB. Records above 256 MB are in a temporary file, which the arrays of the trajectory map.
 
-    Raises `ArgumentError` for numbers that are none of these.
+    Raises `ArgumentError` for values out of range.
     """
 
     method: str | None = None
@@ -128,28 +130,28 @@ class Stepping:
         rtol: float | None = None,
         atol: float | None = None,
     ) -> Stepping:
-        """Return what was given, in the short forms or as the whole; both together are an `ArgumentError`."""
+        """Return a `Stepping` from the short forms or from the object; `ArgumentError` for both together."""
         if not isinstance(method, Stepping):
             return cls(method, dt, rtol, atol)
         for name, value in (("dt", dt), ("rtol", rtol), ("atol", atol)):
             if value is not None:
-                raise ArgumentError(f"give {name} in the Stepping, not beside it", element=name)
+                raise ArgumentError(f"{name} is given twice: put it into the Stepping only", element=name)
         return method
 
 
 @dataclass(frozen=True)
 class Recording:
-    """What is kept of a run, for ``every=``, whose short form is the first of these.
+    """The records of a run, for ``every=``, whose short form is the field ``every``.
 
     Parameters
     ----------
-    every : a record every so many steps (of the interval ``dt``, with an adaptive method of many runs), and one at the
-        end; None: the end alone. A single run is recorded at its start, too.
-    at : ascending times [s] of a single run that are recorded instead, with its start and its end; the steps are as
-        they are without.
-    reduce : of many runs, any of "min", "max", "mean" and "rms", see `sarrus.rollout`.
+    every : number of steps between two records (of intervals ``dt``, with an adaptive method of many runs). The end is
+        recorded too, and the start of a single run. None: the end alone.
+    at : ascending times [s] at which a single run is recorded instead, besides its start and its end. They do not
+        change the steps.
+    reduce : reductions of many runs, any of "min", "max", "mean" and "rms", see `sarrus.rollout`.
 
-    Raises `ArgumentError` for what is none of these.
+    Raises `ArgumentError` for values out of range.
     """
 
     every: int | None = 1
@@ -169,22 +171,23 @@ class Recording:
 
     @classmethod
     def of(cls, given: int | Recording | None, reduce: Sequence[str] = ()) -> Recording:
-        """Return what was given, in the short forms or as the whole."""
+        """Return a `Recording` from its short form, or the object itself."""
         if not isinstance(given, Recording):
             return cls(given, reduce=reduce)
         if reduce:
-            raise ArgumentError("give reduce in the Recording, not beside it", element="reduce")
+            raise ArgumentError("reduce is given twice: put it into the Recording only", element="reduce")
         return given
 
 
 @dataclass(frozen=True)
 class Scheme:
-    """How a run steps: with a method, or one of two that take turns; by error estimates, or with a fixed step.
+    """Method and steps of a run: one method, or an explicit and an implicit one that take turns; adaptive or fixed
+    steps.
 
-    ``stiff`` names the implicit method that takes over from ``method`` where stability holds the steps back, and hands
-    back where it does not; None where nothing takes over. ``dt`` is the fixed step, or the interval of the records of
-    an adaptive run (None: every step). ``limits`` are those of steps and memory. A singular configuration is laid at
-    ``place``, from 0 to 1, in the widest gap between the stages of a step.
+    ``stiff`` names the implicit method that takes over from ``method`` while stability limits the steps; None: no
+    method takes over. ``dt`` is the fixed step, or the interval of the records of an adaptive run [s] (None: every
+    step). ``limits`` are those of steps and memory. ``place``, from 0 to 1, is the position of a singular configuration
+    in the widest gap between two stages of a step.
     """
 
     method: str
@@ -197,9 +200,9 @@ class Scheme:
     place: float = 0.5
 
     def scaled(self, factor: float, **others: Any) -> Scheme:
-        """Return the same with ``factor`` times the step, or the tolerances; an adaptive one without an output grid.
+        """Return the scheme with ``factor`` times the step, or the tolerances; an adaptive one without an output grid.
 
-        ``others`` are fields that change, too.
+        ``others`` are further fields that change.
         """
         if not self.adaptive:
             assert self.dt is not None
@@ -208,10 +211,9 @@ class Scheme:
 
 
 def choose_scheme(system: Evaluations, stepping: Stepping, *, explicit_only: bool) -> Scheme:
-    """Return how to step for the arguments of `sarrus.simulate`; what does not exist or fit is an error.
+    """Return the `Scheme` for the arguments of `sarrus.simulate`; raises `ArgumentError` for arguments that do not fit.
 
-    Without method and tolerances: adaptive, unless ``dt`` is given. ``explicit_only`` says that no implicit method can
-    take part.
+    Without method and tolerances: adaptive, unless ``dt`` is given. ``explicit_only``: implicit methods are excluded.
     """
     method, dt, rtol, atol = stepping.method, stepping.dt, stepping.rtol, stepping.atol
     if method is not None:
@@ -242,9 +244,9 @@ def choose_scheme(system: Evaluations, stepping: Stepping, *, explicit_only: boo
 
 
 def stepping_of(system: Evaluations, stepping: Stepping, switching: Any) -> Stepping:
-    """Return how one run steps: in time where contacts with Coulomb friction are left with nothing but a fixed step.
+    """Return the `Stepping` of one run: "moreau-jean" if contacts with Coulomb friction act and only ``dt`` is given.
 
-    So do those with contacts between geometries that are not in closed form, always.
+    Systems with contacts between geometries that have no closed form always use "moreau-jean".
     """
     if system.touching_geometries:
         return stepping_of_many(system, stepping, switching)
@@ -255,31 +257,34 @@ def stepping_of(system: Evaluations, stepping: Stepping, switching: Any) -> Step
 
 
 def stepping_of_many(system: Evaluations, stepping: Stepping, switching: Any) -> Stepping:
-    """Return how many runs step: in time where contacts, stops or dry friction act, for events take Python.
+    """Return the `Stepping` of many runs: "moreau-jean" if contacts, stops or dry friction act, because events need
+    Python.
 
-    Raises `ArgumentError` for a method that does not know them.
+    Raises `ArgumentError` for a method without contacts.
     """
     what = what_acts(system)
     if what is None or switching is False or stepping.method == TIME_STEPPING:
         return stepping
     given = stepping.method if stepping.method not in (None, AUTO) else None
     if given is None and (stepping.rtol is not None or stepping.atol is not None):
-        given = "one with rtol and atol"
+        given = "adaptive"
     if given is not None:
         raise ArgumentError(
-            f"{system.name}: {what}, which in many runs at once and between geometries without closed form "
-            f"method={TIME_STEPPING!r} knows and {given!r} does not; leave it out, or {LEAVES_OUT}",
+            f"{system.name}: {what}, which in many runs, and between geometries without closed form, only "
+            f"method={TIME_STEPPING!r} handles, not {given!r}. Leave method, rtol and atol out, or give {LEAVES_OUT}",
             element="method",
         )
     return replace(stepping, method=TIME_STEPPING)
 
 
-# The way out of what does not know these.
-LEAVES_OUT = "switching=False leaves contacts with friction, limits and dry friction out"
+# The argument that removes these forces, for error messages.
+LEAVES_OUT = "switching=False (no contacts with friction, no limits, no dry friction)"
 
 
 def what_acts(system: Evaluations) -> str | None:
-    """Return what acts in the runs of a system by steps in time or events alone, in words; None: nothing does."""
+    """Return the text of a friction contact, stop or dry friction that needs events or time stepping; None
+    without one.
+    """
     found = touching_of(system)
     if found and found[0].kind == "contact":
         return f"contact {found[0].name!r} has friction='coulomb'"
@@ -293,7 +298,7 @@ def what_acts(system: Evaluations) -> str | None:
 
 @dataclass(frozen=True)
 class RunOptions:
-    """What is asked of one run, and of each of many, checked; `run_options` makes it."""
+    """The checked options of a run, single or one of many; made by `run_options`."""
 
     t0: float
     duration: float
@@ -314,7 +319,7 @@ class RunOptions:
 
     @property
     def records(self) -> float:
-        """Number of records of a single run that nothing interrupts; zero where steps or switches decide that."""
+        """Number of records of a complete single run; zero if it depends on steps or switches."""
         recording = self.recording
         if recording.at is not None:
             return len(recording.at) + 2.0
@@ -322,7 +327,7 @@ class RunOptions:
 
     @property
     def sample_times(self) -> Array:
-        """The times of the samples that each of many runs keeps [s]."""
+        """Times of the samples of each of many runs [s]."""
         every = self.recording.every
         kept = np.arange(0, 0 if every is None else self.steps, every)
         return np.append(self.t0 + self.step * kept, self.t0 + self.duration)
@@ -339,9 +344,9 @@ def run_options(
     driven: bool,
     explicit_only: bool = True,
 ) -> RunOptions:
-    """Return what runs of a system are asked for, and have the kernels for it compiled in the background.
+    """Return the checked options of runs of a system, and start to compile the kernels for them in the background.
 
-    ``driven`` says that there is a control law or an applied force.
+    ``driven``: there is a control law or an applied force.
     """
     kept = Stabilization.of(stabilization)
     if not isfinite(_number("t0", t0)):
@@ -353,7 +358,7 @@ def run_options(
     if any(map(is_energy, kept.kept)) and (driven or not conservative):
         cause = "a control law or an applied force" if conservative else "dampers, servos or user forces"
         raise ArgumentError(
-            f"{system.name}: stabilization='energy' needs a conservative system; this one has {cause}",
+            f"{system.name}: stabilization='energy' needs a conservative system, and this one has {cause}",
             element="stabilization",
         )
     free = kept.kind in ("projection", "energy")
@@ -364,8 +369,8 @@ def run_options(
         without_poisson(system, f"runs with method={TIME_STEPPING!r}")
         if kept != _USUAL:
             raise ArgumentError(
-                f"method={TIME_STEPPING!r} closes loops and contacts by itself: leave stabilization as it is, or "
-                f"{LEAVES_OUT}",
+                f"method={TIME_STEPPING!r} projects loops and contacts itself: leave stabilization at its default, or "
+                f"give {LEAVES_OUT}",
                 element="stabilization",
             )
     if not scheme.adaptive and scheme.dt is not None:
@@ -376,7 +381,9 @@ def run_options(
 
 
 def _check_resolution(t0: float, duration: float, step: float | None) -> None:
-    """Raise `ArgumentError` where floating-point numbers near ``t0`` lie too far apart for the run or its step."""
+    """Raise `ArgumentError` if the spacing of floating-point numbers near ``t0`` is too coarse for the run or
+    its step.
+    """
     apart = float(np.spacing(max(abs(t0), abs(t0 + duration))))
     what, shortest = ("the run lasts", duration) if step is None else ("the step is", step)
     if not (duration > _RESOLVED * apart and shortest > _RESOLVED * apart):
@@ -388,7 +395,7 @@ def _check_resolution(t0: float, duration: float, step: float | None) -> None:
 
 
 def own_step(system: Evaluations) -> float:
-    """Return the step [s] for fixed steps without a number: that of the model's file, else a millisecond."""
+    """Return the default fixed step [s]: the time step of the model's file, else 1e-3 s."""
     step = system.mechanism.time_step if system.mechanism is not None else None
     return 1e-3 if step is None else step
 
@@ -407,14 +414,14 @@ def _number(name: str, value: Any) -> float:
 
 
 def check_positive(name: str, value: float | None, unit: str, *, bounded: bool = True) -> None:
-    """Raise unless ``value`` is None or positive (and finite where ``bounded``)."""
+    """Raise `ArgumentError` unless ``value`` is None or a positive number, and finite if ``bounded``."""
     if value is not None and not 0.0 < _number(name, value) <= (_LARGEST if bounded else inf):
         wanted = "positive and finite" if bounded else "positive"
         raise ArgumentError(f"{name} must be {wanted}{unit}, got {value}", element=name)
 
 
 def check_count(name: str, count: Any, of: str = " of steps") -> None:
-    """Raise unless ``count`` is a whole number, of steps unless said otherwise."""
+    """Raise `ArgumentError` unless ``count`` is a whole number ≥ 1; ``of`` names the unit in the message."""
     if not (isinstance(count, (int, np.integer)) and count >= 1):
         raise ArgumentError(
             f"{name} must be a whole number{of} ≥ 1, got {count!r}", element=name.rpartition(" ")[2]
@@ -422,11 +429,13 @@ def check_count(name: str, count: Any, of: str = " of steps") -> None:
 
 
 def check_contacts(system: Evaluations, switching: bool, what: str) -> None:
-    """Refuse a system with contacts that ``what`` would not open and close, unless they are to stay as they are."""
+    """Raise `ArgumentError` for a system with contacts as constraints, which ``what`` does not switch, unless
+    switching=False.
+    """
     if switching and system.equations.contacts:
         raise ArgumentError(
-            f"{system.name} has contacts, which sarrus.simulate opens and closes but {what} does not: "
-            "switching=False keeps them as system.parameters say",
+            f"{system.name} has contacts as constraints, which {what} does not open and close (sarrus.simulate does). "
+            "Give switching=False to keep them as system.parameters have them",
             element="switching",
         )
 

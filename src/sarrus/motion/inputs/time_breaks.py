@@ -1,8 +1,8 @@
 """Instants at which functions of time jump or have a kink, found before a run from their expressions.
 
-The conditions of a `sarrus.motion.inputs.time_program.TimeProgram` are comparisons, min, max, sign, floor and the like
-whose operands are functions of t alone. Where operands are linear in t the instant is in closed form. Else stretches
-of time in which interval arithmetic cannot tell how a condition comes out are halved, down to rounding.
+The conditions of a `sarrus.motion.inputs.time_program.TimeProgram` are comparisons, min, max, sign, floor and similar
+operations on functions of t alone. If the operands are linear in t the instants are in closed form. Otherwise
+stretches of time in which interval arithmetic cannot decide a condition are halved, down to rounding.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ _EPS = float(np.finfo(float).eps)
 
 
 class Breaks(NamedTuple):
-    """Breaks of a stretch of time that ends at ``until``: the instants, and times just before and just after each.
+    """Breaks in a stretch of time that ends at ``until`` [s]: the instants, and times just before and just after each.
 
-    At ``before`` and ``after`` every condition comes out as it does on that side, whatever the rounding. ``order`` is
-    0 where a signal jumps, 1 where its slope does, 2 where its curvature does. ``knots`` are the times where a
-    condition changes, breaks or not.
+    At ``before`` and ``after`` every condition has its value on that side in spite of rounding. ``order`` is 0 where a
+    signal jumps, 1 where its slope jumps, 2 where its curvature jumps. ``knots`` are the times at which a condition
+    changes, breaks or not.
     """
 
     times: Array
@@ -57,13 +57,14 @@ class Breaks(NamedTuple):
 
 
 def time_breaks(system: Evaluations, t0: float, t1: float) -> Array:
-    """Return the instants (n,) from ``t0`` to ``t1`` [s] at which functions of time in the equations break.
+    """Return the instants (n,) between ``t0`` and ``t1`` [s] at which functions of time in the equations break,
+    ascending.
 
-    These are jumps of a force, a course of a driven joint or of its rate, a gain, or of their first or second
-    derivative by t, at conditions on t alone: comparisons, min, max, sign, floor, ceil, fmod, knots of a
-    `sarrus.Spline`. Conditions on the state are not among them. Ascending; t0 and t1 are not in it.
+    A break is a jump of a force, of a prescribed motion or its rate, of a gain, or of their first or second derivative
+    with respect to t, at a condition on t alone: comparisons, min, max, sign, floor, ceil, fmod, knots of a
+    `sarrus.Spline`. Conditions on the state are not included; t0 and t1 are not in the result.
 
-    Raises `SolveError` where there are more than a hundred thousand.
+    Raises `SolveError` if there are more than a hundred thousand.
     """
     program = program_of(system)
     if program is None or not t1 > t0:
@@ -76,14 +77,14 @@ def time_breaks(system: Evaluations, t0: float, t1: float) -> Array:
         if sum(map(len, found)) > LARGEST:
             raise SolveError(
                 f"{system.name}: functions of time break more than {LARGEST} times from t = {t0:g} s to {time:g} s. "
-                "Ask for a shorter time"
+                "Give a shorter interval"
             )
     times = np.concatenate(found)
     return read_only(times[(times > t0) & (times < t1)])
 
 
 def program_of(system: Evaluations) -> TimeProgram | None:
-    """Return what of the equations of a system depends on time alone, None where nothing does."""
+    """Return the functions of time in the equations of a system as a `TimeProgram`; None without any."""
     e = system.equations
 
     def find() -> TimeProgram | None:
@@ -96,7 +97,9 @@ def program_of(system: Evaluations) -> TimeProgram | None:
 def program_of_run(
     system: Evaluations, control: StateFunction | None, events: Sequence[StateFunction]
 ) -> TimeProgram | None:
-    """Return the same with a control, a function or a law that acts all the time, and functions of events."""
+    """Return the functions of time of the equations, a control that acts continuously, and event functions; None
+    without any.
+    """
     e = system.equations
     states = [e.q, e.v, e.u]
     if isinstance(control, Law):
@@ -117,7 +120,7 @@ def constants_of(system: Evaluations) -> Array:
 
 
 def find_breaks(program: TimeProgram, constants: Array, t0: float, t1: float) -> Breaks:
-    """Return the breaks from t0 on, to t1 or to where there are `MOST` of them."""
+    """Return the breaks from t0 to t1, or up to where there are `MOST` of them."""
     with np.errstate(all="ignore"):
         known = program.at(np.array([t0]), constants)[:, 0]
         linear = linear_values(program, known)
@@ -139,7 +142,7 @@ def find_breaks(program: TimeProgram, constants: Array, t0: float, t1: float) ->
 
 
 class Line(NamedTuple):
-    """rate · t + offset, with the size of what was summed in it."""
+    """A value that is linear in t: rate · t + offset, with the size of the summands in ``offset``."""
 
     rate: float
     offset: float
@@ -147,7 +150,7 @@ class Line(NamedTuple):
 
 
 def linear_values(program: TimeProgram, known: Array) -> dict[int, Line]:
-    """Return the values that are linear in t."""
+    """Return the values that are linear in t, by their place."""
     lines: dict[int, Line] = {}
     for k, (op, a, b) in enumerate(program.instructions):
         if program.constant[k]:
@@ -176,7 +179,11 @@ def linear_values(program: TimeProgram, known: Array) -> dict[int, Line]:
 def _of_linear(
     program: TimeProgram, k: int, lines: dict[int, Line], t0: float, t1: float
 ) -> tuple[list[tuple[float, float]], float] | None:
-    """Return where a condition changes, each instant with its uncertainty, and until when; None: not in closed form."""
+    """Return the instants at which a condition changes, each with its uncertainty, and the time up to which they are
+    known.
+
+    None if they are not in closed form.
+    """
     op, a, b = program.instructions[k]
     decisive = [b] if op in BY_SECOND else [a, b] if op in BY_DIFFERENCE else [a]
     if op in (ca.OP_AND, ca.OP_OR, ca.OP_NOT, ca.OP_IF_ELSE_ZERO) and _is_truth(program, a):
@@ -218,7 +225,7 @@ def _of_linear(
 
 
 def _is_truth(program: TimeProgram, k: int) -> bool:
-    """Tell whether a value is 0 or 1, so that it changes where a condition before it does."""
+    """Return whether a value is 0 or 1, so that it changes only with the conditions that it depends on."""
     op, a, b = program.instructions[k]
     if op in (ca.OP_LT, ca.OP_LE, ca.OP_EQ, ca.OP_NE, ca.OP_NOT, ca.OP_AND, ca.OP_OR):
         return True
@@ -230,7 +237,7 @@ def _is_truth(program: TimeProgram, k: int) -> bool:
 
 
 def enclose(program: TimeProgram, order: Sequence[int], known: Array, cells: Interval) -> dict[int, Interval]:
-    """Return enclosures over stretches of time of the values ``order``, which are all that they are found from."""
+    """Return enclosures of the values in ``order`` over stretches of time; ``order`` contains all their operands."""
     found: dict[int, Interval] = {}
 
     def of(k: int) -> Interval:
@@ -246,7 +253,7 @@ def enclose(program: TimeProgram, order: Sequence[int], known: Array, cells: Int
 
 
 def _undecided(op: int, a: Interval, b: Interval) -> Truths:
-    """Tell over which stretches a condition may come out in more than one way."""
+    """Return the stretches over which a condition may have more than one value."""
     match op:
         case ca.OP_LT:
             return ~((a[1] < b[0]) | (a[0] >= b[1]))
@@ -279,7 +286,9 @@ def _changes_sign(a: Interval) -> Truths:
 def _by_halving(
     program: TimeProgram, conditions: list[int], known: Array, t0: float, t1: float
 ) -> tuple[list[tuple[float, float]], float]:
-    """Return where conditions may change, as (middle, half a width), and until when that is known."""
+    """Return the instants at which conditions may change, as (middle, half width) [s], and the time up to which they
+    are known.
+    """
     operands = [i for k in conditions for i in program.instructions[k][1:]]
     order = program.ancestors(operands)
     edges = np.linspace(t0, t1, FIRST + 1)
@@ -316,7 +325,9 @@ def _confirmed(
     t1: float,
     until: float,
 ) -> Breaks:
-    """Return the breaks among places where conditions may change: neighbours together, others than breaks left out."""
+    """Return the breaks among the instants at which conditions may change; neighbours are joined, other instants
+    dropped.
+    """
     merged: list[list[float]] = []
     least = SHORTEST * _EPS * max(abs(t0), abs(until))
     for time, near in places:

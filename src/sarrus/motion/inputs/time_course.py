@@ -1,9 +1,9 @@
-"""How long steps may be, so that none passes over what functions of time do: looked at over a run before it.
+"""Bounds of the step, found before a run, with which no step passes over a change of a function of time.
 
-A run at rest has no reason of its own to take short steps, and a pulse that begins later would lie between two stages.
-So the time is cut at breaks (`sarrus.motion.inputs.time_breaks`), where steps end, and between them into stretches over
-which functions of time vary by no more than half of all that they do in the run. Interval arithmetic encloses them over
-whole stretches: a peak is found however narrow it is. Where a term of the equations is constant it limits no step.
+A mechanism at rest allows long steps, and a pulse that begins later could lie between two stages. So the time is
+divided at breaks (`sarrus.motion.inputs.time_breaks`), where steps end, and between breaks into stretches in which each
+function of time varies by at most half of its range in the run. Interval arithmetic encloses the functions over whole
+stretches, so that every peak is found, however narrow. Constant terms of the equations limit no step.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Course(NamedTuple):
 
 
 class TimeCourse:
-    """The course of what acts in one run, found stretch by stretch as the run comes to it."""
+    """The stretches of time of one run, found piece by piece as the run reaches them."""
 
     def __init__(self, program: TimeProgram, constants: Array, gap: float) -> None:
         self._program, self._constants, self._gap = program, constants, gap
@@ -62,7 +62,9 @@ class TimeCourse:
         self.rows = np.zeros((0, WIDTH))
 
     def extend(self, table: la.Table, state: Run, time: float, end: float) -> float:
-        """Have the kernel know the course from a time on; return until when, ``end`` at most."""
+        """Give the kernel the stretches from ``time`` on; return the time up to which they are known, at most ``end``
+        [s].
+        """
         if not time < self._until:
             self.rows, self._until = known_course(self._program, self._constants, time, end, self._gap)
             table.stretches, state.stretch, state.n_stretches = self.rows, 0.0, len(self.rows)
@@ -71,16 +73,16 @@ class TimeCourse:
     def extend_to_end(
         self, table: la.Table, state: Run, t0: float, t1: float, others: Iterable[Array] = ()
     ) -> None:
-        """Have the kernel know the course from t0 to t1 at once, for the parameters of all of many runs.
+        """Give the kernel the stretches from t0 to t1 [s], for the parameters of all of many runs.
 
-        ``others`` are parameters that some of the runs have. Steps then end at the breaks of all.
+        ``others`` are parameters of some of the runs. Steps then end at the breaks of all runs.
         """
         used = self._program.uses
         every = {one[used].tobytes(): one for one in (self._constants, *others)}
         if len(every) > MOST_PARAMETERS:
             raise ArgumentError(
-                f"functions of time depend on parameters that have {len(every)} different values in these runs, and "
-                f"adaptive steps look ahead for {MOST_PARAMETERS} at most. Use fixed steps, dt=, or do them in parts",
+                f"functions of time depend on parameters with {len(every)} different values in these runs; adaptive "
+                f"steps are planned for at most {MOST_PARAMETERS}. Use fixed steps (dt=), or split the runs",
                 element="parameters",
             )
         courses = [whole_course(self._program, one, t0, t1, self._gap).rows for one in every.values()]
@@ -89,7 +91,7 @@ class TimeCourse:
 
 
 def known_course(program: TimeProgram, constants: Array, t0: float, t1: float, gap: float) -> Course:
-    """Return the same as `course_of`, which the program keeps for the next run."""
+    """Return the stretches from t0 to t1 as `course_of` finds them, cached with the program."""
     key = (t0, t1, gap, constants.tobytes())
     if key not in program.courses:
         if len(program.courses) >= KEPT:
@@ -100,7 +102,7 @@ def known_course(program: TimeProgram, constants: Array, t0: float, t1: float, g
 
 
 def whole_course(program: TimeProgram, constants: Array, t0: float, t1: float, gap: float) -> Course:
-    """Return the stretches from t0 to t1; a `SolveError` where there are more than a hundred thousand."""
+    """Return the stretches from t0 to t1 [s]; raises `SolveError` if there are more than a hundred thousand."""
     found, time, count = list[Array](), t0, 0
     while time < t1:
         rows, time = known_course(program, constants, time, t1, gap)
@@ -108,14 +110,14 @@ def whole_course(program: TimeProgram, constants: Array, t0: float, t1: float, g
         count += len(rows)
         if count > LARGEST:
             raise SolveError(
-                f"functions of time change more than {LARGEST} times from t = {t0:g} s to {time:g} s: more than many "
-                "runs at once can look ahead. Ask for a shorter duration, or for fixed steps"
+                f"functions of time change more than {LARGEST} times from t = {t0:g} s to {time:g} s, too often for "
+                "many adaptive runs. Give a shorter duration, or fixed steps (dt=)"
             )
     return Course(np.concatenate(found), t1)
 
 
 def joined(courses: Sequence[Array]) -> Array:
-    """Return the stretches of several courses over the same time: with the breaks of all, and the shortest steps."""
+    """Return the common stretches of several courses over the same time: the breaks of all, the shortest steps."""
     if len(courses) == 1:
         return courses[0]
     marks = sorted((row[0], row[2]) for rows in courses for row in rows)
@@ -137,16 +139,17 @@ def joined(courses: Sequence[Array]) -> Array:
 
 
 class _Kinds(NamedTuple):
-    """Of each value the length of time in which it varies by its own, and whether its enclosure tells that instead."""
+    """For each value the time [s] in which it varies by its own scale, and whether its enclosure decides instead."""
 
     lengths: Array
     tested: Array
 
 
 def course_of(program: TimeProgram, constants: Array, t0: float, t1: float, gap: float) -> Course:
-    """Return the stretches from t0 on, to t1 or as far as few enough are looked at.
+    """Return the stretches from t0 to t1, or up to where the number of stretches in one search is reached.
 
-    ``gap``: widest gap between stages of the method, in steps; a step is at most as long as a stretch over this.
+    ``gap``: widest gap between two stages of the method, in steps. A step is at most the length of a stretch over
+    ``gap``.
     """
     breaks = find_breaks(program, constants, t0, t1)
     cuts = np.unique(
@@ -177,7 +180,7 @@ def course_of(program: TimeProgram, constants: Array, t0: float, t1: float, gap:
 
 
 def _merged(rows: Array) -> Array:
-    """Return the stretches with neighbours that allow about the same steps as one."""
+    """Return the stretches, with neighbours that allow about the same steps joined."""
     kept: list[list[float]] = []
     for end, longest, following in rows.tolist():
         last = kept[-1] if kept else [0.0, 0.0, 1.0, 0.0]
@@ -190,9 +193,9 @@ def _merged(rows: Array) -> Array:
 
 
 def _kinds(program: TimeProgram, lines: dict[int, Line]) -> _Kinds:
-    """Return how fast values vary: in closed form for sums and products of sines of the time, else it is to be seen.
+    """Return how fast values vary: closed form for sums and products of sines of time, else undecided.
 
-    A sum or a product has no feature that is narrower, by much, than those of its terms and factors.
+    A sum or product has no feature much narrower than those of its terms and factors.
     """
     count = len(program.instructions)
     lengths, tested = np.full(count, np.inf), np.zeros(count, dtype=bool)
@@ -212,7 +215,9 @@ def _kinds(program: TimeProgram, lines: dict[int, Line]) -> _Kinds:
 
 
 def _sizes(program: TimeProgram, largest: Array) -> Array:
-    """Return the size of what is summed in each value, of which rounding is a part, from the largest values seen."""
+    """Return the size of the summands of each value, to which its rounding is proportional, from the largest values
+    seen.
+    """
     sizes = np.where(np.isfinite(largest), largest, 0.0).tolist()
     for k, (op, a, b) in enumerate(program.instructions):
         if op in (ca.OP_INPUT, ca.OP_CONST):
@@ -236,7 +241,9 @@ def _stretches(
     cells: tuple[Array, Array],
     until: float,
 ) -> tuple[Array, Array, float]:
-    """Return the ends of stretches, the longest sub-stretch that nothing passes over in each, and until when."""
+    """Return the ends of stretches, the longest sub-stretch of each that misses no change, and the time up to which
+    they go.
+    """
     low, high = cells
     pieces = len(low) > 1
     order = program.ancestors(program.terms)

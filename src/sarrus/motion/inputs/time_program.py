@@ -1,8 +1,8 @@
-"""What of the equations is a function of time alone: the sub-expressions, and the conditions among them.
+"""`TimeProgram`: the sub-expressions of the equations that are functions of time alone, with their conditions.
 
-CasADi's list of instructions shows which values depend on t and on no state. A *signal* is such a value that a value
-which depends on the state uses, or that the equations use as it is: a force, a course of a driven joint, a gain.
-A *condition* is an operation whose result may jump or have a kink: a comparison, min, max, sign, floor and the like.
+CasADi's list of instructions shows which values depend on t and on no state. A *signal* is such a value that enters a
+value which depends on the state, or the equations directly: a force, a prescribed motion, a gain. A *condition* is an
+operation whose result may jump or have a kink: a comparison, min, max, sign, floor and similar ones.
 """
 
 from __future__ import annotations
@@ -69,12 +69,12 @@ _CONSTANT, _OF_TIME, _OF_STATE = 0, 1, 2
 
 @dataclass(frozen=True, eq=False)
 class TimeProgram:
-    """Values that depend on t and on constants p alone, in the order in which they are found.
+    """Values that depend on t and on constants p alone, in order of evaluation.
 
-    ``instructions``: (operation, a, b) with a and b the places of operands among the values. ``constant`` (n,) tells
-    which values do not depend on t. ``signals``, ``terms`` (what signals are sums of) and ``conditions`` are places.
-    ``values`` is the function of (t, p) that gives all values, ``derivatives`` the one that gives the signals with
-    their first and second derivatives.
+    ``instructions``: (operation, a, b) with the places a and b of the operands among the values. ``constant`` (n,)
+    marks values that do not depend on t. ``signals``, ``terms`` (the summands of signals) and ``conditions`` are
+    places. ``values`` is the function of (t, p) for all values, ``derivatives`` the one for the signals with their
+    first and second derivatives.
     """
 
     instructions: tuple[tuple[int, int, int], ...]
@@ -98,11 +98,13 @@ class TimeProgram:
 
     @cached_property
     def uses(self) -> list[int]:
-        """Places of the constants that values depend on."""
+        """Places of the constants that enter the values."""
         return sorted({a - 1 for op, a, _ in self.instructions if op == ca.OP_INPUT and a > 0})
 
     def ancestors(self, places: Iterable[int]) -> list[int]:
-        """Return the places of all values that depend on t which some values are found from, themselves included."""
+        """Return the places of all time-dependent values from which the given ones are computed, themselves
+        included.
+        """
         found: set[int] = set()
         todo = list(places)
         while todo:
@@ -116,24 +118,24 @@ class TimeProgram:
         return sorted(found)
 
     def at(self, times: Array, constants: Array) -> Array:
-        """Return all values (n, times) at some times."""
+        """Return all values (n, times) at the given times."""
         return np.array(self.values(times[None, :], constants)).reshape(len(self.instructions), len(times))
 
     def signals_at(self, times: Array, constants: Array) -> Array:
-        """Return the signals, their first and their second derivatives (3, signals, times) at some times."""
+        """Return the signals with their first and second derivatives (3, signals, times) at the given times."""
         found = np.array(self.derivatives(times[None, :], constants))
         return found.reshape(3, len(self.signals), len(times))
 
 
 def _decides(op: int, a: int, b: int) -> list[int]:
-    """Return the operands that decide about a condition."""
+    """Return the operands whose sign or integer part decides a condition."""
     if op in BY_SECOND:
         return [b]
     return [a] if op in BY_FIRST or op in _UNARY else [a, b]
 
 
 def expressions_of(equations: Equations) -> list[ca.SX]:
-    """Return the expressions that a motion depends on and that depend on t."""
+    """Return the expressions of the equations of motion that depend on t."""
     e = equations
     found = [
         e.passive_force, e.input_force, e.bias_force, e.non_ideal, e.mass_matrix, e.rate, e.position_residual,
@@ -149,7 +151,9 @@ def expressions_of(equations: Equations) -> list[ca.SX]:
 def time_program(
     expressions: Sequence[ca.SX], t: ca.SX, constants: ca.SX, states: Sequence[ca.SX], name: str
 ) -> TimeProgram | None:
-    """Return what of expressions depends on t and ``constants`` alone, None where nothing does."""
+    """Return the part of expressions that depends on t and ``constants`` alone as a `TimeProgram`; None if there is
+    none.
+    """
     if not expressions:
         return None
     entries = ca.vertcat(*(ca.vec(ca.densify(expression)) for expression in expressions))
@@ -159,7 +163,9 @@ def time_program(
 
 
 def _reduced(program: Program, t: ca.SX, constants: ca.SX) -> TimeProgram | None:
-    """Return the part of a program that depends on t and constants alone: inputs 0, and 1 to the number of these."""
+    """Return the instructions that depend on t and constants alone; input 0 is t, the further inputs are the
+    constants.
+    """
     instructions, count = program.instructions, constants.numel()
     kinds, used, signals = np.zeros(len(instructions), dtype=int), set[int](), set[int]()
     for k, (op, a, _) in enumerate(instructions):
@@ -212,7 +218,7 @@ def _reduced(program: Program, t: ca.SX, constants: ca.SX) -> TimeProgram | None
 def _terms(
     instructions: Sequence[tuple[int, int, int]], signals: Iterable[int], constant: Array
 ) -> list[int]:
-    """Return signals with sums taken apart, so that no small term is lost beside a large one."""
+    """Return the summands of signals, so that no small term is lost beside a large one."""
     sums = (ca.OP_ADD, ca.OP_SUB, ca.OP_NEG, ca.OP_TWICE)
     found, todo, seen = set[int](), list(signals), set[int]()
     while todo:

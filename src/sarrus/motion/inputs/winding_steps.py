@@ -1,8 +1,8 @@
-"""Fixed steps and windings: a step far beyond the time L/R of a current is refused, for it would grow without bound.
+"""Fixed steps with motor windings: a step far beyond the electrical time constant L/R is refused, as it is unstable.
 
 A current alone obeys di/dt = −(R/L) i + …, so that a step of an explicit method multiplies its error by P(−h R/L), P
-the polynomial of stability of the method. Runs watch their stability by accelerations, which a current whose motor is
-held fast does not touch.
+the stability polynomial of the method. Runs detect instability by accelerations, which the current of a blocked motor
+does not affect.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from sarrus.model.mechanism.elements import Winding
 def refuse_long_steps(
     system: Evaluations, method: str, dt: float, parameters: Mapping[str, Any] | None = None
 ) -> None:
-    """Raise `ArgumentError` where steps of ``dt`` [s] are too long for the winding of a motor, by its name.
+    """Raise `ArgumentError` if steps of ``dt`` [s] are unstable for the winding of a motor; the error names the motor.
 
-    ``parameters`` have values, or arrays with one for each run, in the place of the system's own. Steps of methods that
-    are not explicit are let pass.
+    ``parameters`` are values, or arrays with a value for each run, that replace those of the system. Implicit methods
+    are not checked.
     """
     if system.mechanism is None or method not in METHODS or not system.mechanism.current_names:
         return
@@ -35,9 +35,9 @@ def refuse_long_steps(
             time = _time(system, name, actuator.activation, values)
             if dt > limit * time:
                 raise ArgumentError(
-                    f"{system.name}: steps of {dt:g} s are too long for the winding of motor {name!r}, "
-                    f"L/R = {time:.3g} s: {method} is stable up to {limit * time:.3g} s. Take shorter ones, or no dt, "
-                    "so that steps follow the current, or no inductance: mechanism.without_activation()",
+                    f"{system.name}: steps of {dt:g} s are too long for the winding of motor {name!r} with "
+                    f"L/R = {time:.3g} s: {method} is stable up to {limit * time:.3g} s. Take shorter steps, leave dt "
+                    "out for adaptive steps, or remove the inductance with mechanism.without_activation()",
                     element=name,
                 )
 
@@ -54,7 +54,7 @@ def _time(system: Evaluations, name: str, winding: Winding, values: Mapping[str,
 
 @cache
 def real_interval(method: str) -> float:
-    """Return x > 0 up to which an explicit method is stable on the negative real axis, |P(−x)| ≤ 1."""
+    """Return the largest x > 0 for which an explicit method is stable on [−x, 0], |P(−x)| ≤ 1."""
     scheme = tableau(method)
     stages = len(scheme.b)
     powers = [1.0]

@@ -1,9 +1,9 @@
-"""Chattering: a force or a control jumps and pushes back from both sides, and steps across the jump get ever smaller.
+"""Chattering: a force or control jumps across a surface and pushes back from both sides, and steps shrink without end.
 
-On such a surface the equations have no solution in the usual sense; Filippov's slides along it (A. F. Filippov,
-Differential Equations with Discontinuous Righthand Sides, 1988, section 4). Dry friction written as sign(v) is the
-usual case: where it is stronger than all other forces, the body sticks, and the integrator does not see it. Friction of
-contacts is none: they stick and slide by events, and what turns about where they slide slowly is their direction.
+On the surface the equations have no solution in the usual sense; Filippov's solution slides along it (A. F. Filippov,
+Differential Equations with Discontinuous Righthand Sides, 1988, section 4). The usual cause is dry friction written as
+sign(v): if it exceeds all other forces the body sticks, and the integrator sees only jumps. Coulomb friction of
+contacts does not chatter, because stick and slip are events; in slow slip its direction turns fast, which is no jump.
 """
 
 from __future__ import annotations
@@ -20,7 +20,9 @@ _SAME = 3.0
 
 
 def jump(loop: TimeLoop) -> str | None:
-    """Say what jumps at the state of a run, and pushes back from both sides; None where nothing does."""
+    """Return the text that names the jumping acceleration at the state of a run and its two values; None without a
+    jump.
+    """
     s = loop.system
     v = loop.v.copy()
     here = loop.acceleration(v)
@@ -48,7 +50,7 @@ def jump(loop: TimeLoop) -> str | None:
 
 
 def _jumps_without_contacts(loop: TimeLoop, v: Array, apart: Array, change: float) -> bool:
-    """Tell whether more than a half of a jump, in characteristic units, is left where contacts have no friction."""
+    """Return whether more than half of a jump, in characteristic units, remains if contacts have no friction."""
     if loop.touches is None or not loop.touches.friction.any():
         return True
     friction = loop.touches.friction.copy()
@@ -63,6 +65,6 @@ def _jumps_without_contacts(loop: TimeLoop, v: Array, apart: Array, change: floa
 
 
 def _sides(loop: TimeLoop, v: Array, apart: Array) -> tuple[Array, Array] | None:
-    """Return the accelerations at v − apart and v + apart; None where one is none."""
+    """Return the accelerations at v − apart and v + apart; None if one of them does not exist."""
     sides = loop.acceleration(v - apart), loop.acceleration(v + apart)
     return sides if np.isfinite(sides).all() else None

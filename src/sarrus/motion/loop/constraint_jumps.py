@@ -1,7 +1,7 @@
-"""Constraints that jump: no mechanism follows what is in a place now and in another a moment later.
+"""Constraint jumps: φ(q, t) changes by a finite amount at an instant, which no mechanism with mass can follow.
 
-A run goes on with the loops closed anew, so that it looks as if nothing had happened. A leap is what stays of a change
-of φ along the way from one record to the next, however short a part of it is looked at, beside what the rates explain.
+The run closes the loops anew and continues, so that its result looks regular. A jump is the part of a change of φ
+between two records that its rates do not explain, however short the stretch of time in which it is looked for.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ _CONTINUOUS = frozenset(
 )
 
 _CLOSED_ANEW = (
-    "which nothing that has a mass can follow: the loops were closed anew there, and forces, velocities and energy do "
-    "not know how. "
+    "which no mass can follow. The loops were closed anew there, and forces, velocities and energy do not include the "
+    "jump. "
 )
 
 
 class Leap(NamedTuple):
-    """The constraint, or without one that is known the coordinate, that jumps, when [s], and by how much [m, rad]."""
+    """A jump of the constraint ``name`` (or of a coordinate, if no constraint is known): time [s] and size [m, rad]."""
 
     name: str
     time: float
@@ -50,18 +50,18 @@ class Leap(NamedTuple):
 
     @property
     def message(self) -> str:
-        """What a run has to say of it."""
+        """The message of a run about this jump."""
         what = f"{self.name!r} jumps by {self.size:.3g} at t = {self.time:.6g} s, {_CLOSED_ANEW}"
         if self.is_constraint:
             return (
                 what
-                + "Give it a course without jumps: a Spline, a string that stays on what it is wrapped on"
+                + "Prescribe a continuous motion, such as a Spline; a string must not leave its wrapping geometry"
             )
-        return what + "Look for a constraint whose course jumps there"
+        return what + "Look for a constraint with a prescribed motion that jumps at this time"
 
 
 def first_leap(system: Evaluations, run: Quantities) -> Leap | None:
-    """Return the first leap of a holonomic constraint during a run, or else of a coordinate."""
+    """Return the first jump of a holonomic constraint during a run, else of a coordinate; None without a jump."""
     if not system.nh or len(run.t) < 2:
         return None
     times, q = run.t, run.q
@@ -89,14 +89,14 @@ def first_leap(system: Evaluations, run: Quantities) -> Leap | None:
 
 
 def _can_leap(system: Evaluations) -> bool:
-    """Tell whether φ(q, t) has any operation that is not continuous: without one it is, and so never leaps."""
+    """Return whether φ(q, t) contains an operation that is not continuous; without one φ never jumps."""
     e = system.equations
     program = ca.Function("closure", [e.q, e.t, e.p], [e.position_residual])
     return any(program.instruction_id(k) not in _CONTINUOUS for k in range(program.n_instructions()))
 
 
 class _Given(NamedTuple):
-    """What φ (nh,) is at a place and a time, and its change over a whole stretch by the rates there."""
+    """φ (nh,) at a configuration and a time, and its change over a whole stretch that the rates there predict."""
 
     q: Array
     time: float
@@ -111,7 +111,7 @@ class _Given(NamedTuple):
 
 
 class _Stretch(NamedTuple):
-    """A part of the straight way from one record to the next, ``step`` (nv,) and ``duration`` being the whole."""
+    """A part of the straight line between two records; ``step`` (nv,) and ``duration`` [s] belong to the whole line."""
 
     begin: _Given
     end: _Given
@@ -122,7 +122,7 @@ class _Stretch(NamedTuple):
 
     @classmethod
     def between(cls, system: Evaluations, start: Array, end: Array, begins: float, ends: float) -> Self:
-        """Return the whole way."""
+        """Return the whole line between two records."""
         step, duration = difference(system, start, end), float(ends - begins)
         return cls(
             _Given.at(system, start, begins, step, duration),
@@ -135,16 +135,16 @@ class _Stretch(NamedTuple):
 
     @property
     def time(self) -> float:
-        """How long it takes [s]."""
+        """Duration of this part [s]."""
         return self.share * self.duration
 
     @property
     def way(self) -> float:
-        """How far it is [characteristic lengths, rad]."""
+        """Length of this part [characteristic lengths, rad]."""
         return self.share * self.length
 
     def left(self, system: Evaluations) -> tuple[int, float]:
-        """Return the row of which the rates explain least, and how much is left, in characteristic units."""
+        """Return the row whose change the rates explain least, and the unexplained change in characteristic units."""
         explained = 0.5 * self.share * (self.begin.change + self.end.change)
         gap = (
             np.abs(self.end.residual - self.begin.residual - explained)
@@ -165,9 +165,9 @@ class _Stretch(NamedTuple):
 
 
 def _beyond(system: Evaluations, times: Array, q: Array, v: Array, a: Array) -> Array:
-    """Return how far coordinates come from record to record beside what velocities and accelerations explain.
+    """Return the changes of coordinates between records that velocities and accelerations do not explain.
 
-    Of those that are no integral of a velocity, as quaternions, the whole way.
+    For coordinates that are not integrals of a velocity, such as quaternions, the whole change.
     """
     h, way = (times[1:] - times[:-1])[:, None], q[1:] - q[:-1]
     explained = (0.5 * h) * (v[1:] + v[:-1]) - (h**2 / 12) * (a[1:] - a[:-1])
@@ -177,7 +177,9 @@ def _beyond(system: Evaluations, times: Array, q: Array, v: Array, a: Array) -> 
 
 
 def _integrals(system: Evaluations) -> tuple[NDArray[np.int64], NDArray[np.int64], Array]:
-    """Return the coordinates that are integrals of a velocity, which these are, and their characteristic units."""
+    """Return the coordinates that are integrals of a velocity, the numbers of the velocities, and characteristic
+    units.
+    """
     place = {name: k for k, name in enumerate(system.velocity_names)}
     of = [k for k, name in enumerate(system.coordinate_names) if name in place]
     by = np.array([place[system.coordinate_names[k]] for k in of], dtype=np.int64)
@@ -185,9 +187,10 @@ def _integrals(system: Evaluations) -> tuple[NDArray[np.int64], NDArray[np.int64
 
 
 def _torn(system: Evaluations, run: Quantities, beyond: Array, moment: float) -> Leap | None:
-    """Return the first coordinate that goes farther in a moment than anything in the run would take it.
+    """Return the first coordinate that moves farther within ``moment`` than its velocities in the whole run explain.
 
-    Singular configurations that the digits of the model do not quite have are turned away from by the root of these.
+    Near a configuration that is singular but for the digits of the model, a motion turns back within a time of the
+    order of the square root of these digits; this is no jump.
     """
     h, least = np.diff(run.t), max(LEAST, data_of(system).passing_cut)
     for n in np.flatnonzero((beyond > least) & (h < moment)):

@@ -1,4 +1,4 @@
-"""`FormulatedAcceleration`: one of `sarrus.formulations` in place of the compiled solve, inside the same time loop."""
+"""`FormulatedAcceleration`: a function of `sarrus.formulations` that solves for the acceleration in the time loop."""
 
 from __future__ import annotations
 
@@ -26,7 +26,9 @@ Method = Callable[..., Formulation]
 
 
 def find_method(formulation: str | Method) -> Method:
-    """Return a formulation by its name in `METHODS`, `SOFTENED` or `LEAST_CONDITION`; a function stays what it is."""
+    """Return the formulation with a name in `METHODS`, `SOFTENED` or `LEAST_CONDITION`; a function is returned as it
+    is.
+    """
     if callable(formulation):
         return formulation
     known: dict[str, Method] = {**METHODS, **SOFTENED, **LEAST_CONDITION}
@@ -35,11 +37,11 @@ def find_method(formulation: str | Method) -> Method:
 
 
 class FormulatedAcceleration:
-    """A C function that has Python solve for the acceleration; what it raises is kept in ``failure``.
+    """A C callback that solves for the acceleration in Python; an exception that Python raises is kept in ``failure``.
 
     It is called with M, h − k − S u, A, γ (with Baumgarte's terms) and τ at every stage, a hundred times slower than
-    the compiled solve. The facts of a solve are those of the formulation; its condition number is recorded. Where its
-    answer at an accepted state is not OK, the run goes on, and `verdict` says so at its end.
+    the compiled solve. Rank, status and condition number are those of the formulation. If its status at an accepted
+    state is not OK the run goes on, and `verdict` reports it at the end.
     """
 
     def __init__(self, system: Workspace, formulation: str | Method) -> None:
@@ -108,7 +110,7 @@ class FormulatedAcceleration:
         return int(result.rank)
 
     def _note(self, result: Formulation, time: float) -> None:
-        """Count an accepted state once, and remember what is doubtful about it."""
+        """Count an accepted state once, and store its status and residual if the status is not OK."""
         if time == self.time:
             return
         self.time = time
@@ -118,10 +120,10 @@ class FormulatedAcceleration:
             self.doubts.setdefault(result.status, []).append(doubt)
 
     def verdict(self, on_constraints: bool) -> tuple[Status, str] | None:
-        """Return the worst status of an accepted state and a message, None where all were OK.
+        """Return the worst (status, message) of all accepted states; None if all were OK.
 
-        ``on_constraints`` says that states were projected: where they drift, redundant rows contradict each other by
-        the drift, which the run records as its closure residual.
+        ``on_constraints``: states were projected. If states drift, redundant rows contradict each other by the drift,
+        which the run records as its closure residual, and no status follows from it.
         """
         for status in (Status.ILL_CONDITIONED, Status.INCONSISTENT, Status.SOFTENED, Status.ALMOST):
             doubts = self.doubts.get(status)
@@ -135,7 +137,7 @@ class FormulatedAcceleration:
         return None
 
     def _pivots(self, mass: Array, jacobian: Array, rank: int) -> tuple[float, float]:
-        """Return the largest singular value of A, and the smallest one at the generic rank, in the metric of M."""
+        """Return the largest singular value of A and its singular value number ``rank``, in the metric of M."""
         if rank == 0:
             return 0.0, 0.0
         size = self.system.characteristic

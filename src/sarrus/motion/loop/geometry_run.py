@@ -1,4 +1,4 @@
-"""`Collisions`: what a run needs of the geometries of a mechanism that may touch, for its kernels."""
+"""`Collisions`: the arrays from which the kernels find contacts between geometries during a run."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ class Collisions:
         table.restitution = self._floats([c.restitution for c in contacts])
 
     def share(self, rows: list[list[int]]) -> None:
-        """Say on which velocities the rows depend that are there in every step."""
+        """Set the velocities that each row depends on, for the rows that are present in every step."""
         shared = []
         for row in rows:
             found = sorted({int(self.of[k]) for k in row})
@@ -137,12 +137,12 @@ class Collisions:
         self.table.shared = self._integers(shared or [0])
 
     def make_room(self, rows: int, nv: int) -> None:
-        """Make room for a step of so many rows."""
+        """Allocate the arrays of a step with so many rows."""
         self.room = np.zeros(sum(cl.colliding_sizes(self.table, rows, nv)))
         self.table.work = self.room
 
     def parts(self, work: cl.CollidingWork, rows: int, nv: int) -> cp.Parts:
-        """Return how rows are given to large contact problems."""
+        """Return the sparse form in which large contact problems get their rows."""
         table, parts = self.table, cp.Parts.zeros()
         parts.rows, parts.parts, parts.reply, parts.shared = (
             work.numbered,
@@ -155,7 +155,7 @@ class Collisions:
         return parts
 
     def look(self, x: Array, within: float) -> list[cl.Seen]:
-        """Return the contacts at x = [q | v | u | t | p | τ] that are nearer than so many metres."""
+        """Return the contacts at x = [q | v | u | t | p | τ] whose gap is below ``within`` [m]."""
         while True:
             count = find_contacts(self.table, x, int(np.ceil(within * 1e6)))
             if count >= 0:
@@ -167,5 +167,5 @@ class Collisions:
 
 
 def _carrier(mechanism: Mechanism, body: str) -> str:
-    """Return the last body that carries a body and moves, or the world."""
+    """Return the last moving body on the path from the world to ``body``; "world" if no body on it moves."""
     return mechanism.carrier(body, body)

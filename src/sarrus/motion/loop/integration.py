@@ -1,4 +1,4 @@
-"""`Integration`: one run of the time loop between Python calls, and what is done where the kernel stops."""
+"""`Integration`: one run of the time loop, and the decisions in Python when the kernel stops."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _LOST = (Status.NOT_FINITE, Status.STEP_TOO_SMALL, Status.PROJECTION_FAILED, Sta
 
 
 class Integration(TimeLoop):
-    """A time loop that goes on where another method, other coordinates or another solve can."""
+    """A time loop that continues with another method, other coordinates or another solve when the kernel stops."""
 
     #: steps that the next call of the kernel takes at most
     steps_of_a_call = FIRST_CALL
@@ -54,20 +54,23 @@ class Integration(TimeLoop):
     watcher: Watcher | None = None
 
     def look_now_and_then(self) -> None:
-        """Note some states on the way, the first after a few steps, each after three times as many as the one before.
+        """Have the kernel store some unrecorded states: the first after a few steps, then after three times as many
+        each time.
 
-        They are what the error of a run with few records is estimated by.
+        The error of a run with few records is estimated with these states.
         """
         self._seen = np.empty((run.MOST_LOOKS, 1 + self.system.nq))  # kept alive
         self.table.looks, self.state.next_look = self._seen, run.FIRST_LOOK
 
     @property
     def looks(self) -> Array:
-        """The states on the way that were noted, [t | q] each (k, 1 + nq)."""
+        """The states [t | q] (k, 1 + nq) that were stored besides the records."""
         return self._seen[: int(self.state.looked)]
 
     def end_where(self, enough: Callable[[float, Array], bool], steps: float) -> None:
-        """End the run with INACCURATE where the time and q of a record are ``enough``: asked after so many steps."""
+        """End the run with INACCURATE when ``enough(t, q)`` of a record is True, asked for from step number ``steps``
+        on.
+        """
         self._enough, self._most_steps_of_a_call = enough, steps
 
     def advance(self, end: float, bar: Any, *, keep: bool) -> int | None:
@@ -154,7 +157,7 @@ class Integration(TimeLoop):
             self.steps_of_a_call = max(self.steps_of_a_call // 4.0, 1.0)
 
     def take_turns(self) -> bool:
-        """Have the other of two methods go on from here; False where it cannot, or has just given up here."""
+        """Switch to the other of the two methods; return False if it cannot step here or has just failed here."""
         stiff, here = self.scheme.stiff, self.time
         if stiff is None or here == self.turned:
             return False
@@ -170,7 +173,9 @@ class Integration(TimeLoop):
         return True
 
     def _turn_to_null_space(self) -> bool:
-        """Have the kernel solve in the null space of A from now on where M is nearly singular, as it is here."""
+        """Have the kernel solve in the null space of A wherever M is nearly singular; return whether M is so at this
+        state.
+        """
         s, x = self.system, self.x
         if (
             not np.isfinite(x).all()
@@ -183,9 +188,10 @@ class Integration(TimeLoop):
         return True
 
     def _look_for_creep(self, end: float) -> None:
-        """End an adaptive run whose last steps, a thousand or more, came to next to nothing, if its cause is known.
+        """End an adaptive run whose last thousand steps covered almost no time, if the cause is known.
 
-        So it is where forces push a rigid mechanism, whose loops are held open by less and less, and where they jump.
+        Known causes: forces push a rigid mechanism whose loops are barely open, or a force jumps (see
+        `sarrus.motion.loop.chattering`).
         """
         steps, (time, before) = self.state.steps + self.state.rejected, self.milestone
         if not self.adaptive or steps - before < 1000.0:

@@ -33,17 +33,18 @@ _OTHERS = 2
 
 @dataclass(frozen=True, eq=False)
 class InvariantCheck(Answer):
-    """What `check_invariants` finds at one state.
+    """The result of `check_invariants` at one state.
 
     Attributes
     ----------
     names : of the rows (k).
-    values : I (k). rates : dI/dt along the motion from there (k) [1/s]. sizes : (k,) what rates and values are measured
-        by where a value is smaller: a change by velocities of one characteristic unit a second.
-    rank : of the gradients on the motions that the constraints leave, at this state: how many of them a projection can
-        keep at once. It is lower at relative equilibria, such as a steady turn about a principal axis.
-    redundant : names of those that the constraints and the ones before them fix at ordinary states, too.
-    changed : names of those that the motion changes: no invariants. Then the status is NOT_INVARIANT.
+    values : I (k). rates : dI/dt (k) of the motion at this state [1/s times the unit of I]. sizes : (k,) scale of a
+        value that is small: its change by velocities of one characteristic unit per second.
+    rank : rank of the gradients on the null space of the constraints at this state, the number of invariants that a
+        projection can keep at once. It is lower at relative equilibria, such as a steady turn about a principal axis.
+    redundant : names of the rows whose gradients depend on the constraints and on the rows before them, at generic
+        states.
+    changed : names of the rows that the motion changes, which are not invariants. The status is then NOT_INVARIANT.
     """
 
     names: tuple[str, ...]
@@ -57,7 +58,7 @@ class InvariantCheck(Answer):
 
     @property
     def message(self) -> str:
-        """Say which are no invariants, and which are redundant."""
+        """Return the sentence that names the rows that change, and the redundant ones."""
         told = [
             f"{name!r} changes by {rate:.4g} a second"
             for name, rate in zip(self.names, self.rates)
@@ -77,10 +78,11 @@ def check_invariants(
     *,
     invariants: Sequence[str | Invariant],
 ) -> InvariantCheck:
-    """Return whether functions of the state are invariants of the motion from (q, v) at time t with controls u.
+    """Return an `InvariantCheck`: whether functions of the state stay constant in the motion from (q, v) at time t.
 
-    ``invariants`` as in `sarrus.Stabilization`. The state is projected on the constraints. A rate of zero at one state
-    does not make an invariant: runs look at it along the whole motion, and end with NOT_INVARIANT.
+    q (nq,), v (nv,; default zero), controls u (nu,; default zero). ``invariants`` as in `sarrus.Stabilization`. The
+    state is projected on the constraints first. A rate of zero at one state is necessary, not sufficient: runs check
+    the rate along the whole motion and end with NOT_INVARIANT.
     """
     check_is("check_invariants", system, System)
     s = system.workspace().copy()
@@ -104,10 +106,10 @@ def check_invariants(
 def ranks(
     system: Evaluations, functions: InvariantFunctions, names: Sequence[str], x: Array
 ) -> tuple[int, tuple[str, ...]]:
-    """Return the rank of the gradients on the motions that the constraints leave at x, and the names of the redundant:
+    """Return (rank of the gradients on the null space of A at x, names of the redundant rows).
 
-    those that depend on the constraints and the ones before them wherever they are least, at x and at the same q with
-    other velocities. Raises `ArgumentError` where a value or a gradient is not a number.
+    A row is redundant if its gradient depends on the constraints and the rows before it at x and at the same q with
+    other velocities. Raises `ArgumentError` if a value or a gradient is not finite.
     """
     values = functions.projected(x)
     for k, name in enumerate(names):
@@ -132,7 +134,7 @@ def ranks(
 
 
 def _dependent(system: Evaluations, functions: InvariantFunctions, x: Array) -> list[int]:
-    """Return which gradients depend, at x, on the constraints and the gradients before them."""
+    """Return the numbers of the gradients that depend, at x, on the constraints and the gradients before them."""
     size, own = system.characteristic, system.equations.nh + system.nc
     start = functions.projected.outputs["jacobian"]
     jacobian = functions.projected(x)[start[0]].reshape(start[1]) / np.tile(size.columns, 2)
@@ -154,9 +156,9 @@ def _dependent(system: Evaluations, functions: InvariantFunctions, x: Array) -> 
 
 
 def redundancy_at(system: Workspace, traced: TracedInvariants, x: Array) -> str:
-    """Return the sentence on the invariants of a run that depend on others, from its start; empty where none does.
+    """Return the sentence that names redundant invariants at the start of a run; "" if there are none.
 
-    Nothing is asked of the energy alone.
+    The energy alone is never checked.
     """
     if traced.names == (ENERGY,):
         return ""
@@ -165,6 +167,6 @@ def redundancy_at(system: Workspace, traced: TracedInvariants, x: Array) -> str:
 
 
 def redundancy(names: Sequence[str], redundant: Sequence[str]) -> str:
-    """Return a sentence on invariants that depend on others."""
+    """Return the sentence that names redundant invariants and gives their rank."""
     told, rank = ", ".join(map(repr, redundant)), len(names) - len(redundant)
     return f"invariants of rank {rank}, of {len(names)}: the constraints and those before fix {told}"

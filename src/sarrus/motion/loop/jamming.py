@@ -1,11 +1,11 @@
-"""Loops that jam: where redundant rows disagree by more than the digits of the model explain, the motion ends.
+"""Loops that jam: a run stops in a plastic impact where redundant rows disagree by more than the digits of the model.
 
-Redundant rows that contradict each other by the digits of their data are met in the sense of least squares, and the
-residual that is left changes along the motion (`sarrus.dynamics.model.model_precision`). Where it grows past what the
-data explain, the combinations of rows that were dependent are constraints after all: the links would have to stretch.
-A run goes on with the first of these at the velocity level: the motion ends in an ideal plastic stop, and what the
-rows leave free goes on. The rows hold both ways from then on, and where points are apart by the residual their forces
-have a moment: so such a run is INACCURATE.
+Redundant rows that contradict each other by the digits of their data are met in the least-squares sense, and the
+residual changes along the motion (`sarrus.dynamics.model.model_precision`). Once it exceeds what the digits explain,
+the dependent combinations of rows are constraints after all: the links would have to stretch. The run adds the first
+such combination at velocity level. The motion along it ends in an ideal plastic stop, and the remaining motion goes
+on. The added row holds in both directions from then on. Points that are apart by the residual give its force a
+moment, so the status of such a run is INACCURATE.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ JAM = "loops jam"
 
 
 def jam(loop: TimeLoop) -> bool:
-    """Stop the motion that the loops no longer allow at the last state of a run, and go on; False where none does."""
+    """Stop the motion that the loops no longer allow at the last state of a run; return False if there is none."""
     s, x = loop.system, loop.x
     if data_of(s).exact or loop.chart is not None or loop.solver is not None or not np.isfinite(x).all():
         return False
@@ -46,12 +46,12 @@ def jam(loop: TimeLoop) -> bool:
 
 
 def note(loop: TimeLoop) -> str:
-    """Return what a run has to say of loops that jammed, nothing if none did."""
+    """Return the message about loops that jammed; "" if none did."""
     times = [record.time for record in loop.records if record.name == JAM]
     if not times:
         return ""
     return (
-        f"at t = {times[0]:.6g} s the loops jam: on the way further redundant rows would contradict each other by more "
-        f"than {data_of(loop.system).accepted(0.0):.2g} characteristic lengths, which the digits of the model do not "
-        "explain. What follows takes that for a stop without rebound, and is accurate no further than this"
+        f"at t = {times[0]:.6g} s the loops jam: further on, redundant rows would contradict each other by more than "
+        f"the {data_of(loop.system).accepted(0.0):.2g} characteristic lengths that the digits of the model explain. "
+        "The motion is stopped there by a plastic impact, and the rest of the run is accurate to that length only"
     )

@@ -1,4 +1,4 @@
-"""The invariants of one run in memory: the array that kernels work on, and what a table says of it."""
+"""The array in which the kernels keep the invariants of one run, and its entries in the table."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NONE_KEPT = np.zeros((N_KEPT, 0))
 
 
 def kept_array(traced: TracedInvariants) -> Array:
-    """Return the array of a run with the sizes, a row for each part of `Invariants`, a column for each of them."""
+    """Return the array of a run with the scales: a row for each part of `Invariants`, a column for each invariant."""
     kept = np.zeros((N_KEPT, len(traced.names)))
     known_of(kept).size[:] = traced.sizes
     return kept
@@ -27,12 +27,12 @@ def known_of(kept: Array) -> Invariants:
 
 
 def with_room(table: la.Table, kept: Array) -> la.Table:
-    """Return a copy of a table with room for the permutation of as many rows more as invariants are kept."""
+    """Return a copy of a table whose permutation has room for the rows of the invariants."""
     return np.concatenate([table, np.zeros(kept.shape[1], dtype=np.int64)]).view(la.Table)
 
 
 def attach(table: la.Table, kept: Array, functions: InvariantFunctions, x: Array) -> None:
-    """Tell the kernels of the invariants, to be kept at their values at x."""
+    """Hand the invariants to the kernels, to be kept at their values at x."""
     table.n_invariants, table.kept = kept.shape[1], kept
     table.invariants, table.invariant_values = functions.projected.address, functions.values.address
     table.invariant_rates = functions.rates.address
@@ -40,7 +40,7 @@ def attach(table: la.Table, kept: Array, functions: InvariantFunctions, x: Array
 
 
 def keep_values(kept: Array, functions: InvariantFunctions | None, x: Array) -> None:
-    """Have the values at x be those that are kept from now on."""
+    """Store the values at x as the ones to be kept from now on."""
     if functions is None:
         return
     known = known_of(kept)

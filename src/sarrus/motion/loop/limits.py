@@ -1,4 +1,4 @@
-"""Where joint coordinates leave their limits, between the records of a run too."""
+"""Limit crossings: the times at which joint coordinates leave their limits, also between the records of a run."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _BLOCK = 8192
 class _Crossing(NamedTuple):
     """A crossing of a limit between two records: times before and after it, and the polynomial of the coordinate.
 
-    That has its argument (time − start) / step, and the sign of the limit.
+    The argument of the polynomial is (time − start) / step. ``sign`` is the sign of the limit.
     """
 
     limit: int
@@ -34,7 +34,7 @@ class _Crossing(NamedTuple):
 
 
 def has_limits(system: Workspace) -> bool:
-    """Tell whether a coordinate of the system has limits."""
+    """Return whether a coordinate of the system has limits."""
     return bool(joint_limits(system).names)
 
 
@@ -43,8 +43,9 @@ def find_limit_crossings(
 ) -> tuple[LimitCrossing, ...]:
     """Return where coordinates leave the limits of their joints, in order of time.
 
-    Between records they follow the polynomial of degree five through q, v and a, as `Trajectory.at` has it. ``slack``
-    is how far they may be beyond [characteristic lengths, rad]; with one, what digits explain is at the limit, too.
+    Between records a coordinate follows the polynomial of degree five through q, v and a, as in `Trajectory.at`. A
+    coordinate may be beyond its limit by ``slack`` [characteristic lengths, rad]; with slack > 0, coordinates within
+    the rounding of the model's digits count as at the limit.
     """
     own = limits = joint_limits(system)
     if slack > 0.0:
@@ -63,7 +64,7 @@ def find_limit_crossings(
 
 
 def limit_met(system: Workspace, time: float, limit: int, bound: float) -> LimitCrossing:
-    """Return that a coordinate has met a limit, which stopped it at a bound: the limit, or beyond it."""
+    """Return the `LimitCrossing` of a coordinate that was stopped at ``bound``: the limit, or a value beyond it."""
     limits = joint_limits(system)
     own = float(limits.bounds[limit])
     at = own if abs(bound - own) <= digits_of_limits(system)[limit] else bound
@@ -71,16 +72,17 @@ def limit_met(system: Workspace, time: float, limit: int, bound: float) -> Limit
 
 
 def _reach(step: Array, speed: Array, acceleration: Array) -> Array:
-    """Return how far, at most, the polynomial through two records leaves the interval between their coordinates.
+    """Return the largest distance by which the polynomial between two records can leave the interval of the
+    coordinates.
 
-    From the sums of magnitudes at both. Of its parts, polynomials of s from 0 to 1, s (1 − s)³ (1 + 3 s) h v is at most
+    It is a bound from the sums of magnitudes at both records. For s from 0 to 1, s (1 − s)³ (1 + 3 s) h v is at most
     0.2 h |v|, and s² (1 − s)³ / 2 h² a at most 0.02 h² |a|.
     """
     return step * speed + 0.02 * step * step * acceleration
 
 
 def _in_reach(limits: JointLimits, t: Array, q: Array, v: Array, a: Array) -> Array:
-    """Tell which limits coordinates can leave within some records, by their extremes."""
+    """Return which limits coordinates can leave between some records, by bounds on their extremes."""
     step = np.maximum.reduce(np.diff(t))
     speed, acceleration = (2.0 * np.maximum.reduce(np.abs(rates)) for rates in (v, a))
     reach = _reach(step, speed, acceleration)[limits.rates]
@@ -91,7 +93,7 @@ def _in_reach(limits: JointLimits, t: Array, q: Array, v: Array, a: Array) -> Ar
 
 
 def _crossed(limits: JointLimits, limit: int, t: Array, q: Array, v: Array, a: Array) -> list[_Crossing]:
-    """Return where a coordinate crosses a limit outwards between records."""
+    """Return the crossings of a limit in outward direction between records."""
     sign = limits.signs[limit]
     bound, steps = sign * limits.bounds[limit], np.diff(t)
     i, j = limits.places[limit], limits.rates[limit]
@@ -114,7 +116,7 @@ def _crossed(limits: JointLimits, limit: int, t: Array, q: Array, v: Array, a: A
 
 
 def _located(limits: JointLimits, crossing: _Crossing) -> tuple[float, int, float]:
-    """Return the time of a crossing, the number of the limit and the coordinate then, by bisection."""
+    """Return (time [s], number of the limit, coordinate [m, rad]) of a crossing, by bisection."""
     k, before, after, start, step, polynomial = crossing
     sign = float(limits.signs[k])
     bound = sign * float(limits.bounds[k])

@@ -1,4 +1,4 @@
-"""`LocalModel`: what an implicit method needs of a system besides its acceleration, handed to the kernels."""
+"""`LocalModel`: matrices and derivatives of a system that an implicit method needs, handed to the kernels."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ TERMS = ("mass", "jacobian", "force_q", "force_v", "bias_q", "bias_v", "slip_q",
 
 
 class LocalModel:
-    """The arrays and functions of one run with an implicit method.
+    """Arrays and functions of one run with an implicit method.
 
-    A traced control law is differentiated with the equations, a `Law` by central differences in the kernel; at a limit
-    of its actuator its derivative is zero.
+    A traced control law is differentiated with the equations, a `Law` by central differences in the kernel. Where an
+    actuator is at its limit the derivative of its control is zero.
     """
 
     def __init__(
@@ -51,17 +51,17 @@ class LocalModel:
         self.count = len(scheme.m)
 
     def attach(self, table: la.Table, x: Array) -> None:
-        """Have the kernels take their steps with this model, from x = [q | v | u | t | p | τ] on.
+        """Have the kernels take steps with this model, beginning at x = [q | v | u | t | p | τ].
 
-        Raises `ArgumentError` where x is a singular configuration, about which there are no local coordinates.
+        Raises `ArgumentError` if x is a singular configuration, about which there are no local coordinates.
         """
         s = self.system
         rank, _ = s.accelerate(x)
         if 0 <= rank < table.generic_rank:
             raise ArgumentError(
                 f"{s.name}: the run starts in a singular configuration (rank {rank}, nearby "
-                f"{table.generic_rank}), about which an implicit method has no local coordinates; start beside it, "
-                "or with an explicit method. On the way such configurations are passed",
+                f"{table.generic_rank}), where an implicit method has no local coordinates. Start beside it, or with "
+                "an explicit method; singular configurations during the run are no obstacle",
                 element="q",
             )
         table.n_implicit_stages = self.count
@@ -71,7 +71,7 @@ class LocalModel:
         table.implicit = rosenbrock.address
 
     def forget(self) -> None:
-        """Have the next step begin with a linear model of its own, as what acts there has changed."""
+        """Have the next step evaluate a new linear model, because the active forces have changed."""
         self.array[: len(la.LocalHeader.fields)].view(la.LocalHeader).valid = 0.0
 
     def _terms(self, control: ca.SX | None) -> Callable[[ca.SX, ca.SX], dict[str, ca.SX]]:
@@ -96,7 +96,7 @@ class LocalModel:
 
 
 def _clipped(system: Workspace, control: StateFunction) -> ca.SX:
-    """Return the control law within the limits of the actuators, as the kernel applies it."""
+    """Return the control law clipped to the limits of the actuators, as the kernel applies it."""
     lower, upper = control_bounds(system)
     u = trace_function(system, control, system.nu, "control")
     for k in range(system.nu):

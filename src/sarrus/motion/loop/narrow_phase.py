@@ -1,7 +1,7 @@
-"""MuJoCo's narrow phase for the geometries of a mechanism: a model that holds nothing else, and its functions.
+"""MuJoCo's narrow phase (contact points of two geometries): a model with the geometries alone, and its functions.
 
-The functions are those of the public table ``mjCOLLISIONFUNC`` in MuJoCo's library; kernels call them by their
-addresses. How they write a contact is found out on a capsule, by what MuJoCo's Python bindings say of it.
+The functions are the entries of the public table ``mjCOLLISIONFUNC`` in MuJoCo's library; kernels call them by their
+addresses. The memory layout of a contact is checked on a capsule against MuJoCo's Python bindings.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ _LONGEST = 128
 
 
 def geometry_model(name: str, geoms: Iterable[Geom]) -> Any:
-    """Return an `MjModel` with these geoms on the world, in axes of their bodies.
+    """Return an `MjModel` with these geoms fixed to the world, in axes of their bodies.
 
-    Raises `ModelError` where MuJoCo refuses one, a flat mesh say.
+    Raises `ModelError` if MuJoCo refuses a geom, for instance a flat mesh.
     """
     spec = mujoco.MjSpec()
     spec.option.ccd_tolerance, spec.option.ccd_iterations = _TOLERANCE, _ITERATIONS
@@ -57,13 +57,15 @@ def geometry_model(name: str, geoms: Iterable[Geom]) -> Any:
     try:
         return spec.compile()
     except ValueError as error:
-        raise ModelError(f"{name}: MuJoCo cannot take its geometries: {error}", element=name) from error
+        raise ModelError(f"{name}: MuJoCo refuses its geometries: {error}", element=name) from error
 
 
 def functions(
     model: Any, ones: Iterable[int], others: Iterable[int]
 ) -> tuple[list[tuple[int, int]], list[int], list[int]]:
-    """Return of every pair of geoms: both as its function expects them, its address, whether it is general."""
+    """Return, for each pair of geoms, the pair in the order that its function expects, its address, and whether it is
+    general.
+    """
     table, general = _table()
     pairs, addresses, kinds = [], [], []
     for one, other in zip(ones, others):
@@ -90,7 +92,7 @@ def _library() -> Any:
 
 @cache
 def _table() -> tuple[list[int], frozenset[int]]:
-    """Return the addresses of the functions by both kinds of geoms, and of those that are general; 0: there is none."""
+    """Return the addresses of the functions by the types of both geoms (0: none), and the set of general ones."""
     library = _library()
     table = (ctypes.c_void_p * _KINDS**2).in_dll(library, "mjCOLLISIONFUNC")
     known = [getattr(library, name, None) for name in _GENERAL]
@@ -100,10 +102,11 @@ def _table() -> tuple[list[int], frozenset[int]]:
 
 @cache
 def contact_stride() -> int:
-    """Return how many numbers a function of the table writes for each contact: distance, point and normal first.
+    """Return the number of floats that a function of the table writes per contact: distance, point and normal come
+    first.
 
-    Raises `SarrusError` where these are not what MuJoCo's Python bindings say of a capsule on a plane, which touches at
-    both ends.
+    Raises `SarrusError` if they differ from MuJoCo's Python bindings for a capsule on a plane, which touches at both
+    ends.
     """
     model = mujoco.MjModel.from_xml_string(
         "<mujoco><worldbody><geom type='plane' size='1 1 1'/><body pos='0.1 0.2 0.25' euler='0 87 30'><freejoint/>"
@@ -122,8 +125,8 @@ def contact_stride() -> int:
     strides = [n for n in range(cl.N_MET, _LONGEST + 1) if two and _same(room[n : n + cl.N_MET], seen[1])]
     if not strides or not _same(room[: cl.N_MET], seen[0]):
         raise SarrusError(
-            f"MuJoCo {mujoco.__version__} writes contacts in another way than contacts between geometries expect: "
-            "install another release of mujoco"
+            f"MuJoCo {mujoco.__version__} has another memory layout of contacts than this version of sarrus reads. "
+            "Install another release of mujoco"
         )
     return strides[0]
 

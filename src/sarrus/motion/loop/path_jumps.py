@@ -1,9 +1,8 @@
-"""Tendons whose path jumps, off what they wrap or to its other side, and back, within one step of a run.
+"""Tendons whose path jumps off a wrapping geometry, or to its other side, and back within one step of a run.
 
-The force of a tendon jumps with its length. Error control makes steps short where that happens, unless the path is what
-it was again at the end of a step: then the run has not seen it. Between records that are as far apart as steps the
-lengths are looked at every `APART`, along the straight way; what no rate of theirs explains, however short a part of
-the way is looked at, is a jump.
+The length of the tendon jumps, and its force with it. Error control shortens steps at a jump, unless the path is the
+same again at the end of the step: then the run has missed it. So lengths are evaluated every `APART` along the straight
+line between two records. A change of length that its rate does not explain, however short the part, is a jump.
 """
 
 from __future__ import annotations
@@ -29,14 +28,16 @@ APART, MOST, SHORT = 1e-2, 200, 1e-7
 
 
 class _Seen(NamedTuple):
-    """Lengths (n,) of the tendons at a configuration, and their derivatives by the velocities (n × nv)."""
+    """Lengths (n,) [m] of the tendons at a configuration, and their derivatives (n, nv) with respect to the
+    velocities.
+    """
 
     lengths: Array
     moments: Array
 
 
 def missed_jump(system: Evaluations, run: Quantities) -> str:
-    """Return of which tendon the path jumps and jumps back within a step, and when; "" where none was found.
+    """Return the message on a tendon whose path jumps and jumps back within a step; "" if there is none.
 
     ``run`` has a record for every step.
     """
@@ -83,14 +84,14 @@ def missed_jump(system: Evaluations, run: Quantities) -> str:
                 name, when = names[int(left.argmax())], t + (first + share) * (later - t)
                 return (
                     f"the path of tendon {name!r} jumps by {left.max():.3g} m and back within the step about "
-                    f"t = {when:.6g} s, which the run has not seen. Shorten the steps, "
-                    "method=sr.Stepping(max_step=...), or give its wrap a side point that it does not leave"
+                    f"t = {when:.6g} s, which the run has missed. Shorten the steps with "
+                    "method=sr.Stepping(max_step=...), or give the wrapping geometry a side point"
                 )
     return ""
 
 
 def _that_wrap(mechanism: Mechanism) -> tuple[str, ...]:
-    """Return the names of the tendons that wrap something and carry a force."""
+    """Return the names of the tendons that wrap around a geometry and carry a force."""
     pulled = {
         actuator.transmission.tendon
         for actuator in mechanism.actuators.values()

@@ -1,7 +1,6 @@
-"""`Recorder`: where the time loop writes its records, in blocks that grow as the loop proves fast.
+"""`Recorder`: the blocks of memory to which the time loop writes its records; faster loops get larger blocks.
 
-Blocks are in memory; beyond a size of them they are in a temporary file without a name, which goes with the arrays that
-show it.
+Blocks above a total size go to a temporary file without a name, which is deleted with the arrays that map it.
 """
 
 from __future__ import annotations
@@ -23,10 +22,10 @@ _IN_MEMORY, _WHOLE = 256e6, 0.25
 
 
 class Recorder:
-    """Rows of one width, the time of a record first, of which the last block has so many ``filled``."""
+    """Blocks of rows of one width, with the time of a record first; ``filled`` rows of the last block are in use."""
 
     def __init__(self, width: int, expected: float = 0.0, most: float = np.inf) -> None:
-        """Make room for rows of a width: for all that are ``expected`` at once, where that is within ``most`` bytes."""
+        """Allocate for rows of this width: for all ``expected`` rows at once if they fit in ``most`` bytes."""
         self.width, self._rows = width, _FIRST
         self._expected = int(expected) if 8 * width * expected <= min(most, _WHOLE * _IN_MEMORY) else 0
         self._blocks: list[Array] = []
@@ -36,11 +35,11 @@ class Recorder:
 
     @property
     def nothing(self) -> Array:
-        """No row at all."""
+        """An array without rows."""
         return np.empty((0, self.width))
 
     def begin_block(self) -> Array:
-        """Return rows to write to; those without a time count as empty, as an interrupt leaves them."""
+        """Return the rows of a new block; rows without a time count as empty, as an interrupt leaves them."""
         rows = self._expected + _LEFT if self._expected else self._rows
         self._blocks.append(np.empty((rows, self.width)))
         self._expected = 0
@@ -49,7 +48,7 @@ class Recorder:
         return self._blocks[-1]
 
     def room(self, most: float) -> Array | None:
-        """Return rows to write to; None where another block would exceed ``most`` bytes, or the disk is full."""
+        """Return rows to write to; None if another block would exceed ``most`` bytes or the disk is full."""
         if self._blocks and len(self._blocks[-1]) - self.filled >= _LEFT:
             return self._blocks[-1][self.filled : self.filled + self._rows]
         in_memory = sum(block.nbytes for block in self._blocks)
@@ -60,7 +59,7 @@ class Recorder:
         return self.begin_block()[: self._rows]
 
     def _spill(self) -> bool:
-        """Move all blocks to the file; False where it has no room for them."""
+        """Move all blocks to the file; return False if the disk is full."""
         try:
             if self._file is None:
                 self._file = tempfile.TemporaryFile(prefix="sarrus-")  # noqa: SIM115
@@ -77,19 +76,19 @@ class Recorder:
         return True
 
     def _rows_in_memory(self) -> Array:
-        """Return the rows in the blocks; of a single one, where it is not mostly empty, without a copy."""
+        """Return the rows of the blocks; a single block that is mostly full is not copied."""
         full = [block[: block[:, 0].searchsorted(np.nan)] for block in self._blocks]
         if len(full) == 1:
             return full[0] if 2 * len(full[0]) >= len(self._blocks[0]) else full[0].copy()
         return np.concatenate(full) if full else self.nothing
 
     def enlarge(self) -> None:
-        """Have a larger block begin next: what one step is to record did not fit in."""
+        """Make the next block larger, because the records of one step did not fit."""
         self._rows *= 4
         self.filled = len(self._blocks[-1])
 
     def note(self, rows: int, seconds: float) -> None:
-        """Count rows that a call wrote to its room; by how long it took the next blocks are larger or smaller."""
+        """Count the rows that a call has written; its duration sets the size of the next blocks."""
         full = rows >= min(len(self._blocks[-1]) - self.filled, self._rows) - 2
         self.filled += rows
         if full and seconds < 0.5 * CALL_SECONDS:
@@ -99,11 +98,11 @@ class Recorder:
 
     @property
     def last(self) -> Array:
-        """The last row of the last block, of which some are filled."""
+        """The rows of the last block, of which ``filled`` are in use."""
         return self._blocks[-1][self.filled - 1]
 
     def all_rows(self) -> Array:
-        """Return what was recorded: in memory, or mapped from the file, to which the rest is moved if it has room."""
+        """Return all records: in memory, or mapped from the file, to which the rest is moved if the disk has room."""
         if self._in_file == 0:
             return self._rows_in_memory()
         rest = self.nothing if self._spill() else self._rows_in_memory()
@@ -112,7 +111,7 @@ class Recorder:
         return np.concatenate([filed, rest]) if len(rest) else filed
 
     def at(self, times: Array, close: float) -> Array:
-        """Return the rows at ascending times, to within ``close``; NaN where there is none."""
+        """Return the rows at ascending times, to within ``close`` [s]; NaN for times without a record."""
         rows = self.all_rows()
         if len(rows) == 0:
             return np.full((len(times), self.width), np.nan)

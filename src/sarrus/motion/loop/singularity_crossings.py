@@ -1,4 +1,4 @@
-"""Singular passages of a run, as the time loop logged them, and where coordinates left their limits."""
+"""Singular passages of a run, from the log of the time loop."""
 
 from __future__ import annotations
 
@@ -30,10 +30,7 @@ class PassageLog:
     """Singularity crossings of one run as its kernel logs them: rows (time, …, q, v), each with its stretch of time."""
 
     def __init__(self, sizes: pl.PassageArray, array: Array | None = None) -> None:
-        """Make the array, of the `passage_sizes` of a table, which gets its address where passages are wanted.
-
-        Or take one that was made before.
-        """
+        """Allocate the array with the `passage_sizes` of a table, or take over ``array``."""
         self.sizes, self.array = sizes, np.zeros(sum(sizes)) if array is None else array
         self.header = self.array[: sizes.header].view(pl.PassageHeader)
         self.log = self.array[-sizes.log :].reshape(ROOM, -1)
@@ -43,20 +40,20 @@ class PassageLog:
         self.largest: dict[int, float] = {}
 
     def attach(self, table: Table) -> None:
-        """Have the kernel write to the log; it waits where that is full until `collect` has emptied it."""
+        """Have the kernel write to the log; when the log is full the kernel stops until `collect` has emptied it."""
         table.passage = self.array
 
     def pause(self) -> None:
-        """Look for no passages from now on; steps are as they are with it."""
+        """Stop looking for passages; the steps do not change."""
         self.header.wanted = 0.0
 
     def forget(self) -> None:
-        """Know nothing of the states before: velocity or constraints have changed."""
+        """Forget the states before this one, because velocity or constraints have changed."""
         self.header.known, self.header.lowest = 0.0, np.inf
         self.header.stay += 1.0
 
     def collect(self, stretch: int) -> None:
-        """Take what was logged."""
+        """Move the logged rows to the list, with the number of the stretch."""
         if logged := int(self.header.logged):
             self.rows += [(stretch, row.copy()) for row in self.log[:logged]]
             self.header.logged = 0.0
@@ -65,7 +62,9 @@ class PassageLog:
     def passages(
         self, system: Evaluations, stretches: Iterable[tuple[float, int, dict[str, float]]]
     ) -> tuple[Passage, ...]:
-        """Return the passages in order of time; of a stay close by without a crossing, the closest approach."""
+        """Return the passages in order of time; if the motion stays near without crossing, the point of closest
+        approach.
+        """
         if not self.rows:
             return ()
         known, found = list(stretches), []
@@ -82,7 +81,7 @@ class PassageLog:
 
 
 def _passage(system: Evaluations, row: Array, rank: int) -> Passage:
-    """Return a passage from its row in the log, with the singular values of A there in characteristic units."""
+    """Return a `Passage` from its row in the log, with the singular values of A there in characteristic units."""
     t, crossed = float(row[pl.TIME]), bool(row[pl.CROSSED])
     q, v = np.split(row[pl.LOG_HEADER :], [system.nq])
     left, sigma, _ = dense.svd(system.characteristic.even(system.constraint_jacobian(q, v, t)))

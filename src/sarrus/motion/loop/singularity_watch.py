@@ -1,4 +1,4 @@
-"""`SingularityWatch`: a run that comes near a singular configuration says so at that time, and what will come of it."""
+"""`SingularityWatch`: warnings and forecasts when a run comes near a singular configuration, at that time."""
 
 from __future__ import annotations
 
@@ -31,17 +31,18 @@ _HALVES = 12
 
 @dataclass(frozen=True)
 class SingularityWatch:
-    """How a run watches the smallest singular value σ of A, and tells of singular configurations before it is there.
+    """Watch of the smallest singular value σ of A during a run, with a forecast before a singular configuration is
+    reached.
 
     Attributes
     ----------
-    within : σ, in characteristic units, below which the run is near [1]: there it warns, notes an event and
-        forecasts.
-    part : no step is longer than this part of the time in which σ and its direction change, σ / |d(Aᵀu)/dt|, while
-        the run is near and will not pass: fixed steps are halved as often as that takes, and recorded. None leaves
-        steps as they are. Where it passes, short steps would come nearer, and magnify rounding.
-    call : function (time, `SingularityForecast`) that is called then, such as one that stops a machine; what it
-        raises ends the run.
+    within : bound of σ in characteristic units [1]. When σ falls below it the run warns, notes an event and forecasts.
+    part : bound of the step as a part of σ / |d(Aᵀu)/dt|, the time in which σ and its direction change, while the run
+        is near and will not pass. Fixed steps are halved accordingly, and recorded. None: the steps do not change. If
+        the motion will pass, steps are not bounded: short steps come nearer to the singular configuration and amplify
+        rounding.
+    call : function (time, `SingularityForecast`), called at each warning, for instance to stop a machine. An exception
+        that it raises ends the run.
     """
 
     within: float = 0.1
@@ -63,7 +64,7 @@ class SingularityWatch:
 
     @classmethod
     def of(cls, given: SingularityWatch | float | None) -> SingularityWatch | None:
-        """Return what was given, a number as a bound; None for None."""
+        """Return a `SingularityWatch` from a bound of σ, or the object itself; None for None."""
         if given is None or isinstance(given, cls):
             return given
         if isinstance(given, int | float) and not isinstance(given, bool):
@@ -75,7 +76,7 @@ class SingularityWatch:
 
 
 class Watcher:
-    """The watch of one run: looks between calls of the kernel, as often as σ may change."""
+    """The watch of one run: evaluates σ between kernel calls, more often the faster σ changes."""
 
     def __init__(self, watch: SingularityWatch, system: Workspace) -> None:
         require_holonomic(system, "watch")
@@ -84,7 +85,9 @@ class Watcher:
         self._bounds = False  # whether steps are bounded: not where the motion passes
 
     def look(self, loop: TimeLoop) -> None:
-        """Look at the last state of a run: warn where it has come near, and say after how many steps to look again."""
+        """Evaluate σ at the last state of a run, warn if it is below the bound, and set the number of steps to the next
+        look.
+        """
         state, s = loop.state, loop.system
         done = state.steps + state.rejected
         if done < self.next_look or loop.status is not None or not np.isfinite(loop.x).all():
@@ -116,7 +119,7 @@ class Watcher:
         self.next_look = done + self._apart
 
     def _bound(self, loop: TimeLoop, sigma: float, pace: float) -> None:
-        """Bound the next step where the run is near; take the bound away where it has left."""
+        """Bound the next step while the run is near; remove the bound after it has left."""
         state, asked = loop.state, (self.watch.part or 1.0) * sigma / max(pace, 1e-300)
         if loop.adaptive:
             longest = loop.scheme.limits.max_step

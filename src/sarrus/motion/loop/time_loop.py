@@ -1,4 +1,4 @@
-"""`TimeLoop`: the arrays that the compiled time loop works on during one run, and its calls."""
+"""`TimeLoop`: the arrays of the compiled time loop during one run, and its calls."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def _widest_gap(method: str) -> float:
 
 
 class _Plan(NamedTuple):
-    """What the kernel is told of a method, and the arrays of coefficients that it reads, kept alive."""
+    """Entries of the table for a method, and the arrays of coefficients that they point to, kept alive."""
 
     arrays: tuple[Array, ...]  # of stages, ends, nodes and error estimates
     entries: NDArray[np.int64]  # at `_OF_METHOD` of the table
@@ -98,7 +98,7 @@ class _Plan(NamedTuple):
 
 @lru_cache(maxsize=64)
 def _plan_of(method: str, adaptive: bool, place: float) -> _Plan:
-    """Return how to step with a method that lays a singular configuration at a ``place`` between stages."""
+    """Return the plan of a method that puts a singular configuration at ``place`` (0 to 1) between two stages."""
     scheme = tableau_of(method)
     if isinstance(scheme, RosenbrockTableau):
         # one slope, and the error estimate behind it
@@ -112,7 +112,7 @@ def _plan_of(method: str, adaptive: bool, place: float) -> _Plan:
 
 
 class TimeLoop:
-    """The arrays that the kernel works on during one simulation; `Integration` decides where it stops."""
+    """The arrays of the kernel during one simulation; `Integration` decides what happens when the kernel stops."""
 
     def __init__(
         self,
@@ -171,7 +171,7 @@ class TimeLoop:
         self.jumps: DriveJumps | None = None
 
     def _set_events(self, functions: Sequence[Event], watched: Sequence[int]) -> None:
-        """Compile the functions whose zeros are looked for, and make room for what is noted of them."""
+        """Compile the event functions, and allocate the log of their zeros."""
         self.n_functions, self.watched = len(functions), np.array(watched, dtype=float)
         self.modes = np.zeros((0, 2))
         if functions:
@@ -185,7 +185,7 @@ class TimeLoop:
     def start(
         self, q: ArrayLike, v: ArrayLike | None, control: StateFunction | None, sampling: Sampling | None
     ) -> None:
-        """Check the initial state and begin there, with a log of the singular passages."""
+        """Check the initial state and begin there, with a log of singular passages."""
         s, t0, duration = self.system, self.options.t0, self.options.duration
         if may_jump(s):
             start = s.pack(s.normalized(q), v, None, t0)
@@ -201,7 +201,7 @@ class TimeLoop:
         self.passages.attach(self.table)
 
     def begin(self, x: Array, control: StateFunction | None = None, sampling: Sampling | None = None) -> None:
-        """Make all ready at x = [q | v | u | t | p | τ]; a ``control`` that Python samples has no place in the loop."""
+        """Prepare the loop at x = [q | v | u | t | p | τ]; a ``control`` sampled by Python is not part of the loop."""
         self._place(x)
         if control is not None and (sampling is None or isinstance(control, Law)):
             self._compile_control(control, sampling)
@@ -209,7 +209,7 @@ class TimeLoop:
         self._look_ahead(control if sampling is None else None)
 
     def _look_ahead(self, control: StateFunction | None) -> None:
-        """Have adaptive steps pass over nothing that functions of time do."""
+        """Bound adaptive steps so that they pass over no change of a function of time."""
         if not self.adaptive:
             return
         program = program_of_run(self.system, control, [event.function for event in self.events])
@@ -219,7 +219,7 @@ class TimeLoop:
             self.course = TimeCourse(program, constants_of(self.system), gap)
 
     def _place(self, x: Array) -> None:
-        """Find the generic rank near x, project it and fill the table."""
+        """Find the generic rank near x, project x on the constraints and fill the table."""
         s, self.x = self.system, x
         generic_rank(s, self.q, self.time, self.v, renew=True)
         s.load_functions(*self.functions)
@@ -282,7 +282,7 @@ class TimeLoop:
             self.table.noise = noise.ctypes.data
 
     def _set_method(self) -> None:
-        """Take the method, or the first of two that take turns, the first step, and the times of the records."""
+        """Set the method (or the first of two), the first step, and the times of the records."""
         scheme, recording, state = self.scheme, self.options.recording, self.state
         duration, longest = self.options.duration, scheme.limits.max_step
         state.relative, state.absolute = scheme.rtol, scheme.atol
@@ -315,7 +315,7 @@ class TimeLoop:
             self.chart.renew(self.table, self.settings, self.x)
 
     def install(self, method: str) -> None:
-        """Have the kernel step with a method from now on."""
+        """Set the method of the kernel from now on."""
         table, state, self.method = self.table, self.state, method
         if method == TIME_STEPPING:
             self.touches = Touches(self.system, self.q, self.time, self.rest_speed)  # kept alive
@@ -341,9 +341,9 @@ class TimeLoop:
         table.settings, table.work = self.settings, self.storage
 
     def stop_where_rigid(self) -> None:
-        """End the run with RIGID where no motion has this velocity or follows the forces; the state is recorded.
+        """End the run with RIGID if no motion has this velocity or follows the forces; the state is recorded.
 
-        Contacts that are closed may open, so nothing is said where there are any.
+        With contacts the check is skipped, because closed contacts may open.
         """
         s = self.system
         if s.motions_left is None or any(active(s)[contact.name] for contact in s.equations.contacts):
@@ -367,12 +367,12 @@ class TimeLoop:
 
     @property
     def q(self) -> Array:
-        """The coordinates reached, a view."""
+        """The present coordinates (nq,), a view."""
         return self.x[self.system.parts.q]
 
     @property
     def v(self) -> Array:
-        """The velocities reached, a view."""
+        """The present velocities (nv,), a view."""
         return self.x[self.system.parts.v]
 
     @property
@@ -390,12 +390,12 @@ class TimeLoop:
             self.x[s.parts.tau] = value
 
     def align(self) -> None:
-        """Let the grid of fixed steps begin anew at the present time."""
+        """Restart the grid of fixed steps at the present time."""
         if not self.adaptive:
             self.state.start = self.time - self.state.steps * self.state.step
 
     def pass_records(self, time: float) -> None:
-        """Have what is wanted to be recorded up to a time be the record that is made then."""
+        """Count the records that are due up to ``time`` as the record made at ``time``."""
         state = self.state
         if state.grid > 0.0:
             while state.grid_start + state.grid_next * state.grid <= time:
@@ -404,12 +404,12 @@ class TimeLoop:
             state.grid_next += 1.0
 
     def acceleration(self, v: Array) -> Array:
-        """Return the acceleration that the loop finds at its present state but with another velocity."""
+        """Return the acceleration (nv,) at the present q and t with the velocity v."""
         s = self.system
         return self._record_at(v)[1 + s.nq + s.nv : 1 + s.nq + 2 * s.nv]
 
     def _record_at(self, v: Array) -> Array:
-        """Return what the loop would record at its present state but with another velocity."""
+        """Return the record at the present q and t with the velocity v."""
         s, state, x, values = self.system, self.state.copy(), self.x.copy(), self.values.copy()
         self.x[s.parts.v] = v
         self.state.unrecorded = -1.0
@@ -419,9 +419,9 @@ class TimeLoop:
         return room[0]
 
     def find_first_forces(self) -> None:
-        """Have steps in time begin with the forces of forward dynamics where what touches is slow.
+        """Have time stepping start with the contact forces of forward dynamics if closed contacts are slow.
 
-        A step of any length would bring it to rest, or over zero.
+        Without them a step of any length would stop a slow contact, or reverse it.
         """
         if (
             self.method == TIME_STEPPING
@@ -434,10 +434,11 @@ class TimeLoop:
             self.touches.begin_with_forces(s, x, self.state.step)
 
     def renew(self, *, survey: bool = True) -> None:
-        """Go on from x as it is now, its velocity or its constraints changed: rank, event values and steps are new.
+        """Continue from the present x after its velocity or its constraints have changed: rank, event values and steps
+        are new.
 
-        Without a ``survey`` the ranks and independent coordinates are those in the table. The state is recorded once
-        more, at the same time. Steps stay on the grid of the run.
+        ``survey=False`` keeps the ranks and independent coordinates of the table. The state is recorded once more at
+        the same time. Steps stay on the grid of the run.
         """
         s = self.system
         self.x[s.parts.p] = list(s.parameters.values())
@@ -469,7 +470,7 @@ class TimeLoop:
         self.stretches.append((self.time, int(self.table.generic_rank), dict(self.system.parameters)))
 
     def warm_up(self) -> None:
-        """Have what runs of this kind call compiled before the clock starts: by a call that takes no step, once."""
+        """Compile the kernels of this kind of run before the clock starts, by a call without steps, once."""
         plain = self.solver is None and not isinstance(self.law, Law)
         warm: list[bool] = self.system.model.lasting(f"warm {self.method}", list)
         if plain and warm:
@@ -491,7 +492,7 @@ class TimeLoop:
         return code, int(self.state.filled)
 
     def collect(self) -> None:
-        """Take the events and the singular passages that the kernel logged."""
+        """Move the events and the singular passages from the kernel's logs."""
         if logged := int(self.state.logged):
             for k, time in sorted(self.log[:logged].tolist(), key=lambda entry: entry[1]):
                 if k < len(self.events):

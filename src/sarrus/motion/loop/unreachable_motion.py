@@ -1,4 +1,4 @@
-"""Motions that lead beyond what the loops can reach: where a run ends because nothing closes a moment later."""
+"""Prescribed motions that leave the reach of the loops: a run ends where the loops cannot be closed a moment later."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ AHEAD = 1e-3
 
 
 def beyond_reach(loop: TimeLoop) -> str:
-    """Return what a run has to say of motions that end it, nothing where the loops close a moment later, too."""
+    """Return the message that names the prescribed motions which end a run; "" if the loops still close a moment
+    later.
+    """
     s, q, t = loop.system, loop.q, loop.time
     if not (s.nh and s.model.is_rheonomic and np.isfinite(q).all()):
         return ""
@@ -27,7 +29,7 @@ def beyond_reach(loop: TimeLoop) -> str:
     given = [name for name, rows in s.closure_rows.items() if speeds[rows].any()]
     gap = max(found.gaps, key=lambda name: found.gaps[name])
     return (
-        f"{', '.join(map(repr, given))} leads beyond what the loops can reach from t = {t:.6g} s on: at {later:.6g} s "
-        f"{gap!r} stays open by {found.gaps[gap]:.2g}. Give it a smaller range, or change lengths; "
-        "sarrus.follow_curve says how far a coordinate can go. The motion up to then is kept"
+        f"the prescribed motion of {', '.join(map(repr, given))} leaves the reach of the loops at t = {t:.6g} s: "
+        f"at {later:.6g} s closure {gap!r} stays open by {found.gaps[gap]:.2g} (m or rad). Give the motion a smaller "
+        "range, or change the lengths; sarrus.follow_curve returns the range of a coordinate"
     )

@@ -1,1 +1,1 @@
-"""Many runs: `sarrus.rollout` and what it is made of."""
+"""Many runs of one system in one call: `sarrus.rollout`, its threads and its result `Rollout`."""

@@ -1,4 +1,6 @@
-"""Many runs one by one, each as `sarrus.simulate` does it: where the speed of a drive jumps, which is an impact."""
+"""Runs of a batch done one by one, as `sarrus.simulate` does a run: for drives whose speed jumps, which is an
+impact.
+"""
 
 from __future__ import annotations
 
@@ -30,9 +32,9 @@ _FOLDS: dict[str, Callable[[Array], Array]] = {
 
 
 def find_jumps(plan: Plan, todo: Batch, duration: float | None = None) -> DriveJumps | None:
-    """Return the jumps of drives during the runs, None where there are none; starts at one are put on a side of it.
+    """Return the jumps of drives during the runs; None without a jump. A start at a jump is moved to one side of it.
 
-    ``duration``: until when they are looked for, by default that of the runs [s].
+    ``duration`` [s] is the length of time that is searched, by default the duration of the runs.
     """
     s, o = plan.system, plan.options
     if not may_jump(s):
@@ -49,14 +51,14 @@ def find_jumps(plan: Plan, todo: Batch, duration: float | None = None) -> DriveJ
 
 
 def do_one_by_one(plan: Plan, group: Group, jumps: DriveJumps, update: Callable[[float], None]) -> None:
-    """Do the runs of a group and write what they come to."""
+    """Do the runs of a group one by one and write their samples, reductions and statuses to the batch."""
     for run in range(len(group.todo.states)):
         do_alone(plan, group.todo, run, jumps)
         update(float(run + 1))
 
 
 def do_alone(plan: Plan, todo: Batch, run: int, jumps: DriveJumps) -> None:
-    """Do one run, recorded after every step, from where the samples are taken."""
+    """Do one run with a record after every step, from which the samples are taken."""
     s, o, x = plan.system.copy(), plan.options, todo.states[run]
     s.parameters.update(dict(zip(s.parameters, x[s.parts.p].tolist())))
     scheme, every = o.scheme, plan.every_step
@@ -82,7 +84,7 @@ def do_alone(plan: Plan, todo: Batch, run: int, jumps: DriveJumps) -> None:
 
 
 def _intervals(todo: Batch, run: int) -> list[tuple[float, Array | None]]:
-    """Return until when each of the controls of a run is held."""
+    """Return the pairs (end time [s], control (nu,) held until then) of a run; the control is None if there is none."""
     times = todo.times
     if todo.inputs is None:
         return [(float(times.end), None)]
@@ -92,7 +94,7 @@ def _intervals(todo: Batch, run: int) -> list[tuple[float, Array | None]]:
 
 
 def _note(plan: Plan, todo: Batch, run: int, loop: Integration, status: Status) -> None:
-    """Write the samples, the folds and the outcome of a run."""
+    """Write the samples, reductions and status of a run to the batch."""
     rows = loop.recorder.all_rows()[:, : todo.samples.shape[2]]
     wanted, close = plan.options.sample_times, 1e-9 * plan.options.step
     last = np.searchsorted(rows[:, 0], wanted + close, side="right") - 1

@@ -1,4 +1,4 @@
-"""How the runs of a batch are to be done: method, times, samples; and which of them share a rank."""
+"""`Plan`: method, times and samples of the runs of a batch, and the groups of runs whose A has the same rank."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _REFERENCES: WeakKeyDictionary[CompiledEquations, tuple[tuple[float, ...], Array
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """What all runs of a batch share; see `sarrus.rollout` for the names."""
+    """The options that all runs of a batch share; see `sarrus.rollout` for the names."""
 
     system: Workspace
     options: RunOptions
@@ -51,7 +51,7 @@ class Plan:
 
     @property
     def every_step(self) -> int | None:
-        """After how many steps a record is made; None: at the end alone."""
+        """Number of steps between two records; None if only the end is recorded."""
         recording = self.options.recording
         return (
             1 if recording.every is None and recording.reduce and self.options.scheme.dt else recording.every
@@ -64,8 +64,8 @@ class Plan:
         held, uneven = o.steps / intervals, not o.scheme.adaptive and intervals > 1
         if uneven and abs(intervals * round(held) * o.step - o.duration) > 1e-9:
             raise ArgumentError(
-                f"{s.name}: u has {intervals} intervals in {o.duration:g} s, which are not whole numbers of steps "
-                f"of {o.step:g} s",
+                f"{s.name}: u has {intervals} intervals in {o.duration:g} s; each must last a whole number of steps of "
+                f"{o.step:g} s",
                 element="u",
             )
         width = int(bl.record_width(s.table))
@@ -77,8 +77,8 @@ class Plan:
             folds = {name: np.full((count, width), np.nan) for name in o.recording.reduce}
         except MemoryError as error:
             raise ArgumentError(
-                f"{s.name}: there is no memory for the samples of {count} runs of {o.duration:g} s: record less, with "
-                "every=, or every=None for the ends alone",
+                f"{s.name}: the samples of {count} runs of {o.duration:g} s do not fit into memory. Give a larger "
+                "every=, or every=None to record the ends alone",
                 element="every",
             ) from error
         return Batch(
@@ -111,10 +111,10 @@ class Plan:
 
     @cached_property
     def reference(self) -> Array:
-        """A state at rest on the constraints, where ranks and sizes of pivots are found for all runs.
+        """A state at rest on the constraints, at which ranks and scales of pivots are found for all runs.
 
-        It is the neutral configuration, assembled, with the parameters that the system has, or else the first keyframe
-        that can be closed: no matter of the runs, so that none depends on another.
+        It is the neutral configuration, assembled with the system's parameters, or else the first keyframe that can be
+        closed. It does not depend on the runs, so that no run depends on another.
         """
         s, t0 = self.system, self.options.t0
         key = (t0, *s.parameters.values())
@@ -128,7 +128,7 @@ class Plan:
         return known[1]
 
     def worker(self, todo: Batch, ranks: tuple[int, int] | None, functions: Lanes | None = None) -> Worker:
-        """Return a worker for some runs, whose rows of A have these ranks (default: those at the reference)."""
+        """Return a worker for some runs, whose rows of A have these ``ranks`` (default: the ranks at the reference)."""
         loop = self.loop()
         if ranks is not None:
             loop.table.holonomic_rank, loop.table.generic_rank = ranks
@@ -156,7 +156,9 @@ class Plan:
 
 @dataclass(frozen=True, eq=False)
 class Group:
-    """Runs that share the ranks (holonomic, all) of A; ``runs`` are their numbers, None for all of them."""
+    """Runs whose A has the same ranks (of the holonomic rows, of all rows); ``runs`` are their numbers, None for all
+    runs.
+    """
 
     todo: Batch
     ranks: tuple[int, int]
@@ -164,10 +166,10 @@ class Group:
 
 
 def groups(plan: Plan, todo: Batch, assemble: bool) -> Iterator[Group]:
-    """Check the starts, project them on the constraints, and give the runs in groups that share a rank.
+    """Check the starts, project them on the constraints, and yield the runs in groups of equal rank.
 
-    The rank is found at the plan's reference. Runs whose pivots do not clearly confirm it are looked at one by one, as
-    `sarrus.simulate` looks at its start.
+    The rank is found at the plan's reference. A run whose pivots do not clearly confirm it gets the rank analysis that
+    `sarrus.simulate` does at its start.
     """
     given = todo.states.copy()
     worker = plan.worker(todo, None)
@@ -210,7 +212,7 @@ def groups(plan: Plan, todo: Batch, assemble: bool) -> Iterator[Group]:
 
 
 def _end(plan: Plan, todo: Batch, runs: np.ndarray, status: Status) -> None:
-    """Note that runs have ended before they began."""
+    """Give the runs a status before they begin."""
     todo.outcomes[runs] = 0.0
     todo.outcomes[runs, bl.CODE], todo.outcomes[runs, bl.REACHED] = status, plan.options.t0
 
@@ -220,9 +222,9 @@ def _ranks(table: Table) -> tuple[int, int]:
 
 
 def _own_ranks(plan: Plan, x: Array, otherwise: tuple[int, int]) -> tuple[int, int]:
-    """Return the ranks that a single run would find at its start, `_RIGID` where nothing moves from there.
+    """Return the ranks that a single run finds at its start; `_RIGID` if no motion is possible from there.
 
-    ``otherwise`` where it cannot be closed.
+    ``otherwise`` is returned if the start cannot be closed.
     """
     s, t0 = plan.system.copy(), plan.options.t0
     s.parameters.update(dict(zip(s.parameters, x[s.parts.p].tolist())))
@@ -239,7 +241,7 @@ def _own_ranks(plan: Plan, x: Array, otherwise: tuple[int, int]) -> tuple[int, i
 
 
 def _check_starts(plan: Plan, states: Array, facts: Array) -> None:
-    """Raise where a start is off its constraints, naming the run."""
+    """Raise `ArgumentError` if a start does not satisfy the constraints; the error names the run."""
     s, t0 = plan.system, plan.options.t0
     fast = np.abs(states[:, s.parts.v]).max(axis=1, initial=0.0)
     allowed = largest_opening(s)

@@ -1,4 +1,4 @@
-"""`Rollout`: what many runs of one system came to."""
+"""`Rollout`: the samples, final states and statuses of many runs of one system."""
 
 from __future__ import annotations
 
@@ -37,21 +37,22 @@ FACTS: dict[str, tuple[tuple[str, ...], dict[str, str]]] = {
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Rollout:
-    """What many runs came to; run is the leading axis, then the sample, and arrays are read-only.
+    """The result of many runs; the run is the leading axis, then the sample. Arrays are read-only.
 
     Attributes
     ----------
-    t : times of the samples (samples,) [s]; without ``every`` the end alone.
-    samples : `Quantities` of every run at every sample: (runs, samples, …); NaN after the end of a run that failed.
-        ``rollout.q`` is short for ``rollout.samples.q``, and so on.
-    status, success, message : how each run ended (runs,): a `Status`, whether it is ok, and what became of it. reached
-    : the time that each run reached (runs,) [s].
-    x : the last state of each run: ``rollout.final_q`` (runs, nq) and ``rollout.final_v`` (runs, nv) at ``reached``.
+    t : times of the samples (samples,) [s]; without ``every`` the final time alone.
+    samples : `Quantities` of every run at every sample (runs, samples, …); NaN after a run has failed. ``rollout.q`` is
+        short for ``rollout.samples.q``, and so on.
+    status, success, message : (runs,) `Status` of each run, whether it is a full answer, and the diagnosis in words.
+    reached : time that each run reached (runs,) [s].
+    x : last state of each run; ``rollout.final_q`` (runs, nq) and ``rollout.final_v`` (runs, nv) are its parts.
     steps, rejected : accepted and rejected steps of each run (runs,).
-    minimum, maximum, mean, rms : `Quantities` over the samples of each run (runs, …), None unless asked for.
-    parameters : names of the parameters and their values in each run (runs,).
-    begun_beyond : of each run that began beyond limits that act its number, and texts that say which.
-    side_by_side : whether the runs shared registers (`sarrus.kernels.batch.lanes`). wall_seconds : time that all took.
+    minimum, maximum, mean, rms : `Quantities` over the samples of each run (runs, …); None unless asked for.
+    parameters : values (runs,) by parameter name.
+    begun_beyond : texts by number of run, for runs that began beyond a limit of a joint.
+    side_by_side : whether runs shared vector registers (`sarrus.kernels.batch.lanes`). wall_seconds : time of all
+        runs [s].
     """
 
     system: System
@@ -82,14 +83,14 @@ class Rollout:
 
     @property
     def rank(self) -> NDArray[np.int64]:
-        """Rank of the constraint Jacobian A (runs, samples); −1 after the end of a run that failed."""
+        """Rank of the constraint Jacobian A (runs, samples); −1 after a run has failed."""
         return np.nan_to_num(self.samples.rank, nan=-1.0).astype(np.int64)
 
     @cached_property
     def condition(self) -> Array:
-        """Condition number σ₁ / σ_r of A in characteristic units (runs, samples), as in `Trajectory`; r is ``rank``.
+        """Condition number σ₁ / σ_r of A in characteristic units (runs, samples), r the rank; see `sarrus.Trajectory`.
 
-        Evaluated when it is first asked for. NaN after the end of a run that failed.
+        Evaluated at the first access. NaN after a run has failed.
         """
         s, made = self.system, self.samples
         out = np.ones(self.rank.shape)
@@ -115,26 +116,29 @@ class Rollout:
 
     @property
     def failed(self) -> NDArray[np.int64]:
-        """Numbers of the runs that failed."""
+        """Numbers of the runs whose status is no full answer."""
         return np.flatnonzero(~self.success)
 
     @cached_property
     def success(self) -> NDArray[np.bool_]:
-        """Whether each run came to its end (runs,)."""
+        """Whether each run reached its end with a full answer (runs,)."""
         return np.array([status.ok for status in self.status], dtype=bool)
 
     @cached_property
     def message(self) -> tuple[str, ...]:
-        """How each run ended, in words (runs,)."""
+        """Diagnosis of each run, with time and remedy if it failed (runs,)."""
         return tuple(
             status.diagnosis if status.ok else f"{status.diagnosis} at t = {reached:.6g} s. {status.remedy}"
             for status, reached in zip(self.status, self.reached)
         )
 
     def trajectory(self, run: int) -> Trajectory:
-        """Return one run as a `Trajectory`, to plot or to save; passages and limit crossings are not looked for."""
+        """Return one run as a `Trajectory`, to plot or to save, without singular passages and limit crossings.
+
+        Raises `ArgumentError` for a number that no run has.
+        """
         if not -len(self) <= run < len(self):
-            raise ArgumentError(f"there are {len(self)} runs, no run {run}", element="run")
+            raise ArgumentError(f"run must be from {-len(self)} to {len(self) - 1}, got {run}", element="run")
         s = self.system
         made = ~np.isnan(self.samples.t[run])
         arrays = {name: getattr(self, name)[run][made] for name in RECORDED}
@@ -160,10 +164,10 @@ class Rollout:
         )
 
     def motor_loss(self, weights: ArrayLike | None = None) -> Array:
-        """Return the energy that each motor lost in each run (runs, nu) [J], up to where it ended.
+        """Return the energy that each motor lost as heat in each run (runs, nu) [J], up to the time reached.
 
-        It is the integral along the samples, see `Trajectory.motor_loss`: give ``every``. NaN for runs with less than
-        two samples.
+        It is the integral over the samples, so give ``every``; see `Trajectory.motor_loss`. NaN for runs with fewer
+        than two samples.
         """
         lost = np.full((len(self), self.system.nu), np.nan)
         for k in np.flatnonzero((~np.isnan(self.samples.t)).sum(axis=1) > 1):
@@ -192,7 +196,7 @@ class Rollout:
 
 
 def variable(rollout: Rollout, name: str) -> Variable:
-    """Return what a name says of many runs: a quantity "q", its reduction "q.max", or one of `FACTS`."""
+    """Return a quantity "q", a reduction "q.max" or one of `FACTS` of many runs, with its dimensions and units."""
     quantity, _, how = name.partition(".")
     if name in FACTS:
         dimensions, attributes = FACTS[name]

@@ -1,4 +1,4 @@
-"""`rollout`: many runs of one system in one call, from states, controls and parameters of their own."""
+"""`rollout`: many runs of one system in one call, each with its own state, controls and parameters."""
 
 from __future__ import annotations
 
@@ -65,42 +65,44 @@ def rollout(
     threads: int | None = None,
     progress: bool | None = None,
 ) -> Rollout:
-    """Do many runs of ``duration`` seconds, on all processors, with no Python per step or per run.
+    """Return a `Rollout`: many runs of ``duration`` [s] on all processors, with no Python per step or per run.
 
     Parameters
     ----------
-    q, v : (runs, nq) and (runs, nv), or one state for all; as in `simulate` they must satisfy the constraints to 1e-5,
-        and an error names the first run that does not.
-    dt, t0, method, rtol, atol, stabilization : as in `simulate`, the same for all runs; but "rk4"
-        with fixed steps is the default, and no method takes over from "dop853". Where contacts have Coulomb friction or
-        are between geometries, joints have limits, or dry friction, the default is "moreau-jean", and another method an
-        `ArgumentError`.
-    u : controls, within the actuators' limits: (nu,) for all, (runs, nu), or (runs, intervals, nu), each held for
-        duration/intervals, which must be a whole number of steps where steps are fixed.
-    parameters : values of ``system.parameters`` by name, numbers or (runs,); the others are as they are.
-    control : u(q, v, t), traced and compiled as in `simulate`, or a law of `sarrus.control`, which begins every run
-        anew and believes in the parameters that its system has.
-    every : keep a sample every so many steps (of the interval ``dt``, with an adaptive method), the start and the end
-        included. Default: the end alone.
+    q, v : (runs, nq) and (runs, nv), or one state (nq,), (nv,) for all runs. They must satisfy the constraints to 1e-5
+        [m, rad, per second], as in `simulate`; an error names the first run that does not.
+    dt, t0, method, rtol, atol, stabilization : as in `simulate`, the same for all runs, with two differences: the
+        default is "rk4" with fixed steps, and no implicit method takes over from "dop853". With Coulomb friction,
+        contacts between geometries, joint limits or dry friction the default is "moreau-jean", and any other method
+        is an `ArgumentError`.
+    u : controls, within the actuators' limits: (nu,) for all, (runs, nu), or (runs, intervals, nu). Each interval lasts
+        duration/intervals, a whole number of steps if steps are fixed.
+    parameters : values of ``system.parameters`` by name, numbers or (runs,). Parameters that are not named keep the
+        system's values.
+    control : u(q, v, t), traced and compiled as in `simulate`, or a law of `sarrus.control`. A law starts anew in every
+        run and computes with the parameters of its own system.
+    every : number of steps between two samples (of intervals ``dt``, with an adaptive method); start and end are
+        samples too. Default: the end alone.
     reduce : any of "min", "max", "mean" and "rms", over all steps (over the samples, if ``every`` is given, or the
         method is adaptive): then ``rollout.maximum.energy`` and so on.
-    assemble : bring starts that leave loops open to the nearest closed configuration, which is needed where parameters
-        change the loops; a run whose loops cannot be closed so has the status PROJECTION_FAILED.
-    switching : contacts with Coulomb friction or between geometries, limits and dry friction of joints act. False
-        leaves them out, which lets runs share registers: three to seven times as many of a robot with limits. Contacts
-        that are constraints switch in `simulate` alone: False says that they stay as ``system.parameters`` have them.
-    side_by_side : let runs with fixed RK4 steps share the registers of a processor, which does several times as many;
-        they differ from single runs by rounding. Singular configurations, redundant rows that matter, and all else that
-        straight-line code cannot serve, go through the kernels of `simulate` whatever this says.
-    threads : default: one per processor that this process may use.
+    assemble : True moves starts with open loops to the nearest closed configuration, which is needed if parameters
+        change the loops. A run whose loops cannot be closed gets the status PROJECTION_FAILED.
+    switching : True lets contacts with Coulomb friction, contacts between geometries, joint limits and dry friction
+        act. False leaves them out; runs can then share vector registers, three to seven times as many runs per second
+        for a robot with limits. Contacts that are constraints switch in `simulate` only: here they stay as
+        ``system.parameters`` have them, and False confirms that.
+    side_by_side : True lets runs with fixed RK4 steps share vector registers, several times as many runs per second.
+        They differ from single runs by rounding. Singular configurations and redundant rows that affect the answer
+        always use the kernels of `simulate`.
+    threads : number of threads; default: one per processor that this process may use.
     progress : bar on stderr; default: for long calls in a terminal.
 
     Returns
     -------
     Rollout
-        A run that fails is a row with its status, RIGID where nothing can move from its start; the others are not
-        affected. UNSTABLE_STEP and statuses of solves are found as in `simulate`; the global error is not estimated.
-        What a run comes to does not depend on the runs beside it, nor on the number of threads.
+        A run that fails has its status in ``status``, RIGID if no motion is possible from its start, and does not
+        affect the other runs. Redundant, inconsistent and singular constraints are treated as in `simulate`; the global
+        error is not estimated. The result of a run depends neither on the other runs nor on the number of threads.
     """
     check_is("rollout", system, System)
     given = dict(parameters or {})
@@ -153,7 +155,7 @@ def many_options(
     duration: float,
     driven: bool,
 ) -> RunOptions:
-    """Return what each of many runs is asked for; steps are fixed ones of RK4 where nothing else is said."""
+    """Return the checked options of each of many runs; the default is RK4 with fixed steps."""
     if stepping.method is stepping.rtol is stepping.atol is None:
         stepping = replace(stepping, method="rk4")
     options = run_options(system, stepping, stabilization, recording, t0=t0, duration=duration, driven=driven)
@@ -169,14 +171,14 @@ def many_options(
 
 
 def _beyond(system: System, q: Array) -> NDArray[np.int64]:
-    """Return which runs with these starts (runs, nq) begin beyond limits."""
+    """Return the numbers of the runs whose start q (runs, nq) is beyond a joint limit."""
     return np.flatnonzero(beyond_limits(system, q).any(axis=1))
 
 
 def _result(
     system: System, options: RunOptions, todo: Batch, given: Mapping[str, Any], beside: bool, seconds: float
 ) -> Rollout:
-    """Return the rollout that the arrays of a batch tell of."""
+    """Return the `Rollout` of the arrays of a batch."""
     s, outcomes = system, todo.outcomes
     status = outcomes[:, bl.CODE].astype(np.int64)
     if options.recording.every is None:

@@ -1,4 +1,4 @@
-"""The starts of many runs: states, controls and parameters of one length, checked once for all."""
+"""Starts of many runs: states, controls and parameters, broadcast to a common number of runs and checked."""
 
 from __future__ import annotations
 
@@ -20,7 +20,11 @@ from sarrus.kernels.linalg.quaternions import normalize
 def count_runs(
     system: Evaluations, arrays: Mapping[str, tuple[Any, int]], parameters: Mapping[str, Any]
 ) -> int:
-    """Return the common length of what is given per run; ``arrays`` are pairs of a value and its dimension per run."""
+    """Return the number of runs, the common length of all arguments; ``arrays``: (value, dimensions of one run) by
+    name.
+
+    Raises `ArgumentError` if lengths differ or the number is zero.
+    """
     given = {name: (value, own) for name, (value, own) in arrays.items() if value is not None}
     given |= {f"parameters[{name!r}]": (value, 0) for name, value in parameters.items()}
     lengths = {}
@@ -41,7 +45,10 @@ def count_runs(
         )
     count = next(iter(counts.values()), 1)
     if count == 0:
-        raise ArgumentError(f"{system.name}: there is no run to do", element=next(iter(counts)))
+        raise ArgumentError(
+            f"{system.name}: {next(iter(counts))} has no rows; give at least one run",
+            element=next(iter(counts)),
+        )
     return count
 
 
@@ -53,7 +60,7 @@ def pack_states(
     t0: float,
     parameters: Mapping[str, Any],
 ) -> Array:
-    """Return the inputs x = [q | v | u | t | p | τ] of all runs (count × size), quaternions of length one."""
+    """Return the inputs x = [q | v | u | t | p | τ] of all runs (count, size), with unit quaternions."""
     s = system
     states = np.zeros((count, s.parts.tau.stop))
     states[:, s.parts.q] = _rows(system, q, s.nq, count, "q")
@@ -69,7 +76,9 @@ def pack_states(
 
 
 def _pack_parameters(system: Evaluations, columns: Array, count: int, given: Mapping[str, Any]) -> None:
-    """Fill the parameters of all runs; the runs with the extreme values of each are checked as a user's would be."""
+    """Write the parameters of all runs; the extreme values of each parameter get the checks of
+    ``system.parameters``.
+    """
     names = list(system.parameters)
     columns[:] = list(system.parameters.values())
     extremes: set[int] = set()
@@ -77,8 +86,8 @@ def _pack_parameters(system: Evaluations, columns: Array, count: int, given: Map
         place = place_of("parameter", name, names, system.name)
         if name.startswith(("active.", "stick.", "anchor.")):
             raise ArgumentError(
-                f"{system.name}: {name!r} says which constraints hold, and runs of one batch share these: set "
-                "system.parameters, and call once for each",
+                f"{system.name}: parameter {name!r} switches constraints, which all runs of one call share. Set it in "
+                "system.parameters, and call rollout once for each value",
                 element=name,
             )
         column = real_array(values)
@@ -97,7 +106,7 @@ def _pack_parameters(system: Evaluations, columns: Array, count: int, given: Map
 
 
 def pack_inputs(system: Evaluations, count: int, u: ArrayLike | None) -> Array | None:
-    """Return the controls (count × intervals × nu) within the actuators' limits, or None."""
+    """Return the controls (count, intervals, nu) within the actuators' limits; None without u."""
     if u is None:
         return None
     try:
@@ -127,9 +136,8 @@ def pack_inputs(system: Evaluations, count: int, u: ArrayLike | None) -> Array |
 
 
 def warn_of_runs(system: Evaluations, q: Array, runs: np.ndarray, what: str, *, stacklevel: int) -> bool:
-    """Warn where one of these runs, or copies, begins beyond limits of joints; q is (runs, nq). Tell whether one does.
-
-    The warning names the first one.
+    """Warn if some of the runs begin beyond joint limits, q (runs, nq); return whether one does. The first one is
+    named.
     """
     found = runs[beyond_limits(system, q[runs]).any(axis=1)]
     if not found.size:
@@ -137,13 +145,13 @@ def warn_of_runs(system: Evaluations, q: Array, runs: np.ndarray, what: str, *, 
     texts = sides_beyond(system, q[found[0]])
     texts[0] = f"{what} {found[0]}: {texts[0]}"
     if found.size > 1:
-        texts.append(f"so are others, {found.size} of {len(runs)} in all")
+        texts.append(f"{found.size} of {len(runs)} starts are beyond limits")
     warn_beyond(system.name, texts, stacklevel=stacklevel + 1)
     return True
 
 
 def _rows(system: Evaluations, value: ArrayLike, size: int, count: int, what: str) -> Array:
-    """Return q or v of all runs, or of one for all."""
+    """Return q or v of all runs (count, size), from one array per run or one for all."""
     try:
         array = real_array(value)
     except (TypeError, ValueError):

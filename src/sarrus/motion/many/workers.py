@@ -26,16 +26,16 @@ FOLDS = {"min": "least", "max": "greatest", "mean": "total", "rms": "squares"}
 
 
 def default_threads() -> int:
-    """Return how many processors this process may use."""
+    """Return the number of processors that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)
 
 
 @dataclass(eq=False)
 class Batch:
-    """The arrays that the threads share: a row per run.
+    """The arrays that all threads share, with a row for each run.
 
-    ``bounds`` (runs × stops) of joints are those that act (`sarrus.dynamics.model.joint_limits`); ``begun`` (runs ×
-    nq) are the coordinates where each began, NaN where no limits act.
+    ``bounds`` (runs, stops) are the joint limits in effect (`sarrus.dynamics.model.joint_limits`); ``begun`` (runs,
+    nq) are the initial coordinates, NaN if no limits act.
     """
 
     states: Array
@@ -65,7 +65,7 @@ class Batch:
         )  # fmt: skip
 
     def put_back(self, runs: np.ndarray, part: Batch) -> None:
-        """Write the results of `select` to where they belong."""
+        """Write the results of a batch made by `select` to its rows of this one."""
         self.states[runs], self.outcomes[runs], self.samples[runs] = part.states, part.outcomes, part.samples
         self.bounds[runs], self.begun[runs] = part.bounds, part.begun
         for name, fold in self.folds.items():
@@ -73,7 +73,7 @@ class Batch:
 
 
 class Worker:
-    """One thread's table, workspace and room to record in, over the shared arrays of a batch."""
+    """The table, workspace and record buffer of one thread, over the shared arrays of a batch."""
 
     def __init__(self, loop: Integration, todo: Batch, functions: Lanes | None, room: int) -> None:
         self.loop, self.shared, self.functions = loop, todo, functions  # kept alive
@@ -101,7 +101,7 @@ class Worker:
         self.kernel = batch if functions is None else lanes
 
     def run(self, first: int, last: int) -> None:
-        """Do the runs from ``first`` to before ``last``; a law begins each anew."""
+        """Do the runs from number ``first`` to before ``last``; a law starts anew in each."""
         law = getattr(self.loop, "law", None)
         if isinstance(law, Law):
             for run in range(first, last):
@@ -111,20 +111,20 @@ class Worker:
             self.do(self.kernel, first, last)
 
     def do(self, kernel: Kernel, first: int, last: int) -> None:
-        """Have a kernel do the runs from ``first`` to before ``last``."""
+        """Call a kernel for the runs from number ``first`` to before ``last``."""
         self.table.first, self.table.last = first, last
         kernel(self.loop.table, self.x, 0)
 
 
 def prepare_starts(worker: Worker, runs: int) -> Array:
-    """Project the starts on the constraints; return what `sarrus.kernels.batch.batch.prepare` tells (runs × 5)."""
+    """Project the starts on the constraints; return the facts (runs, 5) of `sarrus.kernels.batch.batch.prepare`."""
     worker.do(prepare, 0, runs)
     begin_bounds(worker, slice(0, runs))
     return worker.shared.outcomes.copy()
 
 
 def begin_bounds(worker: Worker, runs: slice | np.ndarray) -> None:
-    """Have limits act from where coordinates begin beyond them."""
+    """Widen the joint limits of runs that begin beyond them to their initial coordinates."""
     touches, shared = worker.loop.touches, worker.shared
     if touches is not None:
         system = worker.loop.system
@@ -133,9 +133,9 @@ def begin_bounds(worker: Worker, runs: slice | np.ndarray) -> None:
 
 
 def do_runs(workers: list[Worker], runs: int, update: Callable[[float], None]) -> None:
-    """Share the runs among the workers, a few at a time; ``update`` gets the number done so far.
+    """Distribute the runs over the workers, a few at a time; ``update`` gets the number of finished runs.
 
-    Where they may take long they run beside the main thread, which alone is interrupted; an interrupt stops them.
+    Long batches run beside the main thread, so that an interrupt reaches it and stops the workers.
     """
     portions, shared = count(0, bl.LANES), workers[0].shared
     done = count(1)

@@ -1,4 +1,4 @@
-"""`BodyMotion`: where a point of a body is along a run, with velocities and accelerations."""
+"""`BodyMotion`: position, velocity and acceleration of a point of a body, and of the body's axes, along a run."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from sarrus.motion.records.recorded_motion import RecordedMotion
 
 @dataclass(frozen=True, eq=False)
 class BodyMotion:
-    """How a point of a body and its axes move along a run, in world axes (arrays read-only, time leads).
+    """Motion of a point of a body and of the body's axes along a run, in world axes (read-only arrays, time first).
 
     Attributes
     ----------
-    t : (T,) [s]. body, point : whose motion: a point (3,) in axes of the body [m].
-    position : (T, 3) of the point [m]. rotation : (T, 3, 3) of the body's axes; columns are these axes.
-    velocity : (T, 3) ṗ [m/s]. angular_velocity : (T, 3) ω [rad/s].
-    acceleration : (T, 3) p̈ = J a + J̇ v [m/s²], of which gravity is no part. angular_acceleration : (T, 3) ω̇ [rad/s²].
+    t : (T,) [s]. body : name of the body. point : (3,) in axes of the body [m].
+    position : (T, 3) of the point [m]. rotation : (T, 3, 3); its columns are the body's axes.
+    velocity : (T, 3) ṗ of the point [m/s]. angular_velocity : (T, 3) ω of the body [rad/s].
+    acceleration : (T, 3) p̈ = J a + J̇ v [m/s²], without gravity. angular_acceleration : (T, 3) ω̇ [rad/s²].
     """
 
     t: Array
@@ -38,7 +38,7 @@ class BodyMotion:
 
 
 def body_motion(trajectory: RecordedMotion, body: str, point: ArrayLike) -> BodyMotion:
-    """Return how a point of a body moves along a run; see `sarrus.Trajectory.body_motion`."""
+    """Return the `BodyMotion` of a point (3,) of a body along a run; see `sarrus.Trajectory.body_motion`."""
     system = trajectory.moved_system()
     if system is None or system.mechanism is None:
         raise ArgumentError(

@@ -1,4 +1,4 @@
-"""Which constraints that come and go held at a sample of a run."""
+"""The constraints that were active at a sample of a run, for systems whose constraints switch."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from sarrus.symbolic.equations.equations import activity_parameter, stick_parame
 
 
 def as_in_run(system: System, run: RecordedMotion, k: int) -> System:
-    """Return the system where those of the constraints that come and go hold that held at a sample.
+    """Return the system with the constraints that were active at sample k of a run.
 
-    These are those that carry something, and those that hold in the system, or came and did not go. A contact that can
-    stick and carries a normal force alone slides.
+    Active are the constraints with a nonzero multiplier, the ones that are active in the system, and the ones that
+    closed and did not open again before the sample. A contact that can stick and carries a normal force alone slides.
     """
     on = active(system)
     for switch in run.switches:

@@ -17,7 +17,7 @@ _SINGULAR = 1e-15
 
 
 def condition_along(trajectory: RecordedMotion) -> Array:
-    """Return the condition number of A at the samples of a run (T,), see `sarrus.Trajectory`."""
+    """Return the condition number of A (T,) along a run, in characteristic units; see `sarrus.Trajectory`."""
     out, system = np.ones(len(trajectory.t)), trajectory.moved_system()
     if system is not None and system.nc:
         for start, stop, rank, values in stretches(trajectory, system):
@@ -29,9 +29,9 @@ def condition_along(trajectory: RecordedMotion) -> Array:
 
 
 def condition_numbers(system: System, states: Array, ranks: NDArray[np.int64]) -> Array:
-    """Return σ₁ / σ_r of A in characteristic units at states x (n, …), r the ``ranks`` (n,); 1 where r is 0.
+    """Return σ₁ / σ_r (n,) of A in characteristic units at states x (n, …), r the ``ranks`` (n,); 1 where r is 0.
 
-    Infinite where σ_r is rounding of σ₁; NaN where A is no number.
+    Infinite where σ_r is below rounding of σ₁; NaN where A is not finite.
     """
     sizes, out = system.characteristic, np.ones(len(states))
     native, seen = system.compiled.function("jacobian"), np.flatnonzero(np.asarray(ranks) > 0)

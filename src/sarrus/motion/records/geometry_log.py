@@ -1,4 +1,4 @@
-"""Contacts between geometries in a run: which pairs touched where and with what force, record by record."""
+"""Contacts between geometries in a run: pair, point, normal and force of each contact, record by record."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ COLUMNS = ("sample", "contact", "gap", "x", "y", "z", "nx", "ny", "nz", "fx", "f
 
 
 class Meeting(NamedTuple):
-    """One point where two geometries touch, in world axes; force [N] and moment [N m] are those on the second one.
+    """A contact point of two geometries, in world axes; force (3,) [N] and moment (3,) [N m] act on the second
+    geometry.
 
-    Means over the step that ends there; with other methods than steps in time those of that moment. The normal points
-    from the first one to the second one; the moment is that of torsional and rolling friction.
+    With the method "moreau-jean" both are means over the step that ends at the record, with other methods instantaneous
+    values. ``normal`` points from the first geometry to the second; the moment is torsional and rolling friction.
     """
 
     contact: str
@@ -32,16 +33,17 @@ class Meeting(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Meetings:
-    """Contacts between geometries that had a force: ``names`` of the pairs, ``table`` (n, columns), by time.
+    """Contact points of geometries with a contact force: ``names`` of the pairs, ``table`` (n, 15) in order of time.
 
-    ``COLUMNS`` names the columns: number of the sample and of the pair, gap, point, normal, force and moment.
+    `COLUMNS` names the columns: number of the sample, number of the pair, gap [m], point [m], normal [1], force [N],
+    moment [N m].
     """
 
     names: tuple[str, ...] = ()
     table: Array = field(default_factory=lambda: np.zeros((0, len(COLUMNS))))
 
     def at(self, sample: int) -> tuple[Meeting, ...]:
-        """Return the contacts of a sample; negative ones are not counted from the end here."""
+        """Return the contact points at the sample with this number, 0 ≤ sample; negative numbers have none."""
         first, last = np.searchsorted(self.table[:, 0], [sample, sample + 1])
         return tuple(
             Meeting(self.names[int(row[1])], row[3:6], row[6:9], float(row[2]), row[9:12], row[12:15])
@@ -49,7 +51,9 @@ class Meetings:
         )
 
     def forces(self, sample: int) -> dict[str, Array]:
-        """Return of every pair that touches at a sample the force on its second geometry (3,) [N]."""
+        """Return the force on the second geometry (3,) [N], world axes, of each pair in contact at a sample, by
+        pair.
+        """
         found: dict[str, Array] = {}
         for meeting in self.at(sample):
             found[meeting.contact] = found.get(meeting.contact, np.zeros(3)) + meeting.force
@@ -60,7 +64,7 @@ NONE = Meetings()
 
 
 def meetings_of(names: tuple[str, ...], logged: Sequence[Array], t: Array) -> Meetings:
-    """Return what the kernel has logged, with the numbers of the records at times t."""
+    """Return the contact points that the kernel has logged, with the numbers of the records at times t."""
     rows = np.concatenate(logged).reshape(-1, cl.N_LOGGED) if logged else np.zeros((0, cl.N_LOGGED))
     sample = np.searchsorted(t, rows[:, 0])
     known = sample < len(t)

@@ -14,14 +14,14 @@ Number = TypeVar("Number", float, Array)
 
 
 def interpolate(trajectory: RecordedMotion, t: Array) -> Array:
-    """Return q at times t, shape t.shape + (nq,); see `Trajectory.at`."""
+    """Return q at times t [s], shape t.shape + (nq,); see `Trajectory.at`."""
     times, q, v = trajectory.t, trajectory.q, trajectory.v
     if not len(times):
         raise ArgumentError(f"trajectory {trajectory.name!r} is empty", element="t")
     slack = 1e-9 * (1.0 + abs(times[-1]))
     if not np.all((t >= times[0] - slack) & (t <= times[-1] + slack)):
         raise ArgumentError(
-            f"trajectory {trajectory.name!r} covers {times[0]:.6g} to {times[-1]:.6g} s; a time lies outside",
+            f"trajectory {trajectory.name!r} covers {times[0]:.6g} to {times[-1]:.6g} s; every t must lie within",
             element="t",
         )
     if len(times) == 1:
@@ -45,10 +45,10 @@ def interpolate(trajectory: RecordedMotion, t: Array) -> Array:
 def between(
     trajectory: RecordedMotion, h: Array, q0: Array, q1: Array, v0: Array, v1: Array, a0: Array, a1: Array
 ) -> tuple[Array, Array, Array, Array, Array, Array]:
-    """Return the coefficients of polynomials between two samples of a run, of the part s of the interval h.
+    """Return the coefficients c₀ … c₅ of polynomials in s ∈ [0, 1] between two samples at a distance h [s].
 
-    Through values, rates and accelerations, of degree five. Where controls were held between samples an acceleration is
-    that of one side of its sample; the other end of the interval has none that belongs to it, and the degree is four.
+    Degree five through values, rates and accelerations at both samples. If controls were held, the acceleration at a
+    sample belongs to one side of it only; the interval on the other side then has degree four.
     """
     if not trajectory.held_controls:
         return coefficients(h, q0, v0, a0, q1, v1, a1)
@@ -65,8 +65,7 @@ def between(
 def coefficients(
     h: Array, q0: Array, v0: Array, a0: Array, q1: Array, v1: Array, a1: Array
 ) -> tuple[Array, Array, Array, Array, Array, Array]:
-    """Return the coefficients of the polynomial of degree five with these values, rates and accelerations at s = 0 and
-    1, from the constant one on."""
+    """Return c₀ … c₅ of the polynomial of degree five with these values, rates and accelerations at s = 0 and s = 1."""
     rise, start, end = q1 - q0 - h * v0 - 0.5 * h**2 * a0, h * (v1 - v0) - h**2 * a0, h**2 * (a1 - a0)
     return (
         q0,
@@ -79,5 +78,5 @@ def coefficients(
 
 
 def value_at(s: Number, c0: Number, c1: Number, c2: Number, c3: Number, c4: Number, c5: Number) -> Number:
-    """Return the value of a polynomial at s, by Horner's rule; of arrays or of single numbers, with the same bits."""
+    """Return the value of a polynomial at s by Horner's rule, for arrays and for single numbers with the same bits."""
     return c0 + s * (c1 + s * (c2 + s * (c3 + s * (c4 + s * c5))))

@@ -1,4 +1,4 @@
-"""`Quantities`: what a record of a state holds, by name."""
+"""`Quantities`: the columns of a record of a run, by name."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Quantities(NamedTuple):
     energy : kinetic plus potential energy (…) [J].
     rank : of A (…). largest_pivot, smallest_pivot : of its factorisation, the latter at the rank.
     residual : largest entry of the position closure φ in absolute value (…) [m, rad].
-    inverted_condition : condition number of what a formulation inverts.
+    inverted_condition : condition number (…) of the matrix that a formulation inverts.
     """
 
     t: Array
@@ -46,7 +46,7 @@ class Quantities(NamedTuple):
 
     @classmethod
     def of(cls, system: Evaluations | RunRows, records: Array) -> Self:
-        """Return the columns of records, which nobody writes to any more."""
+        """Return the columns of records as read-only views; the records must not be changed any more."""
         s = system
         records.flags.writeable = False
         edges = [*accumulate((1, s.nq, s.nv, s.nv, s.nu, s.nc))]
@@ -60,12 +60,11 @@ Stretch = tuple[float, int, Mapping[str, float]]
 
 
 class RunRows(NamedTuple):
-    """The records of one run, of which the arrays of a trajectory are cut out when they are asked for.
+    """The records of one run, from which the arrays of a trajectory are cut at the first access.
 
-    ``stretches`` are (time, rank of A and values of parameters from then on); ``formulated`` says that a formulation
-    solved for accelerations.
-    Behind the columns of `Quantities` are forces of ``touches`` rows, in a run that knows contacts, and the energy that
-    they took.
+    ``stretches`` are (time, generic rank of A, parameters from then on); ``formulated``: a formulation solved for the
+    accelerations. After the columns of `Quantities` come the forces of ``touches`` contact rows and the energy that
+    contacts dissipated.
     """
 
     records: Array
@@ -78,7 +77,7 @@ class RunRows(NamedTuple):
     touches: int | None = None
 
     def contact_arrays(self) -> dict[str, Any]:
-        """Return what became of contacts, by the names in a trajectory."""
+        """Return forces and dissipated energy of contacts, as attributes of a trajectory."""
         if self.touches is None:
             return {
                 "contact_forces": self.records[:, :0],
@@ -97,7 +96,7 @@ class RunRows(NamedTuple):
         return self.records[:, places[name]]
 
     def arrays(self) -> dict[str, Any]:
-        """Return the arrays by the names that they have in a trajectory; the condition where one is recorded."""
+        """Return the arrays by their names in a trajectory; ``condition`` only if it was recorded."""
         made = Quantities.of(self, self.records)
         return {
             "t": made.t,
@@ -107,7 +106,7 @@ class RunRows(NamedTuple):
         }
 
     def spans(self) -> Iterator[tuple[int, int, Stretch]]:
-        """Yield (first record, the one behind the last, what holds) of the stretches."""
+        """Yield (first record, record after the last one, stretch) of every stretch."""
         t = self.records[:, 0]
         starts = [max(0, int(t.searchsorted(time, "right")) - 1) for time, *_ in self.stretches] + [len(t)]
         yield from zip(starts, starts[1:], self.stretches)

@@ -1,4 +1,4 @@
-"""What the sensors of a system read along a run."""
+"""Readings of the sensors of a system along a run."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sarrus.motion.records.recorded_motion import RecordedMotion
 
 
 def read_run(trajectory: RecordedMotion) -> Readings:
-    """Return the readings along a run, evaluated once; see `Trajectory.sensors`."""
+    """Return the sensor readings along a run, evaluated once; see `Trajectory.sensors`."""
     found: Readings | None = vars(trajectory).get("_sensors")
     if found is None:
         found = vars(trajectory)["_sensors"] = _read(trajectory)
@@ -37,8 +37,8 @@ def _read(trajectory: RecordedMotion) -> Readings:
         return Readings({}, np.zeros((count, 0)))
     if fails := unknown_reactions(trajectory):
         raise ArgumentError(
-            f"trajectory {trajectory.name!r}: sensor {fails!r} measures forces through a joint, where contacts between "
-            "geometries push, which sensors do not know",
+            f"trajectory {trajectory.name!r}: sensor {fails!r} measures the force in a joint, and contacts between "
+            "geometries push on bodies behind it. Sensors do not include these forces",
             element=fails,
         )
     native = native_readings(system)
@@ -46,7 +46,9 @@ def _read(trajectory: RecordedMotion) -> Readings:
 
 
 def rows_of(trajectory: RecordedMotion, system: System) -> Array:
-    """Return [x | a | λ | r] of all samples of a run, what is measured from; r are forces of contacts with friction."""
+    """Return [x | a | λ | r] of all samples of a run, the arguments of sensors; r are the forces of friction
+    contacts.
+    """
     count = len(trajectory.t)
     pushes = np.zeros((count, push_count(system)))
     if trajectory.contact_forces.shape[1]:
@@ -59,14 +61,18 @@ def rows_of(trajectory: RecordedMotion, system: System) -> Array:
 def states_of(
     trajectory: RecordedMotion, system: System, values: Mapping[str, float], part: slice = slice(None)
 ) -> Array:
-    """Return x = [q | v | u | t | p | τ = 0] of the samples of a run, or a part of them, for values of parameters."""
+    """Return x = [q | v | u | t | p | τ = 0] of the samples in ``part`` of a run, with these values of the
+    parameters.
+    """
     q, v, u, t = (array[part] for array in (trajectory.q, trajectory.v, trajectory.u, trajectory.t))
     p = np.tile(list(values.values()), (len(t), 1)).reshape(len(t), len(values))
     return np.hstack((q, v, u, t[:, None], p, np.zeros_like(v)))
 
 
 def unknown_reactions(trajectory: RecordedMotion) -> str | None:
-    """Return the name of a sensor that measures forces through a joint above which geometries push in a run, if any."""
+    """Return the name of a force sensor whose joint carries a body with contacts between geometries; None
+    without one.
+    """
     mechanism = trajectory.mechanism or (trajectory.system.mechanism if trajectory.system else None)
     if mechanism is None or not len(trajectory.meetings.table):
         return None

@@ -1,4 +1,4 @@
-"""`RecordedMotion`: the data of a trajectory, samples with their names, checked and read-only."""
+"""`RecordedMotion`: the data of a trajectory, samples and labels, checked and read-only."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def _samples(long_name: str, *along: str, **units: str) -> dict[str, Any]:
-    """Return what an array is: its dimensions after time, those of tuples of names, and its attributes on disk."""
+    """Return the metadata of an array: dimensions after time, dimensions of label tuples, and attributes on disk."""
     return {"along": along, "attributes": {"long_name": long_name, **units}}
 
 
@@ -113,7 +113,7 @@ class RecordedMotion(Answer):
 
     @classmethod
     def of_rows(cls, rows: RunRows, **data: Any) -> Self:
-        """Return a motion of what a run recorded, with all other fields: they are as they should be."""
+        """Return the motion with the records of a run and the other fields in ``data``, without checks."""
         motion = object.__new__(cls)
         vars(motion).update(rows.contact_arrays(), **data, _rows=rows)
         return motion
@@ -141,13 +141,13 @@ class RecordedMotion(Answer):
         return sorted({*super().__dir__(), *_CUT})
 
     def revised(self, **changes: Any) -> Self:
-        """Return the same with other fields, which are as they should be: nothing is looked at again."""
+        """Return a copy with changed fields, without checks."""
         other = object.__new__(type(self))
         vars(other).update(vars(self), **changes)
         return other
 
     def names(self, dimension: str) -> tuple[str, ...]:
-        """Return the labels of a dimension: coordinate, velocity, actuator or constraint."""
+        """Return the labels of the dimension "coordinate", "velocity", "actuator" or "constraint"."""
         return tuple(getattr(self, f"{dimension}_names"))
 
     @property
@@ -157,7 +157,7 @@ class RecordedMotion(Answer):
 
     @property
     def energy_drift(self) -> float:
-        """Largest deviation of the energy from its first value [J]; an error where energy is conserved."""
+        """Largest deviation of the energy from its first value [J]; a measure of error if energy is conserved."""
         return float(np.abs(self.energy - self.energy[0]).max()) if len(self.t) else 0.0
 
     @property
@@ -172,7 +172,7 @@ class RecordedMotion(Answer):
         return len(self.velocity_names) - self.rank
 
     def moved_system(self) -> System | None:
-        """Return ``system``; for a trajectory from a file, made from its ``mechanism`` on the first call."""
+        """Return ``system``; for a trajectory from a file, a `System` made from its ``mechanism`` at the first call."""
         if self.system is None and self.mechanism is not None:
             from sarrus.dynamics.system import System  # here: it brings CasADi, which a file does not need
 

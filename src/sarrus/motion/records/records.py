@@ -1,4 +1,4 @@
-"""What a simulation notes beside the motion: singular passages, limit crossings and events."""
+"""Records of a simulation besides the motion: singular passages, limit crossings, switches and events."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Passage:
-    """A passage at or near a singular configuration.
+    """A passage through or near a singular configuration.
 
     Attributes
     ----------
-    time : time of the smallest singular value [s], located within the step to 1e-10 s, whatever was recorded.
-    smallest_singular_value : the smallest singular value of A then that is not zero at generic configurations, in
-        characteristic units as `Trajectory.smallest_singular_value`; zero where it was crossed.
+    time : time of the smallest singular value [s], located within the step to 1e-10 s, independent of the records.
+    smallest_singular_value : singular value number r of A at that time, r the generic rank, in characteristic units as
+        in `Trajectory.smallest_singular_value`; zero if the singular configuration was crossed.
     closures : names of the closures whose rows become dependent.
-    crossed : True where the singular set was crossed, False where the motion came near and went away.
-    digits_lost : decimal digits by which the passage amplified rounding of the positions: it makes velocities behind
-        uncertain by about 10^digits_lost × 1e-16 of their size. That is −2 log₁₀ of the smallest pivot of A at the
-        nearest state or stage of the step across, relative to its largest value in the run: accelerations there divide
-        rounding by its square.
+    crossed : True if the motion went through the singular configuration, False if it came near and turned away.
+    digits_lost : decimal digits by which the passage amplified rounding of the positions. Velocities after it are
+        uncertain by about 10^digits_lost × 1e-16 of their size. It is −2 log₁₀ of the smallest pivot of A at the
+        nearest state or stage, relative to the largest pivot in the run, because accelerations divide rounding by the
+        square of the pivot.
     """
 
     time: float
@@ -37,13 +37,13 @@ class Passage:
 
 @dataclass(frozen=True)
 class LimitCrossing:
-    """A joint coordinate that met a limit, or left it where limits do not act (``switching=False``).
+    """A joint coordinate that reached a limit, or passed it where limits do not act (``switching=False``).
 
     Attributes
     ----------
     name : coordinate name.
-    time : when it did [s].
-    value, limit : coordinate then, and the limit [m, rad]; the same where the limit stopped it.
+    time : time at which it did [s].
+    value, limit : the coordinate at that time, and the limit [m, rad]; equal if the limit stopped the coordinate.
     """
 
     name: str
@@ -58,18 +58,18 @@ class LimitCrossing:
 
 @dataclass(frozen=True)
 class SwitchRecord:
-    """What came and went at one instant of a run.
+    """Contacts, closures and joints whose mode changed at one instant of a run.
 
     Attributes
     ----------
     time : the instant [s].
-    closed, opened : names of contacts, closures and couplings that hold from then on, and that hold no longer; a
-        contact that stays in place without load has opened.
-    bounced : names of contacts that hit and do not stay.
-    slipping : names of closed contacts that slide from then on, without friction if they are constraints (see
+    closed, opened : names of contacts, closures and couplings that are active from then on, and inactive from then on.
+        A contact that stays in place without load has opened.
+    bounced : names of contacts that hit and left again.
+    slipping : names of closed contacts that slide from then on (without friction if they are constraints, see
         `sarrus.dynamics.impacts.complementarity`), and of joints with dry friction that begin to move.
-    sticking : names of contacts and joints with dry friction that slide no longer.
-    energy_loss : kinetic energy that the impact took [J], zero where nothing hit.
+    sticking : names of contacts and joints with dry friction that stop sliding.
+    energy_loss : kinetic energy lost in the impact [J], zero without an impact.
     """
 
     time: float
@@ -88,7 +88,7 @@ class SwitchRecord:
 
 @dataclass(frozen=True)
 class EventRecord:
-    """An event that happened: its name, its time [s], and whether it ended the run."""
+    """An event that occurred: its name, its time [s], and whether it ended the run."""
 
     name: str
     time: float

@@ -1,4 +1,4 @@
-"""`SingularityChannels`: how near a run is to singular configurations at each sample, and how it takes them."""
+"""`SingularityChannels`: σ, its rate and the spike indicator at each sample of a run, as distances from singularity."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class SingularityChannels(NamedTuple):
 
 
 def channels_of(trajectory: RecordedMotion) -> SingularityChannels:
-    """Return the channels of a run, evaluated once."""
+    """Return the channels of singularity of a run, evaluated once."""
     found: SingularityChannels | None = vars(trajectory).get("_channels")
     if found is None:
         if trajectory.channels is None:
@@ -65,7 +65,7 @@ def _evaluate(trajectory: RecordedMotion) -> SingularityChannels:
 def _along(
     trajectory: RecordedMotion, free: list[float], of_states: Callable[[System, Array, int], Array]
 ) -> Array:
-    """Return channels (n, T) from a function of states (n, …); ``free`` (n) where nothing is constrained."""
+    """Return channels (n, T) from a function of states (n, …); ``free`` (n) are the values without constraints."""
     count = len(trajectory.t)
     out = np.empty((len(free), count))
     out[:] = np.array(free)[:, None]
@@ -74,7 +74,7 @@ def _along(
         if trajectory.constraint_names:
             raise ArgumentError(
                 f"trajectory {trajectory.name!r}: its equations are not known, and its file has no channels of "
-                "singularity: save the run with singularity=True",
+                "singularity. Save the run with singularity=True",
                 element="singularity",
             )
     elif count and system.nc:
@@ -90,7 +90,9 @@ def _along(
 def stretches(
     trajectory: RecordedMotion, system: System
 ) -> Iterator[tuple[int, int, int, Mapping[str, float]]]:
-    """Yield (first sample, the one behind the last, generic rank of A, values of parameters) of each stretch."""
+    """Yield (first sample, sample after the last, generic rank of A, parameters) of each stretch with constant
+    constraints.
+    """
     rows = vars(trajectory).get("_rows")
     values = {**system.parameters, **trajectory.parameters}
     if rows is not None:
@@ -100,8 +102,8 @@ def stretches(
     switched = [name for name in system.parameters if name not in system.equations.design_parameters]
     if switched:
         raise ArgumentError(
-            f"trajectory {trajectory.name!r}: it is not known any more which constraints held when "
-            f"({', '.join(switched)}): save the run with singularity=True",
+            f"trajectory {trajectory.name!r}: its file does not say when the constraints {', '.join(switched)} were "
+            "active. Save the run with singularity=True",
             element=switched[0],
         )
     work = system.with_parameters(values).workspace()
@@ -109,9 +111,9 @@ def stretches(
 
 
 def _even(system: System, states: Array, rank: int) -> tuple[Array, NDArray[np.intp], NDArray[np.bool_]]:
-    """Return A (n, m, nv) in characteristic units without its dead rows, which rows are alive, and finite states.
+    """Return A (n, m, nv) in characteristic units without dead rows, the mask of the other rows, and of finite states.
 
-    No state is finite where A cannot have the rank.
+    No state counts as finite if A has fewer than ``rank`` rows that are not dead.
     """
     sizes, nc, nv = system.characteristic, system.nc, system.nv
     jacobian = system.compiled.function("jacobian").each(states).reshape(-1, nc, nv)
@@ -122,7 +124,7 @@ def _even(system: System, states: Array, rank: int) -> tuple[Array, NDArray[np.i
 
 
 def _of_states(system: System, states: Array, rank: int) -> Array:
-    """Return the channels (3, n) at states x (n, …), A having this rank at generic configurations."""
+    """Return the channels (3, n) at states x (n, …), for this generic rank of A."""
     even, alive, finite = _even(system, states, rank)
     rate = (
         system.characteristic.rows[alive] * system.compiled.function("constraint_bias").each(states)[:, alive]
@@ -135,10 +137,10 @@ def _of_states(system: System, states: Array, rank: int) -> Array:
 
 
 def rates_of_states(system: System, states: Array, rank: int) -> Array:
-    """Return the rate (1, n) of the smallest singular value at states x (n, …): uᵀ Ȧ w.
+    """Return the rate dσ/dt = uᵀ Ȧ w (1, n) [1/s] of the smallest singular value at states x (n, …).
 
-    Of several as small as the smallest one it is the least eigenvalue of the symmetric part of UᵀȦW: the rate of the
-    one that will be the smallest.
+    If several singular values are equal to the smallest one, the rate is the least eigenvalue of the symmetric part of
+    UᵀȦW: the rate of the singular value that will be the smallest.
     """
 
     def outputs() -> dict[str, ca.SX]:
@@ -167,13 +169,13 @@ def rates_of_states(system: System, states: Array, rank: int) -> Array:
 
 
 def _alike(values: Array, rank: int) -> NDArray[np.bool_]:
-    """Return which of the singular values (n, rank) count as as small as the smallest one."""
+    """Return which of the singular values (n, rank) are equal to the smallest one up to rounding."""
     limit = (1.0 + _ALIKE) * values[:, rank - 1] + _LEVEL * values[:, 0]
     return np.asarray(values[:, :rank] <= limit[:, None])
 
 
 def _of_matrices(matrices: Array, rates: Array, rank: int) -> Array:
-    """Return the channels of matrices A (n, m, k) and Ȧv (n, m)."""
+    """Return the channels of A (n, m, k) and Ȧv (n, m)."""
     left, values, _ = np.linalg.svd(matrices, full_matrices=False)
     least, largest = values[:, rank - 1], values[:, 0]
     alike = _alike(values, rank)

@@ -56,14 +56,14 @@ RECORDS: dict[str, type] = {
 
 
 def attributes(trajectory: RecordedMotion) -> dict[str, Any]:
-    """Return everything that is no array: format, name, status, figures, records as JSON."""
+    """Return all data of a trajectory that are not arrays: format, name, status, numbers, records as JSON."""
     plain = {key: kind(getattr(trajectory, key)) for key, kind in SCALARS.items()}
     records = {key: json.dumps([asdict(r) for r in getattr(trajectory, key)]) for key in RECORDS}
     return {"format": FORMAT, "status": trajectory.status.name, **plain, **records}
 
 
 def mechanism_text(trajectory: RecordedMotion) -> str | None:
-    """Return the mechanism that moved, as text; None where none is known."""
+    """Return the description of the mechanism as JSON text; None for equations without a mechanism."""
     system, mechanism = trajectory.system, trajectory.mechanism
     if mechanism is None and system is not None and system.mechanism is not None:
         values = {**system.parameters, **trajectory.parameters}
@@ -72,7 +72,7 @@ def mechanism_text(trajectory: RecordedMotion) -> str | None:
 
 
 def _dimensions(trajectory: RecordedMotion) -> dict[str, tuple[str, ...]]:
-    """Return the arrays with their dimensions after time; those of contacts and invariants where there are any."""
+    """Return the dimensions after time of all arrays; contacts and invariants only if there are any."""
     has = bool(trajectory.contact_row_names or trajectory.meetings.names)
     kept = bool(trajectory.invariant_names)
     return {
@@ -83,9 +83,9 @@ def _dimensions(trajectory: RecordedMotion) -> dict[str, tuple[str, ...]]:
 
 
 def contents(trajectory: RecordedMotion, singularity: bool = False) -> Dataset:
-    """Return all arrays and labels of a trajectory, by the names that files and datasets give them.
+    """Return all arrays and labels of a trajectory, by their names in files and datasets.
 
-    With the channels of ``singularity`` where these are asked for, or came from a file.
+    The channels of singularity are included if ``singularity`` is True or the file had them.
     """
     found = {
         key: Variable(("time", *dimensions), getattr(trajectory, key), ARRAY_ATTRIBUTES[key])
@@ -118,7 +118,7 @@ def axis_labels(known: Mapping[str, Any]) -> dict[str, Variable]:
 
 
 def _readings(trajectory: RecordedMotion) -> Readings | None:
-    """Return what the sensors read; None where no mechanism is known, or forces that they measure are not."""
+    """Return the sensor readings; None if no mechanism is known or a measured force is not."""
     if trajectory.mechanism is None and getattr(trajectory.system, "mechanism", None) is None:
         return None
     from sarrus.motion.records.readings import read_run, unknown_reactions  # here: it brings CasADi
@@ -127,7 +127,7 @@ def _readings(trajectory: RecordedMotion) -> Readings | None:
 
 
 def _channels(trajectory: RecordedMotion, wanted: bool) -> dict[str, np.ndarray]:
-    """Return channels of singularity by name; none where they are neither wanted nor from a file."""
+    """Return the channels of singularity by name; empty if they are neither wanted nor from a file."""
     if not wanted and trajectory.channels is None:
         return {}
     from sarrus.motion.records.singularity_channels import channels_of, rates_of  # here: it brings CasADi
@@ -148,7 +148,7 @@ def save(trajectory: RecordedMotion, path: str | Path, singularity: bool = False
 
 
 def load(path: str | Path, verify: bool = True) -> dict[str, Any]:
-    """Return what a NetCDF file says of a trajectory, by attribute; see `Trajectory.load`."""
+    """Return the attributes of a trajectory from a NetCDF file; see `Trajectory.load`."""
     what = "a trajectory that sarrus saved"
     with netcdf.opened(Path(path), what, verify=verify) as (variables, facts):
         if facts.get("format") != FORMAT:

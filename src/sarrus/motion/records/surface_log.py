@@ -1,4 +1,4 @@
-"""Contacts of geometries in closed form as `Meetings`, from the forces that a run has recorded of their rows."""
+"""Contacts of geometries in closed form as `Meetings`, from the recorded forces of their rows."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sarrus.symbolic.rows.contacts import surface_frames
 
 
 def meetings_in_closed_form(system: Evaluations, motion: RecordedMotion) -> Meetings:
-    """Return the contacts of geometries in closed form that push at the samples of a run."""
+    """Return the contacts of geometries in closed form with a force at the samples of a run."""
     mechanism, equations = system.mechanism, system.equations
     if mechanism is None or not system.surface_contacts:
         return NONE

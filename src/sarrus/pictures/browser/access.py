@@ -1,8 +1,8 @@
-"""Who may see a page: requests that name its host, come from itself or from no page, and know its token.
+"""Access control of a page: only requests with its host, its own or no origin, and its token are answered.
 
-Any page that a browser shows may send requests to this computer. One from elsewhere has a foreign Origin, or by a name
-of its own for our address a foreign Host; and no program without the token, which stands in the page's address only,
-gets in. Requests that open a WebSocket are requests like the others.
+Any page in a browser may send requests to this computer. A request from elsewhere has a foreign Origin, or, by a name
+of its own for our address, a foreign Host; and no program without the token, which is in the page's address only, is
+answered. Requests that open a WebSocket are checked like all others.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Answering = Callable[
 
 
 class AccessControl:
-    """Lets requests through to what answers them, as a `process_request` of websockets, or refuses them in a line."""
+    """Passes requests to the server, as a `process_request` of websockets, or refuses them with a line of text."""
 
     def __init__(self, address: Address) -> None:
         self.address = address
@@ -40,11 +40,11 @@ class AccessControl:
         self.installed = False
 
     def url(self, port: int) -> str:
-        """Return the address of the page, token and all."""
+        """Return the address of the page, with its token."""
         return f"http://{self.address.shown}:{port}/{self.token}/"
 
     def guard(self, answer: Answering | None) -> Answering:
-        """Return what answers requests, behind this access control."""
+        """Return the function that answers requests, behind this access control."""
         self.installed = True
 
         def guarded(connection: Any, request: Any) -> Any:
@@ -61,7 +61,7 @@ class AccessControl:
         return guarded
 
     def refusal(self, request: Any, port: int) -> str:
-        """Return why a request that came in at a port is refused; nothing where it is not."""
+        """Return the reason why a request at a port is refused; "" if it is not."""
         hosts, origins = request.headers.get_all("Host"), request.headers.get_all("Origin")
         if len(hosts) != 1 or not self._served(hosts[0], port):
             return "the viewer is not served under this host and port; open the address that it gave"
@@ -83,7 +83,7 @@ class AccessControl:
 
 
 def _steps(path: str) -> tuple[str, str]:
-    """Return the first step of a path, and the others with what is asked of them."""
+    """Return the first step of a path, and the remaining path with the query."""
     plain, mark, asked = path.partition("?")
     first, _, rest = plain.removeprefix("/").partition("/")
     return first, rest + mark + asked

@@ -1,4 +1,4 @@
-"""Where a page is served: a host and a port that exist, and the names under which the host may be asked."""
+"""Address of a page: an existing host and a free port, and the names by which a request may call the host."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ _TAKEN = (errno.EADDRINUSE, errno.EACCES)
 
 @dataclass(frozen=True)
 class Address:
-    """Where a page is served.
+    """Address at which a page is served.
 
     Attributes
     ----------
-    host : as it was given.
-    ip : of the interface, to which the socket is bound.
-    port : a free one at the time.
-    names : hosts by which a request may call it, in lower case; addresses of IPv6 without brackets.
+    host : as given.
+    ip : of the interface to which the socket is bound.
+    port : free at the time.
+    names : hosts by which a request may call it, in lower case; IPv6 addresses without brackets.
     """
 
     host: str
@@ -53,16 +53,16 @@ class Address:
         return f"[{host}]" if ":" in host else host
 
     def answers_to(self, name: str) -> bool:
-        """Whether a request may call the host so.
+        """Return whether a request may call the host by this name.
 
-        At all interfaces any number will do: an attack that gives a name of its own to an address of this computer
-        comes by that name.
+        At all interfaces any numeric address is accepted: an attack that gives a name of its own to an address of this
+        computer uses that name.
         """
         return name in self.names or (self.everywhere and _is_number(name))
 
 
 def address_of(host: str, port: int) -> Address:
-    """Return the address of a host and a port, or of the next free one; `ArgumentError` where there is no such."""
+    """Return the address of a host and a port, or of the next free port; `ArgumentError` if there is none."""
     port = _checked_port(port)
     families = _looked_up(host)
     family, place = next((found for found in families if found[0] == socket.AF_INET), families[0])

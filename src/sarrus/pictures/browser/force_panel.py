@@ -1,4 +1,4 @@
-"""Reactions of joints, closures and contacts as arrows in the browser: which, on which body, how large, and a table."""
+"""Panel of reactions in the browser: which joints, on which body, scale of the arrows, and a table."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _FEW = 6  # numbers that are written into the scene by themselves
 class ForcePanel:
     """Draws the reactions of the state or the run that is shown.
 
-    ``boxes`` are switches by name; ``shown`` what is drawn, None where there is no answer.
+    ``boxes`` are check boxes by name; ``shown`` are the drawn loads, None if there is no answer.
     """
 
     def __init__(self, viewer: PanelHost, gui: Any) -> None:
@@ -82,7 +82,7 @@ class ForcePanel:
 
     @property
     def names(self) -> frozenset[str]:
-        """Names of what is ticked."""
+        """Names that are ticked."""
         return frozenset(name for name, box in self.boxes.items() if box.value)
 
     def tick(self, value: bool) -> None:
@@ -92,7 +92,7 @@ class ForcePanel:
         self.again()
 
     def rescale(self) -> None:
-        """Look at other runs: the typical load of the first gives the scale, without runs what is shown first."""
+        """Set the scale from the typical load of the first run, without runs from the first state shown."""
         runs = self.viewer.runs
         self._run = RunLoads(self.viewer.drawing, runs[0]) if runs else None
         self.unit = None
@@ -101,7 +101,7 @@ class ForcePanel:
             self.find_largest()
 
     def again(self) -> None:
-        """Show what was shown, by the switches as they are now."""
+        """Show the same state with the present settings."""
         self.unit = None
         self._again()
 
@@ -111,9 +111,9 @@ class ForcePanel:
         self._again()
 
     def show_run(self, time: float, q: Array, *, write: bool = True) -> None:
-        """Show those of the first run at the sample before a time, where its bodies are at q.
+        """Show the reactions of the first run at the sample before a time [s], with its bodies at q.
 
-        Without ``write`` the table stays as it is.
+        ``write=False`` leaves the table unchanged.
         """
         self._silent = not write
         self._again = lambda: self._show_sample(time, q)
@@ -121,11 +121,11 @@ class ForcePanel:
         self._silent = False
 
     def see_through(self) -> None:
-        """Draw the bodies so that arrows inside them are seen, or as they are."""
+        """Draw the bodies transparent, so that arrows inside them are visible, or opaque."""
         self.viewer.nodes[0].see_through(_THROUGH if self.through.value else 1.0)
 
     def find_largest(self) -> None:
-        """Find the largest load of each along the run, and show them in a table."""
+        """Find the largest load of each joint along the run, and show a table."""
         if self._run is None:
             return
         try:
@@ -184,9 +184,11 @@ class ForcePanel:
             return
         said = [f"At {float(self._run.run.t[k]):.4g} s."]
         if self._run.reactions(k).left_out.any():
-            said.append("The forces of contacts are means over an impact here, and reactions are left out.")
+            said.append(
+                "Forces of contacts are means over an impact at this time, so there are no reactions."
+            )
         if self._run.meets:
-            said.append("Forces between geometries act: loads of joints are not known.")
+            said.append("Forces between geometries act, which loads of joints do not include.")
         self._say(said)
 
     def _nothing(self, reason: str) -> None:
@@ -196,7 +198,7 @@ class ForcePanel:
         self._write(self.table, "")
 
     def _say(self, said: list[str]) -> None:
-        """Draw, and write beside it what is drawn."""
+        """Draw, and write an explanation beside it."""
         self.draw()
         if self._silent:
             return
@@ -211,7 +213,7 @@ class ForcePanel:
         rows: list[tuple[str, ...]] = [("", "on", "force", "couple")]
         rows += [(name, on, *numbers) for on, (name, *numbers) in zip(loads.on, loads.described())]
         if any("~" in cell for row in rows for cell in row[2:]):
-            said = [*said, "Grey, dashed, ~: not determined, one share of many."]
+            said = [*said, "Grey, dashed, ~: not unique (overconstrained); one possible value is shown."]
         self._write(self.text, small_print(" ".join(said)))
         self._write(self.table, _table(rows, "reactions"))
 
@@ -222,7 +224,7 @@ class ForcePanel:
 
 
 def _table(rows: Sequence[tuple[str, ...]], what: str) -> Html:
-    """Return a table whose first row is its head; the first column is to the left."""
+    """Return a table whose first row is its head; the first column is flush left."""
     shown = rows[: _ROWS + 1]
     found = []
     for k, row in enumerate(shown):

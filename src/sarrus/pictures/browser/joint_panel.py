@@ -1,4 +1,4 @@
-"""Sliders of the joints: drag one and the closed mechanism follows on its manifold."""
+"""Sliders of the joints: one is dragged and the closed mechanism follows on the constraint manifold."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ _SLACK = 1e-3  # limits within this of each other leave no room for a slider [ra
 
 
 class JointPanel:
-    """One slider per scalar coordinate, over the values that it can reach from where the viewer was opened.
+    """One slider for each scalar coordinate, over the range that it reaches from the initial configuration.
 
-    These are found one after the other once the page is there (``pending`` counts those to come). Quaternions have no
-    sliders. Joint limits of the model bound the sliders where they are tighter. Joints ticked in
-    "hold" keep their values; where the mechanism cannot follow any further it stays, and the note says so.
+    The ranges are found one after the other once the page is open (``pending``: number still to find). Quaternions have
+    no sliders. Joint limits bound the sliders. Joints ticked in "hold" keep their values; at the end of the range the
+    mechanism stops, and a note says so.
     """
 
     def __init__(self, viewer: PanelHost, gui: Any, q: Array) -> None:
@@ -59,7 +59,7 @@ class JointPanel:
             viewer.worker.post("range", lambda: self._measure(0))
 
     def _measure(self, number: int) -> None:
-        """Find the range of a slider, and have that of the next one found after what else there is to do."""
+        """Find the range of a slider, then schedule the next one."""
         name, slider = list(self.sliders.items())[number]
         value, (low, high) = self._value(self.start, name), self._widest(name)
         with suppress(SarrusError):  # else the slider stays as wide as it is
@@ -74,7 +74,7 @@ class JointPanel:
             self.viewer.worker.post("range", lambda: self._measure(number + 1))
 
     def _widest(self, name: str) -> tuple[float, float]:
-        """Return the range of a coordinate that nothing bounds: a full turn, or twice the size to both sides."""
+        """Return the range of an unbounded coordinate: a full turn, or twice the size to both sides."""
         value = self._value(self.start, name)
         if self.follower.turns(name):
             return (-np.pi, np.pi) if abs(value) <= np.pi else (value - np.pi, value + np.pi)
@@ -82,7 +82,7 @@ class JointPanel:
         return value - span, value + span
 
     def _within(self, name: str, low: float, high: float) -> tuple[float, float]:
-        """Return a range within the joint's limits, if the start is, and not empty."""
+        """Return a range within the joint's limits if it contains the start and is not empty."""
         value, limits = self._value(self.start, name), self.limits.get(name)
         if limits is not None and limits[0] <= value <= limits[1]:
             low, high = max(low, limits[0]), min(high, limits[1])
@@ -92,19 +92,21 @@ class JointPanel:
         return float(q[self.follower.indices[name][0]])
 
     def drag(self, name: str, value: float) -> None:
-        """Take a coordinate as far towards a value as it goes, and show it; on the worker thread."""
+        """Move a coordinate towards a value as far as it goes, and show it; on the worker thread."""
         try:
             found = self.follower.drag(self.viewer.q, name, value)
         except SarrusError as error:
             self.viewer.show(self.viewer.q, note=str(error))
             return
         note = (
-            "" if found.reached else f"{name} goes no further than {found.value:.6g}: limit of the closures"
+            ""
+            if found.reached
+            else f"{name} goes no further than {found.value:.6g}: dead point of the closures"
         )
         self.viewer.show(found.q, note=note, keep=name if found.reached else None)
 
     def follow(self, q: Array, keep: str | None = None) -> None:
-        """Put the sliders where q is, but the one named ``keep``, which somebody holds."""
+        """Set the sliders to q, except the one named ``keep``, which is being dragged."""
         for name, slider in self.sliders.items():
             value = self._value(q, name)
             if self.follower.turns(name) and not slider.min <= value <= slider.max:
@@ -138,7 +140,7 @@ def _step(low: float, high: float) -> float:
 
 
 def _limits(system: Any) -> dict[str, tuple[float, float]]:
-    """Return the limits of the scalar coordinates that have some."""
+    """Return the limits of the scalar coordinates that have limits."""
     out: dict[str, tuple[float, float]] = {}
     for joint in system.mechanism.joints():
         names = [name for name in joint.coordinate_names if name in joint.velocity_names]

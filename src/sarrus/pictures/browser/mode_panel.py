@@ -1,4 +1,4 @@
-"""Mode shapes at an equilibrium, swinging on the constraint manifold."""
+"""Panel of vibration modes at an equilibrium, shown on the constraint manifold."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _PICK = "pick a mode"
 
 
 class ModePanel:
-    """Lists the modes where the mechanism rests; elsewhere it offers to go to the place of rest."""
+    """Lists the modes at an equilibrium; elsewhere it offers to go to the equilibrium."""
 
     def __init__(self, viewer: PanelHost, gui: Any) -> None:
         self.viewer = viewer
@@ -44,7 +44,7 @@ class ModePanel:
             element.on_update(lambda event: post("mode", self.start) if event.client_id is not None else None)
 
     def go_to_rest(self) -> None:
-        """Show the equilibrium near here, or the stable one that one falls into, and its modes."""
+        """Show the equilibrium near the present configuration, or a stable one, and its modes."""
         try:
             found = equilibrium(
                 self.viewer.system, self.viewer.q, stable=bool(self.stable.value), contacts=False
@@ -57,7 +57,7 @@ class ModePanel:
         self.find_modes()
 
     def find_modes(self) -> None:
-        """Linearize here, or say why that cannot be."""
+        """Linearize at the present configuration, or show why there is no linear model."""
         self.viewer.pause()
         try:
             model = linearize(self.viewer.system, self.viewer.q)
@@ -72,10 +72,10 @@ class ModePanel:
         self.choice.options = (_PICK, *names)
         self.choice.value = _PICK
         self.choice.visible = self.amplitude.visible = True
-        self.text.content = small_print(f"{len(names)} modes; growth and decay are left out of the swing")
+        self.text.content = small_print(f"{len(names)} modes, shown without growth and decay")
 
     def start(self) -> None:
-        """Swing the chosen mode."""
+        """Show the oscillation of the chosen mode."""
         self.viewer.timeline.set_playing(False)
         self.playing = False
         if self.model is None or self.choice.value == _PICK:
@@ -99,7 +99,7 @@ class ModePanel:
         self._showing = False
 
     def moved(self) -> None:
-        """Forget the modes when the mechanism is moved from where they were found."""
+        """Forget the modes when the mechanism has moved from their configuration."""
         if self._showing or self.model is None:
             return
         if np.abs(self.viewer.q - self.model.q).max(initial=0.0) > 1e-9:
@@ -108,7 +108,7 @@ class ModePanel:
             self.text.content = ""
 
     def stop(self) -> None:
-        """Stop swinging, back at the equilibrium."""
+        """Stop the oscillation, back at the equilibrium."""
         if self.playing and self.model is not None:
             self.playing = False
             self.viewer.show(self.model.q)

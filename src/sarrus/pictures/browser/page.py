@@ -1,4 +1,4 @@
-"""A recorded scene as one HTML file, with viser's page in it: it opens without a server or a network."""
+"""A recorded scene as one HTML file with viser's page in it, which opens without a server or a network."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def save_page(subject: Subject, path: Path, *, fps: float, speed: float, wanted:
 
 
 def _caption(subject: Subject) -> Html:
-    """Return what the page says beside the scene: name, duration, singular passages, names of the runs."""
+    """Return the text beside the scene: name, duration, singular passages, names of the runs."""
     said: list[str] = [element("b", title(subject.system.name))]
     if subject.runs:
         run = subject.runs[0]

@@ -1,4 +1,4 @@
-"""What the panels of a viewer ask of it: what is shown, and to show something else."""
+"""`PanelHost`: the interface of a viewer for its panels."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sarrus.pictures.scene.scene_nodes import SceneNodes
 
 
 class PanelHost(Protocol):
-    """A viewer as its panels see it; all is done on its worker thread."""
+    """A viewer as seen by its panels; all calls are on its worker thread."""
 
     system: System
     drawing: Drawing
@@ -40,4 +40,4 @@ class PanelHost(Protocol):
         """Show other runs."""
 
     def pause(self) -> None:
-        """Stop all that moves by itself."""
+        """Stop all animation."""

@@ -1,4 +1,4 @@
-"""Live plots below the scene: chosen quantities of the runs, with the present time and the singular passages."""
+"""Live plots below the scene: selected quantities of the runs, with the present time and the singular passages."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _SIZE = (860, 230)  # of the panel [pixels]
 
 
 class PlotPanel:
-    """Two pictures side by side in a panel of their own, each of a quantity to be chosen."""
+    """Two plots side by side, each of a selected quantity."""
 
     def __init__(self, viewer: PanelHost, gui: Any) -> None:
         self.viewer = viewer

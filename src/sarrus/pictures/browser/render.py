@@ -49,24 +49,26 @@ def render(
     numbers: bool = False,
     side: str = SIDES[0],
 ) -> Path:
-    """Write a mechanism or a motion to a file: a page (.html), a picture (.png), a film (.gif, .mp4).
+    """Write a mechanism or a motion to a file, a page (.html), a picture (.png) or a film (.gif, .mp4); return its
+    path.
 
     Parameters
     ----------
-    what : a `Mechanism` or a `System` at ``q``, a trajectory, or a mapping of names to trajectories, of which the
-        first is drawn solid and the others through it.
-    path : .html is a page of its own, which opens without a server or a network and turns by the mouse; it plays a
-        motion and needs the extra "view" to be written. .png shows the motion at time ``t`` (default: its end).
+    what : a `Mechanism` or a `System` at ``q``, a trajectory, or a mapping of names to trajectories, of which the first
+        is drawn opaque and all others transparent.
+    path : .html is a stand-alone page, which opens without a server or a network and is turned with the mouse; it plays
+        a motion and needs the extra "view" to be written. .png shows the motion at time ``t`` [s] (default: its end).
         .gif and .mp4 show all of it, ``speed`` seconds of motion per second of film; .mp4 needs the extra "view".
     system, q : as in `sarrus.view`.
     size : width and height of pictures and films [pixels].
     fps : pictures per second of film.
-    forces : draw reactions as arrows, see `sarrus.reactions`: True those of closures, contacts and what rolls, "all"
-        those of joints too, or the names of some. Forces are green, 0.35 of the mechanism long where they are typical
-        of the motion; couples turn about their axis. Grey is one share of many, of redundant bearings. Without a motion
-        they are those at rest at ``q``, held by the actuators where these can, else let go.
-    numbers : write sizes beside them; "~" stands before one share of many.
-    side : "child, body 2" or "parent, body 1": the body on which they act.
+    forces : draw reactions as arrows, see `sarrus.reactions`: True for closures, contacts and rolling elements, "all"
+        for joints too, or names. Arrows of forces are green, 0.35 of the size of the mechanism for a typical force of
+        the motion; couples turn about their axis. Grey arrows mark loads that are not unique because the mechanism is
+        overconstrained; one possible value is shown. Without a motion the loads are those at rest at ``q``, held by the
+        actuators if they can, else released.
+    numbers : write the magnitudes beside the arrows; "~" marks values that are not unique.
+    side : "child, body 2" or "parent, body 1": the body on which the loads act.
 
     Pictures need no display, no graphics card and no browser.
     """
@@ -100,7 +102,7 @@ def render(
 
 
 class Renderer:
-    """Draws the pictures of a subject, all from one place."""
+    """Draws the pictures of a subject with one camera."""
 
     def __init__(
         self, subject: Subject, size: tuple[int, int], wanted: Wanted | None = None, samples: int = 2
@@ -117,7 +119,7 @@ class Renderer:
         self._still.draw([Triangles(m.vertices, m.faces, shade, 1.0, lit=False) for m, shade in lines])
 
     def picture(self, time: float) -> Picture:
-        """Return the picture of a time [s], of the configuration where there are no runs."""
+        """Return the picture at a time [s], or of the configuration without runs."""
         canvas, solids = self._still.copy(), []
         for layer in self._layers:
             solids += _solids_of(layer, layer.poses(time))
@@ -162,7 +164,7 @@ def _free_place(
     taken: list[tuple[float, float, float, float]],
     size: tuple[int, int],
 ) -> tuple[float, float, float, float]:
-    """Return a box (left, top, right, bottom) within a picture [pixels], moved down past those that are taken."""
+    """Return a box (left, top, right, bottom) within a picture [pixels], moved down past occupied ones."""
     left, top, right, bottom = box
     aside = min(0.0, size[0] - 2.0 - right)
     left, right = left + aside, right + aside

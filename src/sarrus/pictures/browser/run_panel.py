@@ -1,4 +1,4 @@
-"""Simulate from here: the configuration that is shown is let go from rest, and the motion is played."""
+"""Simulation from the displayed configuration: released from rest, and the motion is played."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class RunPanel:
         self.button.on_click(lambda event: viewer.worker.post("simulate", self.run))
 
     def run(self) -> None:
-        """Simulate from rest, without control, and play what comes out."""
+        """Simulate from rest, without control, and play the motion."""
         viewer = self.viewer
         viewer.pause()
         self.button.disabled = True
@@ -49,7 +49,8 @@ class RunPanel:
             self.button.disabled = False
         ended = "" if run.status.ok else f"; ended with {run.status}: {run.message}"
         self.text.content = small_print(
-            f"{run.duration:.4g} s in {run.wall_seconds:.2g} s, closure within {run.residual.max(initial=0.0):.1e}, "
+            f"{run.duration:.4g} s in {run.wall_seconds:.2g} s, "
+            f"closure residual at most {run.residual.max(initial=0.0):.1e} m or rad, "
             f"{len(run.passages)} singular passages{ended}"
         )
         viewer.set_runs([run], ["simulated from here"])

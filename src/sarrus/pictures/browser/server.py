@@ -55,23 +55,22 @@ def view(
     open_browser: bool = True,
     block: bool = False,
 ) -> Viewer:
-    """Show a mechanism, or motions of it, in the browser.
+    """Return a `Viewer` that shows a mechanism, or motions of it, in the browser.
 
     Parameters
     ----------
-    what : a `Mechanism` or a `System`, to drag by its joints; or trajectories, of which the first is drawn solid and
-        the others laid over it. A mapping of names to trajectories, such as ``Comparison.trajectories``, gives them
-        names.
-    system : the system that moved, for trajectories that know none.
-    q : (nq,) where to begin; default the start of the first trajectory, or the first keyframe of a mechanism, or its
-        reference pose. Open loops are closed.
-    host, port : where the page is served. A port that is taken is replaced by the next free one, 0 stands for any;
-        ``url`` says which. Only this computer can see the page unless ``host`` is "0.0.0.0"; and only who knows
-        ``url``, which ends in a token.
+    what : a `Mechanism` or a `System`, to be dragged by its joints; or trajectories, of which the first is drawn opaque
+        and all others over it. A mapping of names to trajectories, such as ``Comparison.trajectories``, names them.
+    system : the system that moved, for trajectories without one.
+    q : (nq,) initial configuration; default: the start of the first trajectory, the first keyframe of a mechanism, or
+        its reference pose. Open loops are closed.
+    host, port : address of the page. An occupied port is replaced by the next free one, 0 stands for any; ``url`` has
+        the actual one. Only this computer can see the page unless ``host`` is "0.0.0.0"; and only with ``url``, which
+        ends in a token.
     open_browser : open the page in the default browser.
-    block : print ``url`` and stay until interrupted, as a script needs whose end would close the page.
+    block : print ``url`` and wait until interrupted, for scripts, whose end closes the page.
 
-    The viewer works on a copy of the system, with its parameters as they are now.
+    The viewer works on a copy of the system, with its present parameters.
 
     Returns
     -------
@@ -79,12 +78,11 @@ def view(
 
     Raises
     ------
-    ArgumentError
-        viser is not installed; nothing to show; a system from one's own equations, which has no bodies; trajectories
-        of different mechanisms; a host that this computer does not have, a port out of range, or none that is free.
-    ViewerError
-        The server does not come up in time, or cannot be guarded; of the methods, when the viewer has been stopped or
-        does not answer.
+    ArgumentError viser is not installed; nothing to show; a system from one's own equations, which has no bodies;
+        trajectories of different mechanisms; a host that this computer does not have, a port out of range, or none that
+        is free.
+    ViewerError The server does not start in time, or cannot be guarded; from the methods, if the viewer has been
+        stopped or does not answer.
     """
     viewer = Viewer(*what, system=system, q=q, host=host, port=port)
     if open_browser:
@@ -96,15 +94,15 @@ def view(
 
 
 class Viewer:
-    """A page that shows a mechanism; `view` makes one.
+    """A page that shows a mechanism; made by `view`.
 
     Attributes
     ----------
-    url : address of the page, with the token without which nobody gets in.
-    system, drawing : what is shown, a copy of the system that was given, and how it is drawn.
+    url : address of the page, with the required token.
+    system, drawing : a copy of the given system, and its drawing.
     runs, labels : the trajectories and their names.
-    q : (nq,) the configuration shown; ``readout`` says what is known there.
-    camera : the camera with which the page opens.
+    q : (nq,) the displayed configuration; ``readout`` has rank, residual and forces there.
+    camera : the initial camera.
     """
 
     def __init__(
@@ -136,7 +134,7 @@ class Viewer:
     # --- what a program may ask for ------------------------------------------------------------------
 
     def show(self, q: ArrayLike, *, note: str = "", keep: str | None = None) -> None:
-        """Show a configuration (nq,); its loops are taken as they are. ``note`` appears below the readout."""
+        """Show a configuration (nq,) without closing its loops. ``note`` appears below the readout."""
         q = self.system.normalized(q)
 
         def show() -> None:
@@ -152,7 +150,7 @@ class Viewer:
         self.worker.do(show)
 
     def drag(self, name: str, value: float) -> None:
-        """Take a coordinate to a value as the slider does; the mechanism follows as far as it can."""
+        """Move a coordinate to a value as its slider does; the mechanism follows as far as it can."""
         self.worker.do(lambda: self.joints.drag(name, value))
 
     def show_time(self, t: float) -> None:
@@ -164,7 +162,7 @@ class Viewer:
         self.worker.do(lambda: self.timeline.set_playing(True))
 
     def pause(self) -> None:
-        """Stop all that moves by itself."""
+        """Stop all animation."""
 
         def pause() -> None:
             self.timeline.set_playing(False)
@@ -173,20 +171,20 @@ class Viewer:
         self.worker.do(pause)
 
     def save(self, path: str | Path, **options: Any) -> Path:
-        """Write the runs, or without any the configuration shown, as `sarrus.render` does."""
+        """Write the runs, or the displayed configuration without runs, as `sarrus.render` does; return the path."""
         runs: Any = dict(zip(self.labels, self.runs))
         here = {"system": self.system} if runs else {"q": self.q}
         return self.worker.do(lambda: render(runs or self.system, path, **here, **options), math.inf)
 
     def stop(self) -> None:
-        """Close the page; once is enough. All else that is asked of the viewer afterwards is a `ViewerError`."""
+        """Close the page. Any later call of the viewer is a `ViewerError`."""
         if not self._stopped.is_set():
             self._stopped.set()
             self.worker.close()
             stop_server(self.server)
 
     def wait(self) -> None:
-        """Stay until interrupted (Ctrl-C) or stopped, then close the page."""
+        """Wait until interrupted (Ctrl-C) or stopped, then close the page."""
         try:
             self.worker.do(lambda: None)
             while not self._stopped.wait(_POLL):
@@ -217,7 +215,7 @@ class Viewer:
         return tints(len(self.runs))
 
     def show_run(self, time: float) -> None:
-        """Show the runs at a time [s]; the first one leads the readout."""
+        """Show the runs at a time [s]; the readout is that of the first one."""
         if not self.runs:
             return
         q = at(self.runs[0], time)
@@ -254,7 +252,7 @@ class Viewer:
         self.forces.rescale()
 
     def _frame(self) -> Camera:
-        """Return a camera that has the whole motion in the picture, above the plots where there are some."""
+        """Return a camera with the whole motion in the picture, above the plots."""
         low, high = self.drawing.bounds()
         if self.runs:
             down = -self.drawing.view.up

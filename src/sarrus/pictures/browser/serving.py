@@ -1,4 +1,4 @@
-"""The web server of a page: viser's, behind access control, started and stopped in a limited time."""
+"""The web server of a page: viser's, behind access control, started and stopped within a time limit."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ _STOP = methodcaller("stop")
 
 
 class _GuardedHost(str):
-    """The host that viser is given, with the access control for the server that it opens there."""
+    """The host given to viser, with the access control of the server opened there."""
 
     access: AccessControl
 
 
 def start_server(address: Address, label: str) -> tuple[Any, str]:
-    """Return a server of viser's at an address, and the address of its page; `ViewerError` if it cannot be.
+    """Return a viser server at an address, and the address of its page; `ViewerError` if it cannot start.
 
-    It lets nobody in who does not know its token.
+    Requests without its token are refused.
     """
     try:
         import viser  # an extra
@@ -54,16 +54,16 @@ def start_server(address: Address, label: str) -> tuple[Any, str]:
 
 
 def stop_server(server: Any) -> None:
-    """Stop a server of viser's; its pages go grey."""
+    """Stop a viser server; its pages turn grey."""
     with redirect_stdout(StringIO()):
         within(_STOP_SECONDS, lambda: _STOP(server), "the server of the viewer did not stop")
 
 
 @contextmanager
 def _guarded_serving() -> Iterator[None]:
-    """Have websockets put the access control of a guarded host before what it serves there, while viser starts.
+    """Insert the access control of a guarded host into websockets' servers while viser starts.
 
-    viser hands its own ``process_request`` to websockets and takes none from us. Other hosts are served as ever.
+    viser passes its own ``process_request`` to websockets and accepts none from us. Other hosts are not affected.
     """
     server: Any = import_module("websockets.asyncio.server")
     with _STARTING:

@@ -1,4 +1,4 @@
-"""The time line of recorded motions: play, pause, scrub, speed, and the singular passages on the way."""
+"""The time line of recorded motions: play, pause, scrub, speed, and singular passages."""
 
 from __future__ import annotations
 
@@ -54,24 +54,24 @@ class TimePanel:
         self._elements = [self.slider, self.button, self.speed, self.loop, self.next, self.legend]
 
     def rebuild(self) -> None:
-        """Start again with the runs that the viewer has now."""
+        """Restart with the present runs of the viewer."""
         for part in self._elements:
             part.remove()
         self._build()
 
     def toggle(self) -> None:
-        """Play where it rests, else pause."""
+        """Play if paused, else pause."""
         self.set_playing(not self.playing)
 
     def set_playing(self, playing: bool) -> None:
-        """Play or pause; at the end playing starts again."""
+        """Play or pause; at the end playing restarts from the beginning."""
         if playing and self.time >= self.end - 1e-9:
             self.time = self.start
         self.playing = playing
         self.button.label = "Pause" if playing else "Play"
 
     def tick(self, seconds: float) -> None:
-        """Go on by some seconds of the reader's time."""
+        """Advance by some seconds of real time."""
         time = self.time + seconds * float(self.speed.value)
         if time >= self.end:
             if self.loop.value and self.end > self.start:
@@ -89,7 +89,7 @@ class TimePanel:
         self.viewer.show_run(self.time)
 
     def next_passage(self) -> None:
-        """Show the next singular passage, the first one after the last."""
+        """Show the next singular passage; after the last one the first."""
         if self.passages:
             self.set_playing(False)
             ahead = [time for time in self.passages if time > self.time + 1e-6]

@@ -1,4 +1,4 @@
-"""Waiting that ends: work that may hang is done on a thread of its own and waited for as long as it is worth."""
+"""Time limits: work that may hang is done on a thread of its own and waited for a limited time."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ T = TypeVar("T")
 
 
 def within(seconds: float, work: Callable[[], T], late: str, undo: Callable[[T], object] | None = None) -> T:
-    """Return what ``work`` returns, or raise what it raises.
+    """Return the result of ``work``, or raise its exception.
 
-    A `ViewerError` that says ``late`` where it takes more than ``seconds``; what comes later is handed to ``undo``.
+    A `ViewerError` with the text ``late`` if it takes more than ``seconds``; a later result is passed to ``undo``.
     """
     answer: Future[T] = Future()
     threading.Thread(
@@ -29,7 +29,7 @@ def within(seconds: float, work: Callable[[], T], late: str, undo: Callable[[T],
 
 
 def answer_with(answer: Future[T], work: Callable[[], T]) -> None:
-    """Do work, with what it returns or raises for an answer."""
+    """Do work, with its result or exception as the answer."""
     try:
         answer.set_result(work())
     except BaseException as error:

@@ -1,7 +1,7 @@
-"""One thread that does all the work of a viewer: what the browser asks for, in order, and the ticks of a clock.
+"""One thread that does all work of a viewer: requests of the browser in order, and the ticks of a clock.
 
-A system is not to be used from several threads at once, and a slider sends its values faster than a mechanism can
-follow: requests of one kind replace each other while they wait.
+A system must not be used by several threads at once, and a slider sends values faster than a mechanism can follow:
+a waiting request is replaced by a newer one of the same kind.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ T = TypeVar("T")
 
 
 class WorkerThread:
-    """Runs requests one at a time, and ``tick`` (seconds since the last one) while ``ticking`` says so.
+    """Runs requests one at a time, and ``tick`` (seconds since the last one) while ``ticking`` returns True.
 
-    Errors call it ``whose``.
+    Error messages call it ``whose``.
     """
 
     def __init__(
@@ -42,16 +42,15 @@ class WorkerThread:
         self._thread.start()
 
     def post(self, kind: Hashable, request: Callable[[], Any]) -> None:
-        """Have a request done soon, in place of one of the same kind that still waits."""
+        """Schedule a request, in place of a waiting one of the same kind."""
         with self._change:
             self._waiting[kind] = request
             self._change.notify_all()
 
     def do(self, request: Callable[[], T], timeout: float = TIMEOUT) -> T:
-        """Have a request done and return its result; what it raises is raised here.
+        """Do a request on the thread and return its result, or raise its exception.
 
-        `ViewerError` where the thread has been closed or has ended, and where there is no answer after ``timeout``
-        seconds.
+        `ViewerError` if the thread has been closed or has ended, and without an answer after ``timeout`` seconds.
         """
         if threading.current_thread() is self._thread:
             return request()
@@ -65,13 +64,13 @@ class WorkerThread:
                 with self._change:
                     self._waiting.pop(answer, None)
                 raise ViewerError(
-                    f"{self._whose} has not answered for {timeout:g} s: it is busy with what it was "
-                    "asked before; wait for that, or stop()"
+                    f"{self._whose} has not answered for {timeout:g} s: it is busy with an earlier "
+                    "request; wait for it, or call stop()"
                 )
         return answer.result()
 
     def close(self) -> None:
-        """Stop after the request at hand."""
+        """Stop after the present request."""
         with self._change:
             self._open = False
             self._change.notify_all()

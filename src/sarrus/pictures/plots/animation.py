@@ -1,4 +1,4 @@
-"""Animated GIF of a motion or a mode: a still background, moving bodies, short tails behind the joints."""
+"""Animated GIF of a motion or a mode: a fixed background, moving bodies, short traces of the joints."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ def animation(
     fps: float = 25.0,
     speed: float = 1.0,
 ) -> Path:
-    """Write an animated GIF of a trajectory, ``speed`` seconds of motion per second of film.
+    """Write an animated GIF of a trajectory and return its path; ``speed`` is seconds of motion per second of film.
 
-    ``system`` and ``plane`` as in `stroboscope`. A GIF's clock ticks in 1/100 s: 20, 25 and 50 frames per
-    second are exact.
+    ``system`` and ``plane`` as in `stroboscope`. A frame of a GIF lasts whole hundredths of a second: 20, 25 and 50
+    frames per second (``fps``) are exact.
     """
     path = checked_path(path, (".gif",), "an animation is saved as GIF")
     system, mechanism = drawn_system(trajectory, system)
@@ -65,9 +65,9 @@ def vibration_mode(
     seconds: float = 2.0,
     plane: str | None = None,
 ) -> Path:
-    """Write an animated GIF of a vibration mode, a period of ``seconds`` of film that goes round.
+    """Write an animated GIF of a vibration mode and return its path; a period lasts ``seconds`` of film and repeats.
 
-    ``mode`` and ``amplitude``, of the velocity that moves most [rad or m], are those of
+    ``mode`` and ``amplitude``, of the largest velocity component [rad or m], are those of
     `LinearSystem.vibration_mode`; ``plane`` as in `stroboscope`.
     """
     path = checked_path(path, (".gif",), "an animation is saved as GIF")

@@ -28,10 +28,11 @@ MARKS = 5  # per line
 
 
 def comparison(compared: Comparison, path: str | Path | None = None) -> Figure:
-    """Plot energy error, constraint residual and condition number of compared runs over time, all logarithmic.
+    """Return a figure of energy error, constraint residual and condition number of compared runs over time,
+    logarithmic.
 
-    Drawn is the largest value in each of 200 intervals of time; passages of the first run that has any are
-    dotted lines. Returns the Matplotlib figure; ``path`` also saves it (.png, .pdf, .svg).
+    The largest value in each of 200 intervals of time is drawn; singular passages of the first run that has any are
+    dotted lines. ``path`` also saves the figure (.png, .pdf, .svg).
     """
     runs = compared.trajectories
     panels = _quantities(compared)
@@ -76,7 +77,9 @@ def _quantities(compared: Comparison) -> dict[str, dict[str, Array]]:
 
 
 def _envelope(t: Array, values: Array, span: tuple[float, float], memory: int) -> tuple[Array, Array]:
-    """Return the largest finite value in ``memory`` intervals of the span up to each; few samples stay as they are."""
+    """Return the largest finite value in ``memory`` intervals of the span up to each one; few samples are returned
+    unchanged.
+    """
     finite = np.isfinite(values)
     t, values = t[finite], np.maximum(values[finite], FLOOR)
     if len(t) <= INTERVALS:
@@ -104,7 +107,7 @@ def _line(panel: Axes, k: int, count: int, t: Array, values: Array) -> None:
 
 
 def _look(k: int) -> dict:
-    """Colour, dashes and marker of run k: no two of the first 84 are alike."""
+    """Colour, dashes and marker of run k, different for the first 84 runs."""
     return {
         "color": colour(k),
         "linestyle": ("-", "--", ":")[k // 7 % 3],
@@ -116,7 +119,7 @@ def _look(k: int) -> dict:
 
 
 def _legend(figure: Figure, runs: dict[str, Trajectory]) -> None:
-    """Name the runs at the right; those that ended badly with their status, without a line if nothing is drawn."""
+    """Label the runs at the right; failed runs with their status, without a line if nothing is drawn."""
     handles, names = [], []
     for k, (name, run) in enumerate(runs.items()):
         ended = "" if run.status.ok else f": {run.status}" + (f" at {run.t[-1]:.3g} s" if len(run.t) else "")

@@ -1,6 +1,6 @@
-"""Contacts in drawings: their points, pieces of the planes under them, and outlines of the friction cones.
+"""Contacts in drawings: contact points, pieces of their planes, and outlines of the friction cones.
 
-What rolls is drawn as contacts are, with the point at which it touches.
+Rolling elements are drawn as contacts at their point of contact.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ class ContactMarks:
 
     Attributes
     ----------
-    points : (frames, contacts and what rolls, 2).
+    points : (frames, contacts and rolling elements, 2).
     lines : (frames, segments, 2, 2), the pieces of planes.
-    cones : (frames, cones, 1 + rim, 2), apex and rim of the friction cones of the contacts that have a coefficient.
-    touching : (frames, cones) bool, where the point is at its plane and the cone is drawn.
+    cones : (frames, cones, 1 + rim, 2), apex and rim of the friction cones of the contacts with a coefficient.
+    touching : (frames, cones) bool, whether the contact is closed and the cone is drawn.
     """
 
     points: Array
@@ -64,7 +64,7 @@ class ContactMarks:
 def contact_marks(
     mechanism: Mechanism, system: System, q: Array, view: View, t: Array | None = None
 ) -> ContactMarks:
-    """Return the marks for configurations q (frames, nq) at times t, in proportion to the mechanism."""
+    """Return the marks for configurations q (frames, nq) at times t, in proportion to the size of the mechanism."""
     return marks_at(mechanism, build_skeleton(mechanism), *placements(system, q, t), view)
 
 
@@ -115,7 +115,7 @@ def marks_at(
 
 
 def draw_contacts(axes: Axes, marks: ContactMarks, frame: int) -> list[Artist]:
-    """Draw the marks at a frame; returns the artists, with which `move_contacts` moves them on."""
+    """Draw the marks at a frame; return the artists for `move_contacts`."""
     planes = LineCollection([], colors=FAINT, linewidths=0.7, zorder=0.9)
     cones = PolyCollection([], facecolors=(_CONE + "30",), edgecolors=_CONE, linewidths=0.8, zorder=1.4)
     axes.add_collection(planes, autolim=False)

@@ -1,4 +1,4 @@
-"""Curves of a linkage in pictures: the path of a point with the mechanism, transmission angle, clearance."""
+"""Figures of linkages: coupler curve with the mechanism, transmission angle, clearance from singular configurations."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _GOOD = 40.0  # least transmission angle that designers ask for [degrees]
 def coupler_curve(
     found: CouplerCurve, path: str | Path | None = None, *, plane: str | None = None, pose: int = 0
 ) -> Figure:
-    """Draw the path of a point, the mechanism in one configuration, dead centres, double points and cusps.
+    """Return a figure of a coupler curve, the mechanism in one configuration, dead centres, double points and cusps.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ def coupler_curve(
 
 
 def transmission_angle(found: TransmissionAngle, path: str | Path | None = None) -> Figure:
-    """Plot the transmission angle over the driven coordinate, with its least value; ``path`` also saves the figure."""
+    """Return a figure of the transmission angle [deg] over the driven coordinate; ``path`` also saves it."""
     figure = new_figure(7.0, 3.8)
     axes = figure.subplots()
     axes.axhspan(0.0, _GOOD, color=WARNING, alpha=0.06, linewidth=0.0)
@@ -90,10 +90,10 @@ def transmission_angle(found: TransmissionAngle, path: str | Path | None = None)
 
 
 def clearance(found: SingularityProfile, path: str | Path | None = None, *, name: str = "") -> Figure:
-    """Plot how close a path comes to singular configurations; ``path`` also saves the figure.
+    """Return a figure of the distance of a path from singular configurations; ``path`` also saves it.
 
-    The signed smallest singular value and the first-order distance, in radians and characteristic lengths κ, over time
-    or the number of the configuration. ``name`` is a heading.
+    It shows the signed smallest singular value and the first-order distance, in radians and characteristic lengths κ,
+    over time or the number of the configuration. ``name`` is a heading.
     """
     figure = new_figure(7.0, 4.6)
     panels = figure.subplots(2, 1, sharex=True)

@@ -1,4 +1,4 @@
-"""Pictures of an energy balance: work over time by element, and torque over speed of the actuators."""
+"""Figures of an energy balance: work over time by element, and torque over speed of the actuators."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _MOST = 10
 
 
 def energy_shares(balance: EnergyBalance, path: str | Path | None = None) -> Figure:
-    """Plot the energy of a motion and the work of what acts on it over time, and the residual of the balance.
+    """Return a figure of the energy of a motion, the work of all forces over time [J], and the residual of the balance.
 
-    Elements with the most work have a line each, the others one together. Returns the Matplotlib figure; ``path`` also
-    saves it (.png, .pdf, .svg).
+    The elements with the most work have a line each, all others one together. ``path`` also saves the figure (.png,
+    .pdf, .svg).
     """
     figure, (upper, lower) = time_panels(9.0, 5.0, [3.0, 1.0], title(balance.name))
     t, most = balance.t, np.abs(balance.work).max(axis=0, initial=0.0)
@@ -45,10 +45,10 @@ def energy_shares(balance: EnergyBalance, path: str | Path | None = None) -> Fig
 
 
 def motor_diagram(balance: EnergyBalance, path: str | Path | None = None) -> Figure:
-    """Plot the scalar force of every actuator over the rate of its length, torque over speed of a motor.
+    """Return a figure of the scalar force of every actuator over the rate of its length: torque over speed of a motor.
 
-    The start is a dot. In the first and the third quadrant, which are shaded, an actuator drives, in the others it
-    brakes. Returns the Matplotlib figure; ``path`` also saves it.
+    The start is a dot. In the shaded quadrants (first and third) an actuator drives, in the others it brakes. ``path``
+    also saves the figure.
     """
     figure = new_figure(7.0, 5.0)
     axes = figure.subplots()

@@ -1,4 +1,4 @@
-"""Frames of an animation: their times, what is noted at them, and the one writer of GIF files."""
+"""Frames of an animation: times, captions, and the writer of GIF files."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _WHITE = 248  # colours with all channels above this become white
 
 
 def check_rate(fps: float, speed: float, most: float) -> None:
-    """Raise unless there are 1 to ``most`` frames per second and speed is positive."""
+    """Raise `ArgumentError` unless there are 1 to ``most`` frames per second and speed is positive."""
     if not 1.0 <= fps <= most:
         raise ArgumentError(f"fps must lie between 1 and {most:g}, got {fps}", element="fps")
     if not (np.isfinite(speed) and speed > 0.0):
@@ -33,12 +33,12 @@ def check_rate(fps: float, speed: float, most: float) -> None:
 
 
 def gif_ticks(fps: float) -> int:
-    """Return how long a frame of a GIF is shown, in the hundredths of a second of its clock."""
+    """Return the duration of a frame of a GIF [1/100 s]."""
     return max(2, round(100.0 / fps))
 
 
 def frame_times(start: float, end: float, interval: float) -> Array:
-    """Return the times of the frames of a motion from start to end, ``interval`` of it apart [s]."""
+    """Return the times [s] of the frames of a motion from start to end, ``interval`` [s] apart."""
     count = int((end - start) / interval * (1 + 1e-12)) + 1
     if count > _MOST_FRAMES:
         raise ArgumentError(
@@ -49,7 +49,7 @@ def frame_times(start: float, end: float, interval: float) -> Array:
 
 
 def time_note(time: float, passages: Iterable[Passage], speed: float) -> tuple[str, str]:
-    """Return what is noted at a time of a motion, and its colour: singular passages are announced."""
+    """Return caption and colour at a time of a motion; singular passages are announced."""
     near = any(abs(passage.time - time) < _PASSAGE_SECONDS * speed for passage in passages)
     return (f"t = {time:.2f} s   singular", WARNING) if near else (f"t = {time:.2f} s", INK)
 
@@ -68,7 +68,7 @@ def in_colours(image: Image.Image, palette: Image.Image) -> Image.Image:
 
 
 def palette_of(picture: Picture) -> Image.Image:
-    """Return a palette with pure white, in which what is coloured counts as much as the large light ground."""
+    """Return a palette with pure white that gives coloured pixels the same weight as the large light background."""
     pixels = picture.reshape(-1, 3)
     vivid = pixels[np.ptp(pixels.astype(int), axis=1) > _VIVID]
     if len(vivid):

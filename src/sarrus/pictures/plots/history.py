@@ -28,11 +28,11 @@ FEW_POINTS = 1500  # with fewer samples than this, coordinates are drawn through
 
 
 def history(trajectory: Trajectory, path: str | Path | None = None, *, singularity: bool = False) -> Figure:
-    """Plot coordinates, energy change, closure residual and condition number of a trajectory over time.
+    """Return a figure of coordinates, energy change, closure residual and condition number of a trajectory over time.
 
-    With ``singularity`` the smallest singular value and the spike indicator take the place of the condition number, the
-    latter with the acceleration that it stands for. Passages are dotted lines; what is behind ``determined_until`` is
-    shaded. Returns the Matplotlib figure; ``path`` also saves it (.png, .pdf, .svg).
+    ``singularity=True`` shows the smallest singular value and the spike indicator (with the spike acceleration) instead
+    of the condition number. Singular passages are dotted lines; the time after ``determined_until`` is shaded. ``path``
+    also saves the figure (.png, .pdf, .svg).
     """
     units = trajectory.coordinate_units or ("",) * len(trajectory.coordinate_names)
     groups = list(dict.fromkeys(units))
@@ -88,7 +88,7 @@ def _coordinates(panel: Axes, t: Array, values: Array, names: list[str]) -> None
 
 
 def _singularity(panels: Array, trajectory: Trajectory, keep: slice) -> None:
-    """Plot the channels of singularity: σ from zero on, and the indicator with its acceleration by decades."""
+    """Plot the channels of singularity: σ from zero, and indicator and spike acceleration on a logarithmic axis."""
     t = trajectory.t[keep]
     value = trajectory.smallest_singular_value[keep]
     panels[0].plot(t, np.where(np.isfinite(value), value, np.nan), color=colour(0), linewidth=1.1)

@@ -1,4 +1,4 @@
-"""The edge of what a map reaches, between its nodes: where a function that is known inside goes to zero."""
+"""Edges of the reached region of a map between its nodes: the zero of a function known inside."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _ROOM = 3
 
 
 def padded(array: Array, wraps: tuple[bool, bool], unknown: float) -> Array:
-    """Return an array over nodes (n0, n1) with more on all sides.
+    """Return an array over nodes (n0, n1) extended on all sides.
 
-    Those of the other end where a coordinate wraps, else ``unknown`` ones.
+    The added values are those of the other end if a coordinate wraps, else ``unknown``.
     """
     for axis, wrap in enumerate(wraps):
         width = [(_ROOM, _ROOM) if k == axis else (0, 0) for k in range(2)]
@@ -24,14 +24,14 @@ def padded(array: Array, wraps: tuple[bool, bool], unknown: float) -> Array:
 
 
 def padded_nodes(nodes: Array) -> Array:
-    """Return nodes with as many more at both ends."""
+    """Return nodes extended at both ends."""
     step = nodes[1] - nodes[0]
     before, after = nodes[0] - step * np.arange(_ROOM, 0, -1), nodes[-1] + step * np.arange(1, _ROOM + 1)
     return np.concatenate([before, nodes, after])
 
 
 def around(values: Array, free: np.ndarray) -> Array:
-    """Return values (n0, n1), NaN where unknown, with means of their neighbours at the ``free`` nodes beside them."""
+    """Return values (n0, n1), NaN where unknown, with means of their neighbours at adjacent ``free`` nodes."""
     neighbours = np.array([_shifted(values, way) for way in (*_STRAIGHT, *_OBLIQUE)])
     known = np.isfinite(neighbours)
     count = known.sum(axis=0)
@@ -40,9 +40,9 @@ def around(values: Array, free: np.ndarray) -> Array:
 
 
 def edge(values: Array, free: np.ndarray) -> Array:
-    """Return values (n0, n1), positive where something is reached, with negative ones two nodes beyond.
+    """Return values (n0, n1), positive in the reached region, extrapolated to negative ones two nodes beyond.
 
-    By the same slope where that leads below zero, at the ``free`` nodes; NaN farther away.
+    The slope is kept if it leads below zero, at the ``free`` nodes; NaN farther away.
     """
     found = values
     for _ in range(2):
@@ -58,14 +58,14 @@ def edge(values: Array, free: np.ndarray) -> Array:
 
 
 def beside(where: np.ndarray) -> np.ndarray:
-    """Tell which nodes are such nodes or beside one."""
+    """Return the mask of nodes in ``where`` or adjacent to one."""
     marked = where.astype(float)
     neighbours = [_shifted(marked, way) for way in (*_STRAIGHT, *_OBLIQUE)]
     return np.asarray(where | (np.nan_to_num(neighbours) > 0.0).any(axis=0))
 
 
 def finer(values: Array, parts: int) -> Array:
-    """Return values (n0,) or (n0, n1) with so many parts to each step, linear between nodes; NaN beside a NaN."""
+    """Return values (n0,) or (n0, n1) refined into ``parts`` per step, linear between nodes; NaN beside a NaN."""
     for axis in range(values.ndim):
         share = np.arange(parts) / parts
         ahead = np.moveaxis(values, axis, 0)
@@ -77,7 +77,7 @@ def finer(values: Array, parts: int) -> Array:
 
 
 def _shifted(array: Array, way: tuple[int, int]) -> Array:
-    """Return what is so many nodes further at each node, NaN outside."""
+    """Return the array shifted by a number of nodes, NaN outside."""
     out = np.full(array.shape, np.nan)
     source, target = [], []
     for k, n in zip(way, array.shape):

@@ -1,4 +1,4 @@
-"""Maps of a mechanism in pictures: how near it is to singular configurations, shaded over two coordinates."""
+"""Figures of singularity maps: a measure as shading over two coordinates, one panel for each mode."""
 
 from __future__ import annotations
 
@@ -50,15 +50,15 @@ def singularity_map(
     modes: Sequence[int] | None = None,
     pose: bool = True,
 ) -> Figure:
-    """Shade the measure over the two coordinates, a panel for each mode; ``path`` also saves the figure.
+    """Return a figure of the measure over the two coordinates, a panel for each mode; ``path`` also saves it.
 
-    What is not reached is hatched; a grey line is the limit of a joint.
+    Unreached regions are hatched; a grey line is the limit of a joint.
 
     Parameters
     ----------
-    loci : curves of singular configurations to draw over it, each in the panel of the mode that it belongs to.
-    modes : indices of the modes to draw, by default the first four.
-    pose : draw the mechanism where it is farthest from singular configurations, in each mode.
+    loci : curves of singular configurations drawn over the map, each in the panel of its mode.
+    modes : indices of the modes to draw; default: the first four.
+    pose : draw the mechanism at the configuration farthest from singularity, in each mode.
     """
     shown = list(range(min(found.modes, _MOST))) if modes is None else list(modes)
     if not shown or not all(0 <= k < found.modes for k in shown):
@@ -102,7 +102,7 @@ def _size(found: SingularityMap, rows: int, columns: int) -> tuple[float, float]
 
 
 def _shade(axes: Axes, found: SingularityMap, mode: int, highest: float) -> QuadMesh:
-    """Shade one mode, hatch what it does not reach, and draw lines of equal measure."""
+    """Shade one mode, hatch unreached regions, and draw contour lines of the measure."""
     x, y = (finer(padded_nodes(nodes), _PARTS) for nodes in found.coordinates)
     shaded = _shaded(found, mode).T
     low, high = (np.array([_edges(nodes)[k] for nodes in found.coordinates]) for k in (0, -1))
@@ -153,7 +153,7 @@ def _shaded(found: SingularityMap, mode: int) -> np.ma.MaskedArray:
 
 
 def _slack(found: SingularityMap, mode: int) -> Array:
-    """Return how far a mode is within limits, negative beyond and around there, NaN where there are none."""
+    """Return the distance of a mode from its limits, negative beyond and near them, NaN without limits."""
     slack = padded(found.slack[mode], found.wraps, np.nan)
     slack = np.where(np.isinf(slack), np.nan, slack)
     for _ in range(2):
@@ -189,7 +189,7 @@ def _with_unit(found: SingularityMap, k: int) -> str:
 
 
 class _Curves:
-    """A locus over the two coordinates: lines (k, 2) with, of each point, the modes (modes, k) that it belongs to."""
+    """A locus over the two coordinates: lines (k, 2) with, for each point, the mask of its modes (modes, k)."""
 
     def __init__(self, found: SingularityMap, locus: SingularityLocus) -> None:
         self.lines = [_over(found, piece) for piece in locus.pieces]
@@ -223,9 +223,10 @@ def _over(found: SingularityMap, q: Array) -> Array:
 
 
 def _belongs(found: SingularityMap, q: Array, line: Array) -> np.ndarray:
-    """Tell which configurations (n, nq) belong to which modes (modes, n).
+    """Return which configurations (n, nq) belong to which modes (modes, n).
 
-    A mode's nodes around them are about as near as those of any, and not much farther than these are from each other.
+    The nodes of their mode around them are about as near as those of any mode, and not much farther than their
+    neighbours.
     """
     gaps, spacing = np.array([_gaps(found, k, q, line) for k in range(found.modes)]).transpose(1, 0, 2)
     nearest = gaps.min(axis=0)
@@ -234,9 +235,9 @@ def _belongs(found: SingularityMap, q: Array, line: Array) -> np.ndarray:
 
 
 def _gaps(found: SingularityMap, mode: int, q: Array, line: Array) -> tuple[Array, Array]:
-    """Return how far configurations (n, nq) are from those of a mode at the nodes around them, and these apart.
+    """Return the distance of configurations (n, nq) from those of a mode at adjacent nodes, and the spacing of these.
 
-    (n,) each: the least distance to one of them, infinite without any, and the largest between it and those beside it.
+    (n,) each: the least distance to one of them, infinite without any, and the largest between it and its neighbours.
     """
     shape = found.status.shape[1:]
     steps = [nodes[1] - nodes[0] for nodes in found.coordinates]
@@ -263,7 +264,9 @@ def _gaps(found: SingularityMap, mode: int, q: Array, line: Array) -> tuple[Arra
 
 
 def _distance(found: SingularityMap, one: Array, other: Array) -> Array:
-    """Return how far configurations (n, nq) are from others (n,), in characteristic units; NaN where one is unknown."""
+    """Return the distance of configurations (n, nq) from others (n,), in characteristic units; NaN if one is
+    unknown.
+    """
     gap = chords(other, one, found.system, list(found.turns))
     return np.asarray(np.linalg.norm(gap * found.system.characteristic.coordinates, axis=1))
 
@@ -272,7 +275,7 @@ def _distance(found: SingularityMap, one: Array, other: Array) -> Array:
 
 
 def _draw_mechanism(axes: Axes, found: SingularityMap, mode: int) -> None:
-    """Draw the mechanism where it is farthest from singular configurations: in place, or in a corner."""
+    """Draw the mechanism at the configuration farthest from singularity: in place, or in a corner."""
     system = found.system
     skeleton = build_skeleton(system.current_mechanism())
     best = found.extreme(mode)
@@ -307,7 +310,7 @@ def _draw_hinges(axes: Axes, pose: Array, hinges: list[int]) -> None:
 
 
 def _free_corner(reached: np.ndarray) -> tuple[float, float]:
-    """Return the place in a panel for a drawing that hides the fewest nodes, of corners and middles of sides."""
+    """Return the corner or middle of a side of a panel where a drawing hides the fewest nodes."""
     side = 1.0 - _INSET - 0.02
     places = [(x, y) for x in (0.02, side / 2, side) for y in (0.02, side / 2, side)]
     hidden = []

@@ -1,4 +1,4 @@
-"""A mechanism in one pose: bodies, joints, and every element with its symbol."""
+"""Drawing of a mechanism in one pose: bodies, joints, and the symbols of all elements."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ def mechanism(
     t: float = 0.0,
     plane: str | None = None,
 ) -> Figure:
-    """Draw a mechanism in one pose, every element with its symbol: gears, springs, motors, tendons, contacts, …
+    """Return a drawing of a mechanism in one pose with the symbols of all elements: gears, springs, motors, tendons, …
 
     Parameters
     ----------
     what : a `Mechanism`, drawn in its reference pose without being compiled, or a `System`.
     path : also saves the figure (.png, .pdf, .svg).
-    q, t : (nq,) the configuration of a system and the time [s]; default its reference pose. Loops stay as they are.
+    q, t : (nq,) the configuration of a system and the time [s]; default: its reference pose. Open loops are drawn open.
     plane : "xy", "xz", "yz" or "3d". Default: the plane in which all points lie, or "3d".
     """
     if isinstance(what, Mechanism):

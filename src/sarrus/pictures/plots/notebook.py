@@ -1,4 +1,4 @@
-"""Mechanisms and motions as a notebook shows them: what they are made of, with a picture."""
+"""HTML of mechanisms and motions for notebooks: a list of elements or a summary, with a picture."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _RESOLUTION = 70  # dots per inch
 
 
 def mechanism_html(mechanism: Mechanism) -> str:
-    """Return what a mechanism is made of, and a drawing of it in the reference pose."""
+    """Return HTML with the elements of a mechanism, and a drawing of it in the reference pose."""
     joints = [
         (joint.name, joint.kind, body.parent, body.name)
         for body in mechanism.bodies.values()
@@ -42,7 +42,7 @@ def mechanism_html(mechanism: Mechanism) -> str:
 
 
 def trajectory_html(trajectory: Trajectory) -> str:
-    """Return what a motion is, and a plot of it over time."""
+    """Return HTML with the summary of a motion, and a plot of it over time."""
     parts = [heading(repr(trajectory))]
     if len(trajectory.t) > 1:
         parts.append(picture(trajectory.plot()))
@@ -50,7 +50,7 @@ def trajectory_html(trajectory: Trajectory) -> str:
 
 
 def picture(figure: Figure) -> str:
-    """Return a figure as an image of PNG that stands in the text itself."""
+    """Return a figure as an inline PNG image."""
     buffer = BytesIO()
     figure.savefig(buffer, format="png", dpi=_RESOLUTION)
     return f'<img alt="" src="data:image/png;base64,{b64encode(buffer.getvalue()).decode("ascii")}">'

@@ -1,10 +1,10 @@
-"""Pictures of results with Matplotlib: what `sarrus.plot` is.
+"""Figures of results with Matplotlib: the functions of `sarrus.plot`.
 
 Of a mechanism in one pose `mechanism`, every element with its symbol. Of a trajectory `history` (over time),
 `stroboscope` (skeletons at several times) and `animation` (GIF); of its energy balance `energy_shares` and
 `motor_diagram`; of a linear model `vibration_mode` (GIF); of a comparison `comparison`; of reactions `reactions`
 (arrows), `reaction_history` and `hodograph`; of linkages `coupler_curve`, `transmission_angle`, `workspace`,
-`singularity_locus`, `singularity_map` and `clearance` (to singular configurations). In 3-D: `sarrus.view`,
+`singularity_locus`, `singularity_map` and `clearance` (from singular configurations). In 3-D: `sarrus.view`,
 `sarrus.render`.
 """
 

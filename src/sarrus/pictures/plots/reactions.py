@@ -1,4 +1,4 @@
-"""Reactions in pictures: arrows on the bodies, sizes over time, and the way of the tip of a force."""
+"""Figures of reactions: arrows on the bodies, magnitudes over time, and hodographs."""
 
 from __future__ import annotations
 
@@ -42,11 +42,12 @@ _ROOM = 0.1  # of the width, for the names of arrows
 
 
 def reactions(found: Reactions, path: str | Path | None = None, *, plane: str | None = None) -> Figure:
-    """Draw the bodies with forces and couples that joints exert on children and closures on bodies 2, at their points.
+    """Return a drawing of the bodies with the forces and couples of joints on their children and of closures on bodies
+    2.
 
-    Couples are arrows around their axis, with radii in proportion. Dashed arrows are not determined, of forces in the
-    plane of the picture: one share of many. ``plane`` is "xy", "xz", "yz" or "3d", by default that in which all points
-    lie; ``path`` also saves the figure (.png, .pdf, .svg).
+    Couples are arrows around their axis, with proportional radii. Dashed arrows mark forces in the plane of the picture
+    that are not unique because the mechanism is overconstrained; one possible value is shown. ``plane`` is "xy", "xz",
+    "yz" or "3d", by default that in which all points lie; ``path`` also saves the figure (.png, .pdf, .svg).
     """
     system = found.system
     mechanism = system.current_mechanism()
@@ -103,13 +104,13 @@ def reactions(found: Reactions, path: str | Path | None = None, *, plane: str | 
         )  # fmt: skip
         notes.append(literal(note, text))
     _part(figure, notes)
-    dashed = "; dashed: one share of many" if loose else ""
+    dashed = "; dashed: not unique, one possible value" if loose else ""
     caption(axes, found.name, f"loads on the child, on body 2 of closures, t = {found.t:.3g} s{dashed}")
     return save_figure(figure, path)
 
 
 def _part(figure: Figure, notes: list[Text]) -> None:
-    """Move notes down past those that they would cover."""
+    """Move labels down past those that they would cover."""
     figure.draw_without_rendering()
     taken: list[Bbox] = []
     for note in notes:
@@ -144,10 +145,10 @@ def reaction_history(
     names: Sequence[str] | None = None,
     part: str = "full",
 ) -> Figure:
-    """Plot the sizes of forces and couples over time; ``path`` also saves the figure.
+    """Return a figure of the magnitudes of forces [N] and couples [N m] over time; ``path`` also saves it.
 
-    ``names`` are those of joints, closures and contacts, by default all but free joints; ``part`` is "full", "bearing"
-    or "drive". What is not determined is dotted.
+    ``names`` are those of joints, closures and contacts, by default all except free joints; ``part`` is "full",
+    "bearing" or "drive". Loads that are not unique are dotted.
     """
     chosen = names_of(found, names)
     force, couple = found.part(part)
@@ -179,10 +180,10 @@ def hodograph(
     plane: str | None = None,
     part: str = "full",
 ) -> Figure:
-    """Plot the way of the tip of a force in its frame, as bearings are laid out by; ``path`` also saves the figure.
+    """Return the hodograph of a force, the curve of its tip in its frame [N], for sizing bearings; ``path`` also saves
+    it.
 
-    ``plane`` is "xy", "xz" or "yz", by default that of the two components that reach farthest; ``part`` as in
-    `reaction_history`.
+    ``plane`` is "xy", "xz" or "yz", by default that of the two largest components; ``part`` as in `reaction_history`.
     """
     (k,) = names_of(found, [name])
     if not len(found.t):

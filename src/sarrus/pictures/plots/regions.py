@@ -1,4 +1,4 @@
-"""Regions of a mechanism in pictures: its workspace, and the curves of its singular configurations."""
+"""Figures of a workspace, and of the curves of singular configurations."""
 
 from __future__ import annotations
 
@@ -33,9 +33,10 @@ def workspace(
     loci: Sequence[SingularityLocus] = (),
     plane: str | None = None,
 ) -> Figure:
-    """Draw where a point can be, the outline and the mechanism at one node; ``path`` also saves the figure.
+    """Return a figure of the region that a point reaches, its outline and the mechanism at one node; ``path`` also
+    saves it.
 
-    ``loci``: curves of singular configurations to draw over it, as paths of the same point. ``plane`` as in
+    ``loci``: curves of singular configurations drawn over it, as paths of the same point. ``plane`` as in
     `sarrus.plot.coupler_curve`.
     """
     system = found.system
@@ -68,10 +69,10 @@ def singularity_locus(
     point: ArrayLike = (0.0, 0.0, 0.0),
     plane: str | None = None,
 ) -> Figure:
-    """Draw curves of singular configurations, of one locus or several; ``path`` also saves the figure.
+    """Return a figure of curves of singular configurations, of one locus or several; ``path`` also saves it.
 
-    Over two coordinates, ``over=("left", "right")``, angles within one turn; or as paths of a ``point`` of a ``body``
-    in ``plane``.
+    Over two coordinates, ``over=("left", "right")``, angles within one turn; or as paths of a ``point`` (3,) [m] of a
+    ``body`` in ``plane``.
     """
     loci = list(found) if isinstance(found, Sequence) else [found]
     if (over is None) == (body is None):

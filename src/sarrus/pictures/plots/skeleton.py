@@ -1,4 +1,4 @@
-"""The skeleton of a mechanism: points on its bodies and the lines between them, for drawings."""
+"""Skeleton of a mechanism: points on its bodies and lines between them, for drawings."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ _SAME = 1e-9  # points of one body closer than this are one [m]
 
 @dataclass(frozen=True)
 class Skeleton:
-    """Points fixed to bodies, and what joins them. All tuples hold indices of points.
+    """Points fixed to bodies, and the lines between them. All tuples hold indices of points.
 
     Attributes
     ----------
     bodies : body of each point, as index in ``mechanism.bodies``; -1 is the ground.
     points : coordinates of each point in the axes of its body (n, 3) [m].
-    outlines : for each body, the points that its outline joins.
+    outlines : for each body, the points of its outline.
     hinges, sliders, pivots : points at joints and closures; at prismatic joints; at joints on the ground.
     rods : pairs of points joined by a sliding joint between two bodies.
-    symbols : what is drawn of all other elements: springs, gears, motors, tendons, …
+    symbols : the symbols of all other elements: springs, gears, motors, tendons, …
     """
 
     bodies: np.ndarray
@@ -51,19 +51,21 @@ class Skeleton:
     def place(self, system: System, q: Array, t: Array | None = None) -> Array:
         """Return the points in world axes at each row of q and entry of t, then those of symbols (frames, m, 3) [m].
 
-        The first ``len(points)`` are those of the bodies, which say where and how large the mechanism is.
+        The first ``len(points)`` are those of the bodies, which determine place and size of the mechanism.
         """
         return self.at(*placements(system, q, t))
 
     def at(self, positions: Array, rotations: Array) -> Array:
-        """Return the same at poses of the bodies and the ground (frames, bodies + 1, 3), (…, 3, 3)."""
+        """Return the points in world axes (frames, m, 3) at poses of the bodies and the ground (frames, bodies + 1, 3),
+        (…, 3, 3).
+        """
         turned = np.einsum("fnij,nj->fni", rotations[:, self.bodies], self.points)
         return np.concatenate(
             [positions[:, self.bodies] + turned, self.symbols.place(positions, rotations)], axis=1
         )
 
     def own(self, placed: Array) -> Array:
-        """Return of placed points (frames, m, 3) those of the bodies."""
+        """Return the points of the bodies among placed points (frames, m, 3)."""
         return placed[:, : len(self.points)]
 
 
@@ -129,10 +131,9 @@ def drawn_mechanism(system: System) -> Mechanism:
 
 
 def build_skeleton(mechanism: Mechanism) -> Skeleton:
-    """Return the skeleton: joint anchors, the anchors of child bodies, points of closures and contacts,
-    rims of what rolls, spring ends.
+    """Return the skeleton: joint anchors, anchors of child bodies, points of closures and contacts, rims, spring ends.
 
-    A body with a single such point gets its centre of mass as a second one.
+    A body with a single point gets its centre of mass as a second one.
     """
     bodies = mechanism.bodies
     build = _Builder(mechanism.body_numbers)
@@ -200,7 +201,7 @@ def build_skeleton(mechanism: Mechanism) -> Skeleton:
 
 
 def _size(mechanism: Mechanism, numbers: np.ndarray, points: Array, outlines: list[tuple[int, ...]]) -> float:
-    """Return how large a mechanism is: in its reference pose, or its largest body [m]."""
+    """Return the size of a mechanism in its reference pose, or of its largest body [m]."""
     poses = [mechanism.reference_pose(name) for name in (*mechanism.bodies, WORLD)]
     placed = [poses[number].apply(point) for number, point in zip(numbers, points)]
     extents = [np.ptp(points[list(outline)], axis=0).max() for outline in outlines if outline]

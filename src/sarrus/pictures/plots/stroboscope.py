@@ -43,12 +43,12 @@ def stroboscope(
     plane: str | None = None,
     frames: int | ArrayLike = 12,
 ) -> Figure:
-    """Draw a trajectory as a stroboscope does: skeletons of the bodies, earlier poses fainter.
+    """Return a stroboscopic drawing of a trajectory: skeletons of the bodies at several times, earlier ones fainter.
 
     Parameters
     ----------
     path : also saves the figure (.png, .pdf, .svg).
-    system : the system that moved, where neither the trajectory nor its file knows it.
+    system : the system that moved, if neither the trajectory nor its file has it.
     plane : "xy", "xz", "yz" or "3d" (orthographic). Default: the plane of the motion, or "3d".
     frames : number of poses evenly spaced in time, or the times of the poses [s].
     """
@@ -112,7 +112,7 @@ def picture_axes(traces: Array, view: View) -> tuple[Figure, Axes]:
 
 
 def draw_pose(axes: Axes, skeleton: Skeleton, pose: Array, *, alpha: float, strong: bool) -> list:
-    """Draw the bodies at one pose (n, 2); returns the artists, with which `move_pose` moves them on."""
+    """Draw the bodies at one pose (n, 2); return the artists for `move_pose`."""
     artists: list = []
     for k, outline in enumerate(skeleton.outlines):
         if len(outline) > 2:
@@ -161,7 +161,7 @@ def move_pose(artists: list, skeleton: Skeleton, pose: Array, *, strong: bool = 
 
 
 def _symbols(skeleton: Skeleton, pose: Array, *, strong: bool) -> dict[str, Array]:
-    """Return the lines of symbols by their styles, parted by NaN; faint poses have links alone."""
+    """Return the lines of symbols by style, separated by NaN; faint poses have links only."""
     first, half = len(skeleton.points), WIDTH * skeleton.symbols.size
     found: dict[str, list[Array]] = {}
     for glyph, style, rows in skeleton.symbols.pieces():
@@ -213,7 +213,7 @@ def _pose_times(trajectory: Trajectory, frames: int | ArrayLike) -> Array:
 
 
 def _around(points: Array) -> Array:
-    """Return the points in the order in which an outline around their centre meets them, but for one at the centre."""
+    """Return the points in the order of an outline around their centre, without a point at the centre."""
     offset = points - points.mean(axis=0)
     far = np.linalg.norm(offset, axis=1)
     ring = far > _AT_CENTRE * far.max()

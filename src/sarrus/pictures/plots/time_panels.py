@@ -1,4 +1,4 @@
-"""What figures over time share: panels one above the other, a heading, singular passages, logarithmic axes."""
+"""Common parts of figures over time: stacked panels, heading, singular passages, logarithmic axes."""
 
 from __future__ import annotations
 

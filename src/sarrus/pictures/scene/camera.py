@@ -1,4 +1,4 @@
-"""Where to look from: planar mechanisms from the front, others from above and aside, all of the motion in sight."""
+"""Camera position: planar mechanisms from the front, spatial ones from above and aside, the whole motion in sight."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MARGIN = 1.12
 
 @dataclass(frozen=True, eq=False)
 class Camera:
-    """A perspective camera: it looks along a view at the middle of the picture, from a distance [m]."""
+    """A perspective camera: it looks along a view at the centre of the picture, from a distance [m]."""
 
     view: View
     look_at: Array
@@ -24,12 +24,12 @@ class Camera:
 
     @property
     def position(self) -> Array:
-        """Where it stands [m]."""
+        """Position of the camera [m]."""
         return self.look_at + self.distance * self.view.towards
 
     @property
     def light(self) -> Array:
-        """Direction to the main light: from the reader's side, a little to the right and from above."""
+        """Direction to the main light: from the viewer's side, a little to the right and from above."""
         return 0.35 * self.view.right + 0.45 * self.view.up + self.view.towards
 
     def pixels(self, points: Array, width: int, height: int) -> Array:

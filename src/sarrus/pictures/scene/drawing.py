@@ -1,4 +1,4 @@
-"""A mechanism as it is drawn: its parts, where they are at a configuration, and how large its motion is."""
+"""Drawing of a mechanism: its parts, their poses at a configuration, and the extent of its motion."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _FRAMES = 200
 
 @dataclass(frozen=True, eq=False)
 class Poses:
-    """Where everything is at one configuration.
+    """Poses of all parts at one configuration.
 
     Attributes
     ----------
@@ -52,7 +52,7 @@ class Poses:
 class Drawing:
     """A system with its parts, in proportion to the motion over configurations q (frames, nq).
 
-    A system without mechanism is an `ArgumentError`. A single configuration stands for small motions around it.
+    A system without mechanism is an `ArgumentError`. For a single configuration small motions around it are used.
     """
 
     def __init__(self, system: System, q: Array) -> None:
@@ -73,7 +73,7 @@ class Drawing:
 
     @property
     def upwards(self) -> Array:
-        """Direction against gravity; z where there is none."""
+        """Direction against gravity; z without gravity."""
         gravity = np.asarray(self.mechanism.gravity, dtype=float)
         size = float(np.linalg.norm(gravity))
         return -gravity / size if size > 0.0 else np.array([0.0, 0.0, 1.0])
@@ -90,7 +90,7 @@ class Drawing:
         )
 
     def dressed(self, tint: Rgb | None, opacity: float) -> list[Part]:
-        """Return the groups in a tint, if there is one; those laid over others leave the ground out."""
+        """Return the groups in a tint, if given; overlaid drawings leave the ground out."""
         return [
             replace(
                 part,
@@ -102,7 +102,7 @@ class Drawing:
         ]
 
     def poses(self, q: Array, t: float = 0.0) -> Poses:
-        """Return where everything is at q and, where bodies are driven, at the time t."""
+        """Return the poses of all parts at q and, for driven bodies, at the time t [s]."""
         placed = placements(self.system, np.atleast_2d(q), np.array([t]))
         positions, rotations = (array[0] for array in placed)
         rods = []
@@ -129,7 +129,7 @@ class Drawing:
 
 
 def trial_motion(system: System, q: Array) -> Array:
-    """Return q and closed configurations to both sides of it, along each motion that the closures leave."""
+    """Return q and closed configurations to both sides of it, along each motion that the closures allow."""
     found = [q]
     try:
         kernel = ranked(holonomic_jacobian(system, q), rank_cut(system, q, least=1e-300)).null

@@ -1,7 +1,7 @@
-"""Loads as arrows: straight ones for forces, at the points where they act, and ones that turn for couples.
+"""Loads as arrows: straight ones for forces at their points of application, curved ones for couples.
 
-An arrow that turns goes around the axis of its couple, right-handed; its radius is in proportion. What the equations of
-motion determine has a colour; the rest, one share of many, is grey and dashed.
+A curved arrow turns about the axis of its couple, right-handed, with a proportional radius. Unique loads have a colour;
+loads that are not unique, because the mechanism is overconstrained, are grey and dashed, with one possible value.
 """
 
 from __future__ import annotations
@@ -48,13 +48,13 @@ class Scale:
         )
 
     def times(self, factor: float) -> Scale:
-        """Return another scale."""
+        """Return the scale times a factor."""
         return Scale(self.force * factor, self.couple * factor)
 
 
 @dataclass(frozen=True, eq=False)
 class Turning:
-    """An arrow around a point [m]: axes whose third is that of the couple, and its radius [m]."""
+    """A curved arrow around a point [m]: axes whose third is that of the couple, and its radius [m]."""
 
     point: Array
     rotation: Array
@@ -62,14 +62,14 @@ class Turning:
 
     @property
     def mesh(self) -> Mesh:
-        """The arrow where it is."""
+        """The arrow at its place."""
         return turning_arrow().scaled([self.radius] * 3).placed(Pose(self.point, self.rotation))
 
 
 def force_arrows(loads: Loads, scale: Scale) -> Iterator[tuple[str, Rgb, Array]]:
-    """Yield what is determined and what is not: its name, its colour, and start and end (n, 2, 3) [m].
+    """Yield unique and non-unique forces: name, colour, start and end (n, 2, 3) [m] of the arrows.
 
-    Only of forces that are not next to nothing.
+    Forces that are zero up to rounding have no arrow.
     """
     parts = (KNOWN, _FORCE, loads.determined), (OPEN, _OPEN, loads.undetermined)
     for name, shade, forces in parts:
@@ -79,7 +79,7 @@ def force_arrows(loads: Loads, scale: Scale) -> Iterator[tuple[str, Rgb, Array]]
 
 
 def couple_arrows(loads: Loads, scale: Scale, least: float) -> Iterator[tuple[str, Rgb, list[Turning]]]:
-    """Yield the same of couples, as arrows that turn; those with a radius below the ``least`` [m] are left out."""
+    """Yield unique and non-unique couples as curved arrows; those with a radius below ``least`` [m] are left out."""
     parts = (KNOWN, _COUPLE, loads.couples), (OPEN, _OPEN, loads.undetermined_couples)
     for name, shade, couples in parts:
         sizes = np.linalg.norm(couples, axis=1)
@@ -138,9 +138,9 @@ def arrow_meshes(loads: Loads, scale: Scale, radius: float) -> Iterator[tuple[Me
 
 
 def label_places(loads: Loads, scale: Scale) -> list[tuple[str, Array]]:
-    """Return the numbers of all that has an arrow, and where they stand: at the tip of the force.
+    """Return the labels of all loads with an arrow, and their places at the tips of the forces.
 
-    Joints in series that carry the same at one point have one number.
+    Joints in series with the same load at one point share a label.
     """
     least = loads.nothing
     found: dict[tuple[str, tuple[float, ...]], list[str]] = {}

@@ -1,4 +1,4 @@
-"""The ground of a picture: squared paper behind a planar mechanism, a floor under a spatial one."""
+"""Ground of a picture: a grid behind a planar mechanism, a floor under a spatial one."""
 
 from __future__ import annotations
 
@@ -22,7 +22,9 @@ _BEHIND = 3.5  # how far behind a planar mechanism, in radii of a rod
 
 @dataclass(frozen=True, eq=False)
 class Ground:
-    """A grid: its centre [m], its axes (columns: along, across, normal), half its width, and the size of a cell."""
+    """A grid: its centre [m], its axes (columns: along, across, normal), half its width [m], and the size of a cell
+    [m].
+    """
 
     centre: Array
     axes: Array
@@ -31,7 +33,7 @@ class Ground:
 
 
 def ground_of(drawing: Drawing) -> Ground:
-    """Return the grid for a drawing: in the plane of a planar motion, behind it, else under the lowest point."""
+    """Return the grid for a drawing: behind the plane of a planar motion, else under the lowest point."""
     low, high = drawing.bounds()
     centre = 0.5 * (low + high)
     extent = float((high - low).max())

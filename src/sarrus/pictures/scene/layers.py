@@ -1,4 +1,4 @@
-"""Motions laid over each other: the first is drawn solid, the others through it, each in a colour of its own."""
+"""Motions drawn over each other: the first opaque, all others transparent and in colours of their own."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from sarrus.pictures.scene.subjects import at
 
 @dataclass(frozen=True, eq=False)
 class Layer:
-    """A run, or the configuration q where there is none, and how it is drawn; ``tint`` None: as the parts are."""
+    """A run, or a configuration q without a run, and its look; ``tint`` None: the colours of the parts."""
 
     drawing: Drawing
     tint: Rgb | None
@@ -26,7 +26,7 @@ class Layer:
     q: Array
 
     def poses(self, time: float) -> Poses:
-        """Return where everything is at a time [s]."""
+        """Return the poses of all parts at a time [s]."""
         return self.drawing.poses(self.q if self.run is None else at(self.run, time), time)
 
 

@@ -1,4 +1,4 @@
-"""The loads that pictures, films and pages draw, with the scale of their arrows."""
+"""The loads in pictures, films and pages, with the scale of their arrows."""
 
 from __future__ import annotations
 
@@ -22,7 +22,9 @@ _MOST = 0.5  # of longer arrows, in sizes of the mechanism, so much is
 
 @dataclass(frozen=True)
 class Wanted:
-    """Of which joints, closures and contacts loads are drawn, on which body, and whether numbers stand beside them."""
+    """The joints, closures and contacts whose loads are drawn, the body they act on, and whether numbers are
+    written.
+    """
 
     names: frozenset[str] = frozenset()
     numbers: bool = False
@@ -30,13 +32,13 @@ class Wanted:
 
     @classmethod
     def of(cls, system: System, forces: bool | str | Iterable[str], numbers: bool, side: str) -> Wanted:
-        """Return what the arguments of `sarrus.render` ask for; errors name what is wrong."""
+        """Return the loads selected by the arguments of `sarrus.render`; errors name the wrong argument."""
         check_known("side", side, SIDES, element="side")
         return cls(chosen(system, forces), numbers, side)
 
 
 class LoadDrawing:
-    """Loads of the first run of a subject at a time, or of its configuration at rest, on one scale."""
+    """Loads of the first run at a time, or of a configuration at rest, on one scale."""
 
     def __init__(self, drawing: Drawing, subject: Subject, wanted: Wanted) -> None:
         self.drawing, self.subject, self.wanted = drawing, subject, wanted
@@ -59,7 +61,7 @@ class LoadDrawing:
         return {"names": self.wanted.names, "side": self.wanted.side}
 
     def reach(self, low: Array, high: Array) -> tuple[Array, Array]:
-        """Return the corners of a box [m] made larger so that arrows of typical loads are in it."""
+        """Return the corners of a box [m] extended so that arrows of typical loads fit in."""
         if self._rest is not None:
             shown = [self._rest]
         elif self._run is not None:
@@ -81,7 +83,7 @@ class LoadDrawing:
         return every.min(axis=0), every.max(axis=0)
 
     def at(self, time: float) -> Loads | None:
-        """Return what is drawn at a time [s]; None where nothing is wanted."""
+        """Return the loads at a time [s]; None if none are selected."""
         if self._run is None:
             return self._rest
         run = self.subject.runs[0]

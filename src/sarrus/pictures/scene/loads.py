@@ -1,6 +1,6 @@
-"""What the viewer shows of reactions: forces and couples of joints, closures and contacts, at rest or along a run.
+"""Loads in the viewer: forces and couples of joints, closures and contacts, at rest or along a run.
 
-Only what the equations of motion determine counts as known; one share of many, of redundant bearings, is kept apart.
+Unique loads and loads that are not unique, because the mechanism is overconstrained, are kept apart.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from sarrus.symbolic.multibody.connections import Connection, connections
 
 CLOSURES, ALL = "closures and contacts", "all"
 SIDES = ("child, body 2", "parent, body 1")
-HELD, LET_GO = "held by its actuators", "let go from rest"
+HELD, LET_GO = "held by its actuators", "released from rest"
 _SAMPLES = 60  # of a run, in which the typical load is looked for
 _TYPICAL = 0.8  # part of them whose largest load is below the typical one
 _KEPT = 256  # samples whose reactions are kept
@@ -36,11 +36,12 @@ _TREE = ("joint", "fixed", "driven")
 
 @dataclass(frozen=True, eq=False)
 class Loads:
-    """Forces and couples (n, 3) in world axes: the points where they act [m], what is determined and what is not.
+    """Forces and couples (n, 3) in world axes, split into unique and non-unique parts, with their points of application
+    [m].
 
     ``on`` are the bodies on which they act. ``determined`` and ``undetermined`` are the parts of the forces [N],
-    ``couples`` and ``undetermined_couples`` those of the couples about the points [N m]; ``length`` is that by which a
-    couple is compared with a force [m].
+    ``couples`` and ``undetermined_couples`` those of the couples about the points [N m]; ``length`` [m] converts a
+    couple to a comparable force.
     """
 
     names: tuple[str, ...]
@@ -54,12 +55,12 @@ class Loads:
 
     @cached_property
     def forces(self) -> Array:
-        """The whole forces (n, 3) [N]: of redundant bearings one share of many."""
+        """The total forces (n, 3) [N]; one possible value if they are not unique."""
         return self.determined + self.undetermined
 
     @cached_property
     def whole_couples(self) -> Array:
-        """The whole couples (n, 3) [N m]: of redundant bearings one share of many."""
+        """The total couples (n, 3) [N m]; one possible value if they are not unique."""
         return self.couples + self.undetermined_couples
 
     @cached_property
@@ -71,12 +72,12 @@ class Loads:
 
     @cached_property
     def nothing(self) -> tuple[float, float]:
-        """What of a force [N] and of a couple [N m] is rounding."""
+        """Rounding of a force [N] and of a couple [N m], below which they are zero."""
         least = floors(self.forces, self.whole_couples, self.length)
         return float(least[0]), float(least[3])
 
     def described(self) -> list[tuple[str, str, str]]:
-        """Return for each what it is called, and its force and couple in words; "~" marks one share of many."""
+        """Return for each load its name, and its force and couple in words; "~" marks a value that is not unique."""
         lines = []
         parts = (self.forces, self.undetermined, self.whole_couples, self.undetermined_couples)
         least = self.nothing
@@ -96,15 +97,17 @@ def _number(size: float, share: float, least: float, unit: str) -> str:
 
 
 def choices(system: System) -> tuple[Connection, ...]:
-    """Return what can be shown: all joints but free ones, fixed and driven bodies, closures, contacts, what rolls."""
+    """Return the connections that can be shown: joints except free ones, fixed and driven bodies, closures, contacts,
+    rolling.
+    """
     assert system.mechanism is not None
     return tuple(one for one in connections(system.mechanism) if one.kind != "free")
 
 
 def chosen(system: System, wanted: bool | str | Iterable[str]) -> frozenset[str]:
-    """Return the names of what a user wants: True for closures, contacts and what rolls, "all", or names.
+    """Return the selected names: True for closures, contacts and rolling elements, "all", or names.
 
-    A name that there is not is an `ArgumentError`.
+    An unknown name is an `ArgumentError`.
     """
     every = choices(system)
     if wanted is False:
@@ -132,8 +135,8 @@ def loads_of(
 ) -> Loads:
     """Return the loads of reactions in own axes, along a run those of one of its samples.
 
-    ``names`` says of which, by default of all but free joints; ``part`` is "full", "bearing" or "drive", ``side`` says
-    on which body they act. What is left out at an impact is not among them.
+    ``names`` selects connections, by default all except free joints; ``part`` is "full", "bearing" or "drive", ``side``
+    the body on which they act. Samples at impacts have no loads.
     """
     check_known("part", part, PARTS, element="part")
     at: Any = slice(None) if sample is None else sample
@@ -172,7 +175,7 @@ def loads_of(
 
 @dataclass(frozen=True, eq=False)
 class RestLoads:
-    """Reactions at rest: ``how`` it rests, the status of the answer, and a note where it is not what was asked for."""
+    """Reactions at rest: ``how`` the mechanism rests, the status, and a note if it does not rest as requested."""
 
     found: Reactions
     how: str
@@ -180,10 +183,10 @@ class RestLoads:
 
 
 def at_rest(system: System, q: Array, t: float = 0.0, *, held: bool = True) -> RestLoads:
-    """Return the reactions at rest at q: held there by the actuators where they can, else let go.
+    """Return the reactions at rest at q: held by the actuators if they can, else released.
 
-    Redundant, inconsistent and singular configurations are as in `sarrus.reactions`; a `SarrusError` says why there is
-    no answer. Contacts between geometries without closed form are left out.
+    Redundant, inconsistent and singular configurations as in `sarrus.reactions`; a `SarrusError` gives the reason if
+    there is no answer. Contacts between geometries without closed form are left out.
     """
     contacts = not system.touching_geometries
     rest, u, note = np.zeros(system.nv), None, ""
@@ -204,10 +207,10 @@ def at_rest(system: System, q: Array, t: float = 0.0, *, held: bool = True) -> R
 
 
 class RunLoads:
-    """Reactions along a run, found sample by sample as they are asked for.
+    """Reactions along a run, computed for the samples that are shown.
 
-    Forces between geometries without closed form act in the middle of the points where a pair touches. Loads of joints
-    of the tree are left out in runs with such forces: reactions know nothing of them.
+    Forces between geometries without closed form act in the middle of the contact points of a pair. In runs with such
+    forces the loads of joints of the tree are left out, because reactions do not include these forces.
     """
 
     def __init__(self, drawing: Drawing, run: Trajectory) -> None:
@@ -224,7 +227,7 @@ class RunLoads:
 
     @property
     def length(self) -> float:
-        """The length κ by which a couple is compared with a force [m]."""
+        """The length κ [m] that converts a couple to a comparable force."""
         return self.reactions(0).length
 
     def reactions(self, k: int) -> ReactionsAlong:
@@ -237,7 +240,9 @@ class RunLoads:
         return self._found[k]
 
     def maxima(self, part: str = "full") -> tuple[ReactionPeak, ...]:
-        """Return the largest load of each along the whole run, and when; see `ReactionsAlong.maxima`."""
+        """Return the largest load of each connection along the whole run, with its time; see
+        `ReactionsAlong.maxima`.
+        """
         every = self._reactions.at(np.arange(len(self.run.t)))
         return tuple(peak for peak in every.maxima(part) if peak.name in self.known and peak.kind != "free")
 
@@ -250,7 +255,7 @@ class RunLoads:
         part: str = "full",
         side: str = SIDES[0],
     ) -> Loads:
-        """Return the loads at sample k, drawn where the bodies are at q (default: at the sample)."""
+        """Return the loads at sample k, drawn with the bodies at q (default: at the sample)."""
         found = self.reactions(k)
         wanted = self.known if names is None else self.known & set(names)
         loads = loads_of(found, 0, names=wanted, part=part, side=side)
@@ -293,9 +298,9 @@ class RunLoads:
         )
 
     def typical(self, **options: Any) -> tuple[float, float]:
-        """Return the force [N] and the couple [N m] that four fifths of the run's samples do not pass.
+        """Return the force [N] and the couple [N m] that four fifths of the run's samples do not exceed.
 
-        The largest are much larger where a run meets singular configurations. ``options`` are those of ``at``.
+        The largest loads are much larger in runs through singular configurations. ``options`` are those of ``at``.
         """
         samples = np.unique(np.linspace(0, len(self.run.t) - 1, _SAMPLES).astype(int))
         largest = np.array([self.at(int(k), **options).largest for k in samples])

@@ -1,4 +1,4 @@
-"""HTML and SVG out of text: here, and nowhere else, text becomes markup, and every name in it is escaped."""
+"""HTML and SVG from text: the only place where text becomes markup, with every name escaped."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ def lines(pieces: Iterable[str]) -> Html:
 
 
 class Pane:
-    """A place of a panel that shows markup; text that is none is shown sign by sign."""
+    """A place of a panel that shows markup; plain text is shown literally."""
 
     def __init__(self, gui: Any, content: str = "") -> None:
         self._handle = gui.add_html(_plain(content))
 
     @property
     def content(self) -> str:
-        """What it shows."""
+        """The displayed content."""
         return str(self._handle.content)
 
     @content.setter
@@ -47,7 +47,7 @@ class Pane:
         self._handle.content = _plain(content)
 
     def remove(self) -> None:
-        """Take it out of its panel."""
+        """Remove it from its panel."""
         self._handle.remove()
 
 

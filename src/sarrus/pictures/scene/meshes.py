@@ -1,7 +1,7 @@
 """Triangle meshes of simple solids, around the origin and along z.
 
-Vertices are shared where a surface is smooth and doubled at its edges, so that normals taken from the triangles around
-a vertex shade both rightly.
+Vertices are shared on smooth surfaces and doubled at edges, so that normals from the triangles around a vertex shade
+both correctly.
 """
 
 from __future__ import annotations

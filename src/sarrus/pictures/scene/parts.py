@@ -1,6 +1,6 @@
-"""What is drawn of a mechanism: solids fixed to bodies, and rods between points of two bodies.
+"""Parts of a drawing of a mechanism: solids fixed to bodies, and rods between points of two bodies.
 
-Bodies with shapes are drawn by them, the others by rods between their joints. Joints and closures are drawn on top:
+Bodies with shapes are drawn by these, other bodies by rods between their joints. Joints and closures are drawn on top:
 hinges as pins along their axis, sliders as blocks, closures in a colour of their own.
 """
 
@@ -49,13 +49,13 @@ HINGE, CLOSURE, GROUND = rgb(INK), rgb(colour(1)), rgb(FAINT)
 
 @dataclass(frozen=True, eq=False)
 class TouchRod(Rod):
-    """A rod from the centre of what rolls to where it touches."""
+    """A rod from the centre of a rolling element to its point of contact."""
 
     rolling: Rolling
     numbers: Mapping[str, int]
 
     def ends(self, positions: Array, rotations: Array) -> tuple[Array, Array]:
-        """Return the centre and the point that touches; of a blade a short piece of its normal."""
+        """Return the centre and the point of contact; for a blade a short piece of its normal."""
         found = places_of(self.rolling, self.numbers, positions, rotations)
         if self.rolling.kind == "knife_edge":
             return found.low + 4.0 * self.radius * found.normal, found.low
@@ -64,7 +64,7 @@ class TouchRod(Rod):
 
 @dataclass(frozen=True, eq=False)
 class Parts:
-    """Everything that is drawn; ``notes`` say what could not be, ``radius`` [m] is that of rods."""
+    """All parts of a drawing; ``notes`` name those that could not be drawn, ``radius`` [m] is that of rods."""
 
     solids: tuple[Part, ...]
     rods: tuple[Rod, ...]
@@ -73,7 +73,7 @@ class Parts:
 
 
 def parts_of(mechanism: Mechanism, skeleton: Skeleton, size: float) -> Parts:
-    """Return the parts of a mechanism of extent ``size`` [m]; a mesh that cannot be read is a warning and a note."""
+    """Return the parts of a mechanism of extent ``size`` [m]; an unreadable mesh is a warning and a note."""
     radius = _ROD * size
     notes: list[str] = []
     solids = list(_shapes(-1, mechanism.world_shapes, mechanism, size, notes))
@@ -153,7 +153,7 @@ def _mesh_of(shape: Shape, mechanism: Mechanism, size: float, notes: list[str]) 
 
 
 def _read(shape: Shape, mechanism: Mechanism, notes: list[str]) -> Mesh | None:
-    """Return the triangles of a mesh file, with its scale; None and a note where it cannot be read."""
+    """Return the triangles of a mesh file, with its scale; None and a note if it cannot be read."""
     folder = Path(mechanism.report.source).parent
     given = str(shape.file)
     file = find_file(given.replace("model://", "package://"), folder)
@@ -179,7 +179,7 @@ def _read(shape: Shape, mechanism: Mechanism, notes: list[str]) -> Mesh | None:
 
 
 def _slimmest(mechanism: Mechanism) -> float:
-    """Return the radius of the thickest capsule or cylinder that links are drawn with: pins stick out of it."""
+    """Return the radius of the thickest capsule or cylinder of the links [m], beyond which pins protrude."""
     round_ones = [
         float(shape.size[0])
         for body in mechanism.bodies.values()
@@ -193,7 +193,7 @@ def _slimmest(mechanism: Mechanism) -> float:
 
 
 def _links(number: int, skeleton: Skeleton, radius: float, rims: list[Array]) -> list[Part]:
-    """Return rods between the joints of a body: one, a ring of three, or a star; points on its rims have none."""
+    """Return rods between the joints of a body: one, a ring of three, or a star; points on rims have none."""
     points = skeleton.points[list(skeleton.outlines[number])]
     if rims:
         apart = np.abs(points[:, None] - np.array(rims)).max(axis=-1).min(axis=1)
@@ -267,7 +267,7 @@ def _closures(mechanism: Mechanism, radius: float) -> Iterator[Part]:
 
 
 def _other_axis(mechanism: Mechanism, closure: Closure) -> Array:
-    """Return the axis of a universal joint that is fixed to the other body, in axes of the one that has the solid."""
+    """Return the axis of a universal joint fixed to the other body, in axes of the body with the solid."""
     poses = [mechanism.reference_pose(body).rotation for body in (closure.body1, closure.body2)]
     if closure.body2 == WORLD:
         return poses[0].T @ poses[1] @ closure.axis2
@@ -285,7 +285,7 @@ def _guides(mechanism: Mechanism, radius: float) -> Iterator[Rod]:
 
 
 def _rims(mechanism: Mechanism, radius: float) -> Iterator[Part]:
-    """Yield the rims of what rolls."""
+    """Yield the rims of rolling elements."""
     for rolling in mechanism.rollings.values():
         if lines := rim(rolling):
             spokes = [(rolling.centre, corner) for corner, _ in lines[::_SPOKE]]
@@ -294,7 +294,7 @@ def _rims(mechanism: Mechanism, radius: float) -> Iterator[Part]:
 
 
 def _touching(mechanism: Mechanism, radius: float) -> Iterator[Rod]:
-    """Yield a rod for everything that rolls, which ends where it touches."""
+    """Yield a rod for every rolling element, which ends at its point of contact."""
     numbers = mechanism.body_numbers
     for rolling in mechanism.rollings.values():
         bodies = numbers[rolling.body], numbers[rolling.ground]
@@ -302,7 +302,7 @@ def _touching(mechanism: Mechanism, radius: float) -> Iterator[Rod]:
 
 
 def _seat(closure: Closure, index: dict[str, int]) -> tuple[int, Array, Array]:
-    """Return the body on which a closure is drawn, with point and axis: body 2, or body 1 where that is the ground."""
+    """Return body, point and axis at which a closure is drawn: body 2, or body 1 if body 2 is the ground."""
     if closure.body2 == WORLD:
         return index[closure.body1], closure.pose1.position, closure.axis1
     return index[closure.body2], closure.pose2.position, closure.axis2

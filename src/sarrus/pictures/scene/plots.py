@@ -20,7 +20,7 @@ _FLOOR = 1e-17
 
 @dataclass(frozen=True)
 class Quantity:
-    """A field of a trajectory, what to call it and its entries, and whether its axis is logarithmic."""
+    """A field of a trajectory, its label and the labels of its entries, and whether its axis is logarithmic."""
 
     field: str
     title: str
@@ -91,7 +91,7 @@ def _upright(time: float, span: tuple[float, float], stroke: str, **attributes: 
 
 
 def x_of(t: Array, span: tuple[float, float]) -> Array:
-    """Return where times are in a picture."""
+    """Return the horizontal positions of times in a plot [pixels]."""
     return _LEFT + (np.asarray(t) - span[0]) / max(span[1] - span[0], 1e-12) * (WIDTH - _LEFT - _RIGHT)
 
 
@@ -119,7 +119,7 @@ def _curves(quantity: Quantity, runs: list[Trajectory], labels: list[str]) -> li
 
 
 def _thinned(t: Array, values: Array) -> tuple[Array, Array]:
-    """Return lowest and highest value of each interval, where there are more samples than a picture shows."""
+    """Return lowest and highest value of each interval if there are more samples than pixels."""
     if len(t) <= _POINTS:
         return t, values
     edges = np.linspace(0, len(t), _POINTS // 2 + 1).astype(int)

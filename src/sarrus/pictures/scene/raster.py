@@ -1,7 +1,7 @@
-"""Pictures of triangles without a display, a graphics card or a system library: a depth buffer in a kernel.
+"""Rendering of triangles without a display, a graphics card or a system library: a depth buffer in a kernel.
 
-Every pixel is the mean of several samples. Light comes from the reader's side and from above; transparent solids
-show the surface that is nearest and what is behind them. Why no library: ``docs/decisions/0011-viewer.md``.
+Every pixel is the mean of several samples. Light comes from the viewer's side and from above; behind transparent solids
+the nearest surface and the background are visible. Reasons for own code: ``docs/decisions/0011-viewer.md``.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Triangles:
 
 
 class Canvas:
-    """A picture in the making, of width × height pixels with samples² samples each, seen by a camera."""
+    """A picture of width × height pixels with samples² samples each, seen by a camera."""
 
     def __init__(
         self, camera: Camera, width: int, height: int, background: tuple[int, int, int], samples: int = 2
@@ -51,7 +51,7 @@ class Canvas:
         self.depth = np.full(shape, np.inf, dtype=np.float32)
 
     def copy(self) -> Canvas:
-        """Return a copy, on which to draw what moves."""
+        """Return a copy for the moving parts."""
         other = copy(self)
         other.picture, other.depth = self.picture.copy(), self.depth.copy()
         return other
@@ -70,7 +70,7 @@ class Canvas:
             self.picture[shown] += np.float32(opacity) * (layer[shown] - self.picture[shown])
 
     def draw_through(self, solids: list[Triangles], opacity: float) -> None:
-        """Draw opaque solids that are seen, with an opacity, through what stands before them."""
+        """Draw visible opaque solids, with an opacity, through solids in front of them."""
         layer, nearest = self.picture.copy(), np.full_like(self.depth, np.inf)
         for solid in solids:
             _draw(solid, self.camera, layer, nearest)
@@ -107,7 +107,7 @@ def _draw(solid: Triangles, camera: Camera, picture: NDArray[np.float32], depth:
 
 
 def _light(solid: Triangles, camera: Camera) -> Array:
-    """Return how bright each vertex is, and its highlight."""
+    """Return brightness and highlight of each vertex."""
     corners = solid.vertices[solid.faces]
     across = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
     normals = np.zeros_like(solid.vertices)

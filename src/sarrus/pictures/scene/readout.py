@@ -1,4 +1,4 @@
-"""The state of a mechanism in words and numbers, as the panel shows it."""
+"""Readout of a mechanism's state in words and numbers, for the panel."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ TABLE_STYLE = "width:100%;border-collapse:collapse"
 
 @dataclass(frozen=True, eq=False)
 class Readout:
-    """What is known at a configuration, at rest or at a sample of a run.
+    """Rank, residual, status and closure forces at a configuration, at rest or at a sample of a run.
 
     Attributes
     ----------
-    dof, rank, condition : degrees of freedom, rank of A, and its largest singular value over the smallest that is not
-        zero at generic configurations: infinite where A is singular, 1 without constraints.
+    dof, rank, condition : degrees of freedom, rank of A, and σ₁ / σ_r with the generic rank r: infinite at a singular
+        configuration, 1 without constraints.
     residual : largest entry of φ in absolute value [m, rad].
     redundant : names of the rows whose multipliers are not unique here.
-    forces : name of the row, multiplier and unit for those that are.
-    multipliers, determined : (nc,) of all rows; zero and False where there is no answer.
-    status : that of the forward dynamics from rest.
-    moving : whether the forces are those of a run; else of the mechanism let go from rest.
+    forces : name of the row, multiplier and unit for unique multipliers.
+    multipliers, determined : (nc,) of all rows; zero and False without an answer.
+    status : of the forward dynamics from rest.
+    moving : whether the forces are those of a run; else of the mechanism released from rest.
     """
 
     dof: int
@@ -66,7 +66,7 @@ class Readout:
         forces = [_row(name, f"{value:.4g} {unit}") for name, value, unit in self.forces[:_MOST]]
         if len(self.forces) > _MOST:
             forces.append(_row("", f"and {len(self.forces) - _MOST} more"))
-        head = "determined closure forces" + (" at this time" if self.moving else ", let go from rest")
+        head = "unique closure forces" + (" at this time" if self.moving else ", released from rest")
         parts = [element("table", *(_row(*row) for row in rows), style=TABLE_STYLE, data_sarrus="state")]
         if forces:
             parts.append(element("div", head, style="margin:0.6em 0 0.2em;font-weight:600"))
@@ -77,10 +77,10 @@ class Readout:
 
 
 def read(system: System, q: Array, t: float = 0.0) -> Readout:
-    """Return the readout of a mechanism at rest at a closed configuration, let go there.
+    """Return the readout of a mechanism at a closed configuration, released from rest.
 
-    Redundant and singular configurations are ordinary input. Constraints that do not hold now count for nothing;
-    contacts with friction, stops and dry friction carry what they can, those between geometries are left out.
+    Redundant and singular configurations are allowed. Inactive constraints are ignored; contacts with friction, stops
+    and dry friction are included, those between geometries are left out.
     """
     touching = not system.touching_geometries
     found = system.forward_dynamics(q, np.zeros(system.nv), t=t, contacts=touching, throw=False)
@@ -112,7 +112,7 @@ def read(system: System, q: Array, t: float = 0.0) -> Readout:
 def read_run(system: System, run: Trajectory, k: int, q: Array) -> Readout:
     """Return the readout at q near sample k of a run, with the multipliers recorded there.
 
-    Where constraints come and go the residual is the recorded one: what they were anchored at is not known any more.
+    With switched constraints the residual is the recorded one, because their anchors are no longer known.
     """
     state = read(as_in_run(system, run, k), q, float(run.t[k]))
     return replace(
@@ -125,7 +125,7 @@ def read_run(system: System, run: Trajectory, k: int, q: Array) -> Readout:
 
 
 def _named(system: System, multipliers: Array, sure: np.ndarray) -> tuple[tuple[str, float, str], ...]:
-    """Return name, value and unit of the multipliers that are unique, without rounding."""
+    """Return name, value and unit of the unique multipliers that are not rounding."""
     noise = _ROUNDING * np.abs(multipliers).max(initial=0.0)
     rows = zip(system.constraint_names, multipliers, constraint_units(system), sure)
     return tuple((name, float(x) if abs(x) >= noise else 0.0, unit) for name, x, unit, yes in rows if yes)

@@ -1,4 +1,4 @@
-"""The empty scene of a viser server: light, camera and grid; nothing in it asks for anything on the network."""
+"""The empty scene of a viser server: light, camera and grid, without any request to the network."""
 
 from __future__ import annotations
 

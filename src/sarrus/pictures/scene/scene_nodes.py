@@ -1,4 +1,4 @@
-"""Drawings and arrows in viser's scene: one node per body, which is all that has to move."""
+"""Drawings and arrows in viser's scene: one node for each body, whose pose is the only thing that changes."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class SceneNodes:
         ]
 
     def move(self, poses: Poses) -> None:
-        """Put everything where it is at a configuration."""
+        """Set all nodes to their poses at a configuration."""
         for number, node in enumerate(self.nodes):
             node.position = poses.positions[number]
             node.wxyz = poses.quaternion(number)
@@ -66,7 +66,7 @@ class SceneNodes:
             node.scale = (1.0, 1.0, max(length, 1e-9))
 
     def see_through(self, share: float) -> None:
-        """Draw the bodies with a share of their opacity."""
+        """Draw the bodies with a fraction of their opacity."""
         for node, opacity in self.bodies:
             node.opacity = share * opacity if share * opacity < 1.0 else None
 
@@ -85,7 +85,7 @@ def _add_mesh(scene: Any, name: str, mesh: Mesh, shade: Rgb, opacity: float, **o
 
 
 class ArrowNodes:
-    """The arrows of loads: what is determined in colours, shares of redundant bearings in grey; and their numbers."""
+    """The arrows of loads: unique ones in colours, non-unique ones in grey; and their labels."""
 
     def __init__(self, scene: Any, radius: float) -> None:
         self.scene, self.radius = scene, radius
@@ -115,7 +115,7 @@ class ArrowNodes:
         self._show_points(f"/forces/{name}", ends, partial(self.scene.add_arrows, colors=shade, **sizes))
 
     def _show_points(self, name: str, ends: Array, add: Callable[..., Any]) -> None:
-        """Show lines (n, 2, 3) by a node, which ``add`` makes; it is hidden where there are none."""
+        """Show lines (n, 2, 3) by a node made by ``add``; it is hidden without lines."""
         node = self.straight.get(name)
         if not len(ends):
             if node is not None:

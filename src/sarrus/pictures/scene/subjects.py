@@ -1,4 +1,4 @@
-"""What is to be shown: one system, where it begins, and its runs, from whatever `view` and `render` are given."""
+"""The subject of a view or picture: one system, its initial configuration, and its runs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _OPEN = 1e-9  # loops open by more than this are closed before they are shown [m
 
 @dataclass(frozen=True, eq=False)
 class Subject:
-    """The system, the configuration to begin with, and the runs with their names."""
+    """The system, the initial configuration, and the runs with their names."""
 
     system: System
     q: Array
@@ -36,14 +36,14 @@ class Subject:
 
     @property
     def span(self) -> tuple[float, float]:
-        """When the runs begin and end [s]."""
+        """Begin and end of the runs [s]."""
         return min(run.t[0] for run in self.runs), max(run.t[-1] for run in self.runs)
 
 
 def subjects(
     what: tuple[Viewable | Mapping[str, Trajectory], ...], system: System | None, q: ArrayLike | None
 ) -> Subject:
-    """Sort out the arguments of `sarrus.view`."""
+    """Return the `Subject` of the arguments of `sarrus.view`."""
     named: list[tuple[str, Viewable]] = []
     for thing in what:
         if isinstance(thing, Mapping):
@@ -91,12 +91,12 @@ def _start(system: System, q: ArrayLike | None) -> Array:
 
 
 def _distinct(names: list[str]) -> tuple[str, ...]:
-    """Return the names, numbered where they repeat."""
+    """Return the names, numbered if they repeat."""
     return tuple(f"{name} {k + 1}" if names.count(name) > 1 else name for k, name in enumerate(names))
 
 
 def at(run: Trajectory, time: float) -> Array:
-    """Return q of a run, which stays where it begins and ends."""
+    """Return q of a run at a time, constant before its start and after its end."""
     return run.at(np.clip(time, run.t[0], run.t[-1]))
 
 

@@ -1,4 +1,6 @@
-"""Symbols of elements in three dimensions: wires on bodies, coils and dashpots between them, strings on their way."""
+"""Symbols of elements in three dimensions: wires on bodies, coils and dashpots between them, strings along
+their path.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,7 @@ _CONE, _PLANE = 0.1, 0.12
 
 @dataclass(frozen=True, eq=False)
 class LinkRod(Rod):
-    """A link between two bodies, with the look of its glyph."""
+    """A link between two bodies with its glyph."""
 
     glyph: str
     half: float

@@ -1,4 +1,4 @@
-"""Motors, sensors and forces: letters in circles at the places where they are."""
+"""Symbols of motors, sensors and forces: letters in circles at their places."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def add_actuator(sheet: Sheet, actuator: Actuator) -> None:
 def add_letter(
     sheet: Sheet, element: tuple[str, str], sign: str, place: tuple[str, Array], style: str
 ) -> None:
-    """Add a letter in a circle beside a place, to the left, of a sensor to the right, of a force below."""
+    """Add a letter in a circle to the left of a place, for a sensor to the right, for a force below."""
     body, point = place
     normal, up = sheet.local(body, sheet.normal), sheet.local(body, sheet.up)
     up = up - normal * (normal @ up)
@@ -84,7 +84,7 @@ def add_sensor(sheet: Sheet, name: str, place: tuple[str, Array]) -> None:
 
 
 def place_of_sensor(sheet: Sheet, sensor: Sensor) -> tuple[str, Array] | None:
-    """Return where a sensor is; None of those that measure the whole."""
+    """Return body and point of a sensor; None for sensors of the whole mechanism."""
     mechanism, kind, target = sheet.mechanism, sensor.kind, sensor.target
     if kind in FRAME_KINDS:
         return target, sensor.pose.position
@@ -120,7 +120,7 @@ def _place_of_actuator(sheet: Sheet, actuator: Actuator) -> tuple[str, Array] | 
 
 
 def sideways(sheet: Sheet, body: str, way: Array) -> Array:
-    """Return a direction across another, in the plane of a planar mechanism."""
+    """Return a direction perpendicular to ``way``, in the plane of a planar mechanism."""
     side = np.cross(sheet.local(body, sheet.normal), way)
     size = float(np.linalg.norm(side))
     return side / size if size > 0.1 else across(way)[0]

@@ -1,7 +1,7 @@
-"""Couplings as machines: gears as pitch circles that touch, belts over pulleys, racks, screws, brakes, motions.
+"""Symbols of couplings: gears as touching pitch circles, belts over pulleys, racks, screws, brakes, prescribed motions.
 
-What a coupling is made of is read off its terms and the joints: the ratio says how large the circles are. What is none
-of these is a dash-dotted line from joint to joint.
+The kind of machine follows from the terms of a coupling and its joints, the size of the circles from the ratio. Other
+couplings are a dash-dotted line from joint to joint.
 """
 
 from __future__ import annotations
@@ -136,7 +136,7 @@ def _way(joint: Joint, coordinate: str) -> tuple[bool, Array]:
 
 
 def _ratio(coupling: Coupling) -> tuple[float, float] | None:
-    """Return the two factors of a linear coupling of two coordinates; None of others."""
+    """Return the two factors of a linear coupling of two coordinates; None for others."""
     if len(coupling.terms) != 2 or coupling.motion is not None:
         return None
     factors = [_factor(term) for term in coupling.terms]
@@ -153,7 +153,7 @@ def _factor(term: CouplingTerm) -> float | None:
 def _wheels(
     sheet: Sheet, element: tuple[str, str], joints: tuple[Joint, Joint], factors: tuple[float, float]
 ) -> bool:
-    """Add gears, a belt, a rack or a screw, if the joints are such; tell whether they were."""
+    """Add gears, a belt, a rack or a screw if the joints allow it; return whether they do."""
     kinds = [joint.kind for joint in joints]
     if any(kind not in ("revolute", "prismatic") for kind in kinds):
         return False
@@ -216,7 +216,7 @@ def _two_wheels(
     places: list[Array],
     axes: list[Array],
 ) -> bool:
-    """Add two gears that turn against each other, or two pulleys with a belt that turn alike."""
+    """Add two gears that turn in opposite directions, or two pulleys with a belt."""
     if np.linalg.norm(np.cross(axes[0], axes[1])) > _PARALLEL:
         return _worm(sheet, element, joints, factors, places, axes)
     axis = axes[0]
@@ -270,7 +270,9 @@ def _worm(
     places: list[Array],
     axes: list[Array],
 ) -> bool:
-    """Add a worm and its wheel, where axes that do not meet cross at right angles and one turns much faster."""
+    """Add a worm and its wheel if the axes are skew at right angles and one turns much faster; return whether
+    they are.
+    """
     across_both = np.cross(axes[0], axes[1])
     distance = abs(float((places[1] - places[0]) @ across_both)) / float(np.linalg.norm(across_both))
     slow = int(abs(factors[1]) > abs(factors[0]))

@@ -1,8 +1,8 @@
-"""What every element of a mechanism looks like: `symbols_of` walks its tables.
+"""Symbols of all elements of a mechanism: `symbols_of` walks its tables.
 
-Bodies, hinges and sliders themselves are drawn by the skeleton and, in three dimensions, as solids; contacts with their
-planes by `sarrus.pictures.plots.contact_drawing`, what rolls by `sarrus.pictures.symbols.rolling_drawing`. Keyframes,
-frames, pairs that a file lists, forces on coordinates and sensors without a place have nothing to draw.
+Bodies, hinges and sliders are drawn by the skeleton and, in three dimensions, as solids; contacts with their planes by
+`sarrus.pictures.plots.contact_drawing`, rolling elements by `sarrus.pictures.symbols.rolling_drawing`. Keyframes,
+frames, listed pairs of geometries, forces on coordinates and sensors without a place have no symbol.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _LINES = 8  # of a height field along each side
 
 
 def symbols_of(mechanism: Mechanism, size: float) -> Symbols:
-    """Return the symbols of all elements of a mechanism, in proportion to its size [m]."""
+    """Return the symbols of all elements of a mechanism, in proportion to its ``size`` [m]."""
     sheet = Sheet(mechanism, size)
     for body in mechanism.bodies.values():
         for joint in body.joints:
@@ -110,7 +110,7 @@ def _joint(sheet: Sheet, joint: Joint) -> None:
 
 
 def _flat(sheet: Sheet, kind: str, point: Array, axis: Array, axis2: Array, body: str) -> list[Array]:
-    """Return what tells joints and closures of a kind from hinges and sliders on paper."""
+    """Return the lines that distinguish joints and closures of a kind from hinges and sliders on paper."""
     r = sheet.radius
     if kind == "universal":
         return [np.array([point - r * way, point + r * way]) for way in (axis, axis2)]
@@ -167,7 +167,7 @@ def _closure(sheet: Sheet, closure: Closure) -> None:
 
 
 def _moved(sheet: Sheet, element: tuple[str, str], body: str, pose: Pose) -> None:
-    """Add four arrows away from a frame that is moved from outside."""
+    """Add four arrows away from a frame with a prescribed motion."""
     r, lines = sheet.radius, []
     normal = sheet.local(body, sheet.normal)
     one = sheet.local(body, sheet.up)
@@ -243,7 +243,9 @@ def _wrap(sheet: Sheet, element: tuple[str, str], wrap: Wrap) -> None:
 
 
 def _rolling(sheet: Sheet, rolling: Rolling) -> None:
-    """Add what tells a ball, an omni wheel and a blade from a wheel, whose rim is drawn anyway."""
+    """Add the lines that distinguish a ball, an omni wheel and a blade from a wheel, whose rim is drawn by the
+    skeleton.
+    """
     element, centre, axis = ("rollings", rolling.name), rolling.centre, rolling.axis
     one, other = across(axis)
     lines: list[Array] = []
@@ -318,6 +320,6 @@ def _heights(geom: Geom) -> list[Array]:
 
 
 def _geometry_contact(sheet: Sheet, name: str, one: Geom, two: Geom) -> None:
-    """Add a faint line between geometries that may touch."""
+    """Add a faint line between geometries that may be in contact."""
     ends = (one.body, one.pose.position), (two.body, two.pose.position)
     sheet.link(("geometry_contacts", name), *ends, "guide", "contact")

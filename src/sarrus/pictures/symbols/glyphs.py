@@ -1,4 +1,4 @@
-"""Lines that draw elements as engineers do: circles, arrows, helices, springs, dashpots, letters."""
+"""Lines of technical symbols: circles, arrows, helices, springs, dashpots, letters."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _LETTERS: dict[str, list[list[tuple[float, float]]]] = {
 
 
 def across(axis: ArrayLike, x: ArrayLike | None = None) -> tuple[Array, Array]:
-    """Return two directions with which the axis is right-handed; the first is ``x`` where that is given."""
+    """Return two directions that form a right-handed frame with the axis; the first is ``x`` if given."""
     axis = np.asarray(axis, dtype=float)
     one = perpendicular_to(axis) if x is None else np.asarray(x, dtype=float)
     return one, np.cross(axis, one)
@@ -83,7 +83,7 @@ def spiral(centre: Array, axis: Array, radius: float) -> Array:
 
 
 def letter(sign: str, centre: Array, axis: Array, half: float, up: Array) -> list[Array]:
-    """Return a letter in a circle across an axis, upright along ``up`` as far as that can be."""
+    """Return a letter in a circle perpendicular to an axis, upright along ``up`` if possible."""
     upright = up - axis * (axis @ up)
     size = float(np.linalg.norm(upright))
     upright = upright / size if size > 1e-6 else perpendicular_to(axis)
@@ -109,7 +109,7 @@ def box(half: ArrayLike) -> list[Array]:
 
 
 def rounded(radius: float, half: float) -> list[Array]:
-    """Return circles and lines of a cylinder about z, and what closes it where ``half`` is zero: a sphere."""
+    """Return circles and lines of a cylinder about z, of a sphere if ``half`` is zero."""
     z, x, y = np.eye(3)[[2, 0, 1]]
     if half == 0.0:
         return [arc(np.zeros(3), way, radius) for way in (x, y, z)]

@@ -1,4 +1,4 @@
-"""From three dimensions to the paper: the plane of a motion, or an orthographic view."""
+"""Projection to the paper: the plane of a motion, or an orthographic view."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class View:
 
     @property
     def towards(self) -> Array:
-        """Direction towards the reader."""
+        """Unit direction towards the viewer."""
         return np.cross(self.right, self.up)
 
     def project(self, points: Array) -> Array:
@@ -56,15 +56,15 @@ def choose_view(points: Array, plane: str | None, gravity: Array) -> View:
 
 
 def spanned(points: Array) -> Array:
-    """Return frames (2, n, 3), to choose a view by, whose displacements span points (n, 3) that do not move."""
+    """Return two frames (2, n, 3) whose displacements span points (n, 3) that do not move, to choose a view."""
     return np.stack([np.repeat(points.mean(axis=0)[None], len(points), axis=0), points])
 
 
 def _normal(points: Array) -> Array | None:
-    """Return the normal of the plane of motion; None where there is no such plane.
+    """Return the normal of the plane of motion; None if there is no such plane.
 
-    The displacements of the points span the plane. Where all move on one line, or none moves, it is the
-    world axis across the line along which the points extend least.
+    The displacements of the points span the plane. If all move on one line, or none moves, it is the world axis
+    perpendicular to the line along which the points extend least.
     """
     motion = (points - points.mean(axis=0)).reshape(-1, 3)
     _, extents, axes = np.linalg.svd(np.concatenate([motion, np.zeros((3, 3))]), full_matrices=False)
@@ -82,9 +82,9 @@ def _coordinate_plane(name: str) -> View:
 
 
 def view_from_above(up: Array, height: float) -> View:
-    """Return the view of spatial mechanisms, from aside and above: x to the right where up is z.
+    """Return the view of spatial mechanisms from above and aside: x to the right, z up.
 
-    The reader stands ``height`` high where he is 3 to the right and 4 in front.
+    The viewer stands at the height ``height``, 3 to the right and 4 in front.
     """
     right = perpendicular_to(up)
     towards = 3.0 * right - 4.0 * np.cross(up, right) + height * up

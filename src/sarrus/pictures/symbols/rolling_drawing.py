@@ -1,4 +1,4 @@
-"""What rolls in drawings: rims, the point that touches, and the directions of forces there."""
+"""Rolling elements in drawings: rims, points of contact, and directions of the forces there."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _CORNERS = 24
 
 @dataclass(frozen=True, eq=False)
 class RollingPlaces:
-    """Where elements touch, in world axes; leading axes are those of the poses that were given.
+    """Places of contact of rolling elements, in world axes; leading axes are those of the given poses.
 
-    ``low`` is the lowest point, of a cone that of its base, ``centre`` the centre, of a cone its apex [m]; the
-    directions are those of the rows. Of a circle that lies flat ``low`` is its centre.
+    ``low`` is the lowest point (of a cone that of its base), ``centre`` the centre (of a cone its apex) [m]; the
+    directions are those of the rows. For a circle that lies flat ``low`` is its centre.
     """
 
     centre: Array
@@ -71,7 +71,9 @@ def _on_surface(rolling: Rolling, origin: Array, plane: Array, centre: Array, ax
 
 @lru_cache(maxsize=64)
 def _touch(rolling: Rolling) -> ca.Function:
-    """Return the function of centre and axis in local axes that gives arm, normal, longitudinal and lateral there."""
+    """Return the function of centre and axis in local axes that returns arm, normal, longitudinal and lateral
+    direction.
+    """
     d, a = ca.SX.sym("d", 3), ca.SX.sym("a", 3)
     found = touch(rolling, constant(d), constant(a))
     n = found.normal.value
@@ -85,7 +87,7 @@ def _touch(rolling: Rolling) -> ca.Function:
 
 
 def rim(rolling: Rolling) -> list[tuple[Array, Array]]:
-    """Return lines that draw what rolls, in axes of its body: a circle, and two generators of a cone."""
+    """Return the lines of a rolling element, in axes of its body: a circle, and two generators of a cone."""
     if not rolling.radius:
         return []
     one = perpendicular_to(rolling.axis)

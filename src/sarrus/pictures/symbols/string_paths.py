@@ -1,6 +1,6 @@
-"""Where a tendon runs: straight, and around the spheres and cylinders in its way.
+"""Path of a tendon: straight, and around the spheres and cylinders that it wraps.
 
-The way is that of `sarrus.symbolic.forces.wrapping`, in numbers, as points to draw.
+The path is that of `sarrus.symbolic.forces.wrapping`, as points to draw.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ POINTS = 18  # of a stretch around a wrap
 
 @dataclass(frozen=True, eq=False)
 class StringPath:
-    """A stretch of a tendon that meets a wrap."""
+    """A stretch of a tendon with a wrapping geometry."""
 
     element: tuple[str, str]
     segment: Segment
@@ -33,7 +33,7 @@ class StringPath:
     def at(self, positions: Array, rotations: Array) -> Array:
         """Return its points (POINTS, 3) in the world at a pose of the bodies (nb + 1, 3), (nb + 1, 3, 3).
 
-        Those of the last pose are kept: each piece of the string asks for them.
+        Points of the last pose are cached, because each piece of the string needs them.
         """
         for last, turned, points in self._last:
             if last is positions and turned is rotations:
@@ -72,7 +72,7 @@ def around(start: Array, end: Array, wrap: Wrap, axis: Array, side: Array | None
 
 
 def _flat(start: Array, end: Array, radius: float, side: Array | None, inside: bool | None = None) -> Array:
-    """Return the way in the plane through the centre and both ends."""
+    """Return the path in the plane through the centre and both ends."""
     straight = start + np.linspace(0.0, 1.0, POINTS)[:, None] * (end - start)
     far = float(np.linalg.norm(start)), float(np.linalg.norm(end))
     if min(far) < inner_radius(radius):

@@ -1,4 +1,4 @@
-"""One quiet look for all figures, without touching Matplotlib's global settings or needing a display."""
+"""The common look of all figures, independent of Matplotlib's global settings and of a display."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def new_figure(width: float, height: float) -> Figure:
 
 
 def dress(axes: Axes) -> None:
-    """Thin grid, no box, small ticks."""
+    """Give axes a thin grid, no box and small ticks."""
     axes.set_axisbelow(True)
     axes.grid(True, color=GRID, linewidth=0.7)
     axes.spines[["top", "right"]].set_visible(False)

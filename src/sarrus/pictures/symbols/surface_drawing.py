@@ -1,4 +1,4 @@
-"""Lines that draw the surface on which something rolls, in axes of its ground."""
+"""Lines of the surface under a rolling element, in axes of its ground."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _STEPS, _NEAR = 30, 1e-6
 
 
 def surface_lines(rolling: Rolling, size: float) -> list[Array]:
-    """Return polylines (n, 3) of the surface near its origin; ``size`` [m] is the mechanism's. None of a plane."""
+    """Return polylines (n, 3) of the surface near its origin; ``size`` [m] is that of the mechanism. [] for a plane."""
     surface = rolling.surface
     if surface is None:
         return []
@@ -54,7 +54,7 @@ def _cylinder(surface: Cylinder) -> list[Array]:
 
 
 def _of_places(rolling: Rolling, surface: Parametric | Curve, size: float) -> list[Array]:
-    """Return lines of a surface that is given by places, over the range of those that are near."""
+    """Return lines of a parametric surface or curve, over the range of points that are near."""
     s = ca.SX.sym("s", 2)
     x = place(rolling, s[0], s[1])
     points = ca.Function("points", [s], [x])
@@ -110,7 +110,7 @@ def _mesh(low: Array, high: Array, at: Callable[[Array], Array], count: int = 0)
 
 
 def _finite(line: Array) -> list[Array]:
-    """Return the pieces of a line without points that are no numbers."""
+    """Return the pieces of a line between points that are not finite."""
     good = np.isfinite(line).all(axis=1)
     breaks = np.flatnonzero(np.diff(good.astype(int))) + 1
     return [piece for piece in np.split(line, breaks) if len(piece) > 1 and np.isfinite(piece).all()]

@@ -1,7 +1,7 @@
-"""Symbols of elements: lines fixed to bodies, links between two points, and strings around what is in their way.
+"""Symbols of elements: lines fixed to bodies, links between two points, and strings around wrapping geometries.
 
-Drawings on paper and in three dimensions take the same ones. `sarrus.pictures.symbols.element_symbols` says what each
-element of a mechanism has, `sarrus.pictures.symbols.coupling_symbols` what gears, belts and racks look like.
+Drawings on paper and in three dimensions use the same symbols. `sarrus.pictures.symbols.element_symbols` has the
+symbols of all elements, `sarrus.pictures.symbols.coupling_symbols` those of gears, belts and racks.
 """
 
 from __future__ import annotations
@@ -39,15 +39,15 @@ _PLANAR = 1e-9  # by so much cosines of parallel axes differ from one
 
 
 def placed(pose: Pose, lines: Iterable[Array]) -> list[Array]:
-    """Return lines (n, 3) of a frame in the axes in which its pose is."""
+    """Return lines (n, 3) of a frame in the axes of its pose."""
     return [line @ pose.rotation.T + pose.position for line in lines]
 
 
 @dataclass(frozen=True, eq=False)
 class Mark:
-    """Lines (n, 3) in axes of a body [m]. ``element`` is table and name of what they stand for.
+    """Lines (n, 3) in axes of a body [m]. ``element`` is table and name of the element.
 
-    ``flat`` ones are on paper alone: in three dimensions a solid stands there.
+    ``flat`` marks are on paper only; in three dimensions a solid is drawn.
     """
 
     element: tuple[str, str]
@@ -78,7 +78,7 @@ class Symbols:
     size: float = 1.0
 
     def place(self, positions: Array, rotations: Array) -> Array:
-        """Return all their points (frames, n, 3) in the world: of marks, ends of links, and of strings.
+        """Return all points (frames, n, 3) in the world: of marks, ends of links, and strings.
 
         ``positions`` (frames, nb + 1, 3) and ``rotations`` (…, 3, 3) are of the bodies and, last, the ground.
         """
@@ -108,7 +108,7 @@ class Symbols:
         return found
 
     def pieces(self) -> Iterable[tuple[str, str, np.ndarray]]:
-        """Yield glyph, style and the rows of ``place`` of every line, in its order; that of marks is "line"."""
+        """Yield glyph, style and the rows of ``place`` of every line, in order; the glyph of marks is "line"."""
         start = 0
         for mark in self.marks:
             for line in mark.lines:
@@ -125,9 +125,9 @@ class Symbols:
 
 @dataclass(eq=False)
 class Sheet:
-    """Where symbols are collected: the mechanism, its size [m], and what directions a drawing has.
+    """Collector of symbols: the mechanism, its size [m], and the directions of a drawing.
 
-    ``normal`` is across the plane of a planar mechanism, elsewhere towards the reader; ``up`` is against gravity.
+    ``normal`` is the normal of the plane of a planar mechanism, else towards the viewer; ``up`` is against gravity.
     """
 
     mechanism: Mechanism
@@ -163,7 +163,7 @@ class Sheet:
         return MARK * self.size
 
     def symbols(self) -> Symbols:
-        """Return what has been collected."""
+        """Return the collected symbols."""
         return Symbols(tuple(self.marks), tuple(self.links), tuple(self.strings), self.size)
 
     def mark(
@@ -180,17 +180,17 @@ class Sheet:
         self.links.append(Link(element, bodies, (one[1], two[1]), glyph, style))
 
     def joint_of(self, coordinate: str) -> Joint | None:
-        """Return the joint of a coordinate or velocity; None of the length of a tendon."""
+        """Return the joint of a coordinate or velocity; None for the length of a tendon."""
         for _, joint in self.owners.values():
             if coordinate in (*joint.coordinate_names, *joint.velocity_names, joint.name):
                 return joint
         return None
 
     def base(self, joint: Joint) -> tuple[str, Pose]:
-        """Return the parent of a joint, and the pose of the body in it at the reference."""
+        """Return the parent of a joint, and the pose of the body in it in the reference pose."""
         body = self.owners[joint.name][0]
         return body.parent, body.placement
 
     def local(self, body: str, way: Array) -> Array:
-        """Return a direction of the world in axes of a body, at the reference."""
+        """Return a direction of the world in axes of a body, in the reference pose."""
         return self.poses[body].rotation.T @ way

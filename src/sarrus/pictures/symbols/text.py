@@ -1,4 +1,4 @@
-"""Names in pictures: drawn sign by sign, whatever signs they are made of."""
+"""Names in figures, drawn literally whatever characters they contain."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def title(name: str) -> str:
 
 
 def literal(text: Text, words: str) -> Text:
-    """Have a text show words as they are: no mathematics, no TeX, and no more of them than a picture holds."""
+    """Set a text to words literally: no mathematics, no TeX, truncated to `_MOST` characters."""
     words = printable(words)
     text.set(text=words if len(words) <= _MOST else words[: _MOST - 1] + "…", parse_math=False, usetex=False)
     return text
@@ -36,7 +36,7 @@ def head(figure: Figure, words: str) -> None:
 
 
 def legend(where: Axes | Figure, handles: Sequence[Any], names: Sequence[str], **options: Any) -> Legend:
-    """Add a legend without a frame that shows every name as it is, those with a leading underscore too."""
+    """Add a legend without a frame that shows every name literally, also with a leading underscore."""
     look = {"frameon": False, "fontsize": 9, "labelcolor": INK, **options}
     drawn = where.legend(handles, ["name"] * len(names), **look)
     for text, name in zip(drawn.get_texts(), names):

@@ -1,4 +1,4 @@
-"""The command ``sarrus bench``: this machine's own figures."""
+"""The command ``sarrus bench``: timings on this machine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The commands ``sarrus curves``, ``workspace`` and ``map``: what a designer of a linkage asks."""
+"""The commands ``sarrus curves``, ``workspace`` and ``map`` for designers of linkages."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ if TYPE_CHECKING:
 Body = Annotated[str | None, typer.Option(help="Body whose point is followed.")]
 Point = Annotated[str, typer.Option(metavar="X,Y,Z", help="Point in axes of the body, in metres.")]
 Locked = Annotated[
-    list[str] | None, typer.Option(metavar="NAME", help="Joint or coordinate that rests; repeatable.")
+    list[str] | None, typer.Option(metavar="NAME", help="Joint or coordinate that is locked; repeatable.")
 ]
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where a curve or a workspace begins."""
+    """Start of a curve or a workspace."""
 
     keyframe: Keyframe = None
     set_: Coordinates = None
     assemble: Assemble = False
 
     def start(self, system: System) -> Start:
-        """Return the state to begin with."""
+        """Return the initial state."""
         from sarrus.runs.cli.state import initial_state
 
         return initial_state(system, self.keyframe, self.set_ or [], [], self.assemble)
@@ -55,18 +55,16 @@ def curves(
     reading: Importing,
     body: Body = None,
     point: Point = "0,0,0",
-    output: Annotated[
-        str | None, typer.Option(help="Coordinate whose transmission angle is asked for.")
-    ] = None,
+    output: Annotated[str | None, typer.Option(help="Output coordinate of the transmission angle.")] = None,
     through: Annotated[
-        str | None, typer.Option(help="Joint or closure that hands the force to the output's body.")
+        str | None, typer.Option(help="Joint or closure that transmits the force to the output's body.")
     ] = None,
     locked: Locked = None,
     plot: Annotated[Path | None, typer.Option(help="Draw the path of the point and the mechanism.")] = None,
     plot_angle: Annotated[Path | None, typer.Option(help="Plot the transmission angle.")] = None,
 ) -> None:
-    """Drive a coordinate over its whole range, round its dead centres, and print the ranges of all coordinates; with
-    --body the path of a point (coupler curve), with --output the transmission angle to this coordinate.
+    """Drive a coordinate over its whole range, through its dead centres, and print the ranges of all coordinates; with
+    --body the coupler curve of a point, with --output the transmission angle to this coordinate.
     """
     import sarrus
     from sarrus.analysis.linkages.coupler_curve import path_of
@@ -97,21 +95,21 @@ def curves(
 @with_groups
 def workspace(
     model: Model,
-    body: Annotated[str, typer.Option(help="Body whose point is looked at.")],
+    body: Annotated[str, typer.Option(help="Body of the point.")],
     place: Place,
     reading: Importing,
     point: Point = "0,0,0",
     driven: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="Input; with all inputs singular configurations, too; repeatable."),
+        typer.Option(metavar="NAME", help="Input; give all for singular configurations; repeatable."),
     ] = None,
     locked: Locked = None,
     resolution: Annotated[int, typer.Option(help="Nodes along the longest side.")] = 40,
     plot: Annotated[Path | None, typer.Option(help="Draw the workspace and singular configurations.")] = None,
 ) -> None:
-    """Print where a point of a body can be within the limits of the joints: outline, area, holes. With --driven for
-    every input the curves of configurations, too, where these do not hold the mechanism (type 2), and where they do
-    not move the point in every direction (type 1).
+    """Print the workspace of a point of a body within the limits of the joints: outline, area, holes. With --driven for
+    every input also the curves of singular configurations: type 2, with the inputs locked the mechanism can still
+    move; type 1, the inputs cannot move the point in some direction.
     """
     import sarrus
 
@@ -133,7 +131,7 @@ def workspace(
 @with_groups
 def singularity_map(
     model: Model,
-    driven: Annotated[list[str], typer.Option(metavar="NAME", help="Input that is at rest; repeatable.")],
+    driven: Annotated[list[str], typer.Option(metavar="NAME", help="Input that is locked; repeatable.")],
     place: Place,
     reading: Importing,
     over: Annotated[
@@ -143,14 +141,14 @@ def singularity_map(
     point: Point = "0,0,0",
     locked: Locked = None,
     resolution: Annotated[int, typer.Option(help="Nodes along each coordinate.")] = 100,
-    modes: Annotated[int, typer.Option(help="Modes of assembly at most.")] = 4,
+    modes: Annotated[int, typer.Option(help="Largest number of assembly modes.")] = 4,
     locus: Annotated[
         bool, typer.Option("--locus", help="Follow the singular configurations, too, and draw them.")
     ] = False,
     plot: Annotated[Path | None, typer.Option(help="Draw the map.")] = None,
 ) -> None:
-    """Print how near a mechanism with two motions is to configurations where its inputs do not hold it (type 2), over
-    two coordinates or where a point of a body is, in each mode of assembly.
+    """Print a map of the distance from singular configurations of type 2 (with its inputs locked the mechanism can
+    move) of a mechanism with two degrees of freedom, over two coordinates or a point of a body, in each assembly mode.
     """
     import sarrus
 
@@ -171,7 +169,7 @@ def singularity_map(
 
 
 def _print_with_loci(found: Any, loci: Sequence[Any], plots: Sequence[Any], remarks: Sequence[str]) -> None:
-    """Print a region and the loci in it, and draw these in one picture."""
+    """Print a region and its loci, and draw them in one picture."""
     from sarrus.runs.cli.tables import console, print_remarks, print_written
 
     for one in (found, *loci):

@@ -89,9 +89,9 @@ def simulate(
         typer.Option(metavar="SIGMA", help="Warn where the smallest singular value falls below this."),
     ] = None,
 ) -> None:
-    """Simulate a model and print how it went. Controls are held: those of the keyframe, else zero. Velocities
+    """Simulate a model and print a summary. Controls are constant: those of the keyframe, else zero. Velocities
     that are not given follow from the closures. With --assemble, coordinates given with --set keep their
-    values if the loops can close so.
+    values if the loops can be closed with them.
     """
     import sarrus
     from sarrus.base import interrupts
@@ -149,7 +149,7 @@ def _complain(error: Exception | str) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line; returns the exit code: 0 done, 1 the run ended badly, 2 bad input."""
+    """Run the command line; return the exit code: 0 done, 1 the run ended early, 2 invalid input."""
     try:
         return app(args=arguments, standalone_mode=False, prog_name="sarrus") or 0
     except UsageError as error:

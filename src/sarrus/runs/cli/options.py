@@ -1,4 +1,4 @@
-"""Options that several commands of the command line share: types for typer, and groups of them with what they do."""
+"""Options shared by several commands: types for typer, and groups of them with their effects."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Assemble = Annotated[bool, typer.Option("--assemble", help="Close the loops befo
 
 @dataclass(frozen=True)
 class Importing:
-    """How a model file is read."""
+    """Options of reading a model file."""
 
     loops: Annotated[
         Path | None, typer.Option(help="YAML file with loop closures, or kinds of marked ones.")
@@ -82,7 +82,7 @@ class Importing:
 
 @dataclass(frozen=True)
 class Run:
-    """Where a run begins and how it is integrated."""
+    """Options of the start and the integration of a run."""
 
     duration: Annotated[float, typer.Option(help="Time to simulate, in seconds.")] = 5.0
     dt: Annotated[
@@ -128,7 +128,7 @@ class Run:
         }  # fmt: skip
 
     def kept(self, **more: Any) -> str | Stabilization:
-        """Return how the run stays on its constraints and invariants; ``more`` fields of a `Stabilization`."""
+        """Return the stabilization and invariants of the run; ``more`` are fields of a `Stabilization`."""
         if not (self.invariant or more):
             return self.stabilization
         from sarrus.motion.inputs.run_options import Stabilization
@@ -143,9 +143,9 @@ _START = ("keyframe", "set_", "velocity", "assemble", "invariant")
 def checked_outputs(
     *wanted: tuple[Path | None, tuple[str, ...], Callable[..., Any]],
 ) -> list[tuple[Path, Callable[..., Any]]]:
-    """Return the files to write, of (path, suffixes, writer) those that are asked for, with what writes them.
+    """Return the requested files among (path, suffixes, writer), with their writers.
 
-    They are looked at before a long run, not after it.
+    They are checked before a long run, not after it.
     """
     from sarrus.base.files.atomic import checked_path
 
@@ -157,9 +157,9 @@ def checked_outputs(
 
 
 def with_groups(function: Callable[..., None]) -> Callable[..., None]:
-    """Return a command for typer: parameters that are groups, dataclasses as above, become their fields.
+    """Return a command for typer: parameters that are groups (dataclasses as above) become their fields.
 
-    Its help is the docstring, of which the terminal breaks the lines.
+    Its help is the docstring, wrapped by the terminal.
     """
     groups: dict[str, Any] = {}
     parameters: list[Parameter] = []

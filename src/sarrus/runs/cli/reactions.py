@@ -39,9 +39,9 @@ def reactions(
     plot: Annotated[Path | None, typer.Option(help="Plot sizes of forces and couples of a run.")] = None,
     draw: Annotated[Path | None, typer.Option(help="Draw the forces at the start as arrows.")] = None,
 ) -> None:
-    """Print force and couple in every joint, closure and contact: what a joint exerts on the child, and a closure
-    on its body 2. At the start of a run, or with --simulate the largest ones of the run and when they act. What
-    the equations of motion of rigid bodies do not determine has a mark. Exit code 1 where the run ended early.
+    """Print force and couple in every joint, closure and contact: of a joint on its child, of a closure on body 2, at
+    the start of a run; with --simulate the largest ones of the run with their times. Values that are not unique,
+    because the mechanism is overconstrained, are marked. Exit code 1 if the run ended early.
     """
     import sarrus
     from sarrus.runs.cli.tables import console, print_remarks, print_written

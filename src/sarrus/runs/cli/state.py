@@ -1,4 +1,4 @@
-"""The state from which the command line begins: a keyframe or the reference pose, and what options change."""
+"""The initial state of the command line: a keyframe or the reference pose, changed by options."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _MOVED = 1e-9  # a coordinate that assembly moved by more than this is worth a w
 
 @dataclass(frozen=True, eq=False)
 class Start:
-    """Where a run begins: coordinates, velocities, controls that are held, time [s], and remarks for the user."""
+    """Initial state of a run: coordinates, velocities, constant controls, time [s], and remarks for the user."""
 
     q: Array
     v: Array
@@ -31,7 +31,7 @@ class Start:
 
     @property
     def control(self) -> Callable[..., list[float]] | None:
-        """A law that holds the controls; None where they are zero."""
+        """A law of constant controls; None if they are zero."""
         held = self.u.tolist()
         return (lambda q, v, t: held) if any(held) else None
 
@@ -43,12 +43,12 @@ def initial_state(
     velocities: Sequence[str],
     assemble: bool,
 ) -> Start:
-    """Return the state that the options ask for.
+    """Return the initial state that the options define.
 
-    It starts at the keyframe, or at rest in the reference pose; ``coordinates`` ("name=value") change q; with
-    ``assemble`` the loops are closed, the changed coordinates held if that is possible. ``velocities``
-    are met exactly; the others are the nearest to those of the start that the constraints allow. Velocities that
-    contradict the constraints are an error, or with ``assemble`` projected.
+    It begins at the keyframe, or at rest in the reference pose; ``coordinates`` ("name=value") change q; with
+    ``assemble`` the loops are closed, with the changed coordinates kept if possible. ``velocities`` are kept exactly;
+    all others are nearest to those of the start among those that the constraints allow. Velocities that contradict the
+    constraints are an error, or with ``assemble`` projected.
     """
     q, v, u, t = np.array(system.neutral()), np.zeros(system.nv), np.zeros(system.nu), 0.0
     if keyframe is not None:
@@ -122,7 +122,7 @@ def _completed(
     if not assemble:
         raise ArgumentError(
             f"velocity {name}={values[worst]:g}: the constraints do not allow these velocities together; "
-            "give fewer, or --assemble to take the nearest that they allow",
+            "give fewer, or --assemble to take the nearest ones that they allow",
             element=name,
         )
     v = np.array(system.project_velocity(q, v, t))

@@ -26,9 +26,8 @@ def study(
         str | None, typer.Option(metavar="ADDRESS", help="Run on the dask cluster of this scheduler.")
     ] = None,
 ) -> None:
-    """Do the runs of a study, a TOML file (docs/studies.md describes it), and print how they went. Finished
-    chunks are kept in the store: the same command goes on where the last one was stopped. Exit code 1 where
-    no run reached the end.
+    """Do the runs of a study, a TOML file (docs/studies.md describes it), and print a summary. Finished chunks are
+    kept in the store: the same command continues after an interrupt. Exit code 1 if no run reached the end.
     """
     import sarrus
     from sarrus.base import interrupts

@@ -1,4 +1,4 @@
-"""What the command line prints: tables of a model and of a run."""
+"""Tables of a model and of a run on the terminal."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ _PIPE_WIDTH = 120  # columns where stdout is no terminal
 
 
 def console() -> Console:
-    """Return a console on stdout that does not break lines early in a pipe."""
+    """Return a console on stdout that does not wrap lines early in a pipe."""
     return Console(width=None if sys.stdout.isatty() else _PIPE_WIDTH, highlight=False)
 
 
 def print_run(
     trajectory: Trajectory, remarks: Sequence[str], written: Sequence[Path], singularity: bool = False
 ) -> None:
-    """Print the short table of a run: steps, speed, energy, closure, passages, status, files.
+    """Print the summary of a run: steps, speed, energy, closure, passages, status, files.
 
-    With ``singularity`` how near it came to singular configurations, and how large spikes were.
+    ``singularity``: also the smallest singular value and the largest spike.
     """
     out = console()
     table = run_table(trajectory)
@@ -56,7 +56,7 @@ def print_run(
 
 
 def _singularity_rows(trajectory: Trajectory) -> list[tuple[str, str]]:
-    """Return rows on the channels of singularity; none where nothing is constrained."""
+    """Return rows on the channels of singularity; [] without constraints."""
     value, spike = trajectory.smallest_singular_value, trajectory.spike_acceleration
     rows = []
     if np.isfinite(value).any():
@@ -81,7 +81,7 @@ def print_written(*paths: str | Path) -> None:
 
 
 def print_figures(about: Mapping[str, str], figures: Sequence[Figure]) -> None:
-    """Print what was measured, on which machine."""
+    """Print timings and the machine on which they were measured."""
     out = console()
     out.print("  ".join(f"[dim]{key}[/] {escape(value)}" for key, value in about.items()))
     table = Table(box=None, padding=(0, 2))
@@ -125,11 +125,12 @@ def run_table(trajectory: Trajectory) -> Table:
         if name != "energy":
             table.add_row(f"{escape(name)} drift", f"{drift:.3g}")
     if trajectory.constraint_names:
-        table.add_row("closure residual", f"{np.max(trajectory.residual, initial=0.0):.3g}")
+        table.add_row("closure residual", f"{np.max(trajectory.residual, initial=0.0):.3g} m or rad")
         table.add_row("passages", _passages(trajectory))
     if trajectory.determined_until < np.inf:
         table.add_row(
-            "determined", f"[yellow]until {trajectory.determined_until:.4g} s[/]: then rounding decides"
+            "determined",
+            f"[yellow]until {trajectory.determined_until:.4g} s[/], then rounding decides the motion",
         )
     colour = "green" if trajectory.status.ok else "red"
     table.add_row("status", f"[{colour}]{trajectory.status}[/]")
@@ -182,7 +183,7 @@ def _table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
 
 
 def _facts(what: str, name: str) -> Table:
-    """Return a two-column table for facts, headed by what they are about."""
+    """Return a two-column table with a heading."""
     table = Table.grid(padding=(0, 2))
     table.add_row(f"[bold]{what}[/]", f"[bold]{escape(name)}[/]")
     return table
@@ -199,7 +200,7 @@ def _joints(mechanism: Mechanism) -> Table:
         for body in mechanism.bodies.values()
         for joint in body.joints
     )
-    return _table(("joint", "kind", "between", "limits"), rows)
+    return _table(("joint", "kind", "between", "limits [rad, m]"), rows)
 
 
 def _limits(joint: Joint) -> str:
@@ -247,14 +248,14 @@ def _contacts(mechanism: Mechanism) -> Table:
 
 
 def _mobility(system: System) -> Table:
-    """Return what moves at the reference pose with its loops closed."""
+    """Return a table of the mobility at the reference pose with its loops closed."""
     closed = system.assemble(system.neutral(), throw=False)
     table = Table.grid(padding=(0, 2))
     table.add_row("[bold]mobility[/]", "at the reference pose, loops closed")
     table.add_row("coordinates", f"{system.nq}, velocities {system.nv}, controls {system.nu}")
     if closed.status is Status.NOT_CLOSED:
         table.add_row("rows", f"{system.nc}")
-        table.add_row("closure residual", f"{closed.residual:.3g}")
+        table.add_row("closure residual", f"{closed.residual:.3g} m or rad")
         table.add_row("[red]not closed[/]", escape(f"{closed.message}. {closed.status.remedy}"))
         return table
     here = mobility(system, closed.q, contacts=not system.touching_geometries)
@@ -271,13 +272,16 @@ def _mobility(system: System) -> Table:
             can_go = f"{_by_closure(system, here.removable)} ({len(here.removable)} together)"
             table.add_row("removable rows", escape(can_go))
             table.add_row("instead", escape(_instead(here.reduction)))
-        table.add_row("closure residual", f"{here.residual:.3g}")
+        table.add_row("closure residual", f"{here.residual:.3g} m or rad")
     for k, carrier in enumerate(here.free_carriers):
         table.add_row("" if k else "free", escape(str(carrier)))
     for label, text in here.internal_rows:
         table.add_row(label, escape(text))
     if here.shaky:
-        table.add_row("[yellow]shaky[/]", f"{here.finite_dof} of them finite, the others infinitesimal")
+        table.add_row(
+            "[yellow]shaky[/]",
+            f"{here.finite_dof} finite, {here.dof - here.finite_dof} infinitesimal degrees of freedom",
+        )
     if here.status in (Status.SINGULAR, Status.RIGID):
         nearby = f"rank {here.generic_rank} nearby, where {here.generic_dof} of them remain"
         lost = f"; dependent here: {', '.join(here.singular_closures)}" if here.singular_closures else ""
@@ -285,9 +289,9 @@ def _mobility(system: System) -> Table:
         for k, text in enumerate(here.branch_descriptions):
             table.add_row("branches" if k == 0 else "", escape(text))
         if not here.branches:
-            table.add_row("branches", "none: nothing can move on from here")
+            table.add_row("branches", "none: no finite motion starts here")
     if system.touching_geometries:
-        table.add_row("contacts", "those between geometries without closed form act in runs alone")
+        table.add_row("contacts", "contacts between geometries without closed form act in simulations only")
     if here.contacts is not None:
         for label, text in here.contacts.rows:
             table.add_row(label, escape(text))
@@ -297,7 +301,7 @@ def _mobility(system: System) -> Table:
 
 
 def _instead(reduction: Reduction) -> str:
-    """Return closures of which kinds make the rows independent, those of one kind together, or that none do."""
+    """Return the kinds of closures that make the rows independent, with their names, or a message if there are none."""
     alike: dict[str, list[str]] = {}
     for exchange in reduction.exchanges:
         kind = "none" if exchange.after is None else exchange.after.kind
@@ -306,7 +310,7 @@ def _instead(reduction: Reduction) -> str:
 
 
 def _held(system: System, q: Array) -> str:
-    """Return what holds a mechanism at q, with the least inputs, or why nothing does."""
+    """Return the contacts that hold a mechanism at q with the least inputs, or the reason why none do."""
     carried = equilibrium(system, q, hold=True, throw=False).contacts
     assert carried is not None
     if carried.reason:
@@ -316,7 +320,7 @@ def _held(system: System, q: Array) -> str:
 
 
 def _by_closure(system: System, names: Sequence[str]) -> str:
-    """Return row names, and "all of" a closure where they are all its rows."""
+    """Return row names; "all of NAME" for a closure all of whose rows are included."""
     out = []
     for closure, part in system.closure_rows.items():
         rows = system.constraint_names[part]

@@ -80,7 +80,7 @@ def _shown(
     assemble: bool,
     reading: Importing,
 ) -> tuple[System | dict[str, Trajectory], dict[str, Any]]:
-    """Return what to show, and the keyword of where it begins."""
+    """Return the subject to show, and the keyword arguments of its start."""
     from sarrus.motion.records.trajectory import Trajectory
     from sarrus.runs.cli.state import initial_state
 

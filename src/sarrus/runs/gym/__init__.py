@@ -1,4 +1,4 @@
-"""Environments for reinforcement learning with the interface of Gymnasium: `make`."""
+"""Environments for reinforcement learning with the interface of Gymnasium; see `make`."""
 
 from sarrus.runs.gym.make import make
 

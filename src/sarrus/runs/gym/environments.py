@@ -1,4 +1,4 @@
-"""The interfaces of Gymnasium: one environment, and many as one."""
+"""The interfaces of Gymnasium: a single environment, and a vector environment."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sarrus.runs.gym.task import Task, message
 
 
 class Environment(gymnasium.Env[Array, Any]):
-    """One copy of a system; see `sarrus.gym.make`. A run that fails terminates: info["status"] and info["message"]."""
+    """One copy of a system; see `sarrus.gym.make`. A failed run terminates, with info["status"] and info["message"]."""
 
     def __init__(self, task: Task) -> None:
         self.task, self.system = task, task.system
@@ -23,13 +23,15 @@ class Environment(gymnasium.Env[Array, Any]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Array, dict[str, Any]]:
-        """Begin an episode; its "q", "v" and "parameters" in ``options`` come before those of ``reset=``."""
+        """Begin an episode and return (observation, info); "q", "v" and "parameters" in ``options`` override
+        ``reset=``.
+        """
         super().reset(seed=seed)
         self.task.reset(self.np_random, options=options)
         return self.task.observe()[0], {}
 
     def step(self, action: Array) -> tuple[Array, float, bool, bool, dict[str, Any]]:
-        """Hold the action for an interval."""
+        """Hold the action for an interval; return (observation, reward, terminated, truncated, info)."""
         task = self.task
         failed, statuses = task.advance(action)
         info: dict[str, Any] = {}
@@ -39,14 +41,14 @@ class Environment(gymnasium.Env[Array, Any]):
         return task.observe()[0], float(task.reward()[0]), ended, bool(task.truncated()[0]), info
 
     def close(self) -> None:
-        """End the threads."""
+        """Stop the threads."""
         self.task.stepper.close()
 
 
 class VectorEnvironment(gymnasium.vector.VectorEnv[Array, Any, np.ndarray]):
     """Many copies of a system that step together; see `sarrus.gym.make`.
 
-    An episode that has ended begins anew at the next step, whose action it does not use (NEXT_STEP): its reward is 0.
+    An ended episode restarts at the next step, whose action is ignored (NEXT_STEP) and whose reward is 0.
     """
 
     def __init__(self, task: Task) -> None:
@@ -61,14 +63,18 @@ class VectorEnvironment(gymnasium.vector.VectorEnv[Array, Any, np.ndarray]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Array, dict[str, Any]]:
-        """Begin all episodes; "q", "v" and "parameters" in ``options`` come before those of ``reset=``."""
+        """Begin all episodes and return (observations, infos); "q", "v" and "parameters" in ``options`` override
+        ``reset=``.
+        """
         super().reset(seed=seed)
         self.task.reset(self.np_random, options=options)
         self._ended[:] = False
         return self.task.observe(), {}
 
     def step(self, actions: Array) -> tuple[Array, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
-        """Hold the actions (num_envs, nu) for an interval."""
+        """Hold the actions (num_envs, nu) for an interval; return (observations, rewards, terminated, truncated,
+        infos).
+        """
         task, anew = self.task, self._ended
         failed, statuses = task.advance(actions)
         rows = np.flatnonzero(anew)
@@ -85,7 +91,7 @@ class VectorEnvironment(gymnasium.vector.VectorEnv[Array, Any, np.ndarray]):
         return task.observe(), reward, ended, truncated, info
 
     def _failures(self, failed: np.ndarray, statuses: np.ndarray, anew: np.ndarray) -> dict[str, Any]:
-        """Return the statuses of the episodes that failed, of which those that begin anew are none."""
+        """Return the statuses of the episodes that failed; restarted episodes have none."""
         ended, masked = np.full(self.num_envs, None, dtype=object), np.zeros(self.num_envs, dtype=bool)
         for row, status in zip(failed, statuses):
             if not anew[row]:
@@ -93,5 +99,5 @@ class VectorEnvironment(gymnasium.vector.VectorEnv[Array, Any, np.ndarray]):
         return {"status": ended, "_status": masked} if masked.any() else {}
 
     def close_extras(self, **kwargs: Any) -> None:
-        """End the threads."""
+        """Stop the threads."""
         self.task.stepper.close()

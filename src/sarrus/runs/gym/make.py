@@ -1,4 +1,4 @@
-"""`make`: an environment of Gymnasium from a system."""
+"""`make`: a Gymnasium environment from a system."""
 
 from __future__ import annotations
 
@@ -51,32 +51,33 @@ def make(
 ) -> Environment | VectorEnvironment:
     """Return a `gymnasium.Env`, or with ``num_envs`` a `gymnasium.vector.VectorEnv` of that many copies.
 
-    The functions are of all copies at once, NumPy arrays with a row for each: q (n, nq), v (n, nv), the controls u
-    (n, nu) that were applied, and the time t (n,) of the episode [s]. One copy has n = 1. They must not change their
+    The functions take NumPy arrays with a row for each of n copies: q (n, nq), v (n, nv), the applied controls
+    u (n, nu), and the time t (n,) of the episode [s]. A single environment has n = 1. They must not change their
     arguments.
 
     Parameters
     ----------
     reward : f(q, v, u, t) → (n,), after the step. Default: 0.
-    terminated : f(q, v, u, t) → (n,), whether the task is over. Default: never.
-    observation : f(q, v, u, t) → (n, …). Default: q and v, one after the other.
-    reset : f(rng, n) → q, or (q, v), or (q, v, parameters), the starts of n new episodes; None for what is as in the
-        beginning. ``parameters`` maps names of ``system.parameters`` to numbers (n,), which differ from copy to copy.
-        Loops are closed at the nearest configuration, velocities become the nearest admissible ones. The rank of A
-        at generic configurations nearby must be that of the start. Default: the start.
+    terminated : f(q, v, u, t) → (n,), whether the episode has ended. Default: False.
+    observation : f(q, v, u, t) → (n, …). Default: q and v, concatenated.
+    reset : f(rng, n) → q, or (q, v), or (q, v, parameters), the starts of n new episodes; None for the initial values.
+        ``parameters`` maps names of ``system.parameters`` to numbers (n,), different for each copy. Loops are closed at
+        the nearest configuration, velocities become the nearest admissible ones. The generic rank of A must be that
+        of the start. Default: the start.
     q, v : start. Default: the reference pose, its loops closed, at rest.
-    duration : of an episode [s]; then it is truncated.
-    sample_time : time that an action is held [s], with fixed steps a whole number of them.
-    dt, method, stabilization : as in `sarrus.rollout`: RK4 at 1 ms by default; time stepping at 1 ms where contacts
-        with friction, limits or dry friction of joints act.
-    limits : (lower, upper) of the actions, numbers or (nu,) each. Default: those of the actuators, if there are any.
-    switching : a system with contacts that stick or slide without friction is refused; False says that they stay as
-        ``system.parameters`` have them, and leaves those with friction, limits and dry friction of joints out.
-    threads : default: one per processor, where there are enough copies.
+    duration : of an episode [s], after which it is truncated.
+    sample_time : time for which an action is held [s]; with fixed steps a whole number of steps.
+    dt, method, stabilization : as in `sarrus.rollout`; default: RK4 at 1 ms, or time stepping at 1 ms if contacts with
+        friction, limits or dry friction of joints act.
+    limits : (lower, upper) of the actions, numbers or (nu,) each. Default: those of the actuators.
+    num_envs : number of copies of a vector environment; None for a single environment.
+    switching : True refuses a system with contacts that are constraints; False keeps these as ``system.parameters``
+        have them, and leaves contacts with friction, limits and dry friction of joints out.
+    threads : number of threads; default: one per processor if there are enough copies.
 
-    An action is a number per actuator, in the order of ``system.actuator_names``. A step that fails terminates the
-    episode: it stays where it was before, and the info has its "status". A vectorised environment begins ended
-    episodes anew at the next step (NEXT_STEP). Seeds make everything repeat, bit for bit.
+    An action has a number for each actuator, in the order of ``system.actuator_names``. A step that fails terminates
+    the episode: its state is that before the step, and info has its "status". A vector environment restarts ended
+    episodes at the next step (NEXT_STEP). Equal seeds give equal bits.
     """
     check_is("make", system, System)
     try:  # an extra, which the modules below need
@@ -104,8 +105,8 @@ def make(
         )
     if options.kept is not None:
         raise ArgumentError(
-            f"{system.name}: an environment acts on its mechanism, and every sample is a run of its own: it keeps no "
-            "invariants; leave stabilization='projection'",
+            f"{system.name}: an environment keeps no invariants, because its actions change them and every sample is a "
+            "run of its own; leave stabilization='projection'",
             element="stabilization",
         )
     if system.nu == 0:

@@ -1,4 +1,4 @@
-"""`Stepper`: many copies of a system that go on together, from one control to the next."""
+"""`Stepper`: many copies of a system that advance together, from one control to the next."""
 
 from __future__ import annotations
 
@@ -26,11 +26,10 @@ _SHARE = 32
 
 
 class Stepper:
-    """The states of ``count`` copies, and what `sarrus.rollout` would build anew for every interval.
+    """The states of ``count`` copies, and the arrays that `sarrus.rollout` would build anew for every interval.
 
-    ``q``, ``v``, ``parameters`` are views with a row per copy: what is assigned to them is where a copy goes on. ``t``
-    are their times [s], up to ``horizon``. All copies have the ranks that A has near the configuration that they are
-    made with.
+    ``q``, ``v``, ``parameters`` are views with a row for each copy: assigned values take effect at the next step. ``t``
+    are their times [s], up to ``horizon``. All copies have the generic ranks of A near the initial configuration.
     """
 
     def __init__(
@@ -70,9 +69,10 @@ class Stepper:
         self._warn(np.arange(count))
 
     def place(self, rows: np.ndarray) -> np.ndarray:
-        """Put copies, whose q, v and parameters were assigned, on the constraints, at the time 0.
+        """Project copies, whose q, v and parameters were assigned, on the constraints, and set their time to 0.
 
-        Returns the rows of those whose loops cannot be closed, or where A has a higher rank than where all began.
+        Returns the rows of copies whose loops cannot be closed, or where A has a higher rank than at the initial
+        configuration.
         """
         batch, worker = self._batch, self._workers[0]
         batch.states[rows, self.system.parts.t] = 0.0
@@ -88,15 +88,15 @@ class Stepper:
         return np.asarray(rows[(outcomes[:, bl.PROJECTED] != 1.0) | (outcomes[:, bl.BEYOND] > CLEAR_PIVOT)])
 
     def back(self, rows: np.ndarray) -> None:
-        """Put copies where all were in the beginning, with the first parameters."""
+        """Set copies to the initial state and parameters."""
         self._batch.states[rows] = self._start[rows]
         begin_bounds(self._workers[0], rows)
         self.t[rows] = 0.0
 
     def advance(self, u: Array) -> np.ndarray:
-        """Let all copies go on for an interval with the controls u (count, nu) held, within the actuators' limits.
+        """Advance all copies by an interval with the controls u (count, nu) held, within the actuators' limits.
 
-        Returns the rows of those that failed, for which `failure` has a status; they stay where they were.
+        Returns the rows of copies that failed, whose status is in `failure`; their state is that before the interval.
         """
         batch = self._batch
         np.clip(u, self.bounds[0], self.bounds[1], out=self.u)
@@ -117,12 +117,12 @@ class Stepper:
         return failed
 
     def _warn(self, rows: np.ndarray) -> None:
-        """Warn, the first time, where copies begin beyond limits of their joints that act."""
+        """Warn once if copies begin beyond limits of their joints."""
         if not self._warned and self._workers[0].loop.touches is not None:
             self._warned = warn_of_runs(self.system, self._batch.begun, rows, "copy", stacklevel=4)
 
     def failure(self, rows: np.ndarray) -> np.ndarray:
-        """Return how the last interval of copies ended, numbers of `sarrus.Status`."""
+        """Return the status of the last interval of copies, numbers of `sarrus.Status`."""
         return self._batch.outcomes[rows, bl.CODE].astype(np.int64)
 
     def _all(self) -> None:
@@ -133,12 +133,12 @@ class Stepper:
             future.result()
 
     def _portions(self, worker: Worker, number: int) -> None:
-        """Do every so many portions of runs: worker k of n does the portions k, k + n, …"""
+        """Do every n-th portion of runs: worker k of n does the portions k, k + n, …"""
         for first in range(bl.LANES * number, self.count, bl.LANES * len(self._workers)):
             worker.do(worker.kernel, first, min(first + bl.LANES, self.count))
 
     def _row(self, row: int) -> None:
-        """Do one copy at its own time."""
+        """Advance one copy at its own time."""
         worker, t = self._workers[0], self.t[row]
         self._batch.times.begin, self._batch.times.end = t, t + self.interval
         worker.template.start = worker.template.grid_start = t
@@ -152,13 +152,13 @@ class Stepper:
             worker.do(worker.kernel, row, row + 1)
 
     def _go_beside(self, row: int) -> None:
-        """Put the time of a copy on a side of the jump of a drive, where it is at one."""
+        """Move the time of a copy to one side of the jump of a drive, if it is at one."""
         if self._jumps is not None:
             s, x = self.system, self._batch.states[row]
             x[s.parts.t] = self._jumps.beginning(s, x[s.parts.q], x[s.parts.v], float(x[s.parts.t]))
 
     def close(self) -> None:
-        """End the threads."""
+        """Stop the threads."""
         if self._pool is not None:
             self._pool.shutdown()
 

@@ -1,4 +1,4 @@
-"""`Task`: many copies of a system with what is observed, rewarded and ended, before it has an interface."""
+"""`Task`: many copies of a system with observations, rewards and ends of episodes, independent of the interface."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _OPTIONS = ("q", "v", "parameters")
 
 
 class Task:
-    """Copies of a system, all steps of an episode but for the bookkeeping of `gymnasium`."""
+    """Copies of a system and all steps of an episode, without the bookkeeping of `gymnasium`."""
 
     def __init__(
         self,
@@ -61,7 +61,7 @@ class Task:
         rows: np.ndarray | None = None,
         options: Mapping[str, Any] | None = None,
     ) -> None:
-        """Begin new episodes in these rows, or in all; what is in ``options`` comes before what the function gives."""
+        """Begin new episodes in these rows, or in all; ``options`` override the values of the reset function."""
         rows, s, own = self._everything if rows is None else rows, self.stepper, dict(options or {})
         for name in own:
             check_known("option", name, _OPTIONS, f"{self.system.name}: reset")
@@ -92,7 +92,7 @@ class Task:
             self.stepper.parameters[rows, place] = _finite(value, (len(rows),), f"reset: parameter {name!r}")
 
     def advance(self, actions: Array) -> tuple[np.ndarray, np.ndarray]:
-        """Hold the actions (n, nu), within their limits, for an interval; return what failed: rows and statuses."""
+        """Hold the actions (n, nu), within their limits, for an interval; return rows and statuses of failed copies."""
         s = self.stepper
         u, nu = real_array(actions), self.system.nu
         if u.shape != (self.count, nu) and not (self.count == 1 and u.shape == (nu,)):
@@ -107,33 +107,33 @@ class Task:
         return failed, s.failure(failed)
 
     def observe(self) -> Array:
-        """Return the observations (n, …): q and v, unless a function says otherwise."""
+        """Return the observations (n, …): q and v, or the result of the user's function."""
         s = self.stepper
         if self._observation is None:
             return np.concatenate([s.q, s.v], axis=1)
         return np.array(self._observation(s.q, s.v, s.u, s.t), dtype=float)
 
     def reward(self) -> Array:
-        """Return the rewards (n,): zero, unless a function says otherwise."""
+        """Return the rewards (n,): zero, or the result of the user's function."""
         s = self.stepper
         if self._reward is None:
             return np.zeros(self.count)
         return _shaped(self._reward(s.q, s.v, s.u, s.t), self.count, "reward").astype(float)
 
     def terminated(self) -> np.ndarray:
-        """Return which copies have come to the end of their task (n,): none, unless a function says otherwise."""
+        """Return which copies have terminated (n,): none, or the result of the user's function."""
         s = self.stepper
         if self._terminated is None:
             return np.zeros(self.count, dtype=bool)
         return _shaped(self._terminated(s.q, s.v, s.u, s.t), self.count, "terminated").astype(bool)
 
     def truncated(self) -> np.ndarray:
-        """Return which copies have come to the end of their time (n,)."""
+        """Return which copies have reached the duration of an episode (n,)."""
         return np.asarray(self.stepper.t >= self._end)
 
 
 def message(status: int) -> str:
-    """Say what became of an episode that failed."""
+    """Return the diagnosis of a failed episode."""
     return f"{Status(status).diagnosis}. {Status(status).remedy}"
 
 

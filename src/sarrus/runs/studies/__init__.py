@@ -1,4 +1,4 @@
-"""Parameter studies and Monte Carlo: `sarrus.study` and what it is made of; `draw` draws samples."""
+"""Parameter studies and Monte Carlo: `sarrus.study`; `draw` draws samples, `compare` compares formulations."""
 
 from sarrus.runs.studies.samples import draw, normal, uniform
 

@@ -1,4 +1,4 @@
-"""The axes of a study: what differs from run to run, by name."""
+"""The axes of a study: parameters, initial values and controls that differ from run to run, by name."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Axis:
 
 @dataclass(frozen=True, eq=False)
 class Axes:
-    """All axes with their values: of a grid (``shape`` has an entry per axis), or of samples (one entry).
+    """All axes with their values: of a grid (``shape`` has an entry for each axis), or of samples (one entry).
 
     Runs of a grid are numbered with the last axis fastest.
     """
@@ -41,13 +41,13 @@ class Axes:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Lengths of the dimensions of the result over the runs."""
+        """Lengths of the run dimensions of the result."""
         lengths = tuple(len(values) for values in self.values)
         return lengths if self.is_grid else lengths[:1]
 
     @property
     def dimensions(self) -> tuple[str, ...]:
-        """Names of these dimensions."""
+        """Names of the run dimensions."""
         return tuple(axis.name for axis in self.axes) if self.is_grid else ("run",)
 
     @property
@@ -64,7 +64,7 @@ class Axes:
 
 
 def known_axes(system: System) -> list[Axis]:
-    """Return all that an axis of this system can be; a parameter may have the name of another."""
+    """Return all possible axes of a system; a parameter may have the name of another axis."""
     found = [
         Axis(name, "p", k)
         for k, name in enumerate(system.parameters)
@@ -78,7 +78,7 @@ def known_axes(system: System) -> list[Axis]:
 
 
 def read_axes(system: System, grid: Mapping[str, Any] | None, samples: Mapping[str, Any] | None) -> Axes:
-    """Return the axes that a user asks for; what is wrong with one is an `ArgumentError` with its name."""
+    """Return the requested axes; an invalid one is an `ArgumentError` with its name."""
     if (grid is None) == (samples is None):
         raise ArgumentError("give either grid or samples, not both", element="grid")
     given, what = (grid, "grid") if grid is not None else (samples, "samples")

@@ -1,7 +1,7 @@
-"""Claims: who works on what in a store, so that processes share the work and never do the same.
+"""Claims on the chunks of a store, so that processes share the work without doing a chunk twice.
 
-A claim is a locked file, which the system unlocks when its process ends, however it ends: the claims of the dead are
-free at once. The file says who holds it and since when.
+A claim is a locked file, which the operating system unlocks when its process ends, however it ends. The file names its
+owner and the time.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from sarrus.base.errors import ArgumentError, WriteError
 
 @dataclass(frozen=True)
 class Owner:
-    """Who holds a claim: process and host, and since when."""
+    """The owner of a claim: process and host, and the time of the claim."""
 
     process: int
     host: str
@@ -30,7 +30,7 @@ class Owner:
 
     @property
     def age(self) -> timedelta:
-        """How long it has been held."""
+        """Time since the claim."""
         return datetime.now().astimezone() - self.since
 
     def __str__(self) -> str:
@@ -38,19 +38,19 @@ class Owner:
 
 
 class Claim:
-    """A claim that is held; `claim` makes one."""
+    """A claim that is held; made by `claim`."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
 
     def release(self) -> None:
-        """Let others have it."""
+        """Release the claim."""
         with self._file, suppress(OSError):
             self._file.truncate(0)
 
 
 def claim(path: Path) -> Claim | None:
-    """Return a claim on what a lock file stands for, made if it is missing; None where another holds it."""
+    """Return a claim on a lock file, which is made if missing; None if another process holds it."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         file = cast(BinaryIO, path.open("ab", buffering=0))
@@ -80,7 +80,7 @@ def claim(path: Path) -> Claim | None:
 
 
 def owner(path: Path) -> Owner | None:
-    """Return who holds the claim of a lock file; None where nobody does, or nobody says so."""
+    """Return the owner of the claim on a lock file; None if there is none or it is unknown."""
     try:
         said = json.loads(path.read_text(encoding="utf-8"))
         return Owner(int(said["process"]), str(said["host"]), datetime.fromisoformat(said["since"]))

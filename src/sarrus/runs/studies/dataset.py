@@ -1,4 +1,4 @@
-"""The result of a study as an `xarray.Dataset`: in memory, or in a NetCDF file that is read when it is used."""
+"""The result of a study as an `xarray.Dataset`: in memory, or in a NetCDF file that is read on access."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ def labels(study: Study, axes: Axes, used: Iterable[str]) -> dict[str, Variable]
 def in_memory(
     study: Study, axes: Axes, attributes: Mapping[str, Any], parts: Iterable[tuple[int, dict[str, Variable]]]
 ) -> xr.Dataset:
-    """Return the dataset of parts, pairs of the first run and the columns from there on, in any order.
+    """Return the dataset of parts, pairs of the first run and its columns, in any order.
 
-    Runs that no part has are INTERRUPTED.
+    Missing runs have the status INTERRUPTED.
     """
     whole: dict[str, Variable] = {}
     for first, columns in parts:
@@ -68,7 +68,7 @@ def merge(
     attributes: Mapping[str, Any],
     parts: Iterator[tuple[int, dict[str, Variable]]],
 ) -> None:
-    """Write the dataset of parts to a NetCDF file, which is there as a whole or not at all."""
+    """Write the dataset of parts to a NetCDF file, whole or not at all."""
     head = next(parts)
     columns = head[1]
     rows = {name: column.values[0].nbytes for name, column in columns.items()} | {"status": _STATUS_BYTES}
@@ -91,7 +91,7 @@ def save(dataset: xr.Dataset, path: Path) -> None:
 
 
 def open_result(path: Path) -> xr.Dataset:
-    """Open the dataset that `merge` wrote; values are read when they are used."""
+    """Return the dataset that `merge` wrote; values are read on access."""
     import xarray as xr  # for start-up time
 
     found = xr.open_dataset(path, engine="h5netcdf", decode_times=False)
@@ -100,7 +100,7 @@ def open_result(path: Path) -> xr.Dataset:
 
 
 def slabs(first: int, last: int, shape: tuple[int, ...]) -> Iterator[tuple[slice, tuple[slice, ...]]]:
-    """Split a range of flat indices into blocks of an array of this shape: pairs of flat range and place."""
+    """Yield blocks of an array of this shape for a range of flat indices: pairs of flat range and place."""
     if len(shape) == 1:
         yield slice(first, last), (slice(first, last),)
         return
@@ -124,14 +124,14 @@ def status_names(codes: np.ndarray) -> np.ndarray:
 
 
 def _room(column: Variable, runs: int) -> Variable:
-    """Return a column for all runs, none of which has been done."""
+    """Return an empty column for all runs."""
     values = np.zeros((runs, *column.values.shape[1:]), dtype=column.values.dtype)
     values[:] = np.nan if values.dtype.kind == "f" else -1
     return Variable(column.dimensions, values, column.attributes)
 
 
 def _over_axes(axes: Axes, name: str, column: Variable, values: np.ndarray) -> Variable:
-    """Return values of a column as a variable over the axes; statuses by their names."""
+    """Return values of a column as a variable over the axes; statuses by name."""
     if name == "status":
         return Variable(axes.dimensions, status_names(values), STATUS)
     return Variable((*axes.dimensions, *column.dimensions), values, column.attributes)
@@ -140,7 +140,7 @@ def _over_axes(axes: Axes, name: str, column: Variable, values: np.ndarray) -> V
 def _declare(
     file: Any, study: Study, axes: Axes, attributes: Mapping[str, Any], columns: dict[str, Variable]
 ) -> None:
-    """Write dimensions, labels and attributes, and make room for the columns."""
+    """Write dimensions, labels and attributes, and allocate the columns."""
     sizes = dict(zip(axes.dimensions, axes.shape))
     for column in columns.values():
         sizes |= dict(zip(column.dimensions, column.values.shape[1:]))

@@ -1,4 +1,4 @@
-"""What makes a study the same one as that of a store: hashes of its model, options, axes and functions."""
+"""Identity of a study for its store: hashes of its model, options, axes and functions."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from sarrus.runs.studies.specification import Study
 
 
 def describe(study: Study, axes: Axes) -> dict[str, Any]:
-    """Return what tells studies apart, by name: numbers and words as they are, the rest as hashes; fit for JSON."""
+    """Return the identity of a study by name: numbers and words literally, the rest as hashes; JSON-compatible."""
     s, options = study.system, dict(study.options)
     control, stepping = options.pop("control"), options.pop("method")
     parts: dict[str, Any] = {
@@ -45,7 +45,7 @@ def describe(study: Study, axes: Axes) -> dict[str, Any]:
 
 
 def digest(description: Any) -> str:
-    """Return a hash of a description, or of anything else that is fit for JSON."""
+    """Return a hash of a JSON-compatible description."""
     return _digest(json.dumps(description, sort_keys=True).encode())
 
 
@@ -78,9 +78,9 @@ def control_hash(system: System, control: Any) -> str:
 
 
 def function_hash(function: Any) -> str:
-    """Return the name of a user's function and a hash of its code, defaults and what it holds from around it.
+    """Return the name of a user's function and a hash of its code, defaults and closure variables.
 
-    The code of functions that it calls by name is not looked at.
+    The code of functions that it calls is not included.
     """
     if isinstance(function, partial):
         own = (*function.args, *sorted(function.keywords.items()))
@@ -95,7 +95,7 @@ def function_hash(function: Any) -> str:
 
 
 def differences(here: dict[str, Any], there: dict[str, Any]) -> list[str]:
-    """Say in what two descriptions differ."""
+    """Return the differences of two descriptions in words."""
     said = []
     for name in dict.fromkeys([*there, *here]):
         old, new = there.get(name), here.get(name)
@@ -116,7 +116,7 @@ def _code(code: CodeType) -> bytes:
 
 
 def _value(value: Any) -> bytes:
-    """Return bytes that are the same for a value in every process."""
+    """Return bytes of a value that are the same in every process."""
     if isinstance(value, np.ndarray):
         return repr((value.shape, value.dtype)).encode() + value.tobytes()
     if isinstance(value, (set, frozenset)):
@@ -136,7 +136,7 @@ def _digest(*parts: bytes) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value as it comes back from JSON."""
+    """Return a value as it is read back from JSON."""
     if isinstance(value, Stabilization):
         value = asdict(value)
     if isinstance(value, dict):

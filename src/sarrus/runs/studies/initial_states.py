@@ -1,4 +1,4 @@
-"""Starts of many runs that meet the constraints and keep the values that were asked for."""
+"""Starts of many runs that satisfy the constraints and keep the values of the axes."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ _HOPELESS = 1e12
 
 
 class Closer:
-    """Closes the loops of many starts at once: the values at ``held_q`` and ``held_v`` (indices) stay, the others give.
+    """Closes the loops of many starts at once; the values at ``held_q`` and ``held_v`` (indices) are kept.
 
-    Levenberg–Marquardt on φ as in `sarrus.dynamics.closing.levenberg_marquardt`, from the start as it is given, and
-    where that gets stuck from small seeded perturbations of it; then the nearest velocities that satisfy ψ = 0, both
-    in the kinetic metric. Redundant rows are ordinary input. One start does not influence another.
+    Levenberg–Marquardt on φ as in `sarrus.dynamics.closing.levenberg_marquardt`, from the given start and, if it
+    stagnates, from small seeded perturbations of it; then the nearest velocities that satisfy ψ = 0, both in the
+    kinetic metric. Redundant rows change nothing. The starts are independent of each other.
     """
 
     def __init__(self, system: System, held_q: list[int], held_v: list[int]) -> None:
@@ -46,9 +46,9 @@ class Closer:
         self._move = ca.Function("move", [e.q, e.v, e.p], [moved])
 
     def close(self, q: Array, v: Array, t: float, p: Array) -> tuple[Array, Array, Array]:
-        """Return q, v and the statuses (runs,) of starts (runs × …) with parameters p (runs × np).
+        """Return q, v and the statuses (runs,) of starts (runs, …) with parameters p (runs, np).
 
-        NOT_CLOSED: the loops cannot be closed with the values held; INCONSISTENT: the velocities held contradict the
+        NOT_CLOSED: the loops cannot be closed with the values kept; INCONSISTENT: the velocities kept contradict the
         constraints.
         """
         q, closed = self._close(q.copy(), t, p)
@@ -114,15 +114,15 @@ class Closer:
         return phi, flat.reshape(n, self.system.nv, nh).transpose(0, 2, 1), self._square(metric)
 
     def _square(self, metric: Array) -> Array:
-        """Return the metrics of many starts (runs × nv × nv); the characteristic one where it is not a number."""
+        """Return the kinetic metrics of many starts (runs, nv, nv); the characteristic metric if one is not finite."""
         square = np.array(metric.reshape(len(metric), self.system.nv, self.system.nv))
         square[~np.isfinite(metric).all(axis=1)] = np.diag(self.size.columns**2)
         return square
 
     def _damped(self, rows: Array, residual: Array, damping: Array, metric: Array, free: Array) -> Array:
-        """Return −(JᵀJ + damping G)⁻¹ Jᵀ r of many J (runs × rows × nv) for the free velocities, G the metric of these.
+        """Return −(JᵀJ + damping G)⁻¹ Jᵀ r of many J (runs, rows, nv) for the free velocities, G their metric.
 
-        By singular values, of which small ones count as zero.
+        Small singular values count as zero.
         """
         steps, index = np.zeros((len(rows), rows.shape[2])), np.flatnonzero(free)
         if not rows.size or not index.size:

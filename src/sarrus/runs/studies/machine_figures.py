@@ -1,4 +1,4 @@
-"""This machine's own figures: what a model costs to compile, and what its functions take."""
+"""Timings on this machine: compilation of a model, and calls of its functions."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _SYMMETRIC = 2.0943951023931953, -1.2533264318252648, 1.0471975511965976, 1.2533
 
 @dataclass(frozen=True)
 class Figure:
-    """A measured number; ``note`` says of what, or why there is none (then ``value`` is NaN)."""
+    """A measured number with its unit; ``note`` says what was measured, or why it was not (``value`` is then NaN)."""
 
     what: str
     value: float
@@ -49,7 +49,7 @@ class Figure:
 
 
 def five_bar() -> Mechanism:
-    """Return a planar five-bar with two motors, the model that is measured by default: models/five_bar.xml."""
+    """Return a planar five-bar with two motors, the default model: models/five_bar.xml."""
     mechanism = Mechanism("five_bar")
     for side, x in (("left", 0.0), ("right", 1.0)):
         upper, lower = f"{side}_upper", f"{side}_lower"
@@ -64,12 +64,14 @@ def five_bar() -> Mechanism:
 
 
 def machine() -> dict[str, str]:
-    """Return what the figures belong to."""
+    """Return processor, system and versions of this machine."""
     return {"processor": host().cpu, "platform": host().triple, "cores": str(default_threads())}
 
 
 def measure(mechanism: Mechanism, progress: Callable[[str], None] = lambda what: None) -> list[Figure]:
-    """Measure a model at its first keyframe or reference pose, at rest; ``progress`` hears what comes next."""
+    """Return the timings of a model at its first keyframe or reference pose, at rest; ``progress`` gets the
+    next item.
+    """
     progress("compiling the model")
     system, q, figures = _compiled(mechanism)
     v = np.zeros(system.nv)
@@ -89,7 +91,7 @@ def measure(mechanism: Mechanism, progress: Callable[[str], None] = lambda what:
 
 
 def _compiled(mechanism: Mechanism) -> tuple[System, Array, list[Figure]]:
-    """Return the system with its configuration, and what it took to compile it without and with a disk cache."""
+    """Return the system, its configuration, and the compile times without and with a disk cache."""
     System(five_bar()).compiled.function("dynamics")  # loads the libraries
     figures = []
     with TemporaryDirectory() as directory, mock.patch.dict(os.environ, SARRUS_CACHE_DIR=directory):
@@ -108,13 +110,13 @@ def _compiled(mechanism: Mechanism) -> tuple[System, Array, list[Figure]]:
 
 
 def _median(run: Callable[[], float]) -> float:
-    """Return the median of a few runs, the first left out."""
+    """Return the median of a few runs, without the first."""
     run()
     return median(run() for _ in range(REPEATS))
 
 
 def _per_call(call: Callable[[], object]) -> float:
-    """Return the seconds that a call from Python takes."""
+    """Return the duration of a call from Python [s]."""
     timer = timeit.Timer(call)
     timer.timeit(3)
     number = max(3, round(SECONDS / max(timer.timeit(10) / 10, 1e-9)))

@@ -1,6 +1,6 @@
-"""What is kept of each run: quantities by name, their reductions, and functions of the user's own.
+"""Outputs of a study: quantities by name, their reductions, and user functions.
 
-Columns are variables with an entry per run; their dimensions are those after the runs.
+Columns are variables with an entry for each run; their dimensions follow the run dimensions.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def output_names() -> list[str]:
 
 
 def check_outputs(outputs: Any) -> tuple[str | OutputFunction, ...]:
-    """Return names and functions; what is neither is an `ArgumentError` with its name."""
+    """Return names and functions; other types are an `ArgumentError`."""
     if isinstance(outputs, str) or not isinstance(outputs, Sequence):
         raise ArgumentError(
             f"outputs must be a sequence of names and functions, such as ['q', 'energy.max'], got {outputs!r}",
@@ -54,8 +54,8 @@ def collect(
 ) -> dict[str, Variable]:
     """Return the columns of a batch of runs; ``status`` (runs,) are those of their starts.
 
-    A run that could not start has NaN in every array of floats and −1 in every one of integers. Where the end alone
-    was recorded there is no dimension time.
+    A run that could not start has NaN in arrays of floats and −1 in arrays of integers. If only the end was recorded
+    there is no time dimension.
     """
     sampled = options.recording.every is not None
     started = np.isin(status, [s for s in Status if s.ok])
@@ -84,7 +84,7 @@ def _named(rollout: Rollout, name: str, sampled: bool) -> Variable:
 
 
 def _own(rollout: Rollout, function: OutputFunction) -> dict[str, Variable]:
-    """Return what a user's function gives: arrays (runs, …), or pairs (dimensions after the runs, array)."""
+    """Return the arrays (runs, …) of a user's function, or pairs (dimensions after the runs, array)."""
     label = getattr(function, "__name__", repr(function))
     given = function(rollout)
     if not isinstance(given, Mapping):

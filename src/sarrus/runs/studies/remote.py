@@ -1,9 +1,9 @@
 """Chunks of a study on the workers of a `dask.distributed` cluster.
 
-A worker builds and compiles a model once per study: what travels with every chunk is the pickled study without its
-axes, some kilobytes, and the values of the chunk's own runs. Results come back to the process that asked, which alone
-writes them to disk: workers need no common disk, and there is one place where a chunk is counted. A chunk is a pure
-function of what is sent, so dask does it again when its worker dies, and the bits are the same.
+A worker builds and compiles a model once for each study: every chunk is sent with the pickled study without its axes,
+some kilobytes, and the values of its own runs. Results return to the calling process, which alone writes them to disk,
+so workers need no common disk. A chunk is a pure function of the data sent, so dask repeats it if its worker dies, with
+the same bits.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _lock = Lock()
 
 
 def built() -> int:
-    """Return for how many studies this process has built a model."""
+    """Return the number of studies for which this process has built a model."""
     return len(_studies)
 
 
@@ -48,7 +48,7 @@ def packed(study: Study) -> bytes:
 
 
 def run_chunk(token: str, payload: bytes, values: dict[str, Array]) -> dict[str, Variable]:
-    """Do the runs of a chunk in a worker, one chunk at a time on all its threads."""
+    """Return the columns of a chunk, done in a worker, one chunk at a time on all its threads."""
     from distributed import get_worker  # an extra
 
     with _lock:
@@ -60,7 +60,7 @@ def run_chunk(token: str, payload: bytes, values: dict[str, Array]) -> dict[str,
 def remotely(
     client: Any, study: Study, token: str, todo: Iterable[int], part: Callable[[int], Mapping[str, Array]]
 ) -> Iterator[tuple[int, dict[str, Variable]]]:
-    """Have the cluster do the chunks ``todo``, whose values ``part`` gives; yield them as they finish, each once."""
+    """Yield the chunks ``todo`` as the cluster finishes them, each once; ``part`` returns the values of a chunk."""
     from distributed import as_completed  # an extra
 
     payload, waiting = packed(study), iter(todo)

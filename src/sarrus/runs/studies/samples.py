@@ -1,4 +1,4 @@
-"""Samples of uncertain numbers: random, Latin hypercube or Sobol, the same for the same seed."""
+"""Samples of uncertain parameters: random, Latin hypercube or Sobol, reproducible by seed."""
 
 from __future__ import annotations
 
@@ -42,16 +42,15 @@ def draw(
 ) -> dict[str, Array]:
     """Return samples (runs,) by name, for ``sr.study(samples=...)``.
 
-    ``distributions`` are `normal`, `uniform`, or any other frozen continuous distribution of `scipy.stats`: what has a
-    ``ppf``, the inverse of its distribution function. They are independent of each other.
+    ``distributions`` are `normal`, `uniform`, or any frozen continuous distribution of `scipy.stats` (with ``ppf``, the
+    inverse of its distribution function). They are independent of each other.
 
-    scheme : "random": every name has a stream of its own, so run k of a name depends on seed, name and k alone,
-        whatever else is drawn and however many runs there are. "sobol": scrambled Sobol points, of which more runs
-        continue fewer; best in powers of two. "latin": Latin hypercube, every run of which depends on ``runs``. The
-        coordinates of the latter two go by the order of the names.
+    scheme : "random": every name has a stream of its own, so run k of a name depends on seed, name and k alone.
+        "sobol": scrambled Sobol points; more runs extend fewer; best in powers of two. "latin": Latin hypercube, in
+        which every run depends on ``runs``. The coordinates of the last two follow the order of the names.
 
-    Raises `ArgumentError` for an unknown scheme, fewer runs than one, and what is no distribution or gives numbers that
-    are not finite, with its name.
+    Raises `ArgumentError` for an unknown scheme, fewer runs than one, and an entry that is no distribution or gives
+    numbers that are not finite; the entry is named.
     """
     check_known("scheme", scheme, SCHEMES)
     if not (isinstance(runs, (int, np.integer)) and runs >= 1):

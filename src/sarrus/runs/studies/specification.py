@@ -1,4 +1,4 @@
-"""`Study`: what all runs of a study share, and how some of them are done."""
+"""`Study`: the options that all runs of a study share, and the execution of some of its runs."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Study:
 
     @cached_property
     def course(self) -> RunOptions:
-        """What each run is asked for; `ArgumentError` for what does not fit the system."""
+        """The checked options of each run; `ArgumentError` if they do not fit the system."""
         o, recording = self.options, Recording(self.options["every"], reduce=reductions(self.outputs))
         driven = self.u is not None or o["control"] is not None
         return many_options(
@@ -71,14 +71,14 @@ class Study:
 
     @cached_property
     def _closer(self) -> Closer | None:
-        """What keeps the initial values that are axes; None where the constraints do not bind them."""
+        """The `Closer` that keeps initial values that are axes; None if the constraints do not affect them."""
         held_q, held_v = ([axis.index for axis in self.axes if axis.kind == kind] for kind in "qv")
         if self.system.nc == 0 or not (held_q or held_v):
             return None
         return Closer(self.system, held_q, held_v)
 
     def chunk(self, runs: int) -> int:
-        """Return how many runs a chunk should have: some megabytes, about a second, not too many files."""
+        """Return the default number of runs of a chunk: some megabytes, about a second, not too many files."""
         s, recording = self.system, self.course.recording
         steps = max(1.0, self.course.duration / self.course.step)
         width = 8 * (1 + s.nq + 2 * s.nv + s.nu + s.nc + 6)
@@ -87,7 +87,7 @@ class Study:
         return int(bl.LANES * np.ceil(max(most, runs / _CHUNKS) / bl.LANES))
 
     def run(self, values: Mapping[str, Array], threads: int | None = None) -> dict[str, Variable]:
-        """Do the runs with these values of the axes, arrays of one length by name."""
+        """Return the columns of the runs with these values of the axes, arrays of one length by name."""
         s, course = self.system, self.course
         runs = len(next(iter(values.values())))
         q, v = np.tile(self.q, (runs, 1)), np.tile(self.v, (runs, 1))
@@ -129,14 +129,14 @@ class Study:
 
 
 def controls(system: System, u: Any, axes: tuple[Axis, ...]) -> Array | None:
-    """Return the controls (nu,) or (intervals, nu) that all runs share; None where there are none."""
+    """Return the controls (nu,) or (intervals, nu) that all runs share; None without any."""
     if u is None:
         return np.zeros(system.nu) if any(axis.kind == "u" for axis in axes) else None
     given = finite_array(u)
     if given is None or given.ndim not in (1, 2) or given.shape[-1] != system.nu:
         raise ArgumentError(
             f"{system.name}: u must be ({system.nu},) or (intervals, {system.nu}) finite numbers, the same for all "
-            "runs; what differs is an axis 'u.NAME'",
+            "runs; a control that differs from run to run is an axis 'u.NAME'",
             element="u",
         )
     return given.copy()

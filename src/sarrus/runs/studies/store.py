@@ -1,8 +1,8 @@
-"""A study on disk: a folder with a manifest, a NetCDF file per finished chunk, and in the end one result.
+"""A study on disk: a folder with a manifest, a NetCDF file for each finished chunk, and finally one result.
 
-Every file is there whole or not at all, and sealed (`sarrus.base.files`), so that processes may be killed at any
-time: a chunk is there or it is not. Any number of processes may work on one study: each claims the chunks that it
-does (`sarrus.runs.studies.claims`). Who finds all of them done writes the result and removes the chunks.
+Every file is written whole or not at all, and sealed (`sarrus.base.files`), so processes may be killed at any time. Any
+number of processes may work on one study: each claims the chunks that it does (`sarrus.runs.studies.claims`). The
+process that finds all chunks finished writes the result and removes the chunks.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ _SAY_AFTER = 1.0  # seconds of waiting
 
 
 class _Lost(Exception):
-    """A chunk that was there is missing or damaged."""
+    """A chunk that was present is missing or damaged."""
 
 
 class Store:
-    """The folder of one study. ``identity`` describes it; a folder that holds another study is an `ArgumentError`."""
+    """The folder of one study. ``identity`` describes it; a folder with another study is an `ArgumentError`."""
 
     def __init__(
         self, folder: str | Path, identity: dict[str, Any], chunk: int, runs: int, *, requested: int | None
@@ -81,7 +81,7 @@ class Store:
         return -(-self.runs // self.chunk)
 
     def claims(self) -> Iterator[int]:
-        """Yield the first run of each chunk that is missing and that nobody else does, which is claimed then."""
+        """Yield the first run of each missing chunk that no other process does, after claiming it."""
         for index in range(self.count):
             if index in self._claims or self._finished(index):
                 continue
@@ -110,11 +110,11 @@ class Store:
 
     @property
     def done(self) -> int:
-        """Number of runs in chunks that are known to be there."""
+        """Number of runs in finished chunks."""
         return min(self.runs, len(self._sound) * self.chunk)
 
     def _finished(self, index: int) -> bool:
-        """Tell whether a chunk is there, whole, and of this study; another file in its place is removed."""
+        """Return whether a chunk is present, whole, and of this study; another file in its place is removed."""
         if index not in self._sound and self._path(index).is_file():
             with suppress(_Lost):
                 self._read(index)
@@ -145,7 +145,7 @@ class Store:
     # --- result --------------------------------------------------------------------------------------
 
     def open(self) -> xr.Dataset | None:
-        """Return the result; None where it is not there. A damaged one is set aside and made again."""
+        """Return the result; None if there is none. A damaged result is renamed and made again."""
         if not self.result.is_file():
             return None
         try:
@@ -169,7 +169,7 @@ class Store:
         return result
 
     def merge(self, study: Study, axes: Axes, attributes: dict[str, Any]) -> bool:
-        """Write the result if all chunks are there and nobody else does; tell whether it was written."""
+        """Write the result if all chunks are present and no other process does; return whether it was written."""
         if not all(map(self._finished, range(self.count))):
             return False
         held = self._claim(_WHOLE)
@@ -185,7 +185,7 @@ class Store:
         return True
 
     def tidy(self) -> None:
-        """Remove what a result no longer needs: chunks, locks, and what killed processes were writing."""
+        """Remove files that a result no longer needs: chunks, locks, and partial files of killed processes."""
         for part in self.folder.glob(f".*{PART}*"):
             with suppress(OSError):
                 part.unlink()
@@ -199,7 +199,7 @@ class Store:
     # --- other processes -----------------------------------------------------------------------------
 
     def wait(self, what: int | str | None = None) -> None:
-        """Wait a moment for others; after a second of it, say once for whom."""
+        """Wait a moment for other processes; after a second log once for which."""
         pause = min(max(_WAIT[0], 0.1 * self._waited), _WAIT[1])
         if self._waited < _SAY_AFTER <= self._waited + pause:
             names = [what] if what is not None else [*range(self.count), _WHOLE]
@@ -218,7 +218,7 @@ class Store:
     # --- manifest ------------------------------------------------------------------------------------
 
     def _check_folder(self) -> None:
-        """Raise unless the folder is new, empty, or just being made by another process."""
+        """Raise `ArgumentError` unless the folder is new, empty, or being made by another process."""
         if not self.folder.exists():
             return
         if self.folder.is_dir():

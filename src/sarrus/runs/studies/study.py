@@ -1,4 +1,4 @@
-"""`study`: a parameter study or a Monte Carlo of one system, on this machine or on a cluster."""
+"""`study`: a parameter study or Monte Carlo simulation of one system, on this machine or on a cluster."""
 
 from __future__ import annotations
 
@@ -50,46 +50,43 @@ def study(
     progress: bool | None = None,
     **options: Any,
 ) -> xr.Dataset:
-    """Do a run for each point of a grid, or for each of many samples, and return the labelled results.
+    """Return an `xarray.Dataset` with the results of a run for each point of a grid, or for each of many samples.
 
     Parameters
     ----------
-    grid : values by the name of an axis; all combinations are run, and the result has a dimension per axis.
-    samples : values by the name of an axis, all of one length, a run for each (see `sarrus.studies.draw`); the
+    grid : values by name of an axis; all combinations are run, and the result has a dimension for each axis.
+    samples : values by name of an axis, all of one length, a run for each (see `sarrus.studies.draw`); the
         result has the dimension run, with the values as its coordinates. Axes are parameters by their names in
         ``system.parameters``, initial coordinates "q.NAME", initial velocities "v.NAME" and controls "u.NAME". The
-        loops of each start are closed by moving coordinates that are no axes; then its velocity is made admissible,
-        changing those that are no axes. Where this cannot be, the run has the status NOT_CLOSED, or INCONSISTENT for
-        a velocity that contradicts the constraints.
-    outputs : what to keep, by name: "q", "v", "a", "u", "multipliers", "energy", "residual", "rank", "condition" at the
-        end (with ``every`` at all samples); "energy.max" and so on with min, max, mean and rms over all steps or
-        samples, as ``reduce`` of `rollout`; "final_q" and "final_v" where the run ended, however it did; "steps",
-        "rejected". And functions f(rollout) of the runs of a chunk, which return a mapping of names to arrays
-        (runs, …), or to pairs of the names of the dimensions after the runs and an array. Status and the time reached
-        are always kept.
-    q, v : start that all runs share but for what is an axis. Default: the reference pose, at rest.
-    u : (nu,) controls, or (intervals, nu) each held for its part of the duration.
+        loops of each start are closed by changing coordinates that are not axes; its velocity is then made admissible
+        by changing velocities that are not axes. If this is impossible the run has the status NOT_CLOSED, or
+        INCONSISTENT for a velocity that contradicts the constraints.
+    outputs : quantities to keep, by name: "q", "v", "a", "u", "multipliers", "energy", "residual", "rank", "condition"
+        at the end (with ``every`` at all samples); "energy.max" and so on with min, max, mean and rms over all steps or
+        samples, as ``reduce`` of `rollout`; "final_q" and "final_v" at the time reached; "steps", "rejected". Also
+        functions f(rollout) of the runs of a chunk, which return a mapping of names to arrays (runs, …), or to pairs of
+        the names of the dimensions after the runs and an array. Status and time reached are always kept.
+    q, v : start of all runs, except for axes. Default: the reference pose, at rest.
+    u : (nu,) controls, or (intervals, nu), each held for its part of the duration.
     duration, threads : as in `rollout`.
-    store : folder to keep finished chunks in as they come. The same call with the same folder does what is missing;
-        with another study in it, it is an `ArgumentError` that says what differs. Several processes may make the same
-        call at the same time: they share the chunks. A damaged file is a `StoreWarning`, and its runs are done again.
-        None: all in memory.
-    chunk : number of runs that are done, kept and sent at a time; default: some megabytes, about a second.
+    store : folder for finished chunks. The same call with the same folder does the missing ones; a folder with another
+        study is an `ArgumentError` that lists the differences. Several processes may make the same call at the same
+        time and share the chunks. A damaged file is a `StoreWarning`, and its runs are repeated. None: all in memory.
+    chunk : number of runs that are done, stored and sent at a time; default: some megabytes, about a second.
     client : a `dask.distributed.Client`; the chunks then run on its workers, each of which compiles the model once.
-        Needs a system made from a `Mechanism`. A worker that dies loses its chunks, which others do again.
+        Needs a system made from a `Mechanism`. Chunks of a worker that dies are repeated by others.
     progress : bar on stderr; default: for long calls in a terminal.
     options : options of `rollout` for every run: dt, t0, control, method, rtol, atol, stabilization, every, switching,
         side_by_side.
 
     Returns
     -------
-    xarray.Dataset
-        With a ``store`` it is read from disk when it is used. A run that fails is a row with its ``status``, NaN where
-        it has no number (−1 among integers), and the time that it ``reached``. An interrupt (Ctrl-C) leaves the
-        finished chunks in the store and is raised; without a store the result comes with the other runs INTERRUPTED.
+    xarray.Dataset With a ``store`` it is read from disk on access. A run that fails has its ``status``, NaN for missing
+        numbers (−1 for integers), and the time ``reached``. An interrupt (Ctrl-C) leaves the finished chunks in the
+        store and is raised; without a store the result is returned with the other runs INTERRUPTED.
 
-    Results are the same bits for the same ``chunk``, whatever was interrupted or killed, on one thread or many, on one
-    machine or several that have the same instructions.
+    Results have the same bits for the same ``chunk``, after interrupts and kills, on one thread or many, on one machine
+    or several with the same instruction set.
     """
     check_is("study", system, System)
     axes = read_axes(system, grid, samples)
@@ -159,7 +156,7 @@ def _parts(
 
 
 def _until_interrupted(parts: Iterator[Part], bar: ProgressBar) -> Iterator[Part]:
-    """Yield what is done before an interrupt, which is raised if that is nothing."""
+    """Yield the parts done before an interrupt, which is raised if there are none."""
     done = 0
     while True:
         try:

@@ -1,4 +1,4 @@
-"""Studies as TOML files, for ``sarrus study``: what is in them, and one clear error for what should not be.
+"""Studies as TOML files, for ``sarrus study``: their keys, and one clear error for each invalid one.
 
 All paths in a file are relative to its folder. Names of axes are those of `sarrus.study`.
 """
@@ -38,7 +38,7 @@ _SPACED = {"from", "to", "count"}
 
 @dataclass(frozen=True, eq=False)
 class StudyFile:
-    """A study as a file describes it: a system, the other arguments of `sarrus.study`, and where to store it."""
+    """The content of a study file: a system, the other arguments of `sarrus.study`, and the store."""
 
     system: System
     arguments: dict[str, Any]
@@ -46,7 +46,7 @@ class StudyFile:
 
 
 def read_study(path: str | Path) -> StudyFile:
-    """Read a study; what is wrong with the file is an error that names the file and the key."""
+    """Return the content of a study file; errors name the file and the key."""
     path = Path(path)
     if not path.is_file():
         raise ArgumentError(f"{path}: no such file", element=str(path))
@@ -132,7 +132,7 @@ def _start(system: System, given: dict[str, Any]) -> dict[str, Any]:
 
 
 def _values(name: str, value: Any) -> Any:
-    """Return the values of an axis of a grid: as they are, or evenly spaced."""
+    """Return the values of an axis of a grid: listed, or evenly spaced."""
     if not isinstance(value, dict):
         return value
     count = value.get("count")
@@ -205,7 +205,7 @@ def _table(given: Mapping[str, Any], key: str) -> dict[str, Any]:
 
 
 def _path(given: Mapping[str, Any], key: str, folder: Path) -> Any:
-    """Return the path that a key gives, relative to the file's folder; None where it gives none."""
+    """Return the path of a key, relative to the file's folder; None if it is missing."""
     value = given.get(key)
     if not isinstance(value, str | None):
         raise ArgumentError(f"{key!r} must be text, got {value!r}", element=key)
