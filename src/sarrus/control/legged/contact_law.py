@@ -30,9 +30,6 @@ from sarrus.kernels.memory import law_layout as ll
 from sarrus.kernels.memory.record import laid
 from sarrus.symbolic.equations.equations import activity_parameter, stick_parameter
 
-# A contact with a smaller share of its force than this is open.
-LEAST_SHARE = 1e-3
-
 
 @dataclass(frozen=True, eq=False)
 class ContactTerms:

@@ -24,7 +24,7 @@ from sarrus.dynamics.model.derivatives import along
 from sarrus.dynamics.model.evaluations import Evaluations
 from sarrus.dynamics.model.joint_limits import bounds_at, dry_friction, joint_limits
 from sarrus.kernels.contact.tolerances import ARRIVED, AT_BOUND, STEADY, still_speed
-from sarrus.model.mechanism.gearing import LEAST_PLAY
+from sarrus.model.mechanism.tolerances import LEAST_PLAY
 
 # Gaps below this [m] are closed where contacts face each other.
 CLOSED_OF_FLANKS = 0.1 * LEAST_PLAY

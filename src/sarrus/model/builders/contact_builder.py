@@ -22,6 +22,7 @@ from sarrus.model.mechanism.pose import (
     unit_vector,
     vector,
 )
+from sarrus.model.mechanism.tolerances import PERPENDICULAR
 
 # Signs of the half sizes at the ends of a line and at the corners of a foot, in order around it.
 _ENDS = ((1.0,), (-1.0,))
@@ -201,7 +202,7 @@ class ContactBuilder(Description):
         self.check_body(ground, label)
         n = unit_vector(normal, "normal", label)
         along = perpendicular_to(n) if tangent is None else unit_vector(tangent, "tangent", label)
-        if abs(float(n @ along)) > 1e-9:
+        if abs(float(n @ along)) > PERPENDICULAR:
             raise fault(label, "tangent must be perpendicular to normal")
         return Plane(ground, scalar(offset, "offset", label) * n, n, along, clean(np.cross(n, along)))
 

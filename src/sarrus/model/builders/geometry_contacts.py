@@ -30,9 +30,8 @@ GEOM_SIZES = {
     "plane": 0,
 }
 OPEN = ("plane", "hfield")
-# Directions of friction, and MuJoCo's least coefficient of any.
+# Directions of friction.
 CONDIMS = (1, 3, 4, 6)
-_LEAST = 1e-5
 
 
 class GeometryBuilder(Description):

@@ -7,14 +7,14 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sarrus.model.builders.tolerances import LEAST_ROLLER_ANGLE
 from sarrus.model.mechanism.description import Description
 from sarrus.model.mechanism.elements import WORLD
 from sarrus.model.mechanism.faults import Label, check_name, fault
 from sarrus.model.mechanism.pose import clean, perpendicular_to, scalar, unit_vector, vector
 from sarrus.model.mechanism.rolling import ROLLING_ROWS, Rolling
 from sarrus.model.mechanism.surfaces import Surface, check_surface
-
-_LEAST_ANGLE = 1e-6  # between the rollers and the axle of an omni wheel [rad]
+from sarrus.model.mechanism.tolerances import PERPENDICULAR
 
 
 class RollingBuilder(Description):
@@ -90,7 +90,7 @@ class RollingBuilder(Description):
             self._fresh_constraint(f"{name}.{own}", "rolling row")
         n = unit_vector(normal, "normal", label)
         along = perpendicular_to(n) if tangent is None else unit_vector(tangent, "tangent", label)
-        if abs(float(n @ along)) > 1e-9:
+        if abs(float(n @ along)) > PERPENDICULAR:
             raise fault(label, "tangent must be perpendicular to normal")
         own_radius = _radius(kind, radius, label)
         rolling = Rolling(
@@ -143,7 +143,7 @@ def _radius(kind: str, radius: float, label: Label) -> float:
 
 def _roller_angle(kind: str, angle: float, label: Label) -> float:
     value = scalar(angle, "roller_angle", label)
-    if kind == "omni" and abs(np.sin(value)) < _LEAST_ANGLE:
+    if kind == "omni" and abs(np.sin(value)) < LEAST_ROLLER_ANGLE:
         raise fault(
             label,
             f"rollers along the axle (roller_angle = {value:g}) roll where the wheel does; π/2 is an omni wheel, "

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-# Where a gearing has no backlash its flanks have this play along their normal [m]: less than what counts anywhere.
-LEAST_PLAY = 1e-8
+from sarrus.model.mechanism.tolerances import LEAST_PLAY
 
 
 @dataclass(frozen=True)

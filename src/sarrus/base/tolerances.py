@@ -1,0 +1,7 @@
+"""Numbers that decide in every wing: what stands in for zero."""
+
+from __future__ import annotations
+
+# [unit of the divisor] A divisor, a scale or a cut that is zero is replaced by this number. It is above the
+# smallest double (2e-308), so that 1 / LEAST_DIVISOR is finite, and below every quantity of a mechanism.
+LEAST_DIVISOR = 1e-300
