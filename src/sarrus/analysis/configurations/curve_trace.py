@@ -9,6 +9,7 @@ import numpy as np
 from scipy.optimize import brentq
 
 from sarrus.analysis.configurations.targets import scalar_coordinates
+from sarrus.analysis.configurations.tolerances import BRACKET_END, NO_RATE
 from sarrus.analysis.mobility.internal_motions import internal_motions
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError
@@ -30,8 +31,6 @@ from sarrus.kernels.linalg.ranked import CUT, ROUNDING, ranked
 
 # Steps at most each way.
 _STEPS = 4000
-# Rates below this share of the largest one along a curve are zero: a station lies on a turning point.
-_ZERO = 1e-11
 
 
 class Trace:
@@ -133,7 +132,7 @@ class Trace:
     def between(self, last: Array, way: Array, q: Array, missing: Callable[[Array], float]) -> Array:
         """Return where a function of configurations, of opposite signs at the ends, vanishes between two stations."""
         reach = self.along(way, self.chord(last, q))
-        xtol = 1e-15 * abs(reach)
+        xtol = BRACKET_END * abs(reach)
         found = brentq(lambda length: missing(self.place(last, way, length)), 0.0, reach, xtol=xtol)
         return self.place(last, way, float(found))
 
@@ -145,9 +144,9 @@ class Trace:
         """
         rates = ways[:, velocity]
         size = np.abs(rates).max()
-        if size < _ZERO:
+        if size < NO_RATE:
             return []
-        signed = [k for k in range(len(rates)) if abs(rates[k]) > _ZERO * size]
+        signed = [k for k in range(len(rates)) if abs(rates[k]) > NO_RATE * size]
         found = []
         for i, j in pairwise(signed):
             if rates[i] * rates[j] < 0.0:

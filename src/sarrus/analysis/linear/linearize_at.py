@@ -13,6 +13,7 @@ from sarrus.analysis.linear.in_relation import in_relation
 from sarrus.analysis.linear.linear_system import LinearSystem
 from sarrus.analysis.linear.outputs import output_matrix, rate_name
 from sarrus.analysis.linear.reduction import Chart, Reduced, reduce
+from sarrus.analysis.linear.tolerances import CANCELLED, NO_COORDINATE_RATE, ROWS_CONTRADICT
 from sarrus.analysis.mobility.mobility import mobility
 from sarrus.base.arguments import described
 from sarrus.base.arrays import Array, read_only
@@ -38,11 +39,6 @@ from sarrus.dynamics.results import ForwardDynamics
 from sarrus.dynamics.solve.ranks import generic_rank
 from sarrus.dynamics.system import System
 from sarrus.kernels.linalg import dense
-
-# Redundant rows become independent along the motions by more than this, relatively: these do not form a surface.
-_CONTRADICTION = 1e-4
-# What a change that cancels may be, relative to one that does not and to the rows: rounding, printed digits.
-_CANCELLED = 1e-3
 
 
 @described()
@@ -128,7 +124,7 @@ def _linearize(
         _refuse(system, solved, q, t)
     reduced = reduce(d if data_of(system).exact else d.times_rows(system.characteristic.rows), chart, v)
     # what dependent rows gain along motions by digits alone tells nothing: the rank is that of forward dynamics
-    if data_of(system).exact and _contradiction(system, x, solved, d, reduced) > _CONTRADICTION:
+    if data_of(system).exact and _contradiction(system, x, solved, d, reduced) > ROWS_CONTRADICT:
         _refuse(system, solved, q, t)
     n, nu, w = reduced.tangent.shape[1], system.nu, activations_of(system, x)
     rates = dense.product(chart.rows, v), dense.product(velocities.rows, solved.a)
@@ -229,7 +225,7 @@ def _chart(
     in_q = chosen.rows
     if rate is not None:
         in_q = rows_of_rates(system, chosen.rows, rate)
-        in_q[np.abs(in_q) < 1e-15] = 0.0
+        in_q[np.abs(in_q) < NO_COORDINATE_RATE] = 0.0
     return Chart(chosen.rows, in_q, own, holonomic_rank, rank, nh), chosen, velocities
 
 
@@ -251,7 +247,7 @@ def _contradiction(
     count = reduced.tangent.shape[1] - (system.nv - solved.rank)
     ways, motions = reduced.tangent[: system.nv, :count], reduced.tangent[system.nv :, count:]
     rows = np.linalg.norm(d.jacobian) * np.linalg.norm(combination)
-    largest = max(np.linalg.norm(change), _CANCELLED * (np.linalg.norm(typical) + rows))
+    largest = max(np.linalg.norm(change), CANCELLED * (np.linalg.norm(typical) + rows))
     size = float(largest * np.linalg.norm(ways) * np.linalg.norm(motions))
     return float(np.linalg.norm(motions.T @ change @ ways)) / size if size > 0.0 else 0.0
 

@@ -11,15 +11,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sarrus.analysis.mobility.tolerances import LOCKED_ROW, SQUEEZED
 from sarrus.base.arrays import Array, read_only
 from sarrus.dynamics.contacts.contact_state import Touching, touch_rows, touching_of
 from sarrus.dynamics.model.evaluations import Evaluations
 from sarrus.dynamics.optimize.cone_program import solve_cone_program
 from sarrus.dynamics.optimize.cone_rows import ConeRows, stack
 from sarrus.kernels.linalg.ranked import ROUNDING, ranked
-
-# Rows of length one that are open by less are locked; forces squeeze with friction if by more than this part.
-_LOCKED, _INSIDE = 1e-9, 1e-7
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,7 +111,7 @@ def _opened(rows: Array) -> tuple[Array, Array, np.ndarray]:
         push = nnls(rows[others].T, -row)[0] if len(others) and rows.shape[1] else np.zeros(len(others))
         left = row + rows[others].T @ push
         length = float(np.linalg.norm(left))
-        locked[k] = length <= _LOCKED * (1.0 + push.sum())
+        locked[k] = length <= LOCKED_ROW * (1.0 + push.sum())
         if locked[k]:
             forces[k] += 1.0
             forces[others] += push
@@ -159,4 +157,4 @@ def _force_closure(closed: list[Touching], rows: Array) -> bool:
         np.zeros((n + 1, n + 1)), cost, program.G, program.h, equal, np.zeros(parts.rank),
         cones=program.cones, throw=False,
     )  # fmt: skip
-    return bool(found.status.ok and found.x[n] > _INSIDE)
+    return bool(found.status.ok and found.x[n] > SQUEEZED)

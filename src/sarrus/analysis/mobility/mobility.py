@@ -16,6 +16,7 @@ from sarrus.analysis.mobility.joint_exchanges import JointExchange
 from sarrus.analysis.mobility.motion_text import describe, describe_branch, shared_independent
 from sarrus.analysis.mobility.reduction import Exchange, Reduction, reduction
 from sarrus.analysis.mobility.removable_rows import Place, places, removable_rows
+from sarrus.analysis.mobility.tolerances import NO_MOTION_ENTRY
 from sarrus.base.arguments import described
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import check_is
@@ -263,7 +264,7 @@ def mobility(
     redundant = tuple(n for n, unique in zip(system.constraint_names, sure) if not unique)
     independent = independent_rows(parts.null, parts.null.shape[1])
     motions = parts.null @ np.linalg.inv(parts.null[independent])
-    motions[np.abs(motions) < 1e-14] = 0.0
+    motions[np.abs(motions) < NO_MOTION_ENTRY] = 0.0
     lasting = generic == parts.rank and (regular or len(branches) == 1)
     status = Status.OK if lasting else Status.SINGULAR
     if not regular and not branches and complete:

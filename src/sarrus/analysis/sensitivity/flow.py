@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sarrus.analysis.sensitivity.parameters import Columns
+from sarrus.analysis.sensitivity.tolerances import LOOK_AHEAD
 from sarrus.base.arrays import Array
 from sarrus.base.errors import SolveError
 from sarrus.base.status import Status
@@ -30,10 +31,6 @@ class Point:
 
     x: Array
     along: Array
-
-
-# Part of a step after which singular values are looked at for how fast they fall.
-AHEAD = 1e-3
 
 
 class Flow:
@@ -103,12 +100,12 @@ class Flow:
             return False
         system, x = self.work, start.x
         ahead = x.copy()
-        ahead[self.columns.q] += AHEAD * h * system.coordinate_rate(x[self.columns.q], x[self.columns.v])
-        ahead[system.parts.t] += AHEAD * h
+        ahead[self.columns.q] += LOOK_AHEAD * h * system.coordinate_rate(x[self.columns.q], x[self.columns.v])
+        ahead[system.parts.t] += LOOK_AHEAD * h
         here, there = (system.characteristic.even(self._jacobian(each)) for each in (x, ahead))
         rows = at_rank(here, self.rank)
         u, w = rows.left[:, -1], rows.right[:, -1]
-        return bool(rows.kept[-1] < 2.0 / AHEAD * abs(u @ (there - here) @ w))
+        return bool(rows.kept[-1] < 2.0 / LOOK_AHEAD * abs(u @ (there - here) @ w))
 
     def in_tangent(self, point: Point) -> Array:
         """Return the changes (ϑ, δv, δw) at a point (size × width)."""

@@ -7,6 +7,14 @@ from itertools import islice
 
 import numpy as np
 
+from sarrus.analysis.singularities.tolerances import (
+    CONVERGED_STEP,
+    MEASURE_DESCENT,
+    MEASURE_LONGEST,
+    MEASURE_NEWTON,
+    SLOPE_ZERO,
+    SLOW_STEP,
+)
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError
 from sarrus.dynamics.closing.assembly import free_velocities
@@ -25,9 +33,6 @@ from sarrus.dynamics.model.derivatives import row_gradient
 from sarrus.dynamics.model.measures import open_by
 from sarrus.dynamics.system import System
 from sarrus.kernels.linalg.ranked import CUT, ROUNDING, at_rank, ranked
-
-# Longest step of the descent [rad, κ], its iterations, and those of the final Newton method.
-LONGEST, DESCENT, _NEWTON = 0.2, 60, 20
 
 
 class Measure:
@@ -116,14 +121,14 @@ class Measure:
     def descend(self, q: Array) -> tuple[Array, bool]:
         """Follow the singular value down to zero; tell whether it got there."""
         value, left, right = self.value(q)
-        for _ in range(DESCENT):
+        for _ in range(MEASURE_DESCENT):
             if value < self.cut:
                 return self.converge(q, left)
             slope = self.gradient(q, left, right)
             size = float(np.linalg.norm(slope))
-            if size < 1e-9 * (1.0 + value):
+            if size < SLOPE_ZERO * (1.0 + value):
                 return q, False
-            step = -slope * min(value / size**2, LONGEST / size)
+            step = -slope * min(value / size**2, MEASURE_LONGEST / size)
             for _ in range(6):
                 p = self.moved(q, step)
                 there = self.value(p)
@@ -132,7 +137,7 @@ class Measure:
                 step = step / 2
             else:
                 return q, False
-            slow = there[0] > 0.9 * value and float(np.linalg.norm(step)) < 1e-6
+            slow = there[0] > 0.9 * value and float(np.linalg.norm(step)) < SLOW_STEP
             q, (value, left, right) = p, there
             if slow:
                 return q, False
@@ -146,7 +151,7 @@ class Measure:
         system, nv, nh = self.system, self.system.nv, self.system.nh
         indices = np.flatnonzero(self.free)
         start = q
-        for _ in range(_NEWTON):
+        for _ in range(MEASURE_NEWTON):
             jacobian, g = self.rows(q), self.matrix(q)
             open_rows = self.row_scale * system.constraint_residual(q, self.t)
             residual = np.concatenate([open_rows, g.T[indices] @ left])
@@ -159,8 +164,8 @@ class Measure:
             step = ranked(matrix, relative=ROUNDING).solve(-np.append(residual, 0.0))
             q, left = system.move(q, step[:nv] / self.scale), left + step[nv:]
             left /= np.linalg.norm(left)
-            if np.abs(step).max() < 1e-13:
+            if np.abs(step).max() < CONVERGED_STEP:
                 break
-        near = self.away(start, q) < LONGEST
+        near = self.away(start, q) < MEASURE_LONGEST
         good = stays_closed(system, q, start, self.t)
         return q, bool(near and good and self.value(q)[0] < ROUNDING * self.cut / CUT)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sarrus.analysis.configurations.tolerances import NO_PROGRESS
 from sarrus.analysis.singularities.singular_measure import Measure
 from sarrus.base.arguments import described
 from sarrus.base.arrays import Array, read_only
@@ -146,7 +147,7 @@ def path_between(
         size = float(np.linalg.norm(x))
         p = close(system, system.move(q, x * min(1.0, step / size) / scale), t) if size > 0.0 else q
         missing = float(np.linalg.norm(scale * difference(system, p, goal)))
-        if missing > left - 1e-3 * step or open_by(system, p, t) > DATA_TOLERANCE:
+        if missing > left - NO_PROGRESS * step or open_by(system, p, t) > DATA_TOLERANCE:
             raise SolveError(
                 f"{system.name}: no motion leads nearer to the end than {left:.3g}; the two configurations may be "
                 "different modes of assembly",
