@@ -34,7 +34,7 @@ from numpy.typing import ArrayLike
 
 from sarrus.base.errors import ArgumentError
 from sarrus.formulations.problem import Array, Problem, as_array, is_symmetric
-from sarrus.formulations.tolerances import DEFINITE_METRIC, RANK_TOLERANCE
+from sarrus.formulations.tolerances import DEFINITE_TENSOR, RANK_TOLERANCE
 
 # Units of coordinates, velocities and multipliers by the unit of the row of W that they lead to.
 _LENGTHS = ("m", "m/s", "m/s^2", "N")
@@ -224,7 +224,7 @@ def _roots(metric: ArrayLike | None, size: int, name: str) -> tuple[Array, Array
         metric = np.diag(as_array(metric, (size,), name))
     tensor = as_array(metric, (size, size), name)
     relative = by_diagonal(tensor)[1]
-    if not is_symmetric(relative) or (np.linalg.eigvalsh(relative) < DEFINITE_METRIC).any():
+    if not is_symmetric(relative) or (np.linalg.eigvalsh(relative) < DEFINITE_TENSOR).any():
         raise ArgumentError(f"{name} must be symmetric and positive definite", element=name)
     values, vectors = np.linalg.eigh(tensor)
     return (vectors * np.sqrt(values)) @ vectors.T, (vectors / np.sqrt(values)) @ vectors.T

@@ -14,7 +14,7 @@ GRAIN = 8.0 * EPSILON
 
 # [1, of the diagonal] A metric scaled to a unit diagonal is positive definite if its eigenvalues are above.
 # Eigenvalues of unit matrices round at 1e-15 times their size.
-DEFINITE_METRIC = 1e-13
+DEFINITE_TENSOR = 1e-13
 
 # [1, of the largest singular value of A] Default of ``tolerance``: smaller singular values count as zero.
 # Rows computed from q leave 1e-15; files whose loops close to 1e-8 need a looser one, which the caller gives.

@@ -14,12 +14,12 @@ from sarrus.analysis.configurations.many_configurations import chords
 from sarrus.analysis.configurations.targets import Targets
 from sarrus.analysis.configurations.tolerances import (
     ISOLATED_RESIDUAL,
+    JOINING_STEP,
     NEAR_ISOLATED,
     NEVER_SAME,
     NO_PROGRESS,
-    SAME_CONFIGURATION,
+    SAME_ASSEMBLY,
     STUCK_STEP,
-    WALK_STEP,
 )
 from sarrus.base.arguments import described
 from sarrus.base.arrays import Array, read_only
@@ -332,24 +332,24 @@ class _Search:
         """
         p = known.family[0]
         if self.bodies:
-            return bool(np.abs(self.places(p) - self.places(q)).max() < SAME_CONFIGURATION)
+            return bool(np.abs(self.places(p) - self.places(q)).max() < SAME_ASSEMBLY)
         if _passes(known.family, q, self.system, self.turns):
             return True
         gap = self.scale * difference(self.system, p, q, self.turns)
         left = float(np.linalg.norm(gap))
         if known.isolated:
-            return left < SAME_CONFIGURATION
-        while left > SAME_CONFIGURATION:
+            return left < SAME_ASSEMBLY
+        while left > SAME_ASSEMBLY:
             kernel, _ = np.linalg.qr(self.scale[:, None] * self.kernel(p))
             x = kernel @ (kernel.T @ gap)
             size = float(np.linalg.norm(x))
             if size < STUCK_STEP * left:
                 return False
-            step = x * min(1.0, WALK_STEP / size) / self.scale
+            step = x * min(1.0, JOINING_STEP / size) / self.scale
             p = solve_rows(self.rows, self.system.move(p, step), self.free)
             gap = self.scale * difference(self.system, p, q, self.turns)
             before, left = left, float(np.linalg.norm(gap))
-            if left > before - NO_PROGRESS * min(WALK_STEP, before):
+            if left > before - NO_PROGRESS * min(JOINING_STEP, before):
                 return False
         return True
 

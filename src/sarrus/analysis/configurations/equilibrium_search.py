@@ -14,14 +14,14 @@ from sarrus.analysis.configurations.tolerances import (
     DESCENT_STEPS,
     EQUILIBRIUM_DAMPING,
     EQUILIBRIUM_LEAST_DAMPING,
+    EQUILIBRIUM_STEPS,
     FORCE_BALANCED,
     FORCE_ROUNDING,
     LEAST_STIFFNESS,
     LONGEST_STEP,
     NEUTRAL_STIFFNESS,
-    NEWTON_STEPS,
-    SHORTEST_STEP,
-    SINGULAR_MASS,
+    SHORTEST_REST_STEP,
+    SINGULAR_FLUTTER_MASS,
     SOFT_DIRECTION,
     STIFFNESS_ROUNDING,
     SYMMETRIC_STIFFNESS,
@@ -238,7 +238,7 @@ class Rest:
             damping=EQUILIBRIUM_DAMPING,
             least=EQUILIBRIUM_LEAST_DAMPING,
             tries=12,
-            most=NEWTON_STEPS,
+            most=EQUILIBRIUM_STEPS,
         )
         return found, count
 
@@ -267,7 +267,7 @@ class Rest:
                 q, here, reach = p, there, min(2 * reach, LONGEST_STEP)
             else:
                 reach = min(reach, float(np.linalg.norm(step))) / 4
-                if reach < SHORTEST_STEP:
+                if reach < SHORTEST_REST_STEP:
                     return q, iteration
         return q, DESCENT_STEPS
 
@@ -315,7 +315,7 @@ class Rest:
         """Return whether small undamped motions M ẍ + K x = 0 stay small, for an unsymmetric K."""
         mass = motions.T @ self.system.mass_matrix(q, self.t) @ motions
         largest = float(np.linalg.eigvalsh(mass)[-1])
-        if np.linalg.eigvalsh(mass)[0] <= SINGULAR_MASS * np.trace(mass):
+        if np.linalg.eigvalsh(mass)[0] <= SINGULAR_FLUTTER_MASS * np.trace(mass):
             return None
         squares = np.linalg.eigvals(np.linalg.solve(mass, stiffness))
         return verdict(squares, max(NEUTRAL_STIFFNESS * float(np.abs(squares).max()), zero / largest))

@@ -15,7 +15,7 @@ from sarrus.analysis.configurations.tolerances import (
     LONGEST_STEP,
     ON_VERGE,
     SETTLED_STEP,
-    SHORTEST_STEP,
+    SHORTEST_REST_STEP,
     SOFT_DIRECTION,
 )
 from sarrus.base.arrays import Array
@@ -198,14 +198,14 @@ class Resting:
             near = answer.status is Status.NOT_CONVERGED and answer.residual <= CONTACTS_SOLVED
             if not (answer.status.ok or near) or not np.isfinite(length):
                 reach /= 4
-                if reach < SHORTEST_STEP:
+                if reach < SHORTEST_REST_STEP:
                     return q, count
                 continue
             step = basis @ y * min(1.0, reach / max(length, LEAST_DIVISOR))
             p = close(self.system, self.system.move(q, step), self.t)
             if not stays_closed(self.system, p, q, self.t):
                 reach = min(reach, length) / 4
-                if reach < SHORTEST_STEP:
+                if reach < SHORTEST_REST_STEP:
                     return q, count
                 continue
             along = size.columns * step
@@ -217,8 +217,8 @@ class Resting:
             q, forces, before = p, answer.forces, along
             if (
                 length <= SETTLED_STEP
-                or (length <= SHORTEST_STEP and 2.0 * length > last)
-                or reach < SHORTEST_STEP
+                or (length <= SHORTEST_REST_STEP and 2.0 * length > last)
+                or reach < SHORTEST_REST_STEP
             ):
                 return q, count + 1
         return q, CONTACT_STEPS

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 # [rad, characteristic lengths] Two assembly modes nearer to each other are one. Double zeros are found to the
 # root of rounding, 1e-8, after some twenty steps, and searches end before.
-SAME_CONFIGURATION = 1e-4
+SAME_ASSEMBLY = 1e-4
 
 # [rad, characteristic lengths] Step of the walks that join two answers along a motion. Loops close in a few
 # Newton steps from there.
-WALK_STEP = 0.2
+JOINING_STEP = 0.2
 
 # [rad, characteristic lengths] A search this near to a known isolated configuration goes to it. The residual
 # of a double zero goes with the square of the distance, so that the last digits take some twenty steps.
@@ -58,7 +58,7 @@ FORCE_BALANCED = 1e-10
 
 # [1, steps] Newton's method for an equilibrium takes at most so many steps. It converges in ten or not at
 # all.
-NEWTON_STEPS = 60
+EQUILIBRIUM_STEPS = 60
 
 # [1, steps] The descent to a stable equilibrium takes at most so many steps. Chains that hang take a hundred.
 DESCENT_STEPS = 400
@@ -100,7 +100,7 @@ DESCENDED = 1e-7
 
 # [rad, characteristic lengths] A search for an equilibrium ends if its step is shorter. Energy is then flat
 # to rounding: it goes with the square.
-SHORTEST_STEP = 1e-9
+SHORTEST_REST_STEP = 1e-9
 
 # [1, of the largest stiffness] A stiffness is symmetric if entries across the diagonal differ by less. Forces
 # then have a potential; rounding leaves 1e-13.
@@ -108,7 +108,7 @@ SYMMETRIC_STIFFNESS = 1e-9
 
 # [1, of the trace] A mass matrix with a smaller eigenvalue is singular, and flutter is not examined. Rounding
 # leaves 1e-15.
-SINGULAR_MASS = 1e-12
+SINGULAR_FLUTTER_MASS = 1e-12
 
 # [1, of the length of the step] A step along a motion may end so far beside where it aimed. Beyond it another
 # branch may have been reached.

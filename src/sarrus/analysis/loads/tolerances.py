@@ -48,4 +48,4 @@ MEANS_MISS = 1e-2
 
 # [1, of the largest time] Samples that are nearer are the two sides of one instant, before and after an
 # impact. Times round at 1e-16.
-SAME_INSTANT = 1e-13
+BOTH_SIDES_OF_INSTANT = 1e-13

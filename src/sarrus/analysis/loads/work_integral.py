@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from sarrus.analysis.loads.tolerances import SAME_INSTANT
+from sarrus.analysis.loads.tolerances import BOTH_SIDES_OF_INSTANT
 from sarrus.base.arrays import Array
 
 # Degree of the polynomials between samples, and the rule that integrates them exactly.
@@ -19,7 +19,7 @@ _EVENT = 1 / 5
 
 def sides(t: Array) -> NDArray[np.bool_]:
     """Tell of which intervals (T − 1,) both ends are sides of one instant, before and after an impact."""
-    same: NDArray[np.bool_] = np.diff(t) <= SAME_INSTANT * np.abs(t).max(initial=0.0)
+    same: NDArray[np.bool_] = np.diff(t) <= BOTH_SIDES_OF_INSTANT * np.abs(t).max(initial=0.0)
     return same
 
 

@@ -14,7 +14,7 @@ from sarrus.base.numbers import real_array
 from sarrus.control.laws.demands import Demand, Settings
 from sarrus.control.legged.capture_point import DivergentSteps
 from sarrus.control.legged.contact_law import ContactTerms
-from sarrus.control.legged.tolerances import NO_LENGTH, OPPOSITE_PHASE
+from sarrus.control.legged.tolerances import NO_HEADING, OPPOSITE_PHASE
 from sarrus.control.motion.tasks import centre_of_mass, point, quantity
 from sarrus.dynamics.system import System
 
@@ -160,8 +160,8 @@ class TracedSteps:
         s = self._stride
         offset = self._steps.grown(self._divergent, ca.fmax(self._to_go, 0.0))
         aside = s.turn.T @ self._steps.step(offset, self._after) - self._beside
-        aside = aside * ca.fmin(1.0, s.reach / ca.fmax(ca.norm_2(aside), NO_LENGTH))
-        outwards = self._beside / ca.fmax(ca.norm_2(self._beside), NO_LENGTH)
+        aside = aside * ca.fmin(1.0, s.reach / ca.fmax(ca.norm_2(aside), NO_HEADING))
+        outwards = self._beside / ca.fmax(ca.norm_2(self._beside), NO_HEADING)
         aside = aside + outwards * ca.fmax(0.0, -self._inwards - ca.dot(outwards, aside))
         foot = next(foot for foot in self._feet if k in foot)
         return self._new + s.turn @ (self._beside + aside + s.spots[k] - _mean(s.spots, foot))

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError, check_known
-from sarrus.control.legged.tolerances import FLAT_STANCE, NO_LENGTH, UNEVEN_FEET
+from sarrus.control.legged.tolerances import FLAT_STANCE, NO_HEADING, UNEVEN_FEET
 from sarrus.control.motion.tasks import centre_of_mass, point, quantity
 from sarrus.dynamics.impacts.activity import gaps
 from sarrus.dynamics.system import System
@@ -20,7 +20,7 @@ def heading(system: System, body: str) -> ca.SX:
     """Return cosine and sine of the heading of a body: where its x axis points."""
     here, ahead = (quantity(system, point(body, at, "xy")).value for at in ((0, 0, 0), (1, 0, 0)))
     along = ahead - here
-    return along / ca.fmax(ca.norm_2(along), NO_LENGTH)
+    return along / ca.fmax(ca.norm_2(along), NO_HEADING)
 
 
 def reference_footholds(

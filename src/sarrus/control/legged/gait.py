@@ -19,7 +19,7 @@ from sarrus.control.legged.terrain import Height, TracedGround
 from sarrus.control.legged.tolerances import (
     LEAST_SHARE,
     LEAST_SWING,
-    NO_LENGTH,
+    NO_HEADING,
     PERIODS_AHEAD,
     RETURN_SPEED,
     STOOD_BEFORE,
@@ -282,7 +282,7 @@ class TracedGait:
             return self._steps.target(k)
         n, speed = self._n, self._centre.rate
         step = 0.5 * stands * speed + n["gain"] * (speed - self.desired_velocity())
-        step = step * ca.fmin(1.0, n["reach"] / ca.fmax(ca.norm_2(step), NO_LENGTH))
+        step = step * ca.fmin(1.0, n["reach"] / ca.fmax(ca.norm_2(step), NO_HEADING))
         return self._centre.value + self._turn @ self._spots[k] + speed * left + step
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from sarrus.base.errors import ArgumentError
 from sarrus.control.laws.demands import Demand, Settings
 from sarrus.control.legged.contact_law import ContactTerms
-from sarrus.control.legged.tolerances import FEET_SPREAD, FOOT_SMOOTHING, NO_LENGTH, STEEPEST_GROUND
+from sarrus.control.legged.tolerances import FEET_SPREAD, FOOT_SMOOTHING, NO_HEADING, STEEPEST_GROUND
 from sarrus.control.motion.tasks import Quantity, centre_of_mass, point, quantity
 from sarrus.dynamics.system import System
 from sarrus.model.mechanism.elements import Contact
@@ -61,7 +61,7 @@ class TracedGround:
         spread = away[:2, :] @ away[:2, :].T + FEET_SPREAD * ca.SX.eye(2)
         rises = away[:2, :] @ away[2, :].T + FEET_SPREAD * self._slope.value
         found = ca.inv(spread) @ rises
-        found = found * ca.fmin(1.0, STEEPEST_GROUND / ca.fmax(ca.norm_2(found), NO_LENGTH))
+        found = found * ca.fmin(1.0, STEEPEST_GROUND / ca.fmax(ca.norm_2(found), NO_HEADING))
         part = self._part(learning)
         self._slope.next = self._slope.value + known * part * (found - self._slope.value)
         self._known.next = self._sampled

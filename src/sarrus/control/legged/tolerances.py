@@ -12,7 +12,7 @@ LEAST_DOUBLE_SUPPORT = 1e-6
 
 # [m, m/s or 1] A vector in the plane shorter than this has no direction: its unit vector is shorter than one.
 # It is far below any step of a robot; expressions of CasADi so stay finite.
-NO_LENGTH = 1e-9
+NO_HEADING = 1e-9
 
 # [1, of a period] Two groups of feet are opposite if their offsets differ from half a period by less. Offsets
 # are given as decimal fractions.

@@ -17,14 +17,12 @@ from sarrus.base.errors import ArgumentError, check_is
 from sarrus.codegen import NativeFunction, compile_function
 from sarrus.design.identification.inertial import LENGTHS, LinearPart, numbers_of
 from sarrus.design.identification.numbers import Numbers, dry_friction
+from sarrus.design.identification.tolerances import FAINT_PARAMETER
 from sarrus.dynamics.system import System
 from sarrus.kernels.linalg.ranked import CUT, at_rank, rank_by, ranked
 from sarrus.symbolic.kinematics.link import links
 from sarrus.symbolic.multibody.dynamics import bias_force
 from sarrus.symbolic.multibody.model import trace
-
-# Part of the characteristic size that a typical one is at least: bodies without mass, friction that is zero.
-_FAINT = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,7 +114,7 @@ class Regressor:
             mass, second = float(ten[0]), 0.5 * float(ten[4:7].sum())
             for k, place in places.items():
                 out[place] = (mass, np.sqrt(max(mass * second, 0.0)), second)[LENGTHS[k]]
-        return read_only(np.maximum(out, _FAINT * self.size))
+        return read_only(np.maximum(out, FAINT_PARAMETER * self.size))
 
     def sizes(self, matrix: Array, values: Array) -> Array:
         """Return what base parameters K p (K: ``matrix``) are small against: |β|, or the largest part |K| × typical."""

@@ -25,6 +25,7 @@ from sarrus.export.c.identifiers import prefix_of
 from sarrus.export.c.law_entry import LawPlan, control_law, demanding_law, inverse_dynamics
 from sarrus.export.c.package import Contents
 from sarrus.export.c.sensors_entry import sensors
+from sarrus.export.c.tolerances import EXPORTED_TIME
 from sarrus.export.c.values import Table
 from sarrus.export.c.writing import write_files
 from sarrus.motion.inputs.drive_jumps import refuse_jumps
@@ -39,8 +40,8 @@ FUNCTIONS = (
     "contact_step",
     "law",
 )
-# Those that go on in time, and until when it is asked whether a drive jumps [s].
-_STEPS, _LONG = ("step", "contact_step"), 1e3
+# Those that go on in time.
+_STEPS = ("step", "contact_step")
 # Those that read their state from the array x of the workspace.
 _OF_THE_SYSTEM = ("forward_dynamics", "terms", "step", "sensors", "contacts", "contact_step")
 
@@ -151,7 +152,7 @@ def c_contents(
     own = prefix_of(system.name, name)
     where = _configuration(system, q)
     if any(function in _STEPS for function in wanted):
-        refuse_jumps(system.workspace(), where, 0.0, _LONG, "steps in C")
+        refuse_jumps(system.workspace(), where, 0.0, EXPORTED_TIME, "steps in C")
     if law is not None and (q is not None or not law.is_prepared):
         law.forget_ranks()
         law.prepare(where, np.zeros(system.nv))

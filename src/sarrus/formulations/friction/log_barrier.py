@@ -23,12 +23,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from sarrus.formulations.friction.tolerances import (
+    BARRIER_DISTANCE,
     CENTRED,
     COST_ON_THE_WAY,
     COST_PRECISION,
     EQUALITIES_CONTRADICT,
     FLAT_COST,
-    LEAST_DISTANCE,
     NO_VIOLATION,
     PATH_SHRINKS,
     QUADRATIC,
@@ -242,7 +242,7 @@ def _least_violation(barrier: _Barrier) -> tuple[Array, float, Array, int]:
     worst, size = float(violations.max()), barrier.F.shape[1]
     scale = worst or float(np.abs(violations).max()) or 1.0
     wanted = (violations >= 0.0) & (norms > 0.0)
-    distances = np.maximum(violations[wanted], LEAST_DISTANCE * scale) / norms[wanted]
+    distances = np.maximum(violations[wanted], BARRIER_DISTANCE * scale) / norms[wanted]
     reach = 10.0 * float(distances.max(initial=0.0)) or 1.0
     pull = np.diag(np.append(np.full(size, reach**-2.0), 0.0))
     t_alone = np.append(np.zeros(size), 1.0)

@@ -40,7 +40,7 @@ FLAT_COST = 1e-12
 
 # [1, of the scale of the violations] A violated constraint counts as at least so far away, in the radius that
 # bounds the first phase. Constraints that are just met would have no radius.
-LEAST_DISTANCE = 1e-3
+BARRIER_DISTANCE = 1e-3
 
 # [1, of the first cost] The gap is measured against the cost, which counts as at least this part of the first
 # one. A cost that vanishes at the optimum has no size of its own.

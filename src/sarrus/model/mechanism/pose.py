@@ -13,7 +13,7 @@ from sarrus.base.arrays import Array
 from sarrus.base.errors import ModelError
 from sarrus.base.numbers import real_array
 from sarrus.model.mechanism.faults import fault
-from sarrus.model.mechanism.tolerances import LARGEST, NO_DIRECTION, NO_QUATERNION, ORTHONORMAL, SNAPPED
+from sarrus.model.mechanism.tolerances import LARGEST, NO_DIRECTION, ORTHONORMAL, SNAPPED, ZERO_QUATERNION
 
 
 def clean(array: ArrayLike) -> Array:
@@ -161,7 +161,7 @@ class Pose:
             raise ModelError("pose: give one of quaternion, rpy and rotation", element="pose")
         if quaternion is not None:
             quaternion = vector(quaternion, 4, "quaternion", "pose")
-            if np.linalg.norm(quaternion) < NO_QUATERNION:
+            if np.linalg.norm(quaternion) < ZERO_QUATERNION:
                 raise ModelError("pose: quaternion has zero length", element="pose")
             rotation = rotation_of_quaternion(quaternion)
         elif rpy is not None:

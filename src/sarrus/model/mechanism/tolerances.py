@@ -32,7 +32,7 @@ NO_DIRECTION = 1e-12
 
 # [1, of unit quaternions] A quaternion shorter than this is refused as zero. Given quaternions have lengths
 # near 1 before they are normalised.
-NO_QUATERNION = 1e-9
+ZERO_QUATERNION = 1e-9
 
 # [1, of unit entries] A 3 × 3 matrix is a rotation if R Rᵀ differs from 1 by less. Files print at least six
 # digits.

@@ -11,4 +11,4 @@ UNLIMITED = 1e15
 
 # [1, of length one] A quaternion of a pose is refused if its length differs from 1 by more. Three printed
 # digits pass, three angles in the place of a quaternion do not.
-UNIT_QUATERNION = 1e-3
+POSE_QUATERNION = 1e-3
