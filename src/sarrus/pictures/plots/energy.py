@@ -8,7 +8,8 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from sarrus.analysis.loads.energy_balance import EnergyBalance
-from sarrus.pictures.plots.time_panels import FLOOR, finish, logarithmic, time_panels
+from sarrus.pictures.plots.style import TITLE_LEFT, ZERO_SHOWN
+from sarrus.pictures.plots.time_panels import finish, logarithmic, time_panels
 from sarrus.pictures.symbols.style import FAINT, INK, colour, dress, new_figure, save_figure
 from sarrus.pictures.symbols.text import legend, literal, title
 
@@ -39,7 +40,7 @@ def energy_shares(balance: EnergyBalance, path: str | Path | None = None) -> Fig
     place = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.03)}
     legend(upper, lines, labels, frameon=False, fontsize=9, labelcolor=INK, handlelength=1.4, **place)
     logarithmic(lower)
-    lower.plot(t, np.maximum(np.abs(balance.residual), FLOOR), color=colour(2), linewidth=0.8)
+    lower.plot(t, np.maximum(np.abs(balance.residual), ZERO_SHOWN), color=colour(2), linewidth=0.8)
     lower.set_ylabel("residual [J]")
     finish(figure, np.array([upper, lower]), float(t[0]), float(t[-1]), None)
     return save_figure(figure, path)
@@ -53,7 +54,9 @@ def motor_diagram(balance: EnergyBalance, path: str | Path | None = None) -> Fig
     """
     figure = new_figure(7.0, 5.0)
     axes = figure.subplots()
-    literal(figure.suptitle("", x=0.01, ha="left", size=12, color=INK, weight="bold"), title(balance.name))
+    literal(
+        figure.suptitle("", x=TITLE_LEFT, ha="left", size=12, color=INK, weight="bold"), title(balance.name)
+    )
     lines = []
     for k, (speed, torque) in enumerate(zip(balance.speeds.T, balance.torques.T)):
         lines += axes.plot(speed, torque, "-" if k < 7 else "--", color=colour(k), linewidth=1.2)

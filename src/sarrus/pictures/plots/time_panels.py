@@ -11,18 +11,16 @@ from matplotlib.ticker import NullLocator
 
 from sarrus.base.arrays import Array
 from sarrus.motion.records.trajectory import Trajectory
+from sarrus.pictures.plots.style import LABEL_ROOM, SHORTEST_SHOWN, TITLE_LEFT
 from sarrus.pictures.symbols.style import FAINT, INK, dress, new_figure
 from sarrus.pictures.symbols.text import literal
-
-FLOOR = 1e-17  # zeros sit here on a logarithmic axis, below the rounding, rather than vanish
-_ROOM = 0.06  # of the time that the label of a passage needs
 
 
 def time_panels(width: float, inches: float, heights: Sequence[float], heading: str) -> tuple[Figure, Array]:
     """Return a figure and its panels (n,), of these heights relative to each other and ``inches`` in all."""
     figure = new_figure(width, inches + 0.7)
     panels = figure.subplots(len(heights), 1, sharex=True, squeeze=False, height_ratios=heights)[:, 0]
-    literal(figure.suptitle("", x=0.01, ha="left", size=12, color=INK, weight="bold"), heading)
+    literal(figure.suptitle("", x=TITLE_LEFT, ha="left", size=12, color=INK, weight="bold"), heading)
     return figure, panels
 
 
@@ -50,7 +48,7 @@ def _mark_passages(run: Trajectory, panels: Array) -> None:
     for passage in run.passages:
         for panel in panels:
             panel.axvline(passage.time, color=INK if passage.crossed else FAINT, linestyle=":", linewidth=0.9)
-        if passage.time - last > _ROOM * max(run.duration, 1e-9):
+        if passage.time - last > LABEL_ROOM * max(run.duration, SHORTEST_SHOWN):
             panels[0].annotate(
                 f"{passage.time:.2f} s", (passage.time, 1.0), xycoords=("data", "axes fraction"), xytext=(0, 3),
                 textcoords="offset points", ha="center", size=8, color=INK,
