@@ -18,10 +18,9 @@ from sarrus.base.errors import ArgumentError, SolveError, check_is, place_of
 from sarrus.base.numbers import real_array
 from sarrus.base.status import Status
 from sarrus.dynamics.closing.antiparallel import antiparallel
-from sarrus.dynamics.closing.assembly import DATA_TOLERANCE, free_velocities
+from sarrus.dynamics.closing.assembly import free_velocities
 from sarrus.dynamics.closing.levenberg_marquardt import Rows
 from sarrus.dynamics.closing.manifold import (
-    STEP,
     came_back,
     close,
     difference,
@@ -32,6 +31,7 @@ from sarrus.dynamics.closing.manifold import (
     walk,
 )
 from sarrus.dynamics.closing.rigidity import look
+from sarrus.dynamics.closing.tolerances import DATA_TOLERANCE, WALK_STEP
 from sarrus.dynamics.system import System
 from sarrus.kernels.linalg.ranked import ranked
 
@@ -313,7 +313,7 @@ class _Search:
         hold = np.eye(system.nv)[:, self.free == 0.0]
         path = [q]
         for way in (kernel[:, 0], -kernel[:, 0]):
-            steps = walk(system, q, way, t=self.t, step=STEP, cut=self.cut, hold=hold, scale=self.scale)
+            steps = walk(system, q, way, t=self.t, step=WALK_STEP, cut=self.cut, hold=hold, scale=self.scale)
             for k, (p, tangent) in enumerate(islice(steps, _CURVE)):
                 path.append(p)
                 if k > 4 and came_back(system, q, way, p, tangent, self.turns, self.scale):

@@ -24,7 +24,8 @@ from sarrus.dynamics.model.control_limits import control_bounds
 from sarrus.dynamics.model.control_metric import default_weights
 from sarrus.dynamics.model.joint_limits import sides_beyond, warn_beyond
 from sarrus.dynamics.system import System
-from sarrus.kernels.linalg.ranked import ROUNDING, ranked
+from sarrus.kernels.linalg.ranked import ranked
+from sarrus.kernels.linalg.tolerances import FINE_RANK_CUT
 from sarrus.model.mechanism.elements import Winding
 
 # Weight of the force to be held against the size of the inputs, where their limits are in the way.
@@ -240,7 +241,7 @@ def _holding(rest: Rest, q: Array, within_limits: bool) -> Array:
     here = rest.balance(q)
     reach = here.motions.T @ rest.system.actuation_matrix(q, t=rest.t)
     root = np.sqrt(default_weights(rest.system))
-    u = ranked(reach / root, relative=ROUNDING).solve(-here.left) / root
+    u = ranked(reach / root, relative=FINE_RANK_CUT).solve(-here.left) / root
     if np.all(u >= bounds[0]) and np.all(u <= bounds[1]):
         return np.asarray(u)
     bounds, reach = bounds * root, reach / root

@@ -23,7 +23,8 @@ from sarrus.dynamics.closing.manifold import (
 from sarrus.dynamics.model.derivatives import stiffness_times
 from sarrus.dynamics.system import System
 from sarrus.kernels.linalg.levenberg_marquardt import levenberg_marquardt
-from sarrus.kernels.linalg.ranked import CUT, Ranked, ranked
+from sarrus.kernels.linalg.ranked import Ranked, ranked
+from sarrus.kernels.linalg.tolerances import RANK_CUT
 
 # Force left along the motions, relative to the forces at work, at which a configuration is at rest.
 TOLERANCE = 1e-10
@@ -145,7 +146,7 @@ class Rest:
         carried = self.resting.carried(q, jacobian, rows.rank, balanced)
         force = force + carried.load.force
         multipliers = self.system.characteristic.least_multipliers(jacobian, rows.rank, -force)
-        motions = rows.null @ ranked(carried.held @ rows.null, relative=CUT).null
+        motions = rows.null @ ranked(carried.held @ rows.null, relative=RANK_CUT).null
         left = rows.null.T @ force
         return Balance(force, left, jacobian, multipliers, rows.determined, motions, motions, carried)
 

@@ -14,7 +14,6 @@ from sarrus.base.numbers import real_array
 from sarrus.dynamics.closing.assembly import free_velocities
 from sarrus.dynamics.closing.branches import find_branches, tangents
 from sarrus.dynamics.closing.manifold import (
-    STEP,
     close,
     closed_start,
     difference,
@@ -22,6 +21,7 @@ from sarrus.dynamics.closing.manifold import (
     rank_cut,
     turning,
 )
+from sarrus.dynamics.closing.tolerances import WALK_STEP
 from sarrus.dynamics.model.measures import open_by
 from sarrus.dynamics.system import System
 from sarrus.kernels.linalg.ranked import ranked
@@ -109,7 +109,7 @@ class Follower:
         self, q: Array, k: int, j: int, value: float, before: Array | None, allowed: float, cut: float
     ) -> tuple[Array, Array | None, bool]:
         """Return where q[k] is nearest to the value, the last tangent x̂ = scale · x, and whether it is there."""
-        length, tangent, rank = STEP, before, 0
+        length, tangent, rank = WALK_STEP, before, 0
         for _ in range(_MOST):
             gap = float(self.scale[j] * (value - q[k]))
             if abs(gap) <= _THERE:
@@ -126,9 +126,9 @@ class Follower:
                     if ahead is not None and ahead @ way > _STRAIGHT and (p[k] - q[k]) * side > 0.0:
                         break
                 length /= 2
-                if length < _SHORTEST * STEP:
+                if length < _SHORTEST * WALK_STEP:
                     return q, way, False
-            q, tangent, length = p, way, min(STEP, 2 * length)
+            q, tangent, length = p, way, min(WALK_STEP, 2 * length)
             if last:
                 q[k] = value if self.scale[j] * abs(q[k] - value) < _THERE else q[k]
         return q, tangent, False

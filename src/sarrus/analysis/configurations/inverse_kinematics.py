@@ -16,13 +16,15 @@ from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import SolveError, check_is
 from sarrus.base.status import Answer, Status
 from sarrus.dynamics.closing.antiparallel import antiparallel
-from sarrus.dynamics.closing.assembly import DATA_TOLERANCE, free_velocities
+from sarrus.dynamics.closing.assembly import free_velocities
+from sarrus.dynamics.closing.tolerances import DATA_TOLERANCE
 from sarrus.dynamics.closing.within_limits import outside_limits
 from sarrus.dynamics.model.measures import open_by
 from sarrus.dynamics.system import System
 from sarrus.kernels.linalg import dense
 from sarrus.kernels.linalg.levenberg_marquardt import levenberg_marquardt
-from sarrus.kernels.linalg.ranked import CUT, ranked
+from sarrus.kernels.linalg.ranked import ranked
+from sarrus.kernels.linalg.tolerances import RANK_CUT
 
 # Targets and closures missed by less than these are met [rad, characteristic lengths].
 MET, CLOSED = 1e-9, 1e-9
@@ -272,7 +274,7 @@ class Problem:
         tight = (self.free[j] > 0.0) & ((down[i] < 1e-9) | (up[i] < 1e-9))
         closures = self.size.even(system.constraint_jacobian(q, t=self.t))[: system.nh]
         rows = np.vstack([closures, self.jacobian(q)]) * self.free
-        cut = CUT * max(dense.largest(rows), 1.0)
+        cut = RANK_CUT * max(dense.largest(rows), 1.0)
         turned = antiparallel(system, q, self.t)
         met = float(np.abs(self.residual(q)).max(initial=0.0)) <= MET
         status = Status.OK if met else Status.NOT_ACHIEVABLE

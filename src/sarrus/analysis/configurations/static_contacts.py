@@ -24,10 +24,11 @@ from sarrus.dynamics.model.control_metric import default_weights
 from sarrus.dynamics.model.derivatives import stiffness_times
 from sarrus.dynamics.model.joint_limits import bounds_at, joint_limits
 from sarrus.dynamics.optimize.contact_problem import solve_contact_problem
-from sarrus.dynamics.optimize.force_balance import NOTHING
+from sarrus.dynamics.optimize.tolerances import FORCE_OF_NONE
 from sarrus.dynamics.solve.support import carry
 from sarrus.dynamics.system import System
-from sarrus.kernels.linalg.ranked import CUT, at_rank, ranked
+from sarrus.kernels.linalg.ranked import at_rank, ranked
+from sarrus.kernels.linalg.tolerances import RANK_CUT
 
 # Steps at most, the longest one and the shortest [rad, characteristic lengths], and the one at which all is at rest.
 _STEPS, _LONGEST, _SHORTEST, _SETTLED = 300, 0.3, 1e-9, 1e-13
@@ -99,7 +100,7 @@ class Resting:
 
     def holding(self, state: ContactState, load: CarriedLoad) -> Carried:
         """Return what contacts with these forces hold."""
-        least = NOTHING * float(np.abs(load.forces).max(initial=0.0))
+        least = FORCE_OF_NONE * float(np.abs(load.forces).max(initial=0.0))
         rough = any(one.static > 0.0 and one.name in load.carrying for one in self.touching)
         slips = rough and not load.holds_with(1.0 - _VERGE)
         verge, held, grazing = slips, [], []
@@ -153,7 +154,7 @@ class Resting:
             rows = found.rows[[self.touching[k].rows.start for k in near]] / size.columns
             loops = size.even(self.system.constraint_jacobian(q, t=self.t))
             both = np.vstack([loops, rows / self.units[near][:, None]])
-            step = ranked(both, relative=CUT).solve(np.concatenate([np.zeros(len(loops)), -gaps]))
+            step = ranked(both, relative=RANK_CUT).solve(np.concatenate([np.zeros(len(loops)), -gaps]))
             q = close(self.system, self.system.move(q, step / size.columns), self.t)
         return q
 

@@ -10,7 +10,7 @@ from scipy.optimize import brentq
 from sarrus.analysis.configurations.curve import Curve
 from sarrus.analysis.configurations.curve_trace import Trace
 from sarrus.base.arrays import Array, read_only
-from sarrus.dynamics.closing.manifold import STEP
+from sarrus.dynamics.closing.tolerances import WALK_STEP
 from sarrus.model.mechanism.pose import perpendicular_to
 
 # Newton's method: iterations, and the miss relative to the extent of the path that counts as met.
@@ -153,13 +153,18 @@ def cusps_of(curve: Curve, body: str, place: Array, points: Array, rates: Array)
 
 def _opens(path: _Path, k: int, length: float) -> bool:
     """Tell whether the path goes back beside the way it came, rather than on it."""
-    tip, there = path.at(k, length)[1], path.at(k, length + STEP)[1]
+    tip, there = path.at(k, length)[1], path.at(k, length + WALK_STEP)[1]
     ray = there - tip
-    ends = [float((path.at(k, length - x)[1] - there) @ ray) for x in (0.0, 2.0 * STEP)]
+    ends = [float((path.at(k, length - x)[1] - there) @ ray) for x in (0.0, 2.0 * WALK_STEP)]
     if ends[0] * ends[1] >= 0.0:
         return False
     x = float(
-        brentq(lambda x: float((path.at(k, length - x)[1] - there) @ ray), 0.0, 2.0 * STEP, xtol=1e-12 * STEP)
+        brentq(
+            lambda x: float((path.at(k, length - x)[1] - there) @ ray),
+            0.0,
+            2.0 * WALK_STEP,
+            xtol=1e-12 * WALK_STEP,
+        )
     )
     gap = np.linalg.norm(path.at(k, length - x)[1] - there)
     return bool(gap > 1e-6 * np.linalg.norm(ray))

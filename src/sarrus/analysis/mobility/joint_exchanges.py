@@ -19,7 +19,8 @@ from sarrus.analysis.mobility.removable_rows import Place
 from sarrus.base.arrays import Array
 from sarrus.dynamics.system import System
 from sarrus.kernels.linalg import dense
-from sarrus.kernels.linalg.ranked import CUT, ranked
+from sarrus.kernels.linalg.ranked import ranked
+from sarrus.kernels.linalg.tolerances import RANK_CUT
 from sarrus.model.builders.mechanism import Mechanism
 from sarrus.model.mechanism.elements import WORLD
 from sarrus.model.mechanism.joint import Joint
@@ -234,7 +235,7 @@ def _same(
         ):
             return None
         moved = [
-            ranked(s.characteristic.even(s.constraint_jacobian(at, t=t)), relative=CUT)
+            ranked(s.characteristic.even(s.constraint_jacobian(at, t=t)), relative=RANK_CUT)
             for s, at in ((system, place.q), (other, q))
         ]
         if moved[1].rank != other.nc or moved[0].null.shape[1] != moved[1].null.shape[1]:
@@ -243,7 +244,7 @@ def _same(
             np.vstack(list(body_twists(s, at, one.null / s.characteristic.columns[:, None], t).values()))
             for s, at, one in ((system, place.q, moved[0]), (other, q, moved[1]))
         ]
-        if ranked(np.hstack(twists), relative=CUT).rank > ranked(twists[0], relative=CUT).rank:
+        if ranked(np.hstack(twists), relative=RANK_CUT).rank > ranked(twists[0], relative=RANK_CUT).rank:
             return None
     return starts[0]
 

@@ -17,7 +17,8 @@ from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import SolveError, check_is
 from sarrus.dynamics.model.derivatives import RowTerms, Terms, residual_force, row_terms, terms, variables
 from sarrus.dynamics.system import System
-from sarrus.kernels.linalg.ranked import ROUNDING, at_rank, ranked
+from sarrus.kernels.linalg.ranked import at_rank, ranked
+from sarrus.kernels.linalg.tolerances import FINE_RANK_CUT
 
 # Rows that cannot follow a parameter, relatively.
 _FOLLOW = 1e-7
@@ -262,7 +263,7 @@ class _Rest:
         by_way = d.force[:, self.columns.q] @ self.row_terms.basis
         stiffness = z.T @ by_way @ self.closing.null
         push = z.T @ (by_way @ closing + d.force[:, self.chosen])
-        rows = ranked(stiffness, relative=ROUNDING)
+        rows = ranked(stiffness, relative=FINE_RANK_CUT)
         if rows.rank < len(rows.values):
             raise SolveError(
                 f"{system.name}: the place of rest is not isolated: a motion meets no stiffness, so that it has no "

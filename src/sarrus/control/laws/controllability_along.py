@@ -21,7 +21,8 @@ from sarrus.dynamics.solve.inverse_dynamics import constraint_rank
 from sarrus.dynamics.solve.workspace import Workspace
 from sarrus.dynamics.system import System
 from sarrus.kernels.linalg import dense
-from sarrus.kernels.linalg.ranked import CUT, ROUNDING, at_rank, ranked
+from sarrus.kernels.linalg.ranked import at_rank, ranked
+from sarrus.kernels.linalg.tolerances import FINE_RANK_CUT, RANK_CUT
 from sarrus.symbolic.equations.equations import activity_parameter
 
 # Places within a phase, as parts of its duration, at which it is looked at; never at its ends.
@@ -157,7 +158,7 @@ def controllability_along(
     switches = tuple(_load(work, times, t, place(t)) for t in at)
     every = np.hstack(reached)
     columns = every / np.maximum(np.sqrt((every**2).sum(axis=0)), 1e-300)
-    never = ranked(columns.T, relative=CUT).null if columns.size else np.eye(system.nv)
+    never = ranked(columns.T, relative=RANK_CUT).null if columns.size else np.eye(system.nv)
     return ControllabilityAlong(
         tuple(phases), switches, all(phase.reach.controllable for phase in phases), read_only(never),
         tuple(in_words(system.velocity_names, column) for column in never.T),
@@ -187,7 +188,7 @@ def _reached(work: Workspace, q: Array, t: float) -> Array:
     basis, actuation = _basis(work, q, t)
     columns = work.characteristic.columns
     inertia = dense.product(dense.product(basis.T, _even_mass(work, q, t)), basis)
-    gains = ranked(inertia, relative=ROUNDING).solve(dense.product(basis.T, actuation))
+    gains = ranked(inertia, relative=FINE_RANK_CUT).solve(dense.product(basis.T, actuation))
     return np.asarray(dense.product(basis, gains) / columns[:, None])
 
 
@@ -209,15 +210,17 @@ def _load(work: Workspace, times: Mapping[str, Array], t: float, q: Array) -> Sw
     rows = [k for name in names for k in range(*held.closure_rows[name].indices(len(A)))]
     others = np.delete(A, rows, axis=0)
     scale = max(float(np.abs(A).max(initial=0.0)), 1e-300)
-    left = ranked(others, CUT * scale).null if len(others) else np.eye(work.nv)
-    own = ranked(dense.product(A[rows], left), CUT * scale)  # what is left of the rows beside those that hold
+    left = ranked(others, RANK_CUT * scale).null if len(others) else np.eye(work.nv)
+    own = ranked(
+        dense.product(A[rows], left), RANK_CUT * scale
+    )  # what is left of the rows beside those that hold
     basis = dense.product(left, own.null)  # of the motions with all of it
     actuation = driving_matrix(held, q, zero, t) / work.characteristic.columns[:, None]
-    push = ranked(dense.product(basis.T, actuation), ROUNDING * dense.norm(actuation))
+    push = ranked(dense.product(basis.T, actuation), FINE_RANK_CUT * dense.norm(actuation))
     # internal forces S n are Aᵀλ on what the other rows leave: of the own rows own.leftᵀ λ is unique
     internal = dense.product(dense.product(left.T, actuation), push.null)
     loads = dense.product(own.right.T, internal) if own.rank else np.zeros((0, internal.shape[1]))
-    free = ranked(loads, ROUNDING * max(dense.norm(actuation), 1e-300)) if loads.size else None
+    free = ranked(loads, FINE_RANK_CUT * max(dense.norm(actuation), 1e-300)) if loads.size else None
     count = free.rank if free is not None else 0
     labels = [held.constraint_names[k] for k in rows]
     remaining = np.eye(own.rank) if free is None else free.left_null

@@ -7,7 +7,8 @@ import numpy as np
 
 from sarrus.base.arrays import Array
 from sarrus.base.status import Status
-from sarrus.dynamics.closing.assembly import DATA_TOLERANCE, RESTARTS, free_velocities
+from sarrus.dynamics.closing.assembly import RESTARTS, free_velocities
+from sarrus.dynamics.closing.tolerances import DATA_TOLERANCE
 from sarrus.dynamics.system import System
 from sarrus.kernels.linalg.quaternions import normalized_expression
 
