@@ -4,12 +4,14 @@ from __future__ import annotations
 
 # [1, of the mean step of the run] Longest step of a run that is repeated with shorter ones.
 SHORTER_STEP = 0.6
-# [steps] In stretches between switches with no more steps a run with another tolerance may have the same
-# steps; a run with a smaller tolerance and a longest step tells then.
+# [steps] Stretches between switches with no more steps may have the same steps with another tolerance; the
+# run is compared with a finer one then.
 STEPS_OF_STRETCH = 12.0
-# [1, of the tolerance of the run] That smaller tolerance.
+# [1, of the tolerance of the run] Tolerance of the finer run where stretches between switches have few
+# steps.
 FINER_TOLERANCE = 0.3
-# [1, of the length of a stretch] That longest step.
+# [1, of the length of a stretch] Longest step of the finer run where stretches between switches have few
+# steps.
 PART_OF_STRETCH = 0.45
 # [1, of a coordinate] Below this relative tolerance a finer run is a coarser one: rounding of a step.
 TIGHTEST_TOLERANCE = 1e-12
@@ -28,8 +30,7 @@ REPEATED_TOLERANCE = 4.0
 COARSE_STEP = 4.0
 # [1, of the tolerance of the run] Tolerance of the coarser run.
 COARSE_TOLERANCE = 16.0
-# [1, of the error of the run] So much larger the error of the coarser run is, as errors are nearly
-# proportional to the tolerance.
+# [1, of the error of the run] Error of the coarser run: errors are nearly proportional to the tolerance.
 COARSE_EXCESS = 8.0
 # [1, of the steps of the run] Steps of the coarser run at most, where its longest steps are parts of the
 # whole run.
@@ -46,25 +47,26 @@ MANY_STEPS = LONGER_STEPS * OWN_STEPS
 SINGULAR_PLACE = 0.3
 # [1, of the number of samples] A last sample that is short by less is whole: rounding of the quotient.
 WHOLE_SAMPLES = 1e-12
-# [1, of the change of energy and loss in the run] Contacts may create so much by errors of steps.
+# [1, of the change of energy and loss in the run] Contacts may create this energy by errors of steps.
 CREATED_ENERGY = 1e-2
-# [1, of the energy of the mechanism, raised by its length, pressed over its length or as it is] And so much
-# where nothing moves.
+# [1, of the energy of the mechanism, raised by its length, pressed over its length or as it is] Contacts
+# may create this energy where nothing moves.
 CREATED_BY_ROUNDING = 1e-9
-# [1, of the same energy] The same where contacts are between geometries, whose normals turn.
+# [1, of the energy of the mechanism, as for `CREATED_BY_ROUNDING`] Contacts between geometries may create
+# this energy, as their normals turn.
 CREATED_ON_CURVED = 1e-4
 # [rad, characteristic lengths] Limits that hold are crossed by less.
 LIMITS_KEPT = 1e-7
-# [1, of the size in lengths, of one radian in angles] No digit that counts is left beyond this difference:
-# a drawing shows it.
+# [1, of the size in lengths, of one radian in angles] Beyond this difference of two motions no digit that
+# counts is left.
 NO_DIGITS = 3e-4
 # [characteristic lengths] A coordinate that stays below it is no length to measure differences by.
 NO_LENGTH = 1e-4
-# [1, over the steps of the run] Two motions are compared after this part of the steps.
+# [1, of the steps of the run, inverse] Two motions are compared after one in this number of the steps.
 LOOK_SHARE = 16
-# [steps] And not after fewer.
+# [steps] Two motions are not compared before this number of steps.
 LOOK_STEPS = 32.0
-# [switches] So many switches in a row are a chatter that no motion follows.
+# [switches] Switches in a row that are a chatter, which no motion follows.
 CHATTER_SWITCHES = 50
-# [s] They count where each is sooner than this after the one before.
+# [s] Switches that follow each other sooner count as a chatter.
 CHATTER_TIME = 1e-9

@@ -5,20 +5,20 @@ from __future__ import annotations
 # [rad, characteristic lengths] Contradictions of redundant rows below it are rounding of the data: robot
 # files print six to eight digits.
 DATA_TOLERANCE = 1e-6
-# [rad, characteristic lengths] An assembly of an exact model is closed. Newton's method reaches 1e-15; long
-# chains 1e-13.
+# [rad, characteristic lengths] An assembly of an exact model is closed. Newton's method reaches 1e-15, and
+# a few digits less in long chains.
 ASSEMBLED = 1e-12
 # [rad, characteristic lengths] Size of seeded steps from an assembly with opposite axes, to find one with
 # parallel axes: large enough to leave its branch.
 PARALLEL_TURN = 2.0
-# [steps] So many such steps.
+# [steps] Number of these seeded steps.
 PARALLEL_TURNS = 24
 # [rad, characteristic lengths] Length of the step to a neighbour along the tangent space: beyond a singular
 # configuration, near enough for Newton's method.
 NEIGHBOUR_STEP = 0.03
-# [directions] So many neighbours are drawn.
+# [directions] Number of neighbours that are drawn.
 NEIGHBOUR_DRAWS = 12
-# [iterations] A neighbour closes in no more.
+# [iterations] Iterations with which a neighbour closes at most.
 QUICK_CLOSING = 20
 # [rad/s, characteristic lengths/s] A faster velocity is a direction to go along.
 MOVING = 1e-12
@@ -27,10 +27,9 @@ MOVING = 1e-12
 NEAR_CLOSED = 1e-10
 # [rad, characteristic lengths] Length of the step that tries a direction of a branch.
 BRANCH_STEP = 0.02
-# [1, of the step] It may end so far beside its direction.
+# [1, of the step] A step that tries a direction of a branch may end beside it by this part.
 BRANCH_ASIDE = 0.3
-# [1, of the curvature of φ] Quadratic forms below it vanish: second derivatives by differences are right to
-# 1e-8.
+# [1, of the curvature of φ] Quadratic forms below it vanish: looser than printed digits of models.
 FLAT_FORMS = 1e-6
 # [1, difference of projectors] Two tangent spaces from forms are one; a singular value below it is one of
 # their kernel.
@@ -58,9 +57,9 @@ CONTINUATION_TURN = 0.3
 SHORTEST_CONTINUATION = 1e-9
 # [rad, characteristic lengths] A shorter step cannot jump to another branch, whatever the tangent does.
 NO_JUMP_STEP = 1e-6
-# [steps] Steps at most.
+# [steps] Steps of a continuation at most.
 CONTINUATION_STEPS = 5000
-# [iterations] Newton iterations of one step at most.
+# [iterations] Newton iterations of one step of a continuation at most.
 CONTINUATION_ITERATIONS = 8
 # [1, of the correction before] A correction must be shorter (Newton–Kantorovich).
 CONTINUATION_CONTRACTION = 0.5
@@ -72,7 +71,8 @@ UNMOVED_DIRECTION = 1e-11
 # [1, of its gap] A guess belongs to a configuration if moving its locked coordinates alone closes it to
 # this.
 GUESS_SHARE = 0.1
-# [rad, characteristic lengths] And to this.
+# [rad, characteristic lengths] Gap at most of a guess whose locked coordinates alone were moved to close
+# it.
 GUESS_GAP = 0.02
 # [starts] Starts of the search for such configurations.
 GUESS_STARTS = 8
@@ -80,7 +80,7 @@ GUESS_STARTS = 8
 SAME_CONFIGURATION = 1e-6
 # [rad, characteristic lengths] Next to a configuration nearer than this, far ones are not meant.
 NEAR_GUESS = 0.02
-# [1, of the distance of the nearest one] Far ones are so many times farther away.
+# [1, of the distance of the nearest one] A configuration is far, and not meant, beyond this multiple.
 FARTHER_GUESS = 20.0
 # [rad, characteristic lengths; 1, of the way] Step of the difference that finds tangents along a motion.
 TANGENT_DIFFERENCE = 1e-3
@@ -100,7 +100,7 @@ FLOW_LINKED = 1e-9
 SHORTEST_FLOW = 1e-9
 # [1, of a residual below the tolerance of data] A step that leaves more gains little.
 LITTLE_GAIN = 0.9
-# [steps] So many with little gain in a row end the descent, beside a zero of high order.
+# [steps] Steps with little gain in a row before the descent ends, beside a zero of high order.
 CRAWL_STEPS = 10
 # [1, of the residual] No step with little gain is longer: rows that contradict each other by printed digits
 # are nearly met, or not, anywhere along the motions.
@@ -110,11 +110,11 @@ CRAWL_REACH = 1e3
 OFFSET_GAP = 8e-4
 # [rad, characteristic lengths] Lengths of seeded steps from which the precision of a model is judged.
 JUDGING_KICKS = (0.3, 0.6, 1.0, 1.5, 2.0, 3.0)
-# [configurations] From so many places.
+# [configurations] Each length is tried from so many places.
 JUDGING_STARTS = 2
 # [iterations] Iterations of each at most.
 JUDGING_ITERATIONS = 100
-# [1, of the residual] Least damping of a step: it falls tenfold with each step that gains.
+# [1, of ‖φ‖²] Least damping of a step: it falls tenfold with each step that gains.
 LEAST_DAMPING = 1e-4
 # [1, of the reach of the mechanism] A smaller residual is rounding.
 DESCENT_ROUNDING = 1e-15
@@ -127,7 +127,7 @@ DESCENT_SPLIT = 1e-13
 DESCENT_STALLED = 1e-9
 # [1, of the time in which H z would change by itself] Length of a step along the local quadric.
 QUADRIC_STEP = 0.05
-# [steps] Steps at most.
+# [steps] Steps along the local quadric at most.
 QUADRIC_STEPS = 4000
 # [1, of the first |H z|] The centre is reached.
 QUADRIC_CENTRE = 1e-6
@@ -156,7 +156,8 @@ RIGIDITY_ACCELERATION = 1e-4
 RIGIDITY_SPEED = 1e-6
 # [rad, characteristic lengths] A configuration beyond a limit or a plane by less is inside.
 INSIDE = 1e-10
-# [starts] Seeded starts beside the configuration where the way from there does not lead inside.
+# [starts] Seeded starts beside the configuration that are tried where the way from there does not lead
+# inside.
 INSIDE_STARTS = 8
 # [rad, characteristic lengths] Distance of the first of them; later ones are farther away in proportion.
 INSIDE_BESIDE = 0.1

@@ -12,14 +12,16 @@ SINGULAR_CUT = 1e-10
 INCONSISTENT_ROWS = 1e-6
 # [rad, characteristic lengths] Default of `Options.position_tolerance`: some units of rounding.
 POSITION_TOLERANCE = 1e-14
-# [rad, characteristic lengths] Loops open by less are closed exactly. Rounding of long chains leaves 1e-13.
+# [rad, characteristic lengths] Loops open by less are closed exactly: rounding of long chains is below it,
+# printed digits of files are above it.
 EXACT_GAP = 1e-12
 # [1, of the largest singular value] Singular values below it are rounding.
 EXACT_RANK_CUT = 1e-12
 # [rad, characteristic lengths] Loops open by more are open, not closed to few digits: models print three
 # digits at least.
 ROUGH_GAP = 3e-3
-# [1, of the largest singular value] A singular value above it is not zero to few digits.
+# [1, of the largest singular value] A singular value above it is not zero to few digits: models print three
+# digits at least.
 ROUGH_RANK_CUT = 3e-3
 # [1, of the next singular value] Singular values that are zero to the digits of the model are this many
 # times smaller than the one before.
@@ -29,7 +31,8 @@ SINGULAR_VALUE_DROP = 15.0
 PRECISION_WALK = 0.2
 # [directions] Directions of that walk besides those of the singular values in question.
 PRECISION_DRAWS = 2
-# [1, of the closing error of the data] That walk may open the loops by so much more.
+# [1, of the closing error of the data] The walk that judges the precision of a model may open its loops by
+# this multiple.
 PRECISION_SPREAD = 5.0
 # [iterations] Newton iterations with a given rank at most.
 PRECISION_ITERATIONS = 20
@@ -66,7 +69,7 @@ INERTIA_OF_NONE = 1e-6
 LOST_INERTIA = 1e3
 # [1, of the closing error of the data] Loops open by less count as closed where configurations are sought.
 CLOSED_AS_DATA = 10.0
-# [1, of the closing error of the data] The same on the way of a motion.
+# [1, of the closing error of the data] Loops open by less count as closed on the way of a motion.
 ACCEPTED_AS_DATA = 30.0
 # [1, of the root of the closing error] Nearer to a singular configuration the digits of the data decide
 # nothing.

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 # [1, of the terms of the optimality conditions] Duality gap and residuals that iterations aim at.
 PROGRAM_TARGET = 1e-13
-# [1, of the terms of the optimality conditions] The same where rounding ends them.
+# [1, of the terms of the optimality conditions] Duality gap and residuals that are accepted where rounding
+# ends the iterations.
 PROGRAM_ACCEPTED = 1e-8
 # [1, in the units of the program] A warm start begins so far inside the cone.
 WARM_SHIFT = 1e-3
@@ -19,7 +20,8 @@ SEMIDEFINITE_FORM = 1e-9
 LEAST_FORCES_TARGET = 1e-14
 # [1, of the largest term of a law of contact] Residual that any answer of least forces may have.
 LEAST_FORCES_MET = 1e-12
-# [1, of the largest term of a law of contact] The same where rounding ends the iterations.
+# [1, of the largest term of a law of contact] Residual that least forces may have where rounding ends the
+# iterations.
 LEAST_FORCES_ACCEPTED = 1e-10
 # [1, of the largest force or velocity] Smaller forces and velocities are zero where the mode of a contact
 # is decided.

@@ -11,12 +11,13 @@ UNIT_ROUNDOFF = 1.1e-16
 # [1, of the square of the rotated rows] Rounding that one rotation adds to the square of what is known to
 # be noise: `UNIT_ROUNDOFF` squared.
 UNIT_ROUNDOFF_SQUARED = 1.2e-32
-# [1, of the sum of both diagonal entries] Two singular values are still coupled by the entry between them.
-# Sweeps where values coincide stagnate at about 1e-15.
+# [1, of the sum of both diagonal entries] An entry between two singular values is zero: rounding of sweeps
+# where values coincide, larger than that of one operation.
 COUPLED_VALUES = 5e-15
-# [sweeps] Sweeps for one singular value at most; two or three are usual.
+# [sweeps] Sweeps for one singular value at most; convergence is cubic, so that few are needed.
 SWEEPS_PER_VALUE = 60
-# [steps] Steps of Lanczos' method at most: the largest singular value is found to all digits in fewer.
+# [steps] Steps of Lanczos' method for the largest singular value at most. Matrices with no more rows have
+# it exactly.
 LANCZOS_STEPS = 24
 # [1, of the diagonal entry before the elimination] A pivot within a block below it is not trusted: four
 # digits are left of it.

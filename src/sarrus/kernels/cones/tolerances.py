@@ -22,13 +22,13 @@ EQUALITIES_CUT = 1e-11
 EQUALITIES_MISSED = 1e-9
 # [1, of the sizes of the terms] A sum below it is rounding, and zero.
 CANCELLATION = 1e-14
-# [1, of the sizes of the terms] The same of what is left of the limit of a row that the equalities
-# determine, as x was solved for.
+# [1, of the sizes of the terms] What is left of the limit of a row that the equalities determine is zero
+# below it: x was solved for, and has fewer digits.
 CANCELLATION_OF_FIXED_ROWS = 1e-11
 # [1, of the largest entry of P] P counts as symmetric up to this difference from its transpose, which
 # rounding of its sums may have made.
 ASYMMETRY = 1e-10
-# [1, of the largest row] A smaller row is rounding.
+# [1, of the largest row] A smaller row of the limits is rounding.
 NEGLIGIBLE_ROW = 1e-12
 # [1, of the way that the cost goes] Limits farther away than this set no unit: x does not come near them.
 LIMITS_BEYOND_OPTIMUM = 10.0

@@ -1,4 +1,5 @@
 """Tolerances of the room ``contact``: contacts, stops, dry friction, play of gears and cables.
+
 Every level reads the same numbers: states, accelerations, statics, runs by events, steps in time, exported C and FMI
 units, constraints that switch. A state means the same everywhere.
 
@@ -60,30 +61,30 @@ RESIDUAL_AT_ROUNDING = 2e-11
 # [1, of the largest term of a law of contact] Many contacts between geometries may have this residual where
 # nothing solves them better; the run says so.
 RESIDUAL_OF_MANY = 1e-4
-# [steps] Newton steps from each start; five to fifteen are usual.
+# [steps] Newton steps from each start at most.
 NEWTON_STEPS = 60
 # [halvings] Halvings of one step.
 NEWTON_HALVINGS = 8
-# [1, of the linear decrease of the squared residual] A step must gain at least so much (rule of Armijo,
-# usual value).
+# [1, of the linear decrease of the squared residual] The decrease of a step must be at least this part
+# (rule of Armijo, usual value).
 NEWTON_DECREASE = 1e-4
 # [steps] Whole steps that need not reduce the residual, across kinks of the laws.
 NEWTON_CROSSINGS = 6
 # [1, of the diagonal of W] What derivatives add to the diagonal of W is not smaller.
 LEAST_RIDGE = 1e-16
-# [1, of the diagonal of W] The same is not larger. The ridge follows the residual, so that steps far from
-# the answer are short ones which redundant rows share alike.
+# [1, of the diagonal of W] What derivatives add to the diagonal of W is not larger. It follows the
+# residual, so that steps far from the answer are short ones which redundant rows share alike.
 MOST_RIDGE = 10.0
 # [1, of the diagonal of W] A repeated try has a tenth of it or less as its largest ridge.
 SECOND_RIDGE = 1e-8
-# [1, over the residual] The ridge is the residual times this times the residual where that is less:
-# Newton's method converges quadratically below a residual of 1e-3.
+# [1, over the residual] The ridge is the residual, times this times the residual where that is less than
+# one: steps converge quadratically once the residual is below 1e-3.
 SMALL_RESIDUAL_FACTOR = 1e3
 # [1, of the least ridge before] The least ridge grows by this where a step does not help.
 RIDGE_GROWTH = 100.0
-# [1, of the diagonal of W] It grows from here on, the rounding of W.
+# [1, of the diagonal of W] The least ridge grows from this value on: the rounding of W.
 RIDGE_START = 1e-15
-# [1, of the diagonal of W] It grows up to here: nine digits of W are left.
+# [1, of the diagonal of W] The least ridge grows up to this value: nine digits of W are left.
 RIDGE_END = 1e-9
 # [1, in the scale of the problem] Larger forces may be those of contacts that no motion keeps from closing
 # further.
@@ -92,9 +93,10 @@ UNBOUNDED_FORCE = 1e6
 DEPENDENT_CONTACT_PIVOT = 1e-9
 # [1, of the diagonal of W] Dependent rows share their forces as if W had so much more on its diagonal.
 SHARING_RIDGE = 1e-7
-# [1, of the diagonal of W] The same from which on it is reduced where nothing else leads to an answer.
+# [1, of the diagonal of W] Where nothing else leads to an answer, dependent rows share their forces with
+# this ridge, which is reduced tenfold from try to try.
 MOST_SHARING_RIDGE = 1e-3
-# [1, of the diagonal of W] The ridge with which they then keep what they share.
+# [1, of the diagonal of W] Ridge with which dependent rows keep the forces that they share.
 RIDGE_OF_SHARED = 1e-9
 # [1, in the scale of the problem] A smaller velocity is zero: what dry friction stops goes on by less and
 # less, down to the least numbers.
@@ -119,7 +121,7 @@ JUMP_OF_GAP = 1e3
 # [1, of the diagonal of W] Added to the diagonal so that inconsistent parts of the free velocity stand out;
 # its effect is taken back by repetition.
 DRIFT_RIDGE = 1e-6
-# [rounds] So often: 1e-6 to the fourth power is below rounding.
+# [rounds] The ridge is taken back so often: 1e-6 to the fourth power is below rounding.
 DRIFT_ROUNDS = 4
 # [1, of b] An inconsistent part below it is rounding, and stays.
 NO_DRIFT = 1e-14
@@ -129,10 +131,10 @@ CLOSING_OF_GAPS = 1e-5
 MOST_CLOSING_STEPS = 60
 # [1, of the mean compliance of gaps] A direction of gaps with a smaller compliance cannot be closed.
 UNCLOSABLE = 1e-9
-# [1, of the size of a pair] Gaps up to it are found anew with the geometries pushed into each other:
-# MuJoCo's gaps near zero have fewer digits.
+# [1, of the size of a pair] Gaps of general convex bodies up to it are found anew with the bodies pushed
+# into each other.
 LOOK_AGAIN = 1e-5
-# [1, of the size of a pair] So much deeper.
+# [1, of the size of a pair] The bodies are pushed so much deeper for that.
 PUSHED_DEEPER = 1e-8
 # [1, cosine] A normal that turns by less needs no further look: 1e-6 rad.
 SAME_NORMAL_AGAIN = 1.0 - 1e-12
@@ -142,8 +144,8 @@ MICROMETRE = 1e-6
 SAME_TIME = 1e-6
 # [1, of the compliance without constraints] A row with a smaller compliance is held by the constraints.
 HELD_BY_CONSTRAINTS = 1e-10
-# [1, of the accelerations from which a compliance is found] The same where these are large: rounding of
-# their difference.
+# [1, of the accelerations from which a compliance is found] A row with a compliance below it is held by the
+# constraints: rounding of the difference of two accelerations.
 HELD_ROUNDING = 1e-13
 # [characteristic lengths] Least size of the Jacobian row of a contact: across a plane mechanism all entries
 # are rounding.

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from sarrus.kernels.contact.tolerances import ARRIVED, EVENT_SLACK, IMPACT_GAP
 
-# [1, of the step, or of the duration of the run] Times that differ by less are the same instant. Sums of a
-# million steps of equal length differ by 1e-10.
+# [1, of the step, or of the duration of the run] Times that differ by less are the same instant. After a
+# million steps the rounding of t is 1e-10 of a step.
 SAME_INSTANT = 1e-9
 # [1, of the step, or of the time] A time that is nearer to an end of a step is that end: rounding of t + h.
 END_OF_STEP = 1e-12
@@ -17,9 +17,9 @@ GAP_ROUNDING = 1e-15
 # [1, of the diagonal of W] Added to the diagonal so that redundant rows are regular; refinement takes it
 # out again.
 MODES_RIDGE = 1e-8
-# [refinements] So often at least: 1e-8 cubed is below rounding.
+# [refinements] Refinements of such a solution at least: 1e-8 cubed is below rounding.
 MODES_REFINEMENTS = 3
-# [refinements] So often at most.
+# [refinements] Refinements of such a solution at most.
 MOST_MODES_REFINEMENTS = 12
 # [1, of the accelerations of the rows] Refinement ends with a smaller residual.
 MODES_REFINED = 1e-13
@@ -35,11 +35,11 @@ EXACT_GAP_OF_MODES = 1e-4
 EXACT_SPEED_OF_MODES = 1e-6
 # [corrections] Corrections of positions and velocities at most.
 MODES_CORRECTIONS = 2
-# [1, units of the event function] An event function that begins below zero may not fall below it: a
-# thousand times the speed that is zero.
+# [1, units of the event function] An event function that begins below zero may not fall below it: for gaps
+# that is twenty times `ARRIVED`, for speeds twenty times `STILL`.
 UNSEEN_EVENT = -2e3
 # [1, units of the event function] A step that begins with a gap above it ends at an event with a gap of
-# zero: there is one such instant then.
+# zero: there is one such instant in the step.
 CLEAR_GAP = 2.0
 # [1, of the unit of the block] Unit of event functions of gaps.
 GAP_EVENT_UNIT = EVENT_SLACK * ARRIVED
@@ -64,8 +64,8 @@ SAME_STATE = 1e-12
 # [1, of the largest smallest-pivot of the run] Below it every state is measured; a little above
 # `PASSAGE_PIVOT`, so that a minimum has neighbours.
 WATCHED_PIVOT = 0.06
-# [1, of the largest smallest-pivot of the run] The same for the first and the last state of a run, which
-# have one neighbour only.
+# [1, of the largest smallest-pivot of the run] Below it the first and the last state of a run are measured,
+# which have one neighbour only.
 WATCHED_PIVOT_AT_ENDS = 0.5
 # [1, of the size of the smallest pivot] Distance between the points through which a signed σ is
 # interpolated.
@@ -86,7 +86,8 @@ MEASURED_SIGMA = 1e-7
 POSITION_ROUNDING = 4e-15
 # [1, estimate of the relative error] An estimate up to this may be rounding near a singular configuration.
 LEAST_CROSSING_ERROR = 1e-8
-# [rejections] It grows tenfold with so many rejections of one step.
+# [rejections] The estimate that may be rounding near a singular configuration grows tenfold with this
+# number of rejections of one step.
 CROSSING_PATIENCE = 20.0
 # [1, of the estimate with twice the distance] The estimate of a step across a singular configuration grows
 # by this from half the way before, where it is rounding.
@@ -101,13 +102,14 @@ WHOLE_STEP = 1e-3
 STAGE_BESIDE = 1e-5
 # [1] Weight of the square of the estimate of order 3 beside that of order 5 (DOP853 of Hairer and Wanner).
 SECOND_ERROR_WEIGHT = 0.01
-# [steps] So many steps held back by stability in a row change the method (as in Hairer's codes).
+# [steps] Steps in a row that are held back by stability before the method changes (as in Hairer's codes).
 STIFF_STEPS = 15.0
-# [steps] So many other steps in a row clear that count (as in Hairer's codes).
+# [steps] Steps in a row that are not held back by stability before that count is cleared (as in Hairer's
+# codes).
 EASY_STEPS = 6.0
-# [steps] So many steps beyond the limit of stability in a row are called unstable.
+# [steps] Steps in a row beyond the limit of stability before the run is called unstable.
 UNSTABLE_STEPS = 4.0
-# [1, of the largest velocity] Their errors exceed this; smaller ones may be rounding.
+# [1, of the largest velocity] Errors of unstable steps exceed it; smaller ones may be rounding.
 NOTICED_ERROR = 1e-10
 # [1, of the step] Gaps between nodes of a tableau that differ by less are equal.
 EQUAL_NODES = 1e-9
@@ -117,7 +119,7 @@ LEADING_INSTANT = 1e-2
 STANDING_SPEED = 0.1
 # [1, of the largest velocity] A step whose two passes differ by more is made of shorter ones.
 CALM_STEP = 0.1
-# [steps] So many shorter ones at most.
+# [steps] A step is divided into this number of shorter ones at most.
 MOST_PARTS = 256
 # [rad, characteristic lengths] Where geometries touch both passes may come apart by this.
 PASSES_NEARBY = 0.1

@@ -40,7 +40,7 @@ LIMITS_MISSED = 1e-9
 HALF_LINE_ROUNDING = 1e-11
 # [programs] Programs for a level at least, each with a proximal term about the solution before.
 PROGRAMS_PER_LEVEL = 3
-# [programs] The same at most.
+# [programs] Programs for a level at most.
 MOST_PROGRAMS_PER_LEVEL = 12
 # [1, of 1 + the demand] Another program is solved where it may reduce the miss by more.
 WORTH_A_PROGRAM = 1e-9

@@ -14,14 +14,14 @@ NEWTON_CONVERGED = 1e-15
 # [1, of the way] The shortest part of the way that is tried before the solution counts as lost: twelve
 # halvings.
 SHORTEST_WAY = 2.0**-12
-# [1, of the length 1] A quaternion that is shorter has no direction that could be normalized: it is zero
-# but for printed digits.
+# [1, of the length 1] A shorter quaternion has no direction: it is zero but for printed digits.
 NO_QUATERNION = 1e-9
 # [1, of the largest singular value of A nearby] Singular values below it are zero. It is looser than the
 # digits that model files print, 1e-8.
 RANK_CUT = 1e-6
 # [1, of the largest singular value] Singular values below it are zero where no data of a model blur them:
-# rows known to depend on each other, stiffness, the reach of actuators. Rounding leaves 1e-15 to 1e-12.
+# rows known to depend on each other, stiffness, the reach of actuators. It is far above the rounding of a
+# factorization.
 FINE_RANK_CUT = 1e-9
 # [1, cosine] Directions of orthonormal bases are normal to each other below it; exact bases have 0 or 1,
 # and 0.5 is far from both.

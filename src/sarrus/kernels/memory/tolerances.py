@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-# [1, of the largest term of a law of contact] Contact forces obey their laws. Solvers reach 1e-13 to 1e-11;
-# where rows depend on each other rounding leaves up to 1e-9.
+# [1, of the largest term of a law of contact] Contact forces obey their laws. Solvers reach 1e-13 to 1e-10.
 CONTACT_RESIDUAL = 1e-8
-# [1, of the largest term of a law of contact] A rough answer is enough, as the start of another problem. It
-# costs about half the Newton steps of a whole answer.
+# [1, of the largest term of a law of contact] A rough answer has at most this residual: it is the start of
+# another problem, which makes it exact.
 ROUGH_RESIDUAL = 1e-7
-# [1, of the largest value in the run] A minimum of the smallest pivot is a passage of a singular
-# configuration. Pivots of regular motions vary by less than a factor of 20.
+# [1, of the largest value in the run] A minimum of the smallest pivot below it is a passage of a singular
+# configuration; a higher one is a mere variation of a regular motion.
 PASSAGE_PIVOT = 0.05
 # [1, of the squared length 1] A quaternion has length one and is used without being normalized. Rounding of
 # a step leaves 1e-16.
@@ -30,13 +29,12 @@ HEAVY_MASS = 1e8
 NO_METRIC = 1e12
 # [1, condition number of M with diagonal one] Beyond it a pivot of M is rounding, and M is singular.
 SINGULAR_MASS = 1e15
-# [steps] The first state on the way is noted after so many steps: enough for multistep estimates to have
-# begun.
+# [steps] The first state on the way is noted after so many steps.
 FIRST_LOOK = 6.0
 # [1, of the steps up to the last note] The next state is noted at so many times as many steps: notes of a
 # run grow with its logarithm.
 NEXT_LOOK = 3.0
-# [states] So many states are noted at most: 6 · 3¹³ is nearly ten million steps.
+# [states] States that are noted at most: 6 · 3¹³ is nearly ten million steps.
 MOST_LOOKS = 14
 # [1, h |λ|] Above it the explicit method of order 8 is held back by stability, not by accuracy (Hairer and
 # Wanner, Solving Ordinary Differential Equations II, 2nd ed., IV.2).
@@ -47,7 +45,7 @@ EASY_STEP = 1.0
 # imaginary one.
 STABILITY_OF_RK4 = 2.83
 # [1, of the largest pivot] Redundant rows count as split at a stage when a pivot beyond the generic rank
-# exceeds it. Rounding leaves 1e-16 to 1e-14.
+# exceeds it; rounding stays below it.
 SPLIT_PIVOT = 1e-13
 # [1, of the largest acceleration] A change of an acceleration below it needs no closer look: seven digits
 # are more than models have.

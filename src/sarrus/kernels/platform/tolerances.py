@@ -2,5 +2,6 @@
 
 from __future__ import annotations
 
-# [s] So long the compilation of a kernel by another process is waited for: several times the slowest one.
+# [s] The compilation of a kernel by another process is waited for so long: well above the time that one
+# kernel takes.
 COMPILE_PATIENCE = 120.0

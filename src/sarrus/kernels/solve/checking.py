@@ -190,9 +190,8 @@ def _effort(table, work):
 def _is_noticed(table, work, row, size, effort):
     """Tell whether ``size`` is more than rounding of what an effort does in a row A = Â L.
 
-    Rounding is ROWS_AT_REST effort √Σ A_i²/M_ii.
-
-    That length, as if M were its diagonal, is summed until it is long enough: from the end, where A_i has fewest terms.
+    Rounding is ROWS_AT_REST effort √Σ A_i²/M_ii. That length, as if M were its
+    diagonal, is summed until it is long enough: from the end, where A_i has fewest terms.
     """
     nv, total = table.nv, 0.0
     square, reach, i = size * size, (ROWS_AT_REST * effort) ** 2, nv

@@ -5,8 +5,8 @@ from __future__ import annotations
 # [1, squared sine between a row and the rows before] Above it the Gram matrix costs an answer no more than
 # three of its sixteen digits.
 CLEARANCE_OF_ANSWER = 1e-3
-# [1, squared sine between a row and the rows before] The same for stages and ends of steps, which keep
-# eleven digits; a projection repeats until the rows are met.
+# [1, squared sine between a row and the rows before] Above it the Gram matrix keeps eleven digits for
+# stages and ends of steps; a projection repeats until the rows are met.
 CLEARANCE_OF_STAGE = 1e-5
 # [1, squared sine between a row and the rows before] Above it a stage may be refined: the Gram matrix keeps
 # five digits, so each correction gains some.
@@ -29,19 +29,19 @@ STAGNANT_CORRECTION = 1e-13
 # precision, as rows have about ten terms.
 ROUNDING_OF_ROWS = 1e-14
 # [1, of the terms that add up to the row] Rounding of rounding, which refinement leaves where the whole
-# system was solved twice.
+# system of equations was solved.
 ROUNDING_OF_REFINEMENT = 1e-22
 # [1, of the accelerations by the forces if M were its diagonal] Rows with terms below it are at rest: γ is
 # zero and a is rounding, which no correction improves.
 ROWS_AT_REST = 1e-14
-# [1, of the largest force] So much of the largest force counts as a term of every row of M a = f + Aᵀλ:
+# [1, of the largest force] This part of the largest force counts as a term of every row of M a = f + Aᵀλ:
 # forces that cancel in all rows but a few leave rounding there.
 CANCELLED_FORCES = 1e-4
 # [1, of the rounding of rows] Residuals below this part of `ROUNDING_OF_ROWS` of the largest row are left
 # out of the ratio of residual and size.
 FAINT_RESIDUAL = 0.01
 # [1, of the size of the invariant] An invariant counts as changed by a motion when its rate adds up to
-# more. Steps at the default tolerance leave 1e-9.
+# more: seven digits are kept otherwise.
 INVARIANT_CHANGED = 1e-7
 # [1, of the size of the invariant] An invariant is met where a projection ends; Newton's method reaches
 # 1e-14.
@@ -56,10 +56,10 @@ LEAST_SQUARED_PIVOT = 1e-14
 # is rounding if it is below `CLOSED_TO_ROUNDING`.
 QUADRATIC_STEP = 3e-8
 # [characteristic lengths, rad] A residual of the closures is rounding where corrections no longer reduce
-# it. Long chains leave up to 1e-13.
+# it: 1e-16 times the number and size of the terms of long chains.
 CLOSED_TO_ROUNDING = 1e-12
-# [characteristic lengths, rad] A longer position step changes M and A for the projection of velocities,
-# which then take them anew.
+# [characteristic lengths, rad] A longer position step changes M and A, so that the projection of velocities
+# takes them anew.
 FAR_STEP = 1e-6
 # [1, of the residual before] A correction with old factors leaves no more than this, or the factors are not
 # those of a state nearby.

@@ -24,14 +24,15 @@ SLIDING_BACK = 1e-12
 SPENT_FRICTION = 1e-3
 # [s] Phases of contacts that are shorter count as short.
 SOON = 1e-7
-# [phases] After so many short ones in a row event functions are taken ten times less exactly.
+# [phases] Short phases in a row after which event functions are taken ten times less exactly.
 PATIENCE = 4
-# [1] They are at most so much less exact.
+# [1] Event functions are taken less exactly by this factor at most.
 MOST_EVENT_SLACK = 1e6
 # [1, of the largest force] Phases in which forces change by less and no mode changes are idle: forces of
 # redundant rows are known to this.
 SAME_FORCES = 1e-8
-# [phases] Idle phases make event functions ten times less exact each, so often at most.
+# [phases] Idle phases after which event functions are no longer taken less exactly; each makes them ten
+# times less exact.
 IDLE_PHASES = 4
 # [1, of the speed that is zero, `STILL`] A contact that slid and turned round moves back faster than this:
 # half of where event functions end a phase.

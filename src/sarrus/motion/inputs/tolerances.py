@@ -5,8 +5,7 @@ from __future__ import annotations
 # [s] Step of a run with fixed steps, and interval of its samples, where neither the caller nor the model
 # file names one.
 DEFAULT_STEP = 1e-3
-# [1, of a coordinate] Default relative tolerance of adaptive steps: eight digits, at about a third more
-# steps than six.
+# [1, of a coordinate] Default relative tolerance of adaptive steps: half the digits of double precision.
 RELATIVE_TOLERANCE = 1e-8
 # [1, of the relative tolerance] Default absolute tolerance, in characteristic units.
 ABSOLUTE_SHARE = 1e-2
@@ -18,7 +17,7 @@ MOST_BYTES = 2e9
 # [1, units of rounding of the times] Breaks are sought so far beyond the ends of a run, and so belong to
 # it.
 WIDER_RUN = 100.0
-# [1, of the largest singular value of M] A direction with less has no mass.
+# [1, of the largest singular value of M] A direction with a smaller singular value has no mass.
 MASSLESS_DIRECTION = 1e-12
 # [rad, characteristic lengths] Rows of drives are evaluated before a run at its start and at changes of
 # this size.
@@ -58,9 +57,11 @@ STRETCH_OF_PERIOD = 1.0 / 4.0
 # [stretches] With more open stretches than this an enclosure is suspected to be wide by how it is written,
 # as that of sin² + cos² is.
 MANY_STRETCHES = 512
-# [1, of the range of the function] It is dropped where no value is seen to vary by this within them.
+# [1, of the range of the function] A wide enclosure is dropped where no value is seen to vary by this
+# within its stretches.
 SEEN_TO_VARY = 0.05
 # [1, ratio] Neighbours with longest steps in this ratio are one stretch: a factor of two, and rounding.
 ALIKE_STRETCHES = 2.1
-# [values] With more values times stretches all terms are taken to vary everywhere, as memory would not do.
+# [values] With more values times stretches all terms are taken to vary everywhere: their enclosures would
+# take too much memory and time.
 LARGE_COURSE = 2e7

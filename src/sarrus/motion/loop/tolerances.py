@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-# [1, of the change of the velocity in one step] The two sides of a jump are evaluated at this distance.
+# [1, of the change of the velocity in one step] The two sides of a jump are evaluated at this distance,
+# near the jump.
 CHATTER_NEAR = 1e3
-# [1, of the change of the velocity in one step] And at this one.
+# [1, of the change of the velocity in one step] The two sides of a jump are evaluated at this distance, far
+# from the jump.
 CHATTER_FAR = 1e4
 # [1, ratio] A jump is as large far away as near; a slope would be `CHATTER_FAR` / `CHATTER_NEAR` times as
 # large.
@@ -31,13 +33,14 @@ MICROMETRES_PER_METRE = 1e6
 CREEPING = 1e-6
 # [1, of the run] A thousand steps that come to less may be held up by a jump.
 HELD_UP = 1e-2
-# [steps] So many steps are looked at together.
+# [steps] Steps of which the progress is judged together.
 CREEP_STEPS = 1000.0
-# [steps] The first call of the kernel takes so many, where nothing tells how long they take.
+# [steps] Steps of the first call of the kernel, where nothing tells how long they take.
 FIRST_CALL = 64.0
-# [steps] A call of the kernel takes so many at most: within seconds, however short they have been.
+# [steps] Steps of a call of the kernel at most: within seconds, however short they have been.
 MOST_STEPS_OF_A_CALL = 1e6
-# [1, of the steps of the call before] A call takes so many times more at most: steps may come to cost more.
+# [1, of the steps of the call before] A call has this multiple of steps at most: steps may come to cost
+# more.
 MORE_STEPS_OF_A_CALL = 32.0
 # [s] A call that took less is taken to have taken this: the resolution of the clock.
 SHORTEST_CALL = 1e-9
@@ -75,18 +78,18 @@ WATCH_SHARE = 0.25
 WATCH_AGAIN = 1.25
 # [steps] Steps between two evaluations at most, where nothing is constrained.
 WATCH_STEPS = 1e6
-# [1, of the steps before] They grow by this at most.
+# [1, of the steps before] Steps between two evaluations of σ grow by this at most.
 WATCH_GROWTH = 4.0
 # [1, of the step] Times that differ by less from a whole number of steps are at one.
 WHOLE_STEPS = 1e-6
 # [s] First step of adaptive methods at most; the error estimate lengthens it at once.
 FIRST_STEP = 1e-4
+# [1, of the largest value in the run] The smallest pivot is below it everywhere: adaptive methods take all
+# states as near a singular configuration, as stages of long steps are far off the constraints.
+NEAR_EVERYWHERE = 2.0
 # [1, of 1 s, or of the time and duration of the run] Shortest step of adaptive methods: a hundred units of
 # rounding of the time.
 SHORTEST_STEP = 1e-14
-# [1, of the largest value in the run] The smallest pivot is below it everywhere: adaptive methods
-# take all states as near a singular configuration, as stages of long steps are far off the constraints.
-NEAR_EVERYWHERE = 2.0
 # [characteristic lengths, rad] Rows that are given as functions of time move so far until the loops must
 # close.
 UNREACHABLE_AHEAD = 1e-3

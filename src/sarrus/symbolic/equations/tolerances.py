@@ -14,8 +14,8 @@ DEPENDENT_SINE = 1e-8
 MEETING_EIGENVALUES = 1e-9
 # [1] Numbers below 2 are kept to 2⁻⁵⁰, so that ties are ties on every processor.
 KEPT_DIGITS = 2.0**50
-# [1, in the units of the matrix] Added to the trace by which is divided, so that a matrix of zeros has
-# eigenvalues of zero.
+# [units of the matrix] Added to the trace by which is divided, so that a matrix of zeros has eigenvalues of
+# zero.
 ZERO_TRACE = 1e-30
 # [1, of the squared floor of σ] Pivots of a positive definite matrix are (floor / 1000)² at least, so that
 # all is finite at singular configurations.

@@ -20,7 +20,7 @@ SURFACE_NO_STEP = 1e-30
 SURFACE_CONVERGED = 1e-11
 # [1, of the radius] A second place is not higher than this above the one that was found.
 SECOND_PLACE_HIGHER = 1e-6
-# [1, of the radius] And at least so far from it.
+# [1, of the radius] A second place is at least so far from the one that was found.
 SECOND_PLACE_APART = 0.05
 # [1, of the radius] A place of a curve is inside the rolling body if it is deeper.
 PLACE_INSIDE = 1e-3
