@@ -16,7 +16,6 @@ from sarrus.base.errors import ArgumentError
 from sarrus.dynamics.closing.assembly import free_velocities
 from sarrus.dynamics.closing.branches import tangents
 from sarrus.dynamics.closing.manifold import (
-    STEP,
     came_back,
     close,
     comparable,
@@ -26,8 +25,10 @@ from sarrus.dynamics.closing.manifold import (
     turning,
     walk,
 )
+from sarrus.dynamics.closing.tolerances import WALK_STEP
 from sarrus.dynamics.system import System
-from sarrus.kernels.linalg.ranked import CUT, ROUNDING, ranked
+from sarrus.kernels.linalg.ranked import ranked
+from sarrus.kernels.linalg.tolerances import FINE_RANK_CUT, RANK_CUT
 
 # Steps at most each way.
 _STEPS = 4000
@@ -48,7 +49,7 @@ class Trace:
         self.cut = rank_cut(system, start, t, 1.0)
         self.turns = turning(system)
         lasting = tangents(system, start, t, self.cut).space
-        ways = lasting @ ranked(self.hold.T @ lasting, CUT).null
+        ways = lasting @ ranked(self.hold.T @ lasting, RANK_CUT).null
         internal = [m.velocity for m in internal_motions(system, start, t, self.cut)]
         resting = [x for x in internal if x[self.velocity] == 0.0 and not np.any(self.hold.T @ x)]
         left = ways.shape[1] - len(resting)
@@ -64,7 +65,7 @@ class Trace:
         moved = {system.velocity_names[i] for i in np.flatnonzero(np.abs(others).max(axis=0, initial=0.0))}
         joints = {name.rpartition(".")[0] or name for name in moved}
         self.counted = free_velocities(system, sorted(joints))
-        tangent = ways @ ranked(others @ ways, ROUNDING).null[:, 0]
+        tangent = ways @ ranked(others @ ways, FINE_RANK_CUT).null[:, 0]
         tangent = tangent / np.linalg.norm(self.scale * tangent)
         self.tangent = -tangent if tangent[self.velocity] < 0.0 else tangent
 
@@ -87,7 +88,14 @@ class Trace:
         ways: list[Array] = []
         last, way = self.start, tangent
         steps = walk(
-            self.system, last, tangent, t=self.t, step=STEP, cut=self.cut, hold=self.hold, scale=self.scale
+            self.system,
+            last,
+            tangent,
+            t=self.t,
+            step=WALK_STEP,
+            cut=self.cut,
+            hold=self.hold,
+            scale=self.scale,
         )
         for q, ahead in islice(steps, _STEPS):
             value = float(q[self.coordinate])
@@ -153,7 +161,7 @@ class Trace:
                 found.append((self._turn(q[i], ways[i], q[j], velocity), float(np.sign(rates[i]))))
         i, j = signed[-1], signed[0]
         if closed and rates[i] * rates[j] < 0.0:
-            end = q[-1] if j == 0 else self.place(q[-1], ways[-1], STEP)
+            end = q[-1] if j == 0 else self.place(q[-1], ways[-1], WALK_STEP)
             found.append((self._turn(q[i], ways[i], end, velocity), float(np.sign(rates[i]))))
         return found
 

@@ -23,11 +23,9 @@ from sarrus.analysis.configurations.tolerances import (
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError, check_known
 from sarrus.base.numbers import real_array
-from sarrus.base.tolerances import LEAST_DIVISOR
 from sarrus.dynamics.closing.assembly import free_velocities
 from sarrus.dynamics.closing.branches import find_branches, tangents
 from sarrus.dynamics.closing.manifold import (
-    STEP,
     close,
     closed_start,
     difference,
@@ -35,8 +33,10 @@ from sarrus.dynamics.closing.manifold import (
     rank_cut,
     turning,
 )
+from sarrus.dynamics.closing.tolerances import WALK_STEP
 from sarrus.dynamics.model.measures import open_by
 from sarrus.dynamics.system import System
+from sarrus.kernels.algebra.tolerances import NONZERO
 from sarrus.kernels.linalg.ranked import ranked
 
 
@@ -93,7 +93,7 @@ class Follower:
             else None
         )
         allowed = max(FOLLOW_OPEN, DATA_OPEN * open_by(self.system, q, self.t))
-        cut = rank_cut(self.system, q, self.t, LEAST_DIVISOR, even=True)
+        cut = rank_cut(self.system, q, self.t, NONZERO, even=True)
         q, tangent, reached = self._walk(q, k, j, float(value), before, allowed, cut)
         self._place, self._tangent = q, tangent
         return Following(read_only(q.copy()), float(q[k]), reached)
@@ -117,7 +117,7 @@ class Follower:
         self, q: Array, k: int, j: int, value: float, before: Array | None, allowed: float, cut: float
     ) -> tuple[Array, Array | None, bool]:
         """Return where q[k] is nearest to the value, the last tangent x̂ = scale · x, and whether it is there."""
-        length, tangent, rank = STEP, before, 0
+        length, tangent, rank = WALK_STEP, before, 0
         for _ in range(FOLLOW_STEPS):
             gap = float(self.scale[j] * (value - q[k]))
             if abs(gap) <= THERE:
@@ -134,9 +134,9 @@ class Follower:
                     if ahead is not None and ahead @ way > STRAIGHT and (p[k] - q[k]) * side > 0.0:
                         break
                 length /= 2
-                if length < SHORTEST_PART * STEP:
+                if length < SHORTEST_PART * WALK_STEP:
                     return q, way, False
-            q, tangent, length = p, way, min(STEP, 2 * length)
+            q, tangent, length = p, way, min(WALK_STEP, 2 * length)
             if last:
                 q[k] = value if self.scale[j] * abs(q[k] - value) < THERE else q[k]
         return q, tangent, False
@@ -179,7 +179,7 @@ class Follower:
 
     def _branch(self, q: Array, j: int) -> Array | None:
         """Return the unit tangent x̂, on the branches through a singular configuration, that moves v_j most."""
-        cut = rank_cut(self.system, q, self.t, LEAST_DIVISOR)
+        cut = rank_cut(self.system, q, self.t, NONZERO)
         branches, _ = find_branches(self.system, q, self.t, tangents(self.system, q, self.t, cut))
         ways = []
         for branch in branches:

@@ -31,15 +31,17 @@ from sarrus.base.arguments import described
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import SolveError, check_is
 from sarrus.base.status import Answer, Status
-from sarrus.base.tolerances import LEAST_DIVISOR
 from sarrus.dynamics.closing.antiparallel import antiparallel
-from sarrus.dynamics.closing.assembly import DATA_TOLERANCE, free_velocities
+from sarrus.dynamics.closing.assembly import free_velocities
+from sarrus.dynamics.closing.tolerances import DATA_TOLERANCE
 from sarrus.dynamics.closing.within_limits import outside_limits
 from sarrus.dynamics.model.measures import open_by
 from sarrus.dynamics.system import System
+from sarrus.kernels.algebra.tolerances import NONZERO
 from sarrus.kernels.linalg import dense
 from sarrus.kernels.linalg.levenberg_marquardt import levenberg_marquardt
-from sarrus.kernels.linalg.ranked import CUT, ranked
+from sarrus.kernels.linalg.ranked import ranked
+from sarrus.kernels.linalg.tolerances import RANK_CUT
 
 
 @dataclass(frozen=True, eq=False)
@@ -268,8 +270,8 @@ class Problem:
         lower, upper = np.full(system.nv, -KINEMATICS_LONGEST), np.full(system.nv, KINEMATICS_LONGEST)
         i, j = self.scalars.T
         down, up = (self.size.coordinates * (limit - q) for limit in (self.lower, self.upper))
-        lower[j] = np.maximum(lower[j], np.minimum(down[i], -LEAST_DIVISOR))
-        upper[j] = np.minimum(upper[j], np.maximum(up[i], LEAST_DIVISOR))
+        lower[j] = np.maximum(lower[j], np.minimum(down[i], -NONZERO))
+        upper[j] = np.minimum(upper[j], np.maximum(up[i], NONZERO))
         lower, upper = lower[columns], upper[columns]
         # Householder's method with pivots keeps what light rows say, heavy ones on top (Cox and Higham 1998); an SVD
         # loses of it what the weights are apart.
@@ -290,7 +292,7 @@ class Problem:
         tight = (self.free[j] > 0.0) & ((down[i] < AT_LIMIT) | (up[i] < AT_LIMIT))
         closures = self.size.even(system.constraint_jacobian(q, t=self.t))[: system.nh]
         rows = np.vstack([closures, self.jacobian(q)]) * self.free
-        cut = CUT * max(dense.largest(rows), 1.0)
+        cut = RANK_CUT * max(dense.largest(rows), 1.0)
         turned = antiparallel(system, q, self.t)
         met = float(np.abs(self.residual(q)).max(initial=0.0)) <= TARGET_MET
         status = Status.OK if met else Status.NOT_ACHIEVABLE

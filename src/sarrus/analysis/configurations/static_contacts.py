@@ -20,7 +20,6 @@ from sarrus.analysis.configurations.tolerances import (
 )
 from sarrus.base.arrays import Array
 from sarrus.base.status import Status
-from sarrus.base.tolerances import LEAST_DIVISOR
 from sarrus.dynamics.closing.manifold import close, comparable, stays_closed
 from sarrus.dynamics.contacts.contact_state import (
     ContactState,
@@ -35,10 +34,12 @@ from sarrus.dynamics.model.control_metric import default_weights
 from sarrus.dynamics.model.derivatives import stiffness_times
 from sarrus.dynamics.model.joint_limits import bounds_at, joint_limits
 from sarrus.dynamics.optimize.contact_problem import solve_contact_problem
-from sarrus.dynamics.optimize.force_balance import NOTHING
+from sarrus.dynamics.optimize.tolerances import FORCE_OF_NONE
 from sarrus.dynamics.solve.support import carry
 from sarrus.dynamics.system import System
-from sarrus.kernels.linalg.ranked import CUT, at_rank, ranked
+from sarrus.kernels.algebra.tolerances import NONZERO
+from sarrus.kernels.linalg.ranked import at_rank, ranked
+from sarrus.kernels.linalg.tolerances import RANK_CUT
 
 
 @dataclass(frozen=True)
@@ -103,7 +104,7 @@ class Resting:
 
     def holding(self, state: ContactState, load: CarriedLoad) -> Carried:
         """Return what contacts with these forces hold."""
-        least = NOTHING * float(np.abs(load.forces).max(initial=0.0))
+        least = FORCE_OF_NONE * float(np.abs(load.forces).max(initial=0.0))
         rough = any(one.static > 0.0 and one.name in load.carrying for one in self.touching)
         slips = rough and not load.holds_with(1.0 - ON_VERGE)
         verge, held, grazing = slips, [], []
@@ -157,7 +158,7 @@ class Resting:
             rows = found.rows[[self.touching[k].rows.start for k in near]] / size.columns
             loops = size.even(self.system.constraint_jacobian(q, t=self.t))
             both = np.vstack([loops, rows / self.units[near][:, None]])
-            step = ranked(both, relative=CUT).solve(np.concatenate([np.zeros(len(loops)), -gaps]))
+            step = ranked(both, relative=RANK_CUT).solve(np.concatenate([np.zeros(len(loops)), -gaps]))
             q = close(self.system, self.system.move(q, step / size.columns), self.t)
         return q
 
@@ -187,7 +188,7 @@ class Resting:
             values, vectors = np.linalg.eigh(
                 self.stiffness(q, u, load, forces, jacobian, basis, cut, found.rows)
             )
-            largest = max(float(np.abs(values).max(initial=0.0)), float(np.linalg.norm(push)), LEAST_DIVISOR)
+            largest = max(float(np.abs(values).max(initial=0.0)), float(np.linalg.norm(push)), NONZERO)
             root = 1.0 / np.sqrt(np.maximum(np.abs(values), SOFT_DIRECTION * largest) + left / reach)
             H = rows @ vectors * root
             given = H @ (root * (vectors.T @ push))
@@ -201,7 +202,7 @@ class Resting:
                 if reach < SHORTEST_REST_STEP:
                     return q, count
                 continue
-            step = basis @ y * min(1.0, reach / max(length, LEAST_DIVISOR))
+            step = basis @ y * min(1.0, reach / max(length, NONZERO))
             p = close(self.system, self.system.move(q, step), self.t)
             if not stays_closed(self.system, p, q, self.t):
                 reach = min(reach, length) / 4

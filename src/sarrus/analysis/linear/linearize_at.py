@@ -26,13 +26,13 @@ from sarrus.dynamics.contacts.support_reactions import ContactForces
 from sarrus.dynamics.coordinates.choices import (
     AUTOMATIC,
     PARTITION,
-    WORST,
     Coordinates,
     IndependentVelocities,
     choose,
     rows_of_rates,
 )
 from sarrus.dynamics.coordinates.relation import Relation, extend, trace_relation
+from sarrus.dynamics.coordinates.tolerances import WORST_COORDINATES
 from sarrus.dynamics.model.activations import activations_of
 from sarrus.dynamics.model.derivatives import Derivatives, derivatives
 from sarrus.dynamics.results import ForwardDynamics
@@ -120,7 +120,7 @@ def _linearize(
         _refuse(system, solved, q, t)
     d = derivatives(system, x, solved.a, solved.multipliers)
     chart, chosen, velocities = _chart(system, coordinates, d.jacobian, d.rate_v, solved.rank)
-    if max(chosen.condition, velocities.condition) > WORST:
+    if max(chosen.condition, velocities.condition) > WORST_COORDINATES:
         _refuse(system, solved, q, t)
     reduced = reduce(d if data_of(system).exact else d.times_rows(system.characteristic.rows), chart, v)
     # what dependent rows gain along motions by digits alone tells nothing: the rank is that of forward dynamics

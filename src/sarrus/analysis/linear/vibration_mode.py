@@ -9,9 +9,9 @@ import numpy as np
 from sarrus.analysis.linear.tolerances import NO_DAMPING, NO_OSCILLATION
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError, SolveError
-from sarrus.dynamics.closing.closed_state import OPEN
 from sarrus.dynamics.closing.levenberg_marquardt import data_of
 from sarrus.dynamics.closing.manifold import close, difference
+from sarrus.dynamics.closing.tolerances import OPEN
 from sarrus.dynamics.model.measures import open_by
 from sarrus.dynamics.system import System
 

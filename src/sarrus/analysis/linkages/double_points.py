@@ -22,7 +22,7 @@ from sarrus.analysis.linkages.tolerances import (
     STANDS_STILL,
 )
 from sarrus.base.arrays import Array, read_only
-from sarrus.dynamics.closing.manifold import STEP
+from sarrus.dynamics.closing.tolerances import WALK_STEP
 from sarrus.model.mechanism.pose import perpendicular_to
 
 
@@ -158,14 +158,17 @@ def cusps_of(curve: Curve, body: str, place: Array, points: Array, rates: Array)
 
 def _opens(path: _Path, k: int, length: float) -> bool:
     """Tell whether the path goes back beside the way it came, rather than on it."""
-    tip, there = path.at(k, length)[1], path.at(k, length + STEP)[1]
+    tip, there = path.at(k, length)[1], path.at(k, length + WALK_STEP)[1]
     ray = there - tip
-    ends = [float((path.at(k, length - x)[1] - there) @ ray) for x in (0.0, 2.0 * STEP)]
+    ends = [float((path.at(k, length - x)[1] - there) @ ray) for x in (0.0, 2.0 * WALK_STEP)]
     if ends[0] * ends[1] >= 0.0:
         return False
     x = float(
         brentq(
-            lambda x: float((path.at(k, length - x)[1] - there) @ ray), 0.0, 2.0 * STEP, xtol=CUSP_END * STEP
+            lambda x: float((path.at(k, length - x)[1] - there) @ ray),
+            0.0,
+            2.0 * WALK_STEP,
+            xtol=CUSP_END * WALK_STEP,
         )
     )
     gap = np.linalg.norm(path.at(k, length - x)[1] - there)

@@ -18,7 +18,7 @@ from sarrus.analysis.linkages.tolerances import (
 )
 from sarrus.base.arrays import Array
 from sarrus.dynamics.model.measures import open_by
-from sarrus.kernels.linalg.ranked import CUT
+from sarrus.kernels.linalg.tolerances import RANK_CUT
 
 # Into how many parts a step is divided that fails, one of κ at most.
 _PARTS = 4
@@ -117,9 +117,9 @@ def decomposed(matrices: Array) -> tuple[Array, Array, Array]:
 
 
 def solved(parts: tuple[Array, Array, Array], right_sides: Array) -> Array:
-    """Return T⁺ b (n, k), singular values below `CUT` of the largest one being zero."""
+    """Return T⁺ b (n, k), singular values below `RANK_CUT` of the largest one being zero."""
     left, sizes, right = parts
-    counted = sizes > CUT * sizes[:, :1]
+    counted = sizes > RANK_CUT * sizes[:, :1]
     along = np.einsum("nij,ni->nj", left, right_sides) * counted / np.where(counted, sizes, 1.0)
     return np.einsum("nij,ni->nj", right, along)
 

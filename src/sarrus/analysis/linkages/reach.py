@@ -21,7 +21,8 @@ from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError
 from sarrus.dynamics.closing.manifold import turning
 from sarrus.dynamics.system import System
-from sarrus.kernels.linalg.ranked import CUT, ranked
+from sarrus.kernels.linalg.ranked import ranked
+from sarrus.kernels.linalg.tolerances import RANK_CUT
 from sarrus.model.mechanism.pose import perpendicular_to
 from sarrus.model.mechanism.tolerances import PARALLEL
 
@@ -226,7 +227,7 @@ def require_region(system: System, body: str, motions: list[Array], linear: Arra
     ``motions``: those (nv, k) at each configuration, ``linear`` (n, 3, nv) the Jacobians of the point there.
     """
     length = system.characteristic.length
-    ranks = [ranked(rows @ x / length, CUT).rank if x.size else 0 for rows, x in zip(linear, motions)]
+    ranks = [ranked(rows @ x / length, RANK_CUT).rank if x.size else 0 for rows, x in zip(linear, motions)]
     most = int(np.argmax(np.bincount(ranks)))  # singular configurations have others
     if most < 2:
         raise _no_region(system, body)

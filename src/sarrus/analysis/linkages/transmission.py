@@ -23,7 +23,8 @@ from sarrus.base.numbers import real_array
 from sarrus.dynamics.closing.assembly import free_velocities
 from sarrus.dynamics.contacts.open_forces import push_count
 from sarrus.dynamics.system import System
-from sarrus.kernels.linalg.ranked import CUT, ranked
+from sarrus.kernels.linalg.ranked import ranked
+from sarrus.kernels.linalg.tolerances import RANK_CUT
 from sarrus.motion.records.trajectory import Trajectory
 from sarrus.symbolic.multibody.connections import Connection
 
@@ -243,15 +244,19 @@ class _Statics:
         even = sizes.even(system.constraint_jacobian(q, t=t))
         others = np.delete(even, self.loaded, axis=1)
         largest = float(np.linalg.norm(even, 2))
-        free = ranked(others.T, CUT * largest).null
+        free = ranked(others.T, RANK_CUT * largest).null
         pull = even[:, self.loaded].T @ free
         _, size, ways = np.linalg.svd(pull)
-        if free.shape[1] == 0 or size[0] <= CUT * largest or (len(size) > 1 and size[1] > CUT * largest):
+        if (
+            free.shape[1] == 0
+            or size[0] <= RANK_CUT * largest
+            or (len(size) > 1 and size[1] > RANK_CUT * largest)
+        ):
             raise SolveError(
                 f"{system.name}: at q = {q} the force from driver to output is not determined: "
                 + (
                     "there are several ways"
-                    if free.shape[1] and size[0] > CUT * largest
+                    if free.shape[1] and size[0] > RANK_CUT * largest
                     else "none is passed on, or the configuration is singular"
                 ),
                 element=self.through.label,

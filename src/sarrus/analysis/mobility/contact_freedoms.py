@@ -17,7 +17,8 @@ from sarrus.dynamics.contacts.contact_state import Touching, touch_rows, touchin
 from sarrus.dynamics.model.evaluations import Evaluations
 from sarrus.dynamics.optimize.cone_program import solve_cone_program
 from sarrus.dynamics.optimize.cone_rows import ConeRows, stack
-from sarrus.kernels.linalg.ranked import ROUNDING, ranked
+from sarrus.kernels.linalg.ranked import ranked
+from sarrus.kernels.linalg.tolerances import FINE_RANK_CUT
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,11 +81,11 @@ def contact_freedoms(system: Evaluations, q: Array, free: Array, t: float = 0.0)
     heads = found.rows[[one.rows.start for one in closed]].reshape(len(closed), system.nv)
     rows = heads @ along / units[:, None]
     lengths = np.linalg.norm(rows, axis=1)
-    still = lengths <= ROUNDING * max(float(lengths.max(initial=0.0)), 1.0)
+    still = lengths <= FINE_RANK_CUT * max(float(lengths.max(initial=0.0)), 1.0)
     rows = rows / np.where(still, 1.0, lengths)[:, None]
     rows[still] = 0.0
     motion, forces, locked = _opened(rows)
-    kept = ranked(rows, relative=ROUNDING).null
+    kept = ranked(rows, relative=FINE_RANK_CUT).null
     form = bool(locked.all()) and kept.shape[1] == 0
     spare = [k for k in range(len(closed)) if form and _closes(np.delete(rows, k, axis=0))]
     names = [one.name for one in closed]
@@ -122,7 +123,7 @@ def _opened(rows: Array) -> tuple[Array, Array, np.ndarray]:
 
 def _closes(rows: Array) -> bool:
     """Tell whether no velocity but zero has rows v ≥ 0."""
-    return ranked(rows, relative=ROUNDING).rank == rows.shape[1] and bool(_opened(rows)[2].all())
+    return ranked(rows, relative=FINE_RANK_CUT).rank == rows.shape[1] and bool(_opened(rows)[2].all())
 
 
 def _force_closure(closed: list[Touching], rows: Array) -> bool:
@@ -137,7 +138,7 @@ def _force_closure(closed: list[Touching], rows: Array) -> bool:
         for one in closed
     ]
     matrix = rows[np.concatenate(used)].T if used else np.zeros((rows.shape[1], 0))
-    parts = ranked(matrix, relative=ROUNDING)
+    parts = ranked(matrix, relative=FINE_RANK_CUT)
     if not used or parts.rank < rows.shape[1]:
         return False
     n, start, cones = matrix.shape[1], 0, []

@@ -15,7 +15,8 @@ from sarrus.analysis.mobility.tolerances import NEW_MOTION, NO_TWIST, TRIAL_STEP
 from sarrus.base.arrays import Array
 from sarrus.dynamics.closing.manifold import close, stays_closed
 from sarrus.dynamics.system import System
-from sarrus.kernels.linalg.ranked import NORMAL, ranked
+from sarrus.kernels.linalg.ranked import ranked
+from sarrus.kernels.linalg.tolerances import NORMAL_DIRECTIONS
 from sarrus.model.builders.mechanism import Mechanism
 from sarrus.model.mechanism.elements import WORLD
 from sarrus.symbolic.kinematics.frames import Frames
@@ -128,7 +129,7 @@ def body_twists(system: System, q: Array, directions: Array, t: float = 0.0) -> 
 def _goes_on(system: System, q: Array, t: float, motion: Array, select: Array) -> bool:
     """Tell whether a step along the motion stays closed with the other joints at rest."""
     x = motion / np.linalg.norm(motion)
-    others = ranked(select.T, NORMAL).null
+    others = ranked(select.T, NORMAL_DIRECTIONS).null
     p = close(system, system.move(q, TRIAL_STEP * x), t, across=np.column_stack([others, x]))
     return stays_closed(system, p, q, t)
 

@@ -23,10 +23,11 @@ from sarrus.analysis.mobility.tolerances import (
     FREEDOM_SHARE,
 )
 from sarrus.base.arrays import Array
-from sarrus.base.tolerances import LEAST_DIVISOR
 from sarrus.dynamics.system import System
+from sarrus.kernels.algebra.tolerances import NONZERO
 from sarrus.kernels.linalg import dense
-from sarrus.kernels.linalg.ranked import CUT, ranked
+from sarrus.kernels.linalg.ranked import ranked
+from sarrus.kernels.linalg.tolerances import RANK_CUT
 from sarrus.model.builders.mechanism import Mechanism
 from sarrus.model.mechanism.elements import WORLD
 from sarrus.model.mechanism.joint import Joint
@@ -112,7 +113,7 @@ def exchanged_joints(
 def _chosen(options: Sequence[_Option], blocks: Sequence[Array]) -> Iterator[list[_Option]]:
     """Yield options, one for a joint at most, whose columns make Uᵀ E regular at all places; few joints first."""
     count = len(blocks[0])
-    largest = [max(dense.largest(block), LEAST_DIVISOR) for block in blocks]
+    largest = [max(dense.largest(block), NONZERO) for block in blocks]
     tried = 0
 
     def grow(start: int, chosen: list[_Option], joints: int) -> Iterator[list[_Option]]:
@@ -237,7 +238,7 @@ def _same(
         ):
             return None
         moved = [
-            ranked(s.characteristic.even(s.constraint_jacobian(at, t=t)), relative=CUT)
+            ranked(s.characteristic.even(s.constraint_jacobian(at, t=t)), relative=RANK_CUT)
             for s, at in ((system, place.q), (other, q))
         ]
         if moved[1].rank != other.nc or moved[0].null.shape[1] != moved[1].null.shape[1]:
@@ -246,7 +247,7 @@ def _same(
             np.vstack(list(body_twists(s, at, one.null / s.characteristic.columns[:, None], t).values()))
             for s, at, one in ((system, place.q, moved[0]), (other, q, moved[1]))
         ]
-        if ranked(np.hstack(twists), relative=CUT).rank > ranked(twists[0], relative=CUT).rank:
+        if ranked(np.hstack(twists), relative=RANK_CUT).rank > ranked(twists[0], relative=RANK_CUT).rank:
             return None
     return starts[0]
 

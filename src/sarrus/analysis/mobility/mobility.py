@@ -29,7 +29,8 @@ from sarrus.dynamics.closing.manifold import closed_start, comparable, typical_s
 from sarrus.dynamics.contacts.contact_state import takes_part
 from sarrus.dynamics.model.measures import open_by
 from sarrus.dynamics.system import System
-from sarrus.kernels.linalg.ranked import CUT, Ranked, beyond, independent_rows, ranked
+from sarrus.kernels.linalg.ranked import Ranked, beyond, independent_rows, ranked
+from sarrus.kernels.linalg.tolerances import RANK_CUT
 
 
 @dataclass(frozen=True, eq=False)
@@ -244,7 +245,9 @@ def mobility(
     check_is("mobility", system, System)
     acting = takes_part(system, contacts)
     q = closed_start(system, real_array(q), t)
-    cut = (data_of(system).rank_cut(CUT) if tolerance is None else tolerance) * typical_size(system, q, t)
+    cut = (data_of(system).rank_cut(RANK_CUT) if tolerance is None else tolerance) * typical_size(
+        system, q, t
+    )
     parts = _rows(system, q, t, cut)
     here = tangents(system, q, t, cut)
     branches: tuple[Branch, ...] = ()

@@ -35,7 +35,8 @@ from sarrus.dynamics.closing.manifold import close, finite_jacobian, second_deri
 from sarrus.dynamics.impacts.activity import active
 from sarrus.dynamics.system import System
 from sarrus.kernels.linalg import dense
-from sarrus.kernels.linalg.ranked import CUT, ranked
+from sarrus.kernels.linalg.ranked import ranked
+from sarrus.kernels.linalg.tolerances import RANK_CUT
 from sarrus.model.mechanism.elements import CLOSURE_ROWS
 
 # Rows that can go together, because a kind of closure is left.
@@ -110,14 +111,14 @@ def place_at(system: System, q: Array, t: float, bent: bool) -> Place:
     size, nh, data = system.characteristic, system.nh, data_of(system)
     rows = size.even(finite_jacobian(system, q, t))
     largest = dense.largest(rows)
-    kernel = ranked(rows[:nh], data.rank_cut(CUT) * largest).null
+    kernel = ranked(rows[:nh], data.rank_cut(RANK_CUT) * largest).null
     k = kernel.shape[1] if bent else 0
     curvature = np.zeros((system.nc, k * (k + 1) // 2))
     if k:
         bending = second_derivatives(system, q, t, kernel / size.columns[:, None])
         curvature[:nh] = size.rows[:nh, None] * bending[:, *np.tril_indices(k)]
     flat = max(FLAT_CURVATURE, 10.0 * data.cut) * max(largest, float(np.abs(curvature).max(initial=0.0)))
-    return Place(q, rows, kernel, curvature, data.rank_cut(CUT) * largest, flat)
+    return Place(q, rows, kernel, curvature, data.rank_cut(RANK_CUT) * largest, flat)
 
 
 def removable_rows(system: System, t: float, found: Sequence[Place], same_motion: bool) -> np.ndarray:

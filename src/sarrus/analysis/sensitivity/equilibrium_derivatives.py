@@ -16,10 +16,11 @@ from sarrus.analysis.sensitivity.parameters import Columns, chosen_parameters
 from sarrus.analysis.sensitivity.tolerances import DEFECTIVE, EIGENVALUES_APART, ROWS_FOLLOW, VERIFIED
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import SolveError, check_is
-from sarrus.base.tolerances import LEAST_DIVISOR
 from sarrus.dynamics.model.derivatives import RowTerms, Terms, residual_force, row_terms, terms, variables
 from sarrus.dynamics.system import System
-from sarrus.kernels.linalg.ranked import ROUNDING, at_rank, ranked
+from sarrus.kernels.algebra.tolerances import NONZERO
+from sarrus.kernels.linalg.ranked import at_rank, ranked
+from sarrus.kernels.linalg.tolerances import FINE_RANK_CUT
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,7 +150,7 @@ def eigenvalue_derivatives(
     order = np.lexsort((s.imag, s.real, np.round(np.abs(s), 12)))
     s, left, right = s[order], left[:, order].conj(), right[:, order]
     overlap = np.abs((left * right).sum(axis=0))
-    condition = 1.0 / np.maximum(overlap, LEAST_DIVISOR)
+    condition = 1.0 / np.maximum(overlap, NONZERO)
     size = float(np.abs(s).max(initial=0.0))
     apart = np.array([np.abs(np.delete(s, k) - s[k]).min(initial=np.inf) for k in range(len(s))])
     simple = (apart > EIGENVALUES_APART * size) & (condition < DEFECTIVE)
@@ -259,7 +260,7 @@ class _Rest:
         by_way = d.force[:, self.columns.q] @ self.row_terms.basis
         stiffness = z.T @ by_way @ self.closing.null
         push = z.T @ (by_way @ closing + d.force[:, self.chosen])
-        rows = ranked(stiffness, relative=ROUNDING)
+        rows = ranked(stiffness, relative=FINE_RANK_CUT)
         if rows.rank < len(rows.values):
             raise SolveError(
                 f"{system.name}: the place of rest is not isolated: a motion meets no stiffness, so that it has no "

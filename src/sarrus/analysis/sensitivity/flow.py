@@ -15,14 +15,14 @@ from sarrus.base.status import Status
 from sarrus.dynamics.model.derivatives import RowTerms, Terms, row_terms, terms
 from sarrus.dynamics.solve.ranks import generic_rank
 from sarrus.dynamics.solve.workspace import Workspace
-from sarrus.kernels.integrate.stepping import BESIDE
 from sarrus.kernels.integrate.tableau import tableau
+from sarrus.kernels.integrate.tolerances import STAGE_BESIDE
 from sarrus.kernels.linalg.dense import product
 from sarrus.kernels.linalg.projected import acceleration_change, correction
 from sarrus.kernels.linalg.quaternions import normalize
 from sarrus.kernels.linalg.ranked import at_rank, ranked
 from sarrus.kernels.memory import layout as la
-from sarrus.kernels.memory.run_state import SPLIT_PIVOT
+from sarrus.kernels.memory.tolerances import SPLIT_PIVOT
 
 
 @dataclass(frozen=True, eq=False)
@@ -250,4 +250,4 @@ class Flow:
         ahead[system.parts.t] += h
         left, rows = np.abs(system.compiled.function("residuals")(ahead)), system.characteristic.rows
         gap, slip = (rows[:nh] * left[:nh]).max(), (rows * left[nh:]).max()
-        return not max(gap, h * slip) <= BESIDE * size * size
+        return not max(gap, h * slip) <= STAGE_BESIDE * size * size

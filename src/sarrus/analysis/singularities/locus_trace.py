@@ -23,7 +23,6 @@ from sarrus.analysis.singularities.tolerances import (
 from sarrus.base.arrays import Array
 from sarrus.dynamics.closing.assembly import held_velocities
 from sarrus.dynamics.closing.manifold import (
-    STEP,
     came_back,
     close,
     difference,
@@ -32,6 +31,7 @@ from sarrus.dynamics.closing.manifold import (
     turning,
     walk,
 )
+from sarrus.dynamics.closing.tolerances import WALK_STEP
 
 # Steps of a walk, and of a curve one way.
 _RAY, _STEPS = 120, 3000
@@ -68,7 +68,7 @@ class LocusTrace:
             q,
             direction,
             t=self.t,
-            step=2 * STEP,
+            step=2 * WALK_STEP,
             cut=self.walk_cut,
             hold=self.hold,
             scale=self.scale,
@@ -122,7 +122,7 @@ class LocusTrace:
         value = self.rows.signed(q, left)
         for _ in range(LOCUS_STEPS):
             step = -value / rate
-            if abs(step) > 2 * STEP:
+            if abs(step) > 2 * WALK_STEP:
                 return None
             if abs(step) < LOCUS_MET:
                 break
@@ -148,8 +148,8 @@ class LocusTrace:
 
     def _one_way(self, start: Array, way: Array, left: Array) -> tuple[list[Array], bool]:
         path: list[Array] = []
-        q, tangent, length = start, way, STEP
-        while len(path) < _STEPS and length > LOCUS_SHORTEST * STEP:
+        q, tangent, length = start, way, WALK_STEP
+        while len(path) < _STEPS and length > LOCUS_SHORTEST * WALK_STEP:
             left = self._beside(q, tangent, left)
             landed = self.onto(self.moved(q, length * tangent), left)
             if landed is None:
@@ -171,7 +171,7 @@ class LocusTrace:
                 end = start.copy()
                 end[self.turns] += 2 * np.pi * np.rint((p - start)[self.turns] / (2 * np.pi))
                 return [*path, end], True
-            q, tangent, length = p, ahead, min(STEP, 2 * length)
+            q, tangent, length = p, ahead, min(WALK_STEP, 2 * length)
         return path, False
 
     def _beside(self, q: Array, tangent: Array, left: Array) -> Array:
@@ -187,4 +187,4 @@ class LocusTrace:
     def passes(self, piece: Array, q: Array) -> bool:
         """Tell whether a curve passes q, full turns aside."""
         gaps = [np.linalg.norm(self.scale * difference(self.system, p, q, self.turns)) for p in piece]
-        return bool(min(gaps) < 0.75 * STEP)
+        return bool(min(gaps) < 0.75 * WALK_STEP)

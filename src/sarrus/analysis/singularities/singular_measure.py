@@ -19,9 +19,7 @@ from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError
 from sarrus.dynamics.closing.assembly import free_velocities
 from sarrus.dynamics.closing.branches import find_branches, goes_on, tangents
-from sarrus.dynamics.closing.levenberg_marquardt import DATA_TOLERANCE
 from sarrus.dynamics.closing.manifold import (
-    STEP,
     close,
     difference,
     holonomic_jacobian,
@@ -29,10 +27,12 @@ from sarrus.dynamics.closing.manifold import (
     stays_closed,
     walk,
 )
+from sarrus.dynamics.closing.tolerances import DATA_TOLERANCE, WALK_STEP
 from sarrus.dynamics.model.derivatives import row_gradient
 from sarrus.dynamics.model.measures import open_by
 from sarrus.dynamics.system import System
-from sarrus.kernels.linalg.ranked import CUT, ROUNDING, at_rank, ranked
+from sarrus.kernels.linalg.ranked import at_rank, ranked
+from sarrus.kernels.linalg.tolerances import FINE_RANK_CUT, RANK_CUT
 
 
 class Measure:
@@ -109,7 +109,7 @@ class Measure:
         rows[: self.system.nh] = self.row_scale * left
         return np.asarray(row_gradient(self.system, q, rows, right / self.scale, self.t) / self.scale)
 
-    def walk(self, q: Array, direction: Array, step: float = STEP) -> Iterator[tuple[Array, Array]]:
+    def walk(self, q: Array, direction: Array, step: float = WALK_STEP) -> Iterator[tuple[Array, Array]]:
         """Walk from q along x̂ through the closed configurations; tangents are velocities.
 
         See `sarrus.dynamics.closing.manifold.walk`.
@@ -161,11 +161,11 @@ class Measure:
                 matrix[nh + k, :nv] = self._slope(q, left, np.eye(nv)[i])
             matrix[nh : nh + len(indices), nv:] = g.T[indices]
             matrix[-1, nv:] = left
-            step = ranked(matrix, relative=ROUNDING).solve(-np.append(residual, 0.0))
+            step = ranked(matrix, relative=FINE_RANK_CUT).solve(-np.append(residual, 0.0))
             q, left = system.move(q, step[:nv] / self.scale), left + step[nv:]
             left /= np.linalg.norm(left)
             if np.abs(step).max() < CONVERGED_STEP:
                 break
         near = self.away(start, q) < MEASURE_LONGEST
         good = stays_closed(system, q, start, self.t)
-        return q, bool(near and good and self.value(q)[0] < ROUNDING * self.cut / CUT)
+        return q, bool(near and good and self.value(q)[0] < FINE_RANK_CUT * self.cut / RANK_CUT)

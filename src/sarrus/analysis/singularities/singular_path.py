@@ -17,15 +17,8 @@ from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError, SolveError, check_is
 from sarrus.base.lazy_import import lazy_import
 from sarrus.base.numbers import real_array
-from sarrus.dynamics.closing.levenberg_marquardt import DATA_TOLERANCE
-from sarrus.dynamics.closing.manifold import (
-    STEP,
-    close,
-    closed_start,
-    difference,
-    holonomic_jacobian,
-    rank_cut,
-)
+from sarrus.dynamics.closing.manifold import close, closed_start, difference, holonomic_jacobian, rank_cut
+from sarrus.dynamics.closing.tolerances import DATA_TOLERANCE, WALK_STEP
 from sarrus.dynamics.model.measures import open_by
 from sarrus.dynamics.system import System
 from sarrus.kernels.linalg.ranked import ranked
@@ -128,7 +121,7 @@ def distance_to_singularity(
 
 
 def path_between(
-    system: System, start: ArrayLike, end: ArrayLike, *, step: float = STEP, t: float = 0.0
+    system: System, start: ArrayLike, end: ArrayLike, *, step: float = WALK_STEP, t: float = 0.0
 ) -> Array:
     """Return closed configurations (T, nq) from start to end, each a step of ``step`` nearer to the end.
 

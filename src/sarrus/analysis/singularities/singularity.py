@@ -27,7 +27,8 @@ from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import SolveError, check_is
 from sarrus.base.numbers import real_array
 from sarrus.base.status import Answer, Status
-from sarrus.dynamics.closing.manifold import STEP, came_back, closed_start, turning
+from sarrus.dynamics.closing.manifold import came_back, closed_start, turning
+from sarrus.dynamics.closing.tolerances import WALK_STEP
 from sarrus.dynamics.system import System
 from sarrus.kernels.linalg.ranked import beyond, ranked
 
@@ -178,7 +179,9 @@ def _ray(
             return False
         travelled += measure.away(last, q)
         before, last, value = value, q, ahead
-        if travelled > 4 * STEP and came_back(system, start, direction / scale, q, tangent, turns, scale):
+        if travelled > 4 * WALK_STEP and came_back(
+            system, start, direction / scale, q, tangent, turns, scale
+        ):
             return True
         if travelled > reach:
             return False

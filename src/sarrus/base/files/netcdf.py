@@ -21,11 +21,11 @@ from sarrus.base.errors import ArgumentError
 from sarrus.base.files.atomic import replacing, write
 from sarrus.base.files.deferred_errors import DeferredErrorFile
 from sarrus.base.files.seals import add_seal, content_of, seal, unsealed
+from sarrus.base.files.tolerances import NETCDF_IN_MEMORY
 
 if TYPE_CHECKING:
     import xarray as xr
 
-_IN_MEMORY = 64e6  # bytes
 # What the name of a variable or a dimension in a file, or a list of such names, cannot have: there %2F and so on.
 _IMPOSSIBLE = re.compile(r"[/% \x00-\x1f\x7f]|^\.")
 
@@ -97,7 +97,7 @@ class Dataset:
         import h5netcdf
 
         needed = sum(variable.values.nbytes for variable in self.all.values())
-        if needed > _IN_MEMORY:
+        if needed > NETCDF_IN_MEMORY:
             with large(path, kept=kept, needed=needed) as (file, disk):
                 self._fill(file, disk.check)
             return

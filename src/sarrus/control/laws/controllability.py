@@ -17,7 +17,8 @@ from sarrus.dynamics.solve.inverse_dynamics import constraint_rank
 from sarrus.dynamics.solve.workspace import Workspace
 from sarrus.dynamics.system import System
 from sarrus.kernels.linalg import dense
-from sarrus.kernels.linalg.ranked import ROUNDING, at_rank, ranked
+from sarrus.kernels.linalg.ranked import at_rank, ranked
+from sarrus.kernels.linalg.tolerances import FINE_RANK_CUT
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +66,7 @@ def controllability_at(system: Workspace, q: Array, velocity: Array, t: float) -
     rank = constraint_rank(system, q, velocity, t, jacobian)
     basis = at_rank(jacobian, rank).null
     actuation = driving_matrix(system, q, velocity, t)
-    reach = ranked(basis.T @ actuation, ROUNDING * dense.norm(actuation))
+    reach = ranked(basis.T @ actuation, FINE_RANK_CUT * dense.norm(actuation))
     lost, found, dof = basis @ reach.left_null, reach.rank, basis.shape[1]
     return Controllability(
         controllable=found == dof,

@@ -19,7 +19,8 @@ from sarrus.control.quantities.tolerances import FADE_OF_LOG, FADE_PART, SQUARED
 from sarrus.dynamics.closing.assembly import free_velocities
 from sarrus.dynamics.closing.manifold import close, closed_start, rank_cut
 from sarrus.dynamics.system import System
-from sarrus.kernels.linalg.ranked import CUT, independent_rows, ranked
+from sarrus.kernels.linalg.ranked import independent_rows, ranked
+from sarrus.kernels.linalg.tolerances import RANK_CUT
 from sarrus.symbolic.equations import singular_values as sv
 from sarrus.symbolic.equations.equations import activity_parameter
 
@@ -237,13 +238,13 @@ def _of_rows(system: System, rows: _Rows, measure: str, places: list[_Place]) ->
         motions = place.motions(closure_rank)
         seen.append(np.array(jacobian(place.q, place.t, parameters)) @ motions @ motions.T)
     largest = max(float(np.linalg.norm(matrix, 2)) for matrix in seen)
-    ranks = [ranked(matrix, CUT * largest).rank if largest > 0.0 else 0 for matrix in seen]
+    ranks = [ranked(matrix, RANK_CUT * largest).rank if largest > 0.0 else 0 for matrix in seen]
     rank = max(ranks)
     if rank < min(count, freedoms):
         _refuse(system, rows, seen[ranks.index(rank)], rank, freedoms)
     if switching := _switching(system):
         every, own = system.with_parameters(dict.fromkeys(switching, 1.0)), _own_rows(system)
-        held = [np.linalg.matrix_rank(every.constraint_jacobian(p.q, t=p.t)[own], CUT) for p in places]
+        held = [np.linalg.matrix_rank(every.constraint_jacobian(p.q, t=p.t)[own], RANK_CUT) for p in places]
         left = system.nv - max(held)
         if count > left:
             raise ArgumentError(

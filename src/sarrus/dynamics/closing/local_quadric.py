@@ -8,15 +8,13 @@ from typing import NamedTuple
 import numpy as np
 
 from sarrus.base.arrays import Array
-
-# Length of a step relative to the time in which H z would change by itself.
-_PART = 0.05
-# Steps, at most; part of the first |H z| at which the centre is reached.
-_STEPS, _THERE = 4000, 1e-6
-# żᵀH ż at the centre, relative to |ż| |H ż|, above which it does not vanish with σ.
-_STAYS = 1e-2
-# σ falls to this part of its value at least where the motion nears the centre.
-_NEARS = 0.9
+from sarrus.dynamics.closing.tolerances import (
+    QUADRIC_CENTRE,
+    QUADRIC_NEARS,
+    QUADRIC_REMAINS,
+    QUADRIC_STEP,
+    QUADRIC_STEPS,
+)
 
 
 class Quadric(NamedTuple):
@@ -65,13 +63,13 @@ def follow(quadric: Quadric, mass: Array, force: Array, z: Array, velocity: Arra
         velocity = along(z, velocity, 0.0)
         first = least = float(np.linalg.norm(H @ z))
         spike, last = indicator(velocity, 0.0) / first, [(0.0, first)]
-        for _ in range(_STEPS):
+        for _ in range(QUADRIC_STEPS):
             turning = float(np.linalg.norm(H @ velocity))
             if not np.isfinite(turning) or turning == 0.0:
                 return Way(
                     "undecided", np.nan, least, spike, "the way to the singular configuration is not resolved"
                 )
-            h = _PART * float(np.linalg.norm(H @ z)) / turning
+            h = QUADRIC_STEP * float(np.linalg.norm(H @ z)) / turning
             # the classical method of Runge and Kutta
             k1, l1 = velocity, acceleration(z, velocity, time)
             k2 = velocity + 0.5 * h * l1
@@ -99,16 +97,16 @@ def follow(quadric: Quadric, mass: Array, force: Array, z: Array, velocity: Arra
                 when, least = _lowest(last)
                 break
             least = min(least, sigma)
-            if sigma < _THERE * first:
+            if sigma < QUADRIC_CENTRE * first:
                 arrival = time + sigma / float(np.linalg.norm(H @ velocity))
-                if now > _STAYS * turning * float(np.linalg.norm(velocity)):
+                if now > QUADRIC_REMAINS * turning * float(np.linalg.norm(velocity)):
                     return Way("locks up", arrival, 0.0, np.inf)
                 return Way("passes", arrival, 0.0, np.nan)
         else:
             return Way(
                 "undecided", np.nan, least, spike, "the way to the singular configuration is not resolved"
             )
-    if least > _NEARS * first:
+    if least > QUADRIC_NEARS * first:
         return Way("leads away", np.nan, first, spike)
     return Way("turns back", when, least, spike)
 

@@ -9,14 +9,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sarrus.dynamics.model.tolerances import (
+    ACCEPTED_AS_DATA,
+    CLOSED_AS_DATA,
+    PASSING_AS_DATA,
+    SHORTEST_PROJECTED_STEP,
+)
 from sarrus.kernels.memory.layout import Settings
-
-# Loops open by up to so many times what the data leave open count as closed where they are found, and on the way.
-_CLOSED, _ACCEPTED = 10.0, 30.0
-# How near to a singular configuration, in roots of the closing error, the data have no say.
-_PASSING = 10.0
-# A projection that fails after a shorter step [s] is not tried again: the loops jam.
-SHORTEST = 1e-9
 
 
 @dataclass(frozen=True)
@@ -45,15 +44,15 @@ class DataTolerance:
         Links that do not quite flatten together turn away from a singular configuration where that value is the root of
         what they disagree by; ideal ones pass. What the data do not tell is not to decide.
         """
-        return min(0.3, _PASSING * float(np.sqrt(self.closing_error)))
+        return min(0.3, PASSING_AS_DATA * float(np.sqrt(self.closing_error)))
 
     def closed(self, least: float = 0.0) -> float:
         """Return the residual below which loops count as closed, ``least`` of an exact model."""
-        return max(least, _CLOSED * self.closing_error)
+        return max(least, CLOSED_AS_DATA * self.closing_error)
 
     def accepted(self, least: float) -> float:
         """Return the residual that a motion may leave where Newton's method stagnates, ``least`` of an exact model."""
-        return max(least, _ACCEPTED * self.closing_error)
+        return max(least, ACCEPTED_AS_DATA * self.closing_error)
 
     def rank_cut(self, least: float) -> float:
         """Return the relative singular value below which rows are dependent, ``least`` of an exact model."""
@@ -67,7 +66,7 @@ class DataTolerance:
         if self.exact:
             return
         settings.accepted_residual = self.accepted(settings.accepted_residual)
-        settings.shortest_closing = SHORTEST
+        settings.shortest_closing = SHORTEST_PROJECTED_STEP
         settings.singular_cut = max(settings.singular_cut, self.passing_cut * beside)
         # γ may differ by any part of it where little is left; holonomic rows are judged by where they are.
         settings.inconsistent = 1.0 if holonomic else max(settings.inconsistent, 0.1)

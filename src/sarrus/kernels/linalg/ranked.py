@@ -15,15 +15,7 @@ import numpy as np
 from sarrus.base.arrays import Array
 from sarrus.kernels.linalg import dense
 from sarrus.kernels.linalg.dense import product
-
-# Singular values of A below this multiple of the largest one nearby are zero: looser than printed digits.
-CUT = 1e-6
-# The same of rows that were found to be dependent in the same way, of stiffness and of what actuators reach: rounding.
-ROUNDING = 1e-9
-# Cosine below which directions of orthonormal bases are normal to each other.
-NORMAL = 0.5
-# A row of an orthonormal basis of the left null space with a smaller square vanishes.
-_ABSENT = 1e-9
+from sarrus.kernels.linalg.tolerances import ABSENT_ROW, RANK_CUT
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +69,7 @@ class Ranked:
     @property
     def determined(self) -> np.ndarray:
         """Which entries of λ in Aᵀλ are unique (m,): those with e_j in the range of A. A zero row's never is."""
-        return np.asarray((self.left_null**2).sum(axis=1) < _ABSENT)
+        return np.asarray((self.left_null**2).sum(axis=1) < ABSENT_ROW)
 
 
 def at_rank(matrix: Array, rank: int) -> Ranked:
@@ -107,17 +99,17 @@ def _parts(found: dense.Decomposition) -> Ranked:
     return Ranked(values, rank, left[:, :rank], left[:, rank:], right[:rank].T, right[rank:].T)
 
 
-def rank_of(matrix: Array, relative: float = CUT, scale: float = 0.0) -> int:
+def rank_of(matrix: Array, relative: float = RANK_CUT, scale: float = 0.0) -> int:
     """Return the number of singular values above ``relative`` × the largest one, or × ``scale`` if that is more."""
     return rank_by(dense.even_singular_values(matrix), relative, scale)
 
 
-def rank_by(values: Array, relative: float = CUT, scale: float = 0.0) -> int:
+def rank_by(values: Array, relative: float = RANK_CUT, scale: float = 0.0) -> int:
     """Return the same from the singular values."""
     return int(np.count_nonzero(values > relative * max(values.max(initial=0.0), scale)))
 
 
-def are_independent(columns: Array, share: float = CUT) -> bool:
+def are_independent(columns: Array, share: float = RANK_CUT) -> bool:
     """Tell whether the smallest singular value of columns keeps this share of the largest one."""
     return columns.shape[1] == 0 or (
         columns.shape[0] >= columns.shape[1] and rank_of(columns, share) == columns.shape[1]

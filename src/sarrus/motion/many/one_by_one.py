@@ -12,6 +12,7 @@ from sarrus.base.errors import SarrusError
 from sarrus.base.progress import progress_bar
 from sarrus.base.status import Status
 from sarrus.control.laws.law import Law
+from sarrus.kernels.integrate.tolerances import SAME_INSTANT
 from sarrus.kernels.memory import batch_layout as bl
 from sarrus.motion.inputs.drive_jumps import DriveJumps, may_jump
 from sarrus.motion.inputs.run_options import Recording
@@ -94,7 +95,7 @@ def _intervals(plan: Plan, todo: Batch, run: int) -> list[tuple[float, Array | N
 def _note(plan: Plan, todo: Batch, run: int, loop: Integration, status: Status) -> None:
     """Write the samples, the folds and the outcome of a run."""
     rows = loop.recorder.all_rows()[:, : todo.samples.shape[2]]
-    wanted, close = plan.options.sample_times, 1e-9 * plan.options.step
+    wanted, close = plan.options.sample_times, SAME_INSTANT * plan.options.step
     last = np.searchsorted(rows[:, 0], wanted + close, side="right") - 1
     found = (last >= 0) & (np.abs(rows[last, 0] - wanted) <= close)
     todo.samples[run, found] = rows[last[found]]

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 
 import casadi as ca
 
-# Keeps the direction of a length of zero finite [m²]; far below any length that matters.
-ZERO_LENGTH = 1e-30
+from sarrus.symbolic.kinematics.tolerances import ZERO_LENGTH
 
 
 @dataclass(frozen=True)
