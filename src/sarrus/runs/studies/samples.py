@@ -10,7 +10,7 @@ import numpy as np
 
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError, check_known
-from sarrus.runs.studies.tolerances import PROBABILITY_EDGE
+from sarrus.runs.studies.tolerances import PROBABILITY_EDGE, PROBABILITY_STEP
 
 # scipy.stats is imported where it is used: it takes half a second.
 SCHEMES = ("random", "latin", "sobol")
@@ -65,7 +65,7 @@ def draw(
                 element=name,
             )
     levels = np.clip(
-        _levels(list(distributions), int(runs), int(seed), scheme), PROBABILITY_EDGE, 1.0 - 2.0**-53
+        _levels(list(distributions), int(runs), int(seed), scheme), PROBABILITY_EDGE, 1.0 - PROBABILITY_STEP
     )
     drawn = {}
     for level, (name, distribution) in zip(levels, distributions.items()):

@@ -45,3 +45,6 @@ STORE_WAIT = (0.02, 0.5)
 
 # [s] A process that waits longer says so.
 SAY_AFTER = 1.0
+
+# [1, probability] Probabilities are kept this far from 1. It is the distance to the largest double below 1.
+PROBABILITY_STEP = 2.0**-53
