@@ -27,6 +27,7 @@ from sarrus.base.arguments import described
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError, check_is
 from sarrus.base.numbers import real_array
+from sarrus.base.tolerances import LEAST_DIVISOR
 from sarrus.dynamics.closing.local_quadric import Quadric, follow
 from sarrus.dynamics.closing.manifold import closed_start, difference, second_derivatives
 from sarrus.dynamics.contacts.contact_state import all_between, all_open, takes_part
@@ -45,7 +46,6 @@ from sarrus.dynamics.tolerances import (
     INVOLVED_CLOSURE,
     TIME_DIFFERENCE,
 )
-from sarrus.kernels.algebra.tolerances import NONZERO
 from sarrus.kernels.linalg import dense
 from sarrus.kernels.linalg.ranked import at_rank, ranked
 from sarrus.kernels.linalg.tolerances import FINE_RANK_CUT
@@ -292,7 +292,7 @@ class Rows:
             residual = np.concatenate([self.value(q, t) - s * y, G.T @ y, [0.5 * (y @ y - 1.0)]])
             step = ranked(matrix, relative=FINE_RANK_CUT).solve(-residual)
             size = float(np.abs(step).max())
-            step = step * min(1.0, FORECAST_STEP / max(size, NONZERO))
+            step = step * min(1.0, FORECAST_STEP / max(size, LEAST_DIVISOR))
             q, y, s = work.move(q, step[:nv] / scale), y + step[nv:-1], s + float(step[-1])
             away = float(np.linalg.norm(scale * difference(work, start, q)))
             if not (np.isfinite(step).all() and away < FORECAST_REACH):

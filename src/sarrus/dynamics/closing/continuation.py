@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sarrus.base.arrays import Array
+from sarrus.base.tolerances import LEAST_DIVISOR
 from sarrus.dynamics.closing.antiparallel import antiparallel
 from sarrus.dynamics.closing.levenberg_marquardt import data_of, descend, directions, is_closed
 from sarrus.dynamics.closing.manifold import difference, turning
@@ -41,7 +42,6 @@ from sarrus.dynamics.closing.tolerances import (
 from sarrus.dynamics.model.compiled import random_coordinates
 from sarrus.dynamics.model.evaluations import Evaluations
 from sarrus.dynamics.model.measures import longest, metric_root, open_by
-from sarrus.kernels.algebra.tolerances import NONZERO
 from sarrus.kernels.linalg import dense
 from sarrus.kernels.linalg.newton import contract
 from sarrus.kernels.linalg.ranked import are_independent, in_metric, ranked
@@ -168,7 +168,7 @@ class _Way:
         tangent, h = self.tangent(q, s, rows), 1.0
         for _ in range(CONTINUATION_STEPS):
             speed = float(np.abs(tangent).max(initial=0.0))
-            h = min(h, 1.0 - s, CONTINUATION_STEP / max(speed, NONZERO))
+            h = min(h, 1.0 - s, CONTINUATION_STEP / max(speed, LEAST_DIVISOR))
             last = h >= 1.0 - s
             p, aside = self.step(q, s, h, tangent)
             good, turn = p is not None, 0.0
@@ -177,7 +177,9 @@ class _Way:
                 self.unique = are_independent(there[:, ~self.locked])
                 # on a singular configuration the motion goes on as it came
                 ahead = self.tangent(p, s + h, there) if self.unique or not regular else tangent
-                turn = float(np.abs(ahead - tangent).max()) / max(float(np.abs(ahead).max()), speed, NONZERO)
+                turn = float(np.abs(ahead - tangent).max()) / max(
+                    float(np.abs(ahead).max()), speed, LEAST_DIVISOR
+                )
                 good = turn <= CONTINUATION_TURN
                 if good and _reversed(rows[:, ~self.locked], there[:, ~self.locked]):
                     good = h * speed <= NO_JUMP_STEP
@@ -221,14 +223,14 @@ class _Way:
             first=CONTINUATION_ASIDE * length,
             most=CONTINUATION_ITERATIONS,
         )
-        aside = sizes[0] / max(length, NONZERO)
+        aside = sizes[0] / max(length, LEAST_DIVISOR)
         if p is not None:
             return (p if is_closed(system, p, self.t) else None), aside
         if s + h >= 1.0:  # the end may be a singular configuration, where Newton's method is slow
             p, _ = descend(system, aim, self.t, self.basis)
             moved = longest(system, difference(system, aim, p))
             if is_closed(system, p, self.t) and moved <= CONTINUATION_ASIDE * length:
-                return p, moved / max(length, NONZERO)
+                return p, moved / max(length, LEAST_DIVISOR)
         return None, aside
 
 

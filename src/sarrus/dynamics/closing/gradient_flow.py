@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sarrus.base.arrays import Array
+from sarrus.base.tolerances import LEAST_DIVISOR
 from sarrus.dynamics.closing.levenberg_marquardt import directions
 from sarrus.dynamics.closing.tolerances import (
     FLOW_AT_REST,
@@ -24,7 +25,6 @@ from sarrus.dynamics.closing.tolerances import (
     SHORTEST_FLOW,
 )
 from sarrus.dynamics.model.measures import longest, metric_root
-from sarrus.kernels.algebra.tolerances import NONZERO
 from sarrus.kernels.linalg import dense
 from sarrus.kernels.linalg.ranked import are_independent, in_metric
 
@@ -67,7 +67,7 @@ def flow(system: Evaluations, q: Array, t: float, free: Array) -> tuple[Array, i
             q, first, size = p, fourth, left
         elif not np.isfinite(error) or h * speed < SHORTEST_FLOW:
             return q, count
-        h *= min(3.0, max(0.2, 0.9 * (FLOW_ERROR / max(error, NONZERO)) ** (1.0 / 3.0)))
+        h *= min(3.0, max(0.2, 0.9 * (FLOW_ERROR / max(error, LEAST_DIVISOR)) ** (1.0 / 3.0)))
     return q, FLOW_STEPS
 
 

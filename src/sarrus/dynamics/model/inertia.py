@@ -13,9 +13,9 @@ import numpy as np
 
 from sarrus.base.arrays import Array
 from sarrus.base.status import Status
+from sarrus.base.tolerances import LEAST_DIVISOR
 from sarrus.dynamics.model.compiled import is_definite
 from sarrus.dynamics.model.tolerances import INERTIA_OF_NONE, LOST_INERTIA, NAMED_ENTRY, NO_INERTIA
-from sarrus.kernels.algebra.tolerances import NONZERO
 from sarrus.kernels.linalg import dense
 from sarrus.kernels.linalg.ranked import ranked
 
@@ -62,7 +62,9 @@ def without_inertia(system: Evaluations, q: Array, v: Array, t: float = 0.0) -> 
     if not len(reduced):
         return ()
     found = dense.svd(reduced)
-    lost = found.right[found.values <= LOST_INERTIA * NO_INERTIA * max(float(np.abs(mass).max()), NONZERO)]
+    lost = found.right[
+        found.values <= LOST_INERTIA * NO_INERTIA * max(float(np.abs(mass).max()), LEAST_DIVISOR)
+    ]
     along = np.abs(dense.product(lost, free)).max(axis=0, initial=0.0)
     named = along > NAMED_ENTRY * along.max(initial=0.0)
     return tuple(name for name, moves in zip(system.velocity_names, named) if moves)

@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError
 from sarrus.base.numbers import real_array
+from sarrus.base.tolerances import LEAST_DIVISOR
 from sarrus.dynamics.optimize.tolerances import FLAT_FORM, SEMIDEFINITE_FORM, SYMMETRIC_FORM
-from sarrus.kernels.algebra.tolerances import NONZERO
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,7 +97,7 @@ def quadratic_constraint(Q: ArrayLike, q: ArrayLike, r: float) -> ConeRows:
         raise ArgumentError(f"Q must be symmetric and fit q, got shapes {Q.shape} and {q.shape}", element="Q")
     values, vectors = np.linalg.eigh(Q)
     largest = max(float(values[-1]), 0.0)
-    if values[0] < -SEMIDEFINITE_FORM * max(largest, NONZERO):
+    if values[0] < -SEMIDEFINITE_FORM * max(largest, LEAST_DIVISOR):
         raise ArgumentError(
             f"Q must be positive semidefinite, its smallest eigenvalue is {values[0]:.3g}", element="Q"
         )

@@ -16,8 +16,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from sarrus.base.tolerances import LEAST_DIVISOR
 from sarrus.kernels.algebra import factor as fa
-from sarrus.kernels.algebra.tolerances import NONZERO
 from sarrus.kernels.algebra.vectors import add, axpy, copy, copy_scaled, divide, dot, fill, set_unit
 from sarrus.kernels.cones.tolerances import (
     ACTIVE_ROWS_CUT,
@@ -165,7 +165,7 @@ def _active(work, shape):
 def _boundary(work, n, at, size, row):
     """Write the row of a cone at its boundary and add its curvature to H."""
     out, ray = work.spare + row * n, work.ds + at + 1
-    y = max(work.trial_z[at], 0.0) / max(work.ds[at], NONZERO)
+    y = max(work.trial_z[at], 0.0) / max(work.ds[at], LEAST_DIVISOR)
     fill(out, 0.0, n)
     for i in range(1, size):
         axpy(ray[i - 1], work.g + (at + i) * n, out, n)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from sarrus.base.tolerances import LEAST_DIVISOR
 from sarrus.kernels.algebra.factor import cholesky_ltl, solve_l, solve_l_transposed
-from sarrus.kernels.algebra.tolerances import NONZERO
 from sarrus.kernels.algebra.vectors import dot, fill, multiply
 from sarrus.kernels.cones.tolerances import (
     BOUNDED_COST,
@@ -180,7 +180,7 @@ def _pull(work, n):
             work.root[a * n + b] = work.columns[a] * work.quadratic[a * n + b] * work.columns[b]
         largest = max(largest, work.root[a * n + a])
     for a in range(n):
-        work.root[a * n + a] += COST_RIDGE * max(largest, NONZERO)
+        work.root[a * n + a] += COST_RIDGE * max(largest, LEAST_DIVISOR)
     if not cholesky_ltl(work.root, n):
         return np.inf
     solve_l_transposed(work.root, n, work.rhs_x)

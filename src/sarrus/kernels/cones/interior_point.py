@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from sarrus.base.tolerances import LEAST_DIVISOR
 from sarrus.kernels.algebra.factor import solve_l, solve_l_transposed
-from sarrus.kernels.algebra.tolerances import NONZERO
 from sarrus.kernels.algebra.vectors import axpy, copy, copy_scaled, dot, fill, multiply
 from sarrus.kernels.cones import cones as co
 from sarrus.kernels.cones.active_rows import INACTIVE, classify, optimize_active
@@ -245,7 +245,7 @@ def _residuals(work, n, m, tau, kappa, degree, proof):
     fill(work.dual, 0.0, n)
     add_transposed(work.g, m, n, work.zz, work.dual)
     times(work.g, m, n, work.xx, work.primal)
-    flat = pushed = NONZERO
+    flat = pushed = LEAST_DIVISOR
     still = opened = 0.0
     for c in range(n):
         still = max(still, abs(work.dual[c]))

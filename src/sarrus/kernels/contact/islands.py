@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sarrus.kernels.algebra.tolerances import NONZERO
+from sarrus.base.tolerances import LEAST_DIVISOR
 from sarrus.kernels.algebra.vectors import axpy, copy, dot, fill, is_finite
 from sarrus.kernels.contact.geometry_rows import add_parts, along_parts, reply_to, work_of
 from sarrus.kernels.contact.rows import turns_round
@@ -321,7 +321,7 @@ def close_gaps(table, count, work):
     _close(table, count, left, ahead, work)
     copy(ahead, product, count)
     square, curve = dot(left, left, count), dot(left, ahead, count)
-    least, flat = CLOSING_OF_GAPS * CLOSING_OF_GAPS * square, UNCLOSABLE * curve / max(square, NONZERO)
+    least, flat = CLOSING_OF_GAPS * CLOSING_OF_GAPS * square, UNCLOSABLE * curve / max(square, LEAST_DIVISOR)
     for _ in range(MOST_CLOSING_STEPS):
         if not (square > least and curve > flat * square):
             break

@@ -15,9 +15,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from sarrus.base.tolerances import LEAST_DIVISOR
 from sarrus.kernels.algebra import factor as fa
 from sarrus.kernels.algebra.retraction import move
-from sarrus.kernels.algebra.tolerances import NONZERO
 from sarrus.kernels.algebra.vectors import copy, copy_scaled, divide, dot, fill
 from sarrus.kernels.contact.rows import keep_slots, restore_slots
 from sarrus.kernels.integrate.stepping import finish, slope, take_step
@@ -258,7 +258,7 @@ def _look(table, passages, a, b, stages, work):
         return  # no closer than before, in a stay that is noted
     clock = table.nq + table.nv + table.nu
     start, h = a.x[clock], b.x[clock] - a.x[clock]
-    rate = max(a.facts.pivot + b.facts.pivot, NONZERO) / h
+    rate = max(a.facts.pivot + b.facts.pivot, LEAST_DIVISOR) / h
     apart = min(max(POINTS_APART / rate, _apart(table, a, b, h)), 0.25 * h)
     row = _row(table, passages)
     row.closest = np.inf

@@ -15,8 +15,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from sarrus.base.arrays import Array
+from sarrus.base.tolerances import LEAST_DIVISOR
 from sarrus.kernels.algebra.dense import CHOLESKY, COMPLETION, LARGEST, PRODUCT, SINGULAR, SOLUTION, VALUES
-from sarrus.kernels.algebra.tolerances import LANCZOS_STEPS, LEAST_RANK_CUT, NONZERO
+from sarrus.kernels.algebra.tolerances import LANCZOS_STEPS, LEAST_RANK_CUT
 from sarrus.kernels.linalg.tolerances import EQUAL_PIVOTS
 from sarrus.kernels.platform import c_function
 
@@ -79,7 +80,7 @@ def svd(matrix: Array, rank: int | None = None, *, cut: float = 0.0, relative: f
     values, small = lengths * scale, len(lengths)
     if small == 0:
         return Decomposition(np.eye(m), values, np.eye(n), 0)
-    clear = int(np.count_nonzero(lengths > LEAST_RANK_CUT * max(lengths[0], NONZERO)))
+    clear = int(np.count_nonzero(lengths > LEAST_RANK_CUT * max(lengths[0], LEAST_DIVISOR)))
     if rank is None:
         above = (values > cut) & (lengths > relative * lengths[0])
         rank = int(np.count_nonzero(above)) if cut or relative else clear

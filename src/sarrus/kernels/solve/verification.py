@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from sarrus.base.tolerances import EPSILON
 from sarrus.kernels.algebra.vectors import axpy, copy, copy_scaled, divide, dot_from, fill
 from sarrus.kernels.memory.record import Floats, Integers
 from sarrus.kernels.memory.tolerances import CERTAIN_ACCELERATION
@@ -29,7 +30,6 @@ from sarrus.kernels.solve.tolerances import (
     DEPENDENT_PIVOT,
     INDEPENDENT_PIVOT,
     LEAST_MASS_PIVOT,
-    MACHINE_EPSILON,
     NEAR_OVERFLOW,
     NEAR_UNDERFLOW,
 )
@@ -67,7 +67,7 @@ def glance(table: Integers, x: Floats, what: int) -> int:
 def _forces_met(x, n, m, M, A, f, a):
     """Write the residuals of M a = f + F and of M a = f + Aᵀλ, and the change of f; tell whether they are rounding."""
     force, lam, change = a + n, a + 2 * n, x + N_RESULTS
-    limit = 8.0 * (n + m + 4) * MACHINE_EPSILON
+    limit = 8.0 * (n + m + 4) * EPSILON
     by_force = by_multipliers = 0.0
     for i in range(n):
         total, size = _sums(M + i * n, a, n)
@@ -85,7 +85,7 @@ def _forces_met(x, n, m, M, A, f, a):
         if not (left <= limit * terms and missed <= limit * size):
             return False
         by_force, by_multipliers = max(by_force, left / terms), max(by_multipliers, missed / size)
-        rounding = missed + MACHINE_EPSILON * size
+        rounding = missed + EPSILON * size
         change[i] = rounding if (n + i) % 2 == 0 else -rounding
     x[FORCE], x[MULTIPLIERS] = by_force, by_multipliers
     return True
@@ -112,7 +112,7 @@ def _sums(a, b, n):
 def _rows_met(x, n, m, A, gamma, a, work):
     """Write the residual of A a + γ = 0 and the change of γ, and tell whether it is rounding."""
     left, size, change = work, work + m, x + (N_RESULTS + n)
-    limit = 8.0 * (n + m + 4) * MACHINE_EPSILON
+    limit = 8.0 * (n + m + 4) * EPSILON
     by_rows = 0.0
     for j in range(m):
         left[j] = gamma[j]
@@ -125,7 +125,7 @@ def _rows_met(x, n, m, A, gamma, a, work):
             size[j] += abs(part)
     for j in range(m):
         missed, terms = abs(left[j]), size[j]
-        rounding = missed + MACHINE_EPSILON * terms
+        rounding = missed + EPSILON * terms
         change[j] = rounding if j % 2 == 0 else -rounding
         if terms == 0.0 and _is_zero(n, m, A + j):
             continue  # a row of nothing that asks for nothing

@@ -11,9 +11,9 @@ from warnings import warn
 import numpy as np
 
 from sarrus.base.errors import ArgumentError, SingularityWarning
+from sarrus.base.tolerances import LEAST_DIVISOR
 from sarrus.dynamics.singularity_forecast import Rows, SingularityForecast, forecast_at, require_holonomic
 from sarrus.dynamics.solve.workspace import Workspace
-from sarrus.kernels.algebra.tolerances import NONZERO
 from sarrus.kernels.integrate.tableau import TIME_STEPPING
 from sarrus.motion.loop.tolerances import WATCH_AGAIN, WATCH_GROWTH, WATCH_SHARE, WATCH_STEPS, WHOLE_STEPS
 from sarrus.motion.records.records import EventRecord
@@ -107,13 +107,13 @@ class Watcher:
             self.next_look = done + 1.0
             return
         ahead = sigma if self.near else max(sigma - within, 0.1 * within)
-        steps = WATCH_SHARE * ahead / max(self._fastest * state.step, NONZERO)
+        steps = WATCH_SHARE * ahead / max(self._fastest * state.step, LEAST_DIVISOR)
         self._apart = float(min(max(np.floor(steps), 1.0), WATCH_GROWTH * self._apart))
         self.next_look = done + self._apart
 
     def _bound(self, loop: TimeLoop, sigma: float, pace: float) -> None:
         """Bound the next step where the run is near; take the bound away where it has left."""
-        state, asked = loop.state, (self.watch.part or 1.0) * sigma / max(pace, NONZERO)
+        state, asked = loop.state, (self.watch.part or 1.0) * sigma / max(pace, LEAST_DIVISOR)
         if loop.adaptive:
             longest = loop.scheme.limits.max_step
             state.longest = min(longest, asked) if self.near else longest
