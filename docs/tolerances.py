@@ -35,8 +35,8 @@ Among these the ones that most answers depend on:
   leave `POSITION_TOLERANCE`. A contact is closed up to `AT_BOUND`.
 - **at rest.** A contact slower than `STILL` is at rest; a configuration is an equilibrium up to `FORCE_BALANCED`.
 - **same.** Two assembly modes are one up to `SAME_ASSEMBLY`, two nodes of a map up to `SAME_NODE`.
-- **rounding.** Ranks from exact equations are cut at `RANK_CUT`; `MACHINE_EPSILON` is the unit of double precision, and
-  `NONZERO` stands in for a divisor that is zero.
+- **rounding.** Ranks from exact equations are cut at `RANK_CUT`; `EPSILON` is the unit of double precision, and
+  `LEAST_DIVISOR` stands in for a divisor that is zero.
 - **parallel, perpendicular.** `PARALLEL` and `PERPENDICULAR`, for unit vectors.
 
 κ is the characteristic length of a mechanism ([notation](notation.md)). Coefficients of tableaus and polynomials,

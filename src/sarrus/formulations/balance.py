@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import qr, solve_triangular
 
+from sarrus.base.tolerances import EPSILON
 from sarrus.formulations.residuals import NOTHING, Residuals
 from sarrus.formulations.tolerances import DEAD_ROW, GRAIN, INCONSISTENT
-from sarrus.kernels.solve.tolerances import MACHINE_EPSILON
 
 Array = NDArray[np.float64]
 # Solves M a = force + F, A a = −γ for (a, F, λ): linear in (force, γ).
@@ -36,7 +36,7 @@ class Balance:
         self.top = int(_exponent(size.max(initial=0.0)) + self._common(A))
         self.row = np.where(size > 0.0, _exponent(size) + self._common(A), self.top)
         self.A = np.ldexp(A, -self.row[:, None] - self.column)
-        self.rounding = (len(M) + len(A) + 4) * MACHINE_EPSILON
+        self.rounding = (len(M) + len(A) + 4) * EPSILON
         # Rounding of the largest numbers of an answer, which are near one in balanced units, in every row.
         self.floor = GRAIN * np.abs(self.A).sum(axis=1)
         self.force_floor = GRAIN * (1.0 + np.abs(self.M).sum(axis=1))
@@ -98,7 +98,7 @@ class Balance:
         terms = np.abs(self.A) @ x + np.abs(gamma)
         contradiction = self._contradiction(x, gamma, terms)
         along, across = self.gains
-        grain = 2.0 * MACHINE_EPSILON
+        grain = 2.0 * EPSILON
         sizes = np.abs(self.M) @ x + g + f
         by_force = along @ ((found.force + grain) * sizes)
         by_rows = across @ ((found.constraint + grain) * terms)

@@ -16,10 +16,10 @@ from numpy.typing import ArrayLike, NDArray
 from sarrus.base.errors import ArgumentError
 from sarrus.base.numbers import real_array
 from sarrus.base.status import Answer, Status
+from sarrus.base.tolerances import LEAST_DIVISOR
 from sarrus.formulations.balance import Balance
 from sarrus.formulations.residuals import NOTHING, Residuals
 from sarrus.formulations.tolerances import RANK_TOLERANCE, SYMMETRIC_MATRIX
-from sarrus.kernels.algebra.tolerances import NONZERO
 from sarrus.kernels.linalg.ranked import at_rank
 
 Array = NDArray[np.float64]
@@ -172,7 +172,7 @@ class Formulation(Answer):
         p = self.problem
         terms = np.array([p.M @ self.a, p.h, -p.tau, -self.constraint_force])
         size = float(np.linalg.norm(terms, axis=1).max())
-        return float(np.linalg.norm(terms.sum(axis=0))) / max(size, NONZERO)
+        return float(np.linalg.norm(terms.sum(axis=0))) / max(size, LEAST_DIVISOR)
 
     @property
     def constraint_residual(self) -> float:
@@ -181,7 +181,7 @@ class Formulation(Answer):
         particular = p.inverse @ p.gamma
         left = p.inverse @ (p.A @ self.a) + particular
         size = float(np.linalg.norm(self.a)) + float(np.linalg.norm(particular))
-        return float(np.linalg.norm(left)) / max(size, NONZERO)
+        return float(np.linalg.norm(left)) / max(size, LEAST_DIVISOR)
 
 
 def numbers(value: ArrayLike, name: str) -> Array:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from sarrus.kernels.solve.tolerances import MACHINE_EPSILON
+from sarrus.base.tolerances import EPSILON
 
 # [1, of the largest row, in balanced units] A row of A this small is rounding and drops out. Sums of a few
 # tens of terms of mechanisms leave that much.
-DEAD_ROW = 64.0 * MACHINE_EPSILON
+DEAD_ROW = 64.0 * EPSILON
 
 # [1, of the largest numbers of a row] Residuals of a row below this part are rounding. Numbers of that size
-# are themselves known to MACHINE_EPSILON, and a residual has a few operations.
-GRAIN = 8.0 * MACHINE_EPSILON
+# are themselves known to EPSILON, and a residual has a few operations.
+GRAIN = 8.0 * EPSILON
 
 # [1, of the diagonal] A metric scaled to a unit diagonal is positive definite if its eigenvalues are above.
 # Eigenvalues of unit matrices round at 1e-15 times their size.
@@ -26,14 +26,14 @@ SYMMETRIC_MATRIX = 1e-9
 
 # [1, of the size of the matrix and its largest diagonal entry] A pivot of a symmetric matrix below is
 # rounding. Each of n eliminations rounds a few times.
-PIVOT_NOISE = 4.0 * MACHINE_EPSILON
+PIVOT_NOISE = 4.0 * EPSILON
 
 # [1, of the norm of M] A mass on the admissible motions below this part is zero. It is the rounding of the
 # products Kᵀ M K.
 MASSLESS = 1e-13
 
 # [1, condition number] A solve whose scaled matrix has a larger condition number is refused a correction. No
-# digit of it is sure: 1 / MACHINE_EPSILON is 5e15.
+# digit of it is sure: 1 / EPSILON is 5e15.
 NUMERICALLY_SINGULAR = 1e15
 
 # [1, of the largest terms] An answer is OK if its residuals are below. Well-conditioned solves leave 1e-15,

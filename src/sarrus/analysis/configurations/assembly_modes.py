@@ -26,6 +26,7 @@ from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError, SolveError, check_is, place_of
 from sarrus.base.numbers import real_array
 from sarrus.base.status import Status
+from sarrus.base.tolerances import LEAST_DIVISOR
 from sarrus.dynamics.closing.antiparallel import antiparallel
 from sarrus.dynamics.closing.assembly import free_velocities
 from sarrus.dynamics.closing.levenberg_marquardt import Rows
@@ -42,7 +43,6 @@ from sarrus.dynamics.closing.manifold import (
 from sarrus.dynamics.closing.rigidity import look
 from sarrus.dynamics.closing.tolerances import DATA_TOLERANCE, WALK_STEP
 from sarrus.dynamics.system import System
-from sarrus.kernels.algebra.tolerances import NONZERO
 from sarrus.kernels.linalg.ranked import ranked
 
 # Starts without a new mode after which the search ends, and starts at most.
@@ -374,7 +374,7 @@ def _passes(curve: Array, q: Array, system: System, turns: np.ndarray) -> bool:
     scale = system.characteristic.coordinates
     along = scale * chords(curve[:-1], curve[1:], system, turns)
     aside = scale * chords(curve[:-1], np.broadcast_to(q, curve[1:].shape), system, turns)
-    length = np.maximum(np.sum(along**2, axis=1), NONZERO)
+    length = np.maximum(np.sum(along**2, axis=1), LEAST_DIVISOR)
     share = np.clip(np.sum(along * aside, axis=1) / length, 0.0, 1.0)
     beside = np.linalg.norm(aside - share[:, None] * along, axis=1)
     return bool(np.any(beside < 0.05 * np.sqrt(length)))

@@ -15,6 +15,7 @@ from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError, SolveError, check_is
 from sarrus.base.numbers import real_array
 from sarrus.base.status import Answer, Status
+from sarrus.base.tolerances import LEAST_DIVISOR
 from sarrus.dynamics.closing.closed_state import require_rest
 from sarrus.dynamics.closing.manifold import closed_start
 from sarrus.dynamics.closing.rigidity import look
@@ -25,7 +26,6 @@ from sarrus.dynamics.model.control_limits import control_bounds
 from sarrus.dynamics.model.control_metric import default_weights
 from sarrus.dynamics.model.joint_limits import sides_beyond, warn_beyond
 from sarrus.dynamics.system import System
-from sarrus.kernels.algebra.tolerances import NONZERO
 from sarrus.kernels.linalg.ranked import ranked
 from sarrus.kernels.linalg.tolerances import FINE_RANK_CUT
 from sarrus.model.mechanism.elements import Winding
@@ -244,7 +244,7 @@ def _holding(rest: Rest, q: Array, within_limits: bool) -> Array:
     if np.all(u >= bounds[0]) and np.all(u <= bounds[1]):
         return np.asarray(u)
     bounds, reach = bounds * root, reach / root
-    weight = HOLDING_WEIGHT / max(float(np.abs(reach).max(initial=0.0)), NONZERO)
+    weight = HOLDING_WEIGHT / max(float(np.abs(reach).max(initial=0.0)), LEAST_DIVISOR)
     stacked = np.vstack([weight * reach, np.eye(len(u))])
     target = np.concatenate([-weight * here.left, np.zeros(len(u))])
     return np.asarray(

@@ -28,6 +28,7 @@ from sarrus.analysis.configurations.tolerances import (
 )
 from sarrus.base.arrays import Array
 from sarrus.base.status import Status
+from sarrus.base.tolerances import LEAST_DIVISOR
 from sarrus.dynamics.closing.branches import goes_on, tangents
 from sarrus.dynamics.closing.manifold import (
     close,
@@ -39,7 +40,6 @@ from sarrus.dynamics.closing.manifold import (
 )
 from sarrus.dynamics.model.derivatives import stiffness_times
 from sarrus.dynamics.system import System
-from sarrus.kernels.algebra.tolerances import NONZERO
 from sarrus.kernels.linalg.levenberg_marquardt import levenberg_marquardt
 from sarrus.kernels.linalg.ranked import Ranked, ranked
 from sarrus.kernels.linalg.tolerances import RANK_CUT
@@ -197,7 +197,7 @@ class Rest:
         length = float(np.linalg.norm(step))
         p = close(
             self.system,
-            self.system.move(q, step * min(1.0, LONGEST_STEP / max(length, NONZERO))),
+            self.system.move(q, step * min(1.0, LONGEST_STEP / max(length, LEAST_DIVISOR))),
             self.t,
         )
         return p if stays_closed(self.system, p, q, self.t) else None
@@ -225,7 +225,7 @@ class Rest:
             k = ranked(self.stiffness(q, here))
 
             def step(damping: float) -> tuple[Array, Balance] | None:
-                shift = damping * k.values[0] * min(1.0, here.residual / max(self.size, NONZERO))
+                shift = damping * k.values[0] * min(1.0, here.residual / max(self.size, LEAST_DIVISOR))
                 p = self.move(q, here.ways @ k.damped(here.left, shift**2))
                 there = None if p is None else self.balance(p)
                 return (p, there) if p is not None and there and there.residual < here.residual else None
@@ -288,7 +288,7 @@ class Rest:
         ):  # contacts have made up for the forces at work: what is left may be rounding
             least = self.size * min(length, 1.0 / length)
         largest = max(largest, least)
-        symmetric = np.abs(k - k.T).max(initial=0.0) < SYMMETRIC_STIFFNESS * max(largest, NONZERO)
+        symmetric = np.abs(k - k.T).max(initial=0.0) < SYMMETRIC_STIFFNESS * max(largest, LEAST_DIVISOR)
         k = (k + k.T) / 2 if symmetric else k
         values: np.ndarray = np.linalg.eigvalsh(k) if symmetric else np.linalg.eigvals(k)
         values = values[np.argsort(values.real, kind="stable")]

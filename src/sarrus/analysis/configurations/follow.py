@@ -23,6 +23,7 @@ from sarrus.analysis.configurations.tolerances import (
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError, check_known
 from sarrus.base.numbers import real_array
+from sarrus.base.tolerances import LEAST_DIVISOR
 from sarrus.dynamics.closing.assembly import free_velocities
 from sarrus.dynamics.closing.branches import find_branches, tangents
 from sarrus.dynamics.closing.manifold import (
@@ -36,7 +37,6 @@ from sarrus.dynamics.closing.manifold import (
 from sarrus.dynamics.closing.tolerances import WALK_STEP
 from sarrus.dynamics.model.measures import open_by
 from sarrus.dynamics.system import System
-from sarrus.kernels.algebra.tolerances import NONZERO
 from sarrus.kernels.linalg.ranked import ranked
 
 
@@ -93,7 +93,7 @@ class Follower:
             else None
         )
         allowed = max(FOLLOW_OPEN, DATA_OPEN * open_by(self.system, q, self.t))
-        cut = rank_cut(self.system, q, self.t, NONZERO, even=True)
+        cut = rank_cut(self.system, q, self.t, LEAST_DIVISOR, even=True)
         q, tangent, reached = self._walk(q, k, j, float(value), before, allowed, cut)
         self._place, self._tangent = q, tangent
         return Following(read_only(q.copy()), float(q[k]), reached)
@@ -179,7 +179,7 @@ class Follower:
 
     def _branch(self, q: Array, j: int) -> Array | None:
         """Return the unit tangent x̂, on the branches through a singular configuration, that moves v_j most."""
-        cut = rank_cut(self.system, q, self.t, NONZERO)
+        cut = rank_cut(self.system, q, self.t, LEAST_DIVISOR)
         branches, _ = find_branches(self.system, q, self.t, tangents(self.system, q, self.t, cut))
         ways = []
         for branch in branches:

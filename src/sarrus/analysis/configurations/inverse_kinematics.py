@@ -31,13 +31,13 @@ from sarrus.base.arguments import described
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import SolveError, check_is
 from sarrus.base.status import Answer, Status
+from sarrus.base.tolerances import LEAST_DIVISOR
 from sarrus.dynamics.closing.antiparallel import antiparallel
 from sarrus.dynamics.closing.assembly import free_velocities
 from sarrus.dynamics.closing.tolerances import DATA_TOLERANCE
 from sarrus.dynamics.closing.within_limits import outside_limits
 from sarrus.dynamics.model.measures import open_by
 from sarrus.dynamics.system import System
-from sarrus.kernels.algebra.tolerances import NONZERO
 from sarrus.kernels.linalg import dense
 from sarrus.kernels.linalg.levenberg_marquardt import levenberg_marquardt
 from sarrus.kernels.linalg.ranked import ranked
@@ -270,8 +270,8 @@ class Problem:
         lower, upper = np.full(system.nv, -KINEMATICS_LONGEST), np.full(system.nv, KINEMATICS_LONGEST)
         i, j = self.scalars.T
         down, up = (self.size.coordinates * (limit - q) for limit in (self.lower, self.upper))
-        lower[j] = np.maximum(lower[j], np.minimum(down[i], -NONZERO))
-        upper[j] = np.minimum(upper[j], np.maximum(up[i], NONZERO))
+        lower[j] = np.maximum(lower[j], np.minimum(down[i], -LEAST_DIVISOR))
+        upper[j] = np.minimum(upper[j], np.maximum(up[i], LEAST_DIVISOR))
         lower, upper = lower[columns], upper[columns]
         # Householder's method with pivots keeps what light rows say, heavy ones on top (Cox and Higham 1998); an SVD
         # loses of it what the weights are apart.

@@ -20,6 +20,7 @@ from sarrus.analysis.configurations.tolerances import (
 )
 from sarrus.base.arrays import Array
 from sarrus.base.status import Status
+from sarrus.base.tolerances import LEAST_DIVISOR
 from sarrus.dynamics.closing.manifold import close, comparable, stays_closed
 from sarrus.dynamics.contacts.contact_state import (
     ContactState,
@@ -37,7 +38,6 @@ from sarrus.dynamics.optimize.contact_problem import solve_contact_problem
 from sarrus.dynamics.optimize.tolerances import FORCE_OF_NONE
 from sarrus.dynamics.solve.support import carry
 from sarrus.dynamics.system import System
-from sarrus.kernels.algebra.tolerances import NONZERO
 from sarrus.kernels.linalg.ranked import at_rank, ranked
 from sarrus.kernels.linalg.tolerances import RANK_CUT
 
@@ -188,7 +188,7 @@ class Resting:
             values, vectors = np.linalg.eigh(
                 self.stiffness(q, u, load, forces, jacobian, basis, cut, found.rows)
             )
-            largest = max(float(np.abs(values).max(initial=0.0)), float(np.linalg.norm(push)), NONZERO)
+            largest = max(float(np.abs(values).max(initial=0.0)), float(np.linalg.norm(push)), LEAST_DIVISOR)
             root = 1.0 / np.sqrt(np.maximum(np.abs(values), SOFT_DIRECTION * largest) + left / reach)
             H = rows @ vectors * root
             given = H @ (root * (vectors.T @ push))
@@ -202,7 +202,7 @@ class Resting:
                 if reach < SHORTEST_REST_STEP:
                     return q, count
                 continue
-            step = basis @ y * min(1.0, reach / max(length, NONZERO))
+            step = basis @ y * min(1.0, reach / max(length, LEAST_DIVISOR))
             p = close(self.system, self.system.move(q, step), self.t)
             if not stays_closed(self.system, p, q, self.t):
                 reach = min(reach, length) / 4

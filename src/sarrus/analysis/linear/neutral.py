@@ -28,9 +28,9 @@ from sarrus.analysis.linear.tolerances import (
 )
 from sarrus.base.arrays import Array
 from sarrus.base.errors import SarrusError
+from sarrus.base.tolerances import LEAST_DIVISOR
 from sarrus.dynamics.closing.manifold import close
 from sarrus.dynamics.system import System
-from sarrus.kernels.algebra.tolerances import NONZERO
 from sarrus.kernels.linalg import dense
 from sarrus.kernels.linalg.ranked import ranked
 
@@ -102,7 +102,7 @@ class Staircase:
         values, left, right = eig(balanced, left=True, right=True)
         size = dense.largest(np.asarray(balanced))
         cosines = np.abs((left.conj() * right).sum(axis=0))
-        error = size * np.minimum(EIGENVALUE_ERROR / np.maximum(cosines, NONZERO), EIGENVALUE_WORST)
+        error = size * np.minimum(EIGENVALUE_ERROR / np.maximum(cosines, LEAST_DIVISOR), EIGENVALUE_WORST)
         if np.any(values.real > error):
             return False
         return None if np.any(values.real >= -error) else True

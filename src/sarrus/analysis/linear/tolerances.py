@@ -49,7 +49,8 @@ EIGENVALUE_ERROR = 1e-12
 # 1e-6.
 EIGENVALUE_WORST = 1e-6
 
-# [1, characteristic units] How far beside a state families of equilibria are looked for.
+# [1, characteristic units] How far beside a state families of equilibria are looked for. Their error is the
+# square of it.
 BESIDE_STATE = 1e-4
 
 # [1, of the largest singular value of A] What is zero at BESIDE_STATE beside a state. The error is the square
@@ -60,8 +61,8 @@ ZERO_BESIDE = 1e-6
 # scale makes metres and radians comparable.
 CLEAR_PIVOT = 0.1
 
-# [1, of the row of A, columns divided by √M_jj] The same where states are coordinates of the partition
-# itself. There the model grows as its error does.
+# [1, of the row of A, columns divided by √M_jj] A partition stays as it is while its pivots are above, where
+# states are its own coordinates. There the model grows as its error does.
 OWN_CLEAR_PIVOT = 0.05
 
 # [1, of the largest entry of the row] Pivots above compete for the least fill-in. Growth of entries is then

@@ -37,7 +37,8 @@ PARALLEL_BRANCHES = 1e-12
 # Tangents are found to 1e-14.
 PATH_RESTS = 1e-12
 
-# [1, of the step] The search for the point across a cusp ends at this part of a step.
+# [1, of the step] The search for the point across a cusp ends at this part of a step. Paths are closed to
+# 1e-13.
 CUSP_END = 1e-12
 
 # [1, of the distance to the cusp] A cusp has two branches that are farther apart. A path that is traced to
@@ -48,7 +49,8 @@ CUSP_OPEN = 1e-6
 # it another sheet may have been reached.
 STEP_OFF = 0.5
 
-# [rad, characteristic lengths] A step to the next node may also be off by this. Steps of length zero round.
+# [rad, characteristic lengths] A step to the next node of a map may also be off by this. Steps of length zero
+# round.
 STEP_OFF_REST = 1e-9
 
 # [rad, characteristic lengths] Configurations at one node that are closer are the same. Nodes are met to
@@ -64,23 +66,25 @@ BEYOND_FOLDS = (0.1, 0.2, 0.4, 0.8)
 BEYOND_POINTS = (0.8, 1.6, 2.4, 3.2, 4.0, 4.8)
 
 # [1, of the median of the smallest singular value of T] Nodes with a smaller value, inside of a sheet, are
-# near a point where sheets meet.
+# near a point where sheets meet. The value falls to zero there linearly.
 INSIDE_SHEET = 0.3
 
 # [rad] A range this near to 2π is a whole turn. Limits are given as 6.28… or π with ten digits.
 WHOLE_TURN = 1e-9
 
-# [1, nodes] Nodes along each coordinate of the grid that looks how far coordinates go.
+# [1, nodes] Nodes along each coordinate of the coarse grid, which finds how far coordinates go. Ranges need
+# few digits.
 COARSE_NODES = 32
 
-# [1, times] How often that grid is widened.
+# [1, times] How often the coarse grid of a map is widened at most. Ranges grow by half each time.
 WIDENINGS = 24
 
-# [1, of the longer side] The shorter side of that grid is at least this part. A coordinate that rests would
-# have none.
+# [1, of the longer side] The shorter side of the coarse grid of a map is at least this part. A coordinate
+# that rests would have none.
 LEAST_SIDE = 1e-3
 
-# [1, times] A grid that was widened more often is laid again over what it reached.
+# [1, times] A coarse grid of a map that was widened more often is laid again over what it reached. It may be
+# too large.
 OFTEN_WIDENED = 6
 
 # [1, of the side before] A grid is laid again until its sides shrink by less. It may be too large by so much,
@@ -90,8 +94,8 @@ SETTLED_SIDE = 0.85
 # [1, walks] Walks over the motions, along each direction, that look for modes and for how far coordinates go.
 RAYS = 2
 
-# [1, configurations] Of the configurations of these walks every so many-th is looked at. Neighbours are of
-# one mode.
+# [1, configurations] Of the configurations of walks that look for modes every so many-th is looked at.
+# Neighbours are of one mode.
 WALK_EVERY = 4
 
 # [rad, characteristic lengths] A configuration nearer to one that is known is no new mode. Modes are half
@@ -120,7 +124,8 @@ FARTHEST = 1.0
 # [1, of the trace of TᵀT] Part that is added to the diagonal of TᵀT. Then it has an inverse.
 NODE_RIDGE = 1e-15
 
-# [1, of the step] A node that a step would lead to is known if a configuration is there within this part.
+# [1, of the step] A node is known if a configuration there is within this part of the step that leads to it.
+# Other sheets are farther.
 KNOWN_PART = 0.25
 
 # [1, of the configurations of walks] A workspace is covered if nodes next to this share are reached. Else the
@@ -148,8 +153,9 @@ EQUAL_ANGLES = 1e-12
 # is then flat.
 ANGLE_SEARCH = 1e-10
 
-# [1, nodes] Nodes along the longest side of the grid that looks how large a workspace is.
+# [1, nodes] Nodes along the longest side of the grid that finds how large a workspace is. The size needs one
+# digit.
 WORKSPACE_NODES = 8
 
-# [1, of the characteristic length] A workspace that is larger has no end.
+# [1, of the characteristic length] A workspace that is larger has no end. No mechanism reaches as far.
 ENDLESS = 1e5

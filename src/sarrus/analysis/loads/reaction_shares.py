@@ -19,8 +19,8 @@ from sarrus.analysis.loads.tolerances import ABSENT_SHARE, DEPENDENT_SHARE, NO_L
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError, check_known
 from sarrus.base.numbers import real_array
+from sarrus.base.tolerances import LEAST_DIVISOR
 from sarrus.dynamics.model.evaluations import Evaluations
-from sarrus.kernels.algebra.tolerances import NONZERO
 from sarrus.kernels.linalg import dense
 from sarrus.kernels.linalg.dense import product
 from sarrus.kernels.linalg.ranked import spanned
@@ -84,7 +84,7 @@ class Sharing:
             if rows.any() and left.shape[1]:
                 weighed = weights[rows, None] * ways[rows]
                 cut = DEPENDENT_SHARE * float(np.abs(weighed).max(initial=0.0))
-                found = spanned(product(weighed, left), cut=max(cut, NONZERO))
+                found = spanned(product(weighed, left), cut=max(cut, LEAST_DIVISOR))
                 y = y - product(left, found.solve(weights[rows] * bearing[rows] + product(weighed, y)))
                 left = product(left, found.null)
             if level == 0 and rows.any():
@@ -95,7 +95,7 @@ class Sharing:
         """Raise where a bearing has no stiffness and has to carry something all the same."""
         left = np.where(self.loose, np.abs(self.units * shared), 0.0)
         worst = int(np.argmax(left))
-        if left[worst] > NO_LOAD * max(float(np.abs(self.units * bearing).max(initial=0.0)), NONZERO):
+        if left[worst] > NO_LOAD * max(float(np.abs(self.units * bearing).max(initial=0.0)), LEAST_DIVISOR):
             element, name = self.names[worst]
             raise ArgumentError(
                 f"stiffness{when}: {name} has none, but the others leave it {shared[worst]:.4g} to carry; "

@@ -23,8 +23,8 @@ from sarrus.analysis.mobility.tolerances import (
     FREEDOM_SHARE,
 )
 from sarrus.base.arrays import Array
+from sarrus.base.tolerances import LEAST_DIVISOR
 from sarrus.dynamics.system import System
-from sarrus.kernels.algebra.tolerances import NONZERO
 from sarrus.kernels.linalg import dense
 from sarrus.kernels.linalg.ranked import ranked
 from sarrus.kernels.linalg.tolerances import RANK_CUT
@@ -113,7 +113,7 @@ def exchanged_joints(
 def _chosen(options: Sequence[_Option], blocks: Sequence[Array]) -> Iterator[list[_Option]]:
     """Yield options, one for a joint at most, whose columns make Uᵀ E regular at all places; few joints first."""
     count = len(blocks[0])
-    largest = [max(dense.largest(block), NONZERO) for block in blocks]
+    largest = [max(dense.largest(block), LEAST_DIVISOR) for block in blocks]
     tried = 0
 
     def grow(start: int, chosen: list[_Option], joints: int) -> Iterator[list[_Option]]:

@@ -71,15 +71,17 @@ OTHER_PLACES = 3
 # by themselves.
 ROW_SHARES = (0.23, 0.017, 3.2e-5)
 
-# [1, of unit rows] Below this share rows go one by one.
+# [1, of unit rows] Below this share of what is left of rows in free combinations, rows go one by one. Groups
+# of rows would take too many.
 LEAST_GROUP_SHARE = 1e-3
 
 # [1, steps] Steps that try whether the motion stays the same without the rows.
 ROW_TRIALS = 6
 
-# [1, of the largest violation] A row that was taken out comes back if it is violated by more.
+# [1, of the largest violation] A row that was taken out comes back if it is violated by more. Rows that
+# depend on it are violated less.
 VIOLATED_PART = 0.3
 
-# [rad, characteristic lengths] Rows are closed after such a step if they are open by less, or by what the
-# data leave.
+# [rad, characteristic lengths] Rows are closed after a step that tries a motion if they are open by less, or
+# by what the data leave. Newton's method leaves 1e-14.
 ROWS_CLOSED = 1e-10

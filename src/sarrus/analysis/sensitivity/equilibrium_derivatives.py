@@ -16,9 +16,9 @@ from sarrus.analysis.sensitivity.parameters import Columns, chosen_parameters
 from sarrus.analysis.sensitivity.tolerances import DEFECTIVE, EIGENVALUES_APART, ROWS_FOLLOW, VERIFIED
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import SolveError, check_is
+from sarrus.base.tolerances import LEAST_DIVISOR
 from sarrus.dynamics.model.derivatives import RowTerms, Terms, residual_force, row_terms, terms, variables
 from sarrus.dynamics.system import System
-from sarrus.kernels.algebra.tolerances import NONZERO
 from sarrus.kernels.linalg.ranked import at_rank, ranked
 from sarrus.kernels.linalg.tolerances import FINE_RANK_CUT
 
@@ -150,7 +150,7 @@ def eigenvalue_derivatives(
     order = np.lexsort((s.imag, s.real, np.round(np.abs(s), 12)))
     s, left, right = s[order], left[:, order].conj(), right[:, order]
     overlap = np.abs((left * right).sum(axis=0))
-    condition = 1.0 / np.maximum(overlap, NONZERO)
+    condition = 1.0 / np.maximum(overlap, LEAST_DIVISOR)
     size = float(np.abs(s).max(initial=0.0))
     apart = np.array([np.abs(np.delete(s, k) - s[k]).min(initial=np.inf) for k in range(len(s))])
     simple = (apart > EIGENVALUES_APART * size) & (condition < DEFECTIVE)

@@ -10,10 +10,12 @@ CROSSING_AWAY = 0.05
 # The shortest step for which it has is taken.
 CROSSING_NEAREST = 6e-3
 
-# [1, of the step] Room without stages that there must be about a crossing.
+# [1, of the step] Room without stages that there must be about a crossing. Derivatives of a stage nearer
+# would be lost in rounding.
 CROSSING_ROOM = 0.04
 
-# [1, of a given step] Part of a given step that the long step is at least.
+# [1, of a given step] The long step across a singular configuration is at least this part of a given step. A
+# shorter one ends where it began.
 CROSSING_PART = 2e-2
 
 # [1, of its largest in the run] Records with a smaller singular value are interpolated and have no
@@ -43,7 +45,8 @@ START_DIRECTIONS = 1e-9
 # Printed digits leave less.
 ROWS_FOLLOW = 1e-7
 
-# [1, of the largest eigenvalue] Eigenvalues that are closer are not simple, and have no derivatives.
+# [1, of the largest eigenvalue] Eigenvalues that are closer are not simple, and have no derivatives. Double
+# eigenvalues split by 1e-8.
 EIGENVALUES_APART = 1e-6
 
 # [1, condition number of an eigenvalue] Eigenvalues with a larger one are not simple. Half of the digits are
@@ -54,5 +57,6 @@ DEFECTIVE = 1e8
 # found to 1e-10.
 VERIFIED = 1e-5
 
-# [1, of a step] Part of a step after which the fall of singular values is measured.
+# [1, of a step] Part of a step after which the fall of singular values is measured. The difference keeps half
+# of the digits.
 LOOK_AHEAD = 1e-3

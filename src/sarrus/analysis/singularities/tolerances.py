@@ -17,7 +17,8 @@ LOCUS_DIFFERENCE = 1e-5
 # unique where ranks drop.
 LOCUS_OFF = 2e-3
 
-# [1, of the first step] Steps along a locus are halved down to this share.
+# [1, of the first step] Steps along a locus are halved down to this share. Shorter ones mean a cusp or an
+# end.
 LOCUS_SHORTEST = 1e-2
 
 # [1, of the rank cut] A zero of the signed singular value is on the locus if the value is below this multiple
@@ -59,17 +60,18 @@ WALK_CURVE = 50.0
 # [1, directions] Directions that are walked with several degrees of freedom.
 WALK_RAYS = 12
 
-# [1, of the distance to the start] A locus point is nearest to the start if less of the way home lies along
-# the locus. Loci are met to 1e-12.
+# [1, of the distance to the start] A point of a locus is nearest to the start if less of the way to the start
+# lies along the locus. Loci are met to 1e-12.
 HOME_DIRECTION = 1e-6
 
-# [rad, characteristic lengths] The distance to the start counts as at least this, there. A start on the locus
-# has none.
+# [rad, characteristic lengths] The distance of a point of a locus to the start counts as at least this. A
+# start on the locus has none.
 LEAST_AWAY = 1e-3
 
 # [rad, characteristic lengths] A point of the locus is nearer if its distance is less by this. It is above
 # rounding.
 NEARER = 1e-12
 
-# [1, of the first step] Steps towards the nearest point are quartered down to this part.
+# [1, of the first step] Steps towards the nearest point are quartered down to this part. The distance is then
+# flat.
 SHORTEST_HOME = 1e-3

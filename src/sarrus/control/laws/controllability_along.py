@@ -13,6 +13,7 @@ from sarrus.base.arguments import described
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError, check_is, check_known
 from sarrus.base.numbers import finite_array, number_between
+from sarrus.base.tolerances import LEAST_DIVISOR
 from sarrus.control.laws.controllability import Controllability, controllability_at, in_words
 from sarrus.control.laws.hand_over import switching_times
 from sarrus.control.laws.tolerances import PLACES_IN_PHASE
@@ -21,7 +22,6 @@ from sarrus.dynamics.model.activations import driving_matrix
 from sarrus.dynamics.solve.inverse_dynamics import constraint_rank
 from sarrus.dynamics.solve.workspace import Workspace
 from sarrus.dynamics.system import System
-from sarrus.kernels.algebra.tolerances import NONZERO
 from sarrus.kernels.linalg import dense
 from sarrus.kernels.linalg.ranked import at_rank, ranked
 from sarrus.kernels.linalg.tolerances import FINE_RANK_CUT, RANK_CUT
@@ -156,7 +156,7 @@ def controllability_along(
         phases.append(Phase(start, end, holding, worst, reach))
     switches = tuple(_load(work, times, t, place(t)) for t in at)
     every = np.hstack(reached)
-    columns = every / np.maximum(np.sqrt((every**2).sum(axis=0)), NONZERO)
+    columns = every / np.maximum(np.sqrt((every**2).sum(axis=0)), LEAST_DIVISOR)
     never = ranked(columns.T, relative=RANK_CUT).null if columns.size else np.eye(system.nv)
     return ControllabilityAlong(
         tuple(phases), switches, all(phase.reach.controllable for phase in phases), read_only(never),
@@ -208,7 +208,7 @@ def _load(work: Workspace, times: Mapping[str, Array], t: float, q: Array) -> Sw
     A = work.characteristic.even(held.constraint_jacobian(q, zero, t))
     rows = [k for name in names for k in range(*held.closure_rows[name].indices(len(A)))]
     others = np.delete(A, rows, axis=0)
-    scale = max(float(np.abs(A).max(initial=0.0)), NONZERO)
+    scale = max(float(np.abs(A).max(initial=0.0)), LEAST_DIVISOR)
     left = ranked(others, RANK_CUT * scale).null if len(others) else np.eye(work.nv)
     own = ranked(
         dense.product(A[rows], left), RANK_CUT * scale
@@ -219,7 +219,7 @@ def _load(work: Workspace, times: Mapping[str, Array], t: float, q: Array) -> Sw
     # internal forces S n are Aᵀλ on what the other rows leave: of the own rows own.leftᵀ λ is unique
     internal = dense.product(dense.product(left.T, actuation), push.null)
     loads = dense.product(own.right.T, internal) if own.rank else np.zeros((0, internal.shape[1]))
-    free = ranked(loads, FINE_RANK_CUT * max(dense.norm(actuation), NONZERO)) if loads.size else None
+    free = ranked(loads, FINE_RANK_CUT * max(dense.norm(actuation), LEAST_DIVISOR)) if loads.size else None
     count = free.rank if free is not None else 0
     labels = [held.constraint_names[k] for k in rows]
     remaining = np.eye(own.rank) if free is None else free.left_null

@@ -14,6 +14,7 @@ import numpy as np
 
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError, SolveError
+from sarrus.base.tolerances import LEAST_DIVISOR
 from sarrus.design.identification.measurements import Measurements
 from sarrus.design.identification.regressor import Regressor
 from sarrus.design.identification.tolerances import (
@@ -26,7 +27,6 @@ from sarrus.design.identification.tolerances import (
     SPEEDS_ASTRAY,
 )
 from sarrus.dynamics.closing.manifold import difference
-from sarrus.kernels.algebra.tolerances import NONZERO
 from sarrus.kernels.linalg.ranked import at_rank
 
 _CLOSING = 30
@@ -208,7 +208,7 @@ def _closed(regressor: Regressor, log: Measurements) -> list[_Sample]:
             jacobian = system.constraint_jacobian(system.assemble(log.q[k], log.t[k]).q, t=log.t[k])
             holonomic = max(holonomic, regressor.rank(jacobian[: system.nh]) if system.nh else 0)
             rank = max(rank, regressor.rank(jacobian))
-    strays, speeds = 0.0, NONZERO
+    strays, speeds = 0.0, LEAST_DIVISOR
     for k in range(len(log)):
         q, v, a, u, t = log.q[k].copy(), log.v[k], log.a[k], log.u[k], float(log.t[k])
         own, own_holonomic = rank, holonomic

@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from sarrus.base.arrays import Array, read_only
+from sarrus.base.tolerances import LEAST_DIVISOR
 from sarrus.design.identification.random_states import random_states
 from sarrus.design.identification.regressor import Regressor
 from sarrus.design.identification.tolerances import (
@@ -16,7 +17,6 @@ from sarrus.design.identification.tolerances import (
     NO_COEFFICIENT,
     WHOLE_COEFFICIENT,
 )
-from sarrus.kernels.algebra.tolerances import NONZERO
 
 _ROWS_EACH = 3  # random equations for each number
 
@@ -147,7 +147,7 @@ def combinations(rows: Array, order: list[int], cut: float) -> tuple[list[int], 
         matrix[:, rest] = np.linalg.lstsq(chosen / scale, rows[:, rest], rcond=None)[0] / scale[:, None]
         unseen = whole[rest] <= cut * largest
         matrix[:, [j for j, zero in zip(rest, unseen) if zero]] = 0.0
-        size = np.maximum(whole[None, :], NONZERO) / scale[:, None]
+        size = np.maximum(whole[None, :], LEAST_DIVISOR) / scale[:, None]
         matrix[np.abs(matrix) < NO_COEFFICIENT * size] = 0.0
     return kept, matrix, least / most if most > 0.0 else np.inf
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sarrus.base.arrays import Array
+from sarrus.base.tolerances import LEAST_DIVISOR
 from sarrus.design.identification.base import BaseParameters
 from sarrus.design.identification.loops import Motion, left_inverse
 from sarrus.design.identification.numbers import rubbing
@@ -25,7 +26,6 @@ from sarrus.design.identification.tolerances import (
     RIDGE_OF_SQUARE,
     SLOW_DEVIATIONS,
 )
-from sarrus.kernels.algebra.tolerances import NONZERO
 from sarrus.model.mechanism.elements import Actuator
 
 
@@ -101,7 +101,7 @@ class Information:
         return Told(
             told.reshape(count, times, b, b).sum(axis=1),
             u.reshape(count, times, nu),
-            np.sqrt((missed**2).sum(axis=1) / np.maximum(whole, NONZERO)),
+            np.sqrt((missed**2).sum(axis=1) / np.maximum(whole, LEAST_DIVISOR)),
             self._driven(drive.reshape(count, times, m, nu)),
         )
 
@@ -170,10 +170,10 @@ class Information:
             return np.ones(drive.shape[:2])
         even = drive / self.regressor.system.model.characteristic.columns[self.independent][:, None]
         size = np.sqrt((even**2).sum(axis=2)).max(axis=1)
-        even = even / np.maximum(size, NONZERO)[:, None, None]
+        even = even / np.maximum(size, LEAST_DIVISOR)[:, None, None]
         square = even @ even.transpose(0, 1, 3, 2)
         trace = np.trace(square, axis1=2, axis2=3)
-        square += (RIDGE_OF_SQUARE * trace + NONZERO)[:, :, None, None] * np.eye(m)
+        square += (RIDGE_OF_SQUARE * trace + LEAST_DIVISOR)[:, :, None, None] * np.eye(m)
         out = m / np.sqrt(np.maximum(np.trace(np.linalg.inv(square), axis1=2, axis2=3) * trace, m**2))
         if m == nu:
             sign = np.sign(np.linalg.det(even))
@@ -199,7 +199,7 @@ class Information:
     def _counted(self, v: Array, sigma: Array) -> Array:
         """Return how much samples count (B,): those too slow for dry friction hardly."""
         slow = (
-            SLOW_DEVIATIONS * sigma[:, self.rubbing] / np.maximum(np.abs(v[:, self.rubbing]), NONZERO)
+            SLOW_DEVIATIONS * sigma[:, self.rubbing] / np.maximum(np.abs(v[:, self.rubbing]), LEAST_DIVISOR)
         ) ** 8
         return np.asarray(1.0 / (1.0 + slow.sum(axis=1)))
 
@@ -209,7 +209,7 @@ def _least(drive: Array, wanted: Array) -> Array:
     if not drive.shape[2]:
         return np.zeros((len(drive), 0))
     square = drive @ drive.transpose(0, 2, 1)
-    size = np.trace(square, axis1=1, axis2=2) * RIDGE_OF_SQUARE + NONZERO
+    size = np.trace(square, axis1=1, axis2=2) * RIDGE_OF_SQUARE + LEAST_DIVISOR
     square += size[:, None, None] * np.eye(square.shape[1])
     return np.asarray((drive.transpose(0, 2, 1) @ np.linalg.solve(square, wanted))[:, :, 0])
 

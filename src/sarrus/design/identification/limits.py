@@ -9,10 +9,10 @@ import numpy as np
 
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError, place_of
+from sarrus.base.tolerances import LEAST_DIVISOR
 from sarrus.design.identification.regressor import Regressor
 from sarrus.design.identification.tolerances import INSET, LEAST_MARGIN, SWING
 from sarrus.dynamics.model.control_limits import control_bounds
-from sarrus.kernels.algebra.tolerances import NONZERO
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +87,9 @@ class Limits:
             _beyond(v, -self.speed, self.speed, inset),
             _beyond(a, -self.acceleration, self.acceleration, inset),
             _beyond(u, self.weakest, self.strongest, inset),
-            np.maximum((1.0 + inset) * self.margin / np.maximum(margin, NONZERO) - 1.0, 0.0)[:, :, None],
+            np.maximum((1.0 + inset) * self.margin / np.maximum(margin, LEAST_DIVISOR) - 1.0, 0.0)[
+                :, :, None
+            ],
             np.maximum((1.0 + inset) - drive / max(self.margin, LEAST_MARGIN), 0.0)[:, :, None],
         ]
         return np.concatenate(parts, axis=2)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from sarrus.base.arrays import Array
+from sarrus.base.tolerances import LEAST_DIVISOR
 from sarrus.design.identification.tolerances import (
     CLOSING_ASTRAY,
     CLOSING_STEPS,
@@ -18,7 +19,6 @@ from sarrus.design.identification.tolerances import (
     STRIDE,
 )
 from sarrus.dynamics.system import System
-from sarrus.kernels.algebra.tolerances import NONZERO
 from sarrus.kernels.linalg.quaternions import normalize
 
 Motion = tuple[Array, Array, Array]
@@ -28,7 +28,7 @@ def left_inverse(d: Array) -> Array:
     """Return D⁺ (B, n, m) of matrices with independent columns (B, m, n)."""
     n = d.shape[2]
     square = d.transpose(0, 2, 1) @ d
-    size = np.trace(square, axis1=1, axis2=2) * (RIDGE_OF_LEFT_INVERSE / max(n, 1)) + NONZERO
+    size = np.trace(square, axis1=1, axis2=2) * (RIDGE_OF_LEFT_INVERSE / max(n, 1)) + LEAST_DIVISOR
     return np.asarray(np.linalg.inv(square + size[:, None, None] * np.eye(n)) @ d.transpose(0, 2, 1))
 
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError, SolveError
+from sarrus.base.tolerances import LEAST_DIVISOR
 from sarrus.design.identification.fourier import Fourier, frequencies, unit_series
 from sarrus.design.identification.information import Information, Told
 from sarrus.design.identification.limits import Limits
@@ -33,7 +34,6 @@ from sarrus.design.identification.tolerances import (
     SMALLER_SWINGS,
 )
 from sarrus.dynamics.closing.manifold import differences
-from sarrus.kernels.algebra.tolerances import NONZERO
 
 CRITERIA = ("relative", "logdet", "condition")
 _DRAWS = 64  # random series, of which the best are improved
@@ -203,7 +203,7 @@ class Search:
                     SEARCH_FIRST_STEP / max(float(np.linalg.norm(slope)), LEAST_SLOPE)
                 )
             way = -inverse @ slope
-            way *= min(1.0, SEARCH_LONGEST_STEP / max(float(np.abs(way).max()), NONZERO))
+            way *= min(1.0, SEARCH_LONGEST_STEP / max(float(np.abs(way).max()), LEAST_DIVISOR))
             fall, size = float(way @ slope), 1.0
             new, new_q = self.cost(x + way, q)
             while (

@@ -48,7 +48,8 @@ NO_COEFFICIENT = 1e-8
 # points have zero, which no logarithm measures.
 THIN_BODY = 1e-4
 
-# [1, of the mass] Trace of a pseudo-inertia without mass or extent, in characteristic units.
+# [1, of the mass] Trace of a pseudo-inertia without extent, in characteristic units. It is a body a thirtieth
+# of the characteristic length in size.
 TRACE_OF_POINT = 1e-3
 
 # [1, steps] Newton's method for consistent parameters takes at most so many steps. It takes ten to twenty.
@@ -62,7 +63,8 @@ CONSISTENT_DECREMENT = 1e-9
 # Newton's method then starts inside.
 LEAST_PSEUDO_INERTIA = 1e-6
 
-# [unit of the parameter] Scale of a parameter that is not negative and has neither prior nor effect.
+# [unit of the parameter] Scale of a parameter that is not negative and has neither prior nor effect. Any
+# positive number serves.
 LEAST_PARAMETER = 1e-12
 
 # [1, of the Newton step] A line search ends at this part. The function is then flat to rounding.
@@ -93,14 +95,16 @@ RIDGE_OF_SQUARE = 1e-15
 # [unit of the channel] Noise level of a channel, at least. Channels that do not move have none.
 LEAST_NOISE = 1e-12
 
-# [rad, characteristic lengths] Swing of an independent coordinate without limits.
+# [rad, characteristic lengths] Swing of an independent coordinate without limits. It excites a mechanism over
+# its range.
 SWING = 1.0
 
 # [1, of a range] Part that the search stays away from the ends of a range. Samples between those it looks at
 # are within, too.
 INSET = 0.01
 
-# [1, in characteristic units] The margin of drives counts as at least this where it divides.
+# [1, in characteristic units] The margin from singular drives counts as at least this where it divides. A
+# margin of zero is no limit.
 LEAST_MARGIN = 1e-3
 
 # [1, steps] Newton's method for the loops of samples takes at most so many steps. It takes five.
@@ -140,22 +144,26 @@ NOISE_PART = 0.01
 NOISE_FLOOR = 1e-6
 
 # [1, standard deviations of the velocity] Slower velocities have no sign that a dry friction could be told
-# by.
+# by. Three deviations leave 0.3 percent wrong signs.
 SLOW_DEVIATIONS = 3.0
 
-# [1, samples] Sample times may be off even ones, and periods off whole numbers of samples, by this.
+# [1, samples] Sample times may be off even ones, and periods off whole numbers of samples, by this. Clocks
+# print milliseconds.
 UNEVEN_SAMPLES = 0.01
 
 # [1, of the swing] Periods repeat if they are this near to their mean. Machines without noise do.
 PERIOD_REPEATS = 1e-3
 
-# [1, standard deviations] Beyond that, periods repeat if their means are within so many.
+# [1, standard deviations] Periods that are farther from their mean than PERIOD_REPEATS repeat if their means
+# are within so many. Drift of sensors is less.
 PERIOD_SHIFT = 8.0
 
-# [1, of the usual scatter] And if their scatter is no more than this multiple.
+# [1, of the usual scatter] Periods repeat if their scatter is no more than this multiple. Scatter of few
+# samples varies by half.
 PERIOD_SCATTER = 2.0
 
-# [rad, characteristic lengths] Standard deviation of steps between random configurations.
+# [rad, characteristic lengths] Standard deviation of steps between random configurations. Loops close from
+# there, and configurations differ.
 RANDOM_STEP = 0.7
 
 # [1, steps] Steps to random configurations that are tried at most.
@@ -178,16 +186,16 @@ HARDLY_TOLD = 0.03
 DIFFERENCE_STEP = 1e-6
 
 # [1, of the cost] Cost of the square of what is broken of a limit, relative to its range, summed over
-# samples.
+# samples. One percent then costs 0.3.
 LIMIT_PENALTY = 3e3
 
 # [1, of the cost] Cost of series whose information is singular. It is above all others, which are logarithms.
 SINGULAR_COST = 1e3
 
-# [1, of the range of a coefficient] First quasi-Newton step.
+# [1, of the range of a coefficient] First quasi-Newton step. Series stay within their limits.
 SEARCH_FIRST_STEP = 0.05
 
-# [1, of the range of a coefficient] Longest quasi-Newton step.
+# [1, of the range of a coefficient] Longest quasi-Newton step. A quadratic model says nothing beyond.
 SEARCH_LONGEST_STEP = 0.3
 
 # [1, of the cost, a logarithm] A search ends where the cost falls by less, SLOW_FALLS times. It is 0.01
@@ -197,7 +205,8 @@ COST_FALL = 1e-4
 # [1, steps] So many slow falls in a row end a search.
 SLOW_FALLS = 3
 
-# [1, of the swing found] Swings that are tried until nothing between the samples breaks a limit.
+# [1, of the swing found] Swings that are tried until nothing between the samples breaks a limit. Fine ones
+# first: limits are broken by percents.
 SMALLER_SWINGS = (1.0, 0.99, 0.98, 0.97, 0.95, 0.92, 0.88, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1, 0.05, 0.02)
 
 # [1, of the forces] Part of the forces that controls may miss. It is rounding of closed samples.
@@ -206,7 +215,8 @@ FORCES_MISSED = 1e-6
 # [1, of the largest eigenvalue] Information with a smaller eigenvalue is singular. Squares round at 1e-15.
 SINGULAR_INFORMATION = 1e-14
 
-# [1, of the cost] The slope counts as at least this where it scales the first step.
+# [1, of the cost] The slope counts as at least this where it scales the first step. A slope of zero is a
+# minimum.
 LEAST_SLOPE = 1e-12
 
 # [1, of the fall that the slope foretells] Least fall with which a line search ends. Nocedal and Wright,

@@ -10,6 +10,7 @@ import numpy as np
 from sarrus.analysis.sensitivity.tolerances import ROWS_FOLLOW
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError, SolveError, check_known
+from sarrus.base.tolerances import LEAST_DIVISOR
 from sarrus.codegen import NativeFunction
 from sarrus.design.synthesis.conditions import Configuration
 from sarrus.design.synthesis.state import FORCES, RATES, Follows, Lost, State
@@ -17,7 +18,6 @@ from sarrus.design.synthesis.tolerances import DRIVERS_DETERMINE, HELD_CLOSED, L
 from sarrus.design.synthesis.variables import Variables
 from sarrus.dynamics.model.derivatives import along, bias_rows, residual_force
 from sarrus.dynamics.system import System
-from sarrus.kernels.algebra.tolerances import NONZERO
 from sarrus.kernels.linalg.dense import product
 from sarrus.kernels.linalg.newton import follow, newton
 from sarrus.kernels.linalg.ranked import Ranked, at_rank
@@ -265,7 +265,7 @@ class Held:
         size = (wide**2).sum(axis=1)
         parts = (product(wide, state.rows.ranked.left_null) ** 2).sum(axis=1)
         return np.asarray(
-            parts < LOAD_UNIQUE * np.maximum(size, LOAD_UNIQUE * size.max(initial=0.0)) + NONZERO
+            parts < LOAD_UNIQUE * np.maximum(size, LOAD_UNIQUE * size.max(initial=0.0)) + LEAST_DIVISOR
         )
 
     def margin(self, state: State) -> float:

@@ -10,6 +10,7 @@ from typing import Generic, Protocol, TypeVar
 import numpy as np
 
 from sarrus.base.arrays import Array
+from sarrus.base.tolerances import LEAST_DIVISOR
 from sarrus.design.synthesis.tolerances import (
     DAMPING_FIRST,
     DAMPING_LEAST,
@@ -20,7 +21,6 @@ from sarrus.design.synthesis.tolerances import (
     POOR_FALL,
     SMALLEST_STEP,
 )
-from sarrus.kernels.algebra.tolerances import NONZERO
 from sarrus.kernels.linalg import dense
 
 Place = TypeVar("Place")
@@ -55,7 +55,7 @@ def descend(
     jacobian = residuals.jacobian(place)
     damping, growth, idle = DAMPING_FIRST, 2.0, 0
     for _ in range(iterations):
-        size = max(float((jacobian**2).sum(axis=0).max(initial=0.0)), NONZERO)
+        size = max(float((jacobian**2).sum(axis=0).max(initial=0.0)), LEAST_DIVISOR)
         step = _step(residuals, place, jacobian, now, damping * size)
         if (
             float(np.abs(step).max(initial=0.0)) <= SMALLEST_STEP
@@ -71,7 +71,7 @@ def descend(
             damping, growth = damping * growth, 2.0 * growth
             continue
         linear = now + jacobian @ step
-        share = (before - left) / max(before - float(linear @ linear), NONZERO)
+        share = (before - left) / max(before - float(linear @ linear), LEAST_DIVISOR)
         damping = max(
             damping * (0.1 if share > GOOD_FALL else 2.0 if share < POOR_FALL else 1.0), DAMPING_LEAST
         )

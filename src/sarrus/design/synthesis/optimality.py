@@ -8,6 +8,7 @@ import numpy as np
 from scipy.optimize import nnls
 
 from sarrus.base.arrays import Array
+from sarrus.base.tolerances import LEAST_DIVISOR
 from sarrus.design.synthesis.evaluation import Found
 from sarrus.design.synthesis.program import Program
 from sarrus.design.synthesis.tolerances import (
@@ -17,7 +18,6 @@ from sarrus.design.synthesis.tolerances import (
     RESIDUAL_STEP,
     SHARES_WEIGHT,
 )
-from sarrus.kernels.algebra.tolerances import NONZERO
 from sarrus.kernels.linalg.dense import norm
 
 
@@ -40,7 +40,7 @@ class First:
             for i in program.peaks
         ]
         size = _of_squares(program, found) + sum(slopes) + abs(program.cost(found))
-        return cls(max(size, NONZERO), sum(slopes), program.heights(found))
+        return cls(max(size, LEAST_DIVISOR), sum(slopes), program.heights(found))
 
 
 def gradient_size(program: Program, found: Found, first: First) -> float:
@@ -49,7 +49,7 @@ def gradient_size(program: Program, found: Found, first: First) -> float:
     Of squares it is what their terms add up to at the design itself, 2 ‖J‖ ‖r‖, and at least what a small step makes;
     a cost may vanish together with its gradient, so that it is measured by that at the start.
     """
-    return max(_of_squares(program, found) + first.slopes, NONZERO)
+    return max(_of_squares(program, found) + first.slopes, LEAST_DIVISOR)
 
 
 def _of_squares(program: Program, found: Found) -> float:
@@ -72,12 +72,12 @@ def gradient_left(program: Program, found: Found, first: First) -> float:
     peaks = [_highest(program, found, i, h) for i, h in zip(program.peaks, first.heights)]
     if not columns and not peaks:
         return norm(gradient)
-    size = max([norm(gradient), *(float(np.abs(p).max(initial=0.0)) for p in peaks), NONZERO])
+    size = max([norm(gradient), *(float(np.abs(p).max(initial=0.0)) for p in peaks), LEAST_DIVISOR])
     blocks = [np.vstack([-p.T / size, np.zeros((len(peaks), len(p)))]) for p in peaks]
     for k, block in enumerate(blocks):
         block[len(s) + k] = SHARES_WEIGHT
     for column in columns:
-        unit = max(float(np.abs(column).max(initial=0.0)), NONZERO)
+        unit = max(float(np.abs(column).max(initial=0.0)), LEAST_DIVISOR)
         blocks.append(np.concatenate([column / unit, np.zeros(len(peaks))])[:, None])
     target = np.concatenate([gradient / size, np.full(len(peaks), SHARES_WEIGHT)])
     return float(nnls(np.hstack(blocks), target)[1]) * size

@@ -11,7 +11,8 @@ DESIGN_CLOSED = 1e-10
 # [1, of the squares before] A restoration whose steps leave more ends. There is no closed design near.
 SLOW_RESTORATION = 0.999
 
-# [1, of the weight of open loops] Weights of goals against open loops, one after the other.
+# [1, of the weight of open loops] Weights of goals against open loops, one after the other. The last one
+# closes the loops.
 GOAL_PULLS = (1.0, 0.1, 0.01)
 
 # [1, of the way] Parts of the way of a restoration that are tried beyond its end. The edge of what closes is
@@ -32,14 +33,16 @@ LOAD_UNIQUE = 1e-9
 # [1, scaled error of the conditions of optimality] IPOPT ends at this error. Exact derivatives reach it.
 INTERIOR_OPTIMAL = 1e-10
 
-# [1, scaled error of the conditions of optimality] IPOPT also ends where it stays below this error.
+# [1, scaled error of the conditions of optimality] IPOPT also ends where it stays below this error. Rounding
+# ends it there.
 INTERIOR_ACCEPTED = 1e-9
 
 # [1, of a bound and of its range] IPOPT moves a start this far inside of its bounds. A start that is pushed
 # far might not close.
 INTERIOR_PUSH = 1e-6
 
-# [1, of the largest diagonal entry of JᵀJ] First damping of least squares.
+# [1, of the largest diagonal entry of JᵀJ] First damping of least squares. It is small beside JᵀJ where that
+# is regular.
 DAMPING_FIRST = 1e-3
 
 # [1, of the largest diagonal entry of JᵀJ] Least damping of least squares. It moves no digit that counts.
@@ -75,10 +78,10 @@ PEAK_HIGH = 1e-6
 PEAK_FLAT = 1e-9
 
 # [1, of the scales] Residuals that all vanish count as those of a step of this size, in the size of a
-# gradient.
+# gradient. A gradient of zero has no size.
 RESIDUAL_STEP = 1e-2
 
-# [1, of a unit gradient] Weight of the condition that shares of a peak add up to one.
+# [1, of a unit gradient] Weight of the condition that shares of a peak add up to one. It holds to six digits.
 SHARES_WEIGHT = 1e3
 
 # [1, of its terms] A design whose gradient leaves less is a local minimum. Solvers that end at rounding of

@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike
 
 from sarrus.base.errors import ArgumentError
 from sarrus.base.status import Status
+from sarrus.base.tolerances import EPSILON, LEAST_DIVISOR
 from sarrus.formulations.classical.tolerances import PENALTY_ACCURACY, PENALTY_STIFFNESS, PENALTY_WEAKEST
 from sarrus.formulations.problem import Array, Formulation, Problem
 from sarrus.formulations.requirements import (
@@ -18,8 +19,6 @@ from sarrus.formulations.requirements import (
     motion_root,
 )
 from sarrus.formulations.tolerances import PIVOT_NOISE, RANK_TOLERANCE
-from sarrus.kernels.algebra.tolerances import NONZERO
-from sarrus.kernels.solve.tolerances import MACHINE_EPSILON
 
 
 @guarded
@@ -99,7 +98,7 @@ def augmented_lagrangian(
             Status.ILL_CONDITIONED,
             condition,
         )
-    enough = max(accuracy, 10.0 * problem.n * MACHINE_EPSILON * stretch)
+    enough = max(accuracy, 10.0 * problem.n * EPSILON * stretch)
     history: list[tuple[int, float, bool]] = []
 
     def solve(force: Array, gamma: Array) -> tuple[Array, Array, Array]:
@@ -115,7 +114,7 @@ def augmented_lagrangian(
             a = a + change
             offence = A @ a + met
             reaction = reaction - penalty * A.T @ offence
-            size = max(float(np.linalg.norm(a)) + scale, NONZERO)
+            size = max(float(np.linalg.norm(a)) + scale, LEAST_DIVISOR)
             residual = float(np.linalg.norm(problem.inverse @ offence)) / size
             moved, before = float(np.linalg.norm(change)), moved
             # Changes that no longer shrink are rounding of a stiff matrix, which the check sees.

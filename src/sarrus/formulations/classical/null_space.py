@@ -10,12 +10,12 @@ from scipy.linalg import qr, solve_triangular
 
 from sarrus.base.errors import ArgumentError
 from sarrus.base.numbers import real_array
+from sarrus.base.tolerances import EPSILON
 from sarrus.formulations.balance import Solve
 from sarrus.formulations.classical.tolerances import TANGENT_BASIS
 from sarrus.formulations.problem import Array, Formulation, Problem
 from sarrus.formulations.requirements import answered, definite_solve, guarded, motion_root
 from sarrus.formulations.tolerances import RANK_TOLERANCE
-from sarrus.kernels.solve.tolerances import MACHINE_EPSILON
 
 
 @guarded
@@ -234,5 +234,5 @@ def _spike(problem: Problem, rank: int, gamma: Array) -> SpikeIndicator:
         size = np.inf if indicator > 0.0 else 0.0
         return SpikeIndicator(sigma, indicator, size, size, right[rank - 1])
     acceleration = indicator / sigma
-    rounding = MACHINE_EPSILON * (float(np.linalg.norm(gamma)) + float(sigmas[0]) * acceleration) / sigma
+    rounding = EPSILON * (float(np.linalg.norm(gamma)) + float(sigmas[0]) * acceleration) / sigma
     return SpikeIndicator(sigma, indicator, acceleration, rounding, right[rank - 1])

@@ -22,6 +22,7 @@ from numpy.typing import ArrayLike
 
 from sarrus.base.errors import ArgumentError
 from sarrus.base.status import Status
+from sarrus.base.tolerances import EPSILON
 from sarrus.formulations.balance import Solve
 from sarrus.formulations.classical.null_space import motion_solver
 from sarrus.formulations.classical.tolerances import SOFTNESS
@@ -30,7 +31,6 @@ from sarrus.formulations.requirements import definite_solve, guarded, mass_root,
 from sarrus.formulations.residuals import Residuals
 from sarrus.formulations.tolerances import RANK_TOLERANCE, RESIDUAL_MET, RESIDUAL_NEAR
 from sarrus.kernels.linalg.ranked import at_rank
-from sarrus.kernels.solve.tolerances import MACHINE_EPSILON
 
 
 @guarded
@@ -213,7 +213,7 @@ def tikhonov(
     soft = _softness("damping", damping)
     root = mass_root(problem)
     left, sigma, _ = np.linalg.svd(np.linalg.solve(root, problem.A.T).T, full_matrices=False)
-    noise = MACHINE_EPSILON * max(problem.A.shape) * sigma.max(initial=0.0)
+    noise = EPSILON * max(problem.A.shape) * sigma.max(initial=0.0)
     r = int(np.count_nonzero(sigma > noise)) if soft > 0.0 else problem.rank
     left, sigma = left[:, :r], sigma[:r]
     part = sigma**2 / (sigma**2 + soft**2)

@@ -12,7 +12,7 @@ from sarrus.analysis.linear.linearize import linearize
 from sarrus.analysis.linear.tolerances import NO_DAMPING, NO_OSCILLATION
 from sarrus.analysis.linear.vibration_mode import VibrationMode
 from sarrus.base.errors import SarrusError
-from sarrus.kernels.algebra.tolerances import NONZERO
+from sarrus.base.tolerances import LEAST_DIVISOR
 from sarrus.pictures.browser.panel_host import PanelHost
 from sarrus.pictures.browser.style import SMALLEST_AMPLITUDE, SWING_FRAMES, SWING_SECONDS
 from sarrus.pictures.browser.tolerances import MODE_LEFT
@@ -75,7 +75,7 @@ class ModePanel:
         self.model = model
         names = []
         for k, s in enumerate(model.eigenvalues):
-            if s.imag >= -NO_OSCILLATION * max(abs(s), NONZERO):
+            if s.imag >= -NO_OSCILLATION * max(abs(s), LEAST_DIVISOR):
                 names.append(f"{k}: {_words(complex(s))}")
         self.choice.options = (_PICK, *names)
         self.choice.value = _PICK
@@ -124,7 +124,7 @@ class ModePanel:
 
 
 def _words(s: complex) -> str:
-    if abs(s.imag) > NO_OSCILLATION * max(abs(s), NONZERO):
+    if abs(s.imag) > NO_OSCILLATION * max(abs(s), LEAST_DIVISOR):
         damping = -s.real / abs(s)
         return f"{abs(s) / (2 * np.pi):.4g} Hz" + (
             f", damping {damping:.2g}" if abs(damping) > NO_DAMPING else ""

@@ -54,7 +54,8 @@ MODE_SIDE = 4.2
 # nearer.
 NODES_NEAR = 4.0
 
-# [1, of the distance between neighbours] And nearer than this.
+# [1, of the distance between neighbours] A point of a locus belongs to a mode whose nodes are nearer than
+# this.
 NODES_SPACED = 4.0
 
 # [1, of the panel] Side of the drawing of the mechanism.

@@ -10,9 +10,9 @@ import numpy as np
 
 from sarrus.base.arrays import Array
 from sarrus.base.errors import SarrusError
+from sarrus.base.tolerances import LEAST_DIVISOR
 from sarrus.dynamics.closing.manifold import close, holonomic_jacobian, rank_cut
 from sarrus.dynamics.system import System
-from sarrus.kernels.algebra.tolerances import NONZERO
 from sarrus.kernels.linalg.ranked import ranked
 from sarrus.model.mechanism.pose import quaternion_of_rotation
 from sarrus.pictures.plots.skeleton import Skeleton, build_skeleton, drawn_mechanism, placements
@@ -133,7 +133,7 @@ def trial_motion(system: System, q: Array) -> Array:
     """Return q and closed configurations to both sides of it, along each motion that the closures leave."""
     found = [q]
     try:
-        kernel = ranked(holonomic_jacobian(system, q), rank_cut(system, q, least=NONZERO)).null
+        kernel = ranked(holonomic_jacobian(system, q), rank_cut(system, q, least=LEAST_DIVISOR)).null
         steps = [side * TRIAL_MOTION * x for x in kernel.T for side in (-1.0, 1.0)]
         found += [close(system, system.move(q, step)) for step in steps]
     except SarrusError:  # then the configuration alone has to do

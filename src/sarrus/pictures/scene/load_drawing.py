@@ -10,8 +10,8 @@ import numpy as np
 
 from sarrus.base.arrays import Array
 from sarrus.base.errors import check_known
+from sarrus.base.tolerances import LEAST_DIVISOR
 from sarrus.dynamics.system import System
-from sarrus.kernels.algebra.tolerances import NONZERO
 from sarrus.pictures.scene.drawing import Drawing
 from sarrus.pictures.scene.force_arrows import Scale
 from sarrus.pictures.scene.loads import SIDES, Loads, RunLoads, at_rest, chosen, loads_of
@@ -74,7 +74,7 @@ class LoadDrawing:
             for vectors in (loads.determined, loads.undetermined):
                 ways = self.scale.force * vectors
                 far = np.linalg.norm(ways, axis=1, keepdims=True)
-                points.append(loads.points + ways * np.minimum(1.0, most / np.maximum(far, NONZERO)))
+                points.append(loads.points + ways * np.minimum(1.0, most / np.maximum(far, LEAST_DIVISOR)))
             radii = self.scale.couple * np.linalg.norm(loads.whole_couples, axis=1, keepdims=True)
             radii = 1.2 * np.minimum(radii, most)
             points += [loads.points - radii, loads.points + radii]

@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 
 from sarrus.base.arrays import Array
-from sarrus.kernels.algebra.tolerances import NONZERO
+from sarrus.base.tolerances import LEAST_DIVISOR
 from sarrus.motion.records.trajectory import Trajectory
 from sarrus.pictures.scene.markup import Html, element
 from sarrus.pictures.scene.style import NARROWEST_AXIS, SHORTEST_TIME_AXIS, SMALLEST_SHOWN
@@ -53,7 +53,7 @@ def svg(quantity: Quantity, runs: list[Trajectory], labels: list[str], span: tup
     low, high = float(every.min()), float(every.max())
     if quantity.logarithmic:
         low, high = np.floor(np.log10(low)), np.ceil(np.log10(high))
-    if high - low < FLAT_CURVE * max(abs(low), abs(high), NONZERO) or high == low:
+    if high - low < FLAT_CURVE * max(abs(low), abs(high), LEAST_DIVISOR) or high == low:
         low, high = low - 0.5 * max(abs(low), NARROWEST_AXIS), high + 0.5 * max(abs(high), NARROWEST_AXIS)
     lines = []
     for k, (_, t, values) in enumerate(curves):

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sarrus.base.arrays import Array
-from sarrus.kernels.algebra.tolerances import NONZERO
+from sarrus.base.tolerances import LEAST_DIVISOR
 from sarrus.kernels.platform.c_function import fill_triangles
 from sarrus.kernels.raster import RasterTable
 from sarrus.pictures.plots.frames import Picture
@@ -118,7 +118,7 @@ def _light(solid: Triangles, camera: Camera) -> Array:
     normals = np.zeros_like(solid.vertices)
     for k in range(3):
         np.add.at(normals, solid.faces[:, k], across)
-    normals /= np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), NONZERO)
+    normals /= np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), LEAST_DIVISOR)
     up, towards = camera.view.up, camera.view.towards
     key = camera.light / np.linalg.norm(camera.light)
     half = key + towards

@@ -8,13 +8,13 @@ import numpy as np
 
 from sarrus.base.arrays import Array
 from sarrus.base.status import Status
+from sarrus.base.tolerances import LEAST_DIVISOR
 from sarrus.dynamics.closing.manifold import rank_cut
 from sarrus.dynamics.impacts.activity import active
 from sarrus.dynamics.model.measures import open_by
 from sarrus.dynamics.model.units import constraint_units
 from sarrus.dynamics.solve.ranks import generic_rank
 from sarrus.dynamics.system import System
-from sarrus.kernels.algebra.tolerances import NONZERO
 from sarrus.kernels.linalg.ranked import ranked
 from sarrus.motion.records.closed_constraints import as_in_run
 from sarrus.motion.records.trajectory import Trajectory
@@ -86,7 +86,7 @@ def read(system: System, q: Array, t: float = 0.0) -> Readout:
     touching = not system.touching_geometries
     found = system.forward_dynamics(q, np.zeros(system.nv), t=t, contacts=touching, throw=False)
     jacobian = system.constraint_jacobian(q, t=t)
-    parts = ranked(jacobian, rank_cut(system, q, t, NONZERO))
+    parts = ranked(jacobian, rank_cut(system, q, t, LEAST_DIVISOR))
     generic = generic_rank(system.workspace(), q, t)
     values = parts.values[: max(generic, parts.rank)]
     singular = parts.rank < generic

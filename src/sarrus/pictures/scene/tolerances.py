@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-# [rad, m] Length of the trial motions that show in which plane a mechanism at rest can move.
+# [rad, m] Length of the trial motions that show in which plane a mechanism at rest can move. Loops close from
+# there.
 TRIAL_MOTION = 0.3
 
 # [m] Arrows at places that are nearer are added up. Eyes do not tell them apart.

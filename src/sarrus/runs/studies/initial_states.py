@@ -7,10 +7,10 @@ import numpy as np
 
 from sarrus.base.arrays import Array
 from sarrus.base.status import Status
+from sarrus.base.tolerances import LEAST_DIVISOR
 from sarrus.dynamics.closing.assembly import RESTARTS, free_velocities
 from sarrus.dynamics.closing.tolerances import DATA_TOLERANCE
 from sarrus.dynamics.system import System
-from sarrus.kernels.algebra.tolerances import NONZERO
 from sarrus.kernels.linalg.quaternions import normalized_expression
 from sarrus.runs.studies.tolerances import HOPELESS_DAMPING, LEAST_START_DAMPING, START_CLOSED, START_CUT
 
@@ -136,7 +136,7 @@ class Closer:
             root = np.tile(np.diag(self.size.columns[index]), (len(rows), 1, 1))
         weighted = np.linalg.solve(root, rows[:, :, index].transpose(0, 2, 1)).transpose(0, 2, 1)
         left, values, right = np.linalg.svd(weighted, full_matrices=False)
-        keep = values > START_CUT * np.maximum(values[:, :1], NONZERO)
+        keep = values > START_CUT * np.maximum(values[:, :1], LEAST_DIVISOR)
         along = (left.transpose(0, 2, 1) @ residual[:, :, None])[:, :, 0]
         weights = np.where(keep, values, 0.0) / np.where(keep, values**2 + damping[:, None], 1.0)
         found = right.transpose(0, 2, 1) @ (weights * along)[:, :, None]

@@ -21,10 +21,10 @@ START_CUT = 1e-9
 # [s] Length of one repeat of a timing. Clocks resolve a microsecond.
 REPEAT_SECONDS = 0.02
 
-# [s] Step of the motions that are timed.
+# [s] Step of the motions that are timed. It is that of the tables in the documentation.
 FIGURES_STEP = 1e-3
 
-# [s] A call counts as at least this long where repeats are counted.
+# [s] A call counts as at least this long where repeats are counted. Clocks resolve no less.
 SHORTEST_TIMED_CALL = 1e-9
 
 # [1, probability] Probabilities are kept this far from 0. Distributions without bounds are infinite there.
@@ -43,7 +43,7 @@ CHUNKS = 2000
 # [s] Time between two looks at what other processes do: at first, and at most.
 STORE_WAIT = (0.02, 0.5)
 
-# [s] A process that waits longer says so.
+# [s] A process that waits for others longer says so. Shorter waits are not noticed.
 SAY_AFTER = 1.0
 
 # [1, probability] Probabilities are kept this far from 1. It is the distance to the largest double below 1.
